@@ -1,0 +1,7 @@
+# What the library is built with. None of it shows in a public header. scripts/install_dependencies gets it on Debian.
+find_package(Threads REQUIRED)
+find_package(TBB REQUIRED)
+find_package(cereal REQUIRED)
+if(NOT TARGET cereal::cereal)
+  add_library(cereal::cereal ALIAS cereal)
+endif()

@@ -1,0 +1,12 @@
+# Installs headers, library and package files, so that find_package(query) gives query::query.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/query")
+install(TARGETS query EXPORT query-targets)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/query" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT query-targets NAMESPACE query:: DESTINATION "${package_dir}")
+
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/query-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/query-config.cmake" "${PROJECT_BINARY_DIR}/query-config-version.cmake"
+        DESTINATION "${package_dir}")

@@ -1,0 +1,148 @@
+// count, sum, min and max over a chain of row-wise verbs, in 16 lanes where the chain may run branch-free.
+//
+// The order of additions depends on the block alone, so a sum does not depend on the number of threads. GCC's default
+// -ftrapping-math keeps it from turning `if (m) acc += v` into a masked addition: the mask is applied to the bits instead.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <query/cpu/segment_loops.hpp>
+
+namespace query::cpu {
+
+template <class T> struct wide { using type = T; };
+template <class T> requires std::is_integral_v<T> struct wide<T> {
+  using type = std::conditional_t<std::is_unsigned_v<T> && !std::is_same_v<T, bool>, std::uint64_t, std::int64_t>;
+};
+template <> struct wide<float> { using type = double; };
+template <class T> using wide_t = typename wide<T>::type;  // what sums are kept in
+
+inline constexpr std::size_t lanes = 16;
+
+template <class V> QUERY_INLINE inline V keep_if(bool alive, V v) {
+  if constexpr (std::is_same_v<V, double>)
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) & (std::uint64_t{0} - std::uint64_t{alive}));
+  else return static_cast<V>(v & (V{0} - static_cast<V>(alive)));
+}
+
+// Integer sums wrap instead of being undefined.
+template <class W> QUERY_INLINE inline W plus(W a, W b) {
+  if constexpr (std::is_same_v<W, std::int64_t>) return static_cast<W>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  else return a + b;
+}
+
+template <class W> W load(const detail::fold_state& s) {
+  W w;
+  std::memcpy(&w, s.value, sizeof w);
+  return w;
+}
+template <class W> void store(detail::fold_state& s, W w) { std::memcpy(s.value, &w, sizeof w); }
+
+template <class Chain> void fold_sum(const Chain& c, const typename Chain::view& v, bool speculate, detail::fold_state& state) {
+  using W = wide_t<typename Chain::row>;
+  W total = load<W>(state);
+  std::uint64_t count = 0;
+  if constexpr (Chain::maskable) {
+    if (speculate || !Chain::filters) {
+      W acc[lanes] = {};
+      std::uint64_t alive[lanes] = {};
+      std::size_t i = 0;
+      for (; i + lanes <= v.n; i += lanes)
+        for (std::size_t l = 0; l < lanes; ++l)
+          c.each(v, i + l, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE {
+            acc[l] = plus<W>(acc[l], keep_if<W>(m, static_cast<W>(x)));
+            if constexpr (Chain::filters) alive[l] += m;
+          });
+      for (; i < v.n; ++i)
+        c.each(v, i, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE {
+          if (m) total = plus<W>(total, static_cast<W>(x));
+          if constexpr (Chain::filters) count += m;
+        });
+      for (W x : acc) total = plus<W>(total, x);
+      for (std::uint64_t x : alive) count += x;
+      store(state, total);
+      state.count += Chain::filters ? count : v.n;
+      return;
+    }
+  }
+  c.scan(v, 0, v.n, [&](auto&& x, std::uint64_t) QUERY_INLINE {
+    total = plus<W>(total, static_cast<W>(x));
+    ++count;
+  });
+  store(state, total);
+  state.count += count;
+}
+
+template <class Chain> void fold_count(const Chain& c, const typename Chain::view& v, bool speculate, detail::fold_state& state) {
+  std::uint64_t count = 0;
+  if constexpr (!Chain::filters) {
+    count = v.n;
+  } else {
+    if constexpr (Chain::maskable) {
+      if (speculate) {
+        for (std::size_t i = 0; i < v.n; ++i) c.each(v, i, [&](auto&&, std::uint64_t, bool m) QUERY_INLINE { count += m; });
+        state.count += count;
+        return;
+      }
+    }
+    c.scan(v, 0, v.n, [&](auto&&, std::uint64_t) QUERY_INLINE { ++count; });
+  }
+  state.count += count;
+}
+
+// NaNs are passed over. state.count and state.numbers tell an empty input and one of NaNs alone apart.
+template <bool Max, class Chain> void fold_extreme(const Chain& c, const typename Chain::view& v, bool speculate, detail::fold_state& state) {
+  using T = typename Chain::row;
+  constexpr T none = [] {
+    using limits = std::numeric_limits<T>;
+    if constexpr (std::is_floating_point_v<T>) return Max ? -limits::infinity() : limits::infinity();
+    else return Max ? limits::lowest() : limits::max();
+  }();
+  const auto better = [](T a, T b) QUERY_INLINE { return Max ? a > b : a < b; };
+  T best = state.numbers ? load<T>(state) : none;
+  std::uint64_t count = 0, numbers = 0;
+  if constexpr (Chain::maskable && !std::is_same_v<T, bool>) {
+    if (speculate || !Chain::filters) {
+      T acc[lanes];
+      for (T& a : acc) a = none;
+      std::uint64_t alive[lanes] = {}, real[lanes] = {};
+      std::size_t i = 0;
+      const auto one = [&](std::size_t l, T x, bool m) QUERY_INLINE {
+        const T y = m ? x : none;
+        acc[l] = better(y, acc[l]) ? y : acc[l];
+        alive[l] += m;
+        if constexpr (std::is_floating_point_v<T>) real[l] += m & (x == x);
+      };
+      for (; i + lanes <= v.n; i += lanes)
+        for (std::size_t l = 0; l < lanes; ++l)
+          c.each(v, i + l, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE { one(l, static_cast<T>(x), m); });
+      for (; i < v.n; ++i) c.each(v, i, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE { one(0, static_cast<T>(x), m); });
+      for (std::size_t l = 0; l < lanes; ++l) {
+        if (better(acc[l], best)) best = acc[l];
+        count += alive[l];
+        numbers += std::is_floating_point_v<T> ? real[l] : alive[l];
+      }
+      store(state, best);
+      state.count += count;
+      state.numbers += numbers;
+      return;
+    }
+  }
+  c.scan(v, 0, v.n, [&](auto&& value, std::uint64_t) QUERY_INLINE {
+    const T x = static_cast<T>(value);
+    ++count;
+    if (x == x) {
+      ++numbers;
+      if (better(x, best)) best = x;
+    }
+  });
+  store(state, best);
+  state.count += count;
+  state.numbers += numbers;
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,73 @@
+// How the native loops call a user's function with a row: by reference, as a view of columns, or as a value.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <query/detail/type.hpp>
+#include <query/record.hpp>
+
+#define QUERY_INLINE __attribute__((always_inline))
+
+namespace query::detail {
+
+template <class X> inline constexpr bool is_row_view = false;
+template <template <template <class> class> class S> inline constexpr bool is_row_view<S<as_reference>> = true;
+
+// What a result is kept as: views become owners, references become values.
+template <class R> struct stored { using type = R; };
+template <> struct stored<std::string_view> { using type = std::string; };
+template <> struct stored<const char*> { using type = std::string; };
+template <class R> requires is_row_view<R> struct stored<R> { using type = typename R::query_row_type; };
+template <class A, class B> struct stored<std::pair<A, B>> { using type = std::pair<typename stored<std::remove_cvref_t<A>>::type, typename stored<std::remove_cvref_t<B>>::type>; };
+template <class... A> struct stored<std::tuple<A...>> { using type = std::tuple<typename stored<std::remove_cvref_t<A>>::type...>; };
+template <class R> using stored_t = typename stored<std::remove_cvref_t<R>>::type;
+
+// A lambda whose parameters are not `auto` names its row type.
+template <class F> concept names_its_types = requires { &std::remove_cvref_t<F>::operator(); } || !std::is_class_v<std::remove_cvref_t<F>>;
+
+template <record T> QUERY_INLINE inline row_view<T> view_of(const T& t) {
+  return std::apply([](const auto&... f) QUERY_INLINE { return row_view<T>{f...}; }, meta<T>::fields(t));
+}
+template <class V> QUERY_INLINE inline auto row_of(const V& v) {
+  using T = typename V::query_row_type;
+  return std::apply([](const auto&... f) QUERY_INLINE { return T{f...}; }, meta<T>::fields(v));
+}
+
+// Rows with strings or lists are handed to `auto` parameters as views: `[](auto t)` must not copy a string a row.
+template <class F, class T> concept takes_views = record<T> && !std::is_trivially_copyable_v<T> && !names_its_types<F> && std::is_invocable_v<const F&, const row_view<T>&>;
+
+template <class F, class R> QUERY_INLINE inline decltype(auto) call(const F& f, const R& row) {
+  if constexpr (is_row_view<R>) {
+    if constexpr (!names_its_types<F> && std::is_invocable_v<const F&, const R&>) return f(row);
+    else return f(row_of(row));
+  } else if constexpr (takes_views<F, R>) {
+    return f(view_of(row));
+  } else {
+    return f(row);
+  }
+}
+template <class F, class L, class R> QUERY_INLINE inline decltype(auto) call(const F& f, const L& l, const R& r) {
+  if constexpr (is_row_view<L>) return call(f, row_of(l), r);
+  else if constexpr (record<L> && record<R>) {
+    if constexpr ((!std::is_trivially_copyable_v<L> || !std::is_trivially_copyable_v<R>) && !names_its_types<F> &&
+                  std::is_invocable_v<const F&, const row_view<L>&, const row_view<R>&>)
+      return f(view_of(l), view_of(r));
+    else return f(l, r);
+  } else return f(l, r);
+}
+
+// The row type that a verb's function gives.
+template <class F, class... T> using result_of = stored_t<decltype(call(std::declval<const F&>(), std::declval<const T&>()...))>;
+
+// A result as the type that is stored.
+template <class T, class R> QUERY_INLINE inline decltype(auto) as_stored(R&& r) {
+  using V = std::remove_cvref_t<R>;
+  if constexpr (std::is_same_v<V, T>) return std::forward<R>(r);
+  else if constexpr (is_row_view<V>) return row_of(r);
+  else return T(std::forward<R>(r));
+}
+
+}  // namespace query::detail

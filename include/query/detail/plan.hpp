@@ -1,0 +1,203 @@
+// The logical plan: one node a verb, with its user functions, and the native loops that the user's compiler made of them.
+//
+// Queries build it, the planner (src/planner) rewrites it and splits it into a machine graph, engines run that. Three forms
+// of every row-wise piece travel in it: the fused native `segment`, a native batch call per `user_function`, and the traced
+// expression, which an interpreter or another device can run.
+//
+//   from(trades).where(p).select(f).sum()
+//     node sum <- pipe{ node select, segment "where, select" of trades } <- node where <- node source
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <query/detail/function_ref.hpp>
+#include <query/detail/node.hpp>
+#include <query/detail/type.hpp>
+
+namespace query::detail {
+
+struct capture;  // include/query/broadcast.hpp
+
+// Where a verb was written. (clang 14 with libstdc++ 12 has no std::source_location.)
+struct call_site {
+  const char* file = "";
+  int line = 0;
+  static constexpr call_site here(const char* f = __builtin_FILE(), int l = __builtin_LINE()) { return {f, l}; }
+};
+
+// ---------------------------------------------------------------- user functions
+// Native calls over a batch. `select` picks rows by number; null means rows 0..n-1. `out` is raw memory unless said otherwise.
+struct native_calls {
+  void (*map)(const void* f, const void* rows, const std::uint32_t* select, std::size_t n, void* out) = nullptr;
+  void (*filter)(const void* f, const void* rows, std::size_t n, bool* out) = nullptr;
+  // Rows of two inputs, by address; a null address is the missing side of an outer join.
+  void (*map_pairs)(const void* f, const void* const* left, const void* const* right, std::size_t n, void* out) = nullptr;
+};
+
+struct user_function {
+  std::string_view role;                          // "predicate", "projection", "key", "left key", ...
+  std::shared_ptr<const void> f;
+  ir::traced (*retrace)(const void* f) = nullptr; // anew at every execution: captures may have changed
+  native_calls native;
+  const ir::type* result = nullptr;
+  std::vector<std::shared_ptr<const capture>> captures;  // collections captured by value
+
+  ir::traced trace() const;
+};
+
+// ---------------------------------------------------------------- rows on their way
+// Rows of one type side by side, or the columns of a columnar source.
+struct row_block {
+  void* rows = nullptr;                    // const unless `owned`
+  std::size_t n = 0;
+  std::uint64_t first = 0;                 // number of the first row in its stream, where that is known
+  bool owned = false;                      // the receiver may move from the rows
+  const void* const* columns = nullptr;    // instead of rows: a base address for each top-level field
+};
+
+class batch_sink {
+ public:
+  virtual void push(const row_block& b) = 0;
+
+ protected:
+  ~batch_sink() = default;
+};
+
+enum class fold_kind : std::uint8_t { count, sum, min, max };
+
+// The state of count, sum, min or max over arithmetic rows; sums are 64 bits wide.
+struct fold_state {
+  std::uint64_t count = 0;    // rows
+  std::uint64_t numbers = 0;  // rows that are not NaN (min and max pass over NaNs)
+  alignas(8) unsigned char value[8] = {};
+};
+
+struct logical;
+class segment;
+
+// A stream of rows in the plan: what it computes, and the native loop over its row-wise verbs, if there is one.
+struct pipe {
+  std::shared_ptr<const logical> node;
+  std::shared_ptr<const segment> native;  // null: node is a source or a breaker
+};
+
+// Consecutive row-wise verbs compiled into one loop: rows of `origin` in, rows of `out` out.
+class segment {
+ public:
+  segment(pipe from, const ir::type* in_type, const ir::type* out_type) : origin(std::move(from)), in(in_type), out(out_type) {}
+  virtual ~segment() = default;
+
+  // Pushes batches of at most 1024 rows, in order. `speculate`: every function may run on rows that a filter rejects.
+  virtual void run(const row_block& rows, bool speculate, batch_sink& to) const = 0;
+  // Adds to `state`; false if this segment has no such loop (rows that are not numbers).
+  virtual bool fold(fold_kind, const row_block&, bool /*speculate*/, fold_state&) const { return false; }
+  virtual bool reads_columns() const { return false; }
+  virtual bool needs_position() const { return false; }    // a function takes the row's number
+  virtual bool keeps_position() const { return true; }     // one row out for each row in
+  virtual bool can_speculate() const { return false; }     // has a branch-free loop
+
+  pipe origin;
+  const ir::type* in;
+  const ir::type* out;
+};
+
+// ---------------------------------------------------------------- what breakers need from the user's types
+// Aggregates of groups: a state a group, updated by batches. `self` is made anew at each execution by `record`.
+struct aggregate_calls {
+  std::size_t state_size = 0, state_align = 1;
+  std::shared_ptr<const void> (*record)(const void* f) = nullptr;
+  void (*init)(const void* self, void* states, std::size_t n) = nullptr;
+  void (*destroy)(void* states, std::size_t n) = nullptr;
+  // Row select[i] (or i) goes to states[groups[i]]; null groups: all go to states[0].
+  void (*update)(const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select,
+                 std::size_t n) = nullptr;
+  void (*merge)(const void* self, void* into, const std::uint32_t* groups, void* from, std::size_t n) = nullptr;
+  void (*finish)(const void* self, const void* keys, void* states, std::size_t n, void* out) = nullptr;
+};
+
+// Keyed verbs with the user's own idea of equality, or keys without a description.
+struct key_calls {
+  std::shared_ptr<const void> context;
+  bool (*equal)(const void* context, const void* a, const void* b) = nullptr;
+  std::uint64_t (*hash)(const void* context, const void* key) = nullptr;
+  bool (*less)(const void* context, const void* a, const void* b) = nullptr;
+};
+
+// A source of rows that the library does not know the length of.
+class row_stream {
+ public:
+  virtual ~row_stream() = default;
+  virtual std::size_t next(void* raw, std::size_t most) = 0;  // constructs up to `most` rows; 0 at the end
+};
+
+// A function over whole partitions or tables, called through its row types.
+using rows_function = void (*)(const void* f, const void* rows, std::size_t n, batch_sink& to);
+
+// ---------------------------------------------------------------- nodes
+enum class verb : std::uint8_t {
+  source_rows, source_columns, source_stream, source_file, placeholder,
+  where, select, select_many,                                   // row-wise
+  group_by, aggregate, join, group_join, cross_join, order_by, reverse, distinct,
+  union_with, intersect, except, concat, zip, take, skip, take_while, skip_while, take_last, skip_last,
+  chunk, window, index, default_if_empty, sample, do_while, partition, apply, cached, position,
+};
+std::string_view name_of(verb v);
+constexpr bool row_wise(verb v) { return v >= verb::where && v <= verb::select_many; }
+
+enum class join_kind : std::uint8_t { inner, left, right, full, semi, anti };
+std::string_view name_of(join_kind k);
+
+struct order_key {
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+// One verb of a query. Immutable once built; shared by all queries that grew from it.
+struct logical {
+  verb what = verb::source_rows;
+  std::string label;                       // the verb as the user wrote it: "group_by", "take(10)"
+  std::vector<pipe> inputs;
+  const ir::type* row = nullptr;           // what it gives
+  std::vector<user_function> functions;
+  call_site where;
+  std::string name;                        // .named("...")
+  bool accelerated = false;                // .as_accelerated() at or below this node
+  bool gpu_required = false;
+  bool ordered = false;                    // .as_ordered()
+
+  // Verb by verb; the rest keep their defaults.
+  std::shared_ptr<const void> source;      // owner of a source's rows or of a captured container
+  void (*view)(const void* source, row_block& out) = nullptr;                       // source_rows, source_columns
+  std::unique_ptr<row_stream> (*open)(const void* source) = nullptr;                // source_stream
+  std::shared_ptr<const void> options;     // source_file: what src/data needs to open it
+  const ir::type* key = nullptr;           // group_by, join, distinct, sets, partition: the key's type
+  aggregate_calls aggregate;               // group_by, aggregate, group_join
+  key_calls keys;                          // custom equality, hash or order
+  std::vector<order_key> order;            // order_by: one a function
+  join_kind join = join_kind::inner;
+  std::uint64_t count = 0;                 // take, skip, chunk, window, sample, partition
+  std::uint64_t step = 1;                  // window
+  std::uint64_t seed = 0;                  // sample
+  bool all = false;                        // apply: the whole input at once
+  rows_function rows_call = nullptr;       // apply, chunk, window: calls functions[0] over a run of rows
+  std::uint64_t slot = 0;                  // placeholder: which loop variable
+  std::uint64_t previous_slot = 0, next_slot = 0;  // do_while: placeholders of its condition
+  std::uint64_t most_rounds = 0;           // do_while
+};
+
+// ---------------------------------------------------------------- running
+// Rows side by side, kept alive by `owner`.
+struct table {
+  std::shared_ptr<void> owner;
+  const void* rows = nullptr;
+  std::size_t n = 0;
+  const ir::type* type = nullptr;
+};
+
+}  // namespace query::detail

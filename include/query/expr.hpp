@@ -1,0 +1,293 @@
+// expr<T>: the symbolic value that a traced function computes with. Same operators as T; each builds a node.
+//
+// The rules that make plain C++ lambdas trace (docs/lambdas.md):
+//   comparisons give a plain bool: both outcomes are explored, so `if`, `?:`, `&&`, early returns work as written;
+//   expr<T> -> T gives up tracing (the function is opaque and runs natively); T -> expr<T> is explicit;
+//   value_t<T, ...> names a local that also takes plain values, for accumulators in helper templates;
+//   lazy(x) > 3 is a condition that does not fork, for iff(c, a, b).
+//
+//   [](auto t) { if (t.qty == 0) return false; return t.price > 3; }     // t.qty is an expr<int>
+#pragma once
+
+#include <compare>
+#include <concepts>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <query/detail/tracer.hpp>
+#include <query/detail/type.hpp>
+
+namespace query {
+
+template <class T> class expr;
+template <class T> class local;
+template <class T> class lazy_expr;
+class lazy_bool;
+
+namespace detail {
+
+template <class> inline constexpr bool never = false;
+
+template <class X> struct expr_traits : std::false_type {};
+template <class T> struct expr_traits<expr<T>> : std::true_type { using held = T; };
+template <class T> struct expr_traits<local<T>> : std::true_type { using held = T; };
+template <class T> struct expr_traits<lazy_expr<T>> : std::true_type { using held = T; };
+template <> struct expr_traits<lazy_bool> : std::true_type { using held = bool; };
+
+template <class X> concept symbolic = expr_traits<std::remove_cvref_t<X>>::value;
+template <class X> concept arithmetic = std::is_arithmetic_v<std::remove_cvref_t<X>>;
+template <class X> concept text = !symbolic<X> && std::convertible_to<const X&, std::string_view>;
+template <class X> concept plain = arithmetic<X> || std::is_enum_v<std::remove_cvref_t<X>> || text<X>;
+template <class X> concept operand = symbolic<X> || plain<X>;
+template <class A, class B> concept mixed = (symbolic<A> || symbolic<B>) && operand<A> && operand<B>;
+
+// The C++ type whose value X stands for: expr<T> -> T, "text" -> std::string, int -> int.
+template <class X> struct value_of { using type = X; };
+template <class X> requires symbolic<X> struct value_of<X> { using type = typename expr_traits<X>::held; };
+template <text X> struct value_of<X> { using type = std::string; };
+template <class X> using value_of_t = typename value_of<std::remove_cvref_t<X>>::type;
+
+// U -> T loses nothing, as the ternary operator judges it.
+template <class U, class T> concept widens = arithmetic<U> && arithmetic<T> && std::is_same_v<std::common_type_t<U, T>, T>;
+
+template <plain V> const ir::node* literal(const V& v) {
+  if constexpr (text<V>) {
+    return ir::current_arena().put(ir::op::literal, ir::describe<std::string>(), {}, 0, 0, std::string(std::string_view(v)));
+  } else {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &v, sizeof v);
+    return ir::current_arena().put(ir::op::literal, ir::describe<std::remove_cv_t<V>>(), {}, bits);
+  }
+}
+template <operand A> const ir::node* node_of(const A& a) {
+  if constexpr (symbolic<A>) return a.get();
+  else return literal(a);
+}
+// a as a value of type T; literals are converted at once.
+template <class T, operand A> const ir::node* node_as(const A& a) {
+  if constexpr (arithmetic<A> && arithmetic<T>) return literal(static_cast<T>(a));
+  else if constexpr (symbolic<A>) return ir::make_cast(ir::current_arena(), a.get(), ir::describe<T>());
+  else return node_of(a);
+}
+inline const ir::node* binary(ir::op what, const ir::type* t, const ir::node* a, const ir::node* b) {
+  return ir::current_arena().put(what, t, {a, b});
+}
+// Both sides of a comparison in their common type.
+template <class A, class B> const ir::node* compared(ir::op what, const A& a, const B& b) {
+  using VA = value_of_t<A>;
+  using VB = value_of_t<B>;
+  static_assert(requires(VA x, VB y) { x == y; }, "query: these two types cannot be compared; use query::cast<T>(x)");
+  if constexpr (arithmetic<VA> && arithmetic<VB>) {
+    using C = std::common_type_t<VA, VB>;
+    return binary(what, ir::describe<bool>(), node_as<C>(a), node_as<C>(b));
+  } else {
+    return binary(what, ir::describe<bool>(), node_of(a), node_of(b));
+  }
+}
+[[noreturn]] inline void became_plain() {
+  ir::give_up("a traced value became a plain C++ value (a typed local, std:: maths or a typed parameter?): use auto, "
+              "query::value_t, query::cast<T>(x), query::sqrt(x)... or query::iff(c, a, b)");
+}
+
+// What expr<T> converts to. Specialised base classes rather than constrained operators: g++ 12 lets `switch` use a
+// conversion function whose constraint is not satisfied.
+template <class T> class convertible {
+ public:
+  operator T() const { became_plain(); }  // NOLINT: implicit, so that such functions become opaque instead of errors
+  const ir::node* get() const { return node_; }
+
+ protected:
+  const ir::node* node_ = nullptr;
+};
+template <class T> requires std::is_arithmetic_v<T> class convertible<T> {
+ public:
+  operator T() const { became_plain(); }
+  explicit operator bool() const { return ir::decide(binary(ir::op::ne, ir::describe<bool>(), node_, literal(T{}))); }
+  const ir::node* get() const { return node_; }
+
+ protected:
+  const ir::node* node_ = nullptr;
+};
+template <> class convertible<bool> {
+ public:
+  operator bool() const { return ir::decide(node_); }
+  const ir::node* get() const { return node_; }
+
+ protected:
+  const ir::node* node_ = nullptr;
+};
+template <> class convertible<std::string> {
+ public:
+  operator std::string() const { became_plain(); }
+  operator std::string_view() const { became_plain(); }
+  const ir::node* get() const { return node_; }
+
+ protected:
+  const ir::node* node_ = nullptr;
+};
+
+struct from_node {
+  const ir::node* n;
+};
+
+}  // namespace detail
+
+// T: an arithmetic type, an enum or std::string.
+template <class T> class expr : public detail::convertible<T> {
+ public:
+  using value_type = T;
+
+  expr() {
+    if constexpr (detail::plain<T>)
+      if (ir::tracing()) this->node_ = detail::literal(T{});
+  }
+  explicit expr(detail::from_node f) { this->node_ = f.n; }
+  expr(const expr& o) : detail::convertible<T>() { this->node_ = o.node_; }  // not trivial: memcpy and bit_cast must not compile
+  ~expr() = default;
+
+  template <class U> requires(!std::is_same_v<U, T> && detail::widens<U, T>)
+  expr(const expr<U>& o) { this->node_ = detail::node_as<T>(o); }  // NOLINT: loses nothing
+  template <class U> requires(!std::is_same_v<U, T> && detail::arithmetic<U> && detail::arithmetic<T> && !detail::widens<U, T>)
+  explicit expr(const expr<U>& o) { this->node_ = detail::node_as<T>(o); }
+  template <detail::plain U> explicit expr(const U& v) { this->node_ = detail::node_as<T>(v); }
+
+  // To lvalues only: `t.x[0] = 5` on a temporary must not compile.
+  expr& operator=(const expr& o) & {
+    this->node_ = o.node_;
+    return *this;
+  }
+  template <detail::operand U> requires(!std::is_same_v<U, expr>)
+  expr& operator=(const U& v) & {
+    this->node_ = detail::node_as<T>(v);
+    return *this;
+  }
+#define QUERY_DETAIL_ASSIGN(op) \
+  template <detail::operand U> expr& operator op##=(const U& v) & { return *this = expr(detail::from_node{detail::node_as<T>(*this op v)}); }
+  QUERY_DETAIL_ASSIGN(+) QUERY_DETAIL_ASSIGN(-) QUERY_DETAIL_ASSIGN(*) QUERY_DETAIL_ASSIGN(/) QUERY_DETAIL_ASSIGN(%)
+  QUERY_DETAIL_ASSIGN(&) QUERY_DETAIL_ASSIGN(|) QUERY_DETAIL_ASSIGN(^) QUERY_DETAIL_ASSIGN(<<) QUERY_DETAIL_ASSIGN(>>)
+#undef QUERY_DETAIL_ASSIGN
+  expr& operator++() & { return *this += static_cast<T>(1); }
+  expr& operator--() & { return *this -= static_cast<T>(1); }
+  expr operator++(int) & {
+    expr old = *this;
+    ++*this;
+    return old;
+  }
+  expr operator--(int) & {
+    expr old = *this;
+    --*this;
+    return old;
+  }
+
+  // The members of std::string that trace.
+  expr<std::size_t> size() const requires std::same_as<T, std::string>;
+  expr<std::size_t> length() const requires std::same_as<T, std::string> { return size(); }
+  bool empty() const requires std::same_as<T, std::string>;
+  template <detail::operand U> bool starts_with(const U& u) const requires std::same_as<T, std::string> { return ask("starts_with", u); }
+  template <detail::operand U> bool ends_with(const U& u) const requires std::same_as<T, std::string> { return ask("ends_with", u); }
+  template <detail::operand U> bool contains(const U& u) const requires std::same_as<T, std::string> { return ask("contains", u); }
+  template <class A, class B> expr<std::string> substr(const A& at, const B& n) const requires std::same_as<T, std::string> {
+    return expr<std::string>(detail::from_node{ir::current_arena().put(
+        ir::op::call, ir::describe<std::string>(), {this->node_, detail::node_as<std::size_t>(at), detail::node_as<std::size_t>(n)}, 0, 0, "substr")});
+  }
+
+ private:
+  template <class U> bool ask(const char* name, const U& u) const {
+    return ir::decide(ir::current_arena().put(ir::op::call, ir::describe<bool>(), {this->node_, detail::node_of(u)}, 0, 0, name));
+  }
+};
+
+namespace detail {
+template <class T> expr<T> wrap(const ir::node* n) { return expr<T>(from_node{n}); }
+}  // namespace detail
+
+template <class T> expr<std::size_t> expr<T>::size() const requires std::same_as<T, std::string> {
+  return detail::wrap<std::size_t>(ir::current_arena().put(ir::op::size, ir::describe<std::size_t>(), {this->node_}));
+}
+template <class T> bool expr<T>::empty() const requires std::same_as<T, std::string> {
+  return size() == std::size_t{0};
+}
+
+// An expr<T> that also takes plain values: `query::value_t<float, decltype(t)> s = 0;`.
+template <class T> class local : public expr<T> {
+ public:
+  local() = default;
+  local(const expr<T>& e) : expr<T>(e) {}  // NOLINT: implicit by design, both below too
+  template <class U> requires(!std::is_same_v<U, T> && detail::arithmetic<U>)
+  local(const expr<U>& e) : expr<T>(detail::from_node{detail::node_as<T>(e)}) {}
+  template <detail::plain U> local(const U& v) : expr<T>(v) {}
+  using expr<T>::operator=;
+};
+
+// lazy(x): its comparisons are conditions that do not fork; for iff.
+template <class T> class lazy_expr : public expr<T> {
+ public:
+  explicit lazy_expr(const expr<T>& e) : expr<T>(e) {}
+};
+class lazy_bool : public expr<bool> {
+ public:
+  explicit lazy_bool(const ir::node* n) : expr<bool>(detail::from_node{n}) {}
+};
+
+namespace detail {
+template <class X> inline constexpr bool is_lazy = false;
+template <class T> inline constexpr bool is_lazy<lazy_expr<T>> = true;
+template <class A, class B> concept lazily = is_lazy<std::remove_cvref_t<A>> || is_lazy<std::remove_cvref_t<B>>;
+}  // namespace detail
+
+// Results have the type of the native operator; operands are cast to it first.
+#define QUERY_DETAIL_ARITHMETIC(sign, name)                                                                     \
+  template <class A, class B> requires detail::mixed<A, B> auto operator sign(const A& a, const B& b) {       \
+    using R = decltype(std::declval<detail::value_of_t<A>>() sign std::declval<detail::value_of_t<B>>());       \
+    return detail::wrap<R>(detail::binary(ir::op::name, ir::describe<R>(), detail::node_as<R>(a), detail::node_as<R>(b))); \
+  }
+QUERY_DETAIL_ARITHMETIC(+, add)
+QUERY_DETAIL_ARITHMETIC(-, sub)
+QUERY_DETAIL_ARITHMETIC(*, mul)
+QUERY_DETAIL_ARITHMETIC(/, div)
+QUERY_DETAIL_ARITHMETIC(%, mod)
+QUERY_DETAIL_ARITHMETIC(&, bit_and)
+QUERY_DETAIL_ARITHMETIC(|, bit_or)
+QUERY_DETAIL_ARITHMETIC(^, bit_xor)
+QUERY_DETAIL_ARITHMETIC(<<, shl)
+QUERY_DETAIL_ARITHMETIC(>>, shr)
+#undef QUERY_DETAIL_ARITHMETIC
+
+#define QUERY_DETAIL_COMPARE(sign, name)                                                                 \
+  template <class A, class B> requires(detail::mixed<A, B>) auto operator sign(const A& a, const B& b) { \
+    const ir::node* n = detail::compared(ir::op::name, a, b);                                          \
+    if constexpr (detail::lazily<A, B>) return lazy_bool(n);                                           \
+    else return ir::decide(n);                                                                         \
+  }
+QUERY_DETAIL_COMPARE(<, lt)
+QUERY_DETAIL_COMPARE(<=, le)
+QUERY_DETAIL_COMPARE(>, gt)
+QUERY_DETAIL_COMPARE(>=, ge)
+QUERY_DETAIL_COMPARE(==, eq)
+QUERY_DETAIL_COMPARE(!=, ne)
+#undef QUERY_DETAIL_COMPARE
+
+inline lazy_bool operator&&(const lazy_bool& a, const lazy_bool& b) {
+  return lazy_bool(detail::binary(ir::op::logical_and, ir::describe<bool>(), a.get(), b.get()));
+}
+inline lazy_bool operator||(const lazy_bool& a, const lazy_bool& b) {
+  return lazy_bool(detail::binary(ir::op::logical_or, ir::describe<bool>(), a.get(), b.get()));
+}
+inline lazy_bool operator!(const lazy_bool& a) { return lazy_bool(ir::make_not(ir::current_arena(), a.get())); }
+
+template <detail::symbolic A> requires detail::arithmetic<detail::value_of_t<A>> auto operator-(const A& a) {
+  using R = decltype(-detail::value_of_t<A>{});
+  return detail::wrap<R>(ir::current_arena().put(ir::op::negate, ir::describe<R>(), {detail::node_as<R>(a)}));
+}
+template <detail::symbolic A> requires detail::arithmetic<detail::value_of_t<A>> auto operator+(const A& a) {
+  using R = decltype(+detail::value_of_t<A>{});
+  return detail::wrap<R>(detail::node_as<R>(a));
+}
+template <detail::symbolic A> requires std::integral<detail::value_of_t<A>> auto operator~(const A& a) {
+  using R = decltype(~detail::value_of_t<A>{});
+  return detail::wrap<R>(ir::current_arena().put(ir::op::bit_not, ir::describe<R>(), {detail::node_as<R>(a)}));
+}
+
+}  // namespace query

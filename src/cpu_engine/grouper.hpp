@@ -1,0 +1,67 @@
+// Gives each distinct key a number, 0, 1, 2... in order of first appearance: the table under group_by, distinct and sets.
+//
+// The table is chosen by the key (shared/peers/cpu): integers of a small range index an array; keys of up to 8 and up to 16
+// bytes, packed, lie in plain slots; so do strings, by length, with a comparison only for those over 15 characters;
+// anything else goes through tagged slots to dense entries. A table that outgrows its choice moves to the next one.
+// One thread at a time; find() may run on several.
+//
+//   grouper groups(ir::describe<std::string>(), pool);
+//   groups.find_or_insert(keys, n, ids);                     // ids[i] < groups.size()
+//   auto* distinct = static_cast<const std::string*>(groups.keys());
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <query/detail/type.hpp>
+
+#include "cpu_engine/key_hash.hpp"
+#include "runtime/buffer_pool.hpp"
+
+namespace query::cpu {
+
+class key_table;
+
+class grouper {
+ public:
+  static constexpr std::uint32_t absent = ~0u;
+
+  // Throws user_error if the type is neither hashable nor given an equality, or cannot be copied. `key` and `pool` must
+  // outlive the grouper.
+  grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom = {});
+  ~grouper();
+  grouper(grouper&&) noexcept;
+  grouper& operator=(grouper&&) noexcept;
+
+  // Writes the ids of n adjacent keys; new keys are copied. Throws resource_error beyond 2^32 - 2 keys or out of memory;
+  // ids written so far stay valid.
+  void find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids);
+
+  // As above, with hashes that hash_keys gave for these keys: saves hashing twice after partitioning.
+  void find_or_insert(const void* keys, const std::uint64_t* hashes, std::size_t n, std::uint32_t* ids);
+
+  // Writes ids, `absent` for unknown keys.
+  void find(const void* keys, std::size_t n, std::uint32_t* ids) const;
+
+  std::size_t size() const { return size_; }
+  const void* keys() const { return keys_.data(); }  // size() values of K, by id; moves when the table grows
+  const void* key(std::uint32_t id) const { return keys_.as<std::byte>() + id * key_->size; }
+  const ir::type& key_type() const { return *key_; }
+
+  void reserve(std::size_t keys);  // a hint
+  void clear();                    // forgets the keys, keeps the memory
+
+ private:
+  void store(const void* keys, const std::uint32_t* first_rows, std::size_t n);
+  void grow_keys(std::size_t n);
+  void destroy_keys() noexcept;
+
+  const ir::type* key_;
+  runtime::buffer_pool* pool_;
+  std::unique_ptr<key_table> table_;
+  runtime::buffer keys_;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace query::cpu

@@ -1,0 +1,113 @@
+// The build side of a hash join: finds, for each probe key, the build rows with an equal key, in build order.
+//
+// Large build sides are partitioned by hash and built in parallel, in chunk order, so that the table does not depend on the
+// number of threads. Equal keys share one entry and their rows lie side by side: a skewed key costs a range, not a chain.
+//
+//   join_table table(ir::describe<std::int64_t>(), keys, n, {}, scheduler, pool, cancel);
+//   join_table::cursor at;
+//   match_batch out(2048);
+//   while (table.probe(probe_keys, m, at, out)) use(out);     // out.size() pairs (probe, build)
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include <query/detail/type.hpp>
+
+#include "cpu_engine/key_hash.hpp"
+#include "runtime/buffer_pool.hpp"
+#include "runtime/scheduler.hpp"
+
+namespace query::cpu {
+
+// Pairs of row numbers, at most capacity() of them.
+class match_batch {
+ public:
+  explicit match_batch(std::size_t capacity = 2048) : probe_(capacity), build_(capacity) {}
+  std::size_t capacity() const { return probe_.size(); }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const std::uint32_t* probe() const { return probe_.data(); }  // index into the probed keys
+  const std::uint64_t* build() const { return build_.data(); }  // row of the build side, or join_table::no_row
+
+ private:
+  friend class join_table;
+  std::vector<std::uint32_t> probe_;
+  std::vector<std::uint64_t> build_;
+  std::size_t size_ = 0;
+};
+
+struct join_options {
+  bool nulls_match = false;   // a null matches nothing, as in SQL; true: it equals other nulls (set operations)
+  key_equality custom = {};
+};
+
+class join_table {
+ public:
+  static constexpr std::uint64_t no_row = std::numeric_limits<std::uint64_t>::max();
+  enum class unmatched : std::uint8_t { drop, keep };  // keep: a probe row without a match gives one pair with no_row
+
+  // Builds from n adjacent keys, which must outlive the table (strings and other wide keys are compared in place).
+  // Throws user_error if the type is neither hashable nor given an equality; resource_error; cancelled.
+  join_table(const ir::type* key, const void* keys, std::size_t n, const join_options& options,
+             runtime::scheduler& scheduler, runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
+  ~join_table();
+  join_table(const join_table&) = delete;
+  join_table& operator=(const join_table&) = delete;
+
+  // Where an enumeration stands; a fresh one for each batch of probe keys. Reuse by reset() saves its memory.
+  class cursor {
+   public:
+    cursor();
+    ~cursor();
+    cursor(cursor&&) noexcept;
+    cursor& operator=(cursor&&) noexcept;
+    void reset();
+
+   private:
+    friend class join_table;
+    struct state;
+    std::unique_ptr<state> state_;
+  };
+
+  // Fills `out` with the next pairs, by probe index and then by build row; false when there are none left. Call it with
+  // the same keys until then. n is at most 2^32 - 1. Several threads may probe, each with its own cursor.
+  bool probe(const void* keys, std::size_t n, cursor& at, match_batch& out, unmatched rows = unmatched::drop) const;
+
+  // Writes 1 where a key has a match, else 0: semi and anti joins.
+  void contains(const void* keys, std::size_t n, std::uint8_t* out) const;
+  // Writes how many build rows match each key.
+  void count(const void* keys, std::size_t n, std::uint64_t* out) const;
+
+  // Remembers the build rows of `matches` (thread-safe); asked by right, full and build-side semi and anti joins.
+  void mark(const match_batch& matches);
+  bool matched(std::size_t row) const {
+    return (marks_[row / 64].load(std::memory_order_relaxed) >> (row % 64) & 1) != 0;
+  }
+  // Appends to `out` up to `limit` rows from `*row` on whose mark is `wanted`, in order, and advances *row; false when
+  // row() has reached the end and nothing was appended.
+  bool marked_rows(bool wanted, std::size_t* row, std::size_t limit, std::vector<std::uint64_t>& out) const;
+
+  std::size_t rows() const { return rows_; }            // of the build side, those with null keys included
+  std::size_t distinct_keys() const { return distinct_; }
+  bool unique_keys() const { return distinct_ == inserted_; }
+
+ private:
+  struct part;
+  void look_up(const void* keys, std::size_t n, cursor::state& s) const;
+
+  const ir::type* key_;
+  const void* keys_;
+  std::size_t rows_, inserted_ = 0, distinct_ = 0;
+  join_options options_;
+  std::unique_ptr<part[]> parts_;
+  unsigned part_bits_ = 0;
+  runtime::buffer order_;  // row ids by part and, within it, by key and row
+  std::unique_ptr<std::atomic<std::uint64_t>[]> marks_;
+};
+
+}  // namespace query::cpu

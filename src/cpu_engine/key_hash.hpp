@@ -1,0 +1,45 @@
+// Hashes and equality of keys, the same for grouping, joins and partitioning on every engine.
+//
+// Nulls equal each other, all NaNs equal, -0.0 equals 0.0. Hashes are functions of the key's value alone: the same in every
+// process of a cluster that runs the same version of the library.
+//
+//   hash_keys(*ir::describe<std::int64_t>(), keys, n, hashes);   // partition = hashes[i] >> shift
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <query/detail/type.hpp>
+
+namespace query::cpu {
+
+// A user's own equality; needed for types without a description.
+struct key_equality {
+  bool (*equal)(const void* context, const void* a, const void* b) = nullptr;
+  std::uint64_t (*hash)(const void* context, const void* a) = nullptr;
+  const void* context = nullptr;
+  explicit operator bool() const { return equal != nullptr; }
+};
+
+// Can keys of this type be hashed and compared without the user's functions?
+bool hashable(const ir::type& type);
+
+// Writes the hashes of n adjacent keys; uniform in all 64 bits. Throws user_error if the type is not hashable.
+void hash_keys(const ir::type& type, const void* keys, std::size_t n, std::uint64_t* out, key_equality custom = {});
+
+bool equal_keys(const ir::type& type, const void* a, const void* b);
+std::uint64_t hash_key(const ir::type& type, const void* key);  // one value, driven by its description: slow
+
+// Writes 1 where the key is null or has a null part (records, tuples and arrays), else 0; returns how many. Never looks
+// into lists.
+std::size_t find_nulls(const ir::type& type, const void* keys, std::size_t n, std::uint8_t* out);
+bool may_be_null(const ir::type& type);
+
+// Mixes all bits of a word (two multiplications; the finaliser of MurmurHash3 with Stafford's constants, variant 13).
+constexpr std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+}  // namespace query::cpu

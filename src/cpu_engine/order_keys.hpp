@@ -1,0 +1,88 @@
+// Sort keys as unsigned integers whose order is the keys' order; equal keys get equal integers.
+//
+// Sorting, top-k, tables and partitioning work on these integers and never see the user's types. Integers flip their sign
+// bit; floats the usual way (all bits if negative, else the sign bit), with -0.0 = 0.0 and all NaNs equal and largest:
+// last ascending, first descending. Records, tuples and arrays concatenate their parts (bits, not bytes); an optional has
+// one bit before its value. A string gives its first 8 bytes and ends the integer: `exact` is false, ties are compared.
+//
+//   key_encoder encoder(keys);                      // keys: std::span<const sort_key>
+//   if (encoder.bits() <= 64) encoder.encode(0, n, words64);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <query/detail/type.hpp>
+
+namespace query::cpu {
+
+// For uses of 128-bit keys: compares like one big unsigned number.
+struct wide_word {
+  std::uint64_t high = 0, low = 0;
+  friend bool operator==(const wide_word&, const wide_word&) = default;
+  friend auto operator<=>(const wide_word&, const wide_word&) = default;
+};
+
+// A user's own order: less, equal or greater than zero.
+struct key_order {
+  int (*compare)(const void* context, const void* a, const void* b) = nullptr;
+  const void* context = nullptr;
+};
+
+// One key of an order: row i's value lies at base + i * stride bytes.
+struct sort_key {
+  const ir::type* type = nullptr;
+  const void* base = nullptr;
+  std::size_t stride = 0;
+  bool descending = false;
+  bool nulls_first = false;  // holds whatever the direction
+  key_order custom = {};     // needed for opaque types, and taken before the description if given
+
+  const void* at(std::size_t row) const { return static_cast<const std::byte*>(base) + row * stride; }
+};
+
+// Is there an order for this type without a comparison of the user's?
+bool orderable(const ir::type& type);
+
+// Compares two values of a described type: NaNs equal and largest, nulls as `nulls_first` says and, like everything else,
+// reversed by `descending` except for the nulls.
+int compare_values(const ir::type& type, const void* a, const void* b, bool descending = false, bool nulls_first = false);
+
+// Compares rows a and b by all keys; 0 if they tie.
+int compare_rows(std::span<const sort_key> keys, std::size_t a, std::size_t b);
+
+class key_encoder {
+ public:
+  static constexpr unsigned max_bits = 128;
+
+  // Throws user_error if a key has no order. The keys' columns must outlive the encoder.
+  explicit key_encoder(std::span<const sort_key> keys);
+
+  unsigned bits() const { return bits_; }  // significant low bits of each word, at most 128; 0 if nothing can be encoded
+  bool exact() const { return exact_; }    // equal words mean equal keys; otherwise compare_rows decides ties
+
+  // Writes the words of rows [first, first + n). The 64-bit form needs bits() <= 64.
+  void encode(std::size_t first, std::size_t n, std::uint64_t* out) const;
+  void encode(std::size_t first, std::size_t n, wide_word* out) const;
+
+ private:
+  // One step appends `bits` bits to every row's word.
+  struct step {
+    const ir::type* type;  // arithmetic, string, or optional of anything of a fixed width
+    const std::byte* base;
+    std::size_t stride;
+    unsigned bits;
+    bool descending, nulls_first;
+  };
+  bool add(const ir::type& type, const std::byte* base, const sort_key& key);
+  template <class Word>
+  void append(const step& s, std::size_t first, std::size_t n, Word* out) const;
+
+  std::vector<step> steps_;
+  unsigned bits_ = 0;
+  bool exact_ = true;
+};
+
+}  // namespace query::cpu

@@ -1,0 +1,237 @@
+#include "runtime/buffer_pool.hpp"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <query/errors.hpp>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define QUERY_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define QUERY_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef QUERY_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, n) (static_cast<void>(at), static_cast<void>(n))
+#define ASAN_UNPOISON_MEMORY_REGION(at, n) (static_cast<void>(at), static_cast<void>(n))
+#endif
+
+namespace query::runtime {
+namespace {
+
+constexpr std::size_t kib = 1024, mib = 1024 * kib;
+constexpr std::size_t huge_page = 2 * mib;
+constexpr std::size_t smallest_kept = 64 * kib;  // below, the system's allocator is as good
+constexpr std::size_t line = 64;
+
+// Rounds up to one of four sizes an octave, and from 2 MiB on to whole huge pages: at most a quarter is wasted.
+std::size_t size_class(std::size_t bytes) {
+  if (bytes < smallest_kept) return (bytes + line - 1) / line * line;
+  const std::size_t step = bytes >= huge_page && std::bit_floor(bytes) / 4 < huge_page ? huge_page : std::bit_floor(bytes) / 4;
+  if (bytes > std::numeric_limits<std::size_t>::max() - step) return 0;
+  return (bytes + step - 1) / step * step;
+}
+
+void* map_huge(std::size_t bytes) {
+  // Maps one huge page more and cuts the ends off: the kernel does not align mappings by itself.
+  void* at = ::mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<std::uintptr_t>(at);
+  const std::uintptr_t aligned = (begin + huge_page - 1) / huge_page * huge_page;
+  if (aligned > begin) ::munmap(at, aligned - begin);
+  const std::uintptr_t end = aligned + bytes;
+  if (begin + huge_page > aligned) ::munmap(reinterpret_cast<void*>(end), begin + huge_page - aligned);
+  void* result = reinterpret_cast<void*>(aligned);
+  ::madvise(result, bytes, MADV_HUGEPAGE);  // refused by some systems: then pages are small, no more
+  return result;
+}
+
+void* take_from_system(std::size_t bytes) {
+  return bytes >= huge_page ? map_huge(bytes) : ::operator new(bytes, std::align_val_t{line}, std::nothrow);
+}
+
+void give_to_system(void* at, std::size_t bytes) noexcept {
+  ASAN_UNPOISON_MEMORY_REGION(at, bytes);
+  if (bytes >= huge_page) ::munmap(at, bytes);
+  else ::operator delete(at, std::align_val_t{line});
+}
+
+// Makes use after free visible. Large buffers are marked at their ends only: writing all of one would cost its pages.
+void poison([[maybe_unused]] void* at, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::size_t used) noexcept {
+#ifndef NDEBUG
+  constexpr std::size_t end = 4 * kib;
+  if (used <= 2 * end) {
+    std::memset(at, 0xDB, used);
+  } else {
+    std::memset(at, 0xDB, end);
+    std::memset(static_cast<std::byte*>(at) + used - end, 0xDB, end);
+  }
+#endif
+  ASAN_POISON_MEMORY_REGION(at, bytes);
+}
+
+std::string megabytes(std::size_t bytes) {
+  return bytes < mib ? std::to_string(bytes) + " bytes" : std::to_string(bytes / mib) + " MiB";
+}
+
+}  // namespace
+
+class pool_state : public std::enable_shared_from_this<pool_state> {
+ public:
+  explicit pool_state(std::size_t limit) : limit_(limit) {}
+  ~pool_state() { trim(0); }
+
+  buffer allocate(std::size_t bytes) {
+    buffer b;
+    if (bytes == 0) return b;
+    const std::size_t size = size_class(bytes);
+    if (size == 0) refuse(bytes, "more than there are addresses");
+    {
+      const std::lock_guard lock(mutex_);
+      b.data_ = reuse(size, b.capacity_);
+      if (b.data_ == nullptr) {
+        if (limit_ != 0 && (size > limit_ || used_ > limit_ - size)) refuse(bytes, "over the session's limit");
+        if (limit_ != 0 && used_ + cached_ > limit_ - size) trim_locked(limit_ - size - used_);
+        b.capacity_ = size;
+        used_ += size;  // reserved before the lock is left
+      }
+      peak_ = std::max(peak_, used_);
+    }
+    if (b.data_ == nullptr) {
+      b.data_ = take_from_system(size);
+      if (b.data_ == nullptr) {
+        trim(0);
+        b.data_ = take_from_system(size);
+      }
+      if (b.data_ == nullptr) {
+        const std::lock_guard lock(mutex_);
+        used_ -= size;
+        refuse(bytes, "the system has no memory left");
+      }
+    }
+    b.size_ = bytes;
+    b.owner_ = shared_from_this();
+    ASAN_POISON_MEMORY_REGION(b.data_, b.capacity_);
+    ASAN_UNPOISON_MEMORY_REGION(b.data_, bytes);
+    return b;
+  }
+
+  void release(void* at, std::size_t capacity, std::size_t used) noexcept {
+    bool kept = false;
+    if (capacity >= smallest_kept) poison(at, capacity, used);
+    {
+      const std::lock_guard lock(mutex_);
+      used_ -= capacity;
+      if (capacity >= smallest_kept && !closed_) {
+        try {
+          free_[capacity].push_back(at);
+          cached_ += capacity;
+          kept = true;
+        } catch (const std::bad_alloc&) {  // then it is not kept
+        }
+      }
+    }
+    if (!kept) give_to_system(at, capacity);
+  }
+
+  void trim(std::size_t keep) noexcept {
+    const std::lock_guard lock(mutex_);
+    trim_locked(keep);
+  }
+
+  // The pool's object is gone: buffers that still live go straight back to the system.
+  void close() noexcept {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    trim_locked(0);
+  }
+
+  std::size_t limit() const { return limit_; }
+  std::size_t used() const { return locked(used_); }
+  std::size_t peak() const { return locked(peak_); }
+  std::size_t cached() const { return locked(cached_); }
+  void reset_peak() {
+    const std::lock_guard lock(mutex_);
+    peak_ = used_;
+  }
+
+ private:
+  std::size_t locked(const std::size_t& value) const {
+    const std::lock_guard lock(mutex_);
+    return value;
+  }
+
+  // A kept buffer of this class, or of the next one, or null.
+  void* reuse(std::size_t size, std::size_t& capacity) {
+    const auto found = free_.lower_bound(size);
+    if (found == free_.end() || found->first > size + size / 4) return nullptr;
+    capacity = found->first;
+    void* at = found->second.back();
+    found->second.pop_back();
+    if (found->second.empty()) free_.erase(found);
+    cached_ -= capacity;
+    used_ += capacity;
+    return at;
+  }
+
+  void trim_locked(std::size_t keep) noexcept {
+    while (cached_ > keep) {
+      const auto largest = std::prev(free_.end());
+      give_to_system(largest->second.back(), largest->first);
+      cached_ -= largest->first;
+      largest->second.pop_back();
+      if (largest->second.empty()) free_.erase(largest);
+    }
+  }
+
+  // Call with the lock held, or before taking it.
+  [[noreturn]] void refuse(std::size_t bytes, const char* why) const {
+    throw resource_error(std::string("memory: cannot allocate ") + megabytes(bytes) + ": " + why + "; in use: " +
+                         megabytes(used_) + ", limit: " + (limit_ == 0 ? "none" : megabytes(limit_)) +
+                         "; raise the Session's memory limit or let the query spill to disk");
+  }
+
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::vector<void*>> free_;
+  std::size_t used_ = 0, peak_ = 0, cached_ = 0;
+  bool closed_ = false;
+};
+
+void buffer::reset() noexcept {
+  if (data_ == nullptr) return;
+  owner_->release(data_, capacity_, size_);
+  owner_.reset();
+  data_ = nullptr;
+  size_ = capacity_ = 0;
+}
+
+buffer_pool::buffer_pool(std::size_t limit_bytes) : state_(std::make_shared<pool_state>(limit_bytes)) {}
+buffer_pool::~buffer_pool() { state_->close(); }
+buffer buffer_pool::allocate(std::size_t bytes) { return state_->allocate(bytes); }
+std::size_t buffer_pool::limit() const { return state_->limit(); }
+std::size_t buffer_pool::used() const { return state_->used(); }
+std::size_t buffer_pool::peak() const { return state_->peak(); }
+std::size_t buffer_pool::cached() const { return state_->cached(); }
+void buffer_pool::reset_peak() { state_->reset_peak(); }
+void buffer_pool::trim(std::size_t keep_bytes) { state_->trim(keep_bytes); }
+
+std::size_t buffer_pool::checked_bytes(std::size_t n, std::size_t size) {
+  if (size != 0 && n > std::numeric_limits<std::size_t>::max() / size)
+    throw resource_error("memory: more bytes than there are addresses: " + std::to_string(n) + " values of " +
+                         std::to_string(size) + " bytes");
+  return n * size;
+}
+
+}  // namespace query::runtime

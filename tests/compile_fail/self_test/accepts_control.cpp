@@ -1,0 +1,2 @@
+// expect-success
+static_assert(sizeof(char) == 1, "sizes differ");

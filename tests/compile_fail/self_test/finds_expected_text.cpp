@@ -1,0 +1,2 @@
+// expect: sizes differ
+static_assert(sizeof(char) == 2, "sizes differ");

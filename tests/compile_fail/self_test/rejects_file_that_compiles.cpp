@@ -1,0 +1,2 @@
+// expect: sizes differ
+static_assert(sizeof(char) == 1, "sizes differ");

@@ -1,0 +1,2 @@
+// The prelude of the sample pages: nothing.
+#pragma once

@@ -1,0 +1,3 @@
+#pragma once
+#include <tbb/task_group.h>
+#include "planner/plan.hpp"

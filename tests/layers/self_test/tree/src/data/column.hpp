@@ -1,0 +1,3 @@
+#pragma once
+#include "runtime/graph.hpp"
+#include "runtime/memory/budget.hpp"

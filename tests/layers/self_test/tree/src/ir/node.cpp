@@ -1,0 +1,3 @@
+#include "node.hpp"
+#include "planner/plan.hpp"
+#include <tbb/task_group.h>

@@ -1,0 +1,3 @@
+#pragma once
+#include "../ir/node.hpp"
+  #  include "../cpu_engine/scheduler.hpp"
