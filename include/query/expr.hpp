@@ -55,6 +55,8 @@ template <class U, class T> concept widens = arithmetic<U> && arithmetic<T> && s
 template <plain V> const ir::node* literal(const V& v) {
   if constexpr (text<V>) {
     return ir::current_arena().put(ir::op::literal, ir::describe<std::string>(), {}, 0, 0, std::string(std::string_view(v)));
+  } else if constexpr (sizeof(V) > sizeof(std::uint64_t)) {
+    ir::give_up("a value of more than 64 bits (long double, __int128)");
   } else {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &v, sizeof v);
@@ -68,6 +70,9 @@ template <operand A> const ir::node* node_of(const A& a) {
 // a as a value of type T; literals are converted at once.
 template <class T, operand A> const ir::node* node_as(const A& a) {
   if constexpr (arithmetic<A> && arithmetic<T>) return literal(static_cast<T>(a));
+  else if constexpr (std::is_same_v<A, char> && std::is_same_v<T, std::string>) return literal(std::string(1, a));
+  else if constexpr (std::is_same_v<T, std::string> && !std::is_same_v<value_of_t<A>, std::string>)
+    ir::give_up("a number or a character of the row joined to a string");
   else if constexpr (symbolic<A>) return ir::make_cast(ir::current_arena(), a.get(), ir::describe<T>());
   else return node_of(a);
 }
@@ -110,6 +115,15 @@ template <class T> requires std::is_arithmetic_v<T> class convertible<T> {
  protected:
   const ir::node* node_ = nullptr;
 };
+template <class T> requires std::is_enum_v<T> class convertible<T> {
+ public:
+  operator T() const { became_plain(); }
+  template <class U> requires std::is_arithmetic_v<U> explicit operator U() const { became_plain(); }  // static_cast<int>(t.side)
+  const ir::node* get() const { return node_; }
+
+ protected:
+  const ir::node* node_ = nullptr;
+};
 template <> class convertible<bool> {
  public:
   operator bool() const { return ir::decide(node_); }
@@ -144,7 +158,8 @@ template <class T> class expr : public detail::convertible<T> {
       if (ir::tracing()) this->node_ = detail::literal(T{});
   }
   explicit expr(detail::from_node f) { this->node_ = f.n; }
-  expr(const expr& o) : detail::convertible<T>() { this->node_ = o.node_; }  // not trivial: memcpy and bit_cast must not compile
+  // Not trivial: memcpy and bit_cast must not compile. noexcept: else no lambda that takes a copy is nothrow-invocable.
+  expr(const expr& o) noexcept : detail::convertible<T>() { this->node_ = o.node_; }
   ~expr() = default;
 
   template <class U> requires(!std::is_same_v<U, T> && detail::widens<U, T>)
@@ -188,14 +203,31 @@ template <class T> class expr : public detail::convertible<T> {
   template <detail::operand U> bool starts_with(const U& u) const requires std::same_as<T, std::string> { return ask("starts_with", u); }
   template <detail::operand U> bool ends_with(const U& u) const requires std::same_as<T, std::string> { return ask("ends_with", u); }
   template <detail::operand U> bool contains(const U& u) const requires std::same_as<T, std::string> { return ask("contains", u); }
-  template <class A, class B> expr<std::string> substr(const A& at, const B& n) const requires std::same_as<T, std::string> {
+  template <detail::operand A, detail::operand B = std::size_t>
+  expr<std::string> substr(const A& at, const B& n = std::string::npos) const requires std::same_as<T, std::string> {
     return expr<std::string>(detail::from_node{ir::current_arena().put(
         ir::op::call, ir::describe<std::string>(), {this->node_, detail::node_as<std::size_t>(at), detail::node_as<std::size_t>(n)}, 0, 0, "substr")});
   }
+  template <detail::operand U> expr<std::size_t> find(const U& u) const requires std::same_as<T, std::string>;
+  // The rest of std::string's members make the function opaque instead of failing to compile.
+  template <class I> char operator[](const I&) const requires std::same_as<T, std::string> { by_character(); }
+  template <class I> char at(const I&) const requires std::same_as<T, std::string> { by_character(); }
+  char front() const requires std::same_as<T, std::string> { by_character(); }
+  char back() const requires std::same_as<T, std::string> { by_character(); }
+  const char* begin() const requires std::same_as<T, std::string> { by_character(); }
+  const char* end() const requires std::same_as<T, std::string> { by_character(); }
+  const char* c_str() const requires std::same_as<T, std::string> { by_character(); }
+  const char* data() const requires std::same_as<T, std::string> { by_character(); }
+  template <class... X> int compare(const X&...) const requires std::same_as<T, std::string> { by_character(); }
+  template <class... X> std::size_t rfind(const X&...) const requires std::same_as<T, std::string> { by_character(); }
+  template <class... X> std::size_t find_first_of(const X&...) const requires std::same_as<T, std::string> { by_character(); }
 
  private:
+  [[noreturn]] static void by_character() {
+    ir::give_up("a string was read by character: what traces is ==, <, +, size, empty, starts_with, ends_with, contains, find, substr");
+  }
   template <class U> bool ask(const char* name, const U& u) const {
-    return ir::decide(ir::current_arena().put(ir::op::call, ir::describe<bool>(), {this->node_, detail::node_of(u)}, 0, 0, name));
+    return ir::decide(ir::current_arena().put(ir::op::call, ir::describe<bool>(), {this->node_, detail::node_as<std::string>(u)}, 0, 0, name));
   }
 };
 
@@ -205,6 +237,10 @@ template <class T> expr<T> wrap(const ir::node* n) { return expr<T>(from_node{n}
 
 template <class T> expr<std::size_t> expr<T>::size() const requires std::same_as<T, std::string> {
   return detail::wrap<std::size_t>(ir::current_arena().put(ir::op::size, ir::describe<std::size_t>(), {this->node_}));
+}
+template <class T> template <detail::operand U> expr<std::size_t> expr<T>::find(const U& u) const requires std::same_as<T, std::string> {
+  return detail::wrap<std::size_t>(
+      ir::current_arena().put(ir::op::call, ir::describe<std::size_t>(), {this->node_, detail::node_as<std::string>(u)}, 0, 0, "find"));
 }
 template <class T> bool expr<T>::empty() const requires std::same_as<T, std::string> {
   return size() == std::size_t{0};
@@ -234,14 +270,22 @@ class lazy_bool : public expr<bool> {
 namespace detail {
 template <class X> inline constexpr bool is_lazy = false;
 template <class T> inline constexpr bool is_lazy<lazy_expr<T>> = true;
-template <class A, class B> concept lazily = is_lazy<std::remove_cvref_t<A>> || is_lazy<std::remove_cvref_t<B>>;
+template <> inline constexpr bool is_lazy<lazy_bool> = true;
+template <class... X> concept lazily = (is_lazy<std::remove_cvref_t<X>> || ...);
+
+// A new node as a value of type R; lazy where one of the operands X is.
+template <class R, class... X> auto wrap_like(const ir::node* n) {
+  if constexpr (!lazily<X...>) return wrap<R>(n);
+  else if constexpr (std::is_same_v<R, bool>) return lazy_bool(n);
+  else return lazy_expr<R>(wrap<R>(n));
+}
 }  // namespace detail
 
 // Results have the type of the native operator; operands are cast to it first.
 #define QUERY_DETAIL_ARITHMETIC(sign, name)                                                                     \
   template <class A, class B> requires detail::mixed<A, B> auto operator sign(const A& a, const B& b) {       \
     using R = decltype(std::declval<detail::value_of_t<A>>() sign std::declval<detail::value_of_t<B>>());       \
-    return detail::wrap<R>(detail::binary(ir::op::name, ir::describe<R>(), detail::node_as<R>(a), detail::node_as<R>(b))); \
+    return detail::wrap_like<R, A, B>(detail::binary(ir::op::name, ir::describe<R>(), detail::node_as<R>(a), detail::node_as<R>(b))); \
   }
 QUERY_DETAIL_ARITHMETIC(+, add)
 QUERY_DETAIL_ARITHMETIC(-, sub)
@@ -269,6 +313,17 @@ QUERY_DETAIL_COMPARE(==, eq)
 QUERY_DETAIL_COMPARE(!=, ne)
 #undef QUERY_DETAIL_COMPARE
 
+// Three-way comparison asks up to three questions.
+template <class A, class B> requires(detail::mixed<A, B>) auto operator<=>(const A& a, const B& b)
+    -> std::compare_three_way_result_t<detail::value_of_t<A>, detail::value_of_t<B>> {
+  using R = std::compare_three_way_result_t<detail::value_of_t<A>, detail::value_of_t<B>>;
+  if (ir::decide(detail::compared(ir::op::lt, a, b))) return R::less;
+  if (ir::decide(detail::compared(ir::op::eq, a, b))) return R::equivalent;
+  if constexpr (std::is_same_v<R, std::partial_ordering>)
+    if (!ir::decide(detail::compared(ir::op::gt, a, b))) return R::unordered;
+  return R::greater;
+}
+
 inline lazy_bool operator&&(const lazy_bool& a, const lazy_bool& b) {
   return lazy_bool(detail::binary(ir::op::logical_and, ir::describe<bool>(), a.get(), b.get()));
 }
@@ -279,15 +334,15 @@ inline lazy_bool operator!(const lazy_bool& a) { return lazy_bool(ir::make_not(i
 
 template <detail::symbolic A> requires detail::arithmetic<detail::value_of_t<A>> auto operator-(const A& a) {
   using R = decltype(-detail::value_of_t<A>{});
-  return detail::wrap<R>(ir::current_arena().put(ir::op::negate, ir::describe<R>(), {detail::node_as<R>(a)}));
+  return detail::wrap_like<R, A>(ir::current_arena().put(ir::op::negate, ir::describe<R>(), {detail::node_as<R>(a)}));
 }
 template <detail::symbolic A> requires detail::arithmetic<detail::value_of_t<A>> auto operator+(const A& a) {
   using R = decltype(+detail::value_of_t<A>{});
-  return detail::wrap<R>(detail::node_as<R>(a));
+  return detail::wrap_like<R, A>(detail::node_as<R>(a));
 }
 template <detail::symbolic A> requires std::integral<detail::value_of_t<A>> auto operator~(const A& a) {
   using R = decltype(~detail::value_of_t<A>{});
-  return detail::wrap<R>(ir::current_arena().put(ir::op::bit_not, ir::describe<R>(), {detail::node_as<R>(a)}));
+  return detail::wrap_like<R, A>(ir::current_arena().put(ir::op::bit_not, ir::describe<R>(), {detail::node_as<R>(a)}));
 }
 
 }  // namespace query

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include <query/detail/type.hpp>
 
@@ -34,12 +35,9 @@ class grouper {
   grouper(grouper&&) noexcept;
   grouper& operator=(grouper&&) noexcept;
 
-  // Writes the ids of n adjacent keys; new keys are copied. Throws resource_error beyond 2^32 - 2 keys or out of memory;
-  // ids written so far stay valid.
+  // Writes the ids of n adjacent keys; new keys are copied. Throws resource_error beyond 2^32 - 2 keys or out of memory,
+  // and what the copying of a key throws; the grouper can then only be cleared or destroyed.
   void find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids);
-
-  // As above, with hashes that hash_keys gave for these keys: saves hashing twice after partitioning.
-  void find_or_insert(const void* keys, const std::uint64_t* hashes, std::size_t n, std::uint32_t* ids);
 
   // Writes ids, `absent` for unknown keys.
   void find(const void* keys, std::size_t n, std::uint32_t* ids) const;
@@ -53,7 +51,7 @@ class grouper {
   void clear();                    // forgets the keys, keeps the memory
 
  private:
-  void store(const void* keys, const std::uint32_t* first_rows, std::size_t n);
+  void store(const std::byte* keys, std::span<const std::uint32_t> rows);
   void grow_keys(std::size_t n);
   void destroy_keys() noexcept;
 

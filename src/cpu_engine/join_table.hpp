@@ -19,10 +19,14 @@
 #include <query/detail/type.hpp>
 
 #include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/key_words.hpp"
 #include "runtime/buffer_pool.hpp"
 #include "runtime/scheduler.hpp"
 
 namespace query::cpu {
+
+template <class Word>
+class slot_table;
 
 // Pairs of row numbers, at most capacity() of them.
 class match_batch {
@@ -88,9 +92,9 @@ class join_table {
   bool matched(std::size_t row) const {
     return (marks_[row / 64].load(std::memory_order_relaxed) >> (row % 64) & 1) != 0;
   }
-  // Appends to `out` up to `limit` rows from `*row` on whose mark is `wanted`, in order, and advances *row; false when
-  // row() has reached the end and nothing was appended.
-  bool marked_rows(bool wanted, std::size_t* row, std::size_t limit, std::vector<std::uint64_t>& out) const;
+  // Appends to `out` up to `limit` rows from `row` on whose mark is `wanted`, in order, and advances `row` past the last one
+  // looked at; false when there are no more.
+  bool marked_rows(bool wanted, std::size_t& row, std::size_t limit, std::vector<std::uint64_t>& out) const;
 
   std::size_t rows() const { return rows_; }            // of the build side, those with null keys included
   std::size_t distinct_keys() const { return distinct_; }
@@ -98,15 +102,32 @@ class join_table {
 
  private:
   struct part;
+  class builder;
   void look_up(const void* keys, std::size_t n, cursor::state& s) const;
+  void look_up_direct(const std::uint64_t* words, std::size_t n, cursor::state& s) const;
+  template <class Word>
+  void look_up_slots(slot_table<Word> part::*table, const std::uint64_t* words, std::size_t n, cursor::state& s) const;
+  void look_up_tagged(const std::byte* keys, const wide_word* words, std::size_t n, cursor::state& s) const;
+  void set_range(const part& p, std::uint32_t id, std::size_t i, cursor::state& s) const;
+  void take_single_matches(cursor::state& s, match_batch& out, unmatched rows) const;
+  std::size_t part_of_hash(std::uint64_t hash) const { return (hash >> 32) & ((std::size_t{1} << part_bits_) - 1); }
+  std::uint64_t row_at(std::uint64_t place) const {
+    return wide_rows_ ? order_.as<std::uint64_t>()[place] : order_.as<std::uint32_t>()[place];
+  }
 
-  const ir::type* key_;
-  const void* keys_;
+  key_words words_;
+  key_words::form form_;
+  const std::byte* keys_;
   std::size_t rows_, inserted_ = 0, distinct_ = 0;
-  join_options options_;
-  std::unique_ptr<part[]> parts_;
-  unsigned part_bits_ = 0;
-  runtime::buffer order_;  // row ids by part and, within it, by key and row
+  bool nulls_match_, wide_rows_;
+  // Integers of a small range need no table: the word less low_ is the entry's number.
+  bool direct_ = false;
+  bool direct_unique_ = false;  // order_[entry] is its only row, or ~0u
+  unsigned direct_shift_ = 0;   // entries with the same number above these bits share a part
+  std::uint64_t low_ = 0, range_ = 0;
+  std::vector<part> parts_;
+  unsigned part_bits_ = 0;  // a part is chosen by these bits of the hash, from bit 32 on
+  runtime::buffer order_;   // row ids by entry, then by row
   std::unique_ptr<std::atomic<std::uint64_t>[]> marks_;
 };
 

@@ -3,7 +3,7 @@
 // Nulls equal each other, all NaNs equal, -0.0 equals 0.0. Hashes are functions of the key's value alone: the same in every
 // process of a cluster that runs the same version of the library.
 //
-//   hash_keys(*ir::describe<std::int64_t>(), keys, n, hashes);   // partition = hashes[i] >> shift
+//   hash_keys(*ir::describe<std::int64_t>(), keys, n, hashes);   // machine = hashes[i] >> shift: tables use the lower bits
 #pragma once
 
 #include <cstddef>
@@ -35,11 +35,11 @@ std::uint64_t hash_key(const ir::type& type, const void* key);  // one value, dr
 std::size_t find_nulls(const ir::type& type, const void* keys, std::size_t n, std::uint8_t* out);
 bool may_be_null(const ir::type& type);
 
-// Mixes all bits of a word (two multiplications; the finaliser of MurmurHash3 with Stafford's constants, variant 13).
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
+// Spreads a word over 64 bits: both halves of a 128-bit product, as in wyhash (Wang Yi, github.com/wangyi-fudan/wyhash).
+inline std::uint64_t hash_word(std::uint64_t x) {
+  __extension__ using u128 = unsigned __int128;
+  const u128 product = u128{x ^ 0xa0761d6478bd642fu} * 0xe7037ed1a0b428dbu;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 }  // namespace query::cpu

@@ -3,7 +3,8 @@
 // Sorting, top-k, tables and partitioning work on these integers and never see the user's types. Integers flip their sign
 // bit; floats the usual way (all bits if negative, else the sign bit), with -0.0 = 0.0 and all NaNs equal and largest:
 // last ascending, first descending. Records, tuples and arrays concatenate their parts (bits, not bytes); an optional has
-// one bit before its value. A string gives its first 8 bytes and ends the integer: `exact` is false, ties are compared.
+// one bit before its value. A string gives its first 7 characters (15 if many are longer and there is room) and its length,
+// cut off, and ends the integer: `exact` is false, and ties are compared unless `decides` says that the strings were short.
 //
 //   key_encoder encoder(keys);                      // keys: std::span<const sort_key>
 //   if (encoder.bits() <= 64) encoder.encode(0, n, words64);
@@ -57,11 +58,16 @@ class key_encoder {
  public:
   static constexpr unsigned max_bits = 128;
 
-  // Throws user_error if a key has no order. The keys' columns must outlive the encoder.
-  explicit key_encoder(std::span<const sort_key> keys);
+  // Throws user_error if a key has no order. The keys' columns must outlive the encoder. Some of the first `rows` rows are
+  // looked at to choose the length of a string's prefix.
+  explicit key_encoder(std::span<const sort_key> keys, std::size_t rows = 0);
 
   unsigned bits() const { return bits_; }  // significant low bits of each word, at most 128; 0 if nothing can be encoded
   bool exact() const { return exact_; }    // equal words mean equal keys; otherwise compare_rows decides ties
+
+  // Rows with this same word are equal in all keys.
+  bool decides(std::uint64_t word) const { return exact_ || short_string(static_cast<unsigned>(word & 0xff)); }
+  bool decides(const wide_word& word) const { return decides(word.low); }
 
   // Writes the words of rows [first, first + n). The 64-bit form needs bits() <= 64.
   void encode(std::size_t first, std::size_t n, std::uint64_t* out) const;
@@ -76,13 +82,22 @@ class key_encoder {
     unsigned bits;
     bool descending, nulls_first;
   };
-  bool add(const ir::type& type, const std::byte* base, const sort_key& key);
+  bool add(const ir::type& type, const std::byte* base, const sort_key& key, std::size_t rows);
+  bool push(const ir::type& type, const std::byte* base, const sort_key& key, unsigned bits);
+  template <bool First, class Word>
+  void append(const step& s, std::size_t row, std::size_t n, Word* words) const;
   template <class Word>
-  void append(const step& s, std::size_t first, std::size_t n, Word* out) const;
+  void encode_blocks(std::size_t first, std::size_t n, Word* out) const;
+  bool short_string(unsigned last_byte) const {
+    return string_ends_ && (string_descending_ ? 255u - last_byte : last_byte) <= string_characters_;
+  }
 
   std::vector<step> steps_;
   unsigned bits_ = 0;
+  unsigned string_characters_ = 0;
   bool exact_ = true;
+  bool string_ends_ = false;  // the last step is a string, and no key or part of a key comes after it
+  bool string_descending_ = false;
 };
 
 }  // namespace query::cpu

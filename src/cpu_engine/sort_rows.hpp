@@ -30,7 +30,7 @@ permutation top_k(std::span<const sort_key> keys, std::size_t n, std::size_t k, 
                   runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
 
 // Sorts n adjacent arithmetic values (boolean to f64) in place. Stable: NaNs keep their payloads and zeros their signs in
-// the order in which they came. Memory: one more array.
+// the order in which they came. Memory: two more arrays. If it throws, the values are as they were, or partly sorted.
 void sort_values(void* values, std::size_t n, ir::kind kind, bool descending, runtime::scheduler& scheduler,
                  runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
 

@@ -45,6 +45,7 @@ struct user_function {
   std::shared_ptr<const void> f;
   ir::traced (*retrace)(const void* f) = nullptr; // anew at every execution: captures may have changed
   native_calls native;
+  const ir::type* row = nullptr;                  // of its (first) parameter
   const ir::type* result = nullptr;
   std::vector<std::shared_ptr<const capture>> captures;  // collections captured by value
 
@@ -114,6 +115,7 @@ struct aggregate_calls {
   std::shared_ptr<const void> (*record)(const void* f) = nullptr;
   void (*init)(const void* self, void* states, std::size_t n) = nullptr;
   void (*destroy)(void* states, std::size_t n) = nullptr;
+  void (*relocate)(void* to, void* from, std::size_t n) = nullptr;  // into raw memory; `from` is dead afterwards
   // Row select[i] (or i) goes to states[groups[i]]; null groups: all go to states[0].
   void (*update)(const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select,
                  std::size_t n) = nullptr;
@@ -159,7 +161,7 @@ struct order_key {
 };
 
 // One verb of a query. Immutable once built; shared by all queries that grew from it.
-struct logical {
+struct logical : std::enable_shared_from_this<logical> {
   verb what = verb::source_rows;
   std::string label;                       // the verb as the user wrote it: "group_by", "take(10)"
   std::vector<pipe> inputs;
@@ -188,7 +190,8 @@ struct logical {
   rows_function rows_call = nullptr;       // apply, chunk, window: calls functions[0] over a run of rows
   std::uint64_t slot = 0;                  // placeholder: which loop variable
   std::uint64_t previous_slot = 0, next_slot = 0;  // do_while: placeholders of its condition
-  std::uint64_t most_rounds = 0;           // do_while
+  std::uint64_t most_rounds = 0;           // do_while; 0: as the condition says
+  bool (*loop_test)(const void* f, const void* previous, std::size_t n, const void* next, std::size_t m) = nullptr;  // do_while: functions[0]
 };
 
 // ---------------------------------------------------------------- running

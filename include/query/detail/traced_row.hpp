@@ -35,9 +35,21 @@ template <class E> struct twin_traits<expr_optional<E>> : std::true_type { using
 template <class E> struct twin_traits<expr_list<E>> : std::true_type { using held = std::vector<E>; };
 template <template <template <class> class> class S> struct twin_traits<S<to_twin>> : std::true_type { using held = typename S<to_twin>::query_row_type; };
 template <class X> inline constexpr bool is_twin_v = twin_traits<std::remove_cvref_t<X>>::value;
+template <class E, std::size_t N> inline constexpr bool is_twin_v<std::array<E, N>> = is_twin_v<E>;
+template <class E> inline constexpr bool is_twin_v<std::optional<E>> = is_twin_v<E>;
 template <class... E> inline constexpr bool is_twin_v<std::tuple<E...>> = (is_twin_v<E> || ...);
 template <class A, class B> inline constexpr bool is_twin_v<std::pair<A, B>> = is_twin_v<A> || is_twin_v<B>;
 template <class... X> inline constexpr bool any_twin = (is_twin_v<std::remove_cvref_t<X>> || ...);
+
+// The C++ type that a value stands for: twins become what they are twins of, also inside tuples, arrays and optionals.
+template <class X> struct held { using type = X; };
+template <class X> requires(twin_traits<X>::value) struct held<X> { using type = typename twin_traits<X>::held; };
+template <text X> struct held<X> { using type = std::string; };
+template <class A, class B> struct held<std::pair<A, B>> { using type = std::pair<typename held<A>::type, typename held<B>::type>; };
+template <class... E> struct held<std::tuple<E...>> { using type = std::tuple<typename held<E>::type...>; };
+template <class E, std::size_t N> struct held<std::array<E, N>> { using type = std::array<typename held<E>::type, N>; };
+template <class E> struct held<std::optional<E>> { using type = std::optional<typename held<E>::type>; };
+template <class X> using held_t = typename held<std::remove_cvref_t<X>>::type;
 
 template <class T> twin_t<T> make_twin(const ir::node* n);
 template <class X> const ir::node* to_node(const X& x);
@@ -55,6 +67,8 @@ template <class Twin, class E, std::size_t N> class expr_array : public std::arr
  public:
   using query_element_type = E;
   using std::array<Twin, N>::operator[];
+  // Both: a const one alone would be ambiguous with std::array's for arrays that are not const.
+  template <detail::symbolic I> auto operator[](const I& i) { return std::as_const(*this)[i]; }
   template <detail::symbolic I> auto operator[](const I& i) const {
     return detail::make_twin<E>(ir::current_arena().put(ir::op::index, ir::describe<E>(),
                                                         {detail::to_node(*this), detail::node_as<std::int64_t>(i)}));
@@ -126,18 +140,29 @@ template <class E> class expr_list {
   }
   auto front() const { return (*this)[0]; }
   auto back() const { return (*this)[cast_size() - std::int64_t{1}]; }
+  template <class I> auto at(const I& i) const { return (*this)[i]; }
   // A loop over a list ends where the row says: it cannot be unrolled while tracing.
-  struct end_of_list {};
-  struct iterator {
-    detail::twin_t<E> operator*() const { ir::give_up("a loop over a list field: use query::fold(list, init, f), query::sum(list, f), ..."); }
-    iterator& operator++() { return *this; }
-    bool operator!=(end_of_list) const { ir::give_up("a loop over a list field: use query::fold(list, init, f), query::sum(list, f), ..."); }
+  class iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = detail::twin_t<E>;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const value_type*;
+    using reference = const value_type&;
+    reference operator*() const { loop_over_list(); }
+    pointer operator->() const { loop_over_list(); }
+    iterator& operator++() { loop_over_list(); }
+    iterator operator++(int) { loop_over_list(); }
+    bool operator==(const iterator&) const { loop_over_list(); }
   };
   iterator begin() const { return {}; }
-  end_of_list end() const { return {}; }
+  iterator end() const { return {}; }
   const ir::node* get() const { return node_; }
 
  private:
+  [[noreturn]] static void loop_over_list() {
+    ir::give_up("a loop over a list field: use query::fold(list, init, f), query::sum(list, f), query::any(list, f)...");
+  }
   expr<std::int64_t> cast_size() const { return detail::wrap<std::int64_t>(detail::node_as<std::int64_t>(size())); }
   const ir::node* node_;
 };
@@ -170,8 +195,8 @@ template <class X> const ir::node* to_node(const X& x) {
   if constexpr (operand<X>) return node_of(x);
   else if constexpr (ir::is_optional_v<X>) {
     auto& a = ir::current_arena();
-    if (!x) return a.put(ir::op::null, ir::describe<X>());
-    return a.put(ir::op::some, ir::describe<X>(), {to_node(*x)});
+    if (!x) return a.put(ir::op::null, ir::describe<held_t<X>>());
+    return a.put(ir::op::some, ir::describe<held_t<X>>(), {to_node(*x)});
   } else if constexpr (is_record_twin<X>) {
     using R = typename X::query_row_type;
     std::vector<const ir::node*> kids;
@@ -183,10 +208,14 @@ template <class X> const ir::node* to_node(const X& x) {
     return make_array(ir::describe<typename twin_traits<X>::held>(), std::move(kids));
   } else if constexpr (twin_traits<X>::value) {
     return x.get();
-  } else if constexpr (ir::is_array_v<X> && ir::described_v<X>) {
+  } else if constexpr (ir::is_array_v<X> && ir::described_v<held_t<X>>) {
     std::vector<const ir::node*> kids;
     for (const auto& e : x) kids.push_back(to_node(e));
-    return make_array(ir::describe<X>(), std::move(kids));
+    return make_array(ir::describe<held_t<X>>(), std::move(kids));
+  } else if constexpr (ir::is_tuple_v<X> && ir::described_v<held_t<X>>) {
+    std::vector<const ir::node*> kids;
+    std::apply([&](const auto&... f) { (kids.push_back(to_node(f)), ...); }, x);
+    return make_array(ir::describe<held_t<X>>(), std::move(kids));
   } else if constexpr (record<X>) {  // a plain record among traced values
     std::vector<const ir::node*> kids;
     std::apply([&](const auto&... f) { (kids.push_back(to_node(f)), ...); }, meta<X>::fields(x));

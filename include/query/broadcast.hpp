@@ -1,0 +1,200 @@
+// query::collection<T>: rows that a lambda captures by value and looks through: centres, rates, a dimension table.
+//
+//   auto centres = query::broadcast(std::vector<Centre>{...});
+//   points.select([centres](auto p) {
+//     return query::make<Assigned>(p.id, centres.arg_min(p, [](auto p, auto c) { return query::squared_distance(p.x, c.x); }));
+//   });
+//
+// broadcast(query) (query.hpp) captures the rows of a lazy query, bound anew at each execution. The handle is a pointer:
+// copies share the rows, which never change. Functions take the row first, `f(row, element)`, or only the element. Give
+// the row where f compares it with elements: a lambda that captured a traced row meets plain elements while it is traced.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <query/detail/binding.hpp>
+#include <query/detail/nested.hpp>
+
+namespace query {
+
+template <class T> class collection {
+ public:
+  using value_type = T;
+
+  collection() = default;
+  explicit collection(std::shared_ptr<const detail::capture> c) : capture_(std::move(c)) {}
+  // Copying tells a capture_recorder on this thread, so that the library finds what a function captured.
+  collection(const collection& o) : capture_(o.capture_) { detail::note_capture(capture_); }
+  collection(collection&&) noexcept = default;
+  collection& operator=(const collection&) = default;
+  collection& operator=(collection&&) noexcept = default;
+  ~collection() = default;
+
+  const std::shared_ptr<const detail::capture>& handle() const { return capture_; }
+
+  // Plain access. In a traced function it is a constant of the trace, possible where the rows are there already (not those
+  // of a lazy query).
+  std::size_t size() const { return rows().size(); }
+  bool empty() const { return size() == 0; }
+  const T& operator[](std::size_t i) const { return rows()[i]; }
+  const T* begin() const { return unrolled().data(); }
+  const T* end() const { return begin() + rows().size(); }
+  // The element at a position that depends on the row.
+  template <detail::symbolic I> auto operator[](const I& i) const {
+    return detail::make_twin<T>(ir::current_arena().put(ir::op::nested, ir::describe<T>(), {node(), detail::node_as<std::int64_t>(i)}, 0, 0, "at"));
+  }
+
+  // Position of the element with the smallest or largest value; the first of equals, -1 if there are no elements.
+  template <class Row, class F> auto arg_min(const Row& row, const F& f) const { return arg<Row>("arg_min", over(row, f), false); }
+  template <class Row, class F> auto arg_max(const Row& row, const F& f) const { return arg<Row>("arg_max", over(row, f), true); }
+  template <class F> auto arg_min(const F& f) const { return arg<seen_by<F>>("arg_min", f, false); }
+  template <class F> auto arg_max(const F& f) const { return arg<seen_by<F>>("arg_max", f, true); }
+
+  // The smallest or largest value itself. Throws user_error if there are no elements.
+  template <class Row, class F> auto min(const Row& row, const F& f) const { return extreme<Row>("min", over(row, f), false); }
+  template <class Row, class F> auto max(const Row& row, const F& f) const { return extreme<Row>("max", over(row, f), true); }
+  template <class F> auto min(const F& f) const { return extreme<seen_by<F>>("min", f, false); }
+  template <class F> auto max(const F& f) const { return extreme<seen_by<F>>("max", f, true); }
+
+  // The sum of the values; integers add up in 64 bits.
+  template <class Row, class F> auto sum(const Row& row, const F& f) const { return total<Row>(over(row, f)); }
+  template <class F> auto sum(const F& f) const { return total<seen_by<F>>(f); }
+
+  // Does f hold for one element, for all, for how many?
+  template <class Row, class F> bool any(const Row& row, const F& f) const { return ask<Row>("any", over(row, f), true); }
+  template <class Row, class F> bool all(const Row& row, const F& f) const { return ask<Row>("all", over(row, f), false); }
+  template <class F> bool any(const F& f) const { return ask<T>("any", f, true); }
+  template <class F> bool all(const F& f) const { return ask<T>("all", f, false); }
+  template <class Row, class F> auto count(const Row& row, const F& f) const {
+    if constexpr (detail::is_twin_v<Row>) {
+      return detail::wrap<std::size_t>(detail::nested_node<std::size_t, bool, T>("count", node(), over(row, f)));
+    } else {
+      std::size_t n = 0;
+      for (const T& e : rows()) n += f(row, e) ? 1u : 0u;
+      return n;
+    }
+  }
+  template <class F> std::size_t count(const F& f) const {
+    std::size_t n = 0;
+    for (const T& e : rows()) n += f(e) ? 1u : 0u;
+    return n;
+  }
+  // Is x among the elements?
+  template <class X> bool contains(const X& x) const {
+    return any(x, [](const auto& wanted, const auto& e) { return e == wanted; });
+  }
+
+  // f(row, ...f(row, init, first)..., last), or without the row; the type is that of f(init, element).
+  template <class Row, class Init, class F> auto fold(const Row& row, const Init& init, const F& f) const {
+    return folded<Row>(init, [&](const auto& state, const auto& e) { return f(row, state, e); });
+  }
+  template <class Init, class F> auto fold(const Init& init, const F& f) const {
+    return folded<std::invoke_result_t<const F&, const Init&, const T&>>(init, f);
+  }
+
+ private:
+  template <class F> using seen_by = std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>;
+  template <class Row, class F> static auto over(const Row& row, const F& f) {
+    return [&row, &f](const auto& e) { return f(row, e); };
+  }
+  std::span<const T> rows() const {
+    if (!capture_) return {};
+    if (ir::tracing() && !capture_->owner) detail::unknown_while_tracing();
+    const detail::bound b = detail::lookup(*capture_);
+    return {static_cast<const T*>(b.data), b.size};
+  }
+  std::span<const T> unrolled() const {
+    const std::span<const T> r = rows();
+    if (ir::tracing() && r.size() > 64) detail::unrolled_too_far();
+    return r;
+  }
+  const ir::node* node() const {
+    if (!ir::described_v<T>) ir::give_up("a captured collection whose elements have no QUERY_RECORD");
+    if (!capture_) ir::give_up("an empty handle of a captured collection");
+    return ir::current_arena().put(ir::op::collection, ir::describe<T>(), {}, capture_->slot);
+  }
+
+  // Row: what decides whether this is traced.
+  template <class Row, class F> auto arg(const char* verb, const F& f, bool largest) const {
+    if constexpr (detail::is_twin_v<Row>) {
+      using V = detail::held_t<std::invoke_result_t<const F&, const detail::twin_t<T>&>>;
+      return detail::wrap<int>(detail::nested_node<int, V, T>(verb, node(), f));
+    } else {
+      const std::span<const T> r = rows();
+      if (r.empty()) return -1;
+      int best = 0;
+      auto extreme = f(r[0]);
+      for (std::size_t i = 1; i < r.size(); ++i)
+        if (auto v = f(r[i]); largest ? extreme < v : v < extreme) {
+          extreme = v;
+          best = static_cast<int>(i);
+        }
+      return best;
+    }
+  }
+  template <class Row, class F> auto extreme(const char* verb, const F& f, bool largest) const {
+    if constexpr (detail::is_twin_v<Row>) {
+      using V = detail::held_t<std::invoke_result_t<const F&, const detail::twin_t<T>&>>;
+      return detail::wrap<V>(detail::nested_node<V, V, T>(verb, node(), f));
+    } else {
+      const std::span<const T> r = rows();
+      if (r.empty()) detail::empty_extreme(verb);
+      auto best = f(r[0]);
+      for (std::size_t i = 1; i < r.size(); ++i)
+        if (auto v = f(r[i]); largest ? best < v : v < best) best = v;
+      return best;
+    }
+  }
+  template <class Row, class F> auto total(const F& f) const {
+    if constexpr (detail::is_twin_v<Row>) {
+      using S = detail::sum_t<detail::held_t<std::invoke_result_t<const F&, const detail::twin_t<T>&>>>;
+      return detail::wrap<S>(detail::nested_node<S, S, T>("sum", node(), f));
+    } else {
+      using S = detail::sum_t<std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>>;
+      S s{};
+      for (const T& e : rows()) s += static_cast<S>(f(e));
+      return s;
+    }
+  }
+  template <class Row, class F> bool ask(const char* verb, const F& f, bool until) const {
+    if constexpr (detail::is_twin_v<Row>) {
+      return ir::decide(detail::nested_node<bool, bool, T>(verb, node(), f));
+    } else {
+      for (const T& e : rows())
+        if (static_cast<bool>(f(e)) == until) return until;
+      return !until;
+    }
+  }
+  template <class Row, class Init, class F> auto folded(const Init& init, const F& f) const {
+    constexpr bool traced = detail::any_twin<Row, Init>;
+    if constexpr (traced) {
+      using S = detail::held_t<std::invoke_result_t<const F&, const detail::twin_t<detail::held_t<Init>>&, const detail::twin_t<T>&>>;
+      return detail::nested_fold<S, T>(node(), init, f);
+    } else {
+      using S = std::remove_cvref_t<std::invoke_result_t<const F&, const Init&, const T&>>;
+      static_assert(detail::storable<Init, S>(), "query::fold(list, init, f): f gives another type than init has");
+      S state = detail::value_of_type<S>(init);
+      for (const T& e : rows()) state = detail::value_of_type<S>(f(state, e));
+      return state;
+    }
+  }
+
+  std::shared_ptr<const detail::capture> capture_;
+};
+
+// Keeps a copy of the rows. O(length) once; the handle is cheap to copy.
+template <class T> collection<T> broadcast(std::vector<T> rows) {
+  auto kept = std::make_shared<const std::vector<T>>(std::move(rows));
+  const void* data = kept->data();
+  const std::size_t n = kept->size();
+  return collection<T>(detail::make_capture(ir::describe<T>(), std::move(kept), data, n));
+}
+template <class T> collection<std::remove_cv_t<T>> broadcast(std::span<T> rows) {
+  return broadcast(std::vector<std::remove_cv_t<T>>(rows.begin(), rows.end()));
+}
+
+}  // namespace query

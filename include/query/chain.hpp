@@ -1,0 +1,164 @@
+// query::Query<T>: a lazy, typed query over rows of T.
+//
+// Verbs return new queries; nothing runs until a terminal verb (verbs/terminals.hpp). Row-wise verbs extend the compile-time
+// chain in the second parameter, so that the user's compiler fuses them into one loop; every other verb starts a new chain.
+// Any chain converts to Query<T>, which can be named, stored, returned and run as often as one likes.
+//
+//   query::Query<Trade> large = query::from(trades).where([](auto t) { return t.qty > 100; });
+#pragma once
+
+#include <query/cpu/typed_segment.hpp>
+#include <query/detail/execute.hpp>
+#include <query/detail/make_function.hpp>
+#include <query/group.hpp>
+#include <query/verbs/grouping.hpp>
+#include <query/verbs/joins.hpp>
+#include <query/verbs/loops.hpp>
+#include <query/verbs/ordering.hpp>
+#include <query/verbs/sequence.hpp>
+#include <query/verbs/sets.hpp>
+#include <query/verbs/terminals.hpp>
+
+namespace query {
+
+template <class T, class Chain = cpu::rows<T>> class Query
+    : public verbs::grouping<Query<T, Chain>, T>,
+      public verbs::joins<Query<T, Chain>, T>,
+      public verbs::ordering<Query<T, Chain>, T>,
+      public verbs::sets<Query<T, Chain>, T>,
+      public verbs::sequence<Query<T, Chain>, T>,
+      public verbs::loops<Query<T, Chain>, T>,
+      public verbs::terminals<Query<T, Chain>, T> {
+ public:
+  using row = T;
+  // Both a lazy verb, aggregate(function of a group), and a terminal one, aggregate(seed, update, combine, result).
+  using verbs::grouping<Query<T, Chain>, T>::aggregate;
+  using verbs::terminals<Query<T, Chain>, T>::aggregate;
+
+  // What the library builds queries from; users call query::from.
+  Query(detail::pipe origin, Chain chain, std::shared_ptr<const detail::logical> node, detail::settings s)
+      : origin_(std::move(origin)), chain_(std::move(chain)), node_(std::move(node)), settings_(std::move(s)) {}
+  Query(detail::pipe origin, detail::settings s) requires std::is_same_v<Chain, cpu::rows<T>>
+      : origin_(std::move(origin)), node_(origin_.node), settings_(std::move(s)) {}
+
+  // Any chain becomes a Query<T>; its loop stays compiled, behind one virtual call a batch.
+  template <class Other> requires(std::is_same_v<Chain, cpu::rows<T>> && !std::is_same_v<Other, Chain>)
+  Query(const Query<T, Other>& q) : origin_(q.to_pipe()), node_(origin_.node), settings_(q.run_settings()) {}  // NOLINT: the point of it
+
+  // ---- row-wise verbs
+  // Keeps the rows for which f is true; f takes the row, or the row and its number (std::int64_t, from 0).
+  template <class F> auto where(F f, detail::call_site at = detail::call_site::here()) const {
+    if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
+      auto [origin, chain] = positioned(at);
+      return extend<T>(detail::verb::where, "where", detail::make_opaque("predicate", f, ir::describe<bool>()), at, std::move(origin),
+                       cpu::where_at<decltype(chain), F>(chain, f));
+    } else {
+      query::check_callable<F, T>();
+      return extend<T>(detail::verb::where, "where", detail::make_filter<T>("predicate", f), at, origin_, cpu::where<Chain, F>(chain_, f));
+    }
+  }
+  // Replaces each row by f(row), or f(row, number).
+  template <class F> auto select(F f, detail::call_site at = detail::call_site::here()) const {
+    if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
+      auto [origin, chain] = positioned(at);
+      using link = cpu::select_at<decltype(chain), F>;
+      using R = typename link::row;
+      return extend<R>(detail::verb::select, "select", detail::make_opaque("projection", f, ir::describe<R>()), at, std::move(origin), link(chain, f));
+    } else {
+      query::check_callable<F, T>();
+      using R = detail::result_of<F, T>;
+      return extend<R>(detail::verb::select, "select", detail::make_map<T, R>("projection", f), at, origin_, cpu::select<Chain, F>(chain_, f));
+    }
+  }
+  // Replaces each row by the elements of f(row), any range.
+  template <class F> auto select_many(F f, detail::call_site at = detail::call_site::here()) const {
+    query::check_callable<F, T>();
+    using link = cpu::select_many<Chain, F>;
+    using R = typename link::row;
+    return extend<R>(detail::verb::select_many, "select_many", detail::make_opaque("collection", f, ir::describe<R>()), at, origin_, link(chain_, f));
+  }
+  // Rows as another type: of arithmetic types by static_cast, else by construction. as_type<double>().
+  template <class U> auto as_type(detail::call_site at = detail::call_site::here()) const {
+    return select([](const auto& r) { return query::cast<U>(r); }, at);
+  }
+  // Rows that hold a value, without the optional around it.
+  auto values(detail::call_site at = detail::call_site::here()) const requires ir::is_optional_v<T> {
+    return where([](const auto& r) { return r.has_value(); }, at).select([](const auto& r) { return *r; }, at);
+  }
+
+  // ---- words about how and where
+  Query as_accelerated() const { return marked([](detail::logical& n) { n.accelerated = true; }); }
+  Query require_gpu() const { return marked([](detail::logical& n) { n.accelerated = n.gpu_required = true; }); }
+  Query as_ordered() const { return marked([](detail::logical& n) { n.ordered = true; }); }
+  Query named(std::string name) const { return marked([&](detail::logical& n) { n.name = std::move(name); }); }
+  Query in(const Session& s) const { return with_settings([&](detail::run_settings& r) { r.session = s.state(); }); }
+  Query verify() const { return with_settings([](detail::run_settings& r) { r.verify = true; }); }
+  Query timeout(double seconds) const { return with_settings([&](detail::run_settings& r) { r.seconds = seconds; }); }
+  // Stops when token.stop_requested(): a std::stop_token or anything like it. The terminal verb throws query::cancelled.
+  template <class Token> Query stop_on(Token token) const {
+    return with_settings([&](detail::run_settings& r) {
+      r.stop_token = std::make_shared<const Token>(std::move(token));
+      r.stop_requested = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
+    });
+  }
+  // report(fraction) is called now and then, by any thread, one call at a time.
+  template <class F> Query on_progress(F report) const {
+    return with_settings([&](detail::run_settings& r) {
+      r.progress = std::make_shared<const F>(std::move(report));
+      r.report = [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); };
+    });
+  }
+
+  // ---- the plan
+  // The plan as text: verbs with their expressions, the kind of every function, where each vertex runs and why.
+  std::string explain() const { return detail::explain(to_pipe(), settings_, ""); }
+  std::string explain_dot() const { return detail::explain_dot(to_pipe(), settings_); }
+
+  detail::pipe to_pipe() const {
+    if constexpr (Chain::identity) return origin_;
+    else return {node_, std::make_shared<const cpu::typed_segment<Chain>>(origin_, chain_)};
+  }
+  const detail::settings& run_settings() const { return settings_; }
+
+ private:
+  template <class R, class Link>
+  Query<R, Link> extend(detail::verb v, const char* label, detail::user_function f, detail::call_site at, detail::pipe origin, Link link) const {
+    auto n = std::make_shared<detail::logical>();
+    n->what = v;
+    n->label = label;
+    n->inputs.push_back({node_, nullptr});
+    n->row = ir::describe<R>();
+    n->functions.push_back(std::move(f));
+    n->where = at;
+    n->accelerated = node_->accelerated;
+    n->gpu_required = node_->gpu_required;
+    return {std::move(origin), std::move(link), std::move(n), settings_};
+  }
+  // A function of the row's number needs rows whose numbers are known: a filter upstream ends the chain.
+  auto positioned(detail::call_site) const {
+    if constexpr (Chain::filters || Chain::columnar) return std::pair(to_pipe(), cpu::rows<T>{});
+    else return std::pair(origin_, chain_);
+  }
+  template <class Change> Query marked(Change change) const {
+    auto n = std::make_shared<detail::logical>(*node_);
+    change(*n);
+    Query q = *this;
+    q.node_ = n;
+    if constexpr (Chain::identity) q.origin_.node = n;
+    return q;
+  }
+  template <class Change> Query with_settings(Change change) const {
+    auto s = std::make_shared<detail::run_settings>(settings_ ? *settings_ : detail::run_settings{});
+    change(*s);
+    Query q = *this;
+    q.settings_ = std::move(s);
+    return q;
+  }
+
+  detail::pipe origin_;
+  [[no_unique_address]] Chain chain_;
+  std::shared_ptr<const detail::logical> node_;
+  detail::settings settings_;
+};
+
+}  // namespace query

@@ -1,0 +1,58 @@
+// An aggregate expression as batch calls over arrays of states: what the library's group tables work with.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include <query/detail/aggregate_kinds.hpp>
+#include <query/detail/plan.hpp>
+
+namespace query::agg {
+
+template <class A, class K, class T>
+using value_of = detail::stored_t<decltype(std::declval<const A&>().template value<T>(std::declval<const K&>(), std::declval<typename A::template state<T>&>()))>;
+
+// Record: F -> A, called at every execution, so that captures by reference are read anew.
+template <class A, class K, class T, class F, A (*Record)(const F&)> detail::aggregate_calls calls_of() {
+  using S = typename A::template state<T>;
+  using Out = value_of<A, K, T>;
+  detail::aggregate_calls c;
+  c.state_size = sizeof(S);
+  c.state_align = alignof(S);
+  c.record = [](const void* f) -> std::shared_ptr<const void> { return std::make_shared<const A>(Record(*static_cast<const F*>(f))); };
+  c.init = [](const void*, void* states, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) ::new (static_cast<void*>(static_cast<S*>(states) + i)) S();
+  };
+  c.destroy = [](void* states, std::size_t n) { std::destroy_n(static_cast<S*>(states), n); };
+  c.relocate = [](void* to, void* from, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      S& s = static_cast<S*>(from)[i];
+      ::new (static_cast<void*>(static_cast<S*>(to) + i)) S(std::move(s));
+      s.~S();
+    }
+  };
+  c.update = [](const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) {
+    const A& a = *static_cast<const A*>(self);
+    S* s = static_cast<S*>(states);
+    const T* r = static_cast<const T*>(rows);
+    if (!groups) {
+      for (std::size_t i = 0; i < n; ++i) a.step(*s, r[i]);
+    } else if (select) {
+      for (std::size_t i = 0; i < n; ++i) a.step(s[groups[i]], r[select[i]]);
+    } else {
+      for (std::size_t i = 0; i < n; ++i) a.step(s[groups[i]], r[i]);
+    }
+  };
+  c.merge = [](const void*, void* into, const std::uint32_t* groups, void* from, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) A::merge(static_cast<S*>(into)[groups ? groups[i] : 0], static_cast<S*>(from)[i]);
+  };
+  c.finish = [](const void* self, const void* keys, void* states, std::size_t n, void* out) {
+    const A& a = *static_cast<const A*>(self);
+    for (std::size_t i = 0; i < n; ++i)
+      ::new (static_cast<void*>(static_cast<Out*>(out) + i))
+          Out(detail::as_stored<Out>(a.template value<T>(static_cast<const K*>(keys)[i], static_cast<S*>(states)[i])));
+  };
+  return c;
+}
+
+}  // namespace query::agg

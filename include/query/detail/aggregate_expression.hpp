@@ -1,0 +1,88 @@
+// Arithmetic on aggregates: the result type of a group function IS its program (states, step, merge, value).
+//
+//   g.sum(f) / g.count()    apply<divide, sum<F>, count>: a tuple of states, divided when the groups are finished
+#pragma once
+
+#include <query/detail/aggregate_kinds.hpp>
+#include <query/functions.hpp>
+
+namespace query::agg {
+
+template <class X> struct operand_of { using type = constant<std::decay_t<X>>; };
+template <aggregate X> struct operand_of<X> { using type = X; };
+template <class X> using operand_t = typename operand_of<std::remove_cvref_t<X>>::type;
+
+template <class Fn, class... A> struct apply : expression {
+  Fn fn;
+  std::tuple<A...> parts;
+  apply(Fn f, A... a) : fn(std::move(f)), parts(std::move(a)...) {}
+
+  template <class T> using state = std::tuple<typename A::template state<T>...>;
+  using indices = std::index_sequence_for<A...>;
+
+  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const { step_parts(s, t, indices{}); }
+  template <class S> static void merge(S& a, S& b) { merge_parts(a, b, indices{}); }
+  template <class T, class K, class S> auto value(const K& k, S& s) const { return value_of_parts<T>(k, s, indices{}); }
+
+ private:
+  template <class S, class T, std::size_t... I> QUERY_INLINE void step_parts(S& s, const T& t, std::index_sequence<I...>) const {
+    (std::get<I>(parts).step(std::get<I>(s), t), ...);
+  }
+  template <class S, std::size_t... I> static void merge_parts(S& a, S& b, std::index_sequence<I...>) {
+    (A::merge(std::get<I>(a), std::get<I>(b)), ...);
+  }
+  template <class T, class K, class S, std::size_t... I> auto value_of_parts(const K& k, S& s, std::index_sequence<I...>) const {
+    return fn(std::get<I>(parts).template value<T>(k, std::get<I>(s))...);
+  }
+};
+
+template <class Fn, class... A> auto make_apply(Fn fn, const A&... a) {
+  return apply<Fn, operand_t<A>...>(std::move(fn), operand_t<A>(a)...);
+}
+
+template <class Out> struct maker {
+  template <class... V> Out operator()(const V&... v) const { return query::make<Out>(v...); }
+};
+struct tupler {
+  template <class... V> std::tuple<V...> operator()(V... v) const { return std::tuple<V...>(std::move(v)...); }
+};
+
+// int64 / double and the like convert as they do in plain C++.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#define QUERY_DETAIL_AGGREGATE(sign, name)                                                              \
+  struct name {                                                                                         \
+    template <class A, class B> auto operator()(const A& a, const B& b) const { return a sign b; }      \
+  };                                                                                                    \
+  template <class A, class B> requires(aggregate<A> || aggregate<B>) auto operator sign(const A& a, const B& b) { \
+    return make_apply(name{}, a, b);                                                                    \
+  }
+QUERY_DETAIL_AGGREGATE(+, plus_fn)
+QUERY_DETAIL_AGGREGATE(-, minus_fn)
+QUERY_DETAIL_AGGREGATE(*, times_fn)
+QUERY_DETAIL_AGGREGATE(/, divide_fn)
+QUERY_DETAIL_AGGREGATE(%, modulo_fn)
+QUERY_DETAIL_AGGREGATE(<, less_fn)
+QUERY_DETAIL_AGGREGATE(<=, less_equal_fn)
+QUERY_DETAIL_AGGREGATE(>, greater_fn)
+QUERY_DETAIL_AGGREGATE(>=, greater_equal_fn)
+QUERY_DETAIL_AGGREGATE(==, equal_fn)
+QUERY_DETAIL_AGGREGATE(!=, not_equal_fn)
+#undef QUERY_DETAIL_AGGREGATE
+#pragma GCC diagnostic pop
+
+// query::sqrt(g.sum(f)): functions of query::functions meet aggregates here (detail/deferred.hpp).
+template <class Fn, class... A> auto defer(Fn fn, const A&... a) { return make_apply(std::move(fn), a...); }
+
+struct negate_fn {
+  template <class A> auto operator()(const A& a) const { return -a; }
+};
+template <aggregate A> auto operator-(const A& a) { return make_apply(negate_fn{}, a); }
+
+// A key that is a record or a tuple: g.key().field is asked of the key's value.
+template <class M> struct member_fn {
+  M member;
+  template <class A> auto operator()(const A& a) const { return a.*member; }
+};
+
+}  // namespace query::agg

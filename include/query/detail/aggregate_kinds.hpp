@@ -1,0 +1,352 @@
+// The incremental aggregates: each knows its state for rows of T, how a row changes it, how two states merge, and its value.
+//
+// Nulls (std::optional results of f) are passed over; min, max, mean... of an optional are optional and empty when every
+// value was null. Sums are 64-bit integers or doubles; integer sums wrap. Variance: Welford, merged as Chan et al. 1979.
+//
+//   sum<F>{f}.step(state, row); sum<F>::merge(a, b); sum<F>{f}.value(key, a)
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <query/cpu/fold_loops.hpp>
+#include <query/detail/call.hpp>
+
+namespace query::agg {
+
+using cpu::plus;
+using cpu::wide_t;
+using detail::call;
+
+struct expression {};  // base of everything that stands for an aggregate's value
+template <class X> concept aggregate = std::derived_from<std::remove_cvref_t<X>, expression>;
+
+struct itself {
+  template <class T> QUERY_INLINE const T& operator()(const T& t) const { return t; }
+};
+
+template <class F, class T> using given = detail::result_of<F, T>;  // what f gives, nulls included
+template <class V> struct unwrapped { using type = V; };
+template <class V> struct unwrapped<std::optional<V>> { using type = V; };
+template <class F, class T> using value_in = typename unwrapped<given<F, T>>::type;
+template <class F, class T> inline constexpr bool nullable = ir::is_optional_v<given<F, T>>;
+// R, or std::optional<R> where there may have been no value.
+template <bool Nullable, class R> using perhaps = std::conditional_t<Nullable, std::optional<R>, R>;
+
+// Calls g with f(row) unless that is null.
+template <class F, class T, class G> QUERY_INLINE inline void with_value(const F& f, const T& row, G&& g) {
+  decltype(auto) v = call(f, row);
+  if constexpr (ir::is_optional_v<std::remove_cvref_t<decltype(v)>>) {
+    if (v) g(*v);
+  } else {
+    g(v);
+  }
+}
+
+template <class S, class V> QUERY_INLINE inline void add(S& s, const V& v) {
+  if constexpr (ir::is_array_v<V>) {
+    for (std::size_t i = 0; i < ir::array_traits<V>::count; ++i) s[i] = plus(s[i], static_cast<std::remove_cvref_t<decltype(s[i])>>(v[i]));
+  } else {
+    s = plus<S>(s, static_cast<S>(v));
+  }
+}
+template <class V> struct sum_of { using type = wide_t<V>; };
+template <class E, std::size_t N> struct sum_of<std::array<E, N>> { using type = std::array<wide_t<E>, N>; };
+template <class V> using sum_t = typename sum_of<V>::type;
+template <class V> struct mean_of { using type = double; };
+template <class E, std::size_t N> struct mean_of<std::array<E, N>> { using type = std::array<std::conditional_t<std::is_same_v<E, float>, float, double>, N>; };
+
+struct nothing {};
+
+struct key : expression {
+  static constexpr const char* name = "key";
+  template <class T> using state = nothing;
+  template <class S, class T> void step(S&, const T&) const {}
+  template <class S> static void merge(S&, S&) {}
+  template <class T, class K, class S> auto value(const K& k, S&) const { return k; }
+};
+template <class V> struct constant : expression {
+  V v;
+  explicit constant(V x) : v(std::move(x)) {}
+  template <class T> using state = nothing;
+  template <class S, class T> void step(S&, const T&) const {}
+  template <class S> static void merge(S&, S&) {}
+  template <class T, class K, class S> auto value(const K&, S&) const { return v; }
+};
+
+struct count : expression {
+  static constexpr const char* name = "count";
+  template <class T> using state = std::int64_t;
+  template <class T> QUERY_INLINE void step(std::int64_t& s, const T&) const { ++s; }
+  static void merge(std::int64_t& a, std::int64_t b) { a += b; }
+  template <class T, class K> auto value(const K&, std::int64_t s) const { return s; }
+};
+// Rows for which f is true, or not null.
+template <class F> struct count_if : expression {
+  static constexpr const char* name = "count_if";
+  F f;
+  template <class T> using state = std::int64_t;
+  template <class T> QUERY_INLINE void step(std::int64_t& s, const T& t) const {
+    if constexpr (nullable<F, T>) s += static_cast<bool>(call(f, t).has_value());
+    else s += static_cast<bool>(call(f, t));
+  }
+  static void merge(std::int64_t& a, std::int64_t b) { a += b; }
+  template <class T, class K> auto value(const K&, std::int64_t s) const { return s; }
+};
+template <class F> struct sum : expression {
+  static constexpr const char* name = "sum";
+  F f;
+  template <class T> using state = sum_t<value_in<F, T>>;
+  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) QUERY_INLINE { add(s, v); });
+  }
+  template <class S> static void merge(S& a, S& b) { add(a, b); }
+  template <class T, class K, class S> auto value(const K&, S& s) const { return s; }
+};
+template <class F> struct mean : expression {
+  static constexpr const char* name = "mean";
+  F f;
+  template <class V> struct totals {
+    sum_t<V> sum{};
+    std::int64_t n = 0;
+  };
+  template <class T> using state = totals<value_in<F, T>>;
+  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) QUERY_INLINE {
+      add(s.sum, v);
+      ++s.n;
+    });
+  }
+  template <class S> static void merge(S& a, S& b) {
+    add(a.sum, b.sum);
+    a.n += b.n;
+  }
+  template <class T, class K, class S> auto value(const K&, S& s) const {
+    using V = value_in<F, T>;
+    using R = typename mean_of<V>::type;
+    perhaps<nullable<F, T>, R> result{};
+    if (nullable<F, T> && s.n == 0) return result;
+    R r{};
+    if constexpr (ir::is_array_v<V>) {
+      for (std::size_t i = 0; i < r.size(); ++i) r[i] = static_cast<typename R::value_type>(static_cast<double>(s.sum[i]) / static_cast<double>(s.n));
+    } else {
+      r = static_cast<double>(s.sum) / static_cast<double>(s.n);
+    }
+    result = r;
+    return result;
+  }
+};
+// The order of min, max, arg_min and arg_max: NaNs lose against numbers.
+template <bool Max, class V> QUERY_INLINE inline bool beats(const V& a, const V& b) {
+  if constexpr (std::is_floating_point_v<V>) {
+    if (b != b) return a == a;
+  }
+  return Max ? b < a : a < b;
+}
+template <bool Max, class F> struct extreme : expression {
+  static constexpr const char* name = Max ? "max" : "min";
+  F f;
+  template <class V> struct best {
+    bool any = false;
+    V v{};
+  };
+  template <class T> using state = best<value_in<F, T>>;
+  template <class S, class V> QUERY_INLINE static void offer(S& s, V&& v) {
+    if (!s.any || beats<Max>(static_cast<const decltype(s.v)&>(v), s.v)) {
+      s.v = v;
+      s.any = true;
+    }
+  }
+  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) QUERY_INLINE { offer(s, v); });
+  }
+  template <class S> static void merge(S& a, S& b) {
+    if (b.any) offer(a, std::move(b.v));
+  }
+  template <class T, class K, class S> auto value(const K&, S& s) const {
+    perhaps<nullable<F, T>, value_in<F, T>> r{};
+    if (s.any || !nullable<F, T>) r = std::move(s.v);
+    return r;
+  }
+};
+// The row whose value is smallest or largest; the first of several.
+template <bool Max, class F> struct arg_extreme : expression {
+  static constexpr const char* name = Max ? "arg_max" : "arg_min";
+  F f;
+  template <class T> struct best {
+    bool any = false;
+    value_in<F, T> v{};
+    T row{};
+  };
+  template <class T> using state = best<T>;
+  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) QUERY_INLINE {
+      if (!s.any || beats<Max>(static_cast<const decltype(s.v)&>(v), s.v)) {
+        s.any = true;
+        s.v = v;
+        s.row = t;
+      }
+    });
+  }
+  template <class S> static void merge(S& a, S& b) {
+    if (b.any && (!a.any || beats<Max>(b.v, a.v))) a = std::move(b);
+  }
+  template <class T, class K, class S> auto value(const K&, S& s) const {
+    perhaps<nullable<F, T>, T> r{};
+    if (s.any || !nullable<F, T>) r = std::move(s.row);
+    return r;
+  }
+};
+// Sample variance (n - 1), or its root.
+template <bool Root, class F> struct variance : expression {
+  static constexpr const char* name = Root ? "stddev" : "variance";
+  F f;
+  struct moments {
+    std::int64_t n = 0;
+    double mean = 0, m2 = 0;
+  };
+  template <class T> using state = moments;
+  template <class T> QUERY_INLINE void step(moments& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) QUERY_INLINE {
+      const double x = static_cast<double>(v), d = x - s.mean;
+      s.mean += d / static_cast<double>(++s.n);
+      s.m2 += d * (x - s.mean);
+    });
+  }
+  static void merge(moments& a, moments& b) {
+    if (!b.n) return;
+    const double n = static_cast<double>(a.n + b.n), d = b.mean - a.mean;
+    a.m2 += b.m2 + d * d * static_cast<double>(a.n) * static_cast<double>(b.n) / n;
+    a.mean += d * static_cast<double>(b.n) / n;
+    a.n += b.n;
+  }
+  template <class T, class K> auto value(const K&, moments& s) const {
+    std::optional<double> r;  // of one value there is no variance
+    if (s.n > 1) {
+      const double v = s.m2 / static_cast<double>(s.n - 1);
+      r = Root ? std::sqrt(v) : v;
+    }
+    return r;
+  }
+};
+template <bool Last, class F> struct edge : expression {
+  static constexpr const char* name = Last ? "last" : "first";
+  F f;
+  template <class T> using state = std::optional<given<F, T>>;
+  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
+    if (Last || !s) s.emplace(call(f, t));
+  }
+  template <class S> static void merge(S& a, S& b) {
+    if (b && (Last || !a)) a = std::move(b);
+  }
+  template <class T, class K, class S> auto value(const K&, S& s) const { return std::move(*s); }
+};
+template <bool All, class F> struct decided : expression {
+  static constexpr const char* name = All ? "all" : "any";
+  F f;
+  struct flag {
+    bool v = All;
+  };
+  template <class T> using state = flag;
+  template <class T> QUERY_INLINE void step(flag& s, const T& t) const {
+    const bool b = static_cast<bool>(call(f, t));
+    if (All ? !b : b) s.v = !All;
+  }
+  static void merge(flag& a, flag& b) {
+    if (All ? !b.v : b.v) a.v = !All;
+  }
+  template <class T, class K> auto value(const K&, flag& s) const { return s.v; }
+};
+template <class F> struct collect : expression {
+  static constexpr const char* name = "collect";
+  F f;
+  template <class T> using state = std::vector<given<F, T>>;
+  template <class S, class T> void step(S& s, const T& t) const { s.emplace_back(call(f, t)); }
+  template <class S> static void merge(S& a, S& b) {
+    a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
+  }
+  template <class T, class K, class S> auto value(const K&, S& s) const { return std::move(s); }
+};
+
+// Out of line, for any order (src/cpu_engine/quantile.cpp): the value at rank q * (n - 1), interpolated linearly.
+double quantile_of(double* values, std::size_t n, double q);
+
+template <class F> struct quantile : expression {
+  static constexpr const char* name = "quantile";
+  F f;
+  double q = 0.5;
+  template <class T> using state = std::vector<double>;
+  template <class T> void step(std::vector<double>& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) { s.push_back(static_cast<double>(v)); });
+  }
+  static void merge(std::vector<double>& a, std::vector<double>& b) { a.insert(a.end(), b.begin(), b.end()); }
+  template <class T, class K> auto value(const K&, std::vector<double>& s) const {
+    perhaps<nullable<F, T>, double> r{};
+    if (!s.empty()) r = quantile_of(s.data(), s.size(), q);
+    else if constexpr (!nullable<F, T>) r = std::numeric_limits<double>::quiet_NaN();
+    return r;
+  }
+};
+
+// Distinct values, by the library's own idea of equality (src/cpu_engine/distinct_count.cpp).
+class value_set {
+ public:
+  explicit value_set(const ir::type* t) : type_(t) {}
+  void insert(const void* value);
+  void merge(const value_set& other);
+  std::size_t size() const;
+
+ private:
+  const ir::type* type_;
+  std::shared_ptr<struct value_set_impl> impl_;
+};
+template <class F> struct count_distinct : expression {
+  static constexpr const char* name = "count_distinct";
+  F f;
+  template <class V> struct values : value_set {
+    values() : value_set(ir::describe<V>()) {}
+  };
+  template <class T> using state = values<value_in<F, T>>;
+  template <class S, class T> void step(S& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) {
+      const value_in<F, T> own(v);
+      s.insert(&own);
+    });
+  }
+  template <class S> static void merge(S& a, S& b) { a.value_set::merge(b); }
+  template <class T, class K, class S> auto value(const K&, S& s) const { return static_cast<std::int64_t>(s.size()); }
+};
+
+// The user's own: seed; update(state, row) -> state; combine(state, state) -> state; finish(state) -> value.
+template <class Seed, class Update, class Combine, class Finish> struct custom : expression {
+  static constexpr const char* name = "aggregate";
+  Seed seed;
+  Update update;
+  Combine combine;
+  Finish finish;
+  struct held {
+    std::optional<Seed> s;  // empty until the first row: the seed is the identity of combine
+    const Combine* combine = nullptr;
+  };
+  template <class T> using state = held;
+  template <class T> void step(held& s, const T& t) const {
+    if (!s.s) {
+      s.s.emplace(seed);
+      s.combine = &combine;
+    }
+    *s.s = update(std::move(*s.s), t);
+  }
+  static void merge(held& a, held& b) {
+    if (!b.s) return;
+    if (!a.s) a = std::move(b);
+    else *a.s = (*b.combine)(std::move(*a.s), std::move(*b.s));
+  }
+  template <class T, class K> auto value(const K&, held& s) const { return finish(s.s ? std::move(*s.s) : seed); }
+};
+
+}  // namespace query::agg

@@ -1,0 +1,115 @@
+// What the functions of query::functions share: values that have no value yet, and calls that become nodes.
+//
+// A `deferred` value is an aggregate of a group while its recorder runs (include/query/aggregates.hpp): a function that
+// meets one hands itself and its arguments to `defer`, which is found by argument-dependent lookup.
+//
+//   query::sqrt(g.sum(...))   ->   defer(detail::sqrt_fn{}, g.sum(...))
+#pragma once
+
+#include <query/detail/traced_row.hpp>
+
+namespace query::detail {
+
+template <class X> inline constexpr bool is_deferred = false;
+template <class X> concept deferred = is_deferred<std::remove_cvref_t<X>>;
+template <class... X> inline constexpr bool any_deferred = (deferred<X> || ...);
+template <class... X> inline constexpr bool any_symbolic = (symbolic<X> || ...);
+
+template <class X> concept numeric = deferred<X> || (operand<X> && std::is_arithmetic_v<value_of_t<X>>);
+template <class X> concept numeric_value = numeric<X> && !deferred<X>;
+template <class X> concept textual = deferred<X> || (operand<X> && std::is_same_v<value_of_t<X>, std::string>);
+
+// The common type of two results, as `c ? a : b` and the aggregates see it: numbers meet in their common type.
+template <class A, class B> struct common {};
+template <class A, class B> requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>) struct common<A, B> { using type = std::common_type_t<A, B>; };
+template <class A> requires(!std::is_arithmetic_v<A>) struct common<A, A> { using type = A; };
+template <class A, class B> requires requires { typename common<A, B>::type; }
+struct common<std::optional<A>, std::optional<B>> { using type = std::optional<typename common<A, B>::type>; };
+template <class A> requires(!std::is_arithmetic_v<A>) struct common<std::optional<A>, std::optional<A>> { using type = std::optional<A>; };
+template <class A, class B> requires(!ir::is_optional_v<B> && requires { typename common<A, B>::type; })
+struct common<std::optional<A>, B> { using type = std::optional<typename common<A, B>::type>; };
+template <class A, class B> requires(!ir::is_optional_v<A> && requires { typename common<A, B>::type; })
+struct common<A, std::optional<B>> { using type = std::optional<typename common<A, B>::type>; };
+template <class A> struct common<std::optional<A>, std::nullopt_t> { using type = std::optional<A>; };
+template <class A> struct common<std::nullopt_t, std::optional<A>> { using type = std::optional<A>; };
+template <class A> requires(!ir::is_optional_v<A>) struct common<A, std::nullopt_t> { using type = std::optional<A>; };
+template <class A> requires(!ir::is_optional_v<A>) struct common<std::nullopt_t, A> { using type = std::optional<A>; };
+
+// May a value that stands for V be stored as a T without a question? Numbers convert, optionals take values and nullopt.
+template <class V, class T> constexpr bool storable() {
+  if constexpr (std::is_same_v<V, T>) return true;
+  else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<T>) return true;
+  else if constexpr (ir::is_optional_v<T>) {
+    if constexpr (std::is_same_v<V, std::nullopt_t>) return true;
+    else if constexpr (ir::is_optional_v<V>) return storable<typename V::value_type, typename T::value_type>();
+    else return storable<V, typename T::value_type>();
+  } else if constexpr (ir::is_array_v<T> && ir::is_array_v<V>) {
+    using to = ir::array_traits<T>;
+    using from = ir::array_traits<V>;
+    return to::count == from::count && storable<typename from::element, typename to::element>();
+  } else return false;
+}
+
+// x as a node of type T; storable<held_t<X>, T>().
+template <class T, class X> const ir::node* node_of_type(const X& x) {
+  auto& a = ir::current_arena();
+  using V = held_t<X>;
+  if constexpr (std::is_arithmetic_v<T>) return node_as<T>(x);
+  else if constexpr (std::is_same_v<V, std::nullopt_t>) return a.put(ir::op::null, ir::describe<T>());
+  else if constexpr (ir::is_optional_v<T> && !ir::is_optional_v<V>) return a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(x)});
+  else if constexpr (ir::is_optional_v<T> && !std::is_same_v<V, T>) {
+    const ir::node* o = to_node(x);
+    const auto value = make_twin<typename V::value_type>(a.put(ir::op::value, ir::describe<typename V::value_type>(), {o}));
+    return ir::make_select(a, a.put(ir::op::has_value, ir::describe<bool>(), {o}),
+                           a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(value)}), a.put(ir::op::null, ir::describe<T>()));
+  } else if constexpr (ir::is_array_v<T>) {
+    std::vector<const ir::node*> kids;
+    for (const auto& e : x) kids.push_back(node_of_type<typename ir::array_traits<T>::element>(e));
+    return make_array(ir::describe<T>(), std::move(kids));
+  } else return to_node(x);
+}
+// x as a plain T; storable<X, T>().
+template <class T, class X> T value_of_type(const X& x) {
+  if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(x);
+  else if constexpr (ir::is_optional_v<T> && !std::is_same_v<X, T>) {
+    using E = typename T::value_type;
+    if constexpr (std::is_same_v<X, std::nullopt_t>) return T();
+    else if constexpr (ir::is_optional_v<X>) return x ? T(value_of_type<E>(*x)) : T();
+    else return T(value_of_type<E>(x));
+  } else if constexpr (ir::is_array_v<T> && !std::is_array_v<T>) {
+    T to{};
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = value_of_type<typename T::value_type>(x[i]);
+    return to;
+  } else return T(x);
+}
+// x as a twin of T where `Traced`, else as a T.
+template <bool Traced, class T, class X> auto stored_as(const X& x) {
+  if constexpr (Traced) return make_twin<T>(node_of_type<T>(x));
+  else return value_of_type<T>(x);
+}
+
+// f(x...) as a call of f.name: arguments and result have the type of the native result.
+template <class F, class... X> auto call_by_name(const F& f, const X&... x) {
+  if constexpr (any_deferred<X...>) {
+    return defer(f, x...);
+  } else if constexpr (any_symbolic<X...>) {
+    using R = decltype(F::native(std::declval<value_of_t<X>>()...));
+    return wrap_like<R, X...>(ir::current_arena().put(ir::op::call, ir::describe<R>(), {node_as<R>(x)...}, 0, 0, F::name));
+  } else {
+    return F::native(x...);
+  }
+}
+// The same for a question about numbers or strings; asks it unless an argument is lazy.
+template <class F, class... X> auto ask_by_name(const F& f, const ir::node* (*to)(const X&...), const X&... x) {
+  if constexpr (any_deferred<X...>) {
+    return defer(f, x...);
+  } else if constexpr (any_symbolic<X...>) {
+    const ir::node* question = to(x...);
+    if constexpr (lazily<X...>) return lazy_bool(question);
+    else return ir::decide(question);
+  } else {
+    return F::native(x...);
+  }
+}
+
+}  // namespace query::detail

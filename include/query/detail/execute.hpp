@@ -1,0 +1,44 @@
+// What terminal verbs ask of the library: run this pipe, in this way. Implemented by src/runtime/execute.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <query/detail/plan.hpp>
+#include <query/session.hpp>
+
+namespace query::detail {
+
+// All rows, side by side.
+table materialise(const pipe& p, const settings& s);
+
+// Batches in order, each handed over by one thread at a time; `take` returns false to stop.
+// `expected`: the number of rows if it is known, told before the first batch.
+void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take);
+
+// Rows as the reader asks for them: a window of batches is computed in parallel, then handed out.
+class row_cursor {
+ public:
+  virtual ~row_cursor() = default;
+  virtual bool next(row_block& b) = 0;
+};
+std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s);
+
+void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state);
+
+// The row of a query that has exactly one, copied or moved to `to` (raw memory).
+void run_single(const pipe& p, const settings& s, void* to);
+
+std::string explain(const pipe& p, const settings& s, std::string_view terminal);
+std::string explain_dot(const pipe& p, const settings& s);
+
+// Large blocks of memory that a user's container has just taken are worth huge pages.
+void advise_huge_pages(void* at, std::size_t bytes);
+
+// Sinks and views over whole tables, out of line.
+std::string print_rows(const table& t, std::uint64_t total);
+std::string describe_rows(const table& t);
+void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* csv_options);
+std::shared_ptr<const logical> csv_source(const std::string& path, const void* csv_options, const ir::type* row, call_site where);
+
+}  // namespace query::detail

@@ -1,0 +1,89 @@
+// A user's callable as the plan holds it: a shared copy, how to trace it, native calls over batches, what it captured.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include <query/broadcast.hpp>
+#include <query/detail/call.hpp>
+#include <query/detail/plan.hpp>
+#include <query/function.hpp>
+
+namespace query::detail {
+
+template <class F> user_function hold(std::string_view role, const F& f) {
+  user_function u;
+  u.role = role;
+  capture_recorder recorder;  // copying the function makes its captured collections known
+  u.f = std::make_shared<const F>(f);
+  u.captures = recorder.found();
+  return u;
+}
+
+// f over rows of T, with results stored as R.
+template <class T, class R, class F> user_function make_map(std::string_view role, const F& f) {
+  user_function u = hold(role, f);
+  u.retrace = [](const void* g) { return query::trace<T>(*static_cast<const F*>(g)); };
+  u.row = ir::describe<T>();
+  u.result = ir::describe<R>();
+  u.native.map = [](const void* g, const void* rows, const std::uint32_t* select, std::size_t n, void* out) {
+    const F& h = *static_cast<const F*>(g);
+    const T* r = static_cast<const T*>(rows);
+    R* to = static_cast<R*>(out);
+    if (select) {
+      for (std::size_t i = 0; i < n; ++i) ::new (static_cast<void*>(to + i)) R(as_stored<R>(call(h, r[select[i]])));
+    } else {
+      for (std::size_t i = 0; i < n; ++i) ::new (static_cast<void*>(to + i)) R(as_stored<R>(call(h, r[i])));
+    }
+  };
+  return u;
+}
+
+template <class T, class F> user_function make_filter(std::string_view role, const F& f) {
+  user_function u = hold(role, f);
+  u.retrace = [](const void* g) { return query::trace<T>(*static_cast<const F*>(g)); };
+  u.row = ir::describe<T>();
+  u.result = ir::describe<bool>();
+  u.native.filter = [](const void* g, const void* rows, std::size_t n, bool* out) {
+    const F& h = *static_cast<const F*>(g);
+    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<bool>(call(h, static_cast<const T*>(rows)[i]));
+  };
+  return u;
+}
+
+// A function that only the native loop calls (with the row's number, of a collection...): known to the plan, not traced.
+template <class F> user_function make_opaque(std::string_view role, const F& f, const ir::type* result) {
+  user_function u = hold(role, f);
+  u.retrace = [](const void*) {
+    ir::traced t;
+    t.reason = "functions of this verb are not traced";
+    return t;
+  };
+  u.result = result;
+  return u;
+}
+
+// One side of a join's result: the row, or an optional where the side may be missing.
+template <class T, bool Optional> using side_t = std::conditional_t<Optional, std::optional<T>, T>;
+
+template <class L, bool OptionalL, class R, bool OptionalR, class Out, class F> user_function make_pair_map(const F& f) {
+  user_function u = hold("result", f);
+  u.retrace = [](const void* g) { return query::trace<side_t<L, OptionalL>, side_t<R, OptionalR>>(*static_cast<const F*>(g)); };
+  u.row = ir::describe<L>();
+  u.result = ir::describe<Out>();
+  u.native.map_pairs = [](const void* g, const void* const* left, const void* const* right, std::size_t n, void* out) {
+    const F& h = *static_cast<const F*>(g);
+    const auto side = []<class T, bool Optional>(std::type_identity<T>, std::bool_constant<Optional>, const void* p) -> decltype(auto) {
+      const T* row = static_cast<const T*>(p);
+      if constexpr (Optional) return row ? std::optional<T>(*row) : std::optional<T>();
+      else return static_cast<const T&>(*row);
+    };
+    for (std::size_t i = 0; i < n; ++i)
+      ::new (static_cast<void*>(static_cast<Out*>(out) + i))
+          Out(as_stored<Out>(call(h, side(std::type_identity<L>{}, std::bool_constant<OptionalL>{}, left[i]),
+                                  side(std::type_identity<R>{}, std::bool_constant<OptionalR>{}, right[i]))));
+  };
+  return u;
+}
+
+}  // namespace query::detail

@@ -1,0 +1,194 @@
+// What functions of groups receive: group_by(key).select([](auto g) { ... }).
+//
+// `auto g` is a recorder: g.sum(f), g.count(), g.key()... stand for aggregates that are kept up incrementally, and arithmetic
+// on them is done when the groups are finished. Nothing is materialised. `const query::Group<K, T>& g` asks for the rows.
+//
+//   .select([](auto g) { return query::make<Vwap>(g.key(), g.sum(notional) / g.sum(quantity), g.count()); })
+#pragma once
+
+#include <span>
+
+#include <query/detail/aggregate_calls.hpp>
+#include <query/detail/aggregate_expression.hpp>
+#include <query/detail/traced_row.hpp>
+
+namespace query {
+
+namespace agg {
+
+// A part of a composite key.
+template <class U> struct key_part : expression {
+  std::size_t offset = 0;
+  template <class T> using state = nothing;
+  template <class S, class T> void step(S&, const T&) const {}
+  template <class S> static void merge(S&, S&) {}
+  template <class T, class K, class S> U value(const K& k, S&) const {
+    return *reinterpret_cast<const U*>(reinterpret_cast<const std::byte*>(&k) + offset);
+  }
+};
+template <class U> struct to_key_part { using type = key_part<U>; };
+
+template <class X> inline constexpr bool is_key_shape = false;
+template <template <template <class> class> class S> inline constexpr bool is_key_shape<S<to_key_part>> = true;
+template <class... U> inline constexpr bool is_key_shape<std::tuple<key_part<U>...>> = sizeof...(U) > 0;
+template <class A, class B> inline constexpr bool is_key_shape<std::pair<key_part<A>, key_part<B>>> = true;
+template <class X> requires is_key_shape<X> struct operand_of<X> {
+  struct type : key {
+    explicit type(const X&) {}
+  };
+};
+
+template <class K> auto key_expression() {
+  const ir::type* t = ir::describe<K>();
+  if constexpr (record<K>) {
+    typename meta<K>::template shape<to_key_part> s;
+    auto parts = meta<K>::fields(s);
+    [&]<std::size_t... I>(std::index_sequence<I...>) { ((std::get<I>(parts).offset = t->field_list[I].offset), ...); }(field_indices<K>{});
+    return s;
+  } else if constexpr (ir::is_tuple_v<K>) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      std::tuple<key_part<std::tuple_element_t<I, K>>...> s;
+      ((std::get<I>(s).offset = t->field_list[I].offset), ...);
+      return s;
+    }(std::make_index_sequence<std::tuple_size_v<K>>{});
+  } else {
+    (void)t;
+    return key{};
+  }
+}
+
+#define QUERY_DETAIL_NEEDS_GROUP                                                                                       \
+  "query: looking at the rows of a group materialises it. Name the parameter type to allow that: "                    \
+  "[](const query::Group<Key, Row>& g) { ... }"
+
+template <class K, class T> struct recorder {
+  auto key() const { return key_expression<K>(); }
+  auto count() const { return agg::count{}; }
+  template <class F> auto count(F f) const { return count_if<F>{{}, std::move(f)}; }
+  template <class F = itself> auto sum(F f = {}) const { return agg::sum<F>{{}, std::move(f)}; }
+  template <class F = itself> auto mean(F f = {}) const { return agg::mean<F>{{}, std::move(f)}; }
+  template <class F = itself> auto average(F f = {}) const { return agg::mean<F>{{}, std::move(f)}; }
+  template <class F = itself> auto min(F f = {}) const { return extreme<false, F>{{}, std::move(f)}; }
+  template <class F = itself> auto max(F f = {}) const { return extreme<true, F>{{}, std::move(f)}; }
+  template <class F> auto arg_min(F f) const { return arg_extreme<false, F>{{}, std::move(f)}; }
+  template <class F> auto arg_max(F f) const { return arg_extreme<true, F>{{}, std::move(f)}; }
+  template <class F = itself> auto variance(F f = {}) const { return agg::variance<false, F>{{}, std::move(f)}; }
+  template <class F = itself> auto stddev(F f = {}) const { return agg::variance<true, F>{{}, std::move(f)}; }
+  template <class F = itself> auto first(F f = {}) const { return edge<false, F>{{}, std::move(f)}; }
+  template <class F = itself> auto last(F f = {}) const { return edge<true, F>{{}, std::move(f)}; }
+  template <class F> auto any(F f) const { return decided<false, F>{{}, std::move(f)}; }
+  template <class F> auto all(F f) const { return decided<true, F>{{}, std::move(f)}; }
+  template <class F = itself> auto count_distinct(F f = {}) const { return agg::count_distinct<F>{{}, std::move(f)}; }
+  template <class F = itself> auto median(F f = {}) const { return agg::quantile<F>{{}, std::move(f), 0.5}; }
+  template <class F = itself> auto quantile(F f, double q) const { return agg::quantile<F>{{}, std::move(f), q}; }
+  template <class F = itself> auto collect(F f = {}) const { return agg::collect<F>{{}, std::move(f)}; }
+  // combine(seed, x) must be x: the seed starts every part of the rows.
+  template <class S, class U, class C, class F = itself> auto aggregate(S seed, U update, C combine, F finish = {}) const {
+    return custom<S, U, C, F>{{}, std::move(seed), std::move(update), std::move(combine), std::move(finish)};
+  }
+
+  template <class D = void> const T* begin() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return nullptr; }
+  template <class D = void> const T* end() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return nullptr; }
+  template <class D = void> std::span<const T> rows() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return {}; }
+  template <class D = void> std::size_t size() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return {}; }
+};
+
+// The same functions as expressions: what the plan shows and other engines run.
+template <class K, class T> struct traced_group {
+  auto key() const {
+    return detail::make_twin<K>(ir::current_arena().put(ir::op::key, ir::describe<K>()));
+  }
+  auto count() const { return leaf<std::int64_t>("count", {}); }
+  template <class F> auto count(const F& f) const { return of<count_if<F>>("count_if", f); }
+  template <class F = itself> auto sum(const F& f = {}) const { return of<agg::sum<F>>("sum", f); }
+  template <class F = itself> auto mean(const F& f = {}) const { return of<agg::mean<F>>("mean", f); }
+  template <class F = itself> auto average(const F& f = {}) const { return of<agg::mean<F>>("mean", f); }
+  template <class F = itself> auto min(const F& f = {}) const { return of<extreme<false, F>>("min", f); }
+  template <class F = itself> auto max(const F& f = {}) const { return of<extreme<true, F>>("max", f); }
+  template <class F> auto arg_min(const F& f) const { return of<arg_extreme<false, F>>("arg_min", f); }
+  template <class F> auto arg_max(const F& f) const { return of<arg_extreme<true, F>>("arg_max", f); }
+  template <class F = itself> auto variance(const F& f = {}) const { return of<agg::variance<false, F>>("variance", f); }
+  template <class F = itself> auto stddev(const F& f = {}) const { return of<agg::variance<true, F>>("stddev", f); }
+  template <class F = itself> auto first(const F& f = {}) const { return of<edge<false, F>>("first", f); }
+  template <class F = itself> auto last(const F& f = {}) const { return of<edge<true, F>>("last", f); }
+  template <class F> auto any(const F& f) const { return of<decided<false, F>>("any", f); }
+  template <class F> auto all(const F& f) const { return of<decided<true, F>>("all", f); }
+  template <class F = itself> auto count_distinct(const F& f = {}) const { return of<agg::count_distinct<F>>("count_distinct", f); }
+  template <class F = itself> auto median(const F& f = {}) const { return of<agg::quantile<F>>("median", f); }
+  template <class F = itself> auto quantile(const F& f, double q) const {
+    const ir::node* at[] = {detail::literal(q)};
+    return of<agg::quantile<F>>("quantile", f, at);
+  }
+  template <class F = itself> auto collect(const F& f = {}) const { return of<agg::collect<F>>("collect", f); }
+  template <class S, class U, class C, class F = itself> auto aggregate(const S&, const U&, const C&, const F& = {}) const {
+    ir::give_up("a user-defined aggregate");
+    return detail::make_twin<detail::stored_t<std::invoke_result_t<const F&, S>>>(nullptr);
+  }
+
+ private:
+  template <class R> static auto leaf(const char* name, std::vector<const ir::node*> kids) {
+    ir::node n;
+    n.what = ir::op::aggregate;
+    n.type = ir::describe<R>();
+    n.kids = std::move(kids);
+    n.text = name;
+    return detail::make_twin<R>(ir::current_arena().put(std::move(n)));
+  }
+  template <class A, class F> static auto of(const char* name, const F& f, std::span<const ir::node* const> more = {}) {
+    using R = value_of<A, K, T>;
+    if constexpr (!ir::described_v<T>) {
+      ir::give_up("no QUERY_RECORD for the row type");
+      return leaf<R>(name, {});
+    } else if constexpr (!std::is_invocable_v<const F&, const detail::twin_t<T>&> || detail::names_its_types<F>) {
+      if constexpr (!std::is_same_v<F, itself>) ir::give_up(std::string(name) + "(f): the parameter of f is not generic (write `auto`)");
+      return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});
+    } else {
+      std::vector<const ir::node*> kids{ir::explore([&] { return detail::to_node(f(detail::make_twin<T>(detail::row_node(ir::describe<T>(), 0)))); })};
+      kids.insert(kids.end(), more.begin(), more.end());
+      return leaf<R>(name, std::move(kids));
+    }
+  }
+};
+
+}  // namespace agg
+
+namespace detail {
+template <agg::aggregate X> inline constexpr bool is_deferred<X> = true;
+template <class X> requires agg::is_key_shape<X> inline constexpr bool is_deferred<X> = true;
+}  // namespace detail
+
+// The rows of a group, in source order, with the aggregates as plain values.
+template <class K, class T> class Group {
+ public:
+  Group() = default;
+  Group(K k, std::vector<T> rows) : key_(std::move(k)), rows_(std::move(rows)) {}
+  const K& key() const { return key_; }
+  auto begin() const { return rows_.begin(); }
+  auto end() const { return rows_.end(); }
+  std::size_t size() const { return rows_.size(); }
+  const T& operator[](std::size_t i) const { return rows_[i]; }
+  const std::vector<T>& rows() const { return rows_; }
+
+  std::int64_t count() const { return static_cast<std::int64_t>(rows_.size()); }
+  template <class F> auto count(const F& f) const { return run(agg::count_if<F>{{}, f}); }
+  template <class F = agg::itself> auto sum(const F& f = {}) const { return run(agg::sum<F>{{}, f}); }
+  template <class F = agg::itself> auto mean(const F& f = {}) const { return run(agg::mean<F>{{}, f}); }
+  template <class F = agg::itself> auto min(const F& f = {}) const { return run(agg::extreme<false, F>{{}, f}); }
+  template <class F = agg::itself> auto max(const F& f = {}) const { return run(agg::extreme<true, F>{{}, f}); }
+  template <class F> auto arg_min(const F& f) const { return run(agg::arg_extreme<false, F>{{}, f}); }
+  template <class F> auto arg_max(const F& f) const { return run(agg::arg_extreme<true, F>{{}, f}); }
+  template <class F = agg::itself> auto median(const F& f = {}) const { return run(agg::quantile<F>{{}, f, 0.5}); }
+  template <class F> auto any(const F& f) const { return run(agg::decided<false, F>{{}, f}); }
+  template <class F> auto all(const F& f) const { return run(agg::decided<true, F>{{}, f}); }
+
+ private:
+  template <class A> auto run(const A& a) const {
+    typename A::template state<T> s{};
+    for (const T& t : rows_) a.step(s, t);
+    return a.template value<T>(key_, s);
+  }
+  K key_{};
+  std::vector<T> rows_;
+};
+
+}  // namespace query

@@ -1,0 +1,88 @@
+// What to_lookup and to_map give: sorted arrays with binary search, small enough to need no hash of the user's key.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <query/errors.hpp>
+#include <query/group.hpp>
+
+namespace query {
+
+namespace detail {
+// Sorts positions by less(i, j); stable (merge sort, out of line).
+std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::size_t, std::size_t)> less);
+}  // namespace detail
+
+// Key -> rows with that key. Iterates over groups in order of first appearance.
+template <class K, class T> class lookup {
+ public:
+  explicit lookup(std::vector<Group<K, T>> groups) : groups_(std::move(groups)) {
+    order_ = detail::sorted_positions(groups_.size(), [&](std::size_t a, std::size_t b) { return groups_[a].key() < groups_[b].key(); });
+  }
+  std::size_t size() const { return groups_.size(); }
+  auto begin() const { return groups_.begin(); }
+  auto end() const { return groups_.end(); }
+  // The rows of a key; none for an unknown key. O(log groups).
+  const std::vector<T>& operator[](const K& k) const {
+    static const std::vector<T> none;
+    const Group<K, T>* g = find(k);
+    return g ? g->rows() : none;
+  }
+  bool contains(const K& k) const { return find(k) != nullptr; }
+
+ private:
+  const Group<K, T>* find(const K& k) const {
+    std::size_t a = 0, b = order_.size();
+    while (a < b) {
+      const std::size_t m = a + (b - a) / 2;
+      if (groups_[order_[m]].key() < k) a = m + 1;
+      else b = m;
+    }
+    if (a == order_.size() || k < groups_[order_[a]].key()) return nullptr;
+    return &groups_[order_[a]];
+  }
+  std::vector<Group<K, T>> groups_;
+  std::vector<std::size_t> order_;
+};
+
+// Key -> value, in the order of the keys.
+template <class K, class V> class map_of {
+ public:
+  void insert(K k, V v) { entries_.emplace_back(std::move(k), std::move(v)); }
+  void seal(const char* verb) {
+    const auto order = detail::sorted_positions(entries_.size(), [&](std::size_t a, std::size_t b) { return entries_[a].first < entries_[b].first; });
+    std::vector<std::pair<K, V>> sorted;
+    sorted.reserve(order.size());
+    for (std::size_t i : order) {
+      if (!sorted.empty() && !(sorted.back().first < entries_[i].first))
+        throw user_error(std::string("query: ") + verb + ": two rows have the same key; use to_lookup, or distinct_by first");
+      sorted.push_back(std::move(entries_[i]));
+    }
+    entries_ = std::move(sorted);
+  }
+  std::size_t size() const { return entries_.size(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  const V* find(const K& k) const {
+    std::size_t a = 0, b = entries_.size();
+    while (a < b) {
+      const std::size_t m = a + (b - a) / 2;
+      if (entries_[m].first < k) a = m + 1;
+      else b = m;
+    }
+    return a < entries_.size() && !(k < entries_[a].first) ? &entries_[a].second : nullptr;
+  }
+  bool contains(const K& k) const { return find(k) != nullptr; }
+  const V& at(const K& k) const {
+    const V* v = find(k);
+    if (!v) throw user_error("query: to_map(...).at: no such key");
+    return *v;
+  }
+
+ private:
+  std::vector<std::pair<K, V>> entries_;
+};
+
+}  // namespace query

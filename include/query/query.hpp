@@ -1,0 +1,14 @@
+// query: LINQ for C++. Include this.
+//
+//   auto total = query::from(trades).where([](auto t) { return t.qty > 100; }).sum([](auto t) { return t.price * t.qty; });
+#pragma once
+
+#include <query/broadcast.hpp>
+#include <query/chain.hpp>
+#include <query/errors.hpp>
+#include <query/expr.hpp>
+#include <query/functions.hpp>
+#include <query/group.hpp>
+#include <query/record.hpp>
+#include <query/session.hpp>
+#include <query/sources.hpp>

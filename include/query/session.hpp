@@ -1,0 +1,68 @@
+// A session holds engines and limits: threads, memory, temporary space. Queries run in the standard one unless they name
+// another with .in(session). Nothing else in the library is global.
+//
+//   query::Session two_threads({.threads = 2, .memory_limit = 4ull << 30});
+//   auto n = query::from(rows).in(two_threads).where(p).count();
+//
+// Environment of the standard session: QUERY_THREADS, QUERY_MEMORY_LIMIT (bytes, or 512M, 8G), QUERY_TEMP, QUERY_VERIFY=1,
+// QUERY_FORM=interpreter (run traced functions by the interpreter).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <query/detail/function_ref.hpp>
+
+namespace query {
+
+namespace runtime {
+class session_state;
+class engine;
+}
+
+struct session_options {
+  int threads = 0;                // 0: one for each core that this process may use
+  std::size_t memory_limit = 0;   // bytes for tables, partitions and results; 0: three quarters of the machine's memory
+  std::string temp_folder;        // for files of one query; empty: the system's
+  bool verify = false;            // interpret a sample of rows beside every native run and compare
+  bool interpret = false;         // run traced functions by the interpreter instead of natively
+};
+
+class Session {
+ public:
+  explicit Session(const session_options& options = {});
+  // Adds an engine that vertices may be placed on, before the CPU engine (docs/design, src/runtime/engine.hpp).
+  void add_engine(std::shared_ptr<runtime::engine> e);
+
+  static Session& standard();  // configured by environment, made at its first use
+
+  int threads() const;
+  std::size_t memory_limit() const;
+  std::size_t memory_used() const;   // bytes in tables of running queries and of results that are alive
+  std::size_t memory_peak() const;   // since the last reset
+  void reset_memory_peak();
+  void trim();                       // gives memory kept for reuse back to the system
+
+  const std::shared_ptr<runtime::session_state>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<runtime::session_state> state_;
+};
+
+namespace detail {
+
+// How one query wants to be run; shared by the queries that grow from it.
+struct run_settings {
+  std::shared_ptr<runtime::session_state> session;  // null: the standard session
+  std::shared_ptr<const void> stop_token;
+  bool (*stop_requested)(const void* token) = nullptr;
+  double seconds = 0;                               // deadline after the start; 0: none
+  bool verify = false;
+  std::shared_ptr<const void> progress;
+  void (*report)(const void* progress, double fraction) = nullptr;
+};
+using settings = std::shared_ptr<const run_settings>;  // null: all defaults
+
+}  // namespace detail
+}  // namespace query

@@ -1,0 +1,206 @@
+// Where rows come from: from(container), from(columns), range, repeat, empty, generate, read_csv, broadcast(query).
+#pragma once
+
+#include <initializer_list>
+#include <span>
+
+#include <query/chain.hpp>
+#include <query/csv.hpp>
+
+namespace query {
+
+namespace detail {
+
+inline std::shared_ptr<logical> source_node(verb v, std::string label, const ir::type* row, call_site at) {
+  auto n = std::make_shared<logical>();
+  n->what = v;
+  n->label = std::move(label);
+  n->row = row;
+  n->where = at;
+  return n;
+}
+template <class T> Query<T> query_of(std::shared_ptr<logical> n) { return Query<T>(pipe{std::move(n), nullptr}, nullptr); }
+
+// The rows of a container that is alive when the query runs, seen as they are then.
+template <class T, class C> Query<T> rows_of(std::shared_ptr<const C> c, const char* label, call_site at) {
+  auto n = source_node(verb::source_rows, label, ir::describe<T>(), at);
+  n->source = std::move(c);
+  n->view = [](const void* s, row_block& b) {
+    const C& rows = *static_cast<const C*>(s);
+    b.rows = const_cast<T*>(rows.data());
+    b.n = rows.size();
+  };
+  return query_of<T>(std::move(n));
+}
+
+template <class R> concept forward_range = requires(const R& r) { r.begin(); r.end(); ++r.begin(); *r.begin(); };
+template <class R> using range_value = std::remove_cvref_t<decltype(*std::declval<const R&>().begin())>;
+
+template <class T, class R> class range_stream final : public row_stream {
+ public:
+  explicit range_stream(const R& r) : at_(r.begin()), end_(r.end()) {}
+  std::size_t next(void* raw, std::size_t most) override {
+    std::size_t n = 0;
+    for (; n < most && at_ != end_; ++at_, ++n) ::new (static_cast<void*>(static_cast<T*>(raw) + n)) T(*at_);
+    return n;
+  }
+
+ private:
+  decltype(std::declval<const R&>().begin()) at_;
+  decltype(std::declval<const R&>().end()) end_;
+};
+template <class T, class F> class generated_stream final : public row_stream {
+ public:
+  explicit generated_stream(const F& f) : f_(f) {}
+  std::size_t next(void* raw, std::size_t most) override {
+    std::size_t n = 0;
+    while (n < most) {
+      std::optional<T> r = f_();
+      if (!r) break;
+      ::new (static_cast<void*>(static_cast<T*>(raw) + n++)) T(std::move(*r));
+    }
+    return n;
+  }
+
+ private:
+  F f_;
+};
+template <class T, class R> Query<T> stream_of(std::shared_ptr<const R> r, const char* label, call_site at) {
+  auto n = source_node(verb::source_stream, label, ir::describe<T>(), at);
+  n->source = std::move(r);
+  n->open = [](const void* s) -> std::unique_ptr<row_stream> { return std::make_unique<range_stream<T, R>>(*static_cast<const R*>(s)); };
+  return query_of<T>(std::move(n));
+}
+template <class T> struct numbers {
+  T first;
+  std::uint64_t n;
+};
+template <class T> class number_stream final : public row_stream {
+ public:
+  explicit number_stream(const numbers<T>& r) : r_(r) {}
+  std::size_t next(void* raw, std::size_t most) override {
+    std::size_t n = 0;
+    for (; n < most && i_ < r_.n; ++n, ++i_) static_cast<T*>(raw)[n] = static_cast<T>(r_.first + static_cast<T>(i_));
+    return n;
+  }
+
+ private:
+  numbers<T> r_;
+  std::uint64_t i_ = 0;
+};
+template <class T> class repeat_stream final : public row_stream {
+ public:
+  repeat_stream(T v, std::uint64_t n) : v_(std::move(v)), left_(n) {}
+  std::size_t next(void* raw, std::size_t most) override {
+    std::size_t n = 0;
+    for (; n < most && left_; ++n, --left_) ::new (static_cast<void*>(static_cast<T*>(raw) + n)) T(v_);
+    return n;
+  }
+
+ private:
+  T v_;
+  std::uint64_t left_;
+};
+
+}  // namespace detail
+
+// The container is not copied: it must be alive, and may have changed, whenever the query runs.
+template <class T, class A> Query<T> from(const std::vector<T, A>& v, detail::call_site at = detail::call_site::here()) {
+  return detail::rows_of<T>(std::shared_ptr<const std::vector<T, A>>(std::shared_ptr<void>(), &v), "vector", at);
+}
+// A temporary is moved into the query.
+template <class T, class A> Query<T> from(std::vector<T, A>&& v, detail::call_site at = detail::call_site::here()) {
+  return detail::rows_of<T>(std::make_shared<const std::vector<T, A>>(std::move(v)), "owned vector", at);
+}
+template <class T, std::size_t N> Query<std::remove_cv_t<T>> from(std::span<T, N> s, detail::call_site at = detail::call_site::here()) {
+  using U = std::remove_cv_t<T>;
+  return detail::rows_of<U>(std::make_shared<const std::span<const U>>(s), "span", at);
+}
+template <class T, std::size_t N> Query<T> from(const std::array<T, N>& a, detail::call_site at = detail::call_site::here()) {
+  return detail::rows_of<T>(std::shared_ptr<const std::array<T, N>>(std::shared_ptr<void>(), &a), "array", at);
+}
+template <class T> Query<T> from(std::initializer_list<T> l, detail::call_site at = detail::call_site::here()) {
+  return from(std::vector<T>(l), at);
+}
+// Any other forward range, read row by row; an lvalue must stay alive.
+template <detail::forward_range R> requires(!requires { typename R::row; })
+auto from(const R& r, detail::call_site at = detail::call_site::here()) {
+  return detail::stream_of<detail::range_value<R>, R>(std::shared_ptr<const R>(std::shared_ptr<void>(), &r), "range", at);
+}
+template <detail::forward_range R> requires(!std::is_lvalue_reference_v<R> && !requires { typename R::row; })
+auto from(R&& r, detail::call_site at = detail::call_site::here()) {
+  return detail::stream_of<detail::range_value<R>, R>(std::make_shared<const R>(std::move(r)), "owned range", at);
+}
+
+// Struct of arrays: one vector for each field of T, in order. Not copied.
+template <record T, class... C> struct column_view {
+  std::tuple<const std::vector<C>*...> vectors;
+  mutable std::array<const void*, sizeof...(C)> bases{};
+};
+template <record T, class... C> auto columns(const std::vector<C>&... c) {
+  static_assert(sizeof...(C) == meta<T>::size && std::is_same_v<std::tuple<C...>, typename meta<T>::types>,
+                "query::columns<Row>(...): one vector for each field of Row, in order, with the field's type");
+  return column_view<T, C...>{{&c...}, {}};
+}
+template <record T> auto columns(const columns_of<T>& c) {
+  return std::apply([](const auto&... v) { return columns<T>(v...); }, c.fields);
+}
+template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C...> v, detail::call_site at = detail::call_site::here()) {
+  using V = column_view<T, C...>;
+  auto n = detail::source_node(detail::verb::source_columns, "columns", ir::describe<T>(), at);
+  n->source = std::make_shared<const V>(std::move(v));
+  n->view = [](const void* s, detail::row_block& b) {
+    const V& view = *static_cast<const V*>(s);
+    b.n = std::get<0>(view.vectors)->size();
+    std::size_t i = 0;
+    std::apply([&](const auto*... c) {
+      ((c->size() == b.n ? void(view.bases[i++] = c->data())
+                         : throw user_error("query: from(columns): the columns have different lengths")), ...);
+    }, view.vectors);
+    b.columns = view.bases.data();
+  };
+  return {detail::pipe{n, nullptr}, cpu::columns<T>{}, n, nullptr};
+}
+
+// first, first + 1, ..., n numbers.
+template <class T = std::int64_t> Query<T> range(T first, std::uint64_t n, detail::call_site at = detail::call_site::here()) {
+  auto node = detail::source_node(detail::verb::source_stream, "range", ir::describe<T>(), at);
+  node->source = std::make_shared<const detail::numbers<T>>(detail::numbers<T>{first, n});
+  node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
+    return std::make_unique<detail::number_stream<T>>(*static_cast<const detail::numbers<T>*>(s));
+  };
+  return detail::query_of<T>(std::move(node));
+}
+template <class T> Query<T> repeat(T value, std::uint64_t n, detail::call_site at = detail::call_site::here()) {
+  auto node = detail::source_node(detail::verb::source_stream, "repeat", ir::describe<T>(), at);
+  node->source = std::make_shared<const std::pair<T, std::uint64_t>>(std::move(value), n);
+  node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
+    const auto& [v, times] = *static_cast<const std::pair<T, std::uint64_t>*>(s);
+    return std::make_unique<detail::repeat_stream<T>>(v, times);
+  };
+  return detail::query_of<T>(std::move(node));
+}
+template <class T> Query<T> empty(detail::call_site at = detail::call_site::here()) { return from(std::vector<T>{}, at); }
+// Calls a copy of f until it gives an empty std::optional<T>; each run starts from a fresh copy.
+template <class F> auto generate(F f, detail::call_site at = detail::call_site::here()) {
+  static_assert(ir::is_optional_v<std::invoke_result_t<F&>>, "query::generate: the function must give std::optional<Row>, empty at the end");
+  using T = typename std::invoke_result_t<F&>::value_type;
+  auto n = detail::source_node(detail::verb::source_stream, "generate", ir::describe<T>(), at);
+  n->source = std::make_shared<const F>(std::move(f));
+  n->open = [](const void* s) -> std::unique_ptr<detail::row_stream> { return std::make_unique<detail::generated_stream<T, F>>(*static_cast<const F*>(s)); };
+  return detail::query_of<T>(std::move(n));
+}
+// The rows of a CSV file; columns are found by the record's field names. Only fields that the query uses are parsed.
+template <record T> Query<T> read_csv(const std::string& path, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
+  return Query<T>(detail::pipe{detail::csv_source(path, &options, ir::describe<T>(), at), nullptr}, nullptr);
+}
+
+// The rows of a lazy query, or of a loop's placeholder, for use inside a lambda: computed once an execution, bound anew in
+// each round of a loop. centres.arg_min(p, f), rates.any(row, f)... (query/broadcast.hpp)
+template <class T, class Chain> collection<T> broadcast(const Query<T, Chain>& q) {
+  return collection<T>(detail::make_capture(ir::describe<T>(), std::make_shared<const detail::pipe>(q.to_pipe())));
+}
+
+template <class T> detail::pipe rows_pipe(std::vector<T> rows, detail::call_site at) { return from(std::move(rows), at).to_pipe(); }
+
+}  // namespace query

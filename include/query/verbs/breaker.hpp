@@ -1,0 +1,73 @@
+// How verbs that end a chain add their node to the plan.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <query/detail/execute.hpp>
+#include <query/detail/make_function.hpp>
+
+namespace query {
+
+template <class T, class Chain> class Query;
+
+namespace verbs {
+
+using detail::call_site;
+using detail::logical;
+using detail::pipe;
+
+// A new node over the queries' pipes; it keeps what they asked for.
+template <class Out, class... Q> std::shared_ptr<logical> new_node(detail::verb v, std::string label, call_site at, const Q&... inputs) {
+  auto n = std::make_shared<logical>();
+  n->what = v;
+  n->label = std::move(label);
+  n->row = ir::describe<Out>();
+  n->where = at;
+  (n->inputs.push_back(inputs.to_pipe()), ...);
+  for (const pipe& p : n->inputs) {
+    n->accelerated = n->accelerated || p.node->accelerated;
+    n->gpu_required = n->gpu_required || p.node->gpu_required;
+  }
+  return n;
+}
+template <class Out, class Q> Query<Out, cpu::rows<Out>> finish(std::shared_ptr<logical> n, const Q& first) {
+  return Query<Out, cpu::rows<Out>>(pipe{std::move(n), nullptr}, first.run_settings());
+}
+
+template <class X> inline constexpr bool is_query = false;
+template <class T, class C> inline constexpr bool is_query<Query<T, C>> = true;
+template <class X> concept query_like = is_query<std::remove_cvref_t<X>> || requires(const std::remove_cvref_t<X>& x) { x.to_pipe(); x.run_settings(); };
+
+// The key type that two key functions share.
+template <class A, class B> struct common_key { using type = void; };
+template <class A> struct common_key<A, A> { using type = A; };
+template <class A, class B> requires(!std::is_same_v<A, B> && std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
+struct common_key<A, B> { using type = std::common_type_t<A, B>; };
+template <class A, class B> requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, B> { using type = std::optional<typename common_key<A, B>::type>; };
+template <class A, class B> requires(!std::is_same_v<A, B> && !ir::is_optional_v<A>) struct common_key<A, std::optional<B>> { using type = std::optional<typename common_key<A, B>::type>; };
+template <class A, class B> requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, std::optional<B>> { using type = std::optional<typename common_key<A, B>::type>; };
+template <class A, class B> using common_key_t = typename common_key<A, B>::type;
+
+template <class K, class Equal, class Hash> detail::key_calls custom_keys(Equal equal, Hash hash) {
+  static_assert(std::is_invocable_r_v<bool, const Equal&, const K&, const K&>, "query: the equality must take two keys and give bool");
+  static_assert(std::is_invocable_r_v<std::size_t, const Hash&, const K&>, "query: the hash must take a key and give std::size_t");
+  struct both {
+    Equal equal;
+    Hash hash;
+  };
+  detail::key_calls c;
+  c.context = std::make_shared<const both>(both{std::move(equal), std::move(hash)});
+  c.equal = [](const void* x, const void* a, const void* b) -> bool { return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
+  c.hash = [](const void* x, const void* k) -> std::uint64_t { return static_cast<const both*>(x)->hash(*static_cast<const K*>(k)); };
+  return c;
+}
+
+template <class K> constexpr void check_key() {
+  static_assert(ir::described_v<K> || std::equality_comparable<K>,
+                "query: this key type has no description and no ==. Use numbers, strings, enums, optionals, arrays, tuples or a "
+                "QUERY_RECORD as the key, or give an equality and a hash: group_by(key, equal, hash)");
+}
+
+}  // namespace verbs
+}  // namespace query

@@ -1,0 +1,161 @@
+// do_while, cached, fork, and Value<T>: a number that a query will give.
+#pragma once
+
+#include <query/verbs/breaker.hpp>
+
+namespace query {
+
+// A query of one row, with the operators of T: lazily, wherever it runs. get() runs it.
+template <class T> class Value {
+ public:
+  using value_type = T;
+  template <class Chain> explicit Value(const Query<T, Chain>& q) : pipe_(q.to_pipe()), settings_(q.run_settings()) {}
+  T get() const {
+    alignas(T) std::byte raw[sizeof(T)];
+    detail::run_single(pipe_, settings_, raw);
+    T* at = std::launder(reinterpret_cast<T*>(raw));
+    T result = std::move(*at);
+    at->~T();
+    return result;
+  }
+  const detail::pipe& to_pipe() const { return pipe_; }
+  const detail::settings& run_settings() const { return settings_; }
+  Query<T, cpu::rows<T>> query() const { return Query<T, cpu::rows<T>>(pipe_, settings_); }
+
+ private:
+  detail::pipe pipe_;
+  detail::settings settings_;
+};
+
+namespace verbs {
+template <class X> inline constexpr bool is_value = false;
+template <class T> inline constexpr bool is_value<Value<T>> = true;
+template <class A, class F> auto map_value(const A& a, F f) {
+  auto q = a.query().select(f);
+  return Value<typename decltype(q)::row>(q);
+}
+template <class A, class B, class F> auto combine_values(const A& a, const B& b, F f) {
+  auto q = a.query().cross_join(b.query(), f);
+  return Value<typename decltype(q)::row>(q);
+}
+}  // namespace verbs
+
+#define QUERY_DETAIL_VALUE(sign)                                                                                       \
+  template <class A, class B> auto operator sign(const Value<A>& a, const Value<B>& b) {                              \
+    return verbs::combine_values(a, b, [](const auto& x, const auto& y) { return x sign y; });                        \
+  }                                                                                                                    \
+  template <class A, class B> requires(!verbs::is_value<B>) auto operator sign(const Value<A>& a, const B& b) {       \
+    return verbs::map_value(a, [b](const auto& x) { return x sign b; });                                              \
+  }                                                                                                                    \
+  template <class A, class B> requires(!verbs::is_value<A>) auto operator sign(const A& a, const Value<B>& b) {       \
+    return verbs::map_value(b, [a](const auto& x) { return a sign x; });                                              \
+  }
+QUERY_DETAIL_VALUE(+)
+QUERY_DETAIL_VALUE(-)
+QUERY_DETAIL_VALUE(*)
+QUERY_DETAIL_VALUE(/)
+QUERY_DETAIL_VALUE(<)
+QUERY_DETAIL_VALUE(<=)
+QUERY_DETAIL_VALUE(>)
+QUERY_DETAIL_VALUE(>=)
+QUERY_DETAIL_VALUE(==)
+QUERY_DETAIL_VALUE(!=)
+QUERY_DETAIL_VALUE(&&)
+QUERY_DETAIL_VALUE(||)
+#undef QUERY_DETAIL_VALUE
+template <std::same_as<bool> B> auto operator!(const Value<B>& a) {
+  return verbs::map_value(a, [](const auto& x) { return !x; });
+}
+
+// The terminal verbs as lazy values: value_of(q).sum() > 10 is a Value<bool>.
+template <class Q> class lazily {
+ public:
+  explicit lazily(Q q) : q_(std::move(q)) {}
+  auto count() const { return one([](auto g) { return g.count(); }); }
+  auto sum() const { return one([](auto g) { return g.sum(); }); }
+  auto min() const { return one([](auto g) { return g.min(); }); }
+  auto max() const { return one([](auto g) { return g.max(); }); }
+  auto mean() const { return one([](auto g) { return g.mean(); }); }
+  template <class F> auto any(F f) const { return one([f](auto g) { return g.any(f); }); }
+  template <class F> auto all(F f) const { return one([f](auto g) { return g.all(f); }); }
+  template <class F> auto aggregate(F f) const { return one(f); }
+
+ private:
+  template <class F> auto one(F f) const {
+    auto a = q_.aggregate(f);
+    return Value<typename decltype(a)::row>(a);
+  }
+  Q q_;
+};
+template <verbs::query_like Q> auto value_of(const Q& q) { return lazily<Q>(q); }
+
+// The condition of a loop that runs a fixed number of rounds.
+struct times {
+  std::uint64_t rounds;
+  explicit times(std::uint64_t n) : rounds(n) {}
+};
+
+namespace verbs {
+
+template <class Derived, class T> class loops {
+ public:
+  // Repeats `body` while `condition` holds: rows = body(rows), at least once.
+  //   body(Query<T>) -> a query of T. It is called once, with a placeholder for the loop's rows, and planned once: what does
+  //     not depend on the placeholder is computed once and kept.
+  //   condition(Query<T> previous, Query<T> next) -> Value<bool>, evaluated where the loop runs; or a host function of
+  //     (std::span<const T>, std::span<const T>) -> bool; or times(n).
+  // most_rounds > 0 ends the loop with a user_error after so many rounds.
+  template <class B, class C> auto do_while(B body, C condition, std::uint64_t most_rounds = 0, call_site at = call_site::here()) const {
+    using Rows = Query<T, cpu::rows<T>>;
+    static_assert(std::is_invocable_v<B&, Rows>, "query: do_while: the body must take query::Query<Row>");
+    static_assert(std::is_convertible_v<std::invoke_result_t<B&, Rows>, Rows>,
+                  "query: do_while: the body must give a query with the loop's own row type");
+    auto n = new_node<T>(detail::verb::do_while, "do_while", at, self());
+    n->slot = detail::next_slot();
+    const Rows result = body(placeholder(n->slot, at));
+    n->inputs.push_back(result.to_pipe());
+    if constexpr (std::is_same_v<C, times>) {
+      n->label = "do_while(" + std::to_string(condition.rounds) + " times)";
+      n->count = condition.rounds;
+    } else if constexpr (std::is_invocable_v<C&, Rows, Rows>) {
+      n->previous_slot = detail::next_slot();
+      n->next_slot = detail::next_slot();
+      auto c = condition(placeholder(n->previous_slot, at), placeholder(n->next_slot, at));
+      static_assert(std::is_same_v<decltype(c), Value<bool>>, "query: do_while: the condition must give query::Value<bool>, e.g. query::value_of(next).sum() > 10");
+      n->inputs.push_back(c.to_pipe());
+    } else {
+      static_assert(std::is_invocable_r_v<bool, const C&, std::span<const T>, std::span<const T>>,
+                    "query: do_while: the condition must be (Query<T>, Query<T>) -> Value<bool>, (std::span<const T>, std::span<const T>) -> bool, or query::times(n)");
+      n->functions.push_back(detail::make_opaque("condition", condition, ir::describe<bool>()));
+      n->loop_test = [](const void* f, const void* p, std::size_t np, const void* q, std::size_t nq) -> bool {
+        return (*static_cast<const C*>(f))(std::span<const T>(static_cast<const T*>(p), np), std::span<const T>(static_cast<const T*>(q), nq));
+      };
+    }
+    n->most_rounds = most_rounds;
+    return finish<T>(std::move(n), self());
+  }
+  // Computed once for each session and kept as long as a query made from this one is alive.
+  auto cached(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::cached, "cached", at, self()), self()); }
+  // Several queries over the same rows, which are computed once: auto [a, b] = q.fork(f, g).
+  template <class... F> auto fork(const F&... f) const {
+    const auto shared = cached();
+    return std::tuple(f(shared)...);
+  }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+  auto placeholder(std::uint64_t slot, call_site at) const {
+    auto p = std::make_shared<logical>();
+    p->what = detail::verb::placeholder;
+    p->label = "loop variable";
+    p->row = ir::describe<T>();
+    p->slot = slot;
+    p->where = at;
+    p->accelerated = self().to_pipe().node->accelerated;
+    return Query<T, cpu::rows<T>>(pipe{std::move(p), nullptr}, self().run_settings());
+  }
+};
+
+}  // namespace verbs
+
+}  // namespace query

@@ -1,0 +1,170 @@
+// Verbs about the sequence of rows: take, skip, append, zip, chunk, window, index, partitions, apply. They keep source order.
+#pragma once
+
+#include <query/verbs/breaker.hpp>
+
+namespace query {
+
+template <class T> detail::pipe rows_pipe(std::vector<T> rows, detail::call_site at);  // sources.hpp
+
+// A row and its number.
+template <class T> struct indexed {
+  std::int64_t index = 0;
+  T value{};
+};
+
+namespace verbs {
+
+// Calls f over a run of rows and hands on one result, or a range of results.
+template <class T, class F> struct over_rows {
+  using result = std::invoke_result_t<const F&, std::span<const T>>;
+  using value = std::remove_cvref_t<result>;
+  static constexpr bool many = requires(value& v) { v.begin(); v.end(); } && !std::is_same_v<value, std::string>;
+};
+template <class V> struct element_of { using type = detail::stored_t<decltype(*std::declval<V&>().begin())>; };
+
+template <class Derived, class T> class sequence {
+ public:
+  auto take(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::take, "take", n, at); }
+  auto skip(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::skip, "skip", n, at); }
+  auto take_last(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::take_last, "take_last", n, at); }
+  auto skip_last(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::skip_last, "skip_last", n, at); }
+  template <class F> auto take_while(F f, call_site at = call_site::here()) const { return tested(detail::verb::take_while, "take_while", f, at); }
+  template <class F> auto skip_while(F f, call_site at = call_site::here()) const { return tested(detail::verb::skip_while, "skip_while", f, at); }
+  // n rows drawn without replacement, in source order; the same seed draws the same rows.
+  auto sample(std::uint64_t n, std::uint64_t seed = 1, call_site at = call_site::here()) const {
+    auto node = new_node<T>(detail::verb::sample, "sample(" + std::to_string(n) + ")", at, self());
+    node->count = n;
+    node->seed = seed;
+    return finish<T>(std::move(node), self());
+  }
+  auto append(T row, call_site at = call_site::here()) const { return two(self().to_pipe(), rows_pipe<T>(std::vector<T>{std::move(row)}, at), "append", at); }
+  auto prepend(T row, call_site at = call_site::here()) const { return two(rows_pipe<T>(std::vector<T>{std::move(row)}, at), self().to_pipe(), "prepend", at); }
+  // A single row `value` where there are none.
+  auto default_if_empty(T value = T(), call_site at = call_site::here()) const {
+    auto n = new_node<T>(detail::verb::default_if_empty, "default_if_empty", at, self());
+    n->inputs.push_back(rows_pipe<T>(std::vector<T>{std::move(value)}, at));
+    return finish<T>(std::move(n), self());
+  }
+  // f(a, b) of rows with equal numbers; as long as the shorter one. Without f: std::pair.
+  template <query_like Q, class F> auto zip(const Q& q, F f, call_site at = call_site::here()) const {
+    using R = typename Q::row;
+    using Out = detail::result_of<F, T, R>;
+    auto n = new_node<Out>(detail::verb::zip, "zip", at, self(), q);
+    n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
+    return finish<Out>(std::move(n), self());
+  }
+  template <query_like Q> auto zip(const Q& q, call_site at = call_site::here()) const {
+    using R = typename Q::row;
+    return zip(q, [](const T& a, const R& b) { return std::pair<T, R>(a, b); }, at);
+  }
+  // Rows with their numbers: query::indexed<T>{index, value}.
+  auto index(call_site at = call_site::here()) const {
+    return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at);
+  }
+  // std::vector<T> of n rows each; the last may be shorter.
+  auto chunk(std::uint64_t n, call_site at = call_site::here()) const {
+    return runs(detail::verb::chunk, "chunk", n, n, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at);
+  }
+  template <class F> auto chunk(std::uint64_t n, F f, call_site at = call_site::here()) const { return runs(detail::verb::chunk, "chunk", n, n, f, at); }
+  // f(std::span<const T>) over every n adjacent rows, `step` rows apart. Windows are full: none if there are fewer than n rows.
+  template <class F> auto window(std::uint64_t n, F f, std::uint64_t step = 1, call_site at = call_site::here()) const {
+    return runs(detail::verb::window, "window", n, step, f, at);
+  }
+  auto window(std::uint64_t n, call_site at = call_site::here()) const {
+    return runs(detail::verb::window, "window", n, 1, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at);
+  }
+
+  // ---- partitions, for apply
+  template <class F> auto hash_partitioned_by(F f, std::uint64_t n = 0, call_site at = call_site::here()) const { return partitioned_by(f, n, "hash_partitioned_by", 0, at); }
+  template <class F> auto range_partitioned_by(F f, std::uint64_t n = 0, call_site at = call_site::here()) const { return partitioned_by(f, n, "range_partitioned_by", 1, at); }
+  // n runs of adjacent rows of about equal length.
+  auto partitioned(std::uint64_t n, call_site at = call_site::here()) const {
+    auto node = new_node<T>(detail::verb::partition, "partitioned", at, self());
+    node->count = n;
+    node->step = 2;
+    return finish<T>(std::move(node), self());
+  }
+  // f(std::span<const T>) -> range of U, once for each partition (of partitioned rows), else for runs of rows that the engine
+  // chooses; partitions run in parallel, their results follow each other in the order of the partitions.
+  template <class F> auto apply(F f, call_site at = call_site::here()) const { return applied(f, false, at); }
+  // f over all rows at once.
+  template <class F> auto apply_all(F f, call_site at = call_site::here()) const { return applied(f, true, at); }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+  auto counted(detail::verb v, const char* label, std::uint64_t n, call_site at) const {
+    auto node = new_node<T>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());
+    node->count = n;
+    return finish<T>(std::move(node), self());
+  }
+  template <class F> auto tested(detail::verb v, const char* label, const F& f, call_site at) const {
+    query::check_callable<F, T>();
+    auto n = new_node<T>(v, label, at, self());
+    n->functions.push_back(detail::make_filter<T>("predicate", f));
+    return finish<T>(std::move(n), self());
+  }
+  auto two(pipe a, pipe b, const char* label, call_site at) const {
+    auto n = std::make_shared<logical>();
+    n->what = detail::verb::concat;
+    n->label = label;
+    n->row = ir::describe<T>();
+    n->where = at;
+    n->accelerated = self().to_pipe().node->accelerated;
+    n->inputs = {std::move(a), std::move(b)};
+    return finish<T>(std::move(n), self());
+  }
+  template <class F> auto partitioned_by(const F& f, std::uint64_t parts, const char* label, std::uint64_t how, call_site at) const {
+    using K = detail::result_of<F, T>;
+    check_key<K>();
+    auto n = new_node<T>(detail::verb::partition, label, at, self());
+    n->key = ir::describe<K>();
+    n->functions.push_back(detail::make_map<T, K>("key", f));
+    n->count = parts;
+    n->step = how;
+    return finish<T>(std::move(n), self());
+  }
+  template <class F, class Out> static detail::rows_function caller() {
+    return [](const void* f, const void* rows, std::size_t n, detail::batch_sink& to) {
+      decltype(auto) result = (*static_cast<const F*>(f))(std::span<const T>(static_cast<const T*>(rows), n));
+      cpu::batch<Out> out;
+      const auto put = [&](auto&& x) {
+        ::new (static_cast<void*>(out.end())) Out(std::forward<decltype(x)>(x));
+        out.grow(1);
+        if (out.full()) out.flush(to);
+      };
+      if constexpr (over_rows<T, F>::many) {
+        for (auto&& x : result) put(x);
+      } else {
+        put(std::move(result));
+      }
+      out.flush(to);
+    };
+  }
+  template <class F> static auto out_type() {
+    static_assert(std::is_invocable_v<const F&, std::span<const T>>, "query: the function must take std::span<const Row>");
+    using V = typename over_rows<T, F>::value;
+    if constexpr (over_rows<T, F>::many) return std::type_identity<typename element_of<V>::type>{};
+    else return std::type_identity<detail::stored_t<V>>{};
+  }
+  template <class F> auto runs(detail::verb v, const char* label, std::uint64_t n, std::uint64_t step, const F& f, call_site at) const {
+    using Out = typename decltype(out_type<F>())::type;
+    auto node = new_node<Out>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());
+    node->count = n;
+    node->step = step;
+    node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
+    node->rows_call = caller<F, Out>();
+    return finish<Out>(std::move(node), self());
+  }
+  template <class F> auto applied(const F& f, bool all, call_site at) const {
+    using Out = typename decltype(out_type<F>())::type;
+    auto node = new_node<Out>(detail::verb::apply, all ? "apply_all" : "apply", at, self());
+    node->all = all;
+    node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
+    node->rows_call = caller<F, Out>();
+    return finish<Out>(std::move(node), self());
+  }
+};
+
+}  // namespace verbs
+}  // namespace query

@@ -1,0 +1,267 @@
+// Terminal verbs: they run the query. All throw what a user's function throws, user_error, resource_error and cancelled.
+#pragma once
+
+#include <cmath>
+
+#include <query/csv.hpp>
+#include <query/errors.hpp>
+#include <query/lookup.hpp>
+#include <query/verbs/breaker.hpp>
+
+namespace query {
+
+// Columns of rows of T: one vector a field. Field I of row i is std::get<I>(columns.fields)[i].
+template <record T> struct columns_of {
+  template <std::size_t... I> static auto vectors(std::index_sequence<I...>) -> std::tuple<std::vector<field_t<T, I>>...>;
+  decltype(vectors(field_indices<T>{})) fields;
+  std::size_t size() const { return std::get<0>(fields).size(); }
+  template <std::size_t I> const auto& get() const { return std::get<I>(fields); }
+};
+
+// Reads a query's rows as they are computed; leaving the loop stops the query.
+template <class T> class row_iterator {
+ public:
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  row_iterator() = default;
+  explicit row_iterator(std::unique_ptr<detail::row_cursor> c) : cursor_(std::move(c)) { load(); }
+  const T& operator*() const { return static_cast<const T*>(block_.rows)[i_]; }
+  const T* operator->() const { return &**this; }
+  row_iterator& operator++() {
+    if (++i_ == block_.n) load();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const row_iterator& a, std::default_sentinel_t) { return !a.cursor_; }
+
+ private:
+  void load() {
+    i_ = 0;
+    do {
+      if (!cursor_->next(block_)) {
+        cursor_.reset();
+        return;
+      }
+    } while (block_.n == 0);
+  }
+  std::unique_ptr<detail::row_cursor> cursor_;
+  detail::row_block block_;
+  std::size_t i_ = 0;
+};
+
+namespace verbs {
+
+template <class Derived, class T> class terminals {
+ public:
+  // ---- rows
+  std::vector<T> to_vector() const {
+    std::vector<T> out;
+    detail::stream(pipe_of(), settings(),
+                   [&](std::uint64_t n) {
+                     out.reserve(static_cast<std::size_t>(n));
+                     detail::advise_huge_pages(out.data(), out.capacity() * sizeof(T));
+                   },
+                   [&](const detail::row_block& b) {
+                     T* r = static_cast<T*>(b.rows);
+                     if constexpr (std::is_trivially_copyable_v<T>) {
+                       out.insert(out.end(), r, r + b.n);
+                     } else if (b.owned) {
+                       for (std::size_t i = 0; i < b.n; ++i) out.push_back(std::move(r[i]));
+                     } else {
+                       out.insert(out.end(), static_cast<const T*>(r), static_cast<const T*>(r) + b.n);
+                     }
+                     return true;
+                   });
+    return out;
+  }
+  auto to_columns() const requires record<T> {
+    columns_of<T> c;
+    visit([&](const T& r) {
+      auto f = meta<T>::fields(r);
+      [&]<std::size_t... I>(std::index_sequence<I...>) { (std::get<I>(c.fields).push_back(std::get<I>(f)), ...); }(field_indices<T>{});
+    });
+    return c;
+  }
+  // Key -> rows; a key may have several (to_lookup) or one (to_map: user_error for a second).
+  template <class F> auto to_lookup(F key) const {
+    using K = detail::result_of<F, T>;
+    auto groups = self().group_by(key).groups().as_ordered().to_vector();
+    return lookup<K, T>(std::move(groups));
+  }
+  template <class F, class V = agg::itself> auto to_map(F key, V value = {}) const {
+    using K = detail::result_of<F, T>;
+    using E = detail::result_of<V, T>;
+    map_of<K, E> m;
+    visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
+    m.seal("to_map");
+    return m;
+  }
+  // f(row), in order, in the caller's thread order: each row exactly once.
+  template <class F> void for_each(F f) const {
+    visit([&](const T& r) { f(r); });
+  }
+  row_iterator<T> begin() const { return row_iterator<T>(detail::open_cursor(pipe_of(), settings())); }
+  std::default_sentinel_t end() const { return {}; }
+
+  // ---- one row
+  std::optional<T> first_or_none() const {
+    std::optional<T> r;
+    auto c = detail::open_cursor(self().take(1).to_pipe(), settings());
+    detail::row_block b;
+    while (!r && c->next(b))
+      if (b.n) r.emplace(*static_cast<const T*>(b.rows));
+    return r;
+  }
+  T first(call_site at = call_site::here()) const { return need(first_or_none(), "first", at); }
+  T first_or_default(T other = T()) const { return first_or_none().value_or(std::move(other)); }
+  template <class F> requires std::is_invocable_v<const F&, const T&> T first(F f, call_site at = call_site::here()) const { return need(self().where(f, at).first_or_none(), "first", at); }
+  T last(call_site at = call_site::here()) const { return need(last_or_none(), "last", at); }
+  T last_or_default(T other = T()) const { return last_or_none().value_or(std::move(other)); }
+  std::optional<T> last_or_none() const { return only(self().take_last(1).to_vector()); }
+  // The only row; user_error for none or several.
+  T single(call_site at = call_site::here()) const {
+    auto v = self().take(2).to_vector();
+    if (v.size() == 2) fail("single: the query has more than one row", at);
+    return need(only(std::move(v)), "single", at);
+  }
+  T single_or_default(T other = T(), call_site at = call_site::here()) const {
+    auto v = self().take(2).to_vector();
+    if (v.size() == 2) fail("single_or_default: the query has more than one row", at);
+    return only(std::move(v)).value_or(std::move(other));
+  }
+  T element_at(std::uint64_t i, call_site at = call_site::here()) const { return need(self().skip(i).first_or_none(), "element_at", at); }
+  T element_at_or_default(std::uint64_t i, T other = T()) const { return self().skip(i).first_or_none().value_or(std::move(other)); }
+
+  // ---- questions
+  bool any() const { return first_or_none().has_value(); }
+  template <class F> bool any(F f) const { return self().where(f).first_or_none().has_value(); }
+  template <class F> bool all(F f) const {
+    return !self().where([f](const auto& r) { return !static_cast<bool>(f(r)); }).first_or_none().has_value();
+  }
+  bool contains(const T& value) const {
+    return any([value](const T& r) { return r == value; });
+  }
+  template <query_like Q> bool sequence_equal(const Q& q) const {
+    auto a = detail::open_cursor(pipe_of(), settings());
+    auto b = detail::open_cursor(q.to_pipe(), q.run_settings());
+    detail::row_block x, y;
+    std::size_t i = 0, j = 0;
+    while (true) {
+      bool more_x = true, more_y = true;
+      while (i == x.n && (more_x = a->next(x))) i = 0;
+      while (j == y.n && (more_y = b->next(y))) j = 0;
+      if (i == x.n || j == y.n) return i == x.n && j == y.n && !more_x && !more_y;
+      for (; i < x.n && j < y.n; ++i, ++j)
+        if (!(static_cast<const T*>(x.rows)[i] == static_cast<const T*>(y.rows)[j])) return false;
+    }
+  }
+  template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
+    auto it = range.begin();
+    bool same = true;
+    visit([&](const T& r) {
+      if (same && (it == range.end() || !(r == *it++))) same = false;
+    });
+    return same && it == range.end();
+  }
+
+  // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
+  std::int64_t count() const { return static_cast<std::int64_t>(folded(detail::fold_kind::count).count); }
+  template <class F> std::int64_t count(F f) const { return self().where(f).count(); }
+  auto sum() const requires std::is_arithmetic_v<T> { return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum)); }
+  // Nulls are passed over.
+  auto sum() const requires ir::is_optional_v<T> { return self().values().sum(); }
+  template <class F> auto sum(F f) const { return self().select(f).sum(); }
+  // Empty for no rows; NaNs are passed over unless there is nothing else.
+  std::optional<T> min() const requires std::is_arithmetic_v<T> { return extreme(detail::fold_kind::min); }
+  std::optional<T> max() const requires std::is_arithmetic_v<T> { return extreme(detail::fold_kind::max); }
+  auto min() const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.min(); }); }
+  auto max() const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.max(); }); }
+  template <class F> auto min(F f) const { return self().select(f).min(); }
+  template <class F> auto max(F f) const { return self().select(f).max(); }
+  std::optional<double> average() const requires std::is_arithmetic_v<T> {
+    const detail::fold_state s = folded(detail::fold_kind::sum);
+    if (!s.count) return std::nullopt;
+    return static_cast<double>(cpu::load<cpu::wide_t<T>>(s)) / static_cast<double>(s.count);
+  }
+  auto average() const requires ir::is_optional_v<T> { return self().values().average(); }
+  template <class F> auto average(F f) const { return self().select(f).average(); }
+  auto mean() const { return average(); }
+  template <class F> auto mean(F f) const { return average(f); }
+  // The row with the smallest or largest f; the first of several; empty for no rows.
+  template <class F> std::optional<T> min_by(F f) const { return perhaps([f](auto g) { return g.arg_min(f); }); }
+  template <class F> std::optional<T> max_by(F f) const { return perhaps([f](auto g) { return g.arg_max(f); }); }
+  // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
+  template <class F> auto reduce(F f) const { return single_value(self().aggregate(f)); }
+  // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
+  template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}) const {
+    return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); });
+  }
+
+  // ---- for people and files
+  // The first rows as a table.
+  std::string table(std::size_t rows = 10) const {
+    const auto head = self().take(rows + 1);
+    const detail::table t = detail::materialise(head.to_pipe(), settings());
+    const std::uint64_t total = t.n <= rows ? t.n : static_cast<std::uint64_t>(count());
+    detail::table shown = t;
+    shown.n = t.n <= rows ? t.n : rows;
+    return detail::print_rows(shown, total);
+  }
+  void print(std::size_t rows = 10) const;
+  // Count, nulls, mean, stddev, min, max of every column, as a table.
+  std::string describe() const { return detail::describe_rows(detail::materialise(pipe_of(), settings())); }
+  // Writes beside the file and renames at the end: nothing is half written.
+  void write_csv(const std::string& path, const csv_options& options = {}) const { detail::write_csv_file(pipe_of(), settings(), path, &options); }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+  detail::pipe pipe_of() const { return self().to_pipe(); }
+  const detail::settings& settings() const { return self().run_settings(); }
+
+  template <class F> void visit(F&& f) const {
+    detail::stream(pipe_of(), settings(), [](std::uint64_t) {}, [&](const detail::row_block& b) {
+      for (std::size_t i = 0; i < b.n; ++i) f(static_cast<const T*>(b.rows)[i]);
+      return true;
+    });
+  }
+  detail::fold_state folded(detail::fold_kind k) const {
+    detail::fold_state s;
+    detail::fold(pipe_of(), settings(), k, s);
+    return s;
+  }
+  std::optional<T> extreme(detail::fold_kind k) const {
+    const detail::fold_state s = folded(k);
+    if (!s.count) return std::nullopt;
+    if constexpr (std::is_floating_point_v<T>)
+      if (!s.numbers) return std::numeric_limits<T>::quiet_NaN();
+    return cpu::load<T>(s);
+  }
+  template <class Q> static auto single_value(const Q& q) {
+    return Value<typename Q::row>(q).get();
+  }
+  // An aggregate of possibly no rows: empty then.
+  template <class F> auto perhaps(F f) const {
+    auto v = reduce([f](auto g) { return agg::make_apply(agg::tupler{}, g.count(), f(g)); });
+    using R = typename agg::unwrapped<std::tuple_element_t<1, decltype(v)>>::type;
+    std::optional<R> r;
+    if (std::get<0>(v) > 0) r = std::move(std::get<1>(v));
+    return r;
+  }
+  static std::optional<T> only(std::vector<T> v) {
+    if (v.empty()) return std::nullopt;
+    return std::move(v.front());
+  }
+  [[noreturn]] static void fail(const std::string& what, call_site at) {
+    throw user_error("query: " + what + " (" + at.file + ":" + std::to_string(at.line) + ")");
+  }
+  static T need(std::optional<T> r, const char* verb, call_site at) {
+    if (!r) fail(std::string(verb) + ": the query has no such row; use " + verb + "_or_default or test any() first", at);
+    return std::move(*r);
+  }
+};
+
+void print_text(const std::string& s);
+template <class Derived, class T> void terminals<Derived, T>::print(std::size_t rows) const { print_text(table(rows)); }
+
+}  // namespace verbs
+}  // namespace query

@@ -1,0 +1,105 @@
+// Rows of a branch side by side.
+#include <algorithm>
+#include <mutex>
+
+#include "cpu_engine/pipeline.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+class append_sink final : public detail::batch_sink {
+ public:
+  explicit append_sink(rows_buffer& to) : to_(&to) {}
+  void push(const detail::row_block& b) override { to_->append(b); }
+
+ private:
+  rows_buffer* to_;
+};
+
+// Writes at a known place of a table whose length is known. Rows count as alive only when all parts have ended.
+class place_sink final : public detail::batch_sink {
+ public:
+  place_sink(const ir::type* t, std::byte* at) : type_(t), start_(at), at_(at) {}
+  void push(const detail::row_block& b) override {
+    if (b.owned) move_rows(type_, at_, b.rows, b.n);
+    else copy_rows(type_, at_, b.rows, b.n);
+    at_ += b.n * type_->size;
+  }
+  void undo() { destroy_rows(type_, start_, static_cast<std::size_t>(at_ - start_) / type_->size); }
+
+ private:
+  const ir::type* type_;
+  std::byte *start_, *at_;
+};
+
+detail::table collect_in_place(pipeline& p, std::size_t n, runtime::run_context& context) {
+  rows_buffer all(p.row(), context.pool);
+  std::byte* base = static_cast<std::byte*>(all.extend(n));
+  std::mutex lock;
+  std::vector<place_sink> done;  // only for rows that must be destroyed if another part throws
+  try {
+    p.run_all([&](const pipeline::part& part) {
+      place_sink sink(p.row(), base + part.index * part_rows * p.row()->size);
+      try {
+        part.run(sink);
+      } catch (...) {
+        sink.undo();
+        throw;
+      }
+      if (!p.row()->trivial) {
+        const std::lock_guard hold(lock);
+        done.push_back(sink);
+      }
+    });
+  } catch (...) {
+    for (place_sink& s : done) s.undo();
+    throw;
+  }
+  all.grow(n);
+  return std::move(all).to_table();
+}
+
+}  // namespace
+
+detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context, std::uint64_t limit) {
+  pipeline p(b, captures, context);
+  if (limit == ~0ull) {
+    if (auto t = p.as_table()) return *t;
+    if (p.keeps_rows() && p.source_rows()) return collect_in_place(p, static_cast<std::size_t>(*p.source_rows()), context);
+  }
+  std::vector<rows_buffer> pieces;
+  const bool all = limit == ~0ull;
+  const std::size_t window = all && p.parts() ? std::max<std::size_t>(*p.parts(), 1) : static_cast<std::size_t>(context.scheduler.concurrency());
+  std::size_t total = 0;
+  while (total < limit) {
+    const std::size_t base = pieces.size();
+    for (std::size_t i = 0; i < window; ++i) pieces.emplace_back(p.row(), context.pool);
+    const std::size_t first = base;
+    const bool more = p.run_some(window, [&](const pipeline::part& part) {
+      append_sink sink(pieces[first + part.index % window]);
+      part.run(sink);
+    });
+    for (std::size_t i = base; i < pieces.size(); ++i) total += pieces[i].size();
+    if (!more) break;
+  }
+  std::erase_if(pieces, [](const rows_buffer& r) { return r.size() == 0; });
+  if (pieces.size() == 1) return std::move(pieces[0]).to_table();
+  rows_buffer out(p.row(), context.pool);
+  std::byte* base = static_cast<std::byte*>(out.extend(total ? total : 1));
+  std::vector<std::size_t> starts;
+  std::size_t at = 0;
+  for (const rows_buffer& r : pieces) {
+    starts.push_back(at);
+    at += r.size();
+  }
+  if (p.row()->trivial) {
+    context.scheduler.for_each(pieces.size(), [&](std::size_t i) { copy_rows(p.row(), base + starts[i] * p.row()->size, pieces[i].data(), pieces[i].size()); }, context.cancel);
+    out.grow(total);
+  } else {
+    for (rows_buffer& r : pieces) out.take_rows(r.data(), r.size());
+  }
+  return std::move(out).to_table();
+}
+
+}  // namespace query::cpu

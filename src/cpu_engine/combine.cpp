@@ -1,0 +1,66 @@
+// concat, zip, default_if_empty.
+#include <query/cpu/typed_segment.hpp>
+
+#include "cpu_engine/pair_calls.hpp"
+#include "cpu_engine/row_prefix.hpp"
+#include "cpu_engine/table_verbs.hpp"
+
+namespace query::cpu {
+
+detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  std::vector<piece> all;
+  for (std::size_t i = 0; i < v.inputs.size() && rows_in(all) < v.limit; ++i) {
+    if (v.limit == ~0ull) {
+      pipeline input(v.inputs[i], v.captures, tasks.context());
+      if (auto whole = input.as_table()) {
+        all.emplace_back(std::move(*whole));
+        continue;
+      }
+      part_windows(input).run_rest(input.row(), [](const pipeline::part& part, rows_buffer& out) {
+        append_rows_sink sink(out);
+        part.run(sink);
+      }, all);
+    } else {
+      row_prefix rows(v.inputs[i], v, tasks);
+      rows.reach(v.limit - rows_in(all));
+      for (piece& p : std::move(rows).pieces()) all.push_back(std::move(p));
+    }
+  }
+  return slice(side_by_side(std::move(all), v.node->row, tasks), 0, v.limit);
+}
+
+detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  row_prefix left(v.inputs[0], v, tasks), right(v.inputs[1], v, tasks);
+  // One of them may have no end: each is computed only as far as the other reaches.
+  while (std::min(left.size(), right.size()) < v.limit) {
+    row_prefix& behind = left.size() <= right.size() ? left : right;
+    if (behind.ended()) break;
+    behind.advance(v.limit - behind.size());
+  }
+  const std::uint64_t n = std::min({left.size(), right.size(), v.limit});
+  const detail::table a = std::move(left).to_table(n), b = std::move(right).to_table(n);
+  const pair_calls result(v.node->functions[0], a.type, b.type, v.interpreted, tasks.pool());
+  return construct_rows(v.node->row, static_cast<std::size_t>(n), tasks, [&](std::size_t first, std::size_t k, void* out) {
+    const void *l[batch_rows], *r[batch_rows];
+    pair_calls::scratch scratch;
+    new_rows made(v.node->row, out);
+    for (std::size_t done = 0; done < k;) {
+      const std::size_t m = std::min(batch_rows, k - done);
+      for (std::size_t i = 0; i < m; ++i) {
+        l[i] = row_at(a, first + done + i);
+        r[i] = row_at(b, first + done + i);
+      }
+      result.map(l, r, m, made.end(), scratch);
+      made.grow(m);
+      done += m;
+    }
+    made.release();
+  }).to_table();
+}
+
+detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks) {
+  detail::table rows = collect_input(v, 0, tasks);
+  return rows.n ? rows : collect_input(v, 1, tasks);
+}
+
+}  // namespace query::cpu

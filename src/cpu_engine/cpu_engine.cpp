@@ -1,0 +1,97 @@
+// The CPU engine: runs any vertex of a machine graph on the session's threads, in the caller's memory.
+#include <chrono>
+
+#include "cpu_engine/files.hpp"
+#include "cpu_engine/group_by.hpp"
+#include "cpu_engine/join.hpp"
+#include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/sort.hpp"
+#include "cpu_engine/table_verbs.hpp"
+#include "cpu_engine/tbb_scheduler.hpp"
+#include "cpu_engine/terminal_reads.hpp"
+#include "cpu_engine/verify.hpp"
+#include "runtime/local_engine.hpp"
+
+namespace query::cpu {
+
+using detail::verb;
+
+namespace {
+
+detail::table run_vertex(const planner::vertex& v, runtime::run_context& context) {
+  if (!v.node) return cpu::collect(v.inputs.front(), v.captures, context, v.limit);
+  switch (v.node->what) {
+    case verb::source_file: return read_file(v, context);
+    case verb::group_by: return group_rows(v, context);
+    case verb::aggregate: return aggregate_rows(v, context);
+    case verb::join:
+    case verb::group_join:
+    case verb::cross_join: return join_rows(v, context);
+    case verb::order_by: return order_rows(v, context);
+    case verb::cached: return cpu::collect(v.inputs.front(), v.captures, context);
+    default: return run_table_verb(v, context);
+  }
+}
+
+// The vertex has run when start() returns: its parallelism is inside.
+class finished_vertex final : public runtime::running_vertex {
+ public:
+  explicit finished_vertex(runtime::report r) : report_(r) {}
+  void wait() override {}
+  void cancel() override {}
+  runtime::report so_far() const override { return report_; }
+
+ private:
+  runtime::report report_;
+};
+
+class cpu_engine final : public runtime::local_engine {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  runtime::verdict accepts(const planner::vertex&) const override { return {true, ""}; }
+  bool needs_whole_input(const planner::vertex&, std::size_t) const override { return false; }
+  // Inputs are read where they lie (context.tables, sources), not through the ports.
+  std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>, runtime::output_port& output,
+                                                 runtime::run_context& context) override {
+    const auto begin = std::chrono::steady_clock::now();
+    output.tell(runtime::signal::begin_stream);
+    const detail::table t = run_vertex(v, context);
+    runtime::block b;
+    // A table without an owner is a source that the caller keeps alive.
+    b.owner = t.owner ? t.owner : std::shared_ptr<void>(std::shared_ptr<void>(), const_cast<void*>(t.rows ? t.rows : &t_nothing));
+    b.rows.rows = const_cast<void*>(t.rows);
+    b.rows.n = t.n;
+    output.push(std::move(b));
+    output.tell(runtime::signal::end_stream);
+    runtime::report r;
+    r.rows_out = t.n;
+    r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::make_unique<finished_vertex>(r);
+  }
+  std::unique_ptr<runtime::scheduler> make_scheduler(int threads) const override { return std::make_unique<tbb_scheduler>(threads); }
+
+  detail::table collect(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
+    return cpu::collect(b, c, context);
+  }
+  void fold(const planner::branch& b, const std::vector<planner::binding>& c, detail::fold_kind k, detail::fold_state& state, runtime::run_context& context) override {
+    fold_branch(b, c, k, state, context);
+  }
+  void stream(const planner::branch& b, const std::vector<planner::binding>& c, function_ref<void(std::uint64_t)> expected,
+              function_ref<bool(const detail::row_block&)> take, runtime::run_context& context) override {
+    stream_branch(b, c, expected, take, context);
+  }
+  std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
+    return open_branch(b, c, context);
+  }
+  void verify(const planner::machine_graph& g, runtime::run_context& context) override { verify_functions(g, context); }
+
+ private:
+  static inline char t_nothing = 0;
+};
+
+}  // namespace
+}  // namespace query::cpu
+
+namespace query::runtime {
+std::unique_ptr<local_engine> make_cpu_engine() { return std::make_unique<cpu::cpu_engine>(); }
+}  // namespace query::runtime

@@ -1,0 +1,305 @@
+#include "cpu_engine/group_by.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <query/cpu/typed_segment.hpp>
+#include <query/errors.hpp>
+
+#include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/group_states.hpp"
+#include "cpu_engine/grouper.hpp"
+#include "cpu_engine/pipeline.hpp"
+
+namespace query::cpu {
+
+using detail::logical;
+using detail::row_block;
+
+namespace {
+
+constexpr std::size_t most_tables = 64;
+// A part whose table has outgrown this many groups, with less than four rows a group, says that pre-aggregation does not pay.
+constexpr std::size_t many_groups = 1 << 15;
+
+key_equality equality_of(const logical& n) {
+  key_equality e;
+  if (n.keys.equal) {
+    e.context = n.keys.context.get();
+    e.equal = n.keys.equal;
+    e.hash = n.keys.hash;
+  }
+  return e;
+}
+
+// One table of groups, fed with batches of rows.
+class group_table {
+ public:
+  group_table(const logical& n, const void* self, const function_calls& key, runtime::buffer_pool& pool)
+      : node_(&n), self_(self), key_(&key), groups(n.key, pool, equality_of(n)), states(n.aggregate, self, pool), keys_(n.key, pool) {}
+
+  void update(const void* rows, std::size_t n, const std::uint32_t* select) {
+    for (std::size_t from = 0; from < n; from += batch_rows) {
+      const std::size_t k = std::min(batch_rows, n - from);
+      const void* base = select ? rows : static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size;
+      const std::uint32_t* chosen = select ? select + from : nullptr;
+      keys_.clear();
+      key_->map(base, chosen, k, keys_.extend(k), scratch_);
+      keys_.grow(k);
+      groups.find_or_insert(keys_.data(), k, ids_);
+      states.grow_to(groups.size());
+      node_->aggregate.update(self_, states.data(), ids_, base, chosen, k);
+      rows_seen += k;
+    }
+  }
+  // Takes over another table's groups; the other one is empty afterwards.
+  void merge(group_table& o) {
+    const std::size_t key_size = node_->key->size;
+    for (std::size_t from = 0; from < o.groups.size(); from += batch_rows) {
+      const std::size_t k = std::min(batch_rows, o.groups.size() - from);
+      groups.find_or_insert(static_cast<const std::byte*>(o.groups.keys()) + from * key_size, k, ids_);
+      states.grow_to(groups.size());
+      node_->aggregate.merge(self_, states.data(), ids_, o.states.at(from), k);
+    }
+    o.states.clear();
+  }
+  void finish(rows_buffer& out) {
+    const std::size_t n = groups.size();
+    node_->aggregate.finish(self_, groups.keys(), states.data(), n, out.extend(n));
+    out.grow(n);
+  }
+
+ private:
+  const logical* node_;
+  const void* self_;
+  const function_calls* key_;
+
+ public:
+  grouper groups;
+  group_states states;
+  std::size_t rows_seen = 0;
+
+ private:
+  rows_buffer keys_;
+  interpreter::scratch scratch_;
+  std::uint32_t ids_[batch_rows];
+};
+
+class group_sink final : public detail::batch_sink {
+ public:
+  explicit group_sink(group_table& t) : table_(&t) {}
+  void push(const row_block& b) override { table_->update(b.rows, b.n, nullptr); }
+
+ private:
+  group_table* table_;
+};
+
+// Many groups: the input as one table, its rows' numbers partitioned by hash, in order within each partition.
+detail::table group_partitioned(const planner::vertex& v, const detail::table& in, const void* self, const function_calls& key,
+                                runtime::run_context& context) {
+  const logical& n = *v.node;
+  const auto bindings = context.bind(v.captures);
+  if (in.n > 0xffffffffull) throw resource_error("query: group_by: more than 2^32 rows with many groups are not possible yet; filter or aggregate first");
+  const unsigned bits = in.n < (1u << 22) ? 6 : in.n < (1u << 26) ? 8 : 10;
+  const std::size_t partitions = std::size_t{1} << bits;
+  const std::size_t chunks = std::clamp<std::size_t>(in.n / (1 << 18), 1, most_tables);
+  const std::size_t per_chunk = (in.n + chunks - 1) / chunks;
+  const auto partition_of = [&](std::uint64_t h) { return static_cast<std::size_t>(h >> (64 - bits)); };
+
+  // Hash numbers of all keys, kept as the partition's number: two bytes a row.
+  runtime::buffer where = context.pool.allocate_array<std::uint16_t>(in.n);
+  std::vector<std::size_t> counts(chunks * partitions, 0);
+  context.scheduler.for_each(
+      chunks,
+      [&](std::size_t c) {
+        const detail::binding_scope scope(bindings);
+        rows_buffer keys(n.key, context.pool);
+        interpreter::scratch scratch;
+        std::uint64_t hashes[batch_rows];
+        const key_equality equality = equality_of(n);
+        for (std::size_t from = c * per_chunk; from < std::min(in.n, (c + 1) * per_chunk); from += batch_rows) {
+          const std::size_t k = std::min(batch_rows, std::min(in.n, (c + 1) * per_chunk) - from);
+          keys.clear();
+          key.map(static_cast<const std::byte*>(in.rows) + from * in.type->size, nullptr, k, keys.extend(k), scratch);
+          keys.grow(k);
+          if (equality.hash) {
+            for (std::size_t i = 0; i < k; ++i) hashes[i] = equality.hash(equality.context, keys.at(i)) * 0x9E3779B97F4A7C15ull;
+          } else {
+            hash_keys(*n.key, keys.data(), k, hashes);
+          }
+          for (std::size_t i = 0; i < k; ++i) {
+            const std::size_t p = partition_of(hashes[i]);
+            where.as<std::uint16_t>()[from + i] = static_cast<std::uint16_t>(p);
+            ++counts[c * partitions + p];
+          }
+        }
+      },
+      context.cancel);
+  std::vector<std::size_t> starts(partitions + 1, 0);
+  std::vector<std::size_t> place(chunks * partitions);
+  std::size_t at = 0;
+  for (std::size_t p = 0; p < partitions; ++p) {
+    starts[p] = at;
+    for (std::size_t c = 0; c < chunks; ++c) {
+      place[c * partitions + p] = at;
+      at += counts[c * partitions + p];
+    }
+  }
+  starts[partitions] = at;
+  runtime::buffer rows = context.pool.allocate_array<std::uint32_t>(in.n);
+  context.scheduler.for_each(
+      chunks,
+      [&](std::size_t c) {
+        std::size_t* to = &place[c * partitions];
+        for (std::size_t i = c * per_chunk; i < std::min(in.n, (c + 1) * per_chunk); ++i)
+          rows.as<std::uint32_t>()[to[where.as<std::uint16_t>()[i]]++] = static_cast<std::uint32_t>(i);
+      },
+      context.cancel);
+  where.reset();
+
+  std::vector<rows_buffer> results;
+  for (std::size_t p = 0; p < partitions; ++p) results.emplace_back(n.row, context.pool);
+  std::vector<runtime::buffer> firsts(partitions);  // row of first appearance of each group, for as_ordered
+  context.scheduler.for_each(
+      partitions,
+      [&](std::size_t p) {
+        const detail::binding_scope scope(bindings);
+        const std::size_t k = starts[p + 1] - starts[p];
+        if (!k) return;
+        group_table t(n, self, key, context.pool);
+        const std::uint32_t* ids = rows.as<std::uint32_t>() + starts[p];
+        if (!n.ordered) {
+          t.update(in.rows, k, ids);
+        } else {
+          std::vector<std::uint32_t> first;
+          for (std::size_t i = 0; i < k; ++i) {  // one by one: which row opened the group?
+            t.update(in.rows, 1, ids + i);
+            if (t.groups.size() > first.size()) first.push_back(ids[i]);
+          }
+          firsts[p] = context.pool.allocate_array<std::uint32_t>(first.size());
+          std::copy(first.begin(), first.end(), firsts[p].as<std::uint32_t>());
+        }
+        t.finish(results[p]);
+      },
+      context.cancel);
+
+  std::size_t total = 0;
+  for (const rows_buffer& r : results) total += r.size();
+  rows_buffer out(n.row, context.pool);
+  out.reserve(total ? total : 1);
+  if (!n.ordered) {
+    for (rows_buffer& r : results) {
+      out.take_rows(r.data(), r.size());
+      r = rows_buffer(n.row, context.pool);
+    }
+  } else {
+    struct origin {
+      std::uint32_t first, partition, position;
+    };
+    std::vector<origin> order;
+    order.reserve(total);
+    for (std::size_t p = 0; p < partitions; ++p)
+      for (std::size_t i = 0; i < results[p].size(); ++i)
+        order.push_back({firsts[p].as<std::uint32_t>()[i], static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(i)});
+    std::sort(order.begin(), order.end(), [](const origin& a, const origin& b) { return a.first < b.first; });
+    for (const origin& o : order) out.take_rows(results[o.partition].at(o.position), 1);
+  }
+  return std::move(out).to_table();
+}
+
+}  // namespace
+
+detail::table group_rows(const planner::vertex& v, runtime::run_context& context) {
+  const logical& n = *v.node;
+  const std::shared_ptr<const void> self = n.aggregate.record(n.functions[1].f.get());
+  const function_calls key(n.functions[0], v.interpreted, false);
+
+  pipeline p(v.inputs[0], v.captures, context);
+  std::unique_ptr<pipeline> rest;
+  if (!p.source_rows() && n.ordered) {
+    // Parts of a stream share tables out of order: as_ordered needs the rows side by side first.
+    const detail::table in = collect(v.inputs[0], v.captures, context);
+    return group_partitioned(v, in, self.get(), key, context);
+  }
+  p.limit_parts(most_tables);
+  std::vector<std::unique_ptr<group_table>> tables(p.parts() ? *p.parts() : most_tables);
+
+  // The first part tells whether tables a part pay.
+  bool partition = false;
+  const auto run = [&](const pipeline::part& part) {
+    auto& t = tables[part.index % tables.size()];
+    if (!t) t = std::make_unique<group_table>(n, self.get(), key, context.pool);
+    group_sink sink(*t);
+    part.run(sink);
+  };
+  if (p.run_some(1, run)) {
+    const group_table& first = *tables[0];
+    partition = p.source_rows() && tables.size() > 1 && first.groups.size() > many_groups && first.groups.size() * 4 > first.rows_seen;
+  }
+  if (partition) {
+    tables.clear();
+    return group_partitioned(v, collect(v.inputs[0], v.captures, context), self.get(), key, context);
+  }
+  if (p.source_rows()) {
+    p.run_all(run);
+  } else {
+    while (p.run_some(most_tables - 1, run)) {  // a window never holds two parts of one table
+    }
+  }
+
+  std::erase_if(tables, [](const auto& t) { return !t; });
+  rows_buffer out(n.row, context.pool);
+  if (!tables.empty()) {
+    for (std::size_t i = 1; i < tables.size(); ++i) {
+      context.cancel.check();
+      tables[0]->merge(*tables[i]);
+      tables[i].reset();
+    }
+    tables[0]->finish(out);
+  }
+  return std::move(out).to_table();
+}
+
+detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& context) {
+  const logical& n = *v.node;
+  const std::shared_ptr<const void> self = n.aggregate.record(n.functions[0].f.get());
+  pipeline p(v.inputs[0], v.captures, context);
+  p.limit_parts(most_tables);
+  const bool known = p.parts().has_value();
+  const std::size_t window = known ? std::max<std::size_t>(*p.parts(), 1) : most_tables;
+  group_states total(n.aggregate, self.get(), context.pool);
+  total.grow_to(1);
+
+  class sink final : public detail::batch_sink {
+   public:
+    sink(const logical& l, const void* s, void* state) : node_(&l), self_(s), state_(state) {}
+    void push(const row_block& b) override { node_->aggregate.update(self_, state_, nullptr, b.rows, nullptr, b.n); }
+
+   private:
+    const logical* node_;
+    const void* self_;
+    void* state_;
+  };
+  while (true) {
+    std::vector<group_states> parts;
+    parts.reserve(window);
+    for (std::size_t i = 0; i < window; ++i) {
+      parts.emplace_back(n.aggregate, self.get(), context.pool);
+      parts.back().grow_to(1);
+    }
+    const bool more = p.run_some(window, [&](const pipeline::part& part) {
+      sink s(n, self.get(), parts[part.index % window].data());
+      part.run(s);
+    });
+    for (group_states& s : parts) n.aggregate.merge(self.get(), total.data(), nullptr, s.data(), 1);
+    if (!more || known) break;
+  }
+  rows_buffer out(n.row, context.pool);
+  const std::int64_t no_key = 0;
+  n.aggregate.finish(self.get(), &no_key, total.data(), 1, out.extend(1));
+  out.grow(1);
+  return std::move(out).to_table();
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,17 @@
+// group_by and aggregate: states of groups, updated in batches of rows.
+#pragma once
+
+#include "planner/machine_graph.hpp"
+#include "runtime/run_context.hpp"
+
+namespace query::cpu {
+
+// One row a group. Few groups: a table for each of at most 64 parts, merged in the order of the parts. Many groups: rows are
+// partitioned by the hash of their key first, and each partition has a table of its own. Both give the same sums for any
+// number of threads. Groups come in order of first appearance if the query asks for it, else in some order.
+detail::table group_rows(const planner::vertex& v, runtime::run_context& context);
+
+// One row from all rows.
+detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& context);
+
+}  // namespace query::cpu

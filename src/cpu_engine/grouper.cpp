@@ -1,0 +1,320 @@
+#include "cpu_engine/grouper.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <query/errors.hpp>
+
+#include "cpu_engine/key_tables.hpp"
+#include "cpu_engine/key_words.hpp"
+
+namespace query::cpu {
+namespace {
+
+constexpr std::size_t block_keys = 1024;
+constexpr std::uint64_t small_range = std::uint64_t{1} << 20;  // always worth an array: 4 MiB
+
+// The keys of one call's block, and where the keys of the ids before it are.
+struct block {
+  const std::byte* keys;
+  std::size_t n;
+  const grouper* owner;
+};
+
+}  // namespace
+
+// Finds ids of words. Four tables, of which one is in use: an array indexed by word - low_, and one for each width of word.
+class key_table {
+  using form = key_words::form;
+
+  template <class KeyOf>
+  auto same_key(const block& b, std::size_t i, const wide_word& w, const KeyOf& key_of) const {
+    const bool ambiguous = key_words::ambiguous(form_, w);
+    const std::byte* key = b.keys + i * words_.type().size;
+    return [this, ambiguous, key, &key_of](std::uint32_t id) { return !ambiguous || words_.equal(key, key_of(id)); };
+  }
+
+ public:
+
+  key_table(const ir::type& key, runtime::buffer_pool& pool, key_equality custom)
+      : words_(key, custom), pool_(&pool), form_(words_.first_form()), dense_(words_.integral()), narrow_(pool), word_(pool), wide_(pool) {}
+
+  std::size_t size() const { return size_; }
+
+  // Ids of a block; appends the block's rows with new keys to `added`.
+  void find_or_insert(const block& b, std::uint32_t* ids, std::uint32_t* added, std::size_t& added_count) {
+    const std::size_t before = size_;
+    const auto note = [&](std::uint32_t id, std::size_t i) {
+      if (id == size_) added[size_++ - before] = static_cast<std::uint32_t>(i);
+      ids[i] = id;
+    };
+    if (key_words::one_word(form_)) {
+      std::uint64_t words[block_keys];
+      if (words_.encode(form_, b.keys, b.n, words) == 0) {
+        if (dense_ && !cover(words, b.n)) leave_dense();
+        if (dense_) insert_dense(words, b.n, note);
+        else if (form_ == form::narrow) insert_slots(narrow_, words, b.n, note);
+        else insert_slots(word_, words, b.n, note);
+        added_count = size_ - before;
+        return;
+      }
+      widen(b);
+    }
+    wide_word words[block_keys];
+    while (words_.encode(form_, b.keys, b.n, words) != 0) widen(b);
+    const auto key_of = [&](std::uint32_t id) -> const void* {
+      return id < before ? b.owner->key(id) : b.keys + added[id - before] * words_.type().size;
+    };
+    insert_tagged(b, words, key_of, note);
+    added_count = size_ - before;
+  }
+
+  void find(const block& b, std::uint32_t* ids) const {
+    std::uint8_t misfit[block_keys];
+    std::size_t misfits = 0;
+    if (key_words::one_word(form_)) {
+      std::uint64_t words[block_keys];
+      misfits = words_.encode(form_, b.keys, b.n, words, misfit);
+      if (dense_) {
+        for (std::size_t i = 0; i < b.n; ++i)
+          ids[i] = words[i] - low_ < range_ ? index_.as<std::uint32_t>()[words[i] - low_] : no_id;
+      } else if (form_ == form::narrow) {
+        find_slots(narrow_, words, b.n, ids);
+      } else {
+        find_slots(word_, words, b.n, ids);
+      }
+    } else {
+      wide_word words[block_keys];
+      misfits = words_.encode(form_, b.keys, b.n, words, misfit);
+      const auto key_of = [&](std::uint32_t id) { return b.owner->key(id); };
+      ahead(wide_, b.n, [&](std::size_t i) { return tagged_table::hash(words[i]); }, [&](std::size_t i, std::uint64_t h) {
+        ids[i] = wide_.find(words[i], h, same_key(b, i, words[i], key_of));
+      });
+    }
+    if (misfits != 0)
+      for (std::size_t i = 0; i < b.n; ++i)
+        if (misfit[i] != 0) ids[i] = no_id;
+  }
+
+  void reserve(std::size_t keys) {
+    expected_ = keys;
+    if (dense_) return;
+    if (form_ == form::narrow) narrow_.make_room(keys);
+    else if (form_ == form::word) word_.make_room(keys);
+    else wide_.make_room(keys);
+  }
+
+  void clear() {
+    size_ = 0;
+    if (dense_ && range_ > 0) std::memset(index_.data(), 0xff, range_ * sizeof(std::uint32_t));
+    narrow_.clear();
+    word_.clear();
+    wide_.clear();
+  }
+
+ private:
+  template <class Table, class Hash, class Visit>
+  static void ahead(Table& table, std::size_t n, const Hash& hash, const Visit& visit) {
+    if (!table.large()) {
+      for (std::size_t i = 0; i < n; ++i) visit(i, hash(i));
+      return;
+    }
+    std::uint64_t hashes[block_keys];
+    for (std::size_t i = 0; i < n; ++i) hashes[i] = hash(i);
+    constexpr std::size_t d = prefetch_distance;
+    for (std::size_t i = 0; i < std::min(n, 2 * d); ++i) table.prefetch(hashes[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i + 2 * d < n) table.prefetch(hashes[i + 2 * d]);
+      if constexpr (requires { table.prefetch_word(hashes[0]); })
+        if (i + d < n) table.prefetch_word(hashes[i + d]);
+      visit(i, hashes[i]);
+    }
+  }
+
+  template <class Word, class Note>
+  static void insert_slots(slot_table<Word>& table, const std::uint64_t* words, std::size_t n, const Note& note) {
+    table.make_room(n);
+    ahead(table, n, [&](std::size_t i) { return table.hash(static_cast<Word>(words[i])); },
+          [&](std::size_t i, std::uint64_t h) { note(table.find_or_insert(static_cast<Word>(words[i]), h), i); });
+  }
+  template <class Word>
+  static void find_slots(const slot_table<Word>& table, const std::uint64_t* words, std::size_t n, std::uint32_t* ids) {
+    if (table.size() == 0) {
+      std::fill_n(ids, n, no_id);
+      return;
+    }
+    ahead(table, n, [&](std::size_t i) { return table.hash(static_cast<Word>(words[i])); },
+          [&](std::size_t i, std::uint64_t h) { ids[i] = table.find(static_cast<Word>(words[i]), h); });
+  }
+
+  template <class KeyOf, class Note>
+  void insert_tagged(const block& b, const wide_word* words, const KeyOf& key_of, const Note& note) {
+    wide_.make_room(b.n);
+    ahead(wide_, b.n, [&](std::size_t i) { return tagged_table::hash(words[i]); }, [&](std::size_t i, std::uint64_t h) {
+      note(wide_.find_or_insert(words[i], h, same_key(b, i, words[i], key_of)), i);
+    });
+  }
+
+  // Dense: makes the array cover the words, or says that their range is not worth an array.
+  bool cover(const std::uint64_t* words, std::size_t n) {
+    std::uint64_t low = words[0], high = words[0];
+    for (std::size_t i = 1; i < n; ++i) {
+      low = std::min(low, words[i]);
+      high = std::max(high, words[i]);
+    }
+    if (range_ > 0) {
+      if (low >= low_ && high - low_ < range_) return true;
+      low = std::min(low, low_);
+      high = std::max(high, low_ + (range_ - 1));
+    }
+    const std::uint64_t limit = std::max<std::uint64_t>(small_range, 4 * std::max<std::uint64_t>(size_, expected_));
+    if (high - low >= limit) return false;
+    // Grows towards both sides, so that a slowly widening range costs few moves.
+    std::uint64_t range = std::max<std::uint64_t>(high - low + 1, 1024);
+    if (range_ > 0) {
+      range = std::min(limit, 2 * range);
+      const std::uint64_t slack = (range - (high - low + 1)) / 2;
+      low -= std::min(low, slack);
+    }
+    range = std::min(range, std::numeric_limits<std::uint64_t>::max() - low);
+    if (high - low >= range) return false;
+    runtime::buffer bigger = pool_->allocate_array<std::uint32_t>(range);
+    std::memset(bigger.data(), 0xff, bigger.size());
+    if (range_ > 0) std::memcpy(bigger.as<std::uint32_t>() + (low_ - low), index_.data(), range_ * sizeof(std::uint32_t));
+    index_ = std::move(bigger);
+    low_ = low;
+    range_ = range;
+    return true;
+  }
+  template <class Note>
+  void insert_dense(const std::uint64_t* words, std::size_t n, const Note& note) {
+    std::uint32_t* index = index_.as<std::uint32_t>();
+    for (std::size_t i = 0; i < n; ++i) {
+      std::uint32_t& id = index[words[i] - low_];
+      if (id == no_id) id = static_cast<std::uint32_t>(size_);
+      note(id, i);
+    }
+  }
+  void leave_dense() {
+    const std::size_t room = std::max(size_, expected_);
+    if (form_ == form::narrow) narrow_.make_room(room);
+    else word_.make_room(room);
+    for (std::uint64_t i = 0; i < range_; ++i) {
+      const std::uint32_t id = index_.as<std::uint32_t>()[i];
+      if (id == no_id) continue;
+      if (form_ == form::narrow) narrow_.insert(static_cast<std::uint32_t>(low_ + i), id);
+      else word_.insert(low_ + i, id);
+    }
+    index_.reset();
+    range_ = 0;
+    dense_ = false;
+  }
+
+  // Moves all keys to the next form: a string came that is too long for this one.
+  void widen(const block& b) {
+    form_ = words_.next(form_);
+    narrow_ = slot_table<std::uint32_t>(*pool_);
+    word_ = slot_table<std::uint64_t>(*pool_);
+    wide_ = tagged_table(*pool_);
+    wide_.make_room(std::max(size_ + b.n, expected_));
+    wide_word words[block_keys];
+    for (std::size_t id = 0; id < size_; id += block_keys) {
+      const std::size_t m = std::min(block_keys, size_ - id);
+      words_.encode(form_, b.owner->key(static_cast<std::uint32_t>(id)), m, words);
+      for (std::size_t i = 0; i < m; ++i) wide_.insert(words[i]);
+    }
+  }
+
+  key_words words_;
+  runtime::buffer_pool* pool_;
+  form form_;
+  bool dense_;
+  std::size_t size_ = 0, expected_ = 0;
+  runtime::buffer index_;
+  std::uint64_t low_ = 0, range_ = 0;
+  slot_table<std::uint32_t> narrow_;
+  slot_table<std::uint64_t> word_;
+  tagged_table wide_;
+};
+
+grouper::grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom)
+    : key_(key), pool_(&pool), table_(std::make_unique<key_table>(*key, pool, custom)) {
+  if (!key->trivial && (key->life.copy == nullptr || key->life.move == nullptr || key->life.destroy == nullptr))
+    throw user_error("group_by, distinct: key type cannot be copied: " + std::string(key->name));
+}
+grouper::~grouper() { destroy_keys(); }
+grouper::grouper(grouper&& other) noexcept
+    : key_(other.key_), pool_(other.pool_), table_(std::move(other.table_)), keys_(std::move(other.keys_)),
+      size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+grouper& grouper::operator=(grouper&& other) noexcept {
+  if (this == &other) return *this;
+  destroy_keys();
+  key_ = other.key_;
+  pool_ = other.pool_;
+  table_ = std::move(other.table_);
+  keys_ = std::move(other.keys_);
+  size_ = std::exchange(other.size_, 0);
+  capacity_ = std::exchange(other.capacity_, 0);
+  return *this;
+}
+
+void grouper::find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids) {
+  std::uint32_t added[block_keys];
+  const auto* at = static_cast<const std::byte*>(keys);
+  for (std::size_t done = 0; done < n; done += block_keys) {
+    const block b{at + done * key_->size, std::min(block_keys, n - done), this};
+    std::size_t count = 0;
+    table_->find_or_insert(b, ids + done, added, count);
+    if (count > 0) store(b.keys, {added, count});
+  }
+}
+
+void grouper::find(const void* keys, std::size_t n, std::uint32_t* ids) const {
+  const auto* at = static_cast<const std::byte*>(keys);
+  for (std::size_t done = 0; done < n; done += block_keys)
+    table_->find({at + done * key_->size, std::min(block_keys, n - done), this}, ids + done);
+}
+
+void grouper::store(const std::byte* keys, std::span<const std::uint32_t> rows) {
+  grow_keys(size_ + rows.size());
+  std::byte* to = keys_.as<std::byte>() + size_ * key_->size;
+  for (const std::uint32_t row : rows) {
+    if (key_->trivial) std::memcpy(to, keys + row * key_->size, key_->size);
+    else key_->life.copy(to, keys + row * key_->size, 1);
+    to += key_->size;
+    ++size_;
+  }
+}
+
+void grouper::grow_keys(std::size_t n) {
+  if (n <= capacity_) return;
+  const std::size_t capacity = std::max<std::size_t>({n, 2 * capacity_, 16});
+  runtime::buffer bigger = pool_->allocate(runtime::buffer_pool::checked_bytes(capacity, key_->size));
+  if (size_ > 0) {
+    if (key_->trivial) {
+      std::memcpy(bigger.data(), keys_.data(), size_ * key_->size);
+    } else {
+      key_->life.move(bigger.data(), keys_.data(), size_);
+      key_->life.destroy(keys_.data(), size_);
+    }
+  }
+  keys_ = std::move(bigger);
+  capacity_ = capacity;
+}
+
+void grouper::reserve(std::size_t keys) { table_->reserve(keys); }
+
+void grouper::clear() {
+  destroy_keys();
+  table_->clear();
+}
+
+void grouper::destroy_keys() noexcept {
+  if (!key_->trivial && size_ > 0) key_->life.destroy(keys_.data(), size_);
+  size_ = 0;
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,135 @@
+// Functions by name: numbers, strings, small arrays.
+#include <cpu_engine/interpreter/compiler.hpp>
+#include <cpu_engine/interpreter/instructions.hpp>
+#include <query/errors.hpp>
+
+namespace query::interpreter {
+
+using ir::kind;
+using ir::node;
+using ir::op;
+
+namespace {
+
+[[noreturn]] void unknown(const node* n) {
+  std::string kinds;
+  for (const node* k : n->kids) kinds += (kinds.empty() ? "" : ", ") + std::string(k->type->name);
+  throw user_error("the interpreter does not know the function " + n->text + "(" + kinds + ")");
+}
+
+}  // namespace
+
+value compiler::lower_call(const node* n) {
+  if (n->kids.empty()) unknown(n);
+  const std::string& f = n->text;
+  // As std::min, std::max and std::clamp: by `<`, the first of equals.
+  if (f == "min" && n->kids.size() == 2) {
+    const value a = convert(value_of(n->kids[0]), n->type), b = convert(value_of(n->kids[1]), n->type);
+    return blend_values(column(compare(op::lt, b, a)), b, a, n->type);
+  }
+  if (f == "max" && n->kids.size() == 2) {
+    const value a = convert(value_of(n->kids[0]), n->type), b = convert(value_of(n->kids[1]), n->type);
+    return blend_values(column(compare(op::lt, a, b)), b, a, n->type);
+  }
+  if (f == "clamp" && n->kids.size() == 3) {
+    const value x = convert(value_of(n->kids[0]), n->type), low = convert(value_of(n->kids[1]), n->type),
+                high = convert(value_of(n->kids[2]), n->type);
+    const value below = blend_values(column(compare(op::lt, high, x)), high, x, n->type);
+    return blend_values(column(compare(op::lt, x, low)), low, below, n->type);
+  }
+  const kind k = n->kids[0]->type->k;
+  if (k == kind::string) return call_text(n);
+  if (k == kind::array) return call_array(n);
+  if (ir::is_arithmetic(k)) return call_number(n);
+  unknown(n);
+}
+
+value compiler::call_text(const node* n) {
+  const text_function f = text_call(n->text);
+  const bool open_end = n->text == "substr" && n->kids.size() == 2;
+  if (!f.run || (n->kids.size() != f.takes.size() && !open_end)) unknown(n);
+  instruction i;
+  i.run = instructions::text;
+  i.with.text = f.run;
+  reg* const operands[] = {&i.a, &i.b, &i.c};
+  for (std::size_t p = 0; p < n->kids.size(); ++p) {
+    const value& v = value_of(n->kids[p]);
+    if (f.takes[p] == 't' && v.type->k != kind::string) unknown(n);
+    *operands[p] = full(column(f.takes[p] == 't' ? v : convert(v, ir::describe<std::uint64_t>())));
+  }
+  const std::size_t width = f.gives == kind::string ? sizeof(std::string_view) : f.gives == kind::u64 ? 8 : 1;
+  const ir::type* t = f.gives == kind::string ? n->type : f.gives == kind::u64 ? ir::describe<std::uint64_t>() : ir::describe<bool>();
+  return convert(column_value(t, emit(i, width)), n->type);
+}
+
+// The same sums, in the same order, over parts that lie in registers.
+value compiler::sum_of_terms(const node* n, const value& a, const value& b) {
+  const ir::type* t = a.type->element;
+  const std::size_t count = a.type->count, lanes = count % 8 == 0 ? 8 : count % 4 == 0 ? 4 : 1;
+  const auto apply = [&](op what, const value& x, const value& y) { return arithmetic(what, t, x, y); };
+  std::vector<value> sums(lanes, zero(t));
+  for (std::size_t i = 0; i < count; ++i) {
+    value x = part(a, i), y = convert(part(b, i), t);
+    if (n->text == "squared_distance") x = y = apply(op::sub, x, y);
+    sums[i % lanes] = apply(op::add, sums[i % lanes], apply(op::mul, x, y));
+  }
+  value total = zero(t);
+  for (const value& s : sums) total = apply(op::add, total, s);
+  return total;
+}
+
+value compiler::call_array(const node* n) {
+  const bool norm = n->text == "norm", distance = n->text == "squared_distance";
+  if ((!norm && !distance && n->text != "dot") || n->kids.size() != (norm ? 1 : 2)) unknown(n);
+  const value& a = value_of(n->kids[0]);
+  const value& b = value_of(n->kids[norm ? 0 : 1]);
+  if (b.type->k != kind::array || a.type->count != b.type->count || !ir::is_arithmetic(a.type->element->k)) unknown(n);
+  const kind k = a.type->element->k;
+  value result;
+  const array_kernel native = distance ? squared_distance(k) : dot_product(k);
+  if (native && a.f == value::form::place && b.f == value::form::place && b.type->element->k == k) {
+    instruction i;
+    i.run = instructions::array;
+    i.with.array = native;
+    i.index = keep(a);
+    i.extra = keep(b);
+    i.type = a.type;
+    result = column_value(a.type->element, emit(i, a.type->element->size));
+  } else {
+    result = sum_of_terms(n, a, b);
+  }
+  if (norm) {
+    if (!ir::is_floating(k)) result = convert(result, n->type);
+    instruction i;
+    i.run = instructions::plain;
+    i.with.plain = unary_math("sqrt", result.type->k);
+    if (!i.with.plain) unknown(n);
+    i.a = full(column(result));
+    result = column_value(result.type, emit(i, result.type->size));
+  }
+  return convert(result, n->type);
+}
+
+value compiler::call_number(const node* n) {
+  // Predicates compute in the type of their argument, all others in that of the result.
+  const bool predicate = n->type->k == kind::boolean;
+  const ir::type* t = !predicate ? n->type : ir::is_floating(n->kids[0]->type->k) ? n->kids[0]->type : ir::describe<double>();
+  instruction i;
+  i.a = full(column(convert(value_of(n->kids[0]), t)));
+  if (n->kids.size() > 1) i.b = full(column(convert(value_of(n->kids[1]), t)));
+  bool known = false;
+  if (n->kids.size() == 3 && n->text == "fma") {
+    i.run = instructions::three;
+    i.with.three = fused_multiply_add(t->k);
+    i.c = full(column(convert(value_of(n->kids[2]), t)));
+    known = i.with.three != nullptr;
+  } else if (n->kids.size() < 3) {
+    i.run = instructions::plain;
+    i.with.plain = n->kids.size() == 1 ? unary_math(n->text, t->k) : binary_math(n->text, t->k);
+    known = i.with.plain != nullptr;
+  }
+  if (!known) unknown(n);
+  return column_value(n->type, emit(i, predicate ? 1 : t->size));
+}
+
+}  // namespace query::interpreter

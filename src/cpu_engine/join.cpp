@@ -1,0 +1,221 @@
+// The probe stage of join.hpp.
+#include "cpu_engine/join.hpp"
+
+#include <cstring>
+
+#include <query/cpu/typed_segment.hpp>
+#include <query/errors.hpp>
+
+#include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/pieces.hpp"
+
+namespace query::cpu {
+
+using detail::batch_sink;
+using detail::join_kind;
+using detail::row_block;
+
+hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, detail::table rows, const vertex_tasks& tasks)
+    : rows_(std::move(rows)), keys_(key, interpreted, rows_, tasks, key_column::layout::adjacent) {
+  join_options options;
+  options.custom = equality_of(custom);
+  table_ = std::make_unique<join_table>(keys_.type(), keys_.base(), rows_.n, options, tasks.scheduler(), tasks.pool(), tasks.cancel());
+}
+
+struct join_probe::prepared {
+  prepared(const detail::logical& j, detail::table rows, bool left, bool interpreted, const vertex_tasks& tasks)
+      : join(j),
+        build_left(left),
+        build(j.functions[left ? 0 : 1], j.keys, interpreted, std::move(rows), tasks),
+        key(j.functions[left ? 1 : 0], interpreted, false),
+        key_type(j.functions[left ? 1 : 0].result),
+        probe_type(j.functions[left ? 1 : 0].row),
+        pool(tasks.pool()) {
+    if (j.functions.size() > 2) result.emplace(j.functions[2], j.functions[0].row, j.functions[1].row, interpreted, pool);
+    if (probe_type->size == key_type->size)
+      if (const auto offset = part_of_row(j.functions[left ? 1 : 0])) keys_in_place = *offset == 0;
+  }
+
+  const detail::logical& join;
+  bool build_left;
+  hashed_rows build;
+  function_calls key;
+  const ir::type *key_type, *probe_type;
+  bool keys_in_place = false;  // a streamed row is its own key
+  std::optional<pair_calls> result;
+  runtime::buffer_pool& pool;
+
+  bool marks() const { return join.join == join_kind::right || join.join == join_kind::full; }
+  join_table::unmatched alone() const {
+    return join.join == join_kind::left || join.join == join_kind::full ? join_table::unmatched::keep : join_table::unmatched::drop;
+  }
+};
+
+namespace {
+
+// The keys of a batch of streamed rows.
+class batch_keys {
+ public:
+  batch_keys(const function_calls& f, const ir::type* key, bool in_place, runtime::buffer_pool& pool) : calls_(&f), in_place_(in_place), keys_(key, pool) {}
+  const void* of(const void* rows, std::size_t n) {
+    if (in_place_) return rows;
+    keys_.clear();
+    calls_->map(rows, nullptr, n, keys_.extend(batch_rows), scratch_);
+    keys_.grow(n);
+    return keys_.data();
+  }
+
+ private:
+  const function_calls* calls_;
+  bool in_place_;
+  rows_buffer keys_;
+  interpreter::scratch scratch_;
+};
+
+}  // namespace
+
+// Pairs of matching rows, through the result function.
+class join_probe::pair_runner final : public stage_runner {
+ public:
+  pair_runner(const prepared& p, batch_sink& next)
+      : p_(&p), keys_(p.key, p.key_type, p.keys_in_place, p.pool), matches_(batch_rows), out_(p.result->result(), p.pool), next_(&next) {}
+
+  void push(const row_block& b) override {
+    for (std::size_t from = 0; from < b.n; from += batch_rows)
+      probe(static_cast<const std::byte*>(b.rows) + from * p_->probe_type->size, std::min(batch_rows, b.n - from));
+  }
+
+ private:
+  void probe(const std::byte* rows, std::size_t n) {
+    const void* keys = keys_.of(rows, n);
+    cursor_.reset();
+    join_table& table = p_->build.table();
+    const join_table::unmatched alone = p_->alone();
+    while (table.probe(keys, n, cursor_, matches_, alone)) {
+      if (p_->marks()) table.mark(matches_);
+      emit(rows);
+    }
+  }
+  void emit(const std::byte* rows) {
+    const std::size_t n = matches_.size(), size = p_->probe_type->size;
+    const std::uint32_t* probe = matches_.probe();
+    const std::uint64_t* build = matches_.build();
+    for (std::size_t i = 0; i < n; ++i) streamed_[i] = rows + probe[i] * size;
+    if (p_->build.prefetch()) {
+      // All addresses first: the misses of a whole batch overlap.
+      for (std::size_t i = 0; i < n; ++i) {
+        built_[i] = p_->build.row(build[i]);
+        __builtin_prefetch(built_[i]);
+      }
+    } else {
+      for (std::size_t i = 0; i < n; ++i) built_[i] = p_->build.row(build[i]);
+    }
+    out_.clear();
+    void* to = out_.extend(batch_rows);
+    if (p_->build_left) p_->result->map(built_, streamed_, n, to, scratch_);
+    else p_->result->map(streamed_, built_, n, to, scratch_);
+    out_.grow(n);
+    row_block out;
+    out.rows = to;
+    out.n = n;
+    out.owned = true;
+    next_->push(out);
+  }
+
+  const prepared* p_;
+  batch_keys keys_;
+  join_table::cursor cursor_;
+  match_batch matches_;
+  const void* streamed_[batch_rows];
+  const void* built_[batch_rows];
+  rows_buffer out_;
+  pair_calls::scratch scratch_;
+  batch_sink* next_;
+};
+
+// Semi and anti joins: streamed rows go on as they are, or not.
+class join_probe::test_runner final : public stage_runner {
+ public:
+  test_runner(const prepared& p, batch_sink& next)
+      : p_(&p), keys_(p.key, p.key_type, p.keys_in_place, p.pool), kept_(p.probe_type, p.pool), next_(&next) {}
+
+  void push(const row_block& b) override {
+    const ir::type* t = p_->probe_type;
+    const std::uint8_t wanted = p_->join.join == join_kind::semi;
+    for (std::size_t from = 0; from < b.n; from += batch_rows) {
+      const std::size_t n = std::min(batch_rows, b.n - from);
+      std::byte* rows = static_cast<std::byte*>(b.rows) + from * t->size;
+      p_->build.table().contains(keys_.of(rows, n), n, found_);
+      if (t->trivial && t->size <= 256) compact(rows, n, wanted);
+      else push_runs(rows, n, wanted, b.owned);
+    }
+  }
+
+ private:
+  void compact(const std::byte* rows, std::size_t n, std::uint8_t wanted) {
+    const std::size_t size = p_->probe_type->size;
+    kept_.clear();
+    std::byte* to = static_cast<std::byte*>(kept_.extend(batch_rows));
+    std::size_t k = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      std::memcpy(to + k * size, rows + i * size, size);
+      k += found_[i] == wanted;
+    }
+    if (k) hand_on(to, k, true);
+  }
+  void push_runs(std::byte* rows, std::size_t n, std::uint8_t wanted, bool owned) {
+    for (std::size_t i = 0; i < n;) {
+      std::size_t j = i;
+      while (j < n && found_[j] == wanted) ++j;
+      if (j > i) hand_on(rows + i * p_->probe_type->size, j - i, owned);
+      i = j + 1;
+    }
+  }
+  void hand_on(std::byte* rows, std::size_t n, bool owned) {
+    row_block out;
+    out.rows = rows;
+    out.n = n;
+    out.owned = owned;
+    next_->push(out);
+  }
+
+  const prepared* p_;
+  batch_keys keys_;
+  rows_buffer kept_;
+  std::uint8_t found_[batch_rows];
+  batch_sink* next_;
+};
+
+join_probe::join_probe(const detail::logical& join, detail::table build, bool build_left, bool interpreted, const vertex_tasks& tasks)
+    : p_(std::make_unique<prepared>(join, std::move(build), build_left, interpreted, tasks)) {}
+join_probe::~join_probe() = default;
+
+std::unique_ptr<stage_runner> join_probe::start(batch_sink& next) const {
+  if (p_->result) return std::make_unique<pair_runner>(*p_, next);
+  return std::make_unique<test_runner>(*p_, next);
+}
+
+rows_buffer join_probe::unmatched(const vertex_tasks& tasks) const {
+  std::vector<const void*> rows;
+  const join_table& table = p_->build.table();
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    if (i % part_rows == 0) tasks.cancel().check();
+    if (!table.matched(i)) rows.push_back(p_->build.row(i));
+  }
+  const std::vector<const void*> nothing(std::min(rows.size(), part_rows));
+  return construct_rows(p_->result->result(), rows.size(), tasks, [&](std::size_t first, std::size_t k, void* out) {
+    pair_calls::scratch scratch;
+    if (p_->build_left) p_->result->map(rows.data() + first, nothing.data(), k, out, scratch);
+    else p_->result->map(nothing.data(), rows.data() + first, k, out, scratch);
+  });
+}
+
+std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context, std::vector<detail::binding> bindings) {
+  const vertex_tasks tasks(context, std::move(bindings));
+  return std::make_unique<join_probe>(*s.join, context.table_of(*s.build), s.build_left, s.how == planner::form::interpreted, tasks);
+}
+std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context) {
+  return prepare_probe(s, context, {});
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,178 @@
+#include "cpu_engine/key_hash.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <query/errors.hpp>
+
+#include "cpu_engine/scalar_order.hpp"
+
+namespace query::cpu {
+namespace {
+
+constexpr std::uint64_t null_hash = 0x2545f4914f6cdd1du;
+
+std::uint64_t combine(std::uint64_t hash, std::uint64_t part) { return hash_word(hash ^ part); }
+
+std::uint64_t hash_bytes(const char* at, std::size_t n) {
+  std::uint64_t hash = hash_word(n), other = null_hash;
+  for (; n >= 16; at += 16, n -= 16) {
+    hash = combine(hash, load<std::uint64_t>(at));
+    other = combine(other, load<std::uint64_t>(at + 8));
+  }
+  std::uint64_t last[2] = {};
+  if (n > 0) std::memcpy(last, at, n);
+  return combine(combine(hash, last[0]) + combine(other, last[1]), 0);
+}
+
+// Parts of a key that lie at fixed places.
+struct leaf {
+  const ir::type* type;
+  std::size_t offset;
+};
+void find_leaves(const ir::type& t, std::size_t offset, std::vector<leaf>& out) {
+  if (t.k == ir::kind::record) {
+    for (const ir::field& f : t.fields()) find_leaves(*f.of, offset + f.offset, out);
+  } else if (t.k == ir::kind::array) {
+    for (std::size_t i = 0; i < t.count; ++i) find_leaves(*t.element, offset + i * t.element->size, out);
+  } else {
+    out.push_back({&t, offset});
+  }
+}
+
+template <class F>
+bool all_equal(std::size_t n, F&& equal) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (!equal(i)) return false;
+  return true;
+}
+
+bool is_null(const ir::type& t, const std::byte* at) {
+  switch (t.k) {
+    case ir::kind::optional: {
+      const void* value = t.get.value(at);
+      return value == nullptr || is_null(*t.element, static_cast<const std::byte*>(value));
+    }
+    case ir::kind::record:
+      return std::any_of(t.fields().begin(), t.fields().end(), [&](const ir::field& f) { return is_null(*f.of, at + f.offset); });
+    case ir::kind::array:
+      for (std::size_t i = 0; i < t.count; ++i)
+        if (is_null(*t.element, at + i * t.element->size)) return true;
+      return false;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool hashable(const ir::type& t) {
+  switch (t.k) {
+    case ir::kind::opaque: return false;
+    case ir::kind::record:
+      return std::all_of(t.fields().begin(), t.fields().end(), [](const ir::field& f) { return hashable(*f.of); });
+    case ir::kind::array:
+    case ir::kind::optional:
+    case ir::kind::list: return hashable(*t.element);
+    default: return true;
+  }
+}
+
+std::uint64_t hash_key(const ir::type& t, const void* key) {
+  const auto* at = static_cast<const std::byte*>(key);
+  switch (t.k) {
+    case ir::kind::string: {
+      const auto& s = *static_cast<const std::string*>(key);
+      return hash_bytes(s.data(), s.size());
+    }
+    case ir::kind::optional: {
+      const void* value = t.get.value(key);
+      return value == nullptr ? null_hash : hash_key(*t.element, value);
+    }
+    case ir::kind::list: {
+      const std::size_t n = t.get.size(key);
+      const auto* elements = static_cast<const std::byte*>(t.get.data(key));
+      std::uint64_t hash = hash_word(n);
+      for (std::size_t i = 0; i < n; ++i) hash = combine(hash, hash_key(*t.element, elements + i * t.element->size));
+      return hash;
+    }
+    case ir::kind::record:
+    case ir::kind::array: {
+      std::uint64_t hash = 0;
+      hash_keys(t, at, 1, &hash);
+      return hash;
+    }
+    default: return hash_word(with_type(t.k, [&](auto v) { return ordered(load<decltype(v)>(at)); }));
+  }
+}
+
+void hash_keys(const ir::type& t, const void* keys, std::size_t n, std::uint64_t* out, key_equality custom) {
+  const auto* base = static_cast<const std::byte*>(keys);
+  if (custom) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = hash_word(custom.hash(custom.context, base + i * t.size));
+    return;
+  }
+  if (!hashable(t)) throw user_error("group_by, join, distinct: key type is not hashable: " + std::string(t.name));
+  std::vector<leaf> leaves;
+  find_leaves(t, 0, leaves);
+  const bool single = leaves.size() == 1;
+  std::fill_n(out, n, std::uint64_t{0});
+  for (const leaf& l : leaves) {
+    const std::byte* at = base + l.offset;
+    const auto add = [&](std::size_t i, std::uint64_t hash) { out[i] = single ? hash : combine(out[i], hash); };
+    if (ir::is_arithmetic(l.type->k)) {
+      with_type(l.type->k, [&](auto v) {
+        for (std::size_t i = 0; i < n; ++i) add(i, hash_word(ordered(load<decltype(v)>(at + i * t.size))));
+      });
+    } else {
+      for (std::size_t i = 0; i < n; ++i) add(i, hash_key(*l.type, at + i * t.size));
+    }
+  }
+}
+
+bool equal_keys(const ir::type& t, const void* a, const void* b) {
+  const auto *x = static_cast<const std::byte*>(a), *y = static_cast<const std::byte*>(b);
+  switch (t.k) {
+    case ir::kind::string: return *static_cast<const std::string*>(a) == *static_cast<const std::string*>(b);
+    case ir::kind::optional: {
+      const void *v = t.get.value(a), *w = t.get.value(b);
+      return v != nullptr && w != nullptr ? equal_keys(*t.element, v, w) : v == w;
+    }
+    case ir::kind::record:
+      return std::all_of(t.fields().begin(), t.fields().end(),
+                         [&](const ir::field& f) { return equal_keys(*f.of, x + f.offset, y + f.offset); });
+    case ir::kind::array:
+      return all_equal(t.count, [&](std::size_t i) { return equal_keys(*t.element, x + i * t.element->size, y + i * t.element->size); });
+    case ir::kind::list: {
+      const std::size_t n = t.get.size(a), step = t.element->size;
+      const auto *v = static_cast<const std::byte*>(t.get.data(a)), *w = static_cast<const std::byte*>(t.get.data(b));
+      return n == t.get.size(b) && all_equal(n, [&](std::size_t i) { return equal_keys(*t.element, v + i * step, w + i * step); });
+    }
+    case ir::kind::opaque: throw user_error("group_by, join, distinct: key type is not hashable: " + std::string(t.name));
+    default:
+      return with_type(t.k, [&](auto v) { return ordered(load<decltype(v)>(a)) == ordered(load<decltype(v)>(b)); });
+  }
+}
+
+bool may_be_null(const ir::type& t) {
+  switch (t.k) {
+    case ir::kind::optional: return true;
+    case ir::kind::array: return may_be_null(*t.element);
+    case ir::kind::record:
+      return std::any_of(t.fields().begin(), t.fields().end(), [](const ir::field& f) { return may_be_null(*f.of); });
+    default: return false;
+  }
+}
+
+std::size_t find_nulls(const ir::type& t, const void* keys, std::size_t n, std::uint8_t* out) {
+  if (!may_be_null(t)) {
+    std::memset(out, 0, n);
+    return 0;
+  }
+  std::size_t nulls = 0;
+  for (std::size_t i = 0; i < n; ++i) nulls += out[i] = is_null(t, static_cast<const std::byte*>(keys) + i * t.size);
+  return nulls;
+}
+
+}  // namespace query::cpu

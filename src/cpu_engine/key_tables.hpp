@@ -1,0 +1,185 @@
+// Hash tables from words (key_words) to dense ids, in order of insertion: the insides of grouper and join_table.
+//
+// slot_table keeps word and id in one slot: right for words of 4 and 8 bytes. tagged_table keeps part of the hash and the id
+// in a slot of 8 bytes, and the words densely beside it: right for 16 bytes and for words whose keys must be compared.
+// Both probe linearly, at most half full, and hide the latency of large tables by prefetching some keys ahead.
+//
+//   slot_table<std::uint64_t> table(pool);
+//   table.make_room(1024);
+//   std::uint32_t id = table.find_or_insert(word, slot_table<std::uint64_t>::hash(word));   // == size() before: it is new
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <query/errors.hpp>
+
+#include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/order_keys.hpp"
+#include "runtime/buffer_pool.hpp"
+
+namespace query::cpu {
+
+inline constexpr std::uint32_t no_id = ~0u;
+inline constexpr std::size_t prefetch_distance = 16;
+inline constexpr std::size_t prefetched_bytes = std::size_t{1} << 19;  // tables beyond miss the cache often enough
+
+inline void check_key_count(std::size_t n) {
+  if (n >= no_id) throw resource_error("group_by, join: more than 2^32 - 2 distinct keys in one table: partition the input");
+}
+
+template <class Word>
+class slot_table {
+ public:
+  explicit slot_table(runtime::buffer_pool& pool) : pool_(&pool) {}
+
+  static std::uint64_t hash(Word w) { return hash_word(w); }
+  std::size_t size() const { return size_; }
+  bool large() const { return (mask_ + 1) * sizeof(slot) > prefetched_bytes; }
+
+  // Makes sure that n more keys fit.
+  void make_room(std::size_t n) {
+    check_key_count(size_ + n);
+    const std::size_t wanted = std::bit_ceil(std::max<std::size_t>(64, 2 * (size_ + n)));
+    if (slots_ && wanted <= mask_ + 1) return;
+    runtime::buffer bigger = pool_->allocate_array<slot>(wanted);
+    std::memset(bigger.data(), 0xff, bigger.size());
+    const runtime::buffer old = std::move(slots_);
+    const std::size_t count = old ? mask_ + 1 : 0;
+    slots_ = std::move(bigger);
+    mask_ = wanted - 1;
+    for (std::size_t i = 0; i < count; ++i)
+      if (const slot s = old.template as<slot>()[i]; s.id != no_id) place(s);
+  }
+  void prefetch(std::uint64_t hash) const { __builtin_prefetch(slots_.template as<slot>() + (hash & mask_)); }
+
+  std::uint32_t find(Word w, std::uint64_t hash) const {
+    if (!slots_) return no_id;
+    const slot* slots = slots_.template as<slot>();
+    for (std::size_t i = hash & mask_;; i = (i + 1) & mask_)
+      if (slots[i].word == w || slots[i].id == no_id) return slots[i].id;
+  }
+  std::uint32_t find_or_insert(Word w, std::uint64_t hash) {
+    slot* slots = slots_.template as<slot>();
+    for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
+      if (slots[i].id == no_id) {
+        slots[i] = {w, static_cast<std::uint32_t>(size_)};
+        return static_cast<std::uint32_t>(size_++);
+      }
+      if (slots[i].word == w) return slots[i].id;
+    }
+  }
+  // Puts a known pair in; room must have been made.
+  void insert(Word w, std::uint32_t id) {
+    place({w, id});
+    ++size_;
+  }
+  void clear() {
+    if (slots_) std::memset(slots_.data(), 0xff, slots_.size());
+    size_ = 0;
+  }
+
+ private:
+  struct slot {
+    Word word;
+    std::uint32_t id;  // no_id: empty; its word is then all ones, which a find may well meet
+  };
+  void place(const slot& s) {
+    slot* slots = slots_.template as<slot>();
+    std::size_t i = hash(s.word) & mask_;
+    while (slots[i].id != no_id) i = (i + 1) & mask_;
+    slots[i] = s;
+  }
+
+  runtime::buffer_pool* pool_;
+  runtime::buffer slots_;
+  std::size_t mask_ = 0, size_ = 0;
+};
+
+class tagged_table {
+ public:
+  explicit tagged_table(runtime::buffer_pool& pool) : pool_(&pool) {}
+
+  static std::uint64_t hash(const wide_word& w) { return hash_word(w.high ^ hash_word(w.low)); }
+  std::size_t size() const { return size_; }
+  bool large() const { return (mask_ + 1) * sizeof(slot) + size_ * sizeof(wide_word) > prefetched_bytes; }
+  const wide_word& word(std::uint32_t id) const { return words_.as<wide_word>()[id]; }
+
+  void make_room(std::size_t n) {
+    check_key_count(size_ + n);
+    if (size_ + n > capacity_) {
+      const std::size_t capacity = std::max<std::size_t>(64, 2 * (size_ + n));
+      runtime::buffer bigger = pool_->allocate_array<wide_word>(capacity);
+      if (size_ > 0) std::memcpy(bigger.data(), words_.data(), size_ * sizeof(wide_word));
+      words_ = std::move(bigger);
+      capacity_ = capacity;
+    }
+    const std::size_t wanted = std::bit_ceil(std::max<std::size_t>(64, 2 * (size_ + n)));
+    if (slots_ && wanted <= mask_ + 1) return;
+    runtime::buffer bigger = pool_->allocate_array<slot>(wanted);
+    std::memset(bigger.data(), 0xff, bigger.size());
+    slots_ = std::move(bigger);
+    mask_ = wanted - 1;
+    for (std::uint32_t id = 0; id < size_; ++id) place(hash(word(id)), id);
+  }
+  void prefetch(std::uint64_t hash) const { __builtin_prefetch(slots_.as<slot>() + (hash & mask_)); }
+  void prefetch_word(std::uint64_t hash) const {
+    const slot s = slots_.as<slot>()[hash & mask_];
+    if (s.id != no_id) __builtin_prefetch(words_.as<wide_word>() + s.id);
+  }
+
+  // `equal(id)` compares the key in hand with key `id`; called when words and tags are equal.
+  template <class Equal>
+  std::uint32_t find(const wide_word& w, std::uint64_t hash, const Equal& equal) const {
+    if (!slots_) return no_id;
+    const slot* slots = slots_.as<slot>();
+    for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
+      if (slots[i].id == no_id) return no_id;
+      if (slots[i].tag == tag(hash) && word(slots[i].id) == w && equal(slots[i].id)) return slots[i].id;
+    }
+  }
+  template <class Equal>
+  std::uint32_t find_or_insert(const wide_word& w, std::uint64_t hash, const Equal& equal) {
+    slot* slots = slots_.as<slot>();
+    for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
+      if (slots[i].id == no_id) {
+        const auto id = static_cast<std::uint32_t>(size_++);
+        slots[i] = {tag(hash), id};
+        words_.as<wide_word>()[id] = w;
+        return id;
+      }
+      if (slots[i].tag == tag(hash) && word(slots[i].id) == w && equal(slots[i].id)) return slots[i].id;
+    }
+  }
+  // Puts the next id in; its key must be new, and room must have been made.
+  void insert(const wide_word& w) {
+    const auto id = static_cast<std::uint32_t>(size_++);
+    words_.as<wide_word>()[id] = w;
+    place(hash(w), id);
+  }
+  void clear() {
+    if (slots_) std::memset(slots_.data(), 0xff, slots_.size());
+    size_ = 0;
+  }
+
+ private:
+  struct slot {
+    std::uint32_t tag, id;
+  };
+  static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+  void place(std::uint64_t hash, std::uint32_t id) {
+    slot* slots = slots_.as<slot>();
+    std::size_t i = hash & mask_;
+    while (slots[i].id != no_id) i = (i + 1) & mask_;
+    slots[i] = {tag(hash), id};
+  }
+
+  runtime::buffer_pool* pool_;
+  runtime::buffer slots_, words_;
+  std::size_t mask_ = 0, size_ = 0, capacity_ = 0;
+};
+
+}  // namespace query::cpu

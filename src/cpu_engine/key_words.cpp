@@ -1,0 +1,120 @@
+#include "cpu_engine/key_words.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <query/errors.hpp>
+
+#include "cpu_engine/scalar_order.hpp"
+
+namespace query::cpu {
+namespace {
+
+constexpr unsigned short_characters = 7;
+constexpr std::size_t block_keys = 1024;
+
+}  // namespace
+
+key_words::key_words(const ir::type& key, key_equality custom) : type_(&key), custom_(custom) {
+  if (custom_) return;
+  if (!hashable(key)) throw user_error("group_by, join, distinct: key type is not hashable: " + std::string(key.name));
+  if (!add(key, 0)) return;
+  first_ = bits_ <= 32 ? form::narrow : bits_ <= 64 ? form::word : form::wide;
+  integral_ = ir::is_integer(key.k) || key.k == ir::kind::boolean || bits_ <= 16;
+}
+
+bool key_words::add(const ir::type& t, std::size_t offset) {
+  if (t.k == ir::kind::record)
+    return std::all_of(t.fields().begin(), t.fields().end(),
+                       [&](const ir::field& f) { return add(*f.of, offset + f.offset); });
+  if (t.k == ir::kind::array) {
+    for (std::size_t i = 0; i < t.count; ++i)
+      if (!add(*t.element, offset + i * t.element->size)) return false;
+    return true;
+  }
+  const std::optional<unsigned> bits = t.k == ir::kind::string ? (short_characters + 1) * 8 : fixed_bits(t);
+  if (!bits || bits_ + *bits > 128) return false;
+  parts_.push_back({&t, offset, *bits});
+  bits_ += *bits;
+  return true;
+}
+
+key_words::form key_words::next(form f) const {
+  return f == form::word && type_->k == ir::kind::string ? form::string : form::hashed;
+}
+
+bool key_words::equal(const void* a, const void* b) const {
+  return custom_ ? custom_.equal(custom_.context, a, b) : equal_keys(*type_, a, b);
+}
+
+// Returns how many of the n keys from `at` on are strings that do not fit.
+template <bool First, class Word>
+std::size_t key_words::append(const part& p, const std::byte* at, std::size_t n, Word* words, std::uint8_t* misfit) const {
+  const std::size_t stride = type_->size;
+  std::size_t misfits = 0;
+  if (ir::is_arithmetic(p.type->k)) {
+    with_type(p.type->k, [&](auto v) {
+      for (std::size_t i = 0; i < n; ++i) put<First>(words[i], ordered(load<decltype(v)>(at + i * stride)), p.bits);
+    });
+  } else if (p.type->k == ir::kind::string) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto& s = *reinterpret_cast<const std::string*>(at + i * stride);
+      if (s.size() > short_characters) {
+        ++misfits;
+        if (misfit != nullptr) misfit[i] = 1;
+      }
+      put<First>(words[i], string_word(s, short_characters), p.bits);
+    }
+  } else {
+    for (std::size_t i = 0; i < n; ++i) put<First>(words[i], pack(*p.type, at + i * stride, p.bits, false, true), p.bits);
+  }
+  return misfits;
+}
+
+template <class Word>
+std::size_t key_words::pack_parts(const std::byte* keys, std::size_t n, Word* out, std::uint8_t* misfit) const {
+  std::size_t misfits = 0;
+  if (misfit != nullptr) std::memset(misfit, 0, n);
+  if (parts_.empty()) std::fill_n(out, n, Word{});
+  for (std::size_t done = 0; done < n; done += block_keys) {
+    const std::size_t m = std::min(block_keys, n - done);
+    std::uint8_t* marks = misfit == nullptr ? nullptr : misfit + done;
+    for (const part& p : parts_) {
+      const std::byte* at = keys + done * type_->size + p.offset;
+      misfits += &p == parts_.data() ? append<true>(p, at, m, out + done, marks) : append<false>(p, at, m, out + done, marks);
+    }
+  }
+  return misfits;
+}
+
+std::size_t key_words::encode(form, const void* keys, std::size_t n, std::uint64_t* out, std::uint8_t* misfit) const {
+  return pack_parts(static_cast<const std::byte*>(keys), n, out, misfit);
+}
+
+std::size_t key_words::encode(form f, const void* keys, std::size_t n, wide_word* out, std::uint8_t* misfit) const {
+  if (f == form::wide) return pack_parts(static_cast<const std::byte*>(keys), n, out, misfit);
+  if (misfit != nullptr) std::memset(misfit, 0, n);
+  if (f == form::string) {
+    const auto* strings = static_cast<const std::string*>(keys);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::string& s = strings[i];
+      if (s.size() <= 15) {
+        const u128 word = string_word(s, 15);
+        out[i] = {static_cast<std::uint64_t>(word >> 64), static_cast<std::uint64_t>(word)};
+      } else {
+        out[i] = {load<std::uint64_t>(s.data()), hash_key(*type_, &s) | 0xff};
+      }
+    }
+    return 0;
+  }
+  std::uint64_t hashes[block_keys];
+  for (std::size_t done = 0; done < n; done += block_keys) {
+    const std::size_t m = std::min(block_keys, n - done);
+    hash_keys(*type_, static_cast<const std::byte*>(keys) + done * type_->size, m, hashes, custom_);
+    for (std::size_t i = 0; i < m; ++i) out[done + i] = {hashes[i], 0};
+  }
+  return 0;
+}
+
+}  // namespace query::cpu

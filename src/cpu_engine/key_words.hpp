@@ -1,0 +1,62 @@
+// Keys of any type as words for tables: equal keys have equal words, and for most types the other way round too.
+//
+// Forms, from the cheapest on: `narrow` and `word` pack all parts of a key into 32 and 64 bits, `wide` into 128 (numbers as
+// in order_keys, strings as 7 characters and a length); `string` holds 15 characters and the length, or, for longer ones, a
+// hash; `hashed` holds a hash only. A key that does not fit its form (a long string among short ones) asks for next(form).
+//
+//   key_words words(*key, {});
+//   auto form = words.first_form();
+//   while (words.encode(form, keys, n, out64) != 0) form = words.next(form);   // out: wide_word* beyond form::word
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/order_keys.hpp"
+
+namespace query::cpu {
+
+class key_words {
+ public:
+  enum class form : std::uint8_t { narrow, word, wide, string, hashed };
+
+  // Throws user_error if the type is neither hashable nor given an equality.
+  key_words(const ir::type& key, key_equality custom);
+
+  form first_form() const { return first_; }
+  form next(form f) const;
+  static bool one_word(form f) { return f <= form::word; }
+  bool integral() const { return integral_; }  // are words numbers whose differences mean something?
+
+  // Writes the words of n adjacent keys; returns how many do not fit and sets misfit[i] = 1 for these, 0 for others.
+  std::size_t encode(form f, const void* keys, std::size_t n, std::uint64_t* out, std::uint8_t* misfit = nullptr) const;
+  std::size_t encode(form f, const void* keys, std::size_t n, wide_word* out, std::uint8_t* misfit = nullptr) const;
+
+  // May different keys have this word? Then equal() decides.
+  static bool ambiguous(form f, const wide_word& w) { return f == form::hashed || (f == form::string && (w.low & 0xff) == 0xff); }
+  bool equal(const void* a, const void* b) const;
+  const ir::type& type() const { return *type_; }
+
+ private:
+  struct part {
+    const ir::type* type;
+    std::size_t offset;
+    unsigned bits;
+  };
+  bool add(const ir::type& type, std::size_t offset);
+  template <bool First, class Word>
+  std::size_t append(const part& p, const std::byte* at, std::size_t n, Word* words, std::uint8_t* misfit) const;
+  template <class Word>
+  std::size_t pack_parts(const std::byte* keys, std::size_t n, Word* out, std::uint8_t* misfit) const;
+
+  const ir::type* type_;
+  key_equality custom_;
+  std::vector<part> parts_;
+  unsigned bits_ = 0;
+  form first_ = form::hashed;
+  bool integral_ = false;
+};
+
+}  // namespace query::cpu

@@ -1,0 +1,111 @@
+#include "cpu_engine/partition.hpp"
+
+#include <query/errors.hpp>
+
+#include "cpu_engine/key_column.hpp"
+#include "cpu_engine/sort_rows.hpp"
+#include "cpu_engine/table_verbs.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+// Partitions where the user names no number; not the number of threads, so that results are the same everywhere.
+constexpr std::size_t default_partitions = 16;
+
+// How a table's owner is told from others: by the type of its deleter.
+struct delete_bounds {
+  void operator()(partition_bounds* b) const { delete b; }
+};
+
+enum class way : std::uint64_t { hash = 0, range = 1, runs = 2 };
+
+struct placed_rows {
+  permutation order;
+  std::vector<std::size_t> ends;
+};
+
+// Rows by the hash of their key, in source order in each partition: a counting sort by partition.
+placed_rows by_hash(const planner::vertex& v, const detail::table& rows, std::size_t parts, const vertex_tasks& tasks) {
+  const key_column keys(v.node->functions[0], v.interpreted, rows, tasks, key_column::layout::adjacent);
+  const key_equality custom = equality_of(v.node->keys);
+  const runtime::buffer memory = tasks.pool().allocate_array<std::uint64_t>(rows.n);
+  std::uint64_t* number = memory.as<std::uint64_t>();
+  std::vector<std::size_t> at(chunks_of(rows.n) * parts);  // [chunk][partition]: rows, then the place of the next one
+  tasks.chunks(rows.n, [&](std::size_t first, std::size_t k) {
+    hash_keys(*keys.type(), keys.at(first), k, number + first, custom);
+    std::size_t* count = at.data() + first / part_rows * parts;
+    for (std::size_t i = first; i < first + k; ++i) {
+      __extension__ using u128 = unsigned __int128;
+      number[i] = static_cast<std::uint64_t>(u128{number[i]} * parts >> 64);
+      ++count[number[i]];
+    }
+  });
+  placed_rows placed{permutation(rows.n, rows.n, tasks.pool()), {}};
+  std::size_t sum = 0;
+  for (std::size_t p = 0; p < parts; ++p) {
+    for (std::size_t c = 0; c < chunks_of(rows.n); ++c) sum += std::exchange(at[c * parts + p], sum);
+    placed.ends.push_back(sum);
+  }
+  tasks.chunks(rows.n, [&](std::size_t first, std::size_t k) {
+    std::size_t* next = at.data() + first / part_rows * parts;
+    for (std::size_t i = first; i < first + k; ++i) placed.order.set(next[number[i]]++, i);
+  });
+  return placed;
+}
+
+// Partitions of about equal length, in the order of the keys; equal keys are never split. Source order in each partition.
+placed_rows by_range(const planner::vertex& v, const detail::table& rows, std::size_t parts, const vertex_tasks& tasks) {
+  const key_column keys(v.node->functions[0], v.interpreted, rows, tasks, key_column::layout::any);
+  const sort_key key{.type = keys.type(), .base = keys.base(), .stride = keys.stride()};
+  placed_rows placed{sort_rows({&key, 1}, rows.n, tasks.scheduler(), tasks.pool(), tasks.cancel()), {}};
+  const permutation& order = placed.order;
+  std::size_t end = 0;
+  for (std::size_t p = 1; p <= parts; ++p) {
+    end = std::max(end, static_cast<std::size_t>(static_cast<double>(rows.n) / static_cast<double>(parts) * static_cast<double>(p)));
+    if (p == parts) end = rows.n;
+    if (end > 0)
+      while (end < rows.n && compare_rows({&key, 1}, order[end - 1], order[end]) == 0) ++end;
+    placed.ends.push_back(end);
+  }
+  tasks.for_each(parts, [&](std::size_t p) {
+    const std::size_t first = p ? placed.ends[p - 1] : 0;
+    placed.order.visit([&](auto* ids) { std::sort(ids + first, ids + placed.ends[p]); });
+  });
+  return placed;
+}
+
+}  // namespace
+
+detail::table with_bounds(detail::table rows, std::vector<std::size_t> ends) {
+  auto* bounds = new partition_bounds{rows.rows, std::move(ends), std::move(rows.owner)};
+  rows.owner = std::shared_ptr<void>(bounds, delete_bounds{});
+  return rows;
+}
+
+const partition_bounds* bounds_of(const detail::table& t) {
+  if (!t.owner || !std::get_deleter<delete_bounds>(t.owner)) return nullptr;
+  const auto* bounds = static_cast<const partition_bounds*>(t.owner.get());
+  if (bounds->rows != t.rows || (bounds->ends.empty() ? 0 : bounds->ends.back()) != t.n) return nullptr;
+  return bounds;
+}
+
+detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  detail::table rows = collect_input(v, 0, tasks);
+  const std::size_t parts = v.node->count ? static_cast<std::size_t>(v.node->count) : default_partitions;
+  std::vector<std::size_t> ends;
+  if (static_cast<way>(v.node->step) == way::runs) {
+    // The first rows.n % parts runs are one row longer.
+    for (std::size_t p = 1; p <= parts; ++p) ends.push_back(rows.n / parts * p + std::min(p, rows.n % parts));
+    return with_bounds(std::move(rows), std::move(ends));
+  }
+  placed_rows placed = static_cast<way>(v.node->step) == way::hash ? by_hash(v, rows, parts, tasks) : by_range(v, rows, parts, tasks);
+  // Whoever names no number does not ask for empty partitions either.
+  if (!v.node->count) {
+    placed.ends.erase(std::unique(placed.ends.begin(), placed.ends.end()), placed.ends.end());
+    if (!placed.ends.empty() && placed.ends.front() == 0) placed.ends.erase(placed.ends.begin());
+  }
+  return with_bounds(take_rows_by_id(std::move(rows), placed.order, tasks), std::move(placed.ends));
+}
+
+}  // namespace query::cpu

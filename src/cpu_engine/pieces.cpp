@@ -1,0 +1,71 @@
+#include "cpu_engine/pieces.hpp"
+
+namespace query::cpu {
+
+detail::table piece::to_table() && {
+  if (own_) return std::move(*own_).to_table();
+  return std::move(lent_);
+}
+
+std::size_t rows_in(const std::vector<piece>& pieces) {
+  std::size_t n = 0;
+  for (const piece& p : pieces) n += p.size();
+  return n;
+}
+
+detail::table side_by_side(std::vector<piece> pieces, const ir::type* type, const vertex_tasks& tasks) {
+  std::erase_if(pieces, [](const piece& p) { return p.size() == 0; });
+  if (pieces.size() == 1) return std::move(pieces[0]).to_table();
+  std::vector<std::size_t> ends;
+  std::size_t total = 0;
+  for (const piece& p : pieces) ends.push_back(total += p.size());
+  return construct_rows(type, total, tasks, [&](std::size_t first, std::size_t k, void* out) {
+    new_rows made(type, out);
+    auto i = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
+    for (std::size_t done = 0; done < k; ++i) {
+      const piece& p = pieces[i];
+      const std::size_t within = first + done - (ends[i] - p.size());
+      const std::size_t m = std::min(k - done, p.size() - within);
+      if (p.movable()) move_rows(type, made.end(), static_cast<std::byte*>(p.movable()) + within * type->size, m);
+      else copy_rows(type, made.end(), row_at(p.data(), type, within), m);
+      made.grow(m);
+      done += m;
+    }
+    made.release();
+  }).to_table();
+}
+
+bool part_windows::run(std::size_t most, const ir::type* out, body f, std::vector<piece>& to) {
+  if (ended_) return false;
+  std::vector<rows_buffer> given;
+  given.reserve(most);
+  for (std::size_t i = 0; i < most; ++i) given.emplace_back(out, pipeline_->context().pool);
+  if (!pipeline_->run_some(most, [&](const pipeline::part& part) { f(part, given[part.index - next_]); })) {
+    ended_ = true;
+    return false;
+  }
+  next_ += most;
+  if (const auto all = pipeline_->parts(); all && next_ >= *all) ended_ = true;
+  for (rows_buffer& rows : given)
+    if (rows.size()) to.emplace_back(std::move(rows));
+  return true;
+}
+
+bool part_windows::run_next(const ir::type* out, body f, std::vector<piece>& to) {
+  const std::size_t most = 4 * static_cast<std::size_t>(pipeline_->context().scheduler.concurrency());
+  const std::size_t window = std::min(window_, most);
+  window_ = std::min(2 * window_, most);
+  return run(window, out, f, to);
+}
+
+void part_windows::run_rest(const ir::type* out, body f, std::vector<piece>& to) {
+  if (const auto all = pipeline_->parts()) {
+    if (*all > next_) run(*all - next_, out, f, to);
+    ended_ = true;
+    return;
+  }
+  while (run(4 * static_cast<std::size_t>(pipeline_->context().scheduler.concurrency()), out, f, to)) {
+  }
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,240 @@
+#include "cpu_engine/pipeline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <query/errors.hpp>
+
+namespace query::cpu {
+
+using detail::batch_sink;
+using detail::logical;
+using detail::row_block;
+using detail::verb;
+
+pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
+    : context_(&context), bindings_(context.bind(captures)), row_(b.row) {
+  if (b.table) {
+    const detail::table& t = context.table_of(*b.table);
+    whole_.rows = const_cast<void*>(t.rows);
+    whole_.n = t.n;
+    owner_ = t.owner;
+    source_row_ = t.type;
+  } else if (b.source->what == verb::placeholder) {
+    const detail::table& t = context.variable(b.source->slot);
+    whole_.rows = const_cast<void*>(t.rows);
+    whole_.n = t.n;
+    owner_ = t.owner;
+    source_row_ = t.type;
+  } else if (b.source->open) {
+    stream_ = b.source->open(b.source->source.get());
+    source_row_ = b.source->row;
+  } else {
+    b.source->view(b.source->source.get(), whole_);
+    owner_ = b.source->source;
+    source_row_ = b.source->row;
+  }
+  const bool columns = whole_.columns != nullptr;
+  const bool first_reads_columns = b.prefilters.empty() && !b.stages.empty() && b.stages.front().native && b.stages.front().native->reads_columns();
+  if (columns && !first_reads_columns) stages_.push_back(rows_from_columns(source_row_, b.wanted));
+  for (const planner::prefilter& f : b.prefilters) {
+    stages_.push_back(prepare_prefilter(f, source_row_, context));
+    keeps_rows_ = false;
+  }
+  for (const planner::stage& s : b.stages) {
+    stages_.push_back(prepare_stage(s, context));
+    if (s.what == planner::stage::kind::probe) keeps_rows_ = false;
+    else if (s.native) keeps_rows_ = keeps_rows_ && s.native->keeps_position();
+    else
+      for (const logical* n : s.nodes) keeps_rows_ = keeps_rows_ && n->what == verb::select;
+  }
+  if (!row_) row_ = source_row_;
+}
+
+pipeline::~pipeline() = default;
+
+std::optional<std::uint64_t> pipeline::source_rows() const {
+  if (stream_) return std::nullopt;
+  return whole_.n;
+}
+
+std::optional<detail::table> pipeline::as_table() const {
+  if (stream_ || !stages_.empty() || whole_.columns) return std::nullopt;
+  detail::table t;
+  t.owner = std::const_pointer_cast<void>(owner_);
+  t.rows = whole_.rows;
+  t.n = whole_.n;
+  t.type = source_row_;
+  return t;
+}
+
+std::optional<std::size_t> pipeline::parts() const {
+  if (stream_) return std::nullopt;
+  return (whole_.n + rows_a_part_ - 1) / rows_a_part_;
+}
+
+void pipeline::limit_parts(std::size_t most) {
+  if (stream_) return;
+  const std::size_t parts_now = (whole_.n + part_rows - 1) / part_rows;
+  if (parts_now > most) rows_a_part_ = (parts_now + most - 1) / most * part_rows;
+}
+
+void pipeline::fill_window(std::size_t most) {
+  window_.clear();
+  while (window_.size() < most && !stream_ended_) {
+    context_->cancel.check();
+    rows_buffer rows(source_row_, context_->pool);
+    rows.reserve(part_rows);
+    while (rows.size() < part_rows) {
+      const std::size_t k = stream_->next(rows.extend(std::min<std::size_t>(1024, part_rows - rows.size())), std::min<std::size_t>(1024, part_rows - rows.size()));
+      if (k == 0) {
+        stream_ended_ = true;
+        break;
+      }
+      rows.grow(k);
+    }
+    if (rows.size()) window_.push_back(std::move(rows));
+  }
+}
+
+bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) {
+  std::size_t count;
+  const std::size_t base = next_part_;
+  if (stream_) {
+    fill_window(most);
+    count = window_.size();
+  } else {
+    count = std::min(most, *parts() - std::min(base, *parts()));
+  }
+  if (count == 0) return false;
+  context_->scheduler.for_each(
+      count,
+      [&](std::size_t i) {
+        const detail::binding_scope scope(bindings_);
+        part p;
+        p.index = base + i;
+        p.of = this;
+        if (stream_) {
+          p.rows.rows = window_[i].data();
+          p.rows.n = window_[i].size();
+          p.rows.first = p.index * part_rows;
+        } else {
+          const std::size_t from = p.index * rows_a_part_;
+          p.rows = whole_;
+          p.rows.n = std::min(rows_a_part_, whole_.n - from);
+          p.rows.first = from;
+          if (whole_.columns) p.rows.columns = whole_.columns;
+          else p.rows.rows = static_cast<std::byte*>(whole_.rows) + from * source_row_->size;
+        }
+        body(p);
+      },
+      context_->cancel);
+  next_part_ += count;
+  return true;
+}
+
+void pipeline::run_all(function_ref<void(const part&)> body) {
+  if (!stream_) {
+    run_some(~std::size_t{0} / 2, body);
+    return;
+  }
+  const std::size_t window = static_cast<std::size_t>(context_->scheduler.concurrency()) * 4;
+  while (run_some(window, body)) {
+  }
+}
+
+namespace {
+
+// A block of a columnar source seen from row `from` on.
+struct shifted_columns {
+  std::vector<const void*> bases;
+  shifted_columns(const row_block& b, const ir::type* row, std::size_t from) {
+    for (std::size_t i = 0; i < row->field_list.size(); ++i)
+      bases.push_back(static_cast<const std::byte*>(b.columns[i]) + from * row->field_list[i].of->size);
+  }
+};
+
+struct chain {
+  std::vector<std::unique_ptr<stage_runner>> runners;
+  batch_sink* head;
+  chain(const std::vector<std::unique_ptr<prepared_stage>>& stages, batch_sink& to) : head(&to) {
+    for (std::size_t i = stages.size(); i-- > 0;) {
+      runners.push_back(stages[i]->start(*head));
+      head = runners.back().get();
+    }
+  }
+};
+
+// The end of a chain that folds: the last stage folds by itself if it can.
+class fold_end final : public batch_sink {
+ public:
+  fold_end(detail::fold_kind k, const ir::type* row, detail::fold_state& s) : kind_(k), row_(row), state_(&s) {}
+  void push(const row_block& b) override {
+    if (kind_ == detail::fold_kind::count) state_->count += b.n;
+    else if (!fold_values(kind_, row_->k, b, *state_)) throw internal_error("query: fold of rows that are not numbers");
+  }
+
+ private:
+  detail::fold_kind kind_;
+  const ir::type* row_;
+  detail::fold_state* state_;
+};
+class fold_last final : public batch_sink {
+ public:
+  fold_last(stage_runner& last, detail::fold_kind k, detail::fold_state& s) : last_(&last), kind_(k), state_(&s) {}
+  void push(const row_block& b) override {
+    if (!last_->fold(kind_, b, *state_)) last_->push(b);
+  }
+
+ private:
+  stage_runner* last_;
+  detail::fold_kind kind_;
+  detail::fold_state* state_;
+};
+
+// Parts longer than part_rows (limit_parts) reach the stages in slices of part_rows, so that a sum's slices never change.
+template <class Push> void in_slices(const row_block& rows, const ir::type* row, Push push) {
+  for (std::size_t from = 0; from < rows.n; from += part_rows) {
+    row_block b = rows;
+    b.n = std::min(part_rows, rows.n - from);
+    b.first = rows.first + from;
+    if (rows.columns) {
+      const shifted_columns here(rows, row, static_cast<std::size_t>(b.first));
+      b.columns = here.bases.data();
+      push(b);
+    } else {
+      b.rows = static_cast<std::byte*>(rows.rows) + from * row->size;
+      push(b);
+    }
+  }
+}
+
+}  // namespace
+
+void pipeline::part::run(batch_sink& to) const {
+  chain c(of->stages_, to);
+  in_slices(rows, of->source_row_, [&](const row_block& b) { c.head->push(b); });
+}
+
+void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const {
+  fold_end end(k, of->row_, state);
+  if (of->stages_.empty()) {
+    in_slices(rows, of->source_row_, [&](const row_block& b) { end.push(b); });
+    return;
+  }
+  std::vector<std::unique_ptr<stage_runner>> runners;
+  batch_sink* head = &end;
+  std::unique_ptr<fold_last> last;
+  for (std::size_t i = of->stages_.size(); i-- > 0;) {
+    runners.push_back(of->stages_[i]->start(*head));
+    if (!last) {
+      last = std::make_unique<fold_last>(*runners.back(), k, state);
+      head = last.get();
+    } else {
+      head = runners.back().get();
+    }
+  }
+  in_slices(rows, of->source_row_, [&](const row_block& b) { head->push(b); });
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,101 @@
+// Runs one branch of the machine graph: morsels of its source through its row-wise stages into a sink.
+//
+// A source is cut into parts of fixed size (64 Ki rows), whatever the number of threads: partial results are combined in the
+// order of the parts, so answers do not depend on the threads. Morsel-driven scheduling: Leis et al., SIGMOD 2014.
+//
+//   pipeline p(branch, captures, context);
+//   p.run_all([&](const pipeline::part& part) { part.run(sinks[part.index]); });
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu_engine/rows_buffer.hpp"
+#include "planner/machine_graph.hpp"
+#include "runtime/run_context.hpp"
+
+namespace query::cpu {
+
+inline constexpr std::size_t part_rows = 1 << 16;
+
+// A stage at work in one task: takes batches, gives batches.
+class stage_runner : public detail::batch_sink {
+ public:
+  virtual ~stage_runner() = default;
+  // The last stage may know how to fold rows without handing them on.
+  virtual bool fold(detail::fold_kind, const detail::row_block&, detail::fold_state&) { return false; }
+};
+// A stage, prepared once for a run; any number of tasks start runners of it.
+class prepared_stage {
+ public:
+  virtual ~prepared_stage() = default;
+  virtual std::unique_ptr<stage_runner> start(detail::batch_sink& next) const = 0;
+};
+
+class pipeline {
+ public:
+  pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context);
+  ~pipeline();
+
+  class part {
+   public:
+    std::size_t index = 0;
+    void run(detail::batch_sink& to) const;                              // batches in order
+    void fold(detail::fold_kind k, detail::fold_state& state) const;     // of arithmetic rows, or count
+
+   private:
+    friend class pipeline;
+    const pipeline* of = nullptr;
+    detail::row_block rows;
+  };
+
+  const ir::type* row() const { return row_; }
+  std::optional<std::uint64_t> source_rows() const;  // unknown for streams
+  bool keeps_rows() const { return keeps_rows_; }     // one row out for each row in
+  std::optional<detail::table> as_table() const;      // the source itself, if nothing happens to it
+
+  // Runs the next `most` parts in parallel; body sees each once. False when the source has ended and nothing ran.
+  bool run_some(std::size_t most, function_ref<void(const part&)> body);
+  // Runs all parts that are left. For sources of unknown length, in windows.
+  void run_all(function_ref<void(const part&)> body);
+  // Parts of run_all if the source's length is known.
+  std::optional<std::size_t> parts() const;
+  // Larger parts for operators with a table a part: at most `most` of them, at least part_rows rows each.
+  void limit_parts(std::size_t most);
+
+  runtime::run_context& context() const { return *context_; }
+
+ private:
+  void fill_window(std::size_t most);
+
+  runtime::run_context* context_;
+  std::vector<detail::binding> bindings_;
+  std::vector<std::unique_ptr<prepared_stage>> stages_;
+  const ir::type* row_;
+  const ir::type* source_row_;
+  bool keeps_rows_ = true;
+  detail::row_block whole_;                       // of sources with a length
+  std::shared_ptr<const void> owner_;
+  std::unique_ptr<detail::row_stream> stream_;    // of sources without
+  bool stream_ended_ = false;
+  std::vector<rows_buffer> window_;
+  std::size_t next_part_ = 0, rows_a_part_ = part_rows;
+};
+
+// Makes what a stage of a plan needs for a run: programs of the interpreter, hash tables...
+std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, runtime::run_context& context);
+std::unique_ptr<prepared_stage> prepare_prefilter(const planner::prefilter& f, const ir::type* row, runtime::run_context& context);
+std::unique_ptr<prepared_stage> rows_from_columns(const ir::type* row, const std::vector<bool>& wanted);
+std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context);  // join.cpp
+
+// All rows of a branch side by side: the source itself if nothing happens to them.
+detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
+                      std::uint64_t limit = ~0ull);
+
+// fold of rows that are arithmetic values.
+bool fold_values(detail::fold_kind k, ir::kind kind, const detail::row_block& rows, detail::fold_state& state);
+void merge_folds(detail::fold_kind k, const ir::type* row, detail::fold_state& into, const detail::fold_state& from);
+
+}  // namespace query::cpu

@@ -1,0 +1,133 @@
+#include "cpu_engine/rows_buffer.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include <query/errors.hpp>
+
+namespace query::cpu {
+
+namespace {
+std::byte* bytes(void* p) { return static_cast<std::byte*>(p); }
+const std::byte* bytes(const void* p) { return static_cast<const std::byte*>(p); }
+[[noreturn]] void cannot_copy(const ir::type* t) {
+  throw user_error("query: this step must copy its rows, but the row type cannot be copied: " + std::string(t->name));
+}
+}  // namespace
+
+void copy_rows(const ir::type* t, void* to, const void* from, std::size_t n) {
+  if (!n) return;
+  if (t->trivial) {
+    std::memcpy(to, from, n * t->size);
+  } else {
+    if (!t->life.copy) cannot_copy(t);
+    t->life.copy(to, from, n);
+  }
+}
+void move_rows(const ir::type* t, void* to, void* from, std::size_t n) {
+  if (!n) return;
+  if (t->trivial) std::memcpy(to, from, n * t->size);
+  else if (t->life.move) t->life.move(to, from, n);
+  else copy_rows(t, to, from, n);
+}
+void destroy_rows(const ir::type* t, void* at, std::size_t n) {
+  if (!t->trivial && n && t->life.destroy) t->life.destroy(at, n);
+}
+void relocate_rows(const ir::type* t, void* to, void* from, std::size_t n) {
+  move_rows(t, to, from, n);
+  destroy_rows(t, from, n);
+}
+
+template <class Id> void gather_rows(const ir::type* t, void* to, const void* from, const Id* rows, std::size_t n) {
+  const std::size_t size = t->size;
+  const auto trivially = [&](auto fixed) {
+    constexpr std::size_t width = decltype(fixed)::value;
+    for (std::size_t i = 0; i < n; ++i) std::memcpy(bytes(to) + i * width, bytes(from) + static_cast<std::size_t>(rows[i]) * width, width);
+  };
+  if (t->trivial) {
+    switch (size) {
+      case 4: trivially(std::integral_constant<std::size_t, 4>{}); return;
+      case 8: trivially(std::integral_constant<std::size_t, 8>{}); return;
+      case 16: trivially(std::integral_constant<std::size_t, 16>{}); return;
+      case 24: trivially(std::integral_constant<std::size_t, 24>{}); return;
+      case 32: trivially(std::integral_constant<std::size_t, 32>{}); return;
+      default:
+        for (std::size_t i = 0; i < n; ++i) std::memcpy(bytes(to) + i * size, bytes(from) + static_cast<std::size_t>(rows[i]) * size, size);
+        return;
+    }
+  }
+  std::size_t done = 0;
+  try {
+    for (; done < n; ++done) copy_rows(t, bytes(to) + done * size, bytes(from) + static_cast<std::size_t>(rows[done]) * size, 1);
+  } catch (...) {
+    destroy_rows(t, to, done);
+    throw;
+  }
+}
+template void gather_rows<std::uint32_t>(const ir::type*, void*, const void*, const std::uint32_t*, std::size_t);
+template void gather_rows<std::uint64_t>(const ir::type*, void*, const void*, const std::uint64_t*, std::size_t);
+
+rows_buffer::rows_buffer(rows_buffer&& o) noexcept
+    : type_(o.type_), pool_(o.pool_), memory_(std::move(o.memory_)), n_(std::exchange(o.n_, 0)), capacity_(std::exchange(o.capacity_, 0)) {}
+
+rows_buffer& rows_buffer::operator=(rows_buffer&& o) noexcept {
+  if (this == &o) return *this;
+  clear();
+  type_ = o.type_;
+  pool_ = o.pool_;
+  memory_ = std::move(o.memory_);
+  n_ = std::exchange(o.n_, 0);
+  capacity_ = std::exchange(o.capacity_, 0);
+  return *this;
+}
+
+rows_buffer::~rows_buffer() { clear(); }
+
+void rows_buffer::clear() {
+  destroy_rows(type_, memory_.data(), n_);
+  n_ = 0;
+}
+
+void rows_buffer::reserve(std::size_t n) {
+  if (n <= capacity_) return;
+  runtime::buffer larger = pool_->allocate(runtime::buffer_pool::checked_bytes(n, type_->size));
+  if (n_) relocate_rows(type_, larger.data(), memory_.data(), n_);
+  memory_ = std::move(larger);
+  capacity_ = n;
+}
+
+void* rows_buffer::extend(std::size_t n) {
+  if (n_ + n > capacity_) {
+    std::size_t next = capacity_ + capacity_ / 2;
+    if (next < n_ + n) next = n_ + n;
+    if (next < 1024) next = 1024;
+    reserve(next);
+  }
+  return at(n_);
+}
+
+void rows_buffer::append_rows(const void* rows, std::size_t n) {
+  if (!n) return;
+  copy_rows(type_, extend(n), rows, n);
+  n_ += n;
+}
+void rows_buffer::take_rows(void* rows, std::size_t n) {
+  if (!n) return;
+  move_rows(type_, extend(n), rows, n);
+  n_ += n;
+}
+void rows_buffer::append(const detail::row_block& b) {
+  if (b.owned) take_rows(b.rows, b.n);
+  else append_rows(b.rows, b.n);
+}
+
+detail::table rows_buffer::to_table() && {
+  detail::table t;
+  t.rows = data();
+  t.n = n_;
+  t.type = type_;
+  t.owner = std::make_shared<rows_buffer>(std::move(*this));
+  return t;
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,77 @@
+// chunk, window and apply: functions of runs of adjacent rows.
+#include <query/errors.hpp>
+
+#include "cpu_engine/partition.hpp"
+#include "cpu_engine/pieces.hpp"
+#include "cpu_engine/table_verbs.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+// Rows [first, first + n) of the input.
+struct run {
+  std::size_t first = 0, n = 0;
+};
+
+// Calls the vertex's function for each of `count` runs: `a_task` of them one after the other, tasks side by side.
+detail::table call_runs(const planner::vertex& v, const detail::table& rows, std::size_t count, std::size_t a_task, const vertex_tasks& tasks,
+                        function_ref<run(std::size_t)> at) {
+  const detail::logical& node = *v.node;
+  const std::size_t n = (count + a_task - 1) / a_task;
+  std::vector<rows_buffer> results;
+  results.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) results.emplace_back(node.row, tasks.pool());
+  tasks.for_each(n, [&](std::size_t t) {
+    append_rows_sink sink(results[t]);
+    for (std::size_t i = t * a_task; i < std::min(count, (t + 1) * a_task); ++i) {
+      const run r = at(i);
+      node.rows_call(node.functions[0].f.get(), row_at(rows, r.first), r.n, sink);
+    }
+  });
+  std::vector<piece> pieces;
+  for (rows_buffer& r : results) pieces.emplace_back(std::move(r));
+  return side_by_side(std::move(pieces), node.row, tasks);
+}
+
+// So many runs of this length that a task has as many rows as a part.
+std::size_t runs_a_task(std::uint64_t length) { return std::max<std::size_t>(1, part_rows / static_cast<std::size_t>(std::min<std::uint64_t>(length, part_rows))); }
+
+void check_positive(std::uint64_t n, const detail::logical& node, const char* what) {
+  if (n == 0)
+    throw user_error(std::string(name_of(node.what)) + ": " + what + " must be positive (" + node.where.file + ":" + std::to_string(node.where.line) + ")");
+}
+
+}  // namespace
+
+detail::table chunk_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  check_positive(v.node->count, *v.node, "the length");
+  const detail::table rows = collect_input(v, 0, tasks);
+  const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->count, std::max<std::size_t>(rows.n, 1)));
+  return call_runs(v, rows, (rows.n + length - 1) / length, runs_a_task(length), tasks,
+                   [&](std::size_t i) { return run{i * length, std::min(length, rows.n - i * length)}; });
+}
+
+detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  check_positive(v.node->count, *v.node, "the length");
+  check_positive(v.node->step, *v.node, "the step");
+  const detail::table rows = collect_input(v, 0, tasks);
+  const std::uint64_t length = v.node->count;
+  if (rows.n < length) return rows_buffer(v.node->row, tasks.pool()).to_table();
+  const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->step, rows.n));
+  return call_runs(v, rows, (rows.n - static_cast<std::size_t>(length)) / step + 1, runs_a_task(length), tasks,
+                   [&](std::size_t i) { return run{i * step, static_cast<std::size_t>(length)}; });
+}
+
+detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  const detail::table rows = collect_input(v, 0, tasks);
+  if (v.node->all) return call_runs(v, rows, 1, 1, tasks, [&](std::size_t) { return run{0, rows.n}; });
+  if (const partition_bounds* bounds = bounds_of(rows))
+    return call_runs(v, rows, bounds->ends.size(), 1, tasks, [&](std::size_t i) {
+      const std::size_t first = i ? bounds->ends[i - 1] : 0;
+      return run{first, bounds->ends[i] - first};
+    });
+  return call_runs(v, rows, chunks_of(rows.n), 1, tasks, [&](std::size_t i) { return run{i * part_rows, std::min(part_rows, rows.n - i * part_rows)}; });
+}
+
+}  // namespace query::cpu

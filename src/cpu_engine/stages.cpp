@@ -1,0 +1,241 @@
+// The row-wise stages of a pipeline: the user's compiled segment, or its functions as batch calls or by the interpreter.
+#include <algorithm>
+#include <cstring>
+
+#include <query/cpu/typed_segment.hpp>
+#include <query/errors.hpp>
+
+#include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/pipeline.hpp"
+
+namespace query::cpu {
+
+using detail::batch_sink;
+using detail::logical;
+using detail::row_block;
+using detail::verb;
+
+namespace {
+
+class native_stage final : public prepared_stage {
+ public:
+  native_stage(std::shared_ptr<const detail::segment> s, bool speculate) : segment_(std::move(s)), speculate_(speculate) {}
+  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<runner>(*this, next); }
+
+ private:
+  class runner final : public stage_runner {
+   public:
+    runner(const native_stage& s, batch_sink& next) : stage_(&s), next_(&next) {}
+    void push(const row_block& b) override { stage_->segment_->run(b, stage_->speculate_, *next_); }
+    bool fold(detail::fold_kind k, const row_block& b, detail::fold_state& s) override {
+      return stage_->segment_->fold(k, b, stage_->speculate_, s);
+    }
+
+   private:
+    const native_stage* stage_;
+    batch_sink* next_;
+  };
+  std::shared_ptr<const detail::segment> segment_;
+  bool speculate_;
+};
+
+// Rows that pass a test go on: copied side by side where that is cheap, else as runs of the rows where they lie.
+class filter_runner final : public stage_runner {
+ public:
+  filter_runner(const function_calls& f, const ir::type* row, runtime::buffer_pool& pool, batch_sink& next)
+      : test_(&f), row_(row), kept_(row, pool), next_(&next) {}
+  void push(const row_block& b) override {
+    for (std::size_t from = 0; from < b.n; from += batch_rows) {
+      const std::size_t n = std::min(batch_rows, b.n - from);
+      std::byte* rows = static_cast<std::byte*>(b.rows) + from * row_->size;
+      test_->filter(rows, n, pass_, scratch_);
+      if (row_->trivial && row_->size <= 256) compact(rows, n);
+      else push_runs(b, rows, n);
+    }
+  }
+
+ private:
+  void compact(const std::byte* rows, std::size_t n) {
+    kept_.clear();
+    std::byte* to = static_cast<std::byte*>(kept_.extend(batch_rows));
+    std::size_t k = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      std::memcpy(to + k * row_->size, rows + i * row_->size, row_->size);
+      k += pass_[i];
+    }
+    if (!k) return;
+    row_block out;
+    out.rows = to;
+    out.n = k;
+    out.owned = true;
+    next_->push(out);
+  }
+  void push_runs(const row_block& b, std::byte* rows, std::size_t n) {
+    for (std::size_t i = 0; i < n;) {
+      if (!pass_[i]) {
+        ++i;
+        continue;
+      }
+      std::size_t j = i + 1;
+      while (j < n && pass_[j]) ++j;
+      row_block out;
+      out.rows = rows + i * row_->size;
+      out.n = j - i;
+      out.owned = b.owned;
+      next_->push(out);
+      i = j;
+    }
+  }
+  const function_calls* test_;
+  const ir::type* row_;
+  rows_buffer kept_;
+  interpreter::scratch scratch_;
+  bool pass_[batch_rows];
+  batch_sink* next_;
+};
+
+class map_runner final : public stage_runner {
+ public:
+  map_runner(const function_calls& f, const ir::type* in, const ir::type* out, runtime::buffer_pool& pool, batch_sink& next)
+      : map_(&f), in_(in), out_(out, pool), next_(&next) {}
+  void push(const row_block& b) override {
+    for (std::size_t from = 0; from < b.n; from += batch_rows) {
+      const std::size_t n = std::min(batch_rows, b.n - from);
+      out_.clear();
+      map_->map(static_cast<const std::byte*>(b.rows) + from * in_->size, nullptr, n, out_.extend(n), scratch_);
+      out_.grow(n);
+      row_block out;
+      out.rows = out_.data();
+      out.n = n;
+      out.owned = true;
+      next_->push(out);
+    }
+  }
+
+ private:
+  const function_calls* map_;
+  const ir::type* in_;
+  rows_buffer out_;
+  interpreter::scratch scratch_;
+  batch_sink* next_;
+};
+
+// where and select, one function after the other.
+class functions_stage final : public prepared_stage {
+ public:
+  functions_stage(const planner::stage& s, runtime::run_context& context) : pool_(&context.pool) {
+    const ir::type* in = s.in;
+    for (const logical* n : s.nodes) {
+      steps_.push_back({function_calls(n->functions[0], s.how == planner::form::interpreted, n->what == verb::where), n->what, in, n->row});
+      in = n->row;
+    }
+  }
+  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<runner>(*this, next); }
+
+ private:
+  struct step {
+    function_calls calls;
+    verb what;
+    const ir::type *in, *out;
+  };
+  class runner final : public stage_runner {
+   public:
+    runner(const functions_stage& s, batch_sink& next) {
+      batch_sink* to = &next;
+      for (std::size_t i = s.steps_.size(); i-- > 0;) {
+        const step& x = s.steps_[i];
+        if (x.what == verb::where) parts_.push_back(std::make_unique<filter_runner>(x.calls, x.in, *s.pool_, *to));
+        else parts_.push_back(std::make_unique<map_runner>(x.calls, x.in, x.out, *s.pool_, *to));
+        to = parts_.back().get();
+      }
+      head_ = to;
+    }
+    void push(const row_block& b) override { head_->push(b); }
+
+   private:
+    std::vector<std::unique_ptr<stage_runner>> parts_;
+    batch_sink* head_;
+  };
+  std::vector<step> steps_;
+  runtime::buffer_pool* pool_;
+};
+
+class prefilter_stage final : public prepared_stage {
+ public:
+  prefilter_stage(const planner::prefilter& f, const ir::type* row, runtime::buffer_pool& pool)
+      : calls_(f.expression ? function_calls(f.expression) : function_calls(*f.function, false, true)), row_(row), pool_(&pool) {}
+  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<filter_runner>(calls_, row_, *pool_, next); }
+
+ private:
+  function_calls calls_;
+  const ir::type* row_;
+  runtime::buffer_pool* pool_;
+};
+
+// Columns become rows, a batch at a time; fields that nobody reads stay empty.
+class gather_stage final : public prepared_stage {
+ public:
+  gather_stage(const ir::type* row, std::vector<bool> wanted) : row_(row), wanted_(std::move(wanted)) {}
+  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<runner>(*this, next); }
+
+ private:
+  class runner final : public stage_runner {
+   public:
+    runner(const gather_stage& s, batch_sink& next) : stage_(&s), memory_(new std::byte[batch_rows * s.row_->size + s.row_->align]), next_(&next) {}
+    void push(const row_block& b) override {
+      const ir::type* t = stage_->row_;
+      void* raw = memory_.get();
+      std::size_t space = batch_rows * t->size + t->align;
+      std::byte* rows = static_cast<std::byte*>(std::align(t->align, batch_rows * t->size, raw, space));
+      for (std::size_t from = 0; from < b.n; from += batch_rows) {
+        const std::size_t n = std::min(batch_rows, b.n - from);
+        if (t->trivial) std::memset(rows, 0, n * t->size);
+        else t->life.construct(rows, n);
+        struct guard {
+          const ir::type* t;
+          void* rows;
+          std::size_t n;
+          ~guard() { destroy_rows(t, rows, n); }
+        } alive{t, rows, n};
+        for (std::size_t f = 0; f < t->field_list.size(); ++f)
+          if (stage_->wanted_.empty() || stage_->wanted_[f]) fill(t->field_list[f], static_cast<const std::byte*>(b.columns[f]) + from * t->field_list[f].of->size, rows, n);
+        row_block out;
+        out.rows = rows;
+        out.n = n;
+        out.first = b.first + from;
+        out.owned = true;
+        next_->push(out);
+      }
+    }
+
+   private:
+    void fill(const ir::field& f, const std::byte* column, std::byte* rows, std::size_t n) const {
+      const std::size_t size = f.of->size, stride = stage_->row_->size;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (f.of->trivial) std::memcpy(rows + i * stride + f.offset, column + i * size, size);
+        else f.of->life.copy_assign(rows + i * stride + f.offset, column + i * size);
+      }
+    }
+    const gather_stage* stage_;
+    std::unique_ptr<std::byte[]> memory_;
+    batch_sink* next_;
+  };
+  const ir::type* row_;
+  std::vector<bool> wanted_;
+};
+
+}  // namespace
+
+std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, runtime::run_context& context) {
+  if (s.what == planner::stage::kind::probe) return prepare_probe(s, context);
+  if (s.native && s.how == planner::form::native) return std::make_unique<native_stage>(s.native, s.speculate);
+  return std::make_unique<functions_stage>(s, context);
+}
+std::unique_ptr<prepared_stage> prepare_prefilter(const planner::prefilter& f, const ir::type* row, runtime::run_context& context) {
+  return std::make_unique<prefilter_stage>(f, row, context.pool);
+}
+std::unique_ptr<prepared_stage> rows_from_columns(const ir::type* row, const std::vector<bool>& wanted) {
+  return std::make_unique<gather_stage>(row, wanted);
+}
+
+}  // namespace query::cpu

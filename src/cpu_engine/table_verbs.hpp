@@ -1,0 +1,49 @@
+// The verbs that read and give whole tables, other than joins, groups and order_by: one function each, by topic.
+//
+//   detail::table t = run_table_verb(vertex, context);   // dispatches on vertex.node->what
+#pragma once
+
+#include "cpu_engine/vertex_tasks.hpp"
+
+namespace query::cpu {
+
+// Throws internal_error for a verb that is not one of these.
+detail::table run_table_verb(const planner::vertex& v, runtime::run_context& context);
+bool is_table_verb(detail::verb what);
+
+// slices.cpp: rows by their place. Slices of a table that is there already copy nothing.
+detail::table take_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table skip_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table take_last_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table skip_last_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table take_rows_while(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table skip_rows_while(const planner::vertex& v, const vertex_tasks& tasks);
+
+// reorder.cpp
+detail::table reverse_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table sample_rows(const planner::vertex& v, const vertex_tasks& tasks);
+
+// sets.cpp: one row for each key, the first to appear, in order of appearance.
+detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table intersect_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table except_rows(const planner::vertex& v, const vertex_tasks& tasks);
+
+// combine.cpp
+detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks);
+
+// runs.cpp: functions of adjacent rows.
+detail::table chunk_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks);
+detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks);
+
+// partition.cpp
+detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks);
+
+inline detail::table collect_input(const planner::vertex& v, std::size_t input, const vertex_tasks& tasks) {
+  return collect(v.inputs[input], v.captures, tasks.context());
+}
+
+}  // namespace query::cpu

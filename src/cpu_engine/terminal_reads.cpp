@@ -1,0 +1,160 @@
+#include "cpu_engine/terminal_reads.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "cpu_engine/pipeline.hpp"
+
+namespace query::cpu {
+
+using detail::row_block;
+
+void fold_branch(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind k, detail::fold_state& state,
+                 runtime::run_context& context) {
+  pipeline p(b, captures, context);
+  const std::size_t window = p.parts() ? std::max<std::size_t>(*p.parts(), 1) : static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
+  bool more = true;
+  while (more) {
+    std::vector<detail::fold_state> states(window);
+    more = p.run_some(window, [&](const pipeline::part& part) { part.fold(k, states[part.index % window]); });
+    for (const detail::fold_state& s : states) merge_folds(k, p.row(), state, s);
+  }
+}
+
+namespace {
+
+class append_sink final : public detail::batch_sink {
+ public:
+  explicit append_sink(rows_buffer& to) : to_(&to) {}
+  void push(const row_block& b) override { to_->append(b); }
+
+ private:
+  rows_buffer* to_;
+};
+
+struct stopped_by_reader {};
+
+}  // namespace
+
+void stream_branch(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void(std::uint64_t)> expected,
+                   function_ref<bool(const row_block&)> take, runtime::run_context& context) {
+  pipeline p(b, captures, context);
+  if (const auto t = p.as_table()) {
+    expected(t->n);
+    row_block all;
+    all.rows = const_cast<void*>(t->rows);
+    all.n = t->n;
+    take(all);
+    return;
+  }
+  if (p.keeps_rows() && p.source_rows()) expected(*p.source_rows());
+
+  // Parts run in parallel; whoever ends the part that is next in order hands over all that are ready.
+  std::mutex lock;
+  std::map<std::size_t, rows_buffer> ready;
+  std::size_t next = 0;
+  bool handing_over = false;
+  bool stopped = false;
+  const auto drain = [&](std::unique_lock<std::mutex>& hold) {
+    if (handing_over) return;
+    handing_over = true;
+    while (!stopped) {
+      const auto it = ready.find(next);
+      if (it == ready.end()) break;
+      rows_buffer rows = std::move(it->second);
+      ready.erase(it);
+      ++next;
+      hold.unlock();
+      bool go_on = true;
+      try {
+        row_block out;
+        out.rows = rows.data();
+        out.n = rows.size();
+        out.owned = true;
+        if (out.n) go_on = take(out);
+      } catch (...) {
+        hold.lock();
+        handing_over = false;
+        stopped = true;
+        throw;
+      }
+      hold.lock();
+      if (!go_on) stopped = true;
+    }
+    handing_over = false;
+  };
+  try {
+    p.run_all([&](const pipeline::part& part) {
+      {
+        const std::lock_guard hold(lock);
+        if (stopped) throw stopped_by_reader{};
+      }
+      rows_buffer rows(p.row(), context.pool);
+      append_sink sink(rows);
+      part.run(sink);
+      std::unique_lock hold(lock);
+      ready.emplace(part.index, std::move(rows));
+      drain(hold);
+    });
+  } catch (const stopped_by_reader&) {
+    return;
+  }
+}
+
+namespace {
+
+class window_cursor final : public detail::row_cursor {
+ public:
+  window_cursor(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
+      : pipeline_(b, captures, context), context_(&context) {
+    if (const auto t = pipeline_.as_table()) whole_ = *t;
+  }
+  bool next(row_block& b) override {
+    context_->cancel.check();
+    if (whole_) {
+      if (done_) return false;
+      done_ = true;
+      b = {};
+      b.rows = const_cast<void*>(whole_->rows);
+      b.n = whole_->n;
+      return true;
+    }
+    while (at_ == window_.size()) {
+      window_.clear();
+      at_ = 0;
+      const std::size_t base = parts_;
+      for (std::size_t i = 0; i < size_; ++i) window_.emplace_back(pipeline_.row(), context_->pool);
+      if (!pipeline_.run_some(size_, [&](const pipeline::part& part) {
+            append_sink sink(window_[part.index - base]);
+            part.run(sink);
+          }))
+        return false;
+      parts_ += size_;
+      // A reader that stays gets larger windows; one that wanted the first row has paid for one part.
+      size_ = std::min(size_ * 2, static_cast<std::size_t>(context_->scheduler.concurrency()) * 4);
+    }
+    b = {};
+    b.rows = window_[at_].data();
+    b.n = window_[at_].size();
+    ++at_;
+    return true;
+  }
+
+ private:
+  pipeline pipeline_;
+  runtime::run_context* context_;
+  std::optional<detail::table> whole_;
+  bool done_ = false;
+  std::vector<rows_buffer> window_;
+  std::size_t at_ = 0, parts_ = 0, size_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::row_cursor> open_branch(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context) {
+  return std::make_unique<window_cursor>(b, captures, context);
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,102 @@
+// top_k of sort_rows.hpp: each part of the rows keeps its best k, cutting its candidates back whenever they are twice as
+// many; rows beyond the worst one kept are dropped by one comparison of words.
+#include <algorithm>
+#include <vector>
+
+#include "cpu_engine/sort_rows.hpp"
+
+namespace query::cpu {
+namespace {
+
+constexpr std::size_t block_rows = 1024;
+
+struct candidate {
+  wide_word word;
+  std::size_t row;
+};
+
+class candidates {
+ public:
+  candidates(std::span<const sort_key> keys, const key_encoder& encoder, std::size_t k)
+      : keys_(keys), encoder_(encoder), k_(k), most_(std::max(2 * k, k + block_rows)) {}
+
+  void add(const wide_word* words, std::size_t first_row, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (full_ && words[i] > worst_) continue;
+      best_.push_back({words[i], first_row + i});
+      if (best_.size() == most_) cut();
+    }
+  }
+  void add(const candidates& other) {
+    for (const candidate& c : other.best_)
+      if (!full_ || c.word <= worst_) {
+        best_.push_back(c);
+        if (best_.size() == most_) cut();
+      }
+  }
+
+  const std::vector<candidate>& finish() {
+    if (best_.size() > k_) cut();
+    std::sort(best_.begin(), best_.end(), [this](const candidate& a, const candidate& b) { return before(a, b); });
+    return best_;
+  }
+
+ private:
+  // A total order, in which earlier rows win ties: the result is the same however the rows are divided.
+  bool before(const candidate& a, const candidate& b) const {
+    if (a.word != b.word) return a.word < b.word;
+    if (!encoder_.decides(a.word))
+      if (const int c = compare_rows(keys_, a.row, b.row)) return c < 0;
+    return a.row < b.row;
+  }
+
+  void cut() {
+    const auto end = best_.begin() + static_cast<std::ptrdiff_t>(k_);
+    std::nth_element(best_.begin(), end - 1, best_.end(), [this](const candidate& a, const candidate& b) { return before(a, b); });
+    worst_ = (end - 1)->word;
+    full_ = true;
+    best_.erase(end, best_.end());
+  }
+
+  std::span<const sort_key> keys_;
+  const key_encoder& encoder_;
+  std::size_t k_, most_;
+  std::vector<candidate> best_;
+  wide_word worst_;
+  bool full_ = false;
+};
+
+permutation first_of(const permutation& all, std::size_t k, std::size_t rows, runtime::buffer_pool& pool) {
+  permutation result(k, rows, pool);
+  for (std::size_t i = 0; i < k; ++i) result.set(i, all[i]);
+  return result;
+}
+
+}  // namespace
+
+permutation top_k(std::span<const sort_key> keys, std::size_t n, std::size_t k, runtime::scheduler& scheduler,
+                  runtime::buffer_pool& pool, const runtime::cancel_flag& cancel) {
+  k = std::min(k, n);
+  if (k == 0) return {};
+  if (k > n / 16) return first_of(sort_rows(keys, n, scheduler, pool, cancel), k, n, pool);
+
+  const key_encoder encoder(keys, n);
+  const std::size_t part_rows = std::max({std::size_t{1} << 16, 8 * k, n / (8 * static_cast<std::size_t>(scheduler.concurrency())) + 1});
+  std::vector<candidates> parts((n + part_rows - 1) / part_rows, candidates(keys, encoder, k));
+  scheduler.for_each(parts.size(), [&](std::size_t p) {
+    wide_word words[block_rows];
+    for (std::size_t i = p * part_rows, end = std::min(n, i + part_rows); i < end; i += block_rows) {
+      const std::size_t m = std::min(block_rows, end - i);
+      encoder.encode(i, m, words);
+      parts[p].add(words, i, m);
+      if (i / block_rows % 64 == 0) cancel.check();
+    }
+  }, cancel);
+  for (std::size_t p = 1; p < parts.size(); ++p) parts[0].add(parts[p]);
+  const std::vector<candidate>& best = parts[0].finish();
+  permutation result(k, n, pool);
+  for (std::size_t i = 0; i < k; ++i) result.set(i, best[i].row);
+  return result;
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,57 @@
+// The parts of aggregates that need no user type: quantiles and counts of distinct values.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <query/detail/aggregate_kinds.hpp>
+
+#include "cpu_engine/grouper.hpp"
+
+namespace query::agg {
+
+double quantile_of(double* values, std::size_t n, double q) {
+  const double rank = std::clamp(q, 0.0, 1.0) * static_cast<double>(n - 1);
+  const std::size_t below = static_cast<std::size_t>(rank);
+  const double part = rank - static_cast<double>(below);
+  // NaNs last, as everywhere.
+  const auto less = [](double a, double b) { return b != b ? a == a : a < b; };
+  std::nth_element(values, values + below, values + n, less);
+  const double low = values[below];
+  if (part == 0 || below + 1 == n) return low;
+  const double high = *std::min_element(values + below + 1, values + n, less);
+  return low + part * (high - low);
+}
+
+namespace {
+// States of aggregates outlive operators but not queries; their small tables take no part in the session's limit.
+runtime::buffer_pool& unlimited() {
+  static runtime::buffer_pool pool(0);
+  return pool;
+}
+}  // namespace
+
+struct value_set_impl {
+  explicit value_set_impl(const ir::type* t) : groups(t, unlimited()) {}
+  cpu::grouper groups;
+};
+
+void value_set::insert(const void* value) {
+  if (!impl_) impl_ = std::make_shared<value_set_impl>(type_);
+  std::uint32_t id;
+  impl_->groups.find_or_insert(value, 1, &id);
+}
+void value_set::merge(const value_set& o) {
+  if (!o.impl_) return;
+  if (!impl_) {
+    impl_ = o.impl_;
+    return;
+  }
+  std::uint32_t ids[1024];
+  for (std::size_t from = 0; from < o.impl_->groups.size(); from += 1024) {
+    const std::size_t n = std::min<std::size_t>(1024, o.impl_->groups.size() - from);
+    impl_->groups.find_or_insert(static_cast<const std::byte*>(o.impl_->groups.keys()) + from * type_->size, n, ids);
+  }
+}
+std::size_t value_set::size() const { return impl_ ? impl_->groups.size() : 0; }
+
+}  // namespace query::agg

@@ -1,0 +1,71 @@
+#include "cpu_engine/vertex_tasks.hpp"
+
+namespace query::cpu {
+
+void vertex_tasks::for_each(std::size_t n, function_ref<void(std::size_t)> f) const {
+  scheduler().for_each(
+      n,
+      [&](std::size_t i) {
+        const detail::binding_scope bound(bindings_);
+        f(i);
+      },
+      cancel());
+}
+
+void vertex_tasks::chunks(std::size_t n, function_ref<void(std::size_t, std::size_t)> f) const {
+  for_each(chunks_of(n), [&](std::size_t c) { f(c * part_rows, std::min(part_rows, n - c * part_rows)); });
+}
+
+rows_buffer construct_rows(const ir::type* type, std::size_t n, const vertex_tasks& tasks,
+                           function_ref<void(std::size_t, std::size_t, void*)> fill) {
+  rows_buffer rows(type, tasks.pool());
+  if (n == 0) return rows;
+  rows.reserve(n);
+  std::byte* const base = static_cast<std::byte*>(rows.extend(n));
+  std::vector<std::uint8_t> alive(type->trivial ? 0 : chunks_of(n));
+  try {
+    tasks.chunks(n, [&](std::size_t first, std::size_t k) {
+      fill(first, k, base + first * type->size);
+      if (!alive.empty()) alive[first / part_rows] = 1;
+    });
+  } catch (...) {
+    for (std::size_t c = 0; c < alive.size(); ++c)
+      if (alive[c]) destroy_rows(type, base + c * part_rows * type->size, std::min(part_rows, n - c * part_rows));
+    throw;
+  }
+  rows.grow(n);
+  return rows;
+}
+
+template <class Id> detail::table take_rows_by_id(detail::table from, const Id* ids, std::size_t n, const vertex_tasks& tasks) {
+  const ir::type* type = from.type;
+  const bool move = !type->trivial && type->life.move && sole_owner(from);
+  return construct_rows(type, n, tasks, [&](std::size_t first, std::size_t k, void* out) {
+    if (!move) {
+      gather_rows(type, out, from.rows, ids + first, k);
+      return;
+    }
+    new_rows made(type, out);
+    for (std::size_t i = 0; i < k; ++i) {
+      move_rows(type, made.end(), const_cast<std::byte*>(row_at(from, static_cast<std::size_t>(ids[first + i]))), 1);
+      made.grow(1);
+    }
+    made.release();
+  }).to_table();
+}
+template detail::table take_rows_by_id<std::uint32_t>(detail::table, const std::uint32_t*, std::size_t, const vertex_tasks&);
+template detail::table take_rows_by_id<std::uint64_t>(detail::table, const std::uint64_t*, std::size_t, const vertex_tasks&);
+
+detail::table take_rows_by_id(detail::table from, const permutation& ids, const vertex_tasks& tasks) {
+  return ids.visit([&](const auto* id) { return take_rows_by_id(std::move(from), id, ids.size(), tasks); });
+}
+
+detail::table slice(const detail::table& t, std::uint64_t first, std::uint64_t n) {
+  detail::table part = t;
+  const auto from = static_cast<std::size_t>(std::min<std::uint64_t>(first, t.n));
+  part.n = static_cast<std::size_t>(std::min<std::uint64_t>(n, t.n - from));
+  if (from) part.rows = row_at(t, from);
+  return part;
+}
+
+}  // namespace query::cpu

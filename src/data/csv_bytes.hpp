@@ -1,0 +1,27 @@
+// The bytes of a file, mapped into memory or, where that cannot be (a pipe), read into it.
+//
+//   csv_bytes bytes("flights.csv");   // bytes.text(): the whole file
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace query::data {
+
+class csv_bytes {
+ public:
+  // Throws user_error if there is no such file, it is a directory or may not be read.
+  explicit csv_bytes(const std::string& path);
+  ~csv_bytes();
+  csv_bytes(const csv_bytes&) = delete;
+  csv_bytes& operator=(const csv_bytes&) = delete;
+
+  std::string_view text() const { return text_; }
+
+ private:
+  void* mapped_ = nullptr;
+  std::string copy_;
+  std::string_view text_;
+};
+
+}  // namespace query::data

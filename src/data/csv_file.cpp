@@ -1,0 +1,247 @@
+#include "data/csv_file.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include <query/errors.hpp>
+
+#include "data/csv_cursor.hpp"
+#include "data/csv_record_reader.hpp"
+#include "data/format_value.hpp"
+
+namespace query::data {
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t shown = 40;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < shown; ++i) text += (i == 0 ? "" : ", ") + printable(names[i]);
+  if (names.size() > shown) text += ", ... (" + std::to_string(names.size()) + ")";
+  return text;
+}
+
+// A line and a column, both from 1; columns count code points.
+std::string place_in(std::string_view text, const char* at) {
+  const char* begin = text.data();
+  if (text.starts_with(byte_order_mark)) begin += byte_order_mark.size();
+  const auto line = std::count(begin, std::max(begin, at), '\n') + 1;
+  const char* line_begin = std::max(begin, at);
+  while (line_begin > begin && line_begin[-1] != '\n') --line_begin;
+  const std::size_t column = at < begin ? 1 : code_points({line_begin, static_cast<std::size_t>(at - line_begin)}) + 1;
+  return std::to_string(line) + ":" + std::to_string(column);
+}
+
+// What other programs call CSV, or a user forgot to unpack; null if it may be text.
+const char* other_format(std::string_view text) {
+  using namespace std::string_view_literals;
+  if (text.starts_with("\xFF\xFE"sv) || text.starts_with("\xFE\xFF"sv)) return "it is UTF-16 text: save it as UTF-8";
+  if (text.starts_with("\x1F\x8B"sv)) return "it is compressed (gzip): unpack it first";
+  if (text.starts_with("\xFD"
+                       "7zXZ"sv))
+    return "it is compressed (xz): unpack it first";
+  if (text.starts_with("\x28\xB5\x2F\xFD"sv)) return "it is compressed (zstd): unpack it first";
+  if (text.starts_with("PK\x03\x04"sv)) return "it is a zip archive or a spreadsheet: save it as CSV";
+  return nullptr;
+}
+
+}  // namespace
+
+csv_file::csv_file(std::string path, csv_options options, const ir::type* row, std::size_t chunk_bytes)
+    : path_(std::move(path)), options_(std::move(options)), row_(row), chunk_bytes_(std::max<std::size_t>(chunk_bytes, 1)),
+      bytes_(path_), leaves_(leaf_columns(row)) {
+  check_options(options_, "read_csv");
+  check_csv_row(row_, leaves_, options_, "read_csv");
+  if (const char* why = other_format(bytes_.text())) fail(why);
+  data_ = bytes_.text().data();
+  if (bytes_.text().starts_with(byte_order_mark)) data_ += byte_order_mark.size();
+  const char* first = skip_blank_lines(data_);
+  if (options_.header) {
+    if (first == text_end()) fail("the file is empty; expected a line with the columns' names: " + list_of(wanted_columns()));
+    data_ = next_record(first, text_end(), options_.quote, false);
+    match_header(first, data_);
+  } else {
+    match_positions(first);
+  }
+  keep_blank_lines_ = columns_.size() == 1 && leaves_[0].optional();
+}
+
+std::vector<std::string> csv_file::wanted_columns() const {
+  std::vector<std::string> names;
+  for (const leaf_column& leaf : leaves_) names.push_back(csv_column_of(leaf, options_));
+  return names;
+}
+
+void csv_file::match_header(const char* begin, const char* end) {
+  const std::vector<std::string> names = fields_of(begin, end);
+  columns_.assign(names.size(), nullptr);
+  for (const leaf_column& leaf : leaves_) {
+    const std::string wanted = csv_column_of(leaf, options_);
+    const auto found = std::find(names.begin(), names.end(), wanted);
+    if (found == names.end())
+      fail("no column '" + printable(wanted) + "'" + (wanted == leaf.name ? "" : " for field '" + leaf.name + "'") +
+           "; the file has: " + list_of(names));
+    if (std::find(found + 1, names.end(), wanted) != names.end())
+      fail("the file has more than one column '" + printable(wanted) + "'");
+    const leaf_column*& place = columns_[static_cast<std::size_t>(found - names.begin())];
+    if (place != nullptr) fail("column '" + printable(wanted) + "' is asked for by '" + place->name + "' and '" + leaf.name + "'");
+    place = &leaf;
+  }
+}
+
+void csv_file::match_positions(const char* first) {
+  std::size_t width = leaves_.size();
+  if (first != text_end()) {
+    width = fields_of(first, next_record(first, text_end(), options_.quote, false)).size();
+    if (width < leaves_.size())
+      fail(first, "expected " + std::to_string(leaves_.size()) + " columns, found " + std::to_string(width) + ": " +
+                      list_of(wanted_columns()));
+  }
+  columns_.assign(width, nullptr);
+  for (std::size_t i = 0; i < leaves_.size(); ++i) columns_[i] = &leaves_[i];
+}
+
+std::vector<std::string> csv_file::fields_of(const char* begin, const char* end) const {
+  if (begin != end && end[-1] == '\n') --end;
+  if (begin != end && end[-1] == '\r') --end;
+  std::vector<std::string> fields;
+  std::string scratch;
+  separator_cursor cursor(begin, end, options_.delimiter, options_.quote);
+  for (const char* field = begin;;) {
+    const char* stop = cursor.next();
+    const csv_field f = read_field({field, static_cast<std::size_t>(stop - field)}, options_, scratch);
+    if (const char* wrong = what_is_wrong(f.how)) fail(f.at, wrong);
+    fields.emplace_back(f.text);
+    if (stop == end) return fields;
+    field = stop + 1;
+  }
+}
+
+const char* csv_file::skip_blank_lines(const char* p) const {
+  while (p != text_end() && blank_line(p, text_end())) p = next_record(p, text_end(), '\0', false);
+  return p;
+}
+
+void csv_file::index(csv_parallel parallel) {
+  const auto size = static_cast<std::size_t>(text_end() - data_);
+  const std::size_t n = (size + chunk_bytes_ - 1) / chunk_bytes_;
+  const auto nominal = [&](std::size_t c) { return data_ + std::min(size, c * chunk_bytes_); };
+
+  std::vector<std::size_t> quotes(n, 0);
+  if (options_.quote != '\0')
+    parallel(n, [&](std::size_t c) {
+      quotes[c] = count_bytes(nominal(c), nominal(c + 1), options_.quote);
+    });
+
+  chunks_.assign(n, {data_, text_end()});
+  std::size_t open = 0;
+  for (std::size_t c = 1; c < n; ++c) {
+    open += quotes[c - 1];
+    const char *from = nominal(c), *before = chunks_[c - 1].begin;
+    // A record longer than a chunk: this chunk and maybe more are empty.
+    const char* begin = before > from                       ? before
+                        : open % 2 == 0 && from[-1] == '\n' ? from
+                                                            : next_record(from, text_end(), options_.quote, open % 2 != 0);
+    chunks_[c].begin = chunks_[c - 1].end = begin;
+  }
+  if (n != 0 && (open + quotes[n - 1]) % 2 != 0) report_open_quote();
+
+  parallel(n, [&](std::size_t c) {
+    chunks_[c].rows = count_records(chunks_[c].begin, chunks_[c].end, options_.quote, keep_blank_lines_);
+  });
+  rows_ = 0;
+  for (chunk_place& c : chunks_) {
+    c.first_row = rows_;
+    rows_ += c.rows;
+  }
+}
+
+// The number of quotes is odd: goes through the file field by field to find the one to blame.
+void csv_file::report_open_quote() const {
+  const char quote = options_.quote;
+  const char *p = data_, *end = text_end();
+  for (bool field_starts = true; p != end; ++p) {
+    if (*p == quote && !field_starts) fail(p, what_is_wrong(quoting::stray_quote));
+    if (*p == quote) {
+      const char* opened = p;
+      do {
+        p = std::find(p + 1, end, quote);
+        if (p == end) fail(opened, what_is_wrong(quoting::never_closed));
+      } while (p + 1 != end && p[1] == quote && ++p != end);
+      field_starts = false;
+      // Behind the closing quote there may be a separator, a line end or, with trim, blanks; else the next quote is stray.
+    } else {
+      field_starts = *p == options_.delimiter || *p == '\n' || (field_starts && options_.trim && (*p == ' ' || *p == '\t'));
+    }
+  }
+  fail("the number of quotes is odd");
+}
+
+void csv_file::parse(std::size_t chunk, std::span<const bool> wanted, void* rows) const {
+  std::vector<const leaf_column*> columns = columns_;
+  for (const leaf_column*& leaf : columns)
+    if (leaf != nullptr && !wanted.empty() && !wanted[leaf->top_field]) leaf = nullptr;
+  const chunk_place& place = chunks_[chunk];
+  record_reader reader(place.begin, place.end, columns, options_, keep_blank_lines_);
+
+  constexpr std::size_t batch = 64;  // rows constructed at once: they are in the core's cache when they are filled
+  auto* const first = static_cast<std::byte*>(rows);
+  std::size_t constructed = 0;
+  try {
+    for (std::size_t done = 0; done < place.rows;) {
+      const std::size_t n = std::min(batch, place.rows - done);
+      row_->life.construct(first + done * row_->size, n);
+      for (constructed += n; done < constructed; ++done) {
+        if (reader.read(first + done * row_->size)) continue;
+        const auto& wrong = reader.error();
+        fail(wrong.at, (wrong.row_matters ? "row " + std::to_string(place.first_row + done + 1) + " " : "") + wrong.what);
+      }
+    }
+  } catch (...) {
+    row_->life.destroy(rows, constructed);
+    throw;
+  }
+}
+
+void csv_file::read(csv_parallel parallel, std::span<const bool> wanted, void* rows) const {
+  auto* const first = static_cast<std::byte*>(rows);
+  std::vector<std::exception_ptr> errors(chunks());
+  std::vector<unsigned char> parsed(chunks(), 0);
+  const auto destroy_parsed = [&] {
+    for (std::size_t c = 0; c < chunks(); ++c)
+      if (parsed[c] != 0) row_->life.destroy(first + first_row(c) * row_->size, rows_in(c));
+  };
+  // The first error in the file is wanted: chunks before a wrong one have to be looked at, those behind it do not.
+  std::atomic<std::size_t> first_wrong = chunks();
+  try {
+    parallel(chunks(), [&](std::size_t c) {
+      if (c > first_wrong.load(std::memory_order_relaxed)) return;
+      try {
+        parse(c, wanted, first + first_row(c) * row_->size);
+        parsed[c] = 1;
+      } catch (...) {
+        errors[c] = std::current_exception();
+        std::size_t known = first_wrong.load(std::memory_order_relaxed);
+        while (c < known && !first_wrong.compare_exchange_weak(known, c, std::memory_order_relaxed)) {
+        }
+      }
+    });
+  } catch (...) {
+    destroy_parsed();
+    throw;
+  }
+  if (first_wrong == chunks()) return;
+  destroy_parsed();
+  std::rethrow_exception(errors[first_wrong]);
+}
+
+void csv_file::fail(const char* at, const std::string& what) const {
+  throw user_error("read_csv: " + path_ + ":" + place_in(bytes_.text(), at) + ": " + what);
+}
+
+void csv_file::fail(const std::string& what) const { throw user_error("read_csv: " + path_ + ": " + what); }
+
+}  // namespace query::data

@@ -1,0 +1,88 @@
+// Reads a CSV file into an array of rows of a described type, in chunks that threads take on their own.
+//
+// A chunk is about `chunk_bytes` of text, cut at record boundaries, whatever the number of threads. index() finds the
+// boundaries and counts the records; then each chunk knows its place in the result, and fields that nobody wants are skipped
+// over. Quotes are RFC 4180's, so that the parity of the quotes before a byte tells whether it is quoted.
+//
+//   csv_file file("flights.csv", {}, ir::describe<Flight>());
+//   file.index(parallel);                                  // calls parallel(n, task)
+//   void* rows = allocate(file.rows() * sizeof(Flight));
+//   file.read(parallel, {}, rows);                         // constructs the rows
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <query/csv.hpp>
+#include <query/detail/function_ref.hpp>
+#include <query/detail/type.hpp>
+
+#include "data/csv_bytes.hpp"
+#include "data/leaf_columns.hpp"
+
+namespace query::data {
+
+// Runs task(i) for each i in [0, n), in any order, in parallel or not.
+using csv_parallel = function_ref<void(std::size_t n, function_ref<void(std::size_t)> task)>;
+inline constexpr auto serially = [](std::size_t n, function_ref<void(std::size_t)> task) {
+  for (std::size_t i = 0; i < n; ++i) task(i);
+};
+
+class csv_file {
+ public:
+  static constexpr std::size_t default_chunk_bytes = std::size_t{1} << 20;
+
+  // Opens the file and matches its columns to the row's. Throws user_error if the file cannot be read, lacks a column, or
+  // the row cannot come from a CSV file.
+  csv_file(std::string path, csv_options options, const ir::type* row, std::size_t chunk_bytes = default_chunk_bytes);
+
+  // Finds the records; once, before all that follows. Throws user_error if a quote is never closed.
+  void index(csv_parallel parallel);
+
+  std::size_t chunks() const { return chunks_.size(); }
+  std::size_t rows() const { return rows_; }
+  std::size_t rows_in(std::size_t chunk) const { return chunks_[chunk].rows; }
+  std::size_t first_row(std::size_t chunk) const { return chunks_[chunk].first_row; }  // its place in the result
+
+  // Constructs the rows of a chunk in raw memory for rows_in(chunk) rows; safe from several threads at once.
+  // `wanted`: a flag a field of the row (a single one if the row is not a record), or empty for all; the other fields stay
+  // value-initialised and are not looked at. Throws user_error for the first wrong record; nothing is constructed then.
+  void parse(std::size_t chunk, std::span<const bool> wanted, void* rows) const;
+
+  // All chunks, one after the other in memory. If records are wrong, throws for the first one in the file, whatever the
+  // order of the tasks; nothing is constructed then. What `parallel` itself throws (cancelled) has the same effect.
+  void read(csv_parallel parallel, std::span<const bool> wanted, void* rows) const;
+
+ private:
+  struct chunk_place {
+    const char *begin, *end;
+    std::size_t rows = 0, first_row = 0;
+  };
+
+  std::vector<std::string> wanted_columns() const;
+  void match_header(const char* begin, const char* end);
+  void match_positions(const char* first);
+  std::vector<std::string> fields_of(const char* begin, const char* end) const;
+  [[noreturn]] void report_open_quote() const;
+  const char* skip_blank_lines(const char* p) const;
+  const char* text_end() const { return bytes_.text().data() + bytes_.text().size(); }
+  [[noreturn]] void fail(const char* at, const std::string& what) const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string path_;
+  csv_options options_;
+  const ir::type* row_;
+  std::size_t chunk_bytes_;
+  csv_bytes bytes_;
+  std::vector<leaf_column> leaves_;
+  std::vector<const leaf_column*> columns_;  // by column of the file; null where the row has no use for it
+  const char* data_ = nullptr;               // behind the header
+  bool keep_blank_lines_ = false;            // they are nulls of the file's only column
+  std::vector<chunk_place> chunks_;
+  std::size_t rows_ = 0;
+};
+
+}  // namespace query::data

@@ -1,0 +1,128 @@
+#include "data/summarise.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "data/csv_value.hpp"
+#include "data/format_value.hpp"
+#include "data/leaf_columns.hpp"
+
+namespace query::data {
+namespace {
+
+// What is compared and counted: a number by value, a string by view.
+template <class T> T load(const void* from) {
+  if constexpr (std::is_same_v<T, std::string_view>) return *static_cast<const std::string*>(from);
+  else {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+}
+
+template <class T> bool is_nan([[maybe_unused]] const T& x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+  else return false;
+}
+
+template <class T> std::uint64_t distinct_of(std::vector<T>& values) {
+  const auto first_nan = std::partition(values.begin(), values.end(), [](const T& x) { return !is_nan(x); });
+  std::sort(values.begin(), first_nan);
+  return static_cast<std::uint64_t>(std::unique(values.begin(), first_nan) - values.begin()) + (first_nan != values.end());
+}
+
+// Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 1962.
+class moments {
+ public:
+  void add(double x) {
+    ++n_;
+    const double delta = x - mean_;
+    mean_ += delta / static_cast<double>(n_);
+    squares_ += delta * (x - mean_);
+  }
+  void write(column_summary& to) const {
+    if (n_ > 0) to.mean = mean_;
+    if (n_ > 1) to.stddev = std::sqrt(squares_ / static_cast<double>(n_ - 1));
+  }
+
+ private:
+  std::uint64_t n_ = 0;
+  double mean_ = 0, squares_ = 0;
+};
+
+// The values of a column that are not null, in row order.
+template <class Each>
+void for_each_value(const leaf_column& leaf, const ir::type* row, const void* rows, std::size_t n, Each each) {
+  const auto* at = static_cast<const std::byte*>(rows) + leaf.offset;
+  for (std::size_t i = 0; i < n; ++i, at += row->size)
+    if (const void* value = leaf.optional() ? leaf.of->get.value(at) : at) each(value);
+}
+
+template <class T> std::string text_of(const ir::type* type, const T& value) {
+  if constexpr (std::is_same_v<T, std::string_view>) return printable(value);
+  else return format_value(type, &value);
+}
+
+template <class T>
+void summarise_values(column_summary& to, const leaf_column& leaf, const ir::type* row, const void* rows, std::size_t n,
+                      bool count_distinct) {
+  moments sums;
+  std::vector<T> values;
+  T least{}, most{};
+  bool any = false;
+  for_each_value(leaf, row, rows, n, [&](const void* at) {
+    const T x = load<T>(at);
+    ++to.count;
+    if (count_distinct) values.push_back(x);
+    if constexpr (!std::is_same_v<T, std::string_view>) sums.add(static_cast<double>(x));
+    if (is_nan(x)) return;
+    if (!any || x < least) least = x;
+    if (!any || most < x) most = x;
+    any = true;
+  });
+  if constexpr (!std::is_same_v<T, std::string_view>) sums.write(to);
+  if (any) {
+    to.min = text_of(leaf.value_type(), least);
+    to.max = text_of(leaf.value_type(), most);
+  }
+  if (count_distinct) to.distinct = distinct_of(values);
+}
+
+}  // namespace
+
+std::vector<column_summary> summarise(const ir::type* row, const void* rows, std::size_t n, bool count_distinct) {
+  std::vector<column_summary> result;
+  for (const leaf_column& leaf : leaf_columns(row)) {
+    column_summary c;
+    c.name = leaf.name;
+    c.type = short_type_name(leaf.of);
+    const auto run = [&]<class T>(std::type_identity<T>) { summarise_values<T>(c, leaf, row, rows, n, count_distinct); };
+    switch (leaf.value_type()->k) {
+      case ir::kind::boolean: run(std::type_identity<bool>{}); break;
+      case ir::kind::i8: run(std::type_identity<std::int8_t>{}); break;
+      case ir::kind::i16: run(std::type_identity<std::int16_t>{}); break;
+      case ir::kind::i32: run(std::type_identity<std::int32_t>{}); break;
+      case ir::kind::i64: run(std::type_identity<std::int64_t>{}); break;
+      case ir::kind::u8: run(std::type_identity<std::uint8_t>{}); break;
+      case ir::kind::u16: run(std::type_identity<std::uint16_t>{}); break;
+      case ir::kind::u32: run(std::type_identity<std::uint32_t>{}); break;
+      case ir::kind::u64: run(std::type_identity<std::uint64_t>{}); break;
+      case ir::kind::f32: run(std::type_identity<float>{}); break;
+      case ir::kind::f64: run(std::type_identity<double>{}); break;
+      case ir::kind::string: run(std::type_identity<std::string_view>{}); break;
+      default: for_each_value(leaf, row, rows, n, [&](const void*) { ++c.count; });
+    }
+    c.nulls = n - c.count;
+    result.push_back(std::move(c));
+  }
+  return result;
+}
+
+}  // namespace query::data

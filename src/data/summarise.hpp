@@ -1,0 +1,18 @@
+// Statistics of each column of an array of rows: what describe() shows.
+//
+//   std::vector<column_summary> columns = summarise(ir::describe<Flight>(), rows, n);
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <query/detail/type.hpp>
+#include <query/print.hpp>
+
+namespace query::data {
+
+// One pass a column; O(n), and O(n log n) time with O(n) space where distinct values are counted. Mean and deviation are
+// Welford's. Lists and types without a description get counts only.
+std::vector<column_summary> summarise(const ir::type* row, const void* rows, std::size_t n, bool count_distinct = true);
+
+}  // namespace query::data

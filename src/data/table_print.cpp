@@ -1,0 +1,155 @@
+#include "data/table_print.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "data/format_value.hpp"
+#include "data/leaf_columns.hpp"
+#include "data/table_layout.hpp"
+
+namespace query::data {
+namespace {
+
+// The value inside `type`, or null; `type` becomes that value's type.
+const void* unwrap(const ir::type*& type, const void* value) {
+  while (type->k == ir::kind::optional && value != nullptr) {
+    value = type->get.value(value);
+    type = type->element;
+  }
+  return value;
+}
+
+const ir::type* unwrapped(const ir::type* type) {
+  while (type->k == ir::kind::optional) type = type->element;
+  return type;
+}
+
+double number(const ir::type* type, const void* value) {
+  return type->k == ir::kind::f64 ? *static_cast<const double*>(value) : static_cast<double>(*static_cast<const float*>(value));
+}
+
+bool scientific(double x) { return x != 0 && (std::fabs(x) >= 1e9 || std::fabs(x) < 1e-4); }
+
+// The decimals that x has when it is written with `digits` significant digits.
+int decimals_of(double x, int digits) {
+  const std::string text = format_number(x, digits);
+  const std::size_t point = text.find('.');
+  return point == std::string::npos || text.find('e') != std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
+}
+
+std::string fixed(double x, int decimals) {
+  char text[64];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, x, std::chars_format::fixed, decimals);
+  return error == std::errc{} ? std::string(text, end) : format_number(x, 6);
+}
+
+std::string cut_cell(std::string text, const print_options& options) {
+  return cut_text(std::move(text), std::max<std::size_t>(options.text_width, 1), options.ascii ? "~" : "…");
+}
+
+std::string ellipsis_of(const print_options& options) { return options.ascii ? "..." : "…"; }
+
+class cell_maker {
+ public:
+  cell_maker(const print_options& options, std::size_t row_size) : options_(options), row_size_(row_size) {}
+
+  text_column column(std::string name, const ir::type* type, const void* first, std::size_t n) const {
+    const ir::type* inside = unwrapped(type);
+    text_column c{cut(printable(name)), cut(short_type_name(type)), ir::is_arithmetic(inside->k) && inside->k != ir::kind::boolean, {}};
+    c.cells.reserve(n);
+    const int decimals = ir::is_floating(inside->k) ? shared_decimals(type, first, n) : 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const ir::type* t = type;
+      const void* value = unwrap(t, at(first, i));
+      c.cells.push_back(value == nullptr ? "null" : cut(cell(t, value, decimals)));
+    }
+    return c;
+  }
+
+ private:
+  const void* at(const void* first, std::size_t i) const { return static_cast<const std::byte*>(first) + i * row_size_; }
+  std::string cut(std::string text) const { return cut_cell(std::move(text), options_); }
+
+  int shared_decimals(const ir::type* type, const void* first, std::size_t n) const {
+    int decimals = 1;  // tells 2.0 from an integer
+    for (std::size_t i = 0; i < n; ++i) {
+      const ir::type* t = type;
+      const void* value = unwrap(t, at(first, i));
+      if (value == nullptr) continue;
+      const double x = number(t, value);
+      if (std::isfinite(x) && !scientific(x)) decimals = std::max(decimals, decimals_of(x, options_.digits));
+    }
+    return std::min(decimals, std::max(options_.digits, 1));
+  }
+
+  std::string cell(const ir::type* type, const void* value, int decimals) const {
+    if (!ir::is_floating(type->k)) return format_value(type, value, options_.digits);
+    const double x = number(type, value);
+    return !std::isfinite(x) || scientific(x) ? format_number(x, options_.digits) : fixed(x, decimals);
+  }
+
+  const print_options& options_;
+  std::size_t row_size_;
+};
+
+std::string names_of(const std::vector<std::string>& names, const std::string& ellipsis) {
+  constexpr std::size_t shown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > shown ? text + ", " + ellipsis : text;
+}
+
+std::string plural(std::uint64_t n, const std::string& noun) {
+  return format_count(n) + " more " + noun + (n == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string print_table(const ir::type* row, const void* rows, std::size_t n, std::uint64_t total, const print_options& options) {
+  const std::size_t shown = std::min(n, options.rows);
+  const cell_maker cells(options, row->size);
+  std::vector<text_column> columns;
+  if (row->k == ir::kind::record) {
+    for (const ir::field& f : row->fields())
+      columns.push_back(cells.column(std::string(f.name), f.of, static_cast<const std::byte*>(rows) + f.offset, shown));
+  } else {
+    columns.push_back(cells.column("value", row, rows, shown));
+  }
+  laid_out table = lay_out(std::move(columns), options);
+
+  const std::string ellipsis = ellipsis_of(options);
+  std::string more;
+  if (total == unknown_total) more = shown < n ? "more rows" : "maybe more rows";
+  else if (total > shown) more = plural(total - shown, "row");
+  if (!table.left_out.empty())
+    more += (more.empty() ? "" : ", ") + plural(table.left_out.size(), "column") + ": " + names_of(table.left_out, ellipsis);
+  if (!more.empty()) table.text += ellipsis + " " + more + "\n";
+  else if (shown == 0) table.text += "no rows\n";
+  return std::move(table.text);
+}
+
+std::string print_summary(std::span<const column_summary> columns, const print_options& options) {
+  const auto number_text = [&](const std::optional<double>& x) { return x ? format_number(*x, options.digits) : std::string(); };
+  const auto cut = [&](std::string text) { return cut_cell(std::move(text), options); };
+  std::vector<text_column> table{{"column", "", false, {}}, {"type", "", false, {}},  {"count", "", true, {}},
+                                 {"nulls", "", true, {}},   {"mean", "", true, {}},   {"stddev", "", true, {}},
+                                 {"min", "", true, {}},     {"max", "", true, {}}};
+  const bool distinct = std::any_of(columns.begin(), columns.end(), [](const auto& c) { return c.distinct.has_value(); });
+  if (distinct) table.push_back({"distinct", "", true, {}});
+  for (const column_summary& c : columns) {
+    std::string row[] = {cut(printable(c.name)), cut(c.type), format_count(c.count), format_count(c.nulls), number_text(c.mean),
+                         number_text(c.stddev), cut(c.min), cut(c.max), c.distinct ? format_count(*c.distinct) : std::string()};
+    for (std::size_t i = 0; i < table.size(); ++i) table[i].cells.push_back(std::move(row[i]));
+  }
+  laid_out out = lay_out(std::move(table), options);
+  const std::string ellipsis = ellipsis_of(options);
+  if (!out.left_out.empty())
+    out.text += ellipsis + " " + plural(out.left_out.size(), "column") + ": " + names_of(out.left_out, ellipsis) + "\n";
+  return std::move(out.text);
+}
+
+}  // namespace query::data

@@ -1,0 +1,179 @@
+#include <ir/analysis.hpp>
+
+#include <algorithm>
+#include <limits>
+
+#include <ir/visit.hpp>
+
+namespace query::ir {
+namespace {
+
+struct range {
+  long double low, high;
+};
+
+range range_of(kind k) {
+  switch (k) {
+    case kind::boolean: return {0, 1};
+    case kind::i8: return {-128, 127};
+    case kind::u8: return {0, 255};
+    case kind::i16: return {-32768, 32767};
+    case kind::u16: return {0, 65535};
+    case kind::u32: return {0, 4294967295.0L};
+    case kind::i32: return {-2147483648.0L, 2147483647.0L};
+    case kind::u64: return {0, 18446744073709551615.0L};
+    default: return {-9223372036854775808.0L, 9223372036854775807.0L};
+  }
+}
+
+// The values that an integer expression can have, seen through widening casts and literals.
+range values_of(const node* n) {
+  const range own = range_of(n->type->k);
+  if (n->what == op::cast && is_arithmetic(n->kids[0]->type->k) && !is_floating(n->kids[0]->type->k)) {
+    const range inner = values_of(n->kids[0]);
+    if (inner.low >= own.low && inner.high <= own.high) return inner;
+  }
+  if (n->what == op::literal && is_signed_integer(n->type->k)) {
+    const std::uint64_t bits = n->bits << (64 - 8 * n->type->size);
+    const long double v = static_cast<std::int64_t>(bits) >> (64 - 8 * n->type->size);
+    return {v, v};
+  }
+  if (n->what == op::literal && is_arithmetic(n->type->k) && !is_floating(n->type->k)) {
+    const auto v = static_cast<long double>(n->bits);
+    return {v, v};
+  }
+  return own;
+}
+
+// Signed arithmetic cannot overflow: the operands are of narrower types, or known.
+bool stays_in_range(const node* n) {
+  const range own = range_of(n->type->k), a = values_of(n->kids[0]);
+  if (n->what == op::negate) return -a.low <= own.high;
+  const range b = values_of(n->kids[1]);
+  range r{};
+  if (n->what == op::add) {
+    r = {a.low + b.low, a.high + b.high};
+  } else if (n->what == op::sub) {
+    r = {a.low - b.high, a.high - b.low};
+  } else {
+    const long double products[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+    r = {*std::min_element(std::begin(products), std::end(products)), *std::max_element(std::begin(products), std::end(products))};
+  }
+  return r.low >= own.low && r.high <= own.high;
+}
+
+bool safe_shift(const node* n) {
+  const range count = values_of(n->kids[1]);
+  return count.low >= 0 && count.high < static_cast<long double>(8 * n->type->size);
+}
+
+// Calls whose native form cannot throw, take memory or be undefined.
+bool safe_call(const node* n) {
+  if (n->text == "abs") return !is_signed_integer(n->type->k) || -values_of(n->kids[0]).low <= range_of(n->type->k).high;
+  for (const node* k : n->kids)
+    if (k->type->k == kind::string)
+      return n->type->k != kind::string && n->text != "substr";
+  return n->type->k != kind::string;
+}
+
+bool safe(const node* n) {
+  switch (n->what) {
+    case op::div:
+    case op::mod: return is_floating(n->type->k);
+    case op::index:
+    case op::value:
+    case op::nested:
+    case op::loop:
+    case op::aggregate: return false;
+    case op::add:
+    case op::sub:
+    case op::mul:
+    case op::negate:
+      if (is_signed_integer(n->type->k)) return stays_in_range(n);
+      return is_arithmetic(n->type->k);
+    case op::shl:
+    case op::shr: return safe_shift(n);
+    case op::cast: return !is_floating(n->kids[0]->type->k) || is_floating(n->type->k) || n->type->k == kind::boolean;
+    case op::make:
+    case op::some:
+    case op::select: return n->type->trivial;  // strings and lists take memory
+    case op::call: return safe_call(n);
+    default: return true;
+  }
+}
+
+}  // namespace
+
+bool speculatable(const node* n) {
+  bool all = true;
+  each_node(n, [&](const node* x) { all = all && safe(x); });
+  return all;
+}
+
+void fields_used(const node* n, std::uint32_t row, const type* row_type, std::vector<bool>& fields) {
+  const auto list = row_type->fields();
+  fields.resize(std::max<std::size_t>(list.size(), 1));
+  each_node(n, [&](const node* x) {
+    if (x->id != row) return;
+    if (x->what == op::row) {
+      std::fill(fields.begin(), fields.end(), true);
+    } else if (x->what == op::field) {
+      if (list.empty()) fields[0] = true;
+      for (std::size_t i = 0; i < list.size(); ++i)
+        if (x->bits < list[i].offset + list[i].of->size && list[i].offset < x->bits + x->type->size) fields[i] = true;
+    }
+  });
+}
+
+std::set<std::uint32_t> rows_used(const node* n) {
+  std::set<std::uint32_t> rows;
+  each_node(n, [&](const node* x) {
+    if ((x->what == op::row || x->what == op::field) && x->id < 2) rows.insert(x->id);
+  });
+  return rows;
+}
+
+std::vector<const node*> conjuncts(const node* n) {
+  std::vector<const node*> parts, rest{n};
+  while (!rest.empty()) {
+    const node* x = rest.back();
+    rest.pop_back();
+    if (x->what == op::logical_and) {
+      rest.push_back(x->kids[1]);
+      rest.push_back(x->kids[0]);
+    } else {
+      parts.push_back(x);
+    }
+  }
+  return parts;
+}
+
+const node* conjunction(arena& a, std::span<const node* const> parts) {
+  const node* all = nullptr;
+  for (const node* p : parts) all = all ? a.put(op::logical_and, p->type, {all, p}) : p;
+  return all;
+}
+
+bool contains(const node* n, op what) {
+  bool found = false;
+  each_node(n, [&](const node* x) { found = found || x->what == what; });
+  return found;
+}
+
+bool has_capture(const node* n) { return contains(n, op::collection); }
+
+std::vector<std::uint64_t> captures(const node* n) {
+  std::set<std::uint64_t> slots;
+  each_node(n, [&](const node* x) {
+    if (x->what == op::collection) slots.insert(x->bits);
+  });
+  return {slots.begin(), slots.end()};
+}
+
+std::optional<row_field> is_row_field(const node* n) {
+  if (n->what == op::row) return row_field{n->id, 0, n->type, {}};
+  if (n->what == op::field) return row_field{n->id, static_cast<std::size_t>(n->bits), n->type, n->text};
+  return std::nullopt;
+}
+
+}  // namespace query::ir

@@ -1,0 +1,30 @@
+#include <query/function.hpp>
+
+#include <query/detail/tracer.hpp>
+
+namespace query::detail {
+
+ir::traced without_trace(std::string reason, bool must) {
+  if (must) throw user_error("query::must_trace: the function cannot be traced: " + reason);
+  ir::traced t;
+  t.reason = std::move(reason);
+  return t;
+}
+
+ir::traced run_checked_trace(function_ref<const ir::node*()> call, bool must) {
+  ir::traced t = ir::run_trace(call);
+  if (t)
+    if (const char* escaped = escaped_row(t.root)) t.reason = escaped;
+  return t.reason.empty() ? t : without_trace(std::move(t.reason), must);
+}
+
+std::string no_record(std::string_view name) {
+  return "no QUERY_RECORD for the row type " + std::string(name) + " (write it in the namespace of the struct, right after it)";
+}
+
+std::string types_differ(std::string_view traced, std::string_view native) {
+  return "its results differ in type: natively " + std::string(native) + ", traced " + std::string(traced) +
+         " (a function that only one of them finds, as C's abs(int)? write query::abs)";
+}
+
+}  // namespace query::detail

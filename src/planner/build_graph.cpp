@@ -1,0 +1,329 @@
+// From the logical plan to the machine graph: pipes become branches of vertices, breakers become vertices.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <query/detail/binding.hpp>
+#include <query/errors.hpp>
+
+#include "ir/analysis.hpp"
+#include "planner/machine_graph.hpp"
+#include "planner/rules.hpp"
+
+namespace query::planner {
+
+using detail::join_kind;
+using detail::verb;
+
+const ir::type* vertex::row() const { return node ? node->row : inputs.front().row; }
+
+namespace {
+
+std::string place_of(const logical& n) {
+  std::string f = n.where.file;
+  return f.substr(f.rfind('/') + 1) + ":" + std::to_string(n.where.line);
+}
+
+class builder {
+ public:
+  builder(machine_graph& g, const plan_options& o) : graph_(g), options_(o) {}
+
+  branch build(const pipe& p) {
+    branch b;
+    std::set<std::uint64_t> slots;
+    follow(p, b, slots);
+    return b;
+  }
+  // Bindings that the functions collected since the last call need.
+  std::vector<binding> take_captures() { return std::move(captures_); }
+  std::set<std::uint64_t> slots_of(const branch& b) const {
+    std::set<std::uint64_t> s;
+    add_slots(b, s);
+    return s;
+  }
+
+ private:
+  // Appends what a pipe does to the branch, sources first.
+  void follow(const pipe& p, branch& b, std::set<std::uint64_t>& slots) {
+    if (p.native) {
+      follow(p.native->origin, b, slots);
+      add_segment(p, b);
+      return;
+    }
+    const logical& n = *p.node;
+    switch (n.what) {
+      case verb::source_rows:
+      case verb::source_columns:
+      case verb::source_stream:
+        b.source = &n;
+        b.row = n.row;
+        return;
+      case verb::source_file:
+        b.table = make_vertex(n, {});
+        b.row = n.row;
+        return;
+      case verb::placeholder:
+        if (std::find(open_slots_.begin(), open_slots_.end(), n.slot) == open_slots_.end())
+          throw user_error("query: the loop's placeholder was run by a terminal verb, or used outside its do_while (" + place_of(n) +
+                           "). Inside the body, use query::broadcast(rows) or query::value_of(rows) instead of terminal verbs");
+        b.source = &n;
+        b.row = n.row;
+        return;
+      case verb::join:
+        if (n.join != join_kind::right && n.join != join_kind::full) {
+          add_probe(p, b, slots);
+          return;
+        }
+        break;
+      case verb::do_while:
+        b.table = make_loop(p);
+        b.row = n.row;
+        return;
+      default: break;
+    }
+    b.table = make_vertex(n, n.inputs);
+    b.row = n.row;
+  }
+
+  void add_segment(const pipe& p, branch& b) {
+    stage s;
+    s.native = p.native;
+    s.in = p.native->in;
+    s.out = p.native->out;
+    const logical* stop = p.native->origin.node.get();
+    for (const logical* n = p.node.get(); n != stop && detail::row_wise(n->what); n = n->inputs.front().node.get()) s.nodes.push_back(n);
+    std::reverse(s.nodes.begin(), s.nodes.end());
+    bool traced = true, speculatable = true, filtered = false, plain = true;
+    for (const logical* n : s.nodes) {
+      check(*n);
+      for (const detail::user_function& f : n->functions) {
+        capture(f);
+        const ir::traced t = f.trace();
+        traced = traced && t;
+        // What runs before the first filter meets the same rows in either loop.
+        if (filtered && !(t && ir::speculatable(t.root))) speculatable = false;
+      }
+      if (n->what == verb::where) filtered = true;
+      if (n->what == verb::select_many || (!n->functions.front().native.map && !n->functions.front().native.filter)) plain = false;
+    }
+    s.speculate = filtered && speculatable && p.native->can_speculate();
+    if (options_.interpret && traced && plain && !p.native->reads_columns()) {
+      s.how = form::interpreted;
+      s.native = p.native;
+    }
+    if (p.native->needs_position()) position(b);
+    b.stages.push_back(std::move(s));
+    b.row = p.native->out;
+  }
+
+  // Row numbers are those of a source or a table: filters before them end the branch.
+  void position(branch& b) {
+    bool keeps = true;
+    for (const stage& s : b.stages) keeps = keeps && s.what == stage::kind::rowwise && s.native->keeps_position();
+    if (keeps && b.prefilters.empty() && b.stages.empty()) return;
+    vertex* v = add_vertex();
+    v->inputs.push_back(std::move(b));
+    v->captures = take_captures();
+    v->why = "row numbers are needed above a filter";
+    finish(*v);
+    b = branch{};
+    b.table = v;
+    b.row = v->inputs.front().row;
+  }
+
+  void add_probe(const pipe& p, branch& b, std::set<std::uint64_t>& slots) {
+    const logical& n = *p.node;
+    check(n);
+    stage s;
+    s.what = stage::kind::probe;
+    s.join = &n;
+    // Inner joins build on the side that is known to be smaller, if both lengths are known; the right one otherwise.
+    const auto left = length_of(n.inputs[0]), right = length_of(n.inputs[1]);
+    s.build_left = n.join == join_kind::inner && !n.ordered && left && right && *left < *right;
+    std::vector<binding> outer = take_captures();
+    s.build = make_table(n.inputs[s.build_left ? 0 : 1]);
+    captures_ = std::move(outer);
+    follow(n.inputs[s.build_left ? 1 : 0], b, slots);
+    for (const detail::user_function& f : n.functions) capture(f);
+    s.in = b.row;
+    s.out = n.row;
+    b.row = n.row;
+    b.stages.push_back(std::move(s));
+  }
+  // Rows of a pipe without filters or growth, if that is known before it runs.
+  static std::optional<std::uint64_t> length_of(const pipe& p) {
+    const logical& n = *p.node;
+    if (p.native) return p.native->keeps_position() ? length_of(p.native->origin) : std::nullopt;
+    if (!n.view) return std::nullopt;
+    detail::row_block b;
+    n.view(n.source.get(), b);
+    return b.n;
+  }
+
+  vertex* add_vertex() {
+    graph_.vertices.push_back(std::make_unique<vertex>());
+    vertex* v = graph_.vertices.back().get();
+    order_.push_back(v);
+    return v;
+  }
+
+  // A pipe as a table of its own: the source's rows if it has them side by side.
+  vertex* make_table(const pipe& p) {
+    branch b = build(p);
+    if (b.table && b.stages.empty() && b.prefilters.empty()) return b.table;
+    vertex* v = add_vertex();
+    v->captures = take_captures();
+    v->inputs.push_back(std::move(b));
+    finish(*v);
+    return v;
+  }
+
+  vertex* make_vertex(const logical& n, const std::vector<pipe>& inputs) {
+    if (auto it = made_.find(&n); it != made_.end()) return it->second;  // common subplans run once
+    check(n);
+    std::vector<binding> outer = take_captures();
+    std::vector<branch> branches;
+    for (const pipe& p : inputs) branches.push_back(build(p));
+    for (const detail::user_function& f : n.functions) capture(f);
+    vertex* v = add_vertex();
+    v->node = &n;
+    v->inputs = std::move(branches);
+    v->captures = take_captures();
+    captures_ = std::move(outer);
+    v->interpreted = options_.interpret;
+    finish(*v);
+    if (v->slots.empty()) made_[&n] = v;
+    return v;
+  }
+
+  vertex* make_loop(const pipe& p) {
+    const logical& n = *p.node;
+    if (auto it = made_.find(&n); it != made_.end()) return it->second;
+    check(n);
+    std::vector<binding> outer = take_captures();
+    branch start = build(n.inputs[0]);
+    std::vector<binding> start_captures = take_captures();
+
+    const auto part = [&](const pipe& q, std::vector<std::uint64_t> slots, std::vector<vertex*>& varying, branch& result) {
+      open_slots_.insert(open_slots_.end(), slots.begin(), slots.end());
+      const std::size_t before = order_.size();
+      vertex* t = nullptr;
+      {
+        branch b = build(q);
+        if (b.table && b.stages.empty()) {
+          t = b.table;
+        } else {
+          t = add_vertex();
+          t->inputs.push_back(std::move(b));
+          t->captures = take_captures();
+          finish(*t);
+        }
+      }
+      for (std::size_t i = before; i < order_.size();) {
+        vertex* v = order_[i];
+        const bool varies = std::any_of(v->slots.begin(), v->slots.end(), [&](std::uint64_t s) { return std::find(slots.begin(), slots.end(), s) != slots.end(); });
+        if (varies) {
+          varying.push_back(v);
+          order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
+        } else {
+          v->notes.push_back("hoisted: does not depend on the loop's rows, computed once");
+          ++i;
+        }
+      }
+      for (std::size_t i = 0; i < slots.size(); ++i) open_slots_.pop_back();
+      result.table = t;
+      result.row = t->row();
+    };
+    std::vector<vertex*> body, test;
+    branch body_result, test_result;
+    part(n.inputs[1], {n.slot}, body, body_result);
+    if (n.inputs.size() > 2) part(n.inputs[2], {n.previous_slot, n.next_slot}, test, test_result);
+
+    for (const detail::user_function& f : n.functions) capture(f);
+    vertex* v = add_vertex();
+    v->node = &n;
+    v->inputs.push_back(std::move(start));
+    v->captures = take_captures();
+    v->captures.insert(v->captures.end(), start_captures.begin(), start_captures.end());
+    captures_ = std::move(outer);
+    v->body = std::move(body);
+    v->test = std::move(test);
+    v->body_result = body_result;
+    v->test_result = test_result;
+    finish(*v);
+    std::set<std::uint64_t> slots(v->slots.begin(), v->slots.end());
+    for (const vertex* w : v->body) slots.insert(w->slots.begin(), w->slots.end());
+    for (const vertex* w : v->test) slots.insert(w->slots.begin(), w->slots.end());
+    slots.erase(n.slot);
+    slots.erase(n.previous_slot);
+    slots.erase(n.next_slot);
+    v->slots.assign(slots.begin(), slots.end());
+    if (v->slots.empty()) made_[&n] = v;
+    return v;
+  }
+
+  // Captured collections: those copied into the function, and those that its trace names (captures by reference).
+  void capture(const detail::user_function& f) {
+    for (const auto& c : f.captures) {
+      if (c->owner || std::any_of(captures_.begin(), captures_.end(), [&](const binding& b) { return b.slot == c->slot; })) continue;
+      if (auto it = bound_.find(c->slot); it != bound_.end()) {
+        captures_.push_back({c->slot, it->second});
+        continue;
+      }
+      std::vector<binding> outer = std::move(captures_);
+      captures_.clear();
+      vertex* t = make_table(*static_cast<const pipe*>(c->plan.get()));
+      captures_ = std::move(outer);
+      captures_.push_back({c->slot, t});
+      if (t->slots.empty()) bound_[c->slot] = t;
+    }
+  }
+
+  void check(const logical& n) const {
+    if (n.gpu_required)
+      throw user_error("query: require_gpu(): " + options_.gpu_status + " (" + place_of(n) + "); use as_accelerated() to allow the CPU");
+  }
+
+  void add_slots(const branch& b, std::set<std::uint64_t>& s) const {
+    if (b.source && b.source->what == verb::placeholder) s.insert(b.source->slot);
+    if (b.table) s.insert(b.table->slots.begin(), b.table->slots.end());
+    for (const stage& x : b.stages)
+      if (x.build) s.insert(x.build->slots.begin(), x.build->slots.end());
+  }
+  void finish(vertex& v) {
+    v.id = static_cast<int>(graph_.vertices.size());
+    std::set<std::uint64_t> s;
+    for (const branch& b : v.inputs) add_slots(b, s);
+    for (const binding& c : v.captures) s.insert(c.table->slots.begin(), c.table->slots.end());
+    v.slots.assign(s.begin(), s.end());
+    const bool accelerated = v.node ? v.node->accelerated : false;
+    if (v.why.empty()) v.why = accelerated ? options_.gpu_status : "";
+  }
+
+  machine_graph& graph_;
+  const plan_options& options_;
+  std::vector<binding> captures_;
+  std::vector<std::uint64_t> open_slots_;
+  std::vector<vertex*> order_;
+  std::map<const logical*, vertex*> made_;
+  std::map<std::uint64_t, vertex*> bound_;
+
+ public:
+  const std::vector<vertex*>& order() const { return order_; }
+};
+
+}  // namespace
+
+std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string terminal, const plan_options& options) {
+  auto g = std::make_unique<machine_graph>();
+  g->root = root;
+  g->terminal = std::move(terminal);
+  builder b(*g, options);
+  g->result = b.build(root);
+  g->captures = b.take_captures();
+  g->top.assign(b.order().begin(), b.order().end());
+  if (options.rewrite) apply_rules(*g, options);
+  return g;
+}
+
+}  // namespace query::planner

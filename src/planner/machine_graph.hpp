@@ -1,0 +1,116 @@
+// The machine graph: what one machine runs for a query. Vertices are pipelines that end in a breaker; edges are tables.
+//
+// A vertex reads its inputs through row-wise stages and gives one table. The executor (src/runtime) runs these very objects,
+// in order; each names the engine that runs it and why. Loops hold the vertices of their body; those that do not depend on
+// the loop's variable run once.
+//
+//   v2 group_by  <- [ source trades | stage where, select (native) ]
+//   v3 collect   <- [ v2 | ]                                              the query's result
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <query/detail/plan.hpp>
+
+namespace query::planner {
+
+using detail::logical;
+using detail::pipe;
+
+struct vertex;
+
+// How a row-wise piece runs.
+enum class form : std::uint8_t {
+  native,       // the fused segment that the user's compiler made
+  thunks,       // native batch calls, one function at a time
+  interpreted,  // expressions, by the vectorised interpreter
+};
+
+// A predicate that rows meet before their stages: pushed down from above. Native if it takes the same row type where it
+// was written, else the traced expression, rewritten for this row type.
+struct prefilter {
+  const detail::user_function* function = nullptr;
+  ir::traced expression;
+  const logical* from = nullptr;  // the where it came from, which keeps its test unless `from_removed`
+};
+
+struct stage {
+  enum class kind : std::uint8_t { rowwise, probe } what = kind::rowwise;
+  // rowwise
+  std::shared_ptr<const detail::segment> native;  // null: nodes run as thunks or interpreted
+  std::vector<const logical*> nodes;              // covered verbs, in the order of execution
+  form how = form::native;
+  bool speculate = false;                         // every function may run on rows that a filter rejects
+  // probe: rows meet the hash table of a join's build side
+  const logical* join = nullptr;
+  vertex* build = nullptr;
+  bool build_left = false;                        // the left input is the build side (inner joins: the smaller one)
+
+  const ir::type* in = nullptr;
+  const ir::type* out = nullptr;
+};
+
+// One stream of rows into a vertex: where they come from and what happens to each on the way.
+struct branch {
+  const logical* source = nullptr;  // a source or placeholder node...
+  vertex* table = nullptr;          // ...or the table of another vertex
+  std::vector<prefilter> prefilters;
+  std::vector<stage> stages;
+  std::vector<bool> wanted;         // top-level fields of the source that anyone reads; empty: all
+  const ir::type* row = nullptr;    // after the stages
+};
+
+// A collection captured by functions of this vertex: bound to the table of another vertex, or to a loop variable.
+struct binding {
+  std::uint64_t slot = 0;
+  vertex* table = nullptr;
+};
+
+struct vertex {
+  int id = 0;
+  const logical* node = nullptr;        // the breaker; null: rows are collected as they come
+  std::vector<branch> inputs;
+  std::vector<binding> captures;
+  std::string engine = "cpu";
+  std::string why;                      // the reason for the engine
+  std::uint64_t limit = ~0ull;          // only so many rows are wanted (top-k, limit)
+  std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too
+  bool interpreted = false;             // traced functions of the breaker run by the interpreter
+  std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
+  std::vector<std::string> notes;       // what rules did here
+  // do_while
+  std::vector<vertex*> body;            // vertices run again each round, in order
+  std::vector<vertex*> test;            // those of the condition
+  branch body_result, test_result;
+
+  const ir::type* row() const;
+};
+
+struct machine_graph {
+  std::vector<std::unique_ptr<vertex>> vertices;  // in an order in which inputs come first; bodies of loops before their loop
+  std::vector<const vertex*> top;                 // the vertices to run in order, without those that loops run
+  branch result;                                  // what the terminal verb reads
+  std::vector<binding> captures;                  // of the result's stages
+  std::string terminal;
+  std::vector<std::string> notes;
+  pipe root;                                      // keeps the logical plan alive
+};
+
+struct plan_options {
+  bool interpret = false;             // prefer the interpreter over native code for traced functions
+  bool rewrite = true;                // apply the rules of src/planner/rules
+  std::string gpu_status = "no GPU engine built";
+};
+
+// Splits a logical plan into vertices. Throws user_error for what cannot be: a placeholder outside its loop, a function
+// under must_trace that does not trace, require_gpu() without a GPU.
+std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string terminal, const plan_options& options);
+
+// The plan as people read it; and as DOT.
+std::string explain(const machine_graph& g);
+std::string explain_dot(const machine_graph& g);
+
+}  // namespace query::planner

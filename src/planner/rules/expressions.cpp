@@ -1,0 +1,99 @@
+#include "planner/rules/expressions.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/analysis.hpp"
+#include "ir/visit.hpp"
+
+namespace query::planner::rules {
+
+using ir::node;
+using ir::op;
+
+namespace {
+
+bool floating(const node* n) { return ir::is_floating(n->type->k); }
+
+bool contracts(const node* n) {
+  if ((n->what != op::add && n->what != op::sub) || !floating(n)) return false;
+  return std::any_of(n->kids.begin(), n->kids.end(), [](const node* k) { return k->what == op::mul || k->what == op::negate; });
+}
+
+}  // namespace
+
+bool same_when_interpreted(const node* root) {
+  bool same = true;
+  ir::each_node(root, [&](const node* n) {
+    switch (n->what) {
+      case op::div:
+      case op::mod: same = same && floating(n); break;
+      // These throw, loop, or need what is bound where they were written.
+      case op::index:
+      case op::value:
+      case op::nested:
+      case op::loop:
+      case op::aggregate:
+      case op::key:
+      case op::variable:
+      case op::collection:
+      case op::shl:
+      case op::shr: same = false; break;
+      // The mathematics library that each of the two calls may differ in the last bit.
+      case op::call: same = same && !floating(n); break;
+      default: same = same && !contracts(n);
+    }
+  });
+  return same;
+}
+
+bool same_for_equal_keys(const node* root) {
+  bool reads_floats = false, tells_apart = false;
+  ir::each_node(root, [&](const node* n) {
+    if ((n->what == op::field || n->what == op::row) && !(ir::is_arithmetic(n->type->k) && !floating(n)) && n->type->k != ir::kind::string)
+      reads_floats = true;
+    if ((n->what == op::div && floating(n)) || n->what == op::call) tells_apart = true;
+  });
+  return !(reads_floats && tells_apart);
+}
+
+bool reads_only_key(const node* predicate, const node* key) {
+  std::vector<ir::row_field> parts;
+  const auto add = [&](const node* n) {
+    if (const auto f = ir::is_row_field(n)) parts.push_back(*f);
+  };
+  add(key);
+  if (key->what == op::make) std::for_each(key->kids.begin(), key->kids.end(), add);
+
+  bool only = true;
+  ir::each_node(predicate, [&](const node* n) {
+    const std::optional<ir::row_field> read = ir::is_row_field(n);
+    if (!read || read->row > 1) return;
+    only = only && std::any_of(parts.begin(), parts.end(), [&](const ir::row_field& p) {
+      return p.row == read->row && p.offset <= read->offset && read->offset + read->type->size <= p.offset + p.type->size;
+    });
+  });
+  return only;
+}
+
+bool is_whole_row(const ir::traced& t) { return t && t.root->what == op::row && t.root->id == 0; }
+
+std::vector<const node*> aggregates_in(const node* group_function) {
+  std::vector<const node*> found;
+  ir::each_node(group_function, [&](const node* n) {
+    if (n->what == op::aggregate) found.push_back(n);
+  });
+  return found;
+}
+
+bool ignores_order(const node* aggregate) {
+  const std::string& name = aggregate->text;
+  if (name == "count" || name == "count_if" || name == "any" || name == "all" || name == "count_distinct") return true;
+  if (name != "sum" && name != "mean" && name != "min" && name != "max" && name != "median" && name != "quantile") return false;
+  // Sums of floats depend on the order in their last bits, minima by the sign of zero.
+  const ir::type* t = aggregate->kids.empty() ? nullptr : aggregate->kids.front()->type;
+  if (t && t->k == ir::kind::optional) t = t->element;
+  return t && (ir::is_integer(t->k) || t->k == ir::kind::boolean);
+}
+
+}  // namespace query::planner::rules

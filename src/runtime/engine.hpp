@@ -1,0 +1,82 @@
+// What an engine is: it accepts vertices of the machine graph, runs them asynchronously over ports, can be cancelled, reports.
+//
+// The CPU engine, the GPU engine and the cluster implement this; tests/engine_double proves that one in another process fits.
+//
+//   if (auto v = e.accepts(vertex); v) { auto task = e.start(vertex, inputs, output, context); task->wait(); }
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/run_context.hpp"
+
+namespace query::runtime {
+
+// Rows on their way between vertices; `owner` keeps them alive.
+struct block {
+  std::shared_ptr<void> owner;
+  detail::row_block rows;
+};
+
+// What travels through a port besides blocks: streams may be nested in iterations of loops.
+enum class signal : std::uint8_t { begin_stream, end_stream, begin_iteration, end_iteration };
+
+// The receiving end of an edge. A vertex that needs its whole input calls whole(); others pull blocks.
+class input_port {
+ public:
+  virtual ~input_port() = default;
+  virtual const ir::type* row() const = 0;
+  virtual bool next(block& b) = 0;            // false at the end of the stream; throws cancelled
+  virtual detail::table whole() = 0;          // all rows side by side
+};
+
+// The sending end. push waits while `capacity` blocks are unread, throws cancelled when the reader is gone.
+class output_port {
+ public:
+  virtual ~output_port() = default;
+  virtual void tell(signal s) = 0;
+  virtual void push(block b) = 0;
+  virtual std::size_t capacity() const = 0;   // blocks that may wait; 0: no limit
+};
+
+struct verdict {
+  bool yes = false;
+  std::string why;                            // shown by explain()
+  explicit operator bool() const { return yes; }
+};
+
+struct report {
+  std::uint64_t rows_in = 0, rows_out = 0;
+  double seconds = 0;
+};
+
+// A vertex that is running. Destroying it cancels and waits.
+class running_vertex {
+ public:
+  virtual ~running_vertex() = default;
+  virtual void wait() = 0;                    // returns when the output has ended; throws what the vertex threw
+  virtual void cancel() = 0;
+  virtual report so_far() const = 0;
+};
+
+class engine {
+ public:
+  virtual ~engine() = default;
+  virtual std::string_view name() const = 0;
+  // May this vertex run here? Asked by the planner, before any data is there.
+  virtual verdict accepts(const planner::vertex& v) const = 0;
+  virtual bool needs_whole_input(const planner::vertex& v, std::size_t input) const = 0;
+  // Inputs are in the order of v.inputs, without their stages: the engine runs those too. Captured collections come from
+  // context.bind(v.captures). Functions may be called with a vertex again after a failure.
+  virtual std::unique_ptr<running_vertex> start(const planner::vertex& v, std::span<input_port* const> inputs, output_port& output,
+                                                run_context& context) = 0;
+  // How often a vertex that failed with resource_error or cluster_error is started again before the CPU engine takes it.
+  virtual int retries() const { return 1; }
+};
+
+}  // namespace query::runtime

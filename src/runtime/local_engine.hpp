@@ -1,0 +1,32 @@
+// The engine that shares the caller's memory: besides whole vertices it serves terminal verbs, which read a query's last
+// branch without a table in between. src/cpu_engine is the only one.
+#pragma once
+
+#include <memory>
+
+#include "runtime/engine.hpp"
+
+namespace query::runtime {
+
+class local_engine : public engine {
+ public:
+  virtual std::unique_ptr<scheduler> make_scheduler(int threads) const = 0;
+
+  // All rows of a branch side by side; zero-copy where the source has them so.
+  virtual detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
+  virtual void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind k, detail::fold_state& state,
+                    run_context& context) = 0;
+  // Batches in order, one thread at a time; `take` returns false to stop.
+  virtual void stream(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void(std::uint64_t)> expected,
+                      function_ref<bool(const detail::row_block&)> take, run_context& context) = 0;
+  // Windows of batches on demand; the cursor uses the context, which the caller keeps alive.
+  virtual std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
+  // Verify mode: sends a sample of source rows through every traced function twice, natively and by its expression. Throws
+  // user_error naming the verb, the call site, the row and both values at the first difference.
+  virtual void verify(const planner::machine_graph& g, run_context& context) = 0;
+};
+
+// Defined by src/cpu_engine: named here so that a static library keeps it.
+std::unique_ptr<local_engine> make_cpu_engine();
+
+}  // namespace query::runtime

@@ -1,0 +1,102 @@
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <query/errors.hpp>
+
+#include "runtime/session_state.hpp"
+
+namespace query {
+
+namespace runtime {
+
+namespace {
+
+std::size_t default_memory_limit() {
+  std::ifstream info("/proc/meminfo");
+  std::string word;
+  std::size_t kilobytes = 0;
+  while (info >> word)
+    if (word == "MemTotal:" && info >> kilobytes) break;
+  return kilobytes ? kilobytes / 4 * 3 * 1024 : 0;
+}
+
+std::size_t bytes_of(const char* name, const std::string& text) {
+  std::size_t end = 0;
+  unsigned long long n = 0;
+  try {
+    n = std::stoull(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  std::size_t unit = 1;
+  if (end > 0 && end < text.size()) {
+    switch (std::toupper(static_cast<unsigned char>(text[end++]))) {
+      case 'K': unit = 1ull << 10; break;
+      case 'M': unit = 1ull << 20; break;
+      case 'G': unit = 1ull << 30; break;
+      case 'T': unit = 1ull << 40; break;
+      default: end = 0;
+    }
+  }
+  if (end == 0 || end != text.size()) throw user_error(std::string("query: ") + name + ": expected bytes, such as 4096, 512M or 8G: found '" + text + "'");
+  return static_cast<std::size_t>(n) * unit;
+}
+
+}  // namespace
+
+session_options options_from_environment() {
+  session_options o;
+  if (const char* t = std::getenv("QUERY_THREADS")) {
+    char* end = nullptr;
+    const long n = std::strtol(t, &end, 10);
+    if (end == t || *end || n < 0 || n > 4096) throw user_error(std::string("query: QUERY_THREADS: expected a number from 0 to 4096: found '") + t + "'");
+    o.threads = static_cast<int>(n);
+  }
+  if (const char* m = std::getenv("QUERY_MEMORY_LIMIT")) o.memory_limit = bytes_of("QUERY_MEMORY_LIMIT", m);
+  if (const char* t = std::getenv("QUERY_TEMP")) o.temp_folder = t;
+  if (const char* v = std::getenv("QUERY_VERIFY")) o.verify = std::string(v) != "0" && *v;
+  if (const char* f = std::getenv("QUERY_FORM")) {
+    if (std::string(f) != "native" && std::string(f) != "interpreter") throw user_error(std::string("query: QUERY_FORM: expected native or interpreter: found '") + f + "'");
+    o.interpret = std::string(f) == "interpreter";
+  }
+  return o;
+}
+
+session_state::session_state(const session_options& o)
+    : options(o), cpu(make_cpu_engine()), pool(o.memory_limit ? o.memory_limit : default_memory_limit()) {
+  if (o.threads < 0) throw user_error("query: Session: threads must not be negative: " + std::to_string(o.threads));
+  scheduler = cpu->make_scheduler(o.threads);
+}
+
+bool session_state::find_cached(const detail::logical* n, detail::table& t) {
+  const std::lock_guard hold(lock_);
+  std::erase_if(cached_, [](const auto& e) { return e.second.node.expired(); });
+  const auto it = cached_.find(n);
+  if (it == cached_.end()) return false;
+  t = it->second.rows;
+  return true;
+}
+void session_state::keep_cached(const std::shared_ptr<const detail::logical>& n, const detail::table& t) {
+  const std::lock_guard hold(lock_);
+  cached_[n.get()] = {n, t};
+}
+
+}  // namespace runtime
+
+Session::Session(const session_options& o) : state_(std::make_shared<runtime::session_state>(o)) {}
+void Session::add_engine(std::shared_ptr<runtime::engine> e) { state_->engines.push_back(std::move(e)); }
+Session& Session::standard() {
+  static Session s(runtime::options_from_environment());
+  return s;
+}
+int Session::threads() const { return state_->scheduler->concurrency(); }
+std::size_t Session::memory_limit() const { return state_->pool.limit(); }
+std::size_t Session::memory_used() const { return state_->pool.used(); }
+std::size_t Session::memory_peak() const { return state_->pool.peak(); }
+void Session::reset_memory_peak() { state_->pool.reset_peak(); }
+void Session::trim() { state_->pool.trim(); }
+
+}  // namespace query

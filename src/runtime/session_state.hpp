@@ -1,0 +1,41 @@
+// What a session holds: its engines, threads, memory, and results that queries asked to keep.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <query/session.hpp>
+
+#include "runtime/local_engine.hpp"
+
+namespace query::runtime {
+
+class session_state {
+ public:
+  explicit session_state(const session_options& options);
+
+  session_options options;
+  std::unique_ptr<local_engine> cpu;
+  std::unique_ptr<runtime::scheduler> scheduler;
+  buffer_pool pool;
+  std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order
+
+  // .cached() results live as long as a query that names their node.
+  bool find_cached(const detail::logical* n, detail::table& t);
+  void keep_cached(const std::shared_ptr<const detail::logical>& n, const detail::table& t);
+
+ private:
+  struct kept {
+    std::weak_ptr<const detail::logical> node;
+    detail::table rows;
+  };
+  std::mutex lock_;
+  std::unordered_map<const detail::logical*, kept> cached_;
+};
+
+// The options of the standard session. Throws user_error for values that make no sense.
+session_options options_from_environment();
+
+}  // namespace query::runtime

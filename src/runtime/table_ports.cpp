@@ -1,0 +1,41 @@
+#include "runtime/table_ports.hpp"
+
+namespace query::runtime {
+
+namespace {
+struct owned_rows {
+  const ir::type* type;
+  buffer memory;
+  std::size_t n = 0;
+  ~owned_rows() {
+    if (!type->trivial && n) type->life.destroy(memory.data(), n);
+  }
+};
+}  // namespace
+
+detail::table table_output::take() && {
+  if (!ended_) throw internal_error("query: a vertex ended without ending its stream");
+  detail::table t;
+  t.type = row_;
+  if (blocks_.size() == 1 && blocks_.front().owner) {
+    t.owner = blocks_.front().owner;
+    t.rows = blocks_.front().rows.rows;
+    t.n = blocks_.front().rows.n;
+    return t;
+  }
+  auto all = std::make_shared<owned_rows>();
+  all->type = row_;
+  all->memory = pool_->allocate(buffer_pool::checked_bytes(rows_ ? rows_ : 1, row_->size));
+  for (const block& b : blocks_) {
+    void* to = all->memory.as<std::byte>() + all->n * row_->size;
+    if (row_->trivial) std::memcpy(to, b.rows.rows, b.rows.n * row_->size);
+    else row_->life.copy(to, b.rows.rows, b.rows.n);
+    all->n += b.rows.n;
+  }
+  t.rows = all->memory.data();
+  t.n = all->n;
+  t.owner = std::move(all);
+  return t;
+}
+
+}  // namespace query::runtime

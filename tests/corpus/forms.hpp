@@ -1,0 +1,181 @@
+// The corpus of lambda forms: what C++ programmers write, what becomes of it, and the check that both lives agree.
+//
+// A form is traced, interpreted on random rows and compared with its native results; or it is opaque for the expected
+// reason. Forms that must not compile are files of tests/compile_fail. docs/lambda-forms.md is the table of all.
+//
+//   TRACED("product", [](auto t) { return t.price * t.qty; });
+//   OPAQUE("typed local", "a traced value became a plain", [](auto t) { double p = t.price; return p; });
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <query/broadcast.hpp>
+#include <query/function.hpp>
+#include <query/functions.hpp>
+
+namespace corpus {
+
+enum class Side { buy, sell };
+struct Vec3 {
+  float x, y, z;
+};
+QUERY_RECORD(Vec3, x, y, z);
+struct Leg {
+  int qty;
+  double price;
+};
+QUERY_RECORD(Leg, qty, price);
+// All numbers: lambdas get a Trade.
+struct Trade {
+  std::int32_t symbol;
+  double price;
+  int qty;
+  bool hot;
+  Side side;
+  std::array<float, 8> x;
+  float raw[4];
+  Vec3 pos;
+  std::int64_t when;
+  std::uint32_t flags;
+  short lots;
+  float weight;
+  unsigned char level;
+  std::array<Leg, 2> legs;
+};
+QUERY_RECORD(Trade, symbol, price, qty, hot, side, x, raw, pos, when, flags, lots, weight, level, legs);
+// Strings, nulls, lists: lambdas get a view of an Order.
+struct Order {
+  int id;
+  std::string name;
+  std::optional<double> fee;
+  std::optional<int> lot;
+  std::vector<Leg> legs;
+  std::vector<double> marks;
+  std::string city;
+  std::optional<Vec3> place;
+  double price;
+};
+QUERY_RECORD(Order, id, name, fee, lot, legs, marks, city, place, price);
+struct Out {
+  double a;
+  int b;
+};
+QUERY_RECORD(Out, a, b);
+struct Wide {
+  float f;
+  std::optional<double> fee;
+  Vec3 at;
+  std::array<double, 2> pair;
+  Side side;
+};
+QUERY_RECORD(Wide, f, fee, at, pair, side);
+struct Named {
+  std::string name;
+  std::size_t size;
+};
+QUERY_RECORD(Named, name, size);
+struct Undescribed {
+  int a;
+};
+
+enum class outcome { traced, opaque, differs };
+
+struct form {
+  std::string batch, name, source;
+  outcome expected = outcome::traced;
+  std::string reason;  // that it begins with
+  query::ir::traced trace;
+  const query::ir::type* result = nullptr;
+  const query::ir::type* row = nullptr;
+  std::function<void(const void* row, void* out)> native;
+  std::vector<std::shared_ptr<const query::detail::capture>> captures;
+};
+
+class collector {
+ public:
+  explicit collector(std::string batch) : batch_(std::move(batch)) {}
+  template <class Row, class F> void add(const char* name, const char* source, outcome expected, const char* reason, F f) {
+    query::check_callable<F, Row>();
+    form made;
+    made.batch = batch_;
+    made.name = name;
+    made.source = source;
+    made.expected = expected;
+    made.reason = reason;
+    made.trace = query::trace<Row>(f);
+    using R = query::result_t<F, Row>;
+    made.result = query::ir::describe<R>();
+    made.row = query::ir::describe<Row>();
+    made.captures = query::detail::captures_of(f);
+    made.native = [f](const void* row, void* out) {
+      ::new (out) R(query::detail::as_stored<R>(query::detail::call(f, *static_cast<const Row*>(row))));
+    };
+    forms.push_back(std::move(made));
+  }
+  std::vector<form> forms;
+
+ private:
+  std::string batch_;
+};
+
+// The batches, each a file.
+std::vector<form> branches(), arithmetic(), records_and_arrays(), strings_and_nulls(), nested(), library(), black_boxes();
+
+// Runs both lives of a form over random rows; what differs, or nothing.
+std::string compare(const form& f);
+
+// Helpers as users write them.
+template <class V> auto norm_auto(const V& v) {
+  auto s = v[0] * v[0];
+  for (std::size_t i = 1; i < v.size(); ++i) s += v[i] * v[i];
+  return s;
+}
+template <class V> auto norm_float(const V& v) {
+  float s = 0;
+  for (auto e : v) s += e * e;
+  return s;
+}
+template <class V> auto norm_value(const V& v) {
+  query::value_t<float, V> s = 0;
+  for (auto e : v) s += e * e;
+  return s;
+}
+inline double plain_helper(double x) { return x * 2; }
+template <class T> T square(T x) { return x * x; }
+auto abbreviated(const auto& t) { return t.price * 2; }
+inline int counter = 0;
+inline double limit = 2;
+
+}  // namespace corpus
+
+#define QUERY_FORM(Row, expected, name, reason, ...) to.add<Row>(name, #__VA_ARGS__, corpus::outcome::expected, reason, __VA_ARGS__)
+#define TRACED(name, ...) QUERY_FORM(corpus::Trade, traced, name, "", __VA_ARGS__)
+#define OPAQUE(name, reason, ...) QUERY_FORM(corpus::Trade, opaque, name, reason, __VA_ARGS__)
+#define DIFFERS(name, ...) QUERY_FORM(corpus::Trade, differs, name, "", __VA_ARGS__)
+#define TRACED_ORDER(name, ...) QUERY_FORM(corpus::Order, traced, name, "", __VA_ARGS__)
+#define OPAQUE_ORDER(name, reason, ...) QUERY_FORM(corpus::Order, opaque, name, reason, __VA_ARGS__)
+
+#define PLAIN "a traced value became a plain C++ value"
+
+// Natively the forms may warn as their users' code would.
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wfloat-conversion"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wparentheses"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-value"
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wabsolute-value"
+#pragma GCC diagnostic ignored "-Wbitwise-instead-of-logical"
+#pragma GCC diagnostic ignored "-Wunused-lambda-capture"
+#endif

@@ -1,0 +1,116 @@
+// Every form of the corpus has the outcome that stands beside it, and docs/lambda-forms.md says so.
+// QUERY_UPDATE_DOCS=1 writes the table anew.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "corpus/forms.hpp"
+
+namespace {
+
+using corpus::form;
+using corpus::outcome;
+
+const std::vector<form>& all_forms() {
+  static const std::vector<form> all = [] {
+    std::vector<form> v;
+    for (auto batch : {corpus::branches, corpus::arithmetic, corpus::records_and_arrays, corpus::strings_and_nulls, corpus::nested,
+                       corpus::library, corpus::black_boxes})
+      for (form& f : batch()) v.push_back(std::move(f));
+    return v;
+  }();
+  return all;
+}
+
+struct rejected {
+  std::string form, message;
+};
+// The forms that do not compile: tests/compile_fail/lambda_*.cpp say `// form: ...` and `// expect: ...`.
+std::vector<rejected> rejected_forms() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& e : std::filesystem::directory_iterator(std::filesystem::path(QUERY_TEST_SOURCE_DIR) / "compile_fail"))
+    if (e.path().filename().string().starts_with("lambda_")) files.push_back(e.path());
+  std::sort(files.begin(), files.end());
+  std::vector<rejected> all;
+  for (const auto& path : files) {
+    std::ifstream in(path);
+    rejected r;
+    for (std::string line; std::getline(in, line);)
+      for (auto [prefix, to] : {std::pair{"// form: ", &r.form}, {"// message: ", &r.message}})
+        if (line.starts_with(prefix)) *to = line.substr(std::string_view(prefix).size());
+    all.push_back(r);
+  }
+  return all;
+}
+
+std::string cell(std::string text, std::size_t most) {
+  std::string flat;
+  for (char c : text) {
+    if (c == '\n') c = ' ';
+    if (c == '|') flat += '\\';
+    flat += c;
+  }
+  return flat.size() > most ? flat.substr(0, most - 3) + "..." : flat;
+}
+
+std::string table() {
+  std::size_t traced = 0, opaque = 0;
+  for (const form& f : all_forms()) (f.expected == outcome::opaque ? opaque : traced) += 1;
+  const auto rejects = rejected_forms();
+  std::ostringstream out;
+  out << "# What becomes of a lambda\n\n"
+         "Written by `tests/corpus` (`QUERY_UPDATE_DOCS=1 query_corpus_tests`), which compares it with what happens. A form\n"
+         "that is *traced* is an expression that the planner, the GPU and the cluster can use; its native and its interpreted\n"
+         "results are compared on random rows. An *opaque* form runs natively, as it was compiled, and the plan says why.\n\n"
+      << "| forms | traced | opaque | do not compile |\n|---|---|---|---|\n| " << all_forms().size() + rejects.size() << " | " << traced << " | "
+      << opaque << " | " << rejects.size() << " |\n";
+  std::string batch;
+  for (const form& f : all_forms()) {
+    if (f.batch != batch) out << "\n## " << (batch = f.batch) << "\n\n| form | code | outcome | expression or reason |\n|---|---|---|---|\n";
+    out << "| " << cell(f.name, 80) << " | `" << cell(f.source, 200) << "` | "
+        << (f.expected == outcome::traced ? "traced" : f.expected == outcome::opaque ? "opaque" : "traced, differs from native: verify mode finds it")
+        << " | " << (f.expected == outcome::opaque ? cell(f.trace.reason, 160) : "`" + cell(query::ir::show(f.trace), 160) + "`") << " |\n";
+  }
+  out << "\n## do not compile\n\n| form | message |\n|---|---|\n";
+  for (const rejected& r : rejects) out << "| `" << cell(r.form, 200) << "` | " << cell(r.message, 300) << " |\n";
+  return out.str();
+}
+
+TEST(lambda_forms, have_the_outcome_that_stands_beside_them) {
+  for (const form& f : all_forms()) {
+    SCOPED_TRACE(f.batch + ": " + f.name + ": " + f.source);
+    if (f.expected == outcome::opaque) {
+      EXPECT_FALSE(f.trace) << query::ir::show(f.trace);
+      EXPECT_TRUE(f.trace.reason.starts_with(f.reason)) << f.trace.reason;
+      EXPECT_FALSE(f.trace.reason.empty());
+    } else {
+      EXPECT_TRUE(f.trace) << f.trace.reason;
+    }
+  }
+}
+
+TEST(lambda_forms, give_natively_what_the_interpreter_gives) {
+  for (const form& f : all_forms()) {
+    if (!f.trace) continue;
+    SCOPED_TRACE(f.batch + ": " + f.name + ": " + f.source + "\n" + query::ir::show(f.trace));
+    const std::string difference = compare(f);
+    if (f.expected == outcome::differs) EXPECT_NE(difference, "");
+    else EXPECT_EQ(difference, "");
+  }
+}
+
+TEST(lambda_forms, are_many) { EXPECT_GE(all_forms().size(), 200u); }
+
+TEST(lambda_forms, are_listed_in_the_docs) {
+  const auto path = std::filesystem::path(QUERY_TEST_SOURCE_DIR).parent_path() / "docs" / "lambda-forms.md";
+  if (std::getenv("QUERY_UPDATE_DOCS")) std::ofstream(path) << table();
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  EXPECT_TRUE(text.str() == table()) << path << " is out of date: run this test with QUERY_UPDATE_DOCS=1";
+}
+
+}  // namespace

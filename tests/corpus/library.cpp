@@ -1,0 +1,90 @@
+#include "corpus/forms.hpp"
+
+namespace corpus {
+
+std::vector<form> library() {
+  collector to("library functions");
+  TRACED("query::sqrt", [](auto t) { return query::sqrt(t.price + 200); });
+  TRACED("sqrt found by its argument", [](auto t) { return sqrt(t.price + 200); });
+  TRACED("using std::sqrt; sqrt(field)", [](auto t) { using std::sqrt; return sqrt(t.price + 200); });
+  TRACED("query::sqrt of a float", [](auto t) { return query::sqrt(t.weight + 200); });
+  TRACED("query::sqrt of an int", [](auto t) { return query::sqrt(t.qty); });
+  TRACED("query::exp, log", [](auto t) { return query::exp(t.price / 10) + query::log(t.price + 200) + query::log2(t.price + 200) + query::log10(t.price + 200); });
+  TRACED("query::exp2, expm1, log1p, cbrt", [](auto t) { return query::exp2(t.price / 10) + query::expm1(t.price / 10) + query::log1p(t.price + 200) + query::cbrt(t.price); });
+  TRACED("query::sin, cos, tan", [](auto t) { return query::sin(t.price) + query::cos(t.price) * query::tan(t.price); });
+  TRACED("query::asin, acos, atan", [](auto t) { return query::asin(t.price / 200) + query::acos(t.price / 200) + query::atan(t.price); });
+  TRACED("query::sinh, cosh, tanh", [](auto t) { return query::sinh(t.price / 10) + query::cosh(t.price / 10) + query::tanh(t.price); });
+  TRACED("query::floor, ceil, round, trunc", [](auto t) { return query::floor(t.price) + query::ceil(t.price) * 10 + query::round(t.price) * 100 + query::trunc(t.price) * 1000; });
+  TRACED("query::pow(field, 2)", [](auto t) { return query::pow(t.price, 2); });
+  TRACED("query::pow(float, float)", [](auto t) { return query::pow(t.weight + 100, 1.5f); });
+  TRACED("query::pow(2, field)", [](auto t) { return query::pow(2, t.qty); });
+  TRACED("query::atan2, hypot, fmod, copysign", [](auto t) { return query::atan2(t.price, t.weight) + query::hypot(t.price, t.qty) + query::fmod(t.price, 3) + query::copysign(2, t.price); });
+  TRACED("query::fma", [](auto t) { return query::fma(t.price, t.qty, 1.0); });
+  TRACED("query::abs of a double", [](auto t) { return query::abs(t.price); });
+  TRACED("query::abs of an int", [](auto t) { return query::abs(t.symbol); });
+  TRACED("query::abs of a short", [](auto t) { return query::abs(t.lots); });
+  TRACED("query::abs of int64", [](auto t) { return query::abs(t.when); });
+  OPAQUE("C's abs(double field)", "its results differ in type: natively int, traced double", [](auto t) { return abs(t.price); });
+  TRACED("C's abs(int field)", [](auto t) { return abs(t.symbol); });
+  TRACED("query::max(field, 0.0)", [](auto t) { return query::max(t.price, 0.0); });
+  TRACED("query::max(field, 0)", [](auto t) { return query::max(t.price, 0); });
+  TRACED("query::min of three", [](auto t) { return query::min(t.x[0], t.x[1], t.x[2]); });
+  TRACED("query::min of ints", [](auto t) { return query::min(t.qty, 3); });
+  TRACED("query::max of int and double", [](auto t) { return query::max(t.qty, t.price); });
+  TRACED("query::clamp", [](auto t) { return query::clamp(t.price, -1, 1.5); });
+  TRACED("query::isnan", [](auto t) { return query::isnan(t.price / t.lots * 0); });
+  TRACED("query::isfinite in iff", [](auto t) { return query::iff(query::isfinite(query::lazy(t.price) / t.lots), t.price, 0.0); });
+  TRACED("query::isinf in a branch", [](auto t) { if (query::isinf(t.price / t.lots)) return 1; return 0; });
+  TRACED("query::isnan of an int", [](auto t) { return query::isnan(t.qty); });
+  TRACED("max with a NaN", [](auto t) { return query::max(t.weight / t.lots * 0, 1.f); });
+  TRACED("min with a NaN second", [](auto t) { return query::min(1.f, t.weight / t.lots * 0); });
+  OPAQUE("std::sqrt(field)", PLAIN, [](auto t) { return std::sqrt(t.price + 200); });
+  OPAQUE("std::abs(field)", PLAIN, [](auto t) { return std::abs(t.price); });
+  OPAQUE("std::pow(field, 2)", PLAIN, [](auto t) { return std::pow(t.price, 2); });
+  OPAQUE("std::hypot(field, field)", PLAIN, [](auto t) { return std::hypot(t.price, t.price); });
+  OPAQUE("std::isnan(field)", PLAIN, [](auto t) { return std::isnan(t.price); });
+  OPAQUE("std::floor(field)", PLAIN, [](auto t) { return std::floor(t.price); });
+  TRACED("std::max(field, field)", [](auto t) { return std::max(t.x[0], t.x[1]); });
+  TRACED("std::min({a, b, c})", [](auto t) { return std::min({t.x[0], t.x[1], t.x[2]}); });
+  TRACED("std::clamp of fields", [](auto t) { return std::clamp(t.x[0], t.x[0] - 1, t.x[0] + 1); });
+  TRACED("std::minmax", [](auto t) { auto [lo, hi] = std::minmax({t.x[0], t.x[1], t.x[2]}); return hi - lo; });
+  OPAQUE("std::accumulate(.., 0.0f)", PLAIN, [](auto t) { return std::accumulate(t.x.begin(), t.x.end(), 0.0f); });
+  TRACED("std::accumulate(.., x[0] * 0)", [](auto t) { return std::accumulate(t.x.begin(), t.x.end(), t.x[0] * 0.f); });
+  OPAQUE("std::inner_product(.., 0.0f)", PLAIN, [](auto t) { return std::inner_product(t.x.begin(), t.x.end(), t.x.begin(), 0.0f); });
+  TRACED("std::any_of", [](auto t) { return std::any_of(t.x.begin(), t.x.end(), [](auto e) { return e > 2; }); });
+  TRACED("std::all_of", [](auto t) { return std::all_of(t.x.begin(), t.x.end(), [](auto e) { return e > -2; }); });
+  TRACED("std::count_if", [](auto t) { return std::count_if(t.x.begin(), t.x.end(), [](auto e) { return e > 2; }); });
+  TRACED("std::find_if", [](auto t) { return std::find_if(t.x.begin(), t.x.end(), [](auto e) { return e > 2; }) != t.x.end(); });
+  TRACED("*std::max_element", [](auto t) { return *std::max_element(t.x.begin(), t.x.end()); });
+  TRACED("std::transform into an array", [](auto t) { auto v = t.x; std::transform(v.begin(), v.end(), v.begin(), [](auto e) { return e * 2; }); return v[3]; });
+  TRACED("std::reverse", [](auto t) { auto v = t.x; std::reverse(v.begin(), v.end()); return v; });
+  OPAQUE("std::sort of 8 elements", "more than 1024 paths", [](auto t) { auto v = t.x; std::sort(v.begin(), v.end()); return v[4]; });
+  TRACED("std::sort of 4 elements", [](auto t) { std::array v{t.x[0], t.x[1], t.x[2], t.x[3]}; std::sort(v.begin(), v.end()); return v[1]; });
+  OPAQUE("std::vector<double>{field}", PLAIN, [](auto t) { std::vector<double> v; v.push_back(t.price); return v[0]; });
+  TRACED("std::vector of traced values", [](auto t) { std::vector<decltype(t.price * 1)> v; v.push_back(t.price * 1); v.push_back(t.price * 2); return v[0] + v[1]; });
+  OPAQUE("captured C array[field]", PLAIN, [](const auto&... k) { return [tab = std::array<int, 16>{1, 2, 3}](auto t) { return tab[t.qty]; }; }());
+  OPAQUE("captured map.at(field)", PLAIN, [m = std::map<int, int>{{0, 1}}](auto t) { auto i = m.find(t.qty); return i == m.end() ? 0 : i->second; });
+  OPAQUE("std::to_string(field)", PLAIN, [](auto t) { return std::to_string(t.qty); });
+  TRACED("std::invoke", [](auto t) { return std::invoke([](auto p) { return p * 2; }, t.price); });
+  TRACED("std::apply on a tuple", [](auto t) { return std::apply([](auto... v) { return (v + ...); }, std::tuple{t.qty, t.price, t.weight}); });
+  TRACED("std::exchange", [](auto t) { auto p = t.price; auto old = std::exchange(p, t.price * 2); return p - old; });
+  OPAQUE("std::function", PLAIN, [](auto t) { std::function<double(double)> f = [](double v) { return v * 2; }; return f(t.price); });
+  OPAQUE("std::unique_ptr<double>", PLAIN, [](auto t) { auto p = std::make_unique<double>(t.price); return *p; });
+  TRACED("iff(bool field, int field, 0.5)", [](auto t) { return query::iff(t.hot, t.qty, 0.5); });
+  TRACED("iff(comparison, ...) forks", [](auto t) { return query::iff(t.qty > 2, t.price, 0); });
+  TRACED("iff(lazy)", [](auto t) { return query::iff(query::lazy(t.qty) > 2, t.price, 0); });
+  TRACED("iff(lazy && || !)", [](auto t) { using query::lazy; return query::iff((lazy(t.qty) > 2 && lazy(t.price) < 3) || !(lazy(t.lots) == 1), 1, 2); });
+  TRACED("iff(lazy arithmetic)", [](auto t) { return query::iff(query::lazy(t.qty) * 2 + t.symbol > 3, t.price, t.weight); });
+  TRACED("iff(lazy bool)", [](auto t) { return query::iff(query::lazy(t.hot) && query::lazy(t.qty) > 2, 1, 0); });
+  TRACED("iff(captured bool)", [k = true](auto t) { return query::iff(k, t.price, 0); });
+  TRACED("iff of records", [](auto t) { return query::iff(t.hot, t.pos, Vec3{1, 2, 3}); });
+  TRACED("iff of make", [](auto t) { return query::iff(t.hot, query::make<Out>(t.price, 1), query::make<Out>(0, t.qty)); });
+  TRACED("iff of arrays", [](auto t) { return query::iff(t.hot, t.x, std::array<float, 8>{}); });
+  TRACED("iff of enums", [](auto t) { return query::iff(t.hot, t.side, Side::sell); });
+  TRACED("iff of plain values", [](auto t) { return query::iff(t.hot, 1, 2.5); });
+  TRACED("iff guards an integer division", [](auto t) { return query::iff(query::lazy(t.qty) != 0, 100 / query::max(t.qty, 1), 0); });
+  TRACED("lazy condition in an if", [](auto t) { if (query::lazy(t.qty) > 2) return t.price; return t.price * 2; });
+  return std::move(to.forms);
+}
+
+}  // namespace corpus

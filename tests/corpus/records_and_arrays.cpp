@@ -1,0 +1,96 @@
+#include "corpus/forms.hpp"
+
+namespace corpus {
+
+std::vector<form> records_and_arrays() {
+  collector to("records and arrays");
+  using namespace query::operators;
+  TRACED("nested record field", [](auto t) { return t.pos.x * t.pos.y; });
+  TRACED("nested record as a local", [](auto t) { auto p = t.pos; p.x += 1; return p.x * p.z; });
+  TRACED("return a nested record", [](auto t) { return t.pos; });
+  TRACED("return the row", [](auto t) { return t; });
+  TRACED("return a changed row", [](auto t) { t.price *= 2; t.x[3] = 0; return t; });
+  TRACED("return an array", [](auto t) { return t.x; });
+  TRACED("return a nested array element's field", [](auto t) { return t.legs[1].price * t.legs[0].qty; });
+  TRACED("structured binding of the row", [](auto t) { auto [s, p, q, h, sd, x, raw, pos, w, fl, lo, we, le, lg] = t; return p * q; });
+  TRACED("structured binding by reference", [](const auto& t) { const auto& [s, p, q, h, sd, x, raw, pos, w, fl, lo, we, le, lg] = t; return p * q; });
+  TRACED("structured binding of a nested record", [](auto t) { auto [x, y, z] = t.pos; return x + y + z; });
+  TRACED("structured binding of std::array", [](auto t) { auto [a, b, c, d, e, f, g, h] = t.x; return a + h; });
+  TRACED("assign to the copy", [](auto t) { t.price = t.price + 5; return t.price; });
+  TRACED("assign a number to the copy", [](auto t) { t.price = 5; return t.price * t.qty; });
+  TRACED("assign to an element of the copy", [](auto t) { t.x[0] = 3; return t.x[0] + t.x[1]; });
+  TRACED("increment the copy's field", [](auto t) { t.qty++; return t.qty; });
+  TRACED("swap two elements", [](auto t) { std::swap(t.x[0], t.x[1]); return t.x[0] - t.x[1] * 2; });
+  TRACED("const auto& t", [](const auto& t) { return t.price; });
+  TRACED("auto& t", [](auto& t) { return t.price; });
+  TRACED("auto&& t", [](auto&& t) { return t.price; });
+  TRACED("const auto t", [](const auto t) { return t.price; });
+  TRACED("template lambda", []<class T>(const T& t) { return t.price; });
+  TRACED("make<Out>", [](auto t) { return query::make<Out>(t.price, t.qty); });
+  TRACED("make<Out> converts numbers", [](auto t) { return query::make<Out>(t.qty, t.price * 2); });
+  TRACED("make<Out> of literals", [](auto t) { return query::make<Out>(1, 2); });
+  TRACED("make<Out> in two branches", [](auto t) { if (t.hot) return query::make<Out>(t.price, t.qty); return query::make<Out>(t.price * 2, 0); });
+  TRACED("make with nested record, optional, array, enum", [](auto t) { return query::make<Wide>(t.price, t.qty, t.pos, std::array{t.price, t.price * 2}, t.side); });
+  TRACED("make with nullopt and a plain record", [](auto t) { return query::make<Wide>(t.weight, std::nullopt, Vec3{1, 2, 3}, std::array{t.weight, t.weight}, Side::sell); });
+  TRACED("make of make", [](auto t) { return query::make<Wide>(t.weight, t.price, query::make<Vec3>(t.qty, t.price, 0), std::array{t.price, t.price}, t.side).at; });
+  TRACED("make of a part with the same names", [](auto t) { return query::make<Out>(t.price, t.qty).b + 1; });
+  OPAQUE("Out{field, field}", PLAIN, [](auto t) { return Out{t.price, t.qty}; });
+  OPAQUE("Out o; o.a = field", PLAIN, [](auto t) { Out o; o.a = t.price; o.b = t.qty; return o; });
+  TRACED("Out of constants", [](auto t) { return Out{1, 2}; });
+  TRACED("std::pair of fields", [](auto t) { return std::pair{t.qty, t.price}; });
+  TRACED("std::tuple of fields", [](auto t) { return std::tuple{t.qty, t.price, t.pos}; });
+  TRACED("std::make_pair", [](auto t) { return std::make_pair(t.qty + 1, t.hot); });
+  TRACED("pair of a literal and a field", [](auto t) { return std::pair{1, t.price}; });
+  TRACED("std::get of a local tuple", [](auto t) { auto p = std::tuple{t.qty, t.price}; return std::get<0>(p) + std::get<1>(p); });
+  TRACED("compare two local tuples", [](auto t) { return std::tuple{t.qty, t.symbol} < std::tuple{t.symbol, t.qty}; });
+  TRACED("std::tie of fields", [](auto t) { auto a = t.price; auto b = t.price; std::tie(a, b) = std::tuple{t.price * 2, t.price * 3}; return a + b; });
+  TRACED("std::array of fields", [](auto t) { return std::array{t.qty, t.symbol, t.qty * 2}; });
+  TRACED("element of a local std::array", [](auto t) { std::array v{t.x[0], t.x[1]}; v[0] += 1; return v[0] * v[1]; });
+  TRACED("range-for over an array", [](auto t) { auto s = t.x[0] * 0.f; for (auto e : t.x) s += e * e; return s; });
+  TRACED("range-for by const reference", [](const auto& t) { query::value_t<float, decltype(t)> s = 0; for (const auto& e : t.x) s += e; return s; });
+  OPAQUE("range-for into a float", PLAIN, [](auto t) { float s = 0; for (auto e : t.x) s += e * e; return s; });
+  TRACED("range-for into a value_t", [](auto t) { query::value_t<float, decltype(t)> s = 0; for (auto e : t.x) s += e * e; return s; });
+  TRACED("index loop over an array", [](auto t) { auto s = t.x[0] * 0.f; for (std::size_t i = 0; i < t.x.size(); ++i) s += t.x[i] * t.x[i]; return s; });
+  TRACED("loop over a C array", [](auto t) { auto s = t.raw[0]; for (int i = 1; i < 4; ++i) s += t.raw[i]; return s; });
+  TRACED("count by branches, 8 tests", [](auto t) { int n = 0; for (auto e : t.x) if (e > 0) ++n; return n; });
+  TRACED("search an array (-> bool)", [](auto t) -> bool { for (auto e : t.x) if (e > 2) return true; return false; });
+  TRACED("position in an array", [](auto t) { for (int i = 0; i < 8; ++i) if (t.x[i] > 2) return i; return -1; });
+  TRACED("break and continue", [](auto t) { int n = 0; for (auto e : t.x) { if (e < -3) break; if (e > 4) continue; n += 2; if (n > 5) break; } return n; });
+  TRACED("array[field]", [](auto t) { return t.x[t.qty & 7]; });
+  TRACED("C array[field]", [](auto t) { return t.raw[t.qty & 3]; });
+  TRACED("array of records[field]", [](auto t) { return t.legs[t.qty & 1].price; });
+  TRACED("array + array", [](auto t) { return t.x + t.x; });
+  TRACED("array * number", [](auto t) { return t.x * 2.f - 1.f; });
+  TRACED("array * double", [](auto t) { return t.x * t.price; });
+  TRACED("number / array", [](auto t) { return 1.f / (t.x * t.x + 1.f); });
+  TRACED("-array", [](auto t) { return -t.x; });
+  TRACED("record + record", [](auto t) { return t.pos + t.pos * 2; });
+  TRACED("record + plain record", [](auto t) { return t.pos - Vec3{1, 2, 3}; });
+  TRACED("-record", [](auto t) { return -t.pos; });
+  TRACED("record * field", [](auto t) { return (t.pos * t.price).x; });
+  TRACED("array of records * number", [](auto t) { return (t.legs * 2)[1].price; });
+  TRACED("dot of arrays", [](auto t) { return query::dot(t.x, t.x * 2.f); });
+  TRACED("dot of an array and a captured array", [w = std::array<float, 8>{1, 2, 3, 4, 5, 6, 7, 8}](auto t) { return query::dot(t.x, w); });
+  TRACED("dot of records", [](auto t) { return query::dot(t.pos, Vec3{1, 2, 3}); });
+  TRACED("dot of float and double", [](auto t) { return query::dot(t.x, std::array<double, 8>{1, 2, 3, 4, 5, 6, 7, 8}); });
+  TRACED("dot of integers", [](auto t) { return query::dot(std::array{t.qty, t.symbol}, std::array{2, 3}); });
+  TRACED("dot of C arrays", [](auto t) { return query::dot(t.raw, t.raw); });
+  TRACED("norm", [](auto t) { return query::norm(t.x) + query::norm(t.pos); });
+  TRACED("squared_distance of records", [](auto t) { return query::squared_distance(t.pos, Vec3{1, 2, 3}); });
+  TRACED("squared_distance of arrays", [](auto t) { return query::squared_distance(t.x, std::array<float, 8>{1, 1, 1}); });
+  TRACED("sum of an array", [](auto t) { return query::sum(t.x); });
+  TRACED("sum of a record", [](auto t) { return query::sum(t.pos); });
+  TRACED("sum of integers", [](auto t) { return query::sum(std::array{t.qty, t.symbol, 3 * t.qty}); });
+  TRACED("helper template, auto accumulator", [](auto t) { return norm_auto(t.x); });
+  OPAQUE("helper template, float accumulator", PLAIN, [](auto t) { return norm_float(t.x); });
+  TRACED("helper template, value_t accumulator", [](auto t) { return norm_value(t.x); });
+  OPAQUE("helper double f(double)", PLAIN, [](auto t) { return plain_helper(t.price); });
+  TRACED("helper template T square(T)", [](auto t) { return square(t.price); });
+  TRACED("helper auto f(const auto& row)", [](auto t) { return abbreviated(t); });
+  OPAQUE("typed parameter of an inner lambda", PLAIN, [](auto t) { auto h = [](double v) { return v * 2; }; return h(t.price); });
+  OPAQUE("std::bit_cast of the copy's bytes", "the function threw while it was traced", [](auto t) { if (sizeof(t) != sizeof(Trade)) throw std::runtime_error("not a Trade"); return t.price; });
+  OPAQUE("memcpy from a field", "the function threw while it was traced", [](auto t) { if (sizeof t.price != 8 || !std::is_trivially_copyable_v<decltype(t.price)>) throw 1; double d; std::memcpy(&d, static_cast<const void*>(&t.price), 8); return d; });
+  return std::move(to.forms);
+}
+
+}  // namespace corpus

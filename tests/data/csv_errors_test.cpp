@@ -1,0 +1,142 @@
+// The text of every error of reading CSV.
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "data/csv_fixture.hpp"
+
+namespace query::data {
+
+struct dated { std::int32_t year; std::string name; };
+QUERY_RECORD(dated, year, name);
+struct listed { std::int32_t a; std::vector<int> values; };
+QUERY_RECORD(listed, a, values);
+struct deep { std::optional<std::optional<int>> a; };
+QUERY_RECORD(deep, a);
+struct small { std::int8_t i; float f; bool b; };
+QUERY_RECORD(small, i, f, b);
+
+class csv_errors_test : public csv_test {};
+
+TEST_F(csv_errors_test, wrong_values_name_line_column_type_and_text) {
+  EXPECT_EQ(error<dated>("name,year\nx,2013\nx,20x3\n"), "read_csv: a.csv:3:3: expected i32 for column 'year', found '20x3'");
+  EXPECT_EQ(error<dated>("name,year\n\"x\n\",2013\n\n\xC3\xA9,2 \n"),
+            "read_csv: a.csv:5:3: expected i32 for column 'year', found '2 ' (csv_options.trim drops the blanks)");
+  EXPECT_EQ(error<dated>("name,year\nx,3.0\n"), "read_csv: a.csv:2:3: expected i32 for column 'year', found '3.0'");
+  EXPECT_EQ(error<dated>("name,year\nx,+-3\n"), "read_csv: a.csv:2:3: expected i32 for column 'year', found '+-3'");
+  EXPECT_EQ(error<dated>("name,year\nx,\"a\nb\"\n"), "read_csv: a.csv:2:3: expected i32 for column 'year', found 'a\\nb'");
+  EXPECT_EQ(error<dated>("name,Y\nx,?\n", {.columns = {{"year", "Y"}}}), "read_csv: a.csv:2:3: expected i32 for column 'Y', found '?'");
+  EXPECT_EQ(error<dated>("name,year\nx," + std::string(100, '9') + "z\n"),
+            "read_csv: a.csv:2:3: expected i32 for column 'year', found '" + std::string(39, '9') + "…'");
+  EXPECT_EQ(error<small>("i,f,b\n1,1.5.2,t\n"), "read_csv: a.csv:2:3: expected f32 for column 'f', found '1.5.2'");
+  EXPECT_EQ(error<small>("i,f,b\n1,+-1,t\n"), "read_csv: a.csv:2:3: expected f32 for column 'f', found '+-1'");
+  EXPECT_EQ(error<small>("i,f,b\n1,1,yes\n"), "read_csv: a.csv:2:5: expected bool for column 'b', found 'yes'");
+}
+
+TEST_F(csv_errors_test, overflow) {
+  EXPECT_EQ(error<small>("i,f,b\n128,1,t\n"), "read_csv: a.csv:2:1: out of range of i8 for column 'i': '128'");
+  EXPECT_EQ(error<small>("i,f,b\n-129,1,t\n"), "read_csv: a.csv:2:1: out of range of i8 for column 'i': '-129'");
+  EXPECT_EQ(error<small>("i,f,b\n1,1e39,t\n"), "read_csv: a.csv:2:3: out of range of f32 for column 'f': '1e39'");
+  EXPECT_EQ(error<std::uint64_t>("value\n18446744073709551616\n"), "read_csv: a.csv:2:1: out of range of u64 for column 'value': '18446744073709551616'");
+  EXPECT_EQ(error<std::uint32_t>("value\n-1\n"), "read_csv: a.csv:2:1: expected u32 for column 'value', found '-1'");
+}
+
+TEST_F(csv_errors_test, nulls_need_an_optional) {
+  EXPECT_EQ(error<dated>("name,year\nx,\n"),
+            "read_csv: a.csv:2:3: a null in column 'year', which is i32: make the field std::optional to allow nulls");
+  EXPECT_EQ(error<dated>("name,year\nNA,1\n", {.null_text = "NA"}),
+            "read_csv: a.csv:2:1: a null in column 'name', which is string: make the field std::optional to allow nulls");
+  EXPECT_EQ(error<dated>("name,year\nx,-999\n", {.null_text = "-999"}),
+            "read_csv: a.csv:2:3: a null in column 'year', which is i32: make the field std::optional to allow nulls");
+}
+
+TEST_F(csv_errors_test, ragged_rows) {
+  EXPECT_EQ(error<dated>("name,year\nx,1\n\nx\n"), "read_csv: a.csv:4:1: row 2 has 1 field, expected 2");
+  EXPECT_EQ(error<dated>("name,year\nx,1\nx,1,,\n"), "read_csv: a.csv:3:1: row 2 has 4 fields, expected 2");
+  EXPECT_EQ(error<dated>("1,x\n2,y,z\n", {.header = false}), "read_csv: a.csv:2:1: row 2 has 3 fields, expected 2");
+}
+
+TEST_F(csv_errors_test, quotes) {
+  const std::string stray =
+      "a quote inside a field without quotes: put the field in quotes and double those inside, or set csv_options.quote = '\\0' "
+      "to take quotes as text";
+  EXPECT_EQ(error<dated>("name,year\nx,1\nx\"y,2\n"), "read_csv: a.csv:3:2: " + stray);
+  EXPECT_EQ(error<dated>("name,year\nx,1\nx\"y,2\nz\"y,3\n"), "read_csv: a.csv:3:2: " + stray);
+  EXPECT_EQ(error<dated>("name,year,z\nx,1,5\"\nx,1,6\"\n"), "read_csv: a.csv:2:6: " + stray);
+  EXPECT_EQ(error<dated>("name,year\n\"ok\",1\n\"x,2\ny,3\n"), "read_csv: a.csv:3:1: the quote opened here is never closed");
+  EXPECT_EQ(error<dated>("name,year\n\"a\"\"b\",1\n \"x\",2\n  \"y,3\n", {.trim = true}), "read_csv: a.csv:4:3: the quote opened here is never closed");
+  EXPECT_EQ(error<dated>("name,\"year\nx,1\n"), "read_csv: a.csv:1:6: the quote opened here is never closed");
+  EXPECT_EQ(error<dated>("name,year\n\"x\"y,1\n"),
+            "read_csv: a.csv:2:4: text after the closing quote of a field: a quote inside a quoted field is written twice");
+}
+
+TEST_F(csv_errors_test, headers) {
+  EXPECT_EQ(error<dated>("name,yeer,\"a\nb\"\nx,1,2\n"), "read_csv: a.csv: no column 'year'; the file has: name, yeer, a\\nb");
+  EXPECT_EQ(error<dated>("name,year\n", {.columns = {{"year", "Y"}}}), "read_csv: a.csv: no column 'Y' for field 'year'; the file has: name, year");
+  EXPECT_EQ(error<dated>("name,year,name\n"), "read_csv: a.csv: the file has more than one column 'name'");
+  EXPECT_EQ(error<dated>("name,x\n", {.columns = {{"year", "name"}}}), "read_csv: a.csv: column 'name' is asked for by 'year' and 'name'");
+  EXPECT_EQ(error<dated>(""), "read_csv: a.csv: the file is empty; expected a line with the columns' names: year, name");
+  EXPECT_EQ(error<dated>("5\n", {.header = false}), "read_csv: a.csv:1:1: expected 2 columns, found 1: year, name");
+}
+
+TEST_F(csv_errors_test, rows_that_csv_cannot_hold) {
+  EXPECT_EQ(error<listed>("a,values\n"),
+            "read_csv: a column of a CSV file cannot hold a list: field 'values' is list<i32>; use a std::array, or one row an element");
+  EXPECT_EQ(error<deep>("a\n"),
+            "read_csv: a column of a CSV file holds a number, a bool, an enum or a string, or std::optional of those: field 'a' is "
+            "optional<optional<i32>>");
+  EXPECT_EQ(error<std::tuple<>>("a\n"), "read_csv: the row type has no columns: tuple");
+}
+
+TEST_F(csv_errors_test, options_that_contradict_each_other) {
+  EXPECT_EQ(error<dated>("", {.delimiter = '.'}), "read_csv: csv_options.delimiter must not be a line end, a letter, a digit or one of . + -");
+  EXPECT_EQ(error<dated>("", {.quote = '\n'}), "read_csv: csv_options.quote must not be a line end, a letter, a digit or one of . + -");
+  EXPECT_EQ(error<dated>("", {.delimiter = '"'}), "read_csv: csv_options.quote and .delimiter are the same character");
+  EXPECT_EQ(error<dated>("", {.delimiter = ' ', .trim = true}), "read_csv: csv_options.trim drops blanks and tabs: .delimiter and .quote must be neither");
+  EXPECT_EQ(error<dated>("", {.null_text = "a,b"}), "read_csv: csv_options.null_text must not hold the delimiter, the quote or a line end");
+  EXPECT_EQ(error<dated>("", {.null_text = " -", .trim = true}), "read_csv: csv_options.null_text starts or ends with blanks, which .trim drops");
+  EXPECT_EQ(error<dated>("", {.header = false, .columns = {{"year", "y"}}}), "read_csv: csv_options.columns names columns of a header, and .header is false");
+  EXPECT_EQ(error<dated>("", {.columns = {{"yeer", "y"}}}), "read_csv: csv_options.columns names a field that dated does not have: 'yeer'");
+}
+
+TEST_F(csv_errors_test, files_that_cannot_be_read) {
+  const auto open = [&](const std::string& name) { return error_of([&] { csv_file(path(name), {}, ir::describe<dated>()); }); };
+  EXPECT_EQ(open("none.csv"), "read_csv: cannot read the file: none.csv: No such file or directory");
+  std::filesystem::create_directory(path("folder"));
+  EXPECT_EQ(open("folder"), "read_csv: cannot read the file: folder: Is a directory");
+  file("", "secret.csv");
+  std::filesystem::permissions(path("secret.csv"), std::filesystem::perms::none);
+  if (::geteuid() != 0) {
+    EXPECT_EQ(open("secret.csv"), "read_csv: cannot read the file: secret.csv: Permission denied");
+  }
+}
+
+TEST_F(csv_errors_test, files_that_are_no_csv) {
+  EXPECT_EQ(error<dated>("\xFF\xFEn"), "read_csv: a.csv: it is UTF-16 text: save it as UTF-8");
+  EXPECT_EQ(error<dated>("\x1F\x8B\x08"), "read_csv: a.csv: it is compressed (gzip): unpack it first");
+  EXPECT_EQ(error<dated>("\xFD" "7zXZ"), "read_csv: a.csv: it is compressed (xz): unpack it first");
+  EXPECT_EQ(error<dated>("\x28\xB5\x2F\xFD"), "read_csv: a.csv: it is compressed (zstd): unpack it first");
+  EXPECT_EQ(error<dated>("PK\x03\x04"), "read_csv: a.csv: it is a zip archive or a spreadsheet: save it as CSV");
+}
+
+TEST_F(csv_errors_test, the_first_error_in_the_file_is_reported_whatever_the_order_of_the_tasks) {
+  std::string text = "name,year\n";
+  for (int i = 0; i < 100; ++i) text += i == 30 || i == 70 ? "x,bad" + std::to_string(i) + "\n" : "a string that is too long to be kept inside,1\n";
+  csv_file f(file(text), {}, ir::describe<dated>(), 64);
+  f.index(serially);
+  ASSERT_GT(f.chunks(), 20u);
+  std::allocator<dated> memory;
+  dated* rows = memory.allocate(f.rows());
+  const auto backwards = [](std::size_t n, function_ref<void(std::size_t)> task) {
+    while (n > 0) task(--n);
+  };
+  EXPECT_EQ(error_of([&] { f.read(backwards, {}, rows); }), "read_csv: a.csv:32:3: expected i32 for column 'year', found 'bad30'");
+  memory.deallocate(rows, f.rows());
+}
+
+}  // namespace query::data

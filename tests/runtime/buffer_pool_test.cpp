@@ -1,0 +1,118 @@
+#include "runtime/buffer_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <query/errors.hpp>
+
+namespace query::runtime {
+namespace {
+
+constexpr std::size_t mib = 1024 * 1024;
+
+bool aligned(const buffer& b, std::size_t to) { return reinterpret_cast<std::uintptr_t>(b.data()) % to == 0; }
+
+TEST(buffer_pool, aligns_buffers_to_lines_and_large_ones_to_huge_pages) {
+  buffer_pool pool;
+  for (const std::size_t size : {std::size_t{1}, std::size_t{63}, std::size_t{1000}, 64 * std::size_t{1024}, mib, 2 * mib, 5 * mib + 1}) {
+    const buffer b = pool.allocate(size);
+    EXPECT_TRUE(aligned(b, size >= 2 * mib ? 2 * mib : 64)) << size;
+    EXPECT_EQ(b.size(), size);
+    EXPECT_GE(b.capacity(), size);
+    std::memset(b.data(), 1, size);
+  }
+}
+
+TEST(buffer_pool, gives_an_empty_buffer_for_zero_bytes) {
+  buffer_pool pool;
+  EXPECT_FALSE(pool.allocate(0));
+  EXPECT_EQ(pool.used(), 0u);
+}
+
+TEST(buffer_pool, reuses_memory_of_the_same_size_class) {
+  buffer_pool pool;
+  buffer b = pool.allocate(10 * mib);
+  const void* first = b.data();
+  b.reset();
+  EXPECT_EQ(pool.used(), 0u);
+  EXPECT_GE(pool.cached(), 10 * mib);
+  EXPECT_EQ(pool.allocate(10 * mib - 5).data(), first);
+}
+
+TEST(buffer_pool, counts_used_and_peak) {
+  buffer_pool pool;
+  {
+    const buffer a = pool.allocate(4 * mib), b = pool.allocate(6 * mib);
+    EXPECT_EQ(pool.used(), a.capacity() + b.capacity());
+  }
+  EXPECT_EQ(pool.used(), 0u);
+  EXPECT_GE(pool.peak(), 10 * mib);
+  pool.reset_peak();
+  EXPECT_EQ(pool.peak(), 0u);
+}
+
+TEST(buffer_pool, trims_its_cache_before_it_refuses) {
+  buffer_pool pool(16 * mib);
+  pool.allocate(12 * mib);
+  EXPECT_GE(pool.cached(), 12 * mib);
+  const buffer b = pool.allocate(6 * mib);  // 12 + 6 is over the limit
+  EXPECT_LE(pool.used() + pool.cached(), 16 * mib);
+}
+
+TEST(buffer_pool, refuses_over_the_limit_and_says_what_to_do) {
+  buffer_pool pool(8 * mib);
+  const buffer kept = pool.allocate(4 * mib);
+  try {
+    pool.allocate(6 * mib);
+    FAIL() << "no exception";
+  } catch (const resource_error& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("6 MiB"), std::string::npos) << text;
+    EXPECT_NE(text.find("4 MiB"), std::string::npos) << text;
+    EXPECT_NE(text.find("limit: 8 MiB"), std::string::npos) << text;
+    EXPECT_NE(text.find("memory limit"), std::string::npos) << text;
+  }
+  EXPECT_EQ(pool.used(), kept.capacity());
+  EXPECT_NO_THROW(pool.allocate(4 * mib));
+}
+
+TEST(buffer_pool, refuses_sizes_that_overflow) {
+  buffer_pool pool;
+  EXPECT_THROW(pool.allocate(std::numeric_limits<std::size_t>::max()), resource_error);
+  EXPECT_THROW(pool.allocate_array<std::uint64_t>(std::numeric_limits<std::size_t>::max() / 4), resource_error);
+  EXPECT_EQ(pool.used(), 0u);
+}
+
+TEST(buffer_pool, lets_buffers_outlive_it) {
+  buffer survivor;
+  {
+    buffer_pool pool;
+    survivor = pool.allocate(3 * mib);
+  }
+  std::memset(survivor.data(), 7, survivor.size());
+}
+
+TEST(buffer_pool, trims_on_request) {
+  buffer_pool pool;
+  pool.allocate(4 * mib);
+  pool.trim();
+  EXPECT_EQ(pool.cached(), 0u);
+}
+
+TEST(buffer, moves_its_ownership) {
+  buffer_pool pool;
+  buffer a = pool.allocate(100), b = std::move(a);
+  EXPECT_FALSE(a);  // NOLINT: what a moved-from buffer is, is part of the contract
+  EXPECT_TRUE(b);
+  b = pool.allocate(200);
+  EXPECT_EQ(pool.used(), b.capacity());
+}
+
+}  // namespace
+}  // namespace query::runtime

@@ -1,0 +1,51 @@
+#include "runtime/cancellation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stop_token>
+#include <string>
+
+namespace query::runtime {
+namespace {
+
+std::string message(const cancel_flag& flag) {
+  try {
+    flag.check();
+  } catch (const cancelled& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(cancel_flag, lets_pass_until_something_stops_it) {
+  cancel_flag flag;
+  EXPECT_NO_THROW(flag.check());
+  flag.cancel();
+  EXPECT_EQ(message(flag), "query: cancelled: stop requested");
+}
+
+TEST(cancel_flag, follows_a_stop_token) {
+  std::stop_source source;
+  const cancel_flag flag(source.get_token());
+  EXPECT_FALSE(flag.stopped());
+  source.request_stop();
+  EXPECT_EQ(flag.reason(), stop_reason::stop_requested);
+}
+
+TEST(cancel_flag, follows_a_deadline) {
+  const cancel_flag late(cancel_flag::clock::now() - std::chrono::seconds(1));
+  EXPECT_EQ(message(late), "query: cancelled: deadline");
+  const cancel_flag early(cancel_flag::clock::now() + std::chrono::hours(1));
+  EXPECT_FALSE(early.stopped());
+}
+
+TEST(cancel_flag, keeps_its_first_reason) {
+  cancel_flag flag;
+  flag.cancel(stop_reason::deadline);
+  flag.cancel(stop_reason::stop_requested);
+  EXPECT_EQ(flag.reason(), stop_reason::deadline);
+}
+
+}  // namespace
+}  // namespace query::runtime

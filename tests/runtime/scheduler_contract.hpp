@@ -1,0 +1,114 @@
+// What every scheduler promises; instantiated for each of them.
+//
+//   void scheduler_runs_each_task_once(scheduler&);  ...   scheduler_keeps_its_contract(pool);
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/scheduler.hpp"
+
+namespace query::runtime {
+
+inline void scheduler_runs_each_task_once(scheduler& s) {
+  const cancel_flag cancel;
+  for (const std::size_t n : {0, 1, 2, 7, 10000}) {
+    std::vector<std::atomic<int>> runs(n);
+    s.for_each(n, [&](std::size_t i) { runs[i].fetch_add(1, std::memory_order_relaxed); }, cancel);
+    for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(runs[i], 1) << i << " of " << n;
+  }
+}
+
+inline void scheduler_makes_results_visible_to_the_caller(scheduler& s) {
+  const cancel_flag cancel;
+  std::vector<int> plain(5000);
+  s.for_each(plain.size(), [&](std::size_t i) { plain[i] = static_cast<int>(i); }, cancel);
+  for (std::size_t i = 0; i < plain.size(); ++i) ASSERT_EQ(plain[i], static_cast<int>(i));
+}
+
+inline void scheduler_rethrows_an_exception_and_stops(scheduler& s) {
+  const cancel_flag cancel;
+  std::atomic<int> started{0};
+  try {
+    s.for_each(1000000, [&](std::size_t i) {
+      started.fetch_add(1, std::memory_order_relaxed);
+      if (i == 10) throw std::out_of_range("task 10");
+    }, cancel);
+    FAIL() << "no exception";
+  } catch (const std::out_of_range& e) {
+    EXPECT_STREQ(e.what(), "task 10");
+  }
+  EXPECT_GE(started, 11);
+  scheduler_runs_each_task_once(s);  // and lives on
+}
+
+inline void scheduler_stops_when_cancelled(scheduler& s) {
+  cancel_flag cancel;
+  std::atomic<int> started{0};
+  EXPECT_THROW(s.for_each(1000000, [&](std::size_t i) {
+    started.fetch_add(1, std::memory_order_relaxed);
+    if (i == 5) cancel.cancel();
+  }, cancel), cancelled);
+  EXPECT_LT(started, 1000000);
+  EXPECT_THROW(s.for_each(1, [](std::size_t) {}, cancel), cancelled);
+}
+
+inline void scheduler_nests(scheduler& s) {
+  const cancel_flag cancel;
+  std::atomic<int> runs{0};
+  s.for_each(8, [&](std::size_t) {
+    s.for_each(8, [&](std::size_t) {
+      s.for_each(8, [&](std::size_t) { runs.fetch_add(1, std::memory_order_relaxed); }, cancel);
+    }, cancel);
+  }, cancel);
+  EXPECT_EQ(runs, 512);
+  EXPECT_THROW(s.for_each(4, [&](std::size_t) {
+    s.for_each(4, [](std::size_t i) { if (i == 2) throw std::domain_error("inner"); }, cancel);
+  }, cancel), std::domain_error);
+}
+
+inline void scheduler_serves_several_user_threads(scheduler& s) {
+  const cancel_flag cancel;
+  std::atomic<int> runs{0};
+  std::vector<std::thread> users;
+  for (int u = 0; u < 4; ++u)
+    users.emplace_back([&] {
+      for (int round = 0; round < 20; ++round)
+        s.for_each(50, [&](std::size_t) { runs.fetch_add(1, std::memory_order_relaxed); }, cancel);
+    });
+  for (std::thread& t : users) t.join();
+  EXPECT_EQ(runs, 4 * 20 * 50);
+}
+
+// A thread that waits must not run a task of its own outer for_each in the meantime.
+inline void scheduler_isolates_waits(scheduler& s) {
+  const cancel_flag cancel;
+  std::atomic<int> reentered{0};
+  s.for_each(64, [&](std::size_t) {
+    thread_local bool inside = false;
+    if (inside) ++reentered;
+    inside = true;
+    s.for_each(4, [](std::size_t) { std::this_thread::sleep_for(std::chrono::microseconds(50)); }, cancel);
+    inside = false;
+  }, cancel);
+  EXPECT_EQ(reentered, 0);
+}
+
+inline void scheduler_keeps_its_contract(scheduler& s) {
+  scheduler_runs_each_task_once(s);
+  scheduler_makes_results_visible_to_the_caller(s);
+  scheduler_rethrows_an_exception_and_stops(s);
+  scheduler_stops_when_cancelled(s);
+  scheduler_nests(s);
+  scheduler_serves_several_user_threads(s);
+  scheduler_isolates_waits(s);
+}
+
+}  // namespace query::runtime
