@@ -27,7 +27,7 @@ template <class T> class collection {
 
   collection() = default;
   explicit collection(std::shared_ptr<const detail::capture> c) : capture_(std::move(c)) {}
-  // Copying tells a capture_recorder on this thread, so that the library finds what a function captured.
+  // Copying, and use in a trace, tell a capture_recorder on this thread, so that the library finds what a function captured.
   collection(const collection& o) : capture_(o.capture_) { detail::note_capture(capture_); }
   collection(collection&&) noexcept = default;
   collection& operator=(const collection&) = default;
@@ -115,6 +115,7 @@ template <class T> class collection {
   const ir::node* node() const {
     if (!ir::described_v<T>) ir::give_up("a captured collection whose elements have no QUERY_RECORD");
     if (!capture_) ir::give_up("an empty handle of a captured collection");
+    detail::note_capture(capture_);  // a handle that the function holds by reference
     return ir::current_arena().put(ir::op::collection, ir::describe<T>(), {}, capture_->slot);
   }
 

@@ -120,8 +120,9 @@ template <class F, class... Row> ir::traced trace_generic(const F& f, bool must)
     } else {
       return run_checked_trace(
           [&]() -> const ir::node* {
-            std::uint32_t id = 0;
-            const std::tuple<twin_t<Row>...> rows{make_twin<Row>(row_node(ir::describe<Row>(), id++))...};
+            const auto rows = [&]<std::uint32_t... I>(std::integer_sequence<std::uint32_t, I...>) {
+              return std::tuple<twin_t<Row>...>{make_twin<Row>(row_node(ir::describe<Row>(), I))...};
+            }(std::make_integer_sequence<std::uint32_t, sizeof...(Row)>{});
             return std::apply([&](const auto&... row) -> const ir::node* { return to_node(f(row...)); }, rows);
           },
           must);

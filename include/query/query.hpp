@@ -3,6 +3,7 @@
 //   auto total = query::from(trades).where([](auto t) { return t.qty > 100; }).sum([](auto t) { return t.price * t.qty; });
 #pragma once
 
+#include <query/aggregates.hpp>
 #include <query/broadcast.hpp>
 #include <query/chain.hpp>
 #include <query/errors.hpp>

@@ -82,5 +82,6 @@ template <record T> using row_view = typename meta<T>::template shape<as_referen
     /* an error here: a field is missing from QUERY_RECORD, or there is one too many */                               \
     static void every_field_is_listed(T& r) { [[maybe_unused]] auto& [__VA_ARGS__] = r; }                             \
   };                                                                                                                  \
-  static_assert(query_meta_##T::ordered(), "QUERY_RECORD(" #T "): list the fields in declaration order");             \
-  query_meta_##T query_meta(::query::tag<T>)
+  /* defined, so that records in unnamed namespaces do not warn */                                                      \
+  [[maybe_unused]] constexpr query_meta_##T query_meta(::query::tag<T>) { return {}; }                                  \
+  static_assert(query_meta_##T::ordered(), "QUERY_RECORD(" #T "): list the fields in declaration order")

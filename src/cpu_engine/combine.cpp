@@ -59,8 +59,8 @@ detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
 }
 
 detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks) {
-  detail::table rows = collect_input(v, 0, tasks);
-  return rows.n ? rows : collect_input(v, 1, tasks);
+  detail::table rows = collect_input(v, 0, tasks).table;
+  return rows.n ? rows : collect_input(v, 1, tasks).table;
 }
 
 }  // namespace query::cpu

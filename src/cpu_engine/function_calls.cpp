@@ -7,6 +7,7 @@
 #include <query/cpu/typed_segment.hpp>
 #include <query/errors.hpp>
 
+#include "cpu_engine/captured.hpp"
 #include "cpu_engine/rows_buffer.hpp"
 
 namespace query::cpu {
@@ -24,7 +25,7 @@ std::size_t size_of_row(const ir::node* n, std::uint32_t id) {
 function_calls::function_calls(const detail::user_function& f, bool interpreted, bool) : function_(&f), row_size_(f.row ? f.row->size : 0) {
   if (!interpreted) return;
   expression_ = f.trace();
-  if (expression_ && row_size_) program_ = std::make_shared<const interpreter::program>(expression_.root);
+  if (expression_ && row_size_ && knows_captures(f, expression_.root)) program_ = std::make_shared<const interpreter::program>(expression_.root);
 }
 function_calls::function_calls(const ir::traced& p) : expression_(p), row_size_(size_of_row(p.root, 0)) {
   program_ = std::make_shared<const interpreter::program>(expression_.root);
@@ -36,7 +37,8 @@ void function_calls::filter(const void* rows, std::size_t n, bool* out, interpre
     return;
   }
   const interpreter::binding row{rows, row_size_, {}};
-  program_->filter({&row, 1}, {}, n, out, s);
+  const auto collections = captured_collections(function_);
+  program_->filter({&row, 1}, {collections, {}}, n, out, s);
 }
 
 void function_calls::map(const void* rows, const std::uint32_t* select, std::size_t n, void* out, interpreter::scratch& s) const {
@@ -44,14 +46,15 @@ void function_calls::map(const void* rows, const std::uint32_t* select, std::siz
     function_->native.map(function_->f.get(), rows, select, n, out);
     return;
   }
+  const auto collections = captured_collections(function_);
   if (!select) {
     const interpreter::binding row{rows, row_size_, {}};
-    program_->run({&row, 1}, {}, n, out, s);
+    program_->run({&row, 1}, {collections, {}}, n, out, s);
     return;
   }
   for (std::size_t i = 0; i < n; ++i) {
     const interpreter::binding row{static_cast<const std::byte*>(rows) + select[i] * row_size_, row_size_, {}};
-    program_->run({&row, 1}, {}, 1, static_cast<std::byte*>(out) + i * function_->result->size, s);
+    program_->run({&row, 1}, {collections, {}}, 1, static_cast<std::byte*>(out) + i * function_->result->size, s);
   }
 }
 

@@ -100,7 +100,7 @@ class group_join_sink final : public detail::batch_sink {
 
 detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const detail::logical& join = *v.node;
-  const hashed_rows build(join.functions[1], join.keys, v.interpreted, collect(v.inputs[1], v.captures, tasks.context()), tasks);
+  const hashed_rows build(join.functions[1], join.keys, v.interpreted, collect_input(v, 1, tasks).table, tasks);
   const function_calls key(join.functions[0], v.interpreted, false);
   pipeline left(v.inputs[0], v.captures, tasks.context());
   std::vector<piece> pieces;
@@ -113,8 +113,8 @@ detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& task
 
 detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const detail::logical& join = *v.node;
-  const detail::table left = collect(v.inputs[0], v.captures, tasks.context());
-  const detail::table right = collect(v.inputs[1], v.captures, tasks.context());
+  const detail::table left = collect_input(v, 0, tasks).table;
+  const detail::table right = collect_input(v, 1, tasks).table;
   const pair_calls result(join.functions[0], left.type, right.type, v.interpreted, tasks.pool());
   std::size_t total = runtime::buffer_pool::checked_bytes(left.n, right.n);
   if (v.limit < total) total = static_cast<std::size_t>(v.limit);
@@ -145,7 +145,7 @@ detail::table join_rows(const planner::vertex& v, runtime::run_context& context)
   const vertex_tasks tasks(context, v.captures);
   if (v.node->what == detail::verb::group_join) return group_join_rows(v, tasks);
   if (v.node->what == detail::verb::cross_join) return cross_join_rows(v, tasks);
-  const join_probe probe(*v.node, collect(v.inputs[1], v.captures, context), false, v.interpreted, tasks);
+  const join_probe probe(*v.node, collect_input(v, 1, tasks).table, false, v.interpreted, tasks);
   pipeline left(v.inputs[0], v.captures, context);
   std::vector<piece> pieces;
   part_windows(left).run_rest(v.node->row, [&](const pipeline::part& part, rows_buffer& out) {

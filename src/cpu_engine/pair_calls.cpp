@@ -1,5 +1,7 @@
 #include "cpu_engine/pair_calls.hpp"
 
+#include "cpu_engine/captured.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -78,7 +80,8 @@ void pair_calls::map(const void* const* left, const void* const* right, std::siz
   }
   const interpreter::binding rows[2] = {{gather(0, left, n, s), seen_[0] ? seen_[0]->size : 0, {}},
                                         {gather(1, right, n, s), seen_[1] ? seen_[1]->size : 0, {}}};
-  program_->run(rows, {}, n, out, s.registers_);
+  const auto collections = captured_collections(function_);
+  program_->run(rows, {collections, {}}, n, out, s.registers_);
 }
 
 }  // namespace query::cpu

@@ -12,6 +12,7 @@ namespace {
 
 // Partitions where the user names no number; not the number of threads, so that results are the same everywhere.
 constexpr std::size_t default_partitions = 16;
+constexpr std::uint64_t most_partitions = 1 << 20;
 
 // How a table's owner is told from others: by the type of its deleter.
 struct delete_bounds {
@@ -19,6 +20,9 @@ struct delete_bounds {
 };
 
 enum class way : std::uint64_t { hash = 0, range = 1, runs = 2 };
+
+// Where the p-th of `parts` runs of n rows ends: the first n % parts are one row longer.
+std::size_t even_end(std::size_t n, std::size_t parts, std::size_t p) { return n / parts * p + std::min(p, n % parts); }
 
 struct placed_rows {
   permutation order;
@@ -62,8 +66,7 @@ placed_rows by_range(const planner::vertex& v, const detail::table& rows, std::s
   const permutation& order = placed.order;
   std::size_t end = 0;
   for (std::size_t p = 1; p <= parts; ++p) {
-    end = std::max(end, static_cast<std::size_t>(static_cast<double>(rows.n) / static_cast<double>(parts) * static_cast<double>(p)));
-    if (p == parts) end = rows.n;
+    end = std::max(end, even_end(rows.n, parts, p));
     if (end > 0)
       while (end < rows.n && compare_rows({&key, 1}, order[end - 1], order[end]) == 0) ++end;
     placed.ends.push_back(end);
@@ -78,8 +81,8 @@ placed_rows by_range(const planner::vertex& v, const detail::table& rows, std::s
 }  // namespace
 
 detail::table with_bounds(detail::table rows, std::vector<std::size_t> ends) {
-  auto* bounds = new partition_bounds{rows.rows, std::move(ends), std::move(rows.owner)};
-  rows.owner = std::shared_ptr<void>(bounds, delete_bounds{});
+  auto bounds = std::make_unique<partition_bounds>(partition_bounds{rows.rows, std::move(ends), std::move(rows.owner)});
+  rows.owner = std::shared_ptr<void>(bounds.release(), delete_bounds{});
   return rows;
 }
 
@@ -91,13 +94,15 @@ const partition_bounds* bounds_of(const detail::table& t) {
 }
 
 detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  detail::table rows = collect_input(v, 0, tasks);
+  const input_rows input = collect_input(v, 0, tasks);
+  const detail::table& rows = input.table;
+  if (v.node->count > most_partitions) throw user_error("partition: more than 1048576 partitions: " + std::to_string(v.node->count));
   const std::size_t parts = v.node->count ? static_cast<std::size_t>(v.node->count) : default_partitions;
-  std::vector<std::size_t> ends;
+  if (rows.n == 0) return with_bounds(rows, std::vector<std::size_t>(static_cast<std::size_t>(v.node->count)));
   if (static_cast<way>(v.node->step) == way::runs) {
-    // The first rows.n % parts runs are one row longer.
-    for (std::size_t p = 1; p <= parts; ++p) ends.push_back(rows.n / parts * p + std::min(p, rows.n % parts));
-    return with_bounds(std::move(rows), std::move(ends));
+    std::vector<std::size_t> ends;
+    for (std::size_t p = 1; p <= parts; ++p) ends.push_back(even_end(rows.n, parts, p));
+    return with_bounds(rows, std::move(ends));
   }
   placed_rows placed = static_cast<way>(v.node->step) == way::hash ? by_hash(v, rows, parts, tasks) : by_range(v, rows, parts, tasks);
   // Whoever names no number does not ask for empty partitions either.
@@ -105,7 +110,7 @@ detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks
     placed.ends.erase(std::unique(placed.ends.begin(), placed.ends.end()), placed.ends.end());
     if (!placed.ends.empty() && placed.ends.front() == 0) placed.ends.erase(placed.ends.begin());
   }
-  return with_bounds(take_rows_by_id(std::move(rows), placed.order, tasks), std::move(placed.ends));
+  return with_bounds(take_rows_by_id(input, placed.order, tasks), std::move(placed.ends));
 }
 
 }  // namespace query::cpu

@@ -28,27 +28,28 @@ class random_numbers {
 }  // namespace
 
 detail::table reverse_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  detail::table rows = collect_input(v, 0, tasks);
-  const std::size_t n = rows.n;
+  const input_rows rows = collect_input(v, 0, tasks);
+  const std::size_t n = rows.table.n;
   permutation ids(static_cast<std::size_t>(std::min<std::uint64_t>(n, v.limit)), n, tasks.pool());
   tasks.chunks(ids.size(), [&](std::size_t first, std::size_t k) {
     for (std::size_t i = first; i < first + k; ++i) ids.set(i, n - 1 - i);
   });
-  return take_rows_by_id(std::move(rows), ids, tasks);
+  return take_rows_by_id(rows, ids, tasks);
 }
 
 // Knuth, The Art of Computer Programming 3.4.2, algorithm S: one pass, in order of the rows.
 detail::table sample_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  detail::table rows = collect_input(v, 0, tasks);
-  if (v.node->count >= rows.n) return rows;
+  const input_rows rows = collect_input(v, 0, tasks);
+  const std::size_t n = rows.table.n;
+  if (v.node->count >= n) return rows.table;
   const auto wanted = static_cast<std::size_t>(v.node->count);
-  permutation ids(wanted, rows.n, tasks.pool());
+  permutation ids(wanted, n, tasks.pool());
   random_numbers random(v.node->seed);
   for (std::size_t i = 0, chosen = 0; chosen < wanted; ++i) {
     if (i % part_rows == 0) tasks.cancel().check();
-    if (random.below(rows.n - i) < wanted - chosen) ids.set(chosen++, i);
+    if (random.below(n - i) < wanted - chosen) ids.set(chosen++, i);
   }
-  return take_rows_by_id(std::move(rows), ids, tasks);
+  return take_rows_by_id(rows, ids, tasks);
 }
 
 }  // namespace query::cpu

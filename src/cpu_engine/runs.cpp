@@ -46,7 +46,7 @@ void check_positive(std::uint64_t n, const detail::logical& node, const char* wh
 
 detail::table chunk_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   check_positive(v.node->count, *v.node, "the length");
-  const detail::table rows = collect_input(v, 0, tasks);
+  const detail::table rows = collect_input(v, 0, tasks).table;
   const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->count, std::max<std::size_t>(rows.n, 1)));
   return call_runs(v, rows, (rows.n + length - 1) / length, runs_a_task(length), tasks,
                    [&](std::size_t i) { return run{i * length, std::min(length, rows.n - i * length)}; });
@@ -55,7 +55,7 @@ detail::table chunk_rows(const planner::vertex& v, const vertex_tasks& tasks) {
 detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   check_positive(v.node->count, *v.node, "the length");
   check_positive(v.node->step, *v.node, "the step");
-  const detail::table rows = collect_input(v, 0, tasks);
+  const detail::table rows = collect_input(v, 0, tasks).table;
   const std::uint64_t length = v.node->count;
   if (rows.n < length) return rows_buffer(v.node->row, tasks.pool()).to_table();
   const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->step, rows.n));
@@ -64,7 +64,7 @@ detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks) {
 }
 
 detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  const detail::table rows = collect_input(v, 0, tasks);
+  const detail::table rows = collect_input(v, 0, tasks).table;
   if (v.node->all) return call_runs(v, rows, 1, 1, tasks, [&](std::size_t) { return run{0, rows.n}; });
   if (const partition_bounds* bounds = bounds_of(rows))
     return call_runs(v, rows, bounds->ends.size(), 1, tasks, [&](std::size_t i) {

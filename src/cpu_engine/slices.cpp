@@ -21,7 +21,7 @@ detail::table take_rows(const planner::vertex& v, const vertex_tasks& tasks) {
 
 detail::table skip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const std::uint64_t n = v.node->count;
-  if (v.limit == ~0ull) return slice(collect_input(v, 0, tasks), n, ~0ull);
+  if (v.limit == ~0ull) return slice(collect_input(v, 0, tasks).table, n, ~0ull);
   const std::uint64_t all = sum_or_all(n, v.limit);
   row_prefix rows(v.inputs[0], v, tasks);
   rows.reach(all);
@@ -49,7 +49,7 @@ detail::table take_last_rows(const planner::vertex& v, const vertex_tasks& tasks
 }
 
 detail::table skip_last_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  const detail::table rows = collect_input(v, 0, tasks);
+  const detail::table rows = collect_input(v, 0, tasks).table;
   return slice(rows, 0, rows.n > v.node->count ? rows.n - v.node->count : 0);
 }
 
@@ -62,7 +62,7 @@ detail::table take_rows_while(const planner::vertex& v, const vertex_tasks& task
 
 detail::table skip_rows_while(const planner::vertex& v, const vertex_tasks& tasks) {
   const function_calls test(v.node->functions[0], v.interpreted, true);
-  const detail::table rows = collect_input(v, 0, tasks);
+  const detail::table rows = collect_input(v, 0, tasks).table;
   return slice(rows, first_failing(rows, test, tasks), ~0ull);
 }
 

@@ -39,7 +39,8 @@ class sort_columns {
   std::vector<sort_key> keys_;
 };
 
-detail::table first_in_order(const planner::vertex& v, detail::table rows, std::size_t wanted, const vertex_tasks& tasks) {
+detail::table first_in_order(const planner::vertex& v, const input_rows& input, std::size_t wanted, const vertex_tasks& tasks) {
+  const detail::table& rows = input.table;
   if (rows.n <= 1) return slice(rows, 0, wanted);
   permutation order;
   {
@@ -47,7 +48,7 @@ detail::table first_in_order(const planner::vertex& v, detail::table rows, std::
     order = wanted < rows.n ? top_k(columns.keys(), rows.n, wanted, tasks.scheduler(), tasks.pool(), tasks.cancel())
                             : sort_rows(columns.keys(), rows.n, tasks.scheduler(), tasks.pool(), tasks.cancel());
   }
-  return take_rows_by_id(std::move(rows), order, tasks);
+  return take_rows_by_id(input, order, tasks);
 }
 
 // Rows that are numbers and their own keys need neither keys nor row ids.
@@ -79,10 +80,10 @@ detail::table best_of_stream(const planner::vertex& v, pipeline& input, const ve
         append_rows_sink sink(out);
         part.run(sink);
       }, candidates);
-    detail::table rows = side_by_side(std::move(candidates), input.row(), tasks);
-    const std::size_t k = std::min(wanted, rows.n);
+    const input_rows rows{side_by_side(std::move(candidates), input.row(), tasks), true};
+    const std::size_t k = std::min(wanted, rows.table.n);
     candidates.clear();
-    candidates.emplace_back(first_in_order(v, std::move(rows), k, tasks));
+    candidates.emplace_back(first_in_order(v, rows, k, tasks));
   }
   return std::move(candidates[0]).to_table();
 }
@@ -91,19 +92,19 @@ detail::table best_of_stream(const planner::vertex& v, pipeline& input, const ve
 
 detail::table order_rows(const planner::vertex& v, runtime::run_context& context) {
   const vertex_tasks tasks(context, v.captures);
-  detail::table rows;
+  input_rows rows;
   if (v.limit == 0) return rows_buffer(v.node->row, context.pool).to_table();
   if (v.limit <= few_rows) {
     pipeline input(v.inputs[0], v.captures, context);
     const auto whole = input.as_table();
     if (!whole) return best_of_stream(v, input, tasks);
-    rows = *whole;
+    rows.table = *whole;
   } else {
-    rows = collect(v.inputs[0], v.captures, context);
+    rows = collect_input(v, 0, tasks);
   }
-  if (sorts_values(v, rows)) return sort_as_values(v, rows, tasks);
-  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(v.limit, rows.n));
-  return first_in_order(v, std::move(rows), wanted, tasks);
+  if (sorts_values(v, rows.table)) return sort_as_values(v, rows.table, tasks);
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(v.limit, rows.table.n));
+  return first_in_order(v, rows, wanted, tasks);
 }
 
 }  // namespace query::cpu

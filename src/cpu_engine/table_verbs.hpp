@@ -42,8 +42,4 @@ detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks);
 // partition.cpp
 detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
-inline detail::table collect_input(const planner::vertex& v, std::size_t input, const vertex_tasks& tasks) {
-  return collect(v.inputs[input], v.captures, tasks.context());
-}
-
 }  // namespace query::cpu

@@ -37,9 +37,15 @@ rows_buffer construct_rows(const ir::type* type, std::size_t n, const vertex_tas
   return rows;
 }
 
-template <class Id> detail::table take_rows_by_id(detail::table from, const Id* ids, std::size_t n, const vertex_tasks& tasks) {
+input_rows collect_input(const planner::vertex& v, std::size_t input, const vertex_tasks& tasks) {
+  const planner::branch& b = v.inputs[input];
+  return {collect(b, v.captures, tasks.context()), !b.stages.empty() || !b.prefilters.empty()};
+}
+
+template <class Id> detail::table take_rows_by_id(const input_rows& source, const Id* ids, std::size_t n, const vertex_tasks& tasks) {
+  const detail::table& from = source.table;
   const ir::type* type = from.type;
-  const bool move = !type->trivial && type->life.move && sole_owner(from);
+  const bool move = source.fresh && !type->trivial && type->life.move;
   return construct_rows(type, n, tasks, [&](std::size_t first, std::size_t k, void* out) {
     if (!move) {
       gather_rows(type, out, from.rows, ids + first, k);
@@ -53,11 +59,11 @@ template <class Id> detail::table take_rows_by_id(detail::table from, const Id* 
     made.release();
   }).to_table();
 }
-template detail::table take_rows_by_id<std::uint32_t>(detail::table, const std::uint32_t*, std::size_t, const vertex_tasks&);
-template detail::table take_rows_by_id<std::uint64_t>(detail::table, const std::uint64_t*, std::size_t, const vertex_tasks&);
+template detail::table take_rows_by_id<std::uint32_t>(const input_rows&, const std::uint32_t*, std::size_t, const vertex_tasks&);
+template detail::table take_rows_by_id<std::uint64_t>(const input_rows&, const std::uint64_t*, std::size_t, const vertex_tasks&);
 
-detail::table take_rows_by_id(detail::table from, const permutation& ids, const vertex_tasks& tasks) {
-  return ids.visit([&](const auto* id) { return take_rows_by_id(std::move(from), id, ids.size(), tasks); });
+detail::table take_rows_by_id(const input_rows& from, const permutation& ids, const vertex_tasks& tasks) {
+  return ids.visit([&](const auto* id) { return take_rows_by_id(from, id, ids.size(), tasks); });
 }
 
 detail::table slice(const detail::table& t, std::uint64_t first, std::uint64_t n) {

@@ -62,12 +62,16 @@ class new_rows {
 rows_buffer construct_rows(const ir::type* type, std::size_t n, const vertex_tasks& tasks,
                            function_ref<void(std::size_t first, std::size_t k, void* out)> fill);
 
-// Rows of a table in a new order: row i is from[ids[i]]. Each id occurs at most once; rows that only `from` holds are moved.
-template <class Id> detail::table take_rows_by_id(detail::table from, const Id* ids, std::size_t n, const vertex_tasks& tasks);
-detail::table take_rows_by_id(detail::table from, const permutation& ids, const vertex_tasks& tasks);
+// A table that an operator reads; `fresh` if it was made for it alone, so that its rows may be moved from.
+struct input_rows {
+  detail::table table;
+  bool fresh = false;
+};
+input_rows collect_input(const planner::vertex& v, std::size_t input, const vertex_tasks& tasks);
 
-// May the rows be moved from? Only if nothing else keeps them.
-inline bool sole_owner(const detail::table& t) { return t.owner.use_count() == 1; }
+// Rows of a table in a new order: row i is from[ids[i]]. Each id occurs at most once.
+template <class Id> detail::table take_rows_by_id(const input_rows& from, const Id* ids, std::size_t n, const vertex_tasks& tasks);
+detail::table take_rows_by_id(const input_rows& from, const permutation& ids, const vertex_tasks& tasks);
 
 // Rows [first, first + n) of a table, where they lie.
 detail::table slice(const detail::table& t, std::uint64_t first, std::uint64_t n);

@@ -87,7 +87,8 @@ void csv_file::match_header(const char* begin, const char* end) {
     if (std::find(found + 1, names.end(), wanted) != names.end())
       fail("the file has more than one column '" + printable(wanted) + "'");
     const leaf_column*& place = columns_[static_cast<std::size_t>(found - names.begin())];
-    if (place != nullptr) fail("column '" + printable(wanted) + "' is asked for by '" + place->name + "' and '" + leaf.name + "'");
+    if (place != nullptr)
+      fail("column '" + printable(wanted) + "' is asked for by '" + place->name + "' and '" + leaf.name + "'");
     place = &leaf;
   }
 }

@@ -127,7 +127,8 @@ bool record_reader::wrong_width(const char* record) {
   std::size_t found = 1;
   const char* stop = cursor.next();
   for (; stop != end_ && *stop != '\n'; stop = cursor.next()) ++found;
-  error_ = {record, true, "has " + std::to_string(found) + (found == 1 ? " field" : " fields") + ", expected " + std::to_string(columns_.size())};
+  error_ = {record, true, "has " + std::to_string(found) + (found == 1 ? " field" : " fields") + ", expected " +
+                              std::to_string(columns_.size())};
   return false;
 }
 

@@ -120,7 +120,8 @@ void csv_writer::write_text(std::string_view text) {
 void csv_writer::finish() {
   flush();
   if (::close(std::exchange(file_, -1)) != 0) fail("cannot write the file", errno);
-  if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot put the file in its place", errno);
+  if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0)
+    fail("cannot put the file in its place", errno);
   temporary_.clear();
 }
 

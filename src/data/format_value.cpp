@@ -113,7 +113,8 @@ void append_value(std::string& out, const ir::type* type, const void* value, int
 std::string format_number(double x, int digits) {
   if (std::isnan(x)) return "nan";
   char text[64];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, x, std::chars_format::general, digits < 1 ? 1 : digits > 17 ? 17 : digits);
+  const int precision = digits < 1 ? 1 : digits > 17 ? 17 : digits;
+  const auto [end, error] = std::to_chars(text, text + sizeof text, x, std::chars_format::general, precision);
   return error == std::errc{} ? std::string(text, end) : std::string("?");
 }
 

@@ -59,7 +59,8 @@ class cell_maker {
 
   text_column column(std::string name, const ir::type* type, const void* first, std::size_t n) const {
     const ir::type* inside = unwrapped(type);
-    text_column c{cut(printable(name)), cut(short_type_name(type)), ir::is_arithmetic(inside->k) && inside->k != ir::kind::boolean, {}};
+    const bool right = ir::is_arithmetic(inside->k) && inside->k != ir::kind::boolean;
+    text_column c{cut(printable(name)), cut(short_type_name(type)), right, {}};
     c.cells.reserve(n);
     const int decimals = ir::is_floating(inside->k) ? shared_decimals(type, first, n) : 0;
     for (std::size_t i = 0; i < n; ++i) {

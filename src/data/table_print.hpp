@@ -21,6 +21,7 @@ inline constexpr std::uint64_t unknown_total = std::numeric_limits<std::uint64_t
 std::string print_table(const ir::type* row, const void* rows, std::size_t n, std::uint64_t total,
                         const print_options& options = {});
 
-std::string print_summary(std::span<const column_summary> columns, const print_options& options = {});
+// A line a column of the data. All statistics, however wide, unless options.width is given.
+std::string print_summary(std::span<const column_summary> columns, const print_options& options = {.width = 0});
 
 }  // namespace query::data

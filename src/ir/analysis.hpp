@@ -52,7 +52,7 @@ struct row_field {
   std::uint32_t row = 0;
   std::size_t offset = 0;
   const ir::type* type = nullptr;
-  std::string_view path;  // "" for the whole row
+  std::string_view path;  // "" for the whole row; lives as long as the tree
 };
 std::optional<row_field> is_row_field(const node* n);
 

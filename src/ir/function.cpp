@@ -24,7 +24,7 @@ std::string no_record(std::string_view name) {
 
 std::string types_differ(std::string_view traced, std::string_view native) {
   return "its results differ in type: natively " + std::string(native) + ", traced " + std::string(traced) +
-         " (a function that only one of them finds, as C's abs(int)? write query::abs)";
+         " (`?:` with a plain value? write query::iff; a function that only one of them finds, as C's abs(int)? write query::abs)";
 }
 
 }  // namespace query::detail

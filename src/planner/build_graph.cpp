@@ -34,6 +34,16 @@ class builder {
     follow(p, b, slots);
     return b;
   }
+  void separate_result() {
+    vertex* v = add_vertex();
+    v->inputs.push_back(std::move(graph_.result));
+    v->captures = std::move(graph_.captures);
+    finish(*v);
+    graph_.result = branch{};
+    graph_.result.table = v;
+    graph_.result.row = v->inputs.front().row;
+    graph_.captures.clear();
+  }
   // Bindings that the functions collected since the last call need.
   std::vector<binding> take_captures() { return std::move(captures_); }
   std::set<std::uint64_t> slots_of(const branch& b) const {
@@ -321,6 +331,7 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
   builder b(*g, options);
   g->result = b.build(root);
   g->captures = b.take_captures();
+  if (options.separate_result && !g->result.stages.empty()) b.separate_result();
   g->top.assign(b.order().begin(), b.order().end());
   if (options.rewrite) apply_rules(*g, options);
   return g;

@@ -1,6 +1,8 @@
 #include "planner/names.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <vector>
 
 namespace query::detail {
 
@@ -28,6 +30,31 @@ namespace query::planner {
 std::string place_of(const detail::call_site& at) {
   const std::string_view file = at.file;
   return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(at.line);
+}
+
+std::string shown(const ir::traced& t) {
+  constexpr std::size_t longest = 120;
+  constexpr std::string_view word = "collection";
+  const std::string text = ir::show(t);
+  std::string out;
+  std::vector<std::string> slots;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.compare(i, word.size(), word) != 0) {
+      out += text[i++];
+      continue;
+    }
+    i += word.size();
+    std::size_t end = i;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    out += word;
+    if (end == i) continue;
+    const auto slot = std::find(slots.begin(), slots.end(), text.substr(i, end - i));
+    out += std::to_string(slot - slots.begin() + 1);
+    if (slot == slots.end()) slots.push_back(text.substr(i, end - i));
+    i = end;
+  }
+  if (t && out.size() > longest) out = out.substr(0, longest) + "...";
+  return out;
 }
 
 }  // namespace query::planner

@@ -31,6 +31,7 @@ std::shared_ptr<session_state> session_of(const settings& s) { return s && s->se
 planner::plan_options options_of(const session_state& s) {
   planner::plan_options o;
   o.interpret = s.options.interpret;
+  o.separate_result = !s.engines.empty();
   return o;
 }
 
@@ -70,8 +71,8 @@ class execution {
         context{*session->scheduler, session->pool, watch.flag} {
     context.verify = session->options.verify || (s && s->verify);
     runtime::place(*graph, *session);
-    if (context.verify) session->cpu->verify(*graph, context);
     runtime::executor(*graph, *session, context).run_vertices();
+    if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
     if (s && s->report) s->report(s->progress.get(), 1.0);
   }
   std::shared_ptr<session_state> session;

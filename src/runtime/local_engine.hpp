@@ -21,9 +21,9 @@ class local_engine : public engine {
                       function_ref<bool(const detail::row_block&)> take, run_context& context) = 0;
   // Windows of batches on demand; the cursor uses the context, which the caller keeps alive.
   virtual std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
-  // Verify mode: sends a sample of source rows through every traced function twice, natively and by its expression. Throws
-  // user_error naming the verb, the call site, the row and both values at the first difference.
-  virtual void verify(const planner::machine_graph& g, run_context& context) = 0;
+  // Verify mode for the branch that the terminal verb reads: throws user_error at the first row on which a function and its
+  // trace differ. Vertices are verified as they start.
+  virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
 };
 
 // Defined by src/cpu_engine: named here so that a static library keeps it.

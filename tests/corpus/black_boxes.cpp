@@ -27,7 +27,7 @@ std::vector<form> black_boxes() {
   TRACED("functor over auto", functor{});
   TRACED("function template in a lambda", [](auto t) { return free_template(t); });
   OPAQUE("std::function", "its parameter is not generic", std::function<double(const Trade&)>(free_function));
-  OPAQUE("pointer to member", "its parameter is not generic", std::mem_fn(&Trade::price));
+  OPAQUE("pointer to member", "it cannot be called with a traced row", std::mem_fn(&Trade::price));
   OPAQUE("query::opaque", "query::opaque", query::opaque([](auto t) { double s = 0; for (auto e : t.x) s += e; return s; }));
   OPAQUE("query::opaque of a typed function", "query::opaque", query::opaque(free_function));
   TRACED("query::must_trace", query::must_trace([](auto t) { return t.price * 2; }));

@@ -12,7 +12,7 @@ std::vector<form> branches() {
   TRACED("-> decltype of a field", [](auto t) -> decltype(t.price + 0) { if (t.qty > 5) return t.price; return t.price * 0; });
   OPAQUE("-> double", PLAIN, [](auto t) -> double { if (t.qty > 5) return t.price; return 0.0; });
   OPAQUE("?: field : 0.0", PLAIN, [](auto t) { return t.qty > 5 ? t.price : 0.0; });
-  OPAQUE("?: field : 0", PLAIN, [](auto t) { return t.qty > 5 ? t.price : 0; });
+  OPAQUE("?: field : 0", "its results differ in type: natively double, traced int (`?:` with", [](auto t) { return t.qty > 5 ? t.price : 0; });
   TRACED("?: double field : int field", [](auto t) { return t.hot ? t.price : t.qty; });
   OPAQUE("?: int field : 0.5", PLAIN, [](auto t) { return t.hot ? t.qty : 0.5; });
   TRACED("?: 1 : 0", [](auto t) { return t.qty > 5 ? 1 : 0; });
@@ -60,11 +60,12 @@ std::vector<form> branches() {
   TRACED("9 independent ifs", [](auto t) { int n = 0; for (int i = 0; i < 8; ++i) if (t.x[i] > 0) n += 1; if (t.price > 0) n += 1; return n; });
   OPAQUE("11 independent ifs", "more than 1024 paths", [](auto t) { int n = 0; for (int i = 0; i < 8; ++i) if (t.x[i] > 0) n += 1; for (int i = 0; i < 4; ++i) if (t.raw[i] > 0) n += 1; return n; });
   TRACED("the same as iff", [](auto t) { query::value_t<int, decltype(t)> n = 0; for (int i = 0; i < 8; ++i) n += query::iff(query::lazy(t.x[i]) > 0, 1, 0); for (int i = 0; i < 4; ++i) n += query::iff(query::lazy(t.raw[i]) > 0, 1, 0); return n; });
-  OPAQUE("branches of different values", "its results differ in type", [](auto t) -> decltype(t.qty + t.price) { return t.qty; });
+  TRACED("-> decltype of an expression", [](auto t) -> decltype(t.qty + t.price) { return t.qty; });
   TRACED("nothing of the row", [](auto) { return 42; });
   TRACED("constant condition", [](auto t) { constexpr bool wide = sizeof(int) > 2; if (wide) return t.price; return t.price * 2; });
   TRACED("if constexpr on a constant", [](auto t) { if constexpr (sizeof(int) == 4) return t.qty; else return t.price; });
   DIFFERS("if constexpr on the field's type", [](auto t) { if constexpr (std::is_same_v<decltype(t.price), double>) return t.price; else return t.price * 0; });
+  DIFFERS("?: field : int with a constant condition", [k = false](auto t) { auto n = k ? t.price : 7; return n / 2 * t.price; });
   OPAQUE("throw in a branch", "the function threw while it was traced: negative", [](auto t) { if (t.qty < -100) throw std::runtime_error("negative"); return t.price; });
   OPAQUE("catch (...) around a typed local", PLAIN, [](auto t) { double p = 0; try { p = t.price; } catch (...) { p = -1; } return p; });
   TRACED("three-way comparison", [](auto t) { return (t.price <=> t.weight) < 0; });

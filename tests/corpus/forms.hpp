@@ -110,11 +110,12 @@ class collector {
     made.source = source;
     made.expected = expected;
     made.reason = reason;
+    query::detail::capture_recorder recorder;
     made.trace = query::trace<Row>(f);
     using R = query::result_t<F, Row>;
     made.result = query::ir::describe<R>();
     made.row = query::ir::describe<Row>();
-    made.captures = query::detail::captures_of(f);
+    made.captures = recorder.found();
     made.native = [f](const void* row, void* out) {
       ::new (out) R(query::detail::as_stored<R>(query::detail::call(f, *static_cast<const Row*>(row))));
     };

@@ -32,6 +32,7 @@ class csv_test : public ::testing::Test {
   std::string path(std::string_view name = "a.csv") const { return (folder_ / name).string(); }
 
   std::string file(std::string_view text, std::string_view name = "a.csv") const {
+    std::filesystem::remove(path(name));  // ext4 writes a file that was cut to nothing to the disk at once
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
   }

@@ -102,7 +102,7 @@ TEST_F(csv_round_trip_test, single_columns_read_back_as_they_were_written) {
 // Any bytes at all: rows or a user_error, and always the same ones, whatever the chunks.
 TEST_F(csv_round_trip_test, arbitrary_text_reads_the_same_in_chunks_of_any_size) {
   static constexpr const char* pieces[] = {"1", "x", "\"", "\"\"", ",", "\n", "\r\n", "\r", "\n\n", " ", "\"a\nb\"", "5,y\n", ""};
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     random_.seed(seed);
     std::string text = "i8,s\n";
     for (std::uint64_t n = random_() % 30; n > 0; --n) text += pieces[random_() % std::size(pieces)];

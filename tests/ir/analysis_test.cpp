@@ -127,7 +127,8 @@ TEST(captures, lists_slots_once) {
 }
 
 TEST(is_row_field, finds_bare_fields) {
-  const auto key = is_row_field(trace([](auto t) { return t.at.y; }).root);
+  const auto y = trace([](auto t) { return t.at.y; });
+  const auto key = is_row_field(y.root);
   ASSERT_TRUE(key);
   EXPECT_EQ(key->offset, offsetof(Trade, at) + offsetof(Point, y));
   EXPECT_EQ(key->path, "at.y");

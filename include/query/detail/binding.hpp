@@ -61,7 +61,8 @@ class binding_scope {
   std::span<const binding> before_;
 };
 
-// Collects the handles that are copied on this thread: copy a function under a recorder to find what it captured by value.
+// Collects the handles that are copied or traced on this thread: copy a function under a recorder to find what it captured
+// by value; trace it under one to find what its expression names.
 class capture_recorder {
  public:
   capture_recorder();

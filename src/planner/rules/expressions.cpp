@@ -22,6 +22,12 @@ bool contracts(const node* n) {
 
 }  // namespace
 
+bool may_contract(const node* root) {
+  bool may = false;
+  ir::each_node(root, [&](const node* n) { may = may || contracts(n); });
+  return may;
+}
+
 bool same_when_interpreted(const node* root) {
   bool same = true;
   ir::each_node(root, [&](const node* n) {
@@ -63,7 +69,11 @@ bool reads_only_key(const node* predicate, const node* key) {
     if (const auto f = ir::is_row_field(n)) parts.push_back(*f);
   };
   add(key);
-  if (key->what == op::make) std::for_each(key->kids.begin(), key->kids.end(), add);
+  if (key->what == op::make) {
+    const auto fields = key->type->fields();
+    for (std::size_t i = 0; i < fields.size() && i < key->kids.size(); ++i)
+      if (key->kids[i]->type == fields[i].of) add(key->kids[i]);  // a part that is converted is another value
+  }
 
   bool only = true;
   ir::each_node(predicate, [&](const node* n) {

@@ -7,8 +7,11 @@
 
 namespace query::planner::rules {
 
-// The interpreter gives the value that native code gives, and throws nothing, on any row. Native code may contract a * b + c
-// of floats, which rounds once less: such tests can differ in the last bit.
+// Native code may contract a * b + c of floats, which rounds once less: tests that do can differ in the last bit between two
+// places of a program.
+bool may_contract(const ir::node* n);
+
+// The interpreter gives the value that native code gives, and throws nothing, on any row.
 bool same_when_interpreted(const ir::node* n);
 
 // Equal for equal keys: -0.0 equals 0.0 as a key, but 1 / x tells them apart.

@@ -24,6 +24,8 @@ class rewriting {
   const plan_options& options;
   // (v, w): all rows of v's table pass the test of the where w, which is therefore no filter above v.
   std::set<std::pair<const vertex*, const logical*>> passed;
+  // The take that a vertex's limit comes from.
+  std::map<const vertex*, const logical*> limited_by;
 
  private:
   std::map<const detail::user_function*, ir::traced> traces_;

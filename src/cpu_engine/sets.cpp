@@ -1,0 +1,81 @@
+// distinct, union_with, intersect, except.
+#include "cpu_engine/first_of_keys.hpp"
+#include "cpu_engine/join_table.hpp"
+#include "cpu_engine/key_column.hpp"
+#include "cpu_engine/table_verbs.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+// The first `most` of some row numbers.
+permutation shortened(permutation rows, std::uint64_t most, std::size_t of, const vertex_tasks& tasks) {
+  if (rows.size() <= most) return rows;
+  permutation fewer(static_cast<std::size_t>(most), of, tasks.pool());
+  for (std::size_t i = 0; i < fewer.size(); ++i) fewer.set(i, rows[i]);
+  return fewer;
+}
+
+// Rows of the first input whose key is (or is not) among those of the second; one for each key.
+detail::table rows_found(const planner::vertex& v, bool wanted, const vertex_tasks& tasks) {
+  const detail::user_function& f = v.node->functions[0];
+  const key_equality custom = equality_of(v.node->keys);
+  const input_rows rows = collect_input(v, 0, tasks);
+  const key_column keys(f, v.interpreted, rows.table, tasks, key_column::layout::adjacent);
+  permutation found;
+  {
+    const detail::table others = collect_input(v, 1, tasks).table;
+    const key_column other_keys(f, v.interpreted, others, tasks, key_column::layout::adjacent);
+    const join_table table(keys.type(), other_keys.base(), others.n, {.nulls_match = true, .custom = custom}, tasks.scheduler(), tasks.pool(), tasks.cancel());
+    const runtime::buffer flags = tasks.pool().allocate(rows.table.n);
+    tasks.chunks(rows.table.n, [&](std::size_t first, std::size_t k) { table.contains(keys.at(first), k, flags.as<std::uint8_t>() + first); });
+    found = rows_flagged(flags.as<std::uint8_t>(), rows.table.n, wanted ? 1 : 0, tasks);
+  }
+  const rows_buffer found_keys = construct_rows(keys.type(), found.size(), tasks, [&](std::size_t first, std::size_t k, void* out) {
+    found.visit([&](const auto* ids) { gather_rows(keys.type(), out, keys.base(), ids + first, k); });
+  });
+  const permutation first = first_of_keys(keys.type(), found_keys.data(), found.size(), custom, tasks);
+  permutation result(first.size(), rows.table.n, tasks.pool());
+  for (std::size_t i = 0; i < first.size(); ++i) result.set(i, found[first[i]]);
+  return take_rows_by_id(rows, shortened(std::move(result), v.limit, rows.table.n, tasks), tasks);
+}
+
+}  // namespace
+
+detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  const input_rows rows = collect_input(v, 0, tasks);
+  permutation first;
+  {
+    const key_column keys(v.node->functions[0], v.interpreted, rows.table, tasks, key_column::layout::adjacent);
+    first = first_of_keys(keys.type(), keys.base(), rows.table.n, equality_of(v.node->keys), tasks);
+  }
+  if (first.size() == rows.table.n) return slice(rows.table, 0, v.limit);
+  return take_rows_by_id(rows, shortened(std::move(first), v.limit, rows.table.n, tasks), tasks);
+}
+
+detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  const input_rows a = collect_input(v, 0, tasks), b = collect_input(v, 1, tasks);
+  const std::size_t from_a = a.table.n, n = from_a + b.table.n;
+  permutation first;
+  {
+    const key_column keys(v.node->functions[0], v.interpreted, a.table, b.table, tasks);
+    first = shortened(first_of_keys(keys.type(), keys.base(), n, equality_of(v.node->keys), tasks), v.limit, n, tasks);
+  }
+  const ir::type* type = v.node->row;
+  return construct_rows(type, first.size(), tasks, [&](std::size_t start, std::size_t k, void* out) {
+    new_rows made(type, out);
+    for (std::size_t i = start; i < start + k; ++i) {
+      const input_rows& from = first[i] < from_a ? a : b;
+      const std::byte* row = row_at(from.table, first[i] < from_a ? first[i] : first[i] - from_a);
+      if (from.fresh) move_rows(type, made.end(), const_cast<std::byte*>(row), 1);
+      else copy_rows(type, made.end(), row, 1);
+      made.grow(1);
+    }
+    made.release();
+  }).to_table();
+}
+
+detail::table intersect_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_found(v, true, tasks); }
+detail::table except_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_found(v, false, tasks); }
+
+}  // namespace query::cpu

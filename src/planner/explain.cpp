@@ -1,0 +1,77 @@
+#include "planner/explain_text.hpp"
+
+#include <algorithm>
+
+#include "ir/analysis.hpp"
+#include "planner/names.hpp"
+
+namespace query::planner {
+
+using detail::verb;
+
+void text::line(int depth, std::string_view left, std::string_view right) {
+  constexpr std::size_t right_column = 72;
+  std::string l(static_cast<std::size_t>(depth) * 2, ' ');
+  l += left;
+  if (!right.empty()) {
+    l.resize(std::max(l.size() + 2, right_column), ' ');
+    l += right;
+  }
+  out_ += l;
+  out_ += '\n';
+}
+
+std::string source_text(const logical& n) { return n.label + " of " + std::string(n.row->name); }
+
+std::string verbs_text(const stage& s) {
+  std::string all;
+  for (const logical* n : s.nodes) all += (all.empty() ? "" : ", ") + n->label;
+  return all;
+}
+
+namespace {
+
+// Why a stage with a filter tests its rows one by one. The planner decided; this finds the reason again.
+std::string why_branchy(const stage& s) {
+  bool filtered = false;
+  for (const logical* n : s.nodes) {
+    if (filtered)
+      for (const detail::user_function& f : n->functions) {
+        const ir::traced t = f.trace();
+        if (!t) return "the function of " + n->label + " is opaque";
+        if (!ir::speculatable(t.root)) return "the function of " + n->label + " must not run on rows that a filter rejects";
+      }
+    filtered = filtered || n->what == verb::where;
+  }
+  return "its rows or verbs have no branch-free loop";
+}
+
+}  // namespace
+
+std::string form_text(const stage& s) {
+  if (s.how == form::interpreted) return "interpreted";
+  if (s.how == form::thunks || !s.native) return "native, one function at a time";
+  const bool filters = std::any_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
+  if (!filters) return "native";
+  return s.speculate ? "native, branch-free" : "native, with branches: " + why_branchy(s);
+}
+
+std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted) {
+  if (wanted.empty()) return {};
+  std::string all;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i]) all += (all.empty() ? "" : ", ") + std::string(row->fields()[i].name);
+  return (all.empty() ? "none" : all) + " of " + std::to_string(wanted.size());
+}
+
+std::string vertex_name(const vertex& v) { return v.node ? v.node->label : "collect"; }
+
+std::string explain(const machine_graph& g) {
+  text t;
+  explain_logical(g, t);
+  t.line(0, "");
+  explain_machine(g, t);
+  return t.take();
+}
+
+}  // namespace query::planner

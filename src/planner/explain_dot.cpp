@@ -1,0 +1,98 @@
+// The machine graph for Graphviz: dot -Tsvg plan.dot
+#include <utility>
+#include <vector>
+
+#include "planner/explain_text.hpp"
+#include "planner/names.hpp"
+
+namespace query::planner {
+
+using detail::verb;
+
+namespace {
+
+std::string quoted(std::string_view s) {
+  std::string q = "\"";
+  for (const char c : s) {
+    if (c == '"' || c == '\\') q += '\\';
+    if (c == '\n') q += "\\n";
+    else q += c;
+  }
+  return q + '"';
+}
+std::string id_of(const vertex& v) { return "v" + std::to_string(v.id); }
+
+class writer {
+ public:
+  explicit writer(text& to) : to_(to) {}
+
+  void write(const vertex& v, int depth) {
+    if (v.node && v.node->what == verb::do_while) {
+      to_.line(depth, "subgraph cluster_" + id_of(v) + " {");
+      to_.line(depth + 1, "label=" + quoted("each round of " + id_of(v)) + "; style=dashed;");
+      for (const vertex* w : v.body) write(*w, depth + 1);
+      for (const vertex* w : v.test) write(*w, depth + 1);
+      to_.line(depth, "}");
+      if (v.body_result.table) edge(id_of(*v.body_result.table), id_of(v), "rows of a round", "dashed");
+      if (v.test_result.table) edge(id_of(*v.test_result.table), id_of(v), "goes on while", "dashed");
+    }
+    std::string label = id_of(v) + " " + vertex_name(v) + "\n" + v.engine;
+    if (v.limit != ~0ull) label += "\nfirst " + std::to_string(v.limit) + " rows";
+    to_.line(depth, id_of(v) + " [label=" + quoted(label) + "];");
+    for (const branch& b : v.inputs) rows(b, id_of(v));
+    captures(v.captures, id_of(v));
+  }
+  void result(const machine_graph& g) {
+    to_.line(1, "result [label=" + quoted(g.terminal.empty() ? "result" : g.terminal) + ", shape=ellipse];");
+    rows(g.result, "result");
+    captures(g.captures, "result");
+    for (const auto& [from, source] : sources_) to_.line(1, source + " [label=" + quoted(source_text(*from)) + ", shape=cylinder];");
+    for (const std::string& e : edges_) to_.line(1, e);
+  }
+
+ private:
+  void edge(const std::string& from, const std::string& to, const std::string& label, const std::string& style = "solid") {
+    edges_.push_back(from + " -> " + to + " [label=" + quoted(label) + ", style=" + style + "];");
+  }
+  std::string source(const logical& n) {
+    for (const auto& [known, id] : sources_)
+      if (known == &n) return id;
+    sources_.emplace_back(&n, "s" + std::to_string(sources_.size() + 1));
+    return sources_.back().second;
+  }
+  void rows(const branch& b, const std::string& reader) {
+    std::string label;
+    for (const prefilter& f : b.prefilters) label += "prefilter " + shown(f.expression ? f.expression : f.function->trace()) + "\n";
+    for (const stage& s : b.stages) {
+      if (s.what == stage::kind::rowwise) {
+        label += verbs_text(s) + "\n";
+        continue;
+      }
+      label += "probe " + s.join->label + "\n";
+      edge(id_of(*s.build), reader, "hash table of " + s.join->label, "bold");
+    }
+    edge(b.table ? id_of(*b.table) : source(*b.source), reader, label);
+  }
+  void captures(const std::vector<binding>& list, const std::string& reader) {
+    for (const binding& c : list) edge(id_of(*c.table), reader, "captured", "dotted");
+  }
+
+  text& to_;
+  std::vector<std::pair<const logical*, std::string>> sources_;
+  std::vector<std::string> edges_;
+};
+
+}  // namespace
+
+std::string explain_dot(const machine_graph& g) {
+  text t;
+  t.line(0, "digraph query {");
+  t.line(1, "rankdir=BT; node [shape=box, fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\", fontsize=10];");
+  writer w(t);
+  for (const vertex* v : g.top) w.write(*v, 1);
+  w.result(g);
+  t.line(0, "}");
+  return t.take();
+}
+
+}  // namespace query::planner

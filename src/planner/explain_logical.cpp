@@ -1,0 +1,86 @@
+// The logical plan as text: verbs in the order in which they were written, with the expressions and kinds of their functions.
+//
+//   query
+//     vector of Trade                              @plan.cpp:10
+//     where                                        @plan.cpp:11
+//       predicate: (qty > 100)                     traced
+#include <set>
+
+#include <query/detail/binding.hpp>
+
+#include "planner/explain_text.hpp"
+#include "planner/names.hpp"
+
+namespace query::planner {
+
+using detail::verb;
+
+namespace {
+
+class writer {
+ public:
+  explicit writer(text& to) : to_(to) {}
+
+  void chain(const logical& n, int depth) {
+    const bool first_time = written_.insert(&n).second;
+    if (!first_time && !n.inputs.empty()) {
+      to_.line(depth, "the rows of " + n.label + ", as above", "@" + place_of(n.where));
+      return;
+    }
+    if (n.inputs.empty()) {
+      to_.line(depth, n.what == verb::source_file ? n.label + " of " + std::string(n.row->name) : source_text(n) + name(n), "@" + place_of(n.where));
+      return;
+    }
+    chain(*n.inputs.front().node, depth);
+    to_.line(depth, n.label + words(n) + name(n), "@" + place_of(n.where));
+    for (const detail::user_function& f : n.functions) function(f, n, depth + 1);
+    for (std::size_t i = 1; i < n.inputs.size(); ++i) {
+      to_.line(depth + 1, title(n, i));
+      chain(*n.inputs[i].node, depth + 2);
+    }
+  }
+
+ private:
+  static std::string name(const logical& n) { return n.name.empty() ? "" : " \"" + n.name + "\""; }
+  static std::string words(const logical& n) {
+    std::string w;
+    if (n.ordered) w += ", as ordered";
+    if (n.gpu_required) w += ", GPU required";
+    return w;
+  }
+  static std::string title(const logical& n, std::size_t input) {
+    if (n.what == verb::do_while) return input == 1 ? "body:" : "condition:";
+    return "with:";
+  }
+  static std::string order(const logical& n, const detail::user_function& f) {
+    const auto i = static_cast<std::size_t>(&f - n.functions.data());
+    if (i >= n.order.size()) return {};
+    std::string o = n.order[i].descending ? ", descending" : "";
+    if (n.order[i].nulls_first) o += ", nulls first";
+    if (i == 0 && n.keys.less) o += ", in the user's own order";
+    return o;
+  }
+  void function(const detail::user_function& f, const logical& n, int depth) {
+    const ir::traced t = f.trace();
+    const std::string role(f.role);
+    if (t) to_.line(depth, role + ": " + shown(t) + order(n, f), "traced");
+    else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, "opaque @" + place_of(n.where));
+    for (const auto& c : f.captures)
+      to_.line(depth + 1, c->owner ? "captures " + std::to_string(c->size) + " rows of " + std::string(c->element->name)
+                                   : "captures the rows of a query of " + std::string(c->element->name));
+    for (const auto& c : f.captures)
+      if (c->plan) chain(*static_cast<const pipe*>(c->plan.get())->node, depth + 2);
+  }
+
+  text& to_;
+  std::set<const logical*> written_;
+};
+
+}  // namespace
+
+void explain_logical(const machine_graph& g, text& to) {
+  to.line(0, g.terminal.empty() ? "query" : "query, for " + g.terminal);
+  writer(to).chain(*g.root.node, 1);
+}
+
+}  // namespace query::planner

@@ -1,0 +1,83 @@
+// The machine graph as text: what runs, in which order, where and why.
+//
+//   machine graph
+//     v1 order_by_descending                       cpu
+//       reads vector of Trade
+//         where, select: native, branch-free
+//       limit: the first 10 rows
+//       top_k: take(10) @plan.cpp:14 over order_by_descending @plan.cpp:13, the best 10 rows are kept
+#include <algorithm>
+
+#include "planner/explain_text.hpp"
+#include "planner/names.hpp"
+
+namespace query::planner {
+
+using detail::verb;
+
+namespace {
+
+std::string number(const vertex& v) { return "v" + std::to_string(v.id); }
+
+class writer {
+ public:
+  explicit writer(text& to) : to_(to) {}
+
+  void write(const vertex& v, int depth) {
+    std::string engine = v.engine;
+    if (!v.why.empty()) engine += ": " + v.why;
+    to_.line(depth, number(v) + " " + vertex_name(v) + (v.interpreted ? ", interpreted" : ""), engine);
+    for (const branch& b : v.inputs) rows(b, depth + 1);
+    captures(v.captures, depth + 1);
+    if (const std::string w = wanted_text(v.row(), v.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
+    if (v.limit != ~0ull) to_.line(depth + 1, "limit: the first " + std::to_string(v.limit) + " rows");
+    loop(v, depth + 1);
+    for (const std::string& n : v.notes) to_.line(depth + 1, n);
+  }
+  void result(const machine_graph& g) {
+    to_.line(1, g.terminal.empty() ? "result" : "result, for " + g.terminal);
+    rows(g.result, 2);
+    captures(g.captures, 2);
+    for (const std::string& n : g.notes) to_.line(2, n);
+  }
+
+ private:
+  void rows(const branch& b, int depth) {
+    to_.line(depth, "reads " + (b.table ? number(*b.table) : source_text(*b.source)));
+    if (b.source)
+      if (const std::string w = wanted_text(b.source->row, b.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
+    for (const prefilter& f : b.prefilters)
+      to_.line(depth + 1, "prefilter " + shown(f.expression ? f.expression : f.function->trace()) + (f.expression ? ": interpreted" : ": native"),
+               "of " + f.from->label + " @" + place_of(f.from->where));
+    for (const stage& s : b.stages) to_.line(depth + 1, s.what == stage::kind::probe ? probe(s) : verbs_text(s) + ": " + form_text(s));
+  }
+  static std::string probe(const stage& s) {
+    return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build);
+  }
+  void captures(const std::vector<binding>& list, int depth) {
+    for (const binding& c : list) to_.line(depth, "captures the rows of " + number(*c.table));
+  }
+  void loop(const vertex& v, int depth) {
+    if (!v.node || v.node->what != verb::do_while) return;
+    to_.line(depth, "each round:");
+    for (const vertex* w : v.body) write(*w, depth + 1);
+    if (v.body_result.table) to_.line(depth + 1, "gives " + number(*v.body_result.table));
+    if (!v.test_result.table) return;
+    to_.line(depth, "goes on while:");
+    for (const vertex* w : v.test) write(*w, depth + 1);
+    to_.line(depth + 1, "asks " + number(*v.test_result.table));
+  }
+
+  text& to_;
+};
+
+}  // namespace
+
+void explain_machine(const machine_graph& g, text& to) {
+  to.line(0, "machine graph");
+  writer w(to);
+  for (const vertex* v : g.top) w.write(*v, 1);
+  w.result(g);
+}
+
+}  // namespace query::planner

@@ -1,0 +1,40 @@
+// The parts of explain(), one file each, and the text they are put together in.
+//
+//   text t;
+//   t.line(1, "where", "@plan.cpp:12");      "  where                                          @plan.cpp:12"
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "planner/machine_graph.hpp"
+
+namespace query::planner {
+
+class text {
+ public:
+  // `depth` levels of two blanks, then `left`; `right` begins at a column of its own.
+  void line(int depth, std::string_view left, std::string_view right = {});
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+// The query as it was written, source first; further inputs of a verb are indented below it.
+void explain_logical(const machine_graph& g, text& to);
+// Vertices in the order in which they run, with the forms of their stages and what the rules did.
+void explain_machine(const machine_graph& g, text& to);
+
+// "vector of Trade", "loop variable of Centre"
+std::string source_text(const logical& n);
+// "where, select"
+std::string verbs_text(const stage& s);
+// "native, branch-free", "thunks", ...
+std::string form_text(const stage& s);
+// "price, qty of 5 columns"; empty for all of them
+std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted);
+// "group_by", "collect"
+std::string vertex_name(const vertex& v);
+
+}  // namespace query::planner

@@ -1,0 +1,41 @@
+// Aggregates run inside their grouping: the function of groups is one program of states that rows update as they come. The
+// user's compiler fuses it where the parameter is `auto g`; this rule has nothing to rewrite, it says what happens. Groups
+// that are materialised stay so: what a function does with a query::Group cannot be seen.
+#include <algorithm>
+
+#include "planner/rules/expressions.hpp"
+#include "planner/rules/rule.hpp"
+
+namespace query::planner::rules {
+
+using detail::verb;
+
+namespace {
+
+std::string names_of(const std::vector<const ir::node*>& aggregates) {
+  std::vector<std::string> names;
+  for (const ir::node* a : aggregates)
+    if (std::find(names.begin(), names.end(), a->text) == names.end()) names.push_back(a->text);
+  std::string text;
+  for (const std::string& n : names) text += (text.empty() ? "" : ", ") + n;
+  return text;
+}
+
+}  // namespace
+
+void fuse_aggregate(rewriting& r) {
+  for (auto& v : r.graph.vertices) {
+    if (!v->node || (v->node->what != verb::group_by && v->node->what != verb::aggregate)) continue;
+    const detail::user_function& f = v->node->functions.back();
+    if (f.role == "groups") {
+      note(r, v.get(), "fuse_aggregate: no, the function takes query::Group, groups keep their rows (with `auto g` aggregates are kept up as rows come)");
+      continue;
+    }
+    const ir::traced& t = r.trace(f);
+    if (!t) continue;
+    const std::string names = names_of(aggregates_in(t.root));
+    note(r, v.get(), names.empty() ? "fuse_aggregate: only the keys are kept" : "fuse_aggregate: " + names + " kept up as rows come, no group keeps its rows");
+  }
+}
+
+}  // namespace query::planner::rules

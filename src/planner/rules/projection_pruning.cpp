@@ -1,0 +1,129 @@
+// Columns that nobody reads are neither gathered nor parsed: follows the rows of each columnar or file source through the
+// traced functions until a function makes other rows of them. An opaque function, or rows that go on whole, read all.
+#include <algorithm>
+#include <optional>
+
+#include "ir/analysis.hpp"
+#include "planner/rules/edges.hpp"
+
+namespace query::planner::rules {
+
+using detail::join_kind;
+using detail::verb;
+
+namespace {
+
+class reading {
+ public:
+  reading(rewriting& r, const ir::type* row) : r_(r), row_(row), fields_(row->fields().size()) {}
+
+  // The branch starts with the source's rows.
+  void branch_of_source(const branch& b, const vertex* reader) {
+    for (const prefilter& f : b.prefilters)
+      if (f.expression) add(f.expression, 0);
+      else add(*f.function, 0);
+    for (const stage& s : b.stages)
+      if (!through(s)) return;
+    last(reader);
+  }
+  // The source's rows are the build side of a join.
+  void build_side(const stage& s) { side(*s.join, !s.build_left); }
+
+  const std::vector<bool>& fields() const { return fields_; }
+
+ private:
+  void all() { fields_.assign(fields_.size(), true); }
+  void add(const ir::traced& t, std::uint32_t row) {
+    if (t) ir::fields_used(t.root, row, row_, fields_);
+    else all();
+  }
+  void add(const detail::user_function& f, std::uint32_t row) { add(r_.trace(f), row); }
+
+  // Do the same rows go on after the stage?
+  bool through(const stage& s) {
+    if (s.what == stage::kind::probe) return side(*s.join, s.build_left);
+    for (const logical* n : s.nodes) {
+      add(n->functions.front(), 0);
+      if (n->what != verb::where) return false;
+    }
+    return true;
+  }
+  // The rows as the left or right input of a join: its key, and what becomes of them.
+  bool side(const logical& join, bool right) {
+    add(join.functions[right ? 1 : 0], 0);
+    if (join.join == join_kind::semi || join.join == join_kind::anti) return !right;
+    const ir::traced& result = r_.trace(join.functions.back());
+    // A side that may be missing is an optional, which is not read by field.
+    const bool optional = right ? join.join == join_kind::left || join.join == join_kind::full
+                                : join.join == join_kind::right || join.join == join_kind::full;
+    if (optional) all();
+    else add(result, right ? 1 : 0);
+    return false;
+  }
+  void last(const vertex* reader) {
+    if (!reader) {
+      if (r_.graph.terminal != "count") all();
+      return;
+    }
+    if (!reader->node) return collected(*reader);
+    switch (reader->node->what) {
+      case verb::group_by:
+      case verb::aggregate:
+        for (const detail::user_function& f : reader->node->functions) add(f, 0);
+        return;
+      default: all();
+    }
+  }
+  // Rows side by side, for a reader further up.
+  void collected(const vertex& v) {
+    const edge e = only_reader(r_.graph, v);
+    if (e.how == edge::kind::build) build_side(e.through->stages[e.stage]);
+    else all();
+  }
+
+  rewriting& r_;
+  const ir::type* row_;
+  std::vector<bool> fields_;
+};
+
+std::string note_text(const ir::type* row, const std::vector<bool>& wanted) {
+  std::string text = "projection_pruning: reads";
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i]) text += (n++ ? ", " : " ") + std::string(row->fields()[i].name);
+  if (n == 0) text += " no column";
+  return text + " of " + std::to_string(wanted.size()) + " columns";
+}
+
+bool worth_it(const ir::type* row, const std::vector<bool>& wanted) {
+  return row->k == ir::kind::record && std::find(wanted.begin(), wanted.end(), false) != wanted.end();
+}
+
+}  // namespace
+
+void projection_pruning(rewriting& r) {
+  each_branch(r.graph, [&](branch& b, vertex* reader) {
+    if (!b.source || b.source->what != verb::source_columns) return;
+    reading fields(r, b.source->row);
+    fields.branch_of_source(b, reader);
+    if (!worth_it(b.source->row, fields.fields())) return;
+    b.wanted = fields.fields();
+    note(r, reader, note_text(b.source->row, b.wanted));
+  });
+  for (auto& v : r.graph.vertices) {
+    if (!v->node || v->node->what != verb::source_file) continue;
+    reading fields(r, v->node->row);
+    std::vector<bool> wanted(v->node->row->fields().size());
+    bool known = true;
+    for (const edge& e : readers_of(r.graph, *v)) {
+      if (e.how == edge::kind::rows) fields.branch_of_source(*e.through, e.reader);
+      else if (e.how == edge::kind::build) fields.build_side(e.through->stages[e.stage]);
+      else known = false;
+    }
+    if (!known || !worth_it(v->node->row, fields.fields())) continue;
+    v->wanted = fields.fields();
+    note(r, v.get(), note_text(v->node->row, v->wanted));
+  }
+}
+
+}  // namespace query::planner::rules

@@ -1,0 +1,95 @@
+// A sort (or reverse) whose consumer gives the same whatever the order is left out: below whole-row set verbs, groupings and
+// aggregates that do not depend on the order in any bit, counts, integer sums, and hash tables of joins. Not below another
+// order_by: sorts are stable, so the earlier one decides among ties.
+#include <algorithm>
+
+#include "planner/rules/edges.hpp"
+#include "planner/rules/expressions.hpp"
+
+namespace query::planner::rules {
+
+using detail::join_kind;
+using detail::verb;
+
+namespace {
+
+// as_ordered() may be said of any verb above, of rows that came in this order.
+bool order_is_asked_for(const machine_graph& g) {
+  const auto in = [](const branch& b) {
+    return std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) {
+      return (s.join && s.join->ordered) || std::any_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->ordered; });
+    });
+  };
+  return in(g.result) || std::any_of(g.vertices.begin(), g.vertices.end(), [&](const auto& v) {
+           return (v->node && v->node->ordered) || std::any_of(v->inputs.begin(), v->inputs.end(), in);
+         });
+}
+
+bool function_ignores_order(rewriting& r, const detail::user_function& f) {
+  const ir::traced& t = r.trace(f);
+  if (!t) return false;
+  const auto aggregates = aggregates_in(t.root);
+  return std::all_of(aggregates.begin(), aggregates.end(), ignores_order);
+}
+
+bool verb_ignores_order(rewriting& r, const logical& n) {
+  switch (n.what) {
+    case verb::aggregate: return function_ignores_order(r, n.functions.front());
+    case verb::group_by: return !n.keys.equal && !order_is_asked_for(r.graph) && function_ignores_order(r, n.functions.back());
+    case verb::distinct:
+    case verb::union_with:
+    case verb::intersect:
+    case verb::except:
+      // Which of several rows with one key stays depends on the order, unless the key is all of the row.
+      return !n.keys.equal && !order_is_asked_for(r.graph) && is_whole_row(r.trace(n.functions.front()));
+    default: return false;
+  }
+}
+
+bool terminal_ignores_order(const machine_graph& g) {
+  if (g.terminal == "count") return true;
+  const bool number = g.terminal == "sum" || g.terminal == "min" || g.terminal == "max";
+  return number && g.result.row && (ir::is_integer(g.result.row->k) || g.result.row->k == ir::kind::boolean);
+}
+
+bool stages_ignore_order(const branch& b) {
+  return std::none_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.native && s.native->needs_position(); });
+}
+
+bool reader_ignores_order(rewriting& r, const edge& e) {
+  switch (e.how) {
+    case edge::kind::rows:
+      if (!stages_ignore_order(*e.through)) return false;
+      if (!e.reader) return terminal_ignores_order(r.graph);
+      return e.reader->node && verb_ignores_order(r, *e.reader->node);
+    case edge::kind::build: {
+      const logical& join = *e.through->stages[e.stage].join;
+      return join.join == join_kind::semi || join.join == join_kind::anti || !order_is_asked_for(r.graph);
+    }
+    default: return false;
+  }
+}
+
+std::string name_of_reader(const rewriting& r, const edge& e) {
+  if (e.how == edge::kind::build) return verb_at(*e.through->stages[e.stage].join);
+  return e.reader ? verb_at(*e.reader->node) : r.graph.terminal;
+}
+
+}  // namespace
+
+void remove_order(rewriting& r) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto& v : r.graph.vertices) {
+      if (!v->node || (v->node->what != verb::order_by && v->node->what != verb::reverse)) continue;
+      const edge e = only_reader(r.graph, *v);
+      if (!reader_ignores_order(r, e)) continue;
+      note(r, e.reader, "remove_order: " + verb_at(*v->node) + " is left out, " + name_of_reader(r, e) + " gives the same in any order");
+      drop_verb(r.graph, *v, e);
+      changed = true;
+      break;
+    }
+  }
+}
+
+}  // namespace query::planner::rules

@@ -1,0 +1,153 @@
+// Plans as text: one golden file a rule, in golden/.
+#include <algorithm>
+
+#include "planner/plan_fixture.hpp"
+
+namespace planner_test {
+namespace {
+
+// The text of a plan, compared with golden/NAME.txt; and the same rows with and without the rules, in any order.
+template <class Q> void check(const std::string& name, const Q& q, const std::string& terminal = "") {
+  expect_golden(name, with_relative_lines(plan_of(q, terminal), "golden_plan_test.cpp"));
+  auto with = rows_of(q, true), without = rows_of(q, false);
+  std::sort(with.begin(), with.end());
+  std::sort(without.begin(), without.end());
+  EXPECT_FALSE(with.empty());
+  EXPECT_EQ(with, without);
+}
+
+TEST(golden_plan, row_wise_verbs_and_opaque_functions) {
+  check("row_wise", query::from(trades)
+                        .as_accelerated()
+                        .where([](auto t) { return t.qty > 100; })
+                        .named("large")
+                        .select([](const Trade& t) { return t.price * static_cast<double>(t.qty); })
+                        .where([](auto v) { return v > 10.0; }));
+}
+
+TEST(golden_plan, top_k) {
+  check("top_k", query::from(trades)
+                     .order_by_descending([](auto t) { return t.price; })
+                     .then_by([](auto t) { return t.qty; })
+                     .select([](auto t) { return t.qty; })
+                     .skip(5)
+                     .take(10));
+}
+
+TEST(golden_plan, top_k_above_a_test_that_went_down) {
+  check("top_k_filtered", query::from(trades).order_by([](auto t) { return t.qty; }).where([](auto t) { return t.venue == 2; }).take(10));
+}
+
+TEST(golden_plan, limit_pushdown) {
+  check("limit_pushdown", query::from(trades)
+                              .concat(query::from(more_trades).skip(3))
+                              .select([](auto t) { return t.price + 1.0; })
+                              .skip(2)
+                              .take(100));
+}
+
+TEST(golden_plan, predicate_below_sort_and_concatenation) {
+  check("predicate_order_by", query::from(trades)
+                                  .where([](auto t) { return t.qty > 3; })
+                                  .concat(query::from(more_trades))
+                                  .order_by([](auto t) { return t.price; })
+                                  .where([](auto t) { return t.price > 100.0; }));
+}
+
+TEST(golden_plan, predicate_below_distinct_by_its_key_only) {
+  const auto by_venue = query::from(trades).distinct_by([](auto t) { return std::pair(t.symbol, t.venue); });
+  check("predicate_distinct", by_venue.where([](auto t) { return t.venue == 1; }));
+  check("predicate_distinct_not", by_venue.where([](auto t) { return t.price > 100.0; }));
+}
+
+TEST(golden_plan, predicate_goes_to_both_sides_of_a_join) {
+  check("predicate_join",
+        query::from(trades)
+            .join(query::from(stocks), [](auto t) { return t.symbol; }, [](auto s) { return s.symbol; },
+                  [](auto t, auto s) { return query::make<Priced>(t.symbol, s.sector, t.price * query::cast<double>(t.qty)); })
+            .where([](auto p) { return p.value > 5000.0 && p.sector < 4; }));
+}
+
+TEST(golden_plan, predicate_goes_to_the_left_of_a_left_join_only) {
+  check("predicate_left_join",
+        query::from(trades)
+            .left_join(query::from(stocks), [](auto t) { return t.symbol; }, [](auto s) { return s.symbol; },
+                       [](auto t, auto s) { return query::make<Priced>(t.symbol, query::iff(s.has_value(), 1, 0), t.price); })
+            .where([](auto p) { return p.value > 200.0 && p.sector == 1; }));
+}
+
+TEST(golden_plan, predicate_stays_above_what_it_would_change) {
+  check("predicate_take", query::from(trades).order_by([](auto t) { return t.qty; }).take(50).where([](auto t) { return t.venue == 1; }));
+}
+
+TEST(golden_plan, columns_that_nobody_reads) {
+  std::vector<std::int32_t> symbol, venue;
+  std::vector<double> price;
+  std::vector<std::int64_t> qty;
+  for (const Trade& t : trades) symbol.push_back(t.symbol), price.push_back(t.price), qty.push_back(t.qty), venue.push_back(t.venue);
+  const auto columns = query::from(query::columns<Trade>(symbol, price, qty, venue));
+  check("projection_pruning", columns.group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return query::make<Priced>(g.key(), 0, g.max([](auto t) { return t.price; }));
+  }));
+}
+
+TEST(golden_plan, order_that_nobody_sees) {
+  check("remove_order", query::from(trades)
+                            .order_by([](auto t) { return t.price; })
+                            .where([](auto t) { return t.venue != 3; })
+                            .group_by([](auto t) { return t.symbol; })
+                            .select([](auto g) { return query::make<Total>(g.key(), g.sum([](auto t) { return t.qty; }), g.count()); }));
+  check("remove_order_not", query::from(trades).order_by([](auto t) { return t.price; }).group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return query::make<Total>(g.key(), g.first([](auto t) { return t.qty; }), 1);
+  }));
+  check("remove_order_count", query::from(trades).order_by([](auto t) { return t.price; }).reverse().where([](auto t) { return t.venue != 3; }), "count");
+}
+
+TEST(golden_plan, distinct_of_distinct_rows) {
+  check("merge_distinct",
+        query::from(trades).group_by([](auto t) { return t.symbol; }).count().distinct().where([](auto g) { return std::get<1>(g) > 90; }).distinct());
+}
+
+TEST(golden_plan, groups_that_are_materialised) {
+  check("fuse_aggregate", query::from(trades).group_by([](auto t) { return t.venue; }).select([](const query::Group<std::int32_t, Trade>& g) {
+    return std::pair<std::int32_t, std::int64_t>(g.key(), g[0].qty);
+  }));
+}
+
+TEST(golden_plan, what_several_queries_share_runs_once) {
+  const auto totals = query::from(trades).group_by([](auto t) { return t.symbol; }).count();
+  check("common_subplans", totals.where([](auto g) { return std::get<1>(g) > 90; }).concat(totals.take(3)));
+}
+
+TEST(golden_plan, loops_keep_what_does_not_change) {
+  const auto small = query::from(stocks).distinct();
+  check("hoist_invariants", query::from(stocks).do_while(
+                                [&](query::Query<Stock> rows) {
+                                  return rows
+                                      .semi_join(small.where([](auto s) { return s.sector < 5; }), [](auto s) { return s.symbol; },
+                                                 [](auto s) { return s.symbol; })
+                                      .select([](auto s) { return query::make<Stock>(s.symbol, s.sector + 1); });
+                                },
+                                [](query::Query<Stock>, query::Query<Stock> next) {
+                                  return query::value_of(next.select([](auto s) { return s.sector; })).max() < 9;
+                                },
+                                20));
+}
+
+TEST(golden_plan, dot) {
+  const auto q = query::from(trades)
+                     .join(query::from(stocks), [](auto t) { return t.symbol; }, [](auto s) { return s.symbol; },
+                           [](auto t, auto s) { return query::make<Priced>(t.symbol, s.sector, t.price); })
+                     .order_by([](auto p) { return p.value; })
+                     .take(5);
+  const auto graph = query::planner::make_machine_graph(q.to_pipe(), "", options(true));
+  expect_golden("dot", query::planner::explain_dot(*graph));
+}
+
+TEST(golden_plan, explain_of_a_query_is_that_text) {
+  const auto q = query::from(trades).where([](auto t) { return t.qty > 100; }).order_by([](auto t) { return t.qty; });
+  EXPECT_EQ(q.explain(), plan_of(q, ""));
+}
+
+}  // namespace
+}  // namespace planner_test
