@@ -7,6 +7,9 @@
 //   trades.where(query::must_trace([](auto t) { return t.price > 3; }))
 //   trades.where(query::with([](auto t, double limit) { return t.price > limit; }, limit))
 //
+// A function that is noexcept is opaque: tracing gives up by throwing. So must not be a generic helper that a traced function
+// calls and that makes plain values of traced ones: it would end the program.
+//
 // trace<Row...>(f) calls f with symbolic rows and gives its expression or the reason why there is none. check_callable
 // <F, Row...>() explains at compile time what is wrong with a function that cannot be called. result_t<F, Row...> is what
 // the result is stored as: string_view becomes string, references and views become values.

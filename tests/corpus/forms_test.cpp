@@ -56,6 +56,9 @@ std::string cell(std::string text, std::size_t most) {
   return flat.size() > most ? flat.substr(0, most - 3) + "..." : flat;
 }
 
+// A reason without its advice: "a traced value became a plain C++ value".
+std::string short_reason(const std::string& reason) { return reason.substr(0, std::min({reason.find(" ("), reason.find(": "), reason.find("; ")})); }
+
 std::string table() {
   std::size_t traced = 0, opaque = 0;
   for (const form& f : all_forms()) (f.expected == outcome::opaque ? opaque : traced) += 1;
@@ -67,12 +70,20 @@ std::string table() {
          "results are compared on random rows. An *opaque* form runs natively, as it was compiled, and the plan says why.\n\n"
       << "| forms | traced | opaque | do not compile |\n|---|---|---|---|\n| " << all_forms().size() + rejects.size() << " | " << traced << " | "
       << opaque << " | " << rejects.size() << " |\n";
+  out << "\n## reasons and what to write instead\n\n";
+  std::vector<std::string> seen;
+  for (const form& f : all_forms())
+    if (f.expected == outcome::opaque)
+      if (const std::string reason = short_reason(f.trace.reason); std::find(seen.begin(), seen.end(), reason) == seen.end()) {
+        seen.push_back(reason);
+        out << "- " << cell(f.trace.reason, 400) << "\n";
+      }
   std::string batch;
   for (const form& f : all_forms()) {
     if (f.batch != batch) out << "\n## " << (batch = f.batch) << "\n\n| form | code | outcome | expression or reason |\n|---|---|---|---|\n";
     out << "| " << cell(f.name, 80) << " | `" << cell(f.source, 200) << "` | "
         << (f.expected == outcome::traced ? "traced" : f.expected == outcome::opaque ? "opaque" : "traced, differs from native: verify mode finds it")
-        << " | " << (f.expected == outcome::opaque ? cell(f.trace.reason, 160) : "`" + cell(query::ir::show(f.trace), 160) + "`") << " |\n";
+        << " | " << (f.expected == outcome::opaque ? cell(short_reason(f.trace.reason), 160) : "`" + cell(query::ir::show(f.trace), 160) + "`") << " |\n";
   }
   out << "\n## do not compile\n\n| form | message |\n|---|---|\n";
   for (const rejected& r : rejects) out << "| `" << cell(r.form, 200) << "` | " << cell(r.message, 300) << " |\n";
