@@ -1,6 +1,6 @@
 // Gives each distinct key a number, 0, 1, 2... in order of first appearance: the table under group_by, distinct and sets.
 //
-// The table is chosen by the key (shared/peers/cpu): integers of a small range index an array; keys of up to 8 and up to 16
+// The table is chosen by the key: integers of a small range index an array; keys of up to 8 and up to 16
 // bytes, packed, lie in plain slots; so do strings, by length, with a comparison only for those over 15 characters;
 // anything else goes through tagged slots to dense entries. A table that outgrows its choice moves to the next one.
 // One thread at a time; find() may run on several.

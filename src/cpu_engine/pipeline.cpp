@@ -127,6 +127,7 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
           else p.rows.rows = static_cast<std::byte*>(whole_.rows) + from * source_row_->size;
         }
         body(p);
+        if (context_->progress && *context_->progress) context_->progress->part_done(parts().value_or(1));
       },
       context_->cancel);
   next_part_ += count;

@@ -1,6 +1,6 @@
 // Memory of one session: blocks, tables, partitions and results come from here and go back for the next query.
 //
-// Fresh pages from the system are the largest single cost of a group-by or a join (shared/peers/cpu: 3x to 4.5x), so big
+// Fresh pages from the system are the largest single cost of a group-by or a join (3x to 4.5x, measured), so big
 // buffers are huge pages that are kept and reused by size class, and given back when the session's limit is near.
 //
 //   buffer_pool pool(8ull << 30);

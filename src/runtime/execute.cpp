@@ -67,16 +67,18 @@ class stop_watch {
 class execution {
  public:
   execution(const pipe& p, const settings& s, std::string terminal)
-      : session(session_of(s)), watch(s), graph(planner::make_machine_graph(p, std::move(terminal), options_of(*session))),
+      : session(session_of(s)), watch(s), meter(s), graph(planner::make_machine_graph(p, std::move(terminal), options_of(*session))),
         context{*session->scheduler, session->pool, watch.flag} {
     context.verify = session->options.verify || (s && s->verify);
     runtime::place(*graph, *session);
+    meter.expect(graph->top.size() + 1);
+    context.progress = &meter;
     runtime::executor(*graph, *session, context).run_vertices();
     if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
-    if (s && s->report) s->report(s->progress.get(), 1.0);
   }
   std::shared_ptr<session_state> session;
   stop_watch watch;
+  runtime::progress meter;
   std::unique_ptr<planner::machine_graph> graph;
   runtime::run_context context;
 };
@@ -86,6 +88,7 @@ class execution {
 table materialise(const pipe& p, const settings& s) {
   execution e(p, s, "");
   table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
+  e.meter.finished();
   // The session owns the memory that the rows are in.
   struct kept {
     std::shared_ptr<session_state> session;
@@ -99,6 +102,7 @@ table materialise(const pipe& p, const settings& s) {
 void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
   execution e(p, s, "rows");
   e.session->cpu->stream(e.graph->result, e.graph->captures, expected, take, e.context);
+  e.meter.finished();
 }
 
 std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
@@ -119,11 +123,13 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   constexpr const char* names[] = {"count", "sum", "min", "max"};
   execution e(p, s, names[static_cast<int>(k)]);
   e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
+  e.meter.finished();
 }
 
 void run_single(const pipe& p, const settings& s, void* to) {
   execution e(p, s, "value");
   const table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
+  e.meter.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
   if (t.type->trivial) std::memcpy(to, t.rows, t.type->size);
   else t.type->life.copy(to, t.rows, 1);

@@ -57,6 +57,7 @@ void executor::run_vertices() {
 void executor::run(const vertex& v) {
   context_->cancel.check();
   context_->tables[&v] = compute(v);
+  if (context_->progress) context_->progress->vertex_done();
 }
 
 table executor::compute(const vertex& v) {

@@ -12,6 +12,7 @@
 #include "planner/machine_graph.hpp"
 #include "runtime/buffer_pool.hpp"
 #include "runtime/cancellation.hpp"
+#include "runtime/progress.hpp"
 #include "runtime/scheduler.hpp"
 
 namespace query::runtime {
@@ -20,6 +21,7 @@ struct run_context {
   runtime::scheduler& scheduler;
   buffer_pool& pool;
   cancel_flag& cancel;
+  runtime::progress* progress = nullptr;
   bool verify = false;
   std::unordered_map<const planner::vertex*, detail::table> tables{};    // results of vertices
   std::unordered_map<std::uint64_t, detail::table> variables{};          // loop variables by slot

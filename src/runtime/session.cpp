@@ -1,5 +1,6 @@
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -67,6 +68,8 @@ session_options options_from_environment() {
 
 session_state::session_state(const session_options& o)
     : options(o), cpu(make_cpu_engine()), pool(o.memory_limit ? o.memory_limit : default_memory_limit()) {
+  if (!o.temp_folder.empty() && !std::filesystem::is_directory(o.temp_folder))
+    throw user_error("query: Session: the temp folder is not a folder: " + o.temp_folder);
   if (o.threads < 0) throw user_error("query: Session: threads must not be negative: " + std::to_string(o.threads));
   scheduler = cpu->make_scheduler(o.threads);
 }

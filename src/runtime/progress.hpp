@@ -1,0 +1,51 @@
+// How far a query is: vertices done, and parts of the one that runs. Reports by steps of at least one percent.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include <query/session.hpp>
+
+namespace query::runtime {
+
+class progress {
+ public:
+  explicit progress(const detail::settings& s) : settings_(s) {}
+  explicit operator bool() const { return settings_ && settings_->report; }
+
+  void expect(std::size_t vertices) { vertices_ = vertices ? vertices : 1; }
+  void vertex_done() {
+    done_.fetch_add(1, std::memory_order_relaxed);
+    parts_done_ = 0;
+    tell(static_cast<double>(done_) / static_cast<double>(vertices_));
+  }
+  void part_done(std::size_t of) {
+    const std::size_t k = parts_done_.fetch_add(1, std::memory_order_relaxed) + 1;
+    const double within = k < of ? static_cast<double>(k) / static_cast<double>(of) : 1.0;
+    tell((static_cast<double>(done_) + within) / static_cast<double>(vertices_));
+  }
+  void finished() { tell(1.0); }
+
+ private:
+  void tell(double fraction) {
+    if (!*this) return;
+    if (fraction > 1) fraction = 1;
+    const std::unique_lock hold(lock_, std::try_to_lock);
+    // Whoever reports now speaks for the others; the last word is never left out.
+    if (!hold && fraction < 1) return;
+    if (!hold) lock_.lock();
+    const std::unique_lock own = hold ? std::unique_lock<std::mutex>() : std::unique_lock<std::mutex>(lock_, std::adopt_lock);
+    if (fraction < last_ + 0.01 && fraction < 1) return;
+    if (fraction <= last_) return;
+    last_ = fraction;
+    settings_->report(settings_->progress.get(), fraction);
+  }
+
+  detail::settings settings_;
+  std::size_t vertices_ = 1;
+  std::atomic<std::size_t> done_{0}, parts_done_{0};
+  std::mutex lock_;
+  double last_ = 0;
+};
+
+}  // namespace query::runtime

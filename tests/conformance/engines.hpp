@@ -1,0 +1,62 @@
+// The engines that every conformance test runs on, as run-time values: a test is compiled once, whatever the number of engines.
+//
+//   CONFORMS(where, keeps_the_rows_for_which_f_is_true, "where") {
+//     EXPECT_ROWS(from(rows).in(e.session).where(p).to_vector(), expected);
+//   }
+//
+// The body runs once for each engine, which it knows as `e`; expected results come from loops over std::vector in the test.
+//
+// To add an engine (GPU, cluster): add one entry to the list in engines.cpp, made of a Session with that engine
+// (Session::add_engine), and its column to `columns`. Its `prepare` marks a test's source for it (as_accelerated, for
+// instance); tests begin with source(e, rows). What it does not do, with the reason, goes into its `leaves_out`: the tests of
+// those verbs still run on it, by its fallback, and matrix.csv shows the reason.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <query/query.hpp>
+
+namespace conformance {
+
+struct engine_config {
+  const char* name;    // "cpu, 4 threads"
+  const char* column;  // of matrix.csv: "cpu"
+  query::Session session;
+  bool accelerate = false;                                  // mark sources with as_accelerated()
+  std::map<std::string, std::string> leaves_out = {};       // verb -> why another engine runs it
+};
+const std::vector<engine_config>& engines();
+
+// What a test says it is about: rows of matrix.csv.
+struct coverage {
+  coverage(const char* test, std::vector<std::string_view> verbs);
+};
+// Verb -> the tests that name it.
+const std::map<std::string, std::vector<std::string>, std::less<>>& covered();
+
+// Where the tests' queries begin.
+template <class C> auto source(const engine_config& e, C&& rows) {
+  auto q = query::from(std::forward<C>(rows)).in(e.session);
+  return e.accelerate ? q.as_accelerated() : q;
+}
+template <class T, class Chain> auto on(const engine_config& e, const query::Query<T, Chain>& q) {
+  return e.accelerate ? q.in(e.session).as_accelerated() : q.in(e.session);
+}
+
+}  // namespace conformance
+
+#define CONFORMS(suite, name, ...)                                                                          \
+  static void suite##_##name(const conformance::engine_config& e);                                          \
+  static const conformance::coverage suite##_##name##_covers(#suite "." #name, {__VA_ARGS__});              \
+  TEST(suite, name) {                                                                                       \
+    for (const conformance::engine_config& e : conformance::engines()) {                                    \
+      SCOPED_TRACE(e.name);                                                                                 \
+      suite##_##name(e);                                                                                    \
+    }                                                                                                       \
+  }                                                                                                         \
+  static void suite##_##name([[maybe_unused]] const conformance::engine_config& e)
