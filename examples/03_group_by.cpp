@@ -6,7 +6,7 @@
 struct Trade {
   std::int32_t symbol;
   double price;
-  std::int64_t qty;
+  std::int32_t qty;
 };
 QUERY_RECORD(Trade, symbol, price, qty);
 

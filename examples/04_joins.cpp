@@ -45,7 +45,7 @@ int main() {
       .as_ordered()
       .print();
 
-  std::cout << from_customers.anti_join(from_orders, id, customer_of).count() << " customers without orders\n";
+  std::cout << "customers without orders: " << from_customers.anti_join(from_orders, id, customer_of).count() << "\n";
 
   // All orders of each customer at once.
   from_customers

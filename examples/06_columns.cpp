@@ -29,5 +29,5 @@ int main() {
   std::cout << kept.size() << " rows kept; the first is of station " << kept.get<0>().front() << "\n";
 
   // Which columns a query reads is in its plan.
-  std::cout << warm.explain();
+  std::cout << warm.select([](auto r) { return r.pressure; }).explain();
 }

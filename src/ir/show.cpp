@@ -98,10 +98,17 @@ std::string literal(const node* n) {
   }
 }
 
+std::string numbered(std::string_view before, std::uint64_t n, std::string_view after = {}) {
+  std::string s(before);
+  s += std::to_string(n);
+  s += after;
+  return s;
+}
+
 // "t" of row 0 is left out; the right row of a join is r, elements of nested computations e2, e3...
 std::string row_name(std::uint32_t id) {
   if (id == 0) return "row";
-  return id == 1 ? "r" : "e" + std::to_string(id);
+  return id == 1 ? "r" : numbered("e", id);
 }
 
 class writer {
@@ -120,7 +127,7 @@ class writer {
     for (std::size_t i = first; i < n->kids.size(); ++i) {
       if (i > first) out_ += ", ";
       if (n->what == op::make && i - first == max_items && n->kids.size() > max_items + 1) {
-        out_ += "... " + std::to_string(n->kids.size() - i) + " more";
+        out_ += numbered("... ", n->kids.size() - i, " more");
         return;
       }
       write(n->kids[i], depth + 1);
@@ -162,10 +169,13 @@ void writer::write(const node* n, int depth) {
     case op::row: out_ += row_name(n->id); return;
     case op::field:
       if (n->id != 0) (out_ += row_name(n->id)) += '.';
-      out_ += n->text.empty() ? "field@" + std::to_string(n->bits) : n->text;
+      out_ += n->text.empty() ? numbered("field@", n->bits) : n->text;
       return;
-    case op::variable: out_ += "v" + std::to_string(n->id) + (n->bits == 0 ? "" : "." + std::to_string(n->bits)); return;
-    case op::collection: out_ += "collection" + std::to_string(n->bits); return;
+    case op::variable:
+      out_ += numbered("v", n->id);
+      if (n->bits != 0) out_ += numbered(".", n->bits);
+      return;
+    case op::collection: out_ += numbered("collection", n->bits); return;
     case op::key: out_ += "key"; return;
     case op::member:
       write(n->kids[0], depth + 1);
@@ -173,7 +183,7 @@ void writer::write(const node* n, int depth) {
       return;
     case op::element:
       write(n->kids[0], depth + 1);
-      out_ += "[" + std::to_string(n->bits) + "]";
+      out_ += numbered("[", n->bits, "]");
       return;
     case op::index:
       write(n->kids[0], depth + 1);
@@ -208,9 +218,8 @@ void writer::nested(const node* n, int depth) {
   out_ += '(';
   for (std::size_t i = 0; i < n->kids.size(); ++i) {
     if (i > 0) out_ += ", ";
-    const std::string id = std::to_string(n->id);
     if (i > 0 && i + 1 == n->kids.size() && n->text != "at" && n->text != "size")
-      out_ += n->text == "fold" ? "(v" + id + ", e" + id + ") -> " : "e" + id + " -> ";
+      out_ += n->text == "fold" ? numbered("(v", n->id, numbered(", e", n->id, ") -> ")) : numbered("e", n->id, " -> ");
     write(n->kids[i], depth + 1);
   }
   out_ += ')';
@@ -219,7 +228,7 @@ void writer::nested(const node* n, int depth) {
 // "loop(v3 = (0, x), while (v3 < 10), (v3 + 1), ...)"
 void writer::loop(const node* n, int depth) {
   const std::size_t states = n->bits;
-  out_ += "loop(v" + std::to_string(n->id) + " = ";
+  out_ += numbered("loop(v", n->id, " = ");
   for (std::size_t i = 0; i < n->kids.size(); ++i) {
     if (i > 0) out_ += ", ";
     if (i == states) out_ += "while ";
@@ -237,6 +246,11 @@ std::string show(const node* n) {
   return w.take();
 }
 
-std::string show(const traced& t) { return t ? show(t.root) : "opaque: " + t.reason; }
+std::string show(const traced& t) {
+  if (t) return show(t.root);
+  std::string s = "opaque: ";
+  s += t.reason;
+  return s;
+}
 
 }  // namespace query::ir

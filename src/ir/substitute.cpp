@@ -30,9 +30,16 @@ std::optional<found_part> part_at(const type* t, std::size_t offset, std::size_t
 
 bool same(const type* a, const type* b) { return a == b || (is_arithmetic(a->k) && a->k == b->k); }
 
-std::string joined(const std::string& path, const type* t, const found_part& p) {
-  if (t->k == kind::array) return path + "[" + std::to_string(p.number) + "]";
-  return path + (path.empty() ? "" : ".") + std::string(t->field_list[p.number].name);
+std::string joined(std::string path, const type* t, const found_part& p) {
+  if (t->k == kind::array) {
+    path += '[';
+    path += std::to_string(p.number);
+    path += ']';
+    return path;
+  }
+  if (!path.empty()) path += '.';
+  path += t->field_list[p.number].name;
+  return path;
 }
 
 // What lies at `offset` of the row that `whole` makes, as a value of type `wanted`.

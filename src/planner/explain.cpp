@@ -24,6 +24,7 @@ void text::line(int depth, std::string_view left, std::string_view right) {
 std::string source_text(const logical& n) { return n.label + " of " + std::string(n.row->name); }
 
 std::string verbs_text(const stage& s) {
+  if (s.nodes.empty()) return "rows of columns";
   std::string all;
   for (const logical* n : s.nodes) all += (all.empty() ? "" : ", ") + n->label;
   return all;

@@ -64,7 +64,7 @@ class writer {
     const ir::traced t = f.trace();
     const std::string role(f.role);
     if (t) to_.line(depth, role + ": " + shown(t) + order(n, f), "traced");
-    else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, "opaque @" + place_of(n.where));
+    else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, "@" + place_of(n.where));
     for (const auto& c : f.captures)
       to_.line(depth + 1, c->owner ? "captures " + std::to_string(c->size) + " rows of " + std::string(c->element->name)
                                    : "captures the rows of a query of " + std::string(c->element->name));

@@ -50,13 +50,13 @@ template <class T, class Chain> auto on(const engine_config& e, const query::Que
 
 }  // namespace conformance
 
-#define CONFORMS(suite, name, ...)                                                                          \
-  static void suite##_##name(const conformance::engine_config& e);                                          \
-  static const conformance::coverage suite##_##name##_covers(#suite "." #name, {__VA_ARGS__});              \
-  TEST(suite, name) {                                                                                       \
+#define CONFORMS(suite, behaviour, ...)                                                                     \
+  static void suite##_##behaviour(const conformance::engine_config& e);                                     \
+  static const conformance::coverage suite##_##behaviour##_covers(#suite "." #behaviour, {__VA_ARGS__});    \
+  TEST(suite, behaviour) {                                                                                  \
     for (const conformance::engine_config& e : conformance::engines()) {                                    \
       SCOPED_TRACE(e.name);                                                                                 \
-      suite##_##name(e);                                                                                    \
+      suite##_##behaviour(e);                                                                               \
     }                                                                                                       \
   }                                                                                                         \
-  static void suite##_##name([[maybe_unused]] const conformance::engine_config& e)
+  static void suite##_##behaviour([[maybe_unused]] const conformance::engine_config& e)

@@ -48,7 +48,7 @@ std::vector<form> black_boxes() {
   OPAQUE("gives a pointer", "the function gives a type that cannot be traced", [](auto t) { return static_cast<const void*>(&limit); });
   OPAQUE("gives a std::map", "the function gives a type that cannot be traced", [](auto t) { return std::map<int, int>{{1, 2}}; });
   OPAQUE("gives a std::vector", "the function gives a type that cannot be traced", [](auto t) { return std::vector<int>{1, 2}; });
-  OPAQUE("gives a vector of fields", "", [](auto t) { return std::vector{t.price, t.price}; });
+  OPAQUE("gives a vector of fields", "its results differ in type", [](auto t) { return std::vector{t.price, t.price}; });
   OPAQUE("constrained parameter", "it cannot be called with a traced row", [](const std::same_as<Trade> auto& t) { return t.price; });
   OPAQUE("branch on the row's type", "its results differ in type", [](auto t) { if constexpr (std::is_same_v<decltype(t), Trade>) return t.price; else return t.qty; });
   OPAQUE("endless loop", "the expression has more than", [](auto t) { auto p = t.price; for (int i = 0; i < 1000000; ++i) p += i; return p; });

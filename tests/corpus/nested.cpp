@@ -7,6 +7,7 @@ std::vector<form> nested() {
   const auto centres = query::broadcast(std::vector<Vec3>{{1, 2, 3}, {-4, 5, -6}, {0, 0, 0}, {7, -8, 2}});
   const auto rates = query::broadcast(std::vector<double>{1.5, 2.5, 0.25, 4, 1});
   const auto numbers = query::broadcast(std::vector<int>{1, 3, 5});
+  static const auto kept = query::broadcast(std::vector<double>{1.5, 2.5});
   const auto none = query::broadcast(std::vector<int>{});
   TRACED_ORDER("sum over a list", [](auto t) { return query::sum(t.legs, [](auto l) { return l.qty * l.price; }); });
   TRACED_ORDER("sum of integers over a list", [](auto t) { return query::sum(t.legs, [](auto l) { return l.qty; }); });
@@ -58,7 +59,7 @@ std::vector<form> nested() {
   TRACED("collection[constant]", [rates](auto t) { return rates[1] * t.price; });
   TRACED("collection size()", [rates](auto t) { return t.price * rates.size(); });
   TRACED("range-for over a small collection", [numbers](auto t) { int n = 0; for (int e : numbers) if (t.qty > e) ++n; return n; });
-  TRACED("collection by reference", [&c = *new auto(rates)](auto t) { return c.sum(t.price, [](auto p, auto r) { return p * r; }); });
+  TRACED("collection by reference", [&c = kept](auto t) { return c.sum(t.price, [](auto p, auto r) { return p * r; }); });
   TRACED("arg_min then [field]", [centres](auto t) { const auto i = centres.arg_min(t, [](auto t, auto c) { return query::squared_distance(t.pos, c); }); return centres[i].x; });
   OPAQUE("range-for over a large collection", "a loop over a captured collection of more than 64", [c = query::broadcast(std::vector<int>(100, 1))](auto t) { int n = 0; for (int e : c) n += t.qty > e; return n; });
   OPAQUE("collection of undescribed elements", "a captured collection whose elements have no QUERY_RECORD", [c = query::broadcast(std::vector<Undescribed>(3))](auto t) { return c.any(t.qty, [](auto q, const auto&) { return q > 2; }); });

@@ -88,8 +88,10 @@ std::vector<form> records_and_arrays() {
   TRACED("helper template T square(T)", [](auto t) { return square(t.price); });
   TRACED("helper auto f(const auto& row)", [](auto t) { return abbreviated(t); });
   OPAQUE("typed parameter of an inner lambda", PLAIN, [](auto t) { auto h = [](double v) { return v * 2; }; return h(t.price); });
-  OPAQUE("std::bit_cast of the copy's bytes", "the function threw while it was traced", [](auto t) { if (sizeof(t) != sizeof(Trade)) throw std::runtime_error("not a Trade"); return t.price; });
-  OPAQUE("memcpy from a field", "the function threw while it was traced", [](auto t) { if (sizeof t.price != 8 || !std::is_trivially_copyable_v<decltype(t.price)>) throw 1; double d; std::memcpy(&d, static_cast<const void*>(&t.price), 8); return d; });
+  OPAQUE("a guard on the size of the row", "the function threw while it was traced", [](auto t) { if (sizeof(t) != sizeof(Trade)) throw std::runtime_error("not a Trade"); return t.price; });
+  OPAQUE("memcpy from a field behind a guard", "the function threw while it was traced", [](auto t) { if (sizeof t.price != 8 || !std::is_trivially_copyable_v<decltype(t.price)>) throw 1; double d; std::memcpy(&d, static_cast<const void*>(&t.price), 8); return d; });
+  OPAQUE("memcpy from a field", "the function is not pure", [](auto t) { double d; std::memcpy(&d, static_cast<const void*>(&t.price), 8); return d; });
+  DIFFERS("memcpy from a field and a test of it", [](auto t) { double d; std::memcpy(&d, static_cast<const void*>(&t.price), 8); return d > 1; });
   return std::move(to.forms);
 }
 

@@ -71,7 +71,7 @@ std::vector<form> strings_and_nulls() {
   TRACED_ORDER("optional record (*o).x", [](auto t) { if (!t.place) return t.price; return (*t.place).z * t.price; });
   TRACED_ORDER("make with optional from optional", [](auto t) { return query::make<Wide>(1, t.lot, Vec3{}, std::array{1.0, 2.0}, Side::buy); });
   OPAQUE_ORDER("std::optional<double> local", PLAIN, [](auto t) { std::optional<double> f = t.fee; return f.value_or(0); });
-  OPAQUE_ORDER("-> std::optional<double>", "", [](auto t) -> std::optional<double> { if (t.price > 2) return t.price; return std::nullopt; });
+  OPAQUE_ORDER("-> std::optional<double>", PLAIN, [](auto t) -> std::optional<double> { if (t.price > 2) return t.price; return std::nullopt; });
   return std::move(to.forms);
 }
 

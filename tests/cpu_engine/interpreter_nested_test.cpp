@@ -84,7 +84,7 @@ TEST(interpreter_loop, nests_and_divides_by_what_only_running_rows_hold) {
   expect_same<Trade>([](auto t) {
     auto end = query::loop(std::tuple{t.id % 50 + 1, t.id % 13, t.id * 0}, [](auto z) { return std::get<1>(z) > 0; },
                            [](auto z) {
-                             auto [a, b, n] = z;
+                             auto a = std::get<0>(z), b = std::get<1>(z), n = std::get<2>(z);  // clang 14 captures no bindings
                              auto inner = query::loop(std::tuple{b, n}, [](auto w) { return std::get<0>(w) > 3; },
                                                       [&](auto w) { auto [c, m] = w; return std::tuple{c - 2, m + a / b}; });
                              return std::tuple{b, a % b, std::get<1>(inner) + 1};

@@ -205,7 +205,7 @@ const node* without_members(arena& a, const node* n, std::unordered_map<const no
 
 TEST(interpreter_random, trees_agree_with_a_recursive_evaluator_in_values_and_traps) {
   int failing = 0, compared = 0;
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     arena a;
     const node* root = generator(a, seed).tree(static_cast<int>(6 + seed % 30));
@@ -235,8 +235,8 @@ TEST(interpreter_random, trees_agree_with_a_recursive_evaluator_in_values_and_tr
     rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2), traps[0]);
     ASSERT_THROW(query::testing::interpret<std::int64_t>(root, rows, with), query::user_error) << query::ir::show(root);
   }
-  EXPECT_GT(compared, 1000);
-  EXPECT_GT(failing, 100);
+  EXPECT_GT(compared, 250);
+  EXPECT_GT(failing, 40);
 }
 
 }  // namespace interpreter_random_test

@@ -19,12 +19,12 @@ struct Order {
   std::int64_t customer;
   double amount;
 };
-QUERY_RECORD(Order, id, customer, amount)
+QUERY_RECORD(Order, id, customer, amount);
 struct Customer {
   std::int64_t id;
   std::string name;
 };
-QUERY_RECORD(Customer, id, name)
+QUERY_RECORD(Customer, id, name);
 
 namespace {
 

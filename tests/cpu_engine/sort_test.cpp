@@ -19,7 +19,7 @@ struct Track {
   double seconds;
   std::optional<int> year;
 };
-QUERY_RECORD(Track, artist, title, seconds, year)
+QUERY_RECORD(Track, artist, title, seconds, year);
 
 namespace {
 

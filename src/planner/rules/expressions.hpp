@@ -20,6 +20,9 @@ bool same_for_equal_keys(const ir::node* predicate);
 // All that the predicate reads of row 0 are whole parts of the key.
 bool reads_only_key(const ir::node* predicate, const ir::node* key);
 
+// select(c, R{a, b}, R{d, b}) as R{select(c, a, d), b}: what a result function with an `if` reads for each field of its rows.
+const ir::node* fields_first(ir::arena& a, const ir::node* n);
+
 // The whole row, unchanged.
 bool is_whole_row(const ir::traced& t);
 

@@ -5,9 +5,7 @@
 // Below, the function sees rows that it would not have seen: it goes down only if that cannot be noticed. It is called
 // natively where rows have its own type, and interpreted where the trees of selects and joins were put into it.
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <span>
 
 #include "ir/analysis.hpp"
 #include "planner/names.hpp"
@@ -124,16 +122,18 @@ class pushing {
       if (n.what != verb::select) return std::nullopt;
       const ir::traced& t = r_.trace(n.functions.front());
       if (!t) return std::nullopt;
-      auto next = rewritten(q, q.tree.root, std::array{t.root});
+      auto next = rewritten(q, q.tree.root, t);
       if (!next) return std::nullopt;
       q = *next;
     }
     return q;
   }
-  std::optional<predicate> rewritten(const predicate& p, const ir::node* body, std::span<const ir::node* const> rows) {
+  // The condition `body` of p over the rows that `row` makes its own row of.
+  std::optional<predicate> rewritten(const predicate& p, const ir::node* body, const ir::traced& row) {
     predicate q{p.from, nullptr, {}};
     q.tree.owner = std::make_shared<ir::arena>();
     try {
+      const ir::node* const rows[] = {fields_first(*q.tree.owner, row.root)};
       const ir::node* made = ir::substitute(*q.tree.owner, body, rows);
       if (!made || !same_when_interpreted(made)) return std::nullopt;
       q.tree.root = ir::renumber_row(*q.tree.owner, made, 0, 0);  // a copy: `made` shares nodes with the trees put into it
@@ -218,7 +218,7 @@ class pushing {
   // The condition over the rows of one side, and whether that is the right one.
   std::optional<std::pair<predicate, bool>> condition_of_side(const logical& join, const predicate& p, const ir::node* part) {
     const ir::traced& result = r_.trace(join.functions.back());
-    auto q = result ? rewritten(p, part, std::array{result.root}) : std::nullopt;
+    auto q = result ? rewritten(p, part, result) : std::nullopt;
     if (!q) return std::nullopt;
     const auto rows = ir::rows_used(q->tree.root);
     if (rows.size() != 1) return std::nullopt;

@@ -1,0 +1,127 @@
+// Every rule gives the rows that the plan without rules gives; and none fires where that could be noticed.
+#include <algorithm>
+
+#include "planner/plan_fixture.hpp"
+
+namespace planner_test {
+namespace {
+
+enum class order { as_is, any };
+
+template <class Q> void expect_same_rows(const Q& q, const std::string& rule, order o = order::any) {
+  auto with = rows_of(q, true), without = rows_of(q, false);
+  if (o == order::any) {
+    std::sort(with.begin(), with.end());
+    std::sort(without.begin(), without.end());
+  }
+  EXPECT_FALSE(without.empty());
+  EXPECT_TRUE(with == without) << with.size() << " rows, without rules " << without.size() << "\n" << plan_of(q, "");
+  EXPECT_EQ(count_of(q, true), static_cast<std::int64_t>(without.size()));
+  EXPECT_NE(plan_of(q, "").find(rule), std::string::npos) << rule << " did not fire\n" << plan_of(q, "");
+}
+template <class Q> void expect_no(const Q& q, const std::string& rule, const std::string& terminal = "") {
+  EXPECT_EQ(plan_of(q, terminal).find(rule), std::string::npos) << plan_of(q, terminal);
+}
+
+const auto symbol_of = [](auto t) { return t.symbol; };
+const auto expensive = [](auto t) { return t.price > 120.0; };
+
+TEST(rules_keep_results, predicates_below_sets) {
+  const auto a = query::from(trades), b = query::from(more_trades);
+  expect_same_rows(a.distinct().where(expensive), "predicate_pushdown");
+  expect_same_rows(a.union_with(b).where(expensive), "predicate_pushdown");
+  expect_same_rows(a.concat(b).intersect(a.skip(100)).where(expensive), "predicate_pushdown");
+  expect_same_rows(a.except(a.skip(100)).where(expensive), "predicate_pushdown");
+  expect_same_rows(a.distinct_by(symbol_of).where([](auto t) { return t.symbol > 20; }), "predicate_pushdown");
+  expect_same_rows(a.reverse().where(expensive), "predicate_pushdown", order::as_is);
+}
+
+TEST(rules_keep_results, predicates_below_joins_of_every_kind) {
+  const auto a = query::from(trades);
+  const auto s = query::from(stocks).where([](auto x) { return x.sector != 6; });
+  const auto pair = [](auto t, auto x) { return query::make<Priced>(t.symbol, x.sector, t.price); };
+  const auto maybe = [](auto t, auto x) { return query::make<Priced>(t.symbol, x ? x->sector : -1, t.price); };
+  const auto maybe_left = [](auto t, auto x) { return query::make<Priced>(x.symbol, x.sector, t ? t->price : 0.0); };
+  const auto wanted = [](auto p) { return p.sector > 2 && p.value < 200.0; };
+  expect_same_rows(a.join(s, symbol_of, symbol_of, pair).where(wanted), "predicate_pushdown");
+  expect_same_rows(s.join(a, symbol_of, symbol_of, [](auto x, auto t) { return query::make<Priced>(t.symbol, x.sector, t.price); }).where(wanted), "predicate_pushdown");
+  expect_same_rows(a.left_join(s, symbol_of, symbol_of, maybe).where(wanted), "predicate_pushdown");
+  expect_same_rows(a.right_join(s, symbol_of, symbol_of, maybe_left).where(wanted), "predicate_pushdown");
+  expect_same_rows(a.take(40).cross_join(s, pair).where(wanted), "predicate_pushdown");
+  expect_same_rows(a.semi_join(s, symbol_of, symbol_of).where(expensive), "predicate_pushdown");
+  expect_same_rows(a.anti_join(s, symbol_of, symbol_of).where(expensive), "predicate_pushdown");
+  expect_no(a.full_join(s, symbol_of, symbol_of, [](auto t, auto x) { return query::make<Priced>(t ? t->symbol : -1, x ? x->sector : -1, t ? t->price : 0.0); })
+                .where(wanted), "predicate_pushdown");
+}
+
+TEST(rules_keep_results, predicates_below_named_queries_with_selects) {
+  const query::Query<Priced> priced = query::from(trades).distinct().select([](auto t) { return query::make<Priced>(t.symbol, t.venue, t.price * 2.0); });
+  expect_same_rows(priced.where([](auto p) { return p.value > 300.0; }), "predicate_pushdown");
+  const query::Query<Priced> joined = query::from(trades).join(query::from(stocks), symbol_of, symbol_of, [](auto t, auto s) {
+    return query::make<Priced>(t.symbol, s.sector, t.price);
+  });
+  expect_same_rows(joined.order_by([](auto p) { return p.value; }).where([](auto p) { return p.sector == 2; }), "predicate_pushdown", order::as_is);
+}
+
+TEST(rules_keep_results, predicates_stay_where_going_down_could_be_noticed) {
+  const auto a = query::from(trades);
+  expect_no(a.distinct().where([](auto t) { return t.qty / (t.venue + 1) > 10; }), "predicate_pushdown");     // traps
+  expect_no(a.distinct().where([](auto t) { return 1.0 / t.price > 0.0; }), "predicate_pushdown");            // -0.0 is 0.0 as a key
+  expect_no(a.distinct().where([](const Trade& t) { return t.qty > 10; }), "predicate_pushdown");             // opaque
+  expect_no(a.distinct_by(symbol_of).where(expensive), "predicate_pushdown");                                 // not of the key
+  expect_no(a.skip(3).where(expensive), "predicate_pushdown");
+  expect_no(a.sample(50).where(expensive), "predicate_pushdown");
+  const auto sorted = a.order_by(symbol_of);
+  expect_no(sorted.where(expensive).concat(sorted.take(3)), "predicate_pushdown");                            // the sort has two readers
+}
+
+TEST(rules_keep_results, overflow_is_no_reason_against_sorting_less) {
+  expect_same_rows(query::from(trades).order_by(symbol_of).where([](auto t) { return t.qty * t.qty > 400; }), "predicate_pushdown", order::as_is);
+}
+
+TEST(rules_keep_results, limits) {
+  const auto a = query::from(trades);
+  expect_same_rows(a.order_by([](auto t) { return t.price; }).take(20), "top_k", order::as_is);
+  expect_same_rows(a.order_by(symbol_of).where(expensive).skip(4).take(20), "top_k", order::as_is);
+  expect_same_rows(a.order_by([](auto t) { return t.price; }).take(20).order_by([](auto t) { return t.qty; }).take(7), "top_k", order::as_is);
+  expect_same_rows(a.concat(query::from(more_trades)).skip(4990).take(100), "limit_pushdown", order::as_is);
+  expect_same_rows(a.skip(3).zip(query::from(more_trades).skip(5)).take(11), "limit_pushdown", order::as_is);
+  expect_no(a.order_by(symbol_of).select_many([](const Trade& t) { return std::vector<std::int64_t>(2, t.qty); }).take(3), "top_k");
+  const auto sorted = a.order_by(symbol_of);
+  expect_no(sorted.take(5).concat(sorted), "top_k");
+}
+
+TEST(rules_keep_results, order_and_distinct) {
+  const auto a = query::from(trades);
+  const auto by_price = [](auto t) { return t.price; };
+  expect_same_rows(a.order_by(by_price).group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), g.max([](auto t) { return t.qty; }), g.count()); }), "remove_order");
+  expect_same_rows(a.order_by(by_price).distinct(), "remove_order");
+  expect_same_rows(a.semi_join(query::from(stocks).order_by(symbol_of), symbol_of, symbol_of), "remove_order");
+  expect_same_rows(a.distinct().where(expensive).distinct(), "merge_distinct");
+  expect_same_rows(a.distinct().union_with(query::from(more_trades)), "merge_distinct");
+  expect_same_rows(a.group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), 0, g.count()); }).distinct(), "merge_distinct");
+  expect_no(a.order_by(by_price).group_by(symbol_of).select([](auto g) { return query::make<Priced>(g.key(), 0, g.sum([](auto t) { return t.price; })); }), "remove_order");
+  expect_no(a.order_by(by_price).distinct_by(symbol_of), "remove_order");
+  expect_no(a.order_by(by_price).distinct().as_ordered(), "remove_order");
+  expect_no(a.order_by(by_price).order_by(symbol_of), "remove_order");
+  expect_no(a.distinct_by(symbol_of).distinct_by([](auto t) { return t.venue; }), "merge_distinct");
+}
+
+TEST(rules_keep_results, columns_that_a_filter_or_a_join_reads) {
+  std::vector<std::int32_t> symbol, venue;
+  std::vector<double> price;
+  std::vector<std::int64_t> qty;
+  for (const Trade& t : trades) symbol.push_back(t.symbol), price.push_back(t.price), qty.push_back(t.qty), venue.push_back(t.venue);
+  const auto columns = query::from(query::columns<Trade>(symbol, price, qty, venue));
+  expect_same_rows(columns.where(expensive).group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), 0, g.count()); }), "projection_pruning");
+  expect_same_rows(columns.join(query::from(stocks), symbol_of, symbol_of, [](auto t, auto s) { return query::make<Priced>(t.symbol, s.sector, t.price); }),
+                   "projection_pruning: reads symbol, price of 4");
+  expect_same_rows(query::from(stocks).join(columns, symbol_of, symbol_of, [](auto s, auto t) { return query::make<Priced>(t.symbol, s.sector, t.price); }),
+                   "projection_pruning: reads symbol, price of 4");
+  expect_no(columns.where(expensive), "projection_pruning");
+  expect_no(columns.order_by(symbol_of).take(3), "projection_pruning");
+  expect_no(columns.group_by([](const Trade& t) { return t.symbol; }).select([](auto g) { return g.count(); }), "projection_pruning");
+}
+
+}  // namespace
+}  // namespace planner_test
