@@ -2,8 +2,10 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include <query/query.hpp>
+#include <bit>
 #include <random>
+
+#include <query/query.hpp>
 
 #include "timing.hpp"
 
@@ -17,6 +19,9 @@ QUERY_RECORD(Trade, symbol, price, qty);
 namespace {
 
 constexpr std::size_t lanes = 16;
+
+// An expert's masked addition: with trapping maths, `m ? v : 0` stays a branch; a mask on the bits does not.
+inline double keep(double v, bool m) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) & (std::uint64_t{0} - std::uint64_t{m})); }
 
 template <class Body> double parallel_sum(std::size_t n, Body body) {
   return tbb::parallel_reduce(tbb::blocked_range<std::size_t>(0, n, 1 << 16), 0.0,
@@ -43,7 +48,7 @@ int main(int argc, char** argv) {
       return parallel_sum(n, [&](std::size_t b, std::size_t e) {
         double a[lanes] = {}, s = 0;
         for (; b + lanes <= e; b += lanes)
-          for (std::size_t l = 0; l < lanes; ++l) a[l] += qty[b + l] > 50 ? price[b + l] * qty[b + l] : 0.0;
+          for (std::size_t l = 0; l < lanes; ++l) a[l] += keep(price[b + l] * qty[b + l], qty[b + l] > 50);
         for (; b < e; ++b) s += qty[b] > 50 ? price[b] * qty[b] : 0.0;
         for (double x : a) s += x;
         return s;
@@ -68,7 +73,7 @@ int main(int argc, char** argv) {
         const Trade* t = rows.data();
         double a[lanes] = {}, s = 0;
         for (; b + lanes <= e; b += lanes)
-          for (std::size_t l = 0; l < lanes; ++l) a[l] += t[b + l].qty > 50 ? t[b + l].price * t[b + l].qty : 0.0;
+          for (std::size_t l = 0; l < lanes; ++l) a[l] += keep(t[b + l].price * t[b + l].qty, t[b + l].qty > 50);
         for (; b < e; ++b) s += t[b].qty > 50 ? t[b].price * t[b].qty : 0.0;
         for (double x : a) s += x;
         return s;

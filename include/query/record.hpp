@@ -63,8 +63,8 @@ template <record T> using row_view = typename meta<T>::template shape<as_referen
     using row = T;                                                                                                    \
     using types = std::tuple<QUERY_DETAIL_LIST(QUERY_DETAIL_TYPE, T, __VA_ARGS__)>;                                   \
     static constexpr std::size_t size = std::tuple_size_v<types>;                                                     \
-    static constexpr std::string_view name = #T;                                                                      \
-    static constexpr std::string_view names[] = {QUERY_DETAIL_LIST(QUERY_DETAIL_NAME, T, __VA_ARGS__)};               \
+    [[maybe_unused]] static constexpr std::string_view name = #T;                                                                      \
+    [[maybe_unused]] static constexpr std::string_view names[] = {QUERY_DETAIL_LIST(QUERY_DETAIL_NAME, T, __VA_ARGS__)};               \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")                           \
     static constexpr std::size_t offsets[] = {QUERY_DETAIL_LIST(QUERY_DETAIL_OFFSET, T, __VA_ARGS__)};                \
     _Pragma("GCC diagnostic pop")                                                                                     \

@@ -50,12 +50,17 @@ struct arena::impl {
 arena::arena() : impl_(std::make_unique<impl>()) {}
 arena::~arena() = default;
 
+const node* arena::find(const node& n) const {
+  const auto it = impl_->known.find(&n);
+  return it == impl_->known.end() ? nullptr : *it;
+}
+
 std::size_t arena::size() const { return impl_->nodes.size(); }
 
 const node* arena::put(node n) {
   if (auto it = impl_->known.find(&n); it != impl_->known.end()) return *it;
   if (impl_->nodes.size() >= impl_->max_nodes)
-    throw untraceable("the expression has more than " + std::to_string(impl_->max_nodes) + " nodes (a long or endless loop?)");
+    give_up("the expression has more than " + std::to_string(impl_->max_nodes) + " nodes (a long or endless loop?)");
   n.shape = shape_of(n);
   const node* stored = &impl_->nodes.emplace_back(std::move(n));
   impl_->known.insert(stored);

@@ -60,10 +60,16 @@ const node* make_array(const ir::type* t, std::vector<const node*> kids) {
         all = kids[i]->what == op::field && kids[i]->id == kids[0]->id && kids[i]->bits == base + offset_of(t, i) &&
               kids[i]->type == type_of_part(t, i);
       if (all) {
+        // Only if it is a place of exactly this type: a V2 of the first two fields of a V3 is another value.
         const std::string& path = kids[0]->text;
         const std::size_t cut = t->k == ir::kind::array ? path.rfind('[') : path.rfind('.');
-        if (cut != std::string::npos && cut > 0) return a.put(op::field, t, {}, base, kids[0]->id, path.substr(0, cut));
-        if (base == 0) return a.put(op::row, t, {}, 0, kids[0]->id);
+        node place;
+        place.type = t;
+        place.id = kids[0]->id;
+        place.bits = base;
+        place.what = cut != std::string::npos && cut > 0 ? op::field : op::row;
+        if (place.what == op::field) place.text = path.substr(0, cut);
+        if (const node* whole = a.find(place)) return whole;
       }
     }
     // Fields keep the record's own types: a literal of another width is cast.

@@ -274,7 +274,15 @@ class builder {
 
   // Captured collections: those copied into the function, and those that its trace names (captures by reference).
   void capture(const detail::user_function& f) {
-    for (const auto& c : f.captures) {
+    // Copies of the function tell what it captured by value, its trace what it captured by reference.
+    std::vector<std::shared_ptr<const detail::capture>> all = f.captures;
+    {
+      const detail::capture_recorder recorder;
+      (void)f.trace();
+      for (const auto& c : recorder.found())
+        if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) all.push_back(c);
+    }
+    for (const auto& c : all) {
       if (c->owner || std::any_of(captures_.begin(), captures_.end(), [&](const binding& b) { return b.slot == c->slot; })) continue;
       if (auto it = bound_.find(c->slot); it != bound_.end()) {
         captures_.push_back({c->slot, it->second});

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "conformance/naive.hpp"
+
 namespace conformance {
 
 namespace {
@@ -130,6 +132,12 @@ std::vector<std::string> sorted_texts(some_rows r) {
 std::string text_of(const void* value, const type* t) {
   std::string s;
   writer(true).put(s, value, t);
+  return s;
+}
+
+std::string key_text_of(const void* value, const type* t) {
+  std::string s;
+  writer(false).put(s, value, t);
   return s;
 }
 

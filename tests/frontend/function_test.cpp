@@ -124,7 +124,7 @@ TEST(trace, is_not_fooled_by_catch_all) {
 }
 
 // Needs arena::put (src/ir/node.cpp) to end a trace by give_up, which poisons it, instead of a throw.
-TEST(trace, DISABLED_is_not_fooled_by_catch_all_at_the_node_limit) {
+TEST(trace, is_not_fooled_by_catch_all_at_the_node_limit) {
   limits_restored restore;
   query::ir::limits().nodes = 100;
   auto f = [](auto r) {

@@ -72,7 +72,10 @@ TEST(golden_plan, predicate_goes_to_the_left_of_a_left_join_only) {
   check("predicate_left_join",
         query::from(trades)
             .left_join(query::from(stocks), [](auto t) { return t.symbol; }, [](auto s) { return s.symbol; },
-                       [](auto t, auto s) { return query::make<Priced>(t.symbol, s ? s->sector : -1, t.price); })
+                       [](auto t, auto s) {
+                         if (!s) return query::make<Priced>(t.symbol, -1, t.price);
+                         return query::make<Priced>(t.symbol, s->sector, t.price);
+                       })
             .where([](auto p) { return p.value > 200.0 && p.sector < 3; }));
 }
 

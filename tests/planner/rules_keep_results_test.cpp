@@ -40,8 +40,14 @@ TEST(rules_keep_results, predicates_below_joins_of_every_kind) {
   const auto a = query::from(trades);
   const auto s = query::from(stocks).where([](auto x) { return x.sector != 6; });
   const auto pair = [](auto t, auto x) { return query::make<Priced>(t.symbol, x.sector, t.price); };
-  const auto maybe = [](auto t, auto x) { return query::make<Priced>(t.symbol, x ? x->sector : -1, t.price); };
-  const auto maybe_left = [](auto t, auto x) { return query::make<Priced>(x.symbol, x.sector, t ? t->price : 0.0); };
+  const auto maybe = [](auto t, auto x) {
+    if (!x) return query::make<Priced>(t.symbol, 6, t.price);
+    return query::make<Priced>(t.symbol, x->sector, t.price);
+  };
+  const auto maybe_left = [](auto t, auto x) {
+    if (!t) return query::make<Priced>(x.symbol, x.sector, 0.0);
+    return query::make<Priced>(x.symbol, x.sector, t->price);
+  };
   const auto wanted = [](auto p) { return p.sector > 2 && p.value < 200.0; };
   expect_same_rows(a.join(s, symbol_of, symbol_of, pair).where(wanted), "predicate_pushdown");
   expect_same_rows(s.join(a, symbol_of, symbol_of, [](auto x, auto t) { return query::make<Priced>(t.symbol, x.sector, t.price); }).where(wanted), "predicate_pushdown");

@@ -67,7 +67,11 @@ template <class T, class R> QUERY_INLINE inline decltype(auto) as_stored(R&& r) 
   using V = std::remove_cvref_t<R>;
   if constexpr (std::is_same_v<V, T>) return std::forward<R>(r);
   else if constexpr (is_row_view<V>) return row_of(r);
-  else return T(std::forward<R>(r));
+  else if constexpr (ir::is_tuple_v<T> && !std::is_constructible_v<T, R>) {  // views in a pair or tuple
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return T(as_stored<std::tuple_element_t<I, T>>(std::get<I>(std::forward<R>(r)))...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
+  } else return T(std::forward<R>(r));
 }
 
 }  // namespace query::detail

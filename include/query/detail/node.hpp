@@ -83,6 +83,8 @@ class arena {
   const node* put(node n);
   const node* put(op what, const type* t, std::initializer_list<const node*> kids = {}, std::uint64_t bits = 0,
                   std::uint32_t id = 0, std::string text = {});
+  // The node that equals n if it is there, else null.
+  const node* find(const node& n) const;
   std::size_t size() const;
 
  private:

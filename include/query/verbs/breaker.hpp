@@ -44,9 +44,12 @@ template <class A, class B> struct common_key { using type = void; };
 template <class A> struct common_key<A, A> { using type = A; };
 template <class A, class B> requires(!std::is_same_v<A, B> && std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
 struct common_key<A, B> { using type = std::common_type_t<A, B>; };
-template <class A, class B> requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, B> { using type = std::optional<typename common_key<A, B>::type>; };
-template <class A, class B> requires(!std::is_same_v<A, B> && !ir::is_optional_v<A>) struct common_key<A, std::optional<B>> { using type = std::optional<typename common_key<A, B>::type>; };
-template <class A, class B> requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, std::optional<B>> { using type = std::optional<typename common_key<A, B>::type>; };
+template <class K> struct nullable_key { using type = std::optional<K>; };
+template <> struct nullable_key<void> { using type = void; };
+template <class A, class B> using nullable_key_t = typename nullable_key<typename common_key<A, B>::type>::type;
+template <class A, class B> requires(!ir::is_optional_v<B>) struct common_key<std::optional<A>, B> { using type = nullable_key_t<A, B>; };
+template <class A, class B> requires(!ir::is_optional_v<A>) struct common_key<A, std::optional<B>> { using type = nullable_key_t<A, B>; };
+template <class A, class B> requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, std::optional<B>> { using type = nullable_key_t<A, B>; };
 template <class A, class B> using common_key_t = typename common_key<A, B>::type;
 
 template <class K, class Equal, class Hash> detail::key_calls custom_keys(Equal equal, Hash hash) {
