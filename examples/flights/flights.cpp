@@ -2,6 +2,7 @@
 //
 //   ./run flights
 #include <chrono>
+#include <iomanip>
 #include <iostream>
 
 #include "../example_data.hpp"
@@ -19,6 +20,7 @@ template <class T> void show(const char* title, const query::Query<T>& q, std::s
 }  // namespace
 
 int main() {
+  std::cout << std::fixed << std::setprecision(1);
   using namespace flights;
 
   // The first query parses the file; `rows` keeps the flights, the other queries read them.

@@ -2,6 +2,7 @@
 //
 //   ./run kmeans
 #include <chrono>
+#include <iomanip>
 #include <iostream>
 
 #include "../example_data.hpp"
@@ -20,6 +21,7 @@ QUERY_RECORD(Row, cluster, size, dep_delay, arr_delay, air_time, distance, depar
 }  // namespace kmeans
 
 int main() {
+  std::cout << std::fixed << std::setprecision(1);
   using namespace kmeans;
   using clock = std::chrono::steady_clock;
   const auto milliseconds = [](clock::time_point from) { return std::chrono::duration<double, std::milli>(clock::now() - from).count(); };

@@ -28,25 +28,20 @@ QUERY_RECORD(Center, id, round, x);
 // ---------------------------------------------------------------- k-means itself
 // Moves the centers to the means of their points until none moves by `epsilon`; at most 100 rounds.
 inline query::Query<Center> clusters(const query::Query<Point>& points, std::vector<Center> first, double epsilon = 1e-4) {
-  return query::from(std::move(first))
-      .do_while(
-          [points](query::Query<Center> current) {
-            const auto centers = query::broadcast(current);
-            const auto nearest = [centers](auto p) {
-              return centers.arg_min(p, [](auto p, auto c) { return query::squared_distance(p.x, c.x); });
-            };
-            return points.group_by(nearest)
-                .select([](auto g) { return query::make<Center>(g.key(), 0, g.mean([](auto p) { return p.x; })); })
-                .select([centers](auto c) {
-                  return query::make<Center>(c.id, centers.max(c, [](auto, auto old) { return old.round; }) + 1, c.x);
-                })
-                .order_by([](auto c) { return c.id; });
-          },
-          [epsilon](query::Query<Center> before, query::Query<Center> after) {
-            const auto moves = before.zip(after, [](auto a, auto b) { return query::sqrt(query::squared_distance(a.x, b.x)); });
-            return query::value_of(moves).max() >= epsilon;
-          },
-          100);
+  return query::from(std::move(first)).do_while(
+      [points](query::Query<Center> current) {
+        const auto centers = query::broadcast(current);
+        const auto distance = [](auto p, auto c) { return query::squared_distance(p.x, c.x); };
+        return points.group_by([centers, distance](auto p) { return centers.arg_min(p, distance); })
+            .select([](auto g) { return query::make<Center>(g.key(), 0, g.mean([](auto p) { return p.x; })); })
+            .select([centers](auto c) { return query::make<Center>(c.id, centers[c.id].round + 1, c.x); })
+            .order_by([](auto c) { return c.id; });
+      },
+      [epsilon](query::Query<Center> before, query::Query<Center> after) {
+        const auto moves = before.zip(after, [](auto a, auto b) { return query::sqrt(query::squared_distance(a.x, b.x)); });
+        return query::value_of(moves).max() >= epsilon;
+      },
+      100);
 }
 
 // ---------------------------------------------------------------- the size of each cluster, and how far its points lie

@@ -35,7 +35,8 @@ class writer {
     for (const std::string& n : v.notes) to_.line(depth + 1, n);
   }
   void result(const machine_graph& g) {
-    to_.line(1, g.terminal.empty() ? "result" : "result, for " + g.terminal);
+    to_.line(1, g.terminal.empty() ? "result" : "result, for " + g.terminal,
+             g.root.node->accelerated ? "cpu: the caller reads these rows" : "cpu");
     rows(g.result, 2);
     captures(g.captures, 2);
     for (const std::string& n : g.notes) to_.line(2, n);
