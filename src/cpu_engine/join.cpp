@@ -15,25 +15,31 @@ using detail::batch_sink;
 using detail::join_kind;
 using detail::row_block;
 
-hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, detail::table rows, const vertex_tasks& tasks)
-    : rows_(std::move(rows)), keys_(key, interpreted, rows_, tasks, key_column::layout::adjacent) {
+hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct, detail::table rows,
+                         const vertex_tasks& tasks)
+    : rows_(std::move(rows)) {
+  if (may_be_direct && !custom.equal) {
+    const key_column keys(key, interpreted, rows_, tasks, key_column::layout::any);
+    direct_ = direct_rows::make(keys, rows_, tasks);
+    if (direct_) return;
+  }
+  keys_.emplace(key, interpreted, rows_, tasks, key_column::layout::adjacent);
   join_options options;
   options.custom = equality_of(custom);
-  table_ = std::make_unique<join_table>(keys_.type(), keys_.base(), rows_.n, options, tasks.scheduler(), tasks.pool(), tasks.cancel());
+  table_ = std::make_unique<join_table>(keys_->type(), keys_->base(), rows_.n, options, tasks.scheduler(), tasks.pool(), tasks.cancel());
 }
 
 struct join_probe::prepared {
   prepared(const detail::logical& j, detail::table rows, bool left, bool interpreted, const vertex_tasks& tasks)
       : join(j),
         build_left(left),
-        build(j.functions[left ? 0 : 1], j.keys, interpreted, std::move(rows), tasks),
+        build(j.functions[left ? 0 : 1], j.keys, interpreted, !marks(), std::move(rows), tasks),
         key(j.functions[left ? 1 : 0], interpreted, false),
         key_type(j.functions[left ? 1 : 0].result),
         probe_type(j.functions[left ? 1 : 0].row),
         pool(tasks.pool()) {
     if (j.functions.size() > 2) result.emplace(j.functions[2], j.functions[0].row, j.functions[1].row, interpreted, pool);
-    if (probe_type->size == key_type->size)
-      if (const auto offset = part_of_row(j.functions[left ? 1 : 0])) keys_in_place = *offset == 0;
+    key_part = part_of_row(j.functions[left ? 1 : 0]);
   }
 
   const detail::logical& join;
@@ -41,7 +47,7 @@ struct join_probe::prepared {
   hashed_rows build;
   function_calls key;
   const ir::type *key_type, *probe_type;
-  bool keys_in_place = false;  // a streamed row is its own key
+  std::optional<std::size_t> key_part;  // where in a streamed row its key lies, if it does
   std::optional<pair_calls> result;
   runtime::buffer_pool& pool;
 
@@ -56,9 +62,16 @@ namespace {
 // The keys of a batch of streamed rows.
 class batch_keys {
  public:
-  batch_keys(const function_calls& f, const ir::type* key, bool in_place, runtime::buffer_pool& pool) : calls_(&f), in_place_(in_place), keys_(key, pool) {}
-  const void* of(const void* rows, std::size_t n) {
-    if (in_place_) return rows;
+  batch_keys(const function_calls& f, const ir::type* key, const ir::type* row, std::optional<std::size_t> part, runtime::buffer_pool& pool)
+      : calls_(&f), row_(row), part_(part), keys_(key, pool) {}
+  // At any distance from each other.
+  direct_rows::probe strided(const std::byte* rows, std::size_t n) {
+    if (part_) return {rows + *part_, row_->size, n};
+    return {static_cast<const std::byte*>(adjacent(rows, n)), keys_.type()->size, n};
+  }
+  // Side by side.
+  const void* adjacent(const std::byte* rows, std::size_t n) {
+    if (part_ && row_->size == keys_.type()->size) return rows + *part_;
     keys_.clear();
     calls_->map(rows, nullptr, n, keys_.extend(batch_rows), scratch_);
     keys_.grow(n);
@@ -67,7 +80,8 @@ class batch_keys {
 
  private:
   const function_calls* calls_;
-  bool in_place_;
+  const ir::type* row_;
+  std::optional<std::size_t> part_;
   rows_buffer keys_;
   interpreter::scratch scratch_;
 };
@@ -78,7 +92,7 @@ class batch_keys {
 class join_probe::pair_runner final : public stage_runner {
  public:
   pair_runner(const prepared& p, batch_sink& next)
-      : p_(&p), keys_(p.key, p.key_type, p.keys_in_place, p.pool), matches_(batch_rows), out_(p.result->result(), p.pool), next_(&next) {}
+      : p_(&p), keys_(p.key, p.key_type, p.probe_type, p.key_part, p.pool), matches_(batch_rows), out_(p.result->result(), p.pool), next_(&next) {}
 
   void push(const row_block& b) override {
     for (std::size_t from = 0; from < b.n; from += batch_rows)
@@ -87,16 +101,33 @@ class join_probe::pair_runner final : public stage_runner {
 
  private:
   void probe(const std::byte* rows, std::size_t n) {
-    const void* keys = keys_.of(rows, n);
+    if (p_->build.direct()) probe_direct(*p_->build.direct(), rows, n);
+    else probe_table(rows, n);
+  }
+  void probe_direct(const direct_rows& build, const std::byte* rows, std::size_t n) {
+    const std::size_t size = p_->probe_type->size;
+    std::uint32_t numbers[batch_rows];
+    if (p_->alone() == join_table::unmatched::keep) {
+      build.find(keys_.strided(rows, n), built_);
+      for (std::size_t i = 0; i < n; ++i) streamed_[i] = rows + i * size;
+    } else {
+      n = build.matches(keys_.strided(rows, n), numbers, built_);
+      for (std::size_t i = 0; i < n; ++i) streamed_[i] = rows + numbers[i] * size;
+    }
+    if (n) emit(n);
+  }
+  void probe_table(const std::byte* rows, std::size_t n) {
+    const void* keys = keys_.adjacent(rows, n);
     cursor_.reset();
     join_table& table = p_->build.table();
     const join_table::unmatched alone = p_->alone();
     while (table.probe(keys, n, cursor_, matches_, alone)) {
       if (p_->marks()) table.mark(matches_);
-      emit(rows);
+      find_rows(rows);
+      emit(matches_.size());
     }
   }
-  void emit(const std::byte* rows) {
+  void find_rows(const std::byte* rows) {
     const std::size_t n = matches_.size(), size = p_->probe_type->size;
     const std::uint32_t* probe = matches_.probe();
     const std::uint64_t* build = matches_.build();
@@ -110,6 +141,8 @@ class join_probe::pair_runner final : public stage_runner {
     } else {
       for (std::size_t i = 0; i < n; ++i) built_[i] = p_->build.row(build[i]);
     }
+  }
+  void emit(std::size_t n) {
     out_.clear();
     void* to = out_.extend(batch_rows);
     if (p_->build_left) p_->result->map(built_, streamed_, n, to, scratch_);
@@ -137,7 +170,7 @@ class join_probe::pair_runner final : public stage_runner {
 class join_probe::test_runner final : public stage_runner {
  public:
   test_runner(const prepared& p, batch_sink& next)
-      : p_(&p), keys_(p.key, p.key_type, p.keys_in_place, p.pool), kept_(p.probe_type, p.pool), next_(&next) {}
+      : p_(&p), keys_(p.key, p.key_type, p.probe_type, p.key_part, p.pool), kept_(p.probe_type, p.pool), next_(&next) {}
 
   void push(const row_block& b) override {
     const ir::type* t = p_->probe_type;
@@ -145,7 +178,8 @@ class join_probe::test_runner final : public stage_runner {
     for (std::size_t from = 0; from < b.n; from += batch_rows) {
       const std::size_t n = std::min(batch_rows, b.n - from);
       std::byte* rows = static_cast<std::byte*>(b.rows) + from * t->size;
-      p_->build.table().contains(keys_.of(rows, n), n, found_);
+      if (const direct_rows* direct = p_->build.direct()) direct->contains(keys_.strided(rows, n), found_);
+      else p_->build.table().contains(keys_.adjacent(rows, n), n, found_);
       if (t->trivial && t->size <= 256) compact(rows, n, wanted);
       else push_runs(rows, n, wanted, b.owned);
     }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "cpu_engine/direct_rows.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pair_calls.hpp"
@@ -18,20 +19,23 @@
 
 namespace query::cpu {
 
-// The rows of one side with a hash table over their keys.
+// The rows of one side with a hash table over their keys; or, if the caller can use that, placed by their keys.
 class hashed_rows {
  public:
-  hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, detail::table rows, const vertex_tasks& tasks);
+  hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct, detail::table rows,
+              const vertex_tasks& tasks);
 
   const detail::table& rows() const { return rows_; }
   const void* row(std::uint64_t i) const { return i == join_table::no_row ? nullptr : row_at(rows_, static_cast<std::size_t>(i)); }
   // Are rows so many that each access is a cache miss?
   bool prefetch() const { return rows_.n * rows_.type->size > (std::size_t{1} << 18); }
-  join_table& table() const { return *table_; }
+  join_table& table() const { return *table_; }                // not if there are
+  const direct_rows* direct() const { return direct_.get(); }  // direct rows
 
  private:
   detail::table rows_;
-  key_column keys_;
+  std::optional<key_column> keys_;
+  std::unique_ptr<direct_rows> direct_;
   std::unique_ptr<join_table> table_;
 };
 

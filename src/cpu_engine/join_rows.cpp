@@ -100,7 +100,7 @@ class group_join_sink final : public detail::batch_sink {
 
 detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const detail::logical& join = *v.node;
-  const hashed_rows build(join.functions[1], join.keys, v.interpreted, collect_input(v, 1, tasks).table, tasks);
+  const hashed_rows build(join.functions[1], join.keys, v.interpreted, false, collect_input(v, 1, tasks).table, tasks);
   const function_calls key(join.functions[0], v.interpreted, false);
   pipeline left(v.inputs[0], v.captures, tasks.context());
   std::vector<piece> pieces;

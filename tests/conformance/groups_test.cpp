@@ -1,0 +1,58 @@
+// group_by with the user's equality, materialised groups, groups of groups.
+#include "conformance/engines.hpp"
+#include "conformance/naive.hpp"
+#include "conformance/rows.hpp"
+
+namespace conformance {
+namespace {
+
+CONFORMS(groups, equality_of_the_user, "group_by", "distinct_by") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    const auto equal = [](const std::string& a, const std::string& b) { return a.size() == b.size(); };
+    const auto hash = [](const std::string& a) { return a.size(); };
+    std::vector<std::pair<std::string, std::int64_t>> wanted;
+    std::vector<trade> firsts;
+    for (const auto& [k, rows] : grouped(d.rows, [](const trade& t) { return t.name.size(); })) {
+      wanted.emplace_back(rows.front().name, rows.size());
+      firsts.push_back(rows.front());
+    }
+    const auto got = source(e, d.rows).group_by([](auto t) { return t.name; }, equal, hash).count().as_ordered().to_vector();
+    EXPECT_ROWS(selected(got, [](const auto& r) { return std::pair<std::string, std::int64_t>(std::get<0>(r), std::get<1>(r)); }), wanted);
+    EXPECT_ROWS(source(e, d.rows).distinct_by([](auto t) { return t.name; }, equal, hash).as_ordered().to_vector(), firsts);
+  }
+}
+
+CONFORMS(groups, materialised_groups_hold_their_rows_in_source_order, "group_by.groups", "group_by.select", "to_lookup") {
+  using row = std::pair<std::int32_t, std::vector<std::int32_t>>;
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    std::vector<row> wanted;
+    for (const auto& [k, rows] : grouped(d.rows, [](const tick& t) { return t.key; })) wanted.emplace_back(k, selected(rows, [](const tick& t) { return t.id; }));
+    const auto key = [](auto t) { return t.key; };
+    const auto ids = [](const query::Group<std::int32_t, tick>& g) {
+      std::vector<std::int32_t> v;
+      for (const tick& t : g) v.push_back(t.id);
+      return row(g.key(), v);
+    };
+    EXPECT_ROWS(selected(source(e, d.rows).group_by(key).groups().as_ordered().to_vector(), ids), wanted);
+    EXPECT_ROWS(source(e, d.rows).group_by(key).select(ids).as_ordered().to_vector(), wanted);
+    EXPECT_SAME_ROWS(source(e, d.rows).group_by(key).select(ids).to_vector(), wanted);
+    const auto lookup = source(e, d.rows).to_lookup(key);
+    EXPECT_EQ(lookup.size(), wanted.size());
+    for (const row& w : wanted) EXPECT_EQ(lookup[w.first].size(), w.second.size());
+    EXPECT_TRUE(lookup[-77].empty());
+  }
+}
+
+CONFORMS(groups, groups_of_groups, "group_by") {
+  const std::vector<tick>& rows = many_ticks();
+  std::map<std::int64_t, std::int64_t> sizes;
+  for (const auto& g : grouped(rows, [](const tick& t) { return t.amount; })) ++sizes[static_cast<std::int64_t>(g.second.size())];
+  const auto got = source(e, rows).count_by([](auto t) { return t.amount; }).count_by([](auto r) { return std::get<1>(r); }).to_vector();
+  std::vector<std::pair<std::int64_t, std::int64_t>> wanted(sizes.begin(), sizes.end());
+  EXPECT_SAME_ROWS(selected(got, [](const auto& r) { return std::pair<std::int64_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); }), wanted);
+}
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,128 @@
+// order_by, then_by, order, reverse, top: directions, nulls, NaNs, stability, custom orders.
+#include "conformance/engines.hpp"
+#include "conformance/naive.hpp"
+#include "conformance/rows.hpp"
+
+namespace conformance {
+namespace {
+
+using query::nulls;
+
+
+template <class T, class Native> std::vector<T> sorted_by(std::vector<T> rows, Native key, bool descending, bool nulls_first) {
+  std::stable_sort(rows.begin(), rows.end(), [&](const T& a, const T& b) { return before(key(a), key(b), descending, nulls_first); });
+  return rows;
+}
+
+// Both directions over every data set. Ids are distinct: equal keys show whether the sort is stable.
+template <class Native, class F> void check_order(const engine_config& e, const char* what, Native native, F f) {
+  SCOPED_TRACE(what);
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    EXPECT_ROWS(source(e, d.rows).order_by(f).to_vector(), sorted_by(d.rows, native, false, false));
+    EXPECT_ROWS(source(e, d.rows).order_by_descending(f).to_vector(), sorted_by(d.rows, native, true, false));
+  }
+}
+
+CONFORMS(ordering, numbers_enums_and_bools, "order_by", "order_by_descending") {
+  check_order(e, "int32", [](const trade& t) { return t.key; }, [](auto t) { return t.key; });
+  check_order(e, "int64", [](const trade& t) { return t.amount; }, [](auto t) { return t.amount; });
+  check_order(e, "enum", [](const trade& t) { return t.way; }, [](auto t) { return t.way; });
+  check_order(e, "bool", [](const trade& t) { return t.hot; }, [](auto t) { return t.hot; });
+}
+CONFORMS(ordering, nans_come_after_all_numbers, "order_by", "order_by_descending") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    const auto up = [](const trade& a, const trade& b) { return before(a.price, b.price); };
+    const auto down = [](const trade& a, const trade& b) { return std::isnan(b.price) ? !std::isnan(a.price) : a.price > b.price; };
+    std::vector<trade> ascending = d.rows, descending = d.rows;
+    std::stable_sort(ascending.begin(), ascending.end(), up);
+    std::stable_sort(descending.begin(), descending.end(), down);
+    EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.price; }).to_vector(), ascending);
+    EXPECT_ROWS(source(e, d.rows).order_by_descending([](auto t) { return t.price; }).to_vector(), descending);
+  }
+}
+CONFORMS(ordering, strings_arrays_and_composites, "order_by", "order_by_descending") {
+  check_order(e, "string", [](const trade& t) { return t.name; }, [](auto t) { return t.name; });
+  check_order(e, "array", [](const trade& t) { return t.legs; }, [](auto t) { return t.legs; });
+  check_order(e, "tuple", [](const trade& t) { return std::tuple(t.hot, t.name, t.key); }, [](const trade& t) { return std::tuple(t.hot, t.name, t.key); });
+}
+
+CONFORMS(ordering, nulls_come_last_or_first_in_both_directions, "order_by", "order_by_descending") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    const auto lot = [](const trade& t) { return t.lot; };
+    const auto note = [](const trade& t) { return t.note; };
+    EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.lot; }).to_vector(), sorted_by(d.rows, lot, false, false));
+    EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.lot; }, nulls::first).to_vector(), sorted_by(d.rows, lot, false, true));
+    EXPECT_ROWS(source(e, d.rows).order_by_descending([](auto t) { return t.lot; }).to_vector(), sorted_by(d.rows, lot, true, false));
+    EXPECT_ROWS(source(e, d.rows).order_by_descending([](auto t) { return t.lot; }, nulls::first).to_vector(), sorted_by(d.rows, lot, true, true));
+    EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.note; }, nulls::first).to_vector(), sorted_by(d.rows, note, false, true));
+    EXPECT_ROWS(source(e, d.rows).order_by_descending([](auto t) { return t.note; }).to_vector(), sorted_by(d.rows, note, true, false));
+  }
+}
+
+CONFORMS(ordering, then_by_refines, "then_by", "then_by_descending") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    std::vector<trade> wanted = sorted_by(d.rows, [](const trade& t) { return t.lot; }, true, true);
+    wanted = sorted_by(wanted, [](const trade& t) { return t.name; }, false, false);
+    wanted = sorted_by(wanted, [](const trade& t) { return t.key % 3; }, true, false);
+    const auto q = source(e, d.rows).order_by_descending([](auto t) { return t.key % 3; }).then_by([](auto t) { return t.name; });
+    EXPECT_ROWS(q.then_by_descending([](auto t) { return t.lot; }, nulls::first).to_vector(), wanted);
+  }
+}
+
+CONFORMS(ordering, large_inputs, "order_by", "reverse") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const std::vector<tick> wanted = sorted_by(d.rows, [](const tick& t) { return t.key; }, false, false);
+    const auto q = source(e, d.rows).order_by([](auto t) { return t.key; });
+    EXPECT_ROWS(q.to_vector(), wanted);
+    EXPECT_ROWS(q.reverse().to_vector(), std::vector<tick>(wanted.rbegin(), wanted.rend()));
+    EXPECT_ROWS(source(e, d.rows).reverse().where([](auto t) { return t.amount > 0; }).to_vector(), [&] {
+      std::vector<tick> r(d.rows.rbegin(), d.rows.rend());
+      return kept(r, [](const tick& t) { return t.amount > 0; });
+    }());
+  }
+}
+
+CONFORMS(ordering, rows_may_be_their_own_keys, "order", "order_descending") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    std::vector<std::string> names = selected(d.rows, [](const trade& t) { return t.name; });
+    const auto q = source(e, d.rows).select([](auto t) { return t.name; });
+    std::stable_sort(names.begin(), names.end());
+    EXPECT_ROWS(q.order().to_vector(), names);
+    std::reverse(names.begin(), names.end());
+    EXPECT_ROWS(q.order_descending().to_vector(), names);
+    const auto lots = selected(d.rows, [](const trade& t) { return t.lot; });
+    EXPECT_ROWS(source(e, lots).order(nulls::first).to_vector(), sorted_by(lots, [](const auto& v) { return v; }, false, true));
+  }
+}
+
+CONFORMS(ordering, the_users_own_order, "order_by") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const auto less = [](std::int64_t a, std::int64_t b) { return std::abs(a) % 100 > std::abs(b) % 100; };
+    std::vector<tick> wanted = d.rows;
+    std::stable_sort(wanted.begin(), wanted.end(), [&](const tick& a, const tick& b) { return less(a.amount, b.amount); });
+    EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.amount; }, less).to_vector(), wanted);
+  }
+}
+
+CONFORMS(ordering, top_is_the_beginning_of_the_sorted_rows, "top", "take") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const std::vector<tick> down = sorted_by(d.rows, [](const tick& t) { return t.amount; }, true, false);
+    const std::vector<tick> up = sorted_by(d.rows, [](const tick& t) { return t.price; }, false, false);
+    for (const std::size_t n : {0u, 1u, 10u, 1500u}) {
+      const auto upto = static_cast<std::ptrdiff_t>(std::min(n, d.rows.size()));
+      EXPECT_ROWS(source(e, d.rows).top(n, [](auto t) { return t.amount; }).to_vector(), std::vector<tick>(down.begin(), down.begin() + upto));
+      EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.price; }).take(n).to_vector(), std::vector<tick>(up.begin(), up.begin() + upto));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace conformance
