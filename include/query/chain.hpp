@@ -86,6 +86,9 @@ template <class T, class Chain = cpu::rows<T>> class Query
     return where([](const auto& r) { return r.has_value(); }, at).select([](const auto& r) { return *r; }, at);
   }
 
+  // The same query without the chain in its type: for templates over Query<T>, members, returns.
+  Query<T> as_query() const { return *this; }
+
   // ---- words about how and where
   Query as_accelerated() const { return marked([](detail::logical& n) { n.accelerated = true; }); }
   Query require_gpu() const { return marked([](detail::logical& n) { n.accelerated = n.gpu_required = true; }); }

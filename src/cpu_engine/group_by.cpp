@@ -216,12 +216,6 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
   const function_calls key(n.functions[0], v.interpreted, false);
 
   pipeline p(v.inputs[0], v.captures, context);
-  std::unique_ptr<pipeline> rest;
-  if (!p.source_rows() && n.ordered) {
-    // Parts of a stream share tables out of order: as_ordered needs the rows side by side first.
-    const detail::table in = collect(v.inputs[0], v.captures, context);
-    return group_partitioned(v, in, self.get(), key, context);
-  }
   p.limit_parts(most_tables);
   std::vector<std::unique_ptr<group_table>> tables(p.parts() ? *p.parts() : most_tables);
 
@@ -241,23 +235,25 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
     tables.clear();
     return group_partitioned(v, collect(v.inputs[0], v.captures, context), self.get(), key, context);
   }
+  // The tables of a window, in the order of their parts, join the first one.
+  std::unique_ptr<group_table> all = std::move(tables.front());
+  const auto merge_window = [&](std::size_t first) {
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      std::unique_ptr<group_table> t = std::move(tables[(first + i) % tables.size()]);
+      if (!t) continue;
+      context.cancel.check();
+      if (all) all->merge(*t);
+      else all = std::move(t);
+    }
+  };
   if (p.source_rows()) {
     p.run_all(run);
+    merge_window(1);
   } else {
-    while (p.run_some(most_tables - 1, run)) {  // a window never holds two parts of one table
-    }
+    for (std::size_t first = 1; p.run_some(most_tables, run); first += most_tables) merge_window(first);
   }
-
-  std::erase_if(tables, [](const auto& t) { return !t; });
   rows_buffer out(n.row, context.pool);
-  if (!tables.empty()) {
-    for (std::size_t i = 1; i < tables.size(); ++i) {
-      context.cancel.check();
-      tables[0]->merge(*tables[i]);
-      tables[i].reset();
-    }
-    tables[0]->finish(out);
-  }
+  if (all) all->finish(out);
   return std::move(out).to_table();
 }
 

@@ -24,6 +24,15 @@ std::string place_of(const logical& n) {
   return f.substr(f.rfind('/') + 1) + ":" + std::to_string(n.where.line);
 }
 
+// must_trace throws what tracing said; the plan knows where the function stands.
+ir::traced trace_of(const logical& n, const detail::user_function& f) {
+  try {
+    return f.trace();
+  } catch (const user_error& e) {
+    throw user_error(std::string(e.what()) + " (" + std::string(f.role) + " of " + n.label + ", " + place_of(n) + ")");
+  }
+}
+
 class builder {
  public:
   builder(machine_graph& g, const plan_options& o) : graph_(g), options_(o) {}
@@ -107,8 +116,8 @@ class builder {
     for (const logical* n : s.nodes) {
       check(*n);
       for (const detail::user_function& f : n->functions) {
-        capture(f);
-        const ir::traced t = f.trace();
+        capture(*n, f);
+        const ir::traced t = trace_of(*n, f);
         traced = traced && t;
         // What runs before the first filter meets the same rows in either loop.
         if (filtered && !(t && ir::speculatable(t.root))) speculatable = false;
@@ -154,7 +163,7 @@ class builder {
     s.build = make_table(n.inputs[s.build_left ? 0 : 1]);
     captures_ = std::move(outer);
     follow(n.inputs[s.build_left ? 1 : 0], b, slots);
-    for (const detail::user_function& f : n.functions) capture(f);
+    for (const detail::user_function& f : n.functions) capture(n, f);
     s.in = b.row;
     s.out = n.row;
     b.row = n.row;
@@ -194,7 +203,7 @@ class builder {
     std::vector<binding> outer = take_captures();
     std::vector<branch> branches;
     for (const pipe& p : inputs) branches.push_back(build(p));
-    for (const detail::user_function& f : n.functions) capture(f);
+    for (const detail::user_function& f : n.functions) capture(n, f);
     vertex* v = add_vertex();
     v->node = &n;
     v->inputs = std::move(branches);
@@ -249,7 +258,7 @@ class builder {
     part(n.inputs[1], {n.slot}, body, body_result);
     if (n.inputs.size() > 2) part(n.inputs[2], {n.previous_slot, n.next_slot}, test, test_result);
 
-    for (const detail::user_function& f : n.functions) capture(f);
+    for (const detail::user_function& f : n.functions) capture(n, f);
     vertex* v = add_vertex();
     v->node = &n;
     v->inputs.push_back(std::move(start));
@@ -273,12 +282,12 @@ class builder {
   }
 
   // Captured collections: those copied into the function, and those that its trace names (captures by reference).
-  void capture(const detail::user_function& f) {
+  void capture(const logical& n, const detail::user_function& f) {
     // Copies of the function tell what it captured by value, its trace what it captured by reference.
     std::vector<std::shared_ptr<const detail::capture>> all = f.captures;
     {
       const detail::capture_recorder recorder;
-      (void)f.trace();
+      (void)trace_of(n, f);
       for (const auto& c : recorder.found())
         if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) all.push_back(c);
     }

@@ -199,9 +199,9 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
 
   // Call with the lock held, or before taking it.
   [[noreturn]] void refuse(std::size_t bytes, const char* why) const {
-    throw resource_error(std::string("memory: cannot allocate ") + megabytes(bytes) + ": " + why + "; in use: " +
+    throw resource_error(std::string("query: memory: cannot allocate ") + megabytes(bytes) + ": " + why + "; in use: " +
                          megabytes(used_) + ", limit: " + (limit_ == 0 ? "none" : megabytes(limit_)) +
-                         "; raise the Session's memory limit or let the query spill to disk");
+                         "; raise the Session's memory limit, or filter or aggregate earlier in the query");
   }
 
   const std::size_t limit_;

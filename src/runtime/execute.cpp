@@ -155,7 +155,7 @@ void advise_huge_pages(void* at, std::size_t bytes) {
   if (from < to) (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
 }
 
-std::string print_rows(const table& t, std::uint64_t total) { return data::print_table(t.type, t.rows, t.n, total, {.rows = t.n}); }
+std::string print_rows(const table& t, std::uint64_t total, const print_options& options) { return data::print_table(t.type, t.rows, t.n, total, options); }
 std::string describe_rows(const table& t) {
   const auto columns = data::summarise(t.type, t.rows, t.n);
   return data::print_summary(columns);

@@ -44,7 +44,9 @@ CONFORMS(runs, windows_are_full, "window") {
       std::vector<std::int64_t> wanted;
       for (std::size_t i = 0; i + n <= d.rows.size(); i += step) wanted.push_back(amount_of(std::span(d.rows).subspan(i, n)));
       EXPECT_ROWS(source(e, d.rows).window(n, [](std::span<const tick> r) { return amount_of(r); }, step).to_vector(), wanted);
-      if (step == 1 && n < 10) EXPECT_EQ(source(e, d.rows).window(n).count(), static_cast<std::int64_t>(wanted.size()));
+      if (step == 1 && n < 10) {
+        EXPECT_EQ(source(e, d.rows).window(n).count(), static_cast<std::int64_t>(wanted.size()));
+      }
     }
   }
 }
@@ -109,7 +111,9 @@ CONFORMS(runs, hash_partitions_keep_equal_keys_together, "hash_partitioned_by", 
     for (const std::size_t n : {0u, 1u, 5u}) {
       SCOPED_TRACE(d.name + ", n = " + std::to_string(n));
       const std::vector<ids> parts = parts_of(source(e, d.rows).hash_partitioned_by([](auto t) { return t.key; }, n));
-      if (n) EXPECT_LE(parts.size(), n);
+      if (n) {
+        EXPECT_LE(parts.size(), n);
+      }
       std::map<std::int32_t, std::size_t> home;
       ids all;
       for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -130,13 +134,17 @@ CONFORMS(runs, range_partitions_are_in_the_order_of_keys, "range_partitioned_by"
     for (const std::size_t n : {0u, 1u, 5u}) {
       SCOPED_TRACE(d.name + ", n = " + std::to_string(n));
       const std::vector<ids> parts = parts_of(source(e, d.rows).range_partitioned_by([](auto t) { return t.key; }, n));
-      if (n) EXPECT_LE(parts.size(), n);
+      if (n) {
+        EXPECT_LE(parts.size(), n);
+      }
       ids all;
       std::optional<std::int32_t> border;
       for (const ids& p : parts) {
         if (p.empty()) continue;
         const auto [least, most] = std::minmax_element(p.begin(), p.end(), [&](auto a, auto b) { return d.rows[static_cast<std::size_t>(a)].key < d.rows[static_cast<std::size_t>(b)].key; });
-        if (border) EXPECT_LT(*border, d.rows[static_cast<std::size_t>(*least)].key);
+        if (border) {
+          EXPECT_LT(*border, d.rows[static_cast<std::size_t>(*least)].key);
+        }
         border = d.rows[static_cast<std::size_t>(*most)].key;
         all.insert(all.end(), p.begin(), p.end());
       }

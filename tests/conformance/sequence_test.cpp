@@ -118,7 +118,9 @@ CONFORMS(sequence, sample_draws_rows_without_replacement_in_order, "sample") {
       EXPECT_TRUE(std::is_sorted(drawn.begin(), drawn.end()));
       EXPECT_EQ(std::adjacent_find(drawn.begin(), drawn.end()), drawn.end());
       EXPECT_EQ(ids(3), drawn);
-      if (n == 100 && d.rows.size() > 1000) EXPECT_NE(ids(4), drawn);
+      if (n == 100 && d.rows.size() > 1000) {
+        EXPECT_NE(ids(4), drawn);
+      }
       static std::map<std::string, std::vector<std::int32_t>> first;  // of all engines
       EXPECT_EQ(first.try_emplace(d.name + " " + std::to_string(n), drawn).first->second, drawn);
     }

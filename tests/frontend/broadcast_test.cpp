@@ -101,7 +101,7 @@ TEST(bindings, give_a_captured_query_its_rows) {
     (void)c.size();
     FAIL();
   } catch (const query::user_error& e) {
-    EXPECT_STREQ(e.what(), "a captured query was used outside the query that captures it");
+    EXPECT_NE(std::string(e.what()).find("a captured query was used outside the query that captures it"), std::string::npos);
   }
 }
 

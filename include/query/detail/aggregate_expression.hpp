@@ -43,6 +43,9 @@ template <class Fn, class... A> auto make_apply(Fn fn, const A&... a) {
 template <class Out> struct maker {
   template <class... V> Out operator()(const V&... v) const { return query::make<Out>(v...); }
 };
+struct pairer {
+  template <class A, class B> std::pair<A, B> operator()(A a, B b) const { return std::pair<A, B>(std::move(a), std::move(b)); }
+};
 struct tupler {
   template <class... V> std::tuple<V...> operator()(V... v) const { return std::tuple<V...>(std::move(v)...); }
 };

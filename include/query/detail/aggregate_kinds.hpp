@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <query/cpu/fold_loops.hpp>
+#include <query/errors.hpp>
 #include <query/detail/call.hpp>
 
 namespace query::agg {
@@ -244,7 +245,10 @@ template <bool Last, class F> struct edge : expression {
   template <class S> static void merge(S& a, S& b) {
     if (b && (Last || !a)) a = std::move(b);
   }
-  template <class T, class K, class S> auto value(const K&, S& s) const { return std::move(*s); }
+  template <class T, class K, class S> auto value(const K&, S& s) const {
+    if (!s) throw user_error(std::string("query: ") + name + ": there are no rows; count() tells, or use first_or_none()");
+    return std::move(*s);
+  }
 };
 template <bool All, class F> struct decided : expression {
   static constexpr const char* name = All ? "all" : "any";

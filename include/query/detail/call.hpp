@@ -39,12 +39,19 @@ template <class V> QUERY_INLINE inline auto row_of(const V& v) {
 // Rows with strings or lists are handed to `auto` parameters as views: `[](auto t)` must not copy a string a row.
 template <class F, class T> concept takes_views = record<T> && !std::is_trivially_copyable_v<T> && !names_its_types<F> && std::is_invocable_v<const F&, const row_view<T>&>;
 
+// Calls f with views that end with the call: a reference to one of them is given back as a view by value.
+template <class F, class... V> QUERY_INLINE inline decltype(auto) call_with_views(const F& f, const V&... views) {
+  using X = std::invoke_result_t<const F&, const V&...>;
+  if constexpr (is_row_view<std::remove_cvref_t<X>>) return std::remove_cvref_t<X>(f(views...));
+  else return f(views...);
+}
+
 template <class F, class R> QUERY_INLINE inline decltype(auto) call(const F& f, const R& row) {
   if constexpr (is_row_view<R>) {
     if constexpr (!names_its_types<F> && std::is_invocable_v<const F&, const R&>) return f(row);
     else return f(row_of(row));
   } else if constexpr (takes_views<F, R>) {
-    return f(view_of(row));
+    return call_with_views(f, view_of(row));
   } else {
     return f(row);
   }
@@ -54,7 +61,7 @@ template <class F, class L, class R> QUERY_INLINE inline decltype(auto) call(con
   else if constexpr (record<L> && record<R>) {
     if constexpr ((!std::is_trivially_copyable_v<L> || !std::is_trivially_copyable_v<R>) && !names_its_types<F> &&
                   std::is_invocable_v<const F&, const row_view<L>&, const row_view<R>&>)
-      return f(view_of(l), view_of(r));
+      return call_with_views(f, view_of(l), view_of(r));
     else return f(l, r);
   } else return f(l, r);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <query/detail/plan.hpp>
+#include <query/print.hpp>
 #include <query/session.hpp>
 
 namespace query::detail {
@@ -36,7 +37,7 @@ std::string explain_dot(const pipe& p, const settings& s);
 void advise_huge_pages(void* at, std::size_t bytes);
 
 // Sinks and views over whole tables, out of line.
-std::string print_rows(const table& t, std::uint64_t total);
+std::string print_rows(const table& t, std::uint64_t total, const print_options& options);
 std::string describe_rows(const table& t);
 void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* csv_options);
 std::shared_ptr<const logical> csv_source(const std::string& path, const void* csv_options, const ir::type* row, call_site where);

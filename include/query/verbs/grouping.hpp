@@ -10,6 +10,10 @@ namespace agg {
 
 template <class K, class T, class F> auto recorded(const F& f) { return f(recorder<K, T>{}); }
 // What a group function returns, as an aggregate expression.
+template <class... A> auto as_expression(const std::tuple<A...>& x) {
+  return std::apply([](const A&... a) { return make_apply(tupler{}, a...); }, x);
+}
+template <class A, class B> auto as_expression(const std::pair<A, B>& x) { return make_apply(pairer{}, x.first, x.second); }
 template <class X> auto as_expression(const X& x) {
   static_assert(aggregate<X> || is_key_shape<X>,
                 "query: the function of groups must give g.key(), an aggregate such as g.sum(f), arithmetic on them, or "

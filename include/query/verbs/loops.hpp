@@ -31,11 +31,11 @@ namespace verbs {
 template <class X> inline constexpr bool is_value = false;
 template <class T> inline constexpr bool is_value<Value<T>> = true;
 template <class A, class F> auto map_value(const A& a, F f) {
-  auto q = a.query().select(f);
+  auto q = a.query().select(f, a.to_pipe().node->where);  // operators have no call site of their own
   return Value<typename decltype(q)::row>(q);
 }
 template <class A, class B, class F> auto combine_values(const A& a, const B& b, F f) {
-  auto q = a.query().cross_join(b.query(), f);
+  auto q = a.query().cross_join(b.query(), f, a.to_pipe().node->where);
   return Value<typename decltype(q)::row>(q);
 }
 }  // namespace verbs
@@ -71,18 +71,19 @@ template <std::same_as<bool> B> auto operator!(const Value<B>& a) {
 template <class Q> class lazily {
  public:
   explicit lazily(Q q) : q_(std::move(q)) {}
-  auto count() const { return one([](auto g) { return g.count(); }); }
-  auto sum() const { return one([](auto g) { return g.sum(); }); }
-  auto min() const { return one([](auto g) { return g.min(); }); }
-  auto max() const { return one([](auto g) { return g.max(); }); }
-  auto mean() const { return one([](auto g) { return g.mean(); }); }
-  template <class F> auto any(F f) const { return one([f](auto g) { return g.any(f); }); }
-  template <class F> auto all(F f) const { return one([f](auto g) { return g.all(f); }); }
-  template <class F> auto aggregate(F f) const { return one(f); }
+  using call_site = detail::call_site;
+  auto count(call_site at = call_site::here()) const { return one([](auto g) { return g.count(); }, at); }
+  auto sum(call_site at = call_site::here()) const { return one([](auto g) { return g.sum(); }, at); }
+  auto min(call_site at = call_site::here()) const { return one([](auto g) { return g.min(); }, at); }
+  auto max(call_site at = call_site::here()) const { return one([](auto g) { return g.max(); }, at); }
+  auto mean(call_site at = call_site::here()) const { return one([](auto g) { return g.mean(); }, at); }
+  template <class F> auto any(F f, call_site at = call_site::here()) const { return one([f](auto g) { return g.any(f); }, at); }
+  template <class F> auto all(F f, call_site at = call_site::here()) const { return one([f](auto g) { return g.all(f); }, at); }
+  template <class F> auto aggregate(F f, call_site at = call_site::here()) const { return one(f, at); }
 
  private:
-  template <class F> auto one(F f) const {
-    auto a = q_.aggregate(f);
+  template <class F> auto one(F f, call_site at) const {
+    auto a = q_.aggregate(f, at);
     return Value<typename decltype(a)::row>(a);
   }
   Q q_;

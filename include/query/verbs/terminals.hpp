@@ -6,6 +6,7 @@
 #include <query/csv.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
+#include <query/print.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query {
@@ -199,15 +200,19 @@ template <class Derived, class T> class terminals {
 
   // ---- for people and files
   // The first rows as a table.
-  std::string table(std::size_t rows = 10) const {
+  std::string table(std::size_t rows = 10) const { return table(print_options{.rows = rows}); }
+  std::string table(const print_options& options) const {
+    const std::size_t rows = options.rows;
     const auto head = self().take(rows + 1);
     const detail::table t = detail::materialise(head.to_pipe(), settings());
     const std::uint64_t total = t.n <= rows ? t.n : static_cast<std::uint64_t>(count());
     detail::table shown = t;
     shown.n = t.n <= rows ? t.n : rows;
-    return detail::print_rows(shown, total);
+    return detail::print_rows(shown, total, options);
   }
   void print(std::size_t rows = 10) const;
+  // With width, digits and the like: print({.rows = 20, .width = 120}).
+  void print(const print_options& options) const;
   // Count, nulls, mean, stddev, min, max of every column, as a table.
   std::string describe() const { return detail::describe_rows(detail::materialise(pipe_of(), settings())); }
   // Writes beside the file and renames at the end: nothing is half written.
@@ -261,6 +266,7 @@ template <class Derived, class T> class terminals {
 };
 
 void print_text(const std::string& s);
+template <class Derived, class T> void terminals<Derived, T>::print(const print_options& options) const { print_text(table(options)); }
 template <class Derived, class T> void terminals<Derived, T>::print(std::size_t rows) const { print_text(table(rows)); }
 
 }  // namespace verbs
