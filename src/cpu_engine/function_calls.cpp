@@ -12,22 +12,12 @@
 
 namespace query::cpu {
 
-namespace {
-// The type of row 0 as the expression sees it: interpreted functions read rows of that size.
-std::size_t size_of_row(const ir::node* n, std::uint32_t id) {
-  if (n->what == ir::op::row && n->id == id) return n->type->size;
-  for (const ir::node* k : n->kids)
-    if (std::size_t s = size_of_row(k, id)) return s;
-  return 0;
-}
-}  // namespace
-
 function_calls::function_calls(const detail::user_function& f, bool interpreted, bool) : function_(&f), row_size_(f.row ? f.row->size : 0) {
   if (!interpreted) return;
   expression_ = f.trace();
   if (expression_ && row_size_ && knows_captures(f, expression_.root)) program_ = std::make_shared<const interpreter::program>(expression_.root);
 }
-function_calls::function_calls(const ir::traced& p) : expression_(p), row_size_(size_of_row(p.root, 0)) {
+function_calls::function_calls(const ir::traced& p, const ir::type* row) : expression_(p), row_size_(row->size) {
   program_ = std::make_shared<const interpreter::program>(expression_.root);
 }
 
@@ -47,9 +37,15 @@ void function_calls::map(const void* rows, const std::uint32_t* select, std::siz
     return;
   }
   const auto collections = captured_collections(function_);
-  interpreter::binding row{rows, row_size_, {}};
-  row.select = select;
-  program_->run({&row, 1}, {collections, {}}, n, out, s);
+  if (!select) {
+    const interpreter::binding row{rows, row_size_, {}};
+    program_->run({&row, 1}, {collections, {}}, n, out, s);
+    return;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const interpreter::binding row{static_cast<const std::byte*>(rows) + select[i] * row_size_, row_size_, {}};
+    program_->run({&row, 1}, {collections, {}}, 1, static_cast<std::byte*>(out) + i * function_->result->size, s);
+  }
 }
 
 void function_calls::map_pairs(const void* const* left, const void* const* right, std::size_t n, void* out) const {

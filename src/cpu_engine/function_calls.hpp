@@ -16,7 +16,7 @@ class function_calls {
  public:
   // interpreted: use the traced expression if there is one. predicate: filter() is called, else map().
   function_calls(const detail::user_function& f, bool interpreted, bool predicate);
-  explicit function_calls(const ir::traced& predicate);  // an expression that never had native code
+  function_calls(const ir::traced& predicate, const ir::type* row);  // an expression over rows of `row` that never had native code
 
   bool is_interpreted() const { return program_ != nullptr; }
   void filter(const void* rows, std::size_t n, bool* out, interpreter::scratch& s) const;

@@ -98,8 +98,30 @@ class join_probe::pair_runner final : public stage_runner {
     for (std::size_t from = 0; from < b.n; from += batch_rows)
       probe(static_cast<const std::byte*>(b.rows) + from * p_->probe_type->size, std::min(batch_rows, b.n - from));
   }
+  // Counting pairs needs neither the build rows nor the result function.
+  bool fold(detail::fold_kind k, const row_block& b, detail::fold_state& state) override {
+    if (k != detail::fold_kind::count || p_->marks()) return false;
+    for (std::size_t from = 0; from < b.n; from += batch_rows)
+      state.count += count(static_cast<const std::byte*>(b.rows) + from * p_->probe_type->size, std::min(batch_rows, b.n - from));
+    return true;
+  }
 
  private:
+  std::uint64_t count(const std::byte* rows, std::size_t n) {
+    const bool alone = p_->alone() == join_table::unmatched::keep;
+    std::uint64_t pairs = 0;
+    if (const direct_rows* direct = p_->build.direct()) {
+      if (alone) return n;
+      std::uint8_t found[batch_rows];
+      direct->contains(keys_.strided(rows, n), found);
+      for (std::size_t i = 0; i < n; ++i) pairs += found[i];
+      return pairs;
+    }
+    std::uint64_t matches[batch_rows];
+    p_->build.table().count(keys_.adjacent(rows, n), n, matches);
+    for (std::size_t i = 0; i < n; ++i) pairs += alone && matches[i] == 0 ? 1 : matches[i];
+    return pairs;
+  }
   void probe(const std::byte* rows, std::size_t n) {
     if (p_->build.direct()) probe_direct(*p_->build.direct(), rows, n);
     else probe_table(rows, n);

@@ -163,7 +163,7 @@ class functions_stage final : public prepared_stage {
 class prefilter_stage final : public prepared_stage {
  public:
   prefilter_stage(const planner::prefilter& f, const ir::type* row, runtime::buffer_pool& pool)
-      : calls_(f.expression ? function_calls(f.expression) : function_calls(*f.function, false, true)), row_(row), pool_(&pool) {}
+      : calls_(f.expression ? function_calls(f.expression, row) : function_calls(*f.function, false, true)), row_(row), pool_(&pool) {}
   std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<filter_runner>(calls_, row_, *pool_, next); }
 
  private:

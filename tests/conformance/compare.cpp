@@ -142,6 +142,7 @@ std::string key_text_of(const void* value, const type* t) {
 }
 
 testing::AssertionResult same_in_order(some_rows got, some_rows wanted, double tolerance) {
+  if (got.type->trivial && got.n == wanted.n && got.n != 0 && std::memcmp(got.data, wanted.data, got.n * got.type->size) == 0) return testing::AssertionSuccess();
   const writer w(true);
   std::string a, b;
   for (std::size_t i = 0; i < std::min(got.n, wanted.n); ++i) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
@@ -181,6 +182,62 @@ TEST(join, nulls_match_nothing_but_stay_in_outer_joins) {
   EXPECT_EQ(from(left).left_join(from(right), same, same, [](maybe, std::optional<maybe> r) { return r.has_value(); }).to_vector().size(), 4u);
   EXPECT_EQ(from(left).full_join(from(right), same, same, [](std::optional<maybe> l, std::optional<maybe> r) { return l.has_value() && r.has_value(); }).to_vector().size(), 5u);
   EXPECT_EQ(from(left).anti_join(from(right), same, same).to_vector(), (std::vector<maybe>{{1, 0}, {std::nullopt, 0}}));
+}
+
+// Joins over integer keys of some distribution, with plain rows on both sides, against a map.
+template <class K> void check_integer_keys(const std::vector<K>& left, const std::vector<K>& right) {
+  std::multimap<K, std::int64_t> by_key;
+  for (std::size_t i = 0; i < right.size(); ++i) by_key.emplace(right[i], static_cast<std::int64_t>(i));
+  using keyed = std::pair<K, std::int64_t>;
+  std::vector<keyed> l, r;
+  for (std::size_t i = 0; i < left.size(); ++i) l.emplace_back(left[i], static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < right.size(); ++i) r.emplace_back(right[i], static_cast<std::int64_t>(i));
+  std::vector<pair_of_ids> inner, outer;
+  std::vector<std::int64_t> with, without;
+  for (const auto& [key, id] : l) {
+    const auto [begin, end] = by_key.equal_range(key);
+    for (auto at = begin; at != end; ++at) inner.emplace_back(id, at->second);
+    for (auto at = begin; at != end; ++at) outer.emplace_back(id, at->second);
+    if (begin == end) outer.emplace_back(id, -1);
+    (begin == end ? without : with).push_back(id);
+  }
+  const auto key = [](const auto& x) { return x.first; };
+  const auto ids = [](const keyed& a, const keyed& b) { return pair_of_ids(a.second, b.second); };
+  const auto joined = from(l).join(from(r), key, key, ids);
+  EXPECT_EQ(sorted(joined.to_vector()), sorted(inner));
+  EXPECT_EQ(joined.count(), static_cast<std::int64_t>(inner.size()));
+  const auto left_joined = from(l).left_join(from(r), key, key, [](const keyed& a, const std::optional<keyed>& b) { return pair_of_ids(a.second, b ? b->second : -1); });
+  EXPECT_EQ(sorted(left_joined.to_vector()), sorted(outer));
+  EXPECT_EQ(left_joined.count(), static_cast<std::int64_t>(outer.size()));
+  EXPECT_EQ(from(l).semi_join(from(r), key, key).select([](const auto& x) { return x.second; }).to_vector(), with);
+  EXPECT_EQ(from(l).anti_join(from(r), key, key).select([](const auto& x) { return x.second; }).to_vector(), without);
+  const auto negative = [](const auto& x) { return static_cast<K>(-x.first); };
+  EXPECT_EQ(from(l).join(from(r), negative, negative, ids).count(), joined.count());
+}
+
+TEST(join, integer_keys_of_every_width_and_distribution) {
+  std::mt19937_64 random(9);
+  const auto draw = [&]<class K>(std::type_identity<K>, std::size_t n, std::uint64_t range, bool unique) {
+    std::vector<K> v;
+    for (std::size_t i = 0; i < n; ++i) v.push_back(static_cast<K>(unique ? i * range / n : random() % range));
+    std::shuffle(v.begin(), v.end(), random);
+    for (K& k : v) k = static_cast<K>(k - static_cast<K>(range / 2));
+    return v;
+  };
+  const auto check = [&]<class K>(std::type_identity<K> t, std::uint64_t most) {
+    for (const bool unique : {true, false})
+      for (const std::uint64_t range : {std::uint64_t{100}, std::uint64_t{2000}, std::uint64_t{1} << 40})
+        if (range <= most) check_integer_keys<K>(draw(t, 3000, range, false), draw(t, 100, range, unique));
+  };
+  check(std::type_identity<std::int8_t>{}, 256);
+  check(std::type_identity<std::uint16_t>{}, 1 << 16);
+  check(std::type_identity<std::int32_t>{}, 1u << 31);
+  check(std::type_identity<std::uint64_t>{}, ~0ull);
+  check(std::type_identity<std::int64_t>{}, ~0ull);
+  constexpr auto low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+  check_integer_keys<std::int64_t>({low, high, 0, -1, low + 1}, {low, low + 1, low + 2});
+  check_integer_keys<std::int64_t>({low, high, 0, -1}, {high, low});
+  check_integer_keys<std::int64_t>({low, high, 0, -1}, {});
 }
 
 TEST(join, a_key_with_many_matches_does_not_overflow_a_batch) {

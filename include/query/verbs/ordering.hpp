@@ -35,7 +35,7 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
 
 template <class Derived, class T> class ordering {
  public:
-  // NaNs come after all numbers; nulls last unless nulls::first. Arrays, tuples and records compare lexicographically.
+  // NaNs come after all numbers (first in a descending order); nulls last in both directions unless nulls::first. Arrays, tuples and records compare lexicographically.
   // O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
   template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start(f, false, where, at); }
   template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start(f, true, where, at); }

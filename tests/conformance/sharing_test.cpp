@@ -1,0 +1,127 @@
+// Queries as values: stored as Query<T>, returned, reused; sources and captures that change between runs; cached, fork,
+// concurrent runs.
+#include <atomic>
+#include <thread>
+
+#include "conformance/engines.hpp"
+#include "conformance/naive.hpp"
+#include "conformance/rows.hpp"
+
+namespace conformance {
+namespace {
+
+query::Query<tick> large_ones(const query::Query<tick>& q, std::int64_t limit) {
+  return q.where([limit](auto t) { return t.amount > limit; });
+}
+
+CONFORMS(sharing, queries_can_be_stored_returned_and_run_again, "Query") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const query::Query<tick> q = large_ones(source(e, d.rows).where([](auto t) { return t.key != 1; }), 100);
+    const auto wanted = kept(d.rows, [](const tick& t) { return t.key != 1 && t.amount > 100; });
+    for (int run = 0; run < 3; ++run) EXPECT_ROWS(q.to_vector(), wanted);
+    EXPECT_EQ(q.count(), static_cast<std::int64_t>(wanted.size()));
+    query::Query<std::int32_t> keys = q.select([](auto t) { return t.key; });
+    EXPECT_ROWS(keys.to_vector(), selected(wanted, [](const tick& t) { return t.key; }));
+    keys = keys.where([](auto k) { return k > 0; });
+    EXPECT_ROWS(keys.to_vector(), kept(selected(wanted, [](const tick& t) { return t.key; }), [](auto k) { return k > 0; }));
+    const std::vector<query::Query<tick>> several = {q, q.take(3), q.order_by([](auto t) { return t.amount; })};
+    EXPECT_EQ(several[2].count(), q.count());
+  }
+}
+
+CONFORMS(sharing, a_source_may_change_between_runs, "from") {
+  std::vector<tick> rows = small_ticks()[3].rows;
+  const auto q = source(e, rows).where([](auto t) { return t.key > 0; });
+  const auto sums = source(e, rows).count_by([](auto t) { return t.key; });
+  EXPECT_EQ(q.count(), std::ssize(kept(rows, [](const tick& t) { return t.key > 0; })));
+  rows = small_ticks()[5].rows;  // moves and grows
+  EXPECT_ROWS(q.to_vector(), kept(rows, [](const tick& t) { return t.key > 0; }));
+  EXPECT_EQ(sums.count(), std::ssize(grouped(rows, [](const tick& t) { return t.key; })));
+  rows.clear();
+  EXPECT_TRUE(q.to_vector().empty());
+}
+
+CONFORMS(sharing, captures_by_reference_may_change_between_runs, "where", "select", "group_by") {
+  const auto& rows = many_ticks();
+  std::int64_t limit = 0;
+  std::string word = "ab";
+  const auto q = source(e, rows).where([&limit](auto t) { return t.amount > limit; });
+  const auto sums = source(e, rows).group_by([&limit](auto t) { return t.amount > limit; }).count();
+  const auto& named = few_trades();
+  const auto names = source(e, named).where([&word](auto t) { return t.name == word; });
+  const auto late = source(e, rows).aggregate([&limit](auto g) { return g.sum([&limit](auto t) { return t.amount + limit; }); });
+  for (const std::int64_t l : {0, 500, -1000, 2000}) {
+    limit = l;
+    word += 'c';
+    if (l == 500) word = "a";
+    SCOPED_TRACE(l);
+    EXPECT_ROWS(q.to_vector(), kept(rows, [&](const tick& t) { return t.amount > l; }));
+    EXPECT_EQ(sums.count(), std::ssize(grouped(rows, [&](const tick& t) { return t.amount > l; })));
+    EXPECT_ROWS(names.to_vector(), kept(named, [&](const trade& t) { return t.name == word; }));
+    std::int64_t total = 0;
+    for (const tick& t : rows) total += t.amount + l;
+    EXPECT_EQ(late.to_vector(), std::vector<std::int64_t>{total});
+  }
+}
+
+CONFORMS(sharing, cached_rows_are_computed_once, "cached") {
+  static std::atomic<int> calls;
+  calls = 0;
+  const auto& rows = many_ticks();
+  const auto wanted = kept(rows, [](const tick& t) { return t.amount > 0; });
+  {
+    const auto q = source(e, rows).where(query::opaque([](const tick& t) {
+      ++calls;
+      return t.amount > 0;
+    })).cached();
+    EXPECT_EQ(calls, 0);
+    EXPECT_ROWS(q.to_vector(), wanted);
+    EXPECT_EQ(q.count(), std::ssize(wanted));
+    EXPECT_ROWS(q.take(5).to_vector(), std::vector<tick>(wanted.begin(), wanted.begin() + 5));
+    EXPECT_EQ(calls, std::ssize(rows));
+  }
+}
+
+CONFORMS(sharing, fork_computes_shared_rows_once, "fork") {
+  static std::atomic<int> calls;
+  calls = 0;
+  const auto& rows = many_ticks();
+  const auto wanted = kept(rows, [](const tick& t) { return t.amount > 0; });
+  const auto shared = source(e, rows).where(query::opaque([](const tick& t) {
+    ++calls;
+    return t.amount > 0;
+  }));
+  const auto [n, keys] = shared.fork([](auto q) { return q.select([](auto t) { return t.id; }); }, [](auto q) { return q.count_by([](auto t) { return t.key; }); });
+  EXPECT_ROWS(n.to_vector(), selected(wanted, [](const tick& t) { return t.id; }));
+  EXPECT_EQ(keys.count(), std::ssize(grouped(wanted, [](const tick& t) { return t.key; })));
+  EXPECT_EQ(calls, std::ssize(rows));
+}
+
+CONFORMS(sharing, one_query_may_run_in_several_threads, "Query") {
+  const auto& rows = many_ticks();
+  const auto q = source(e, rows).where([](auto t) { return t.amount > 0; }).group_by([](auto t) { return t.key; })
+                     .aggregate([](auto g) { return g.sum([](auto t) { return t.amount; }); }).as_ordered();
+  const auto wanted = selected(q.to_vector(), [](const auto& r) { return std::pair(std::get<0>(r), std::get<1>(r)); });
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&] {
+        for (int run = 0; run < 5; ++run)
+          if (selected(q.to_vector(), [](const auto& r) { return std::pair(std::get<0>(r), std::get<1>(r)); }) != wanted) ++wrong;
+      });
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+CONFORMS(sharing, a_function_may_run_a_query_of_its_own, "select", "count") {
+  const auto& rows = small_ticks()[3].rows;
+  const std::vector<std::int32_t> keys = {-3, -2, -1, 0, 1, 2, 3, 4};
+  const auto counts = selected(keys, [&](std::int32_t k) { return std::count_if(rows.begin(), rows.end(), [k](const tick& t) { return t.key == k; }); });
+  const auto q = source(e, keys).select([&](const std::int32_t& k) { return source(e, rows).where([k](auto t) { return t.key == k; }).count(); });
+  EXPECT_ROWS(q.to_vector(), std::vector<std::int64_t>(counts.begin(), counts.end()));
+}
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,128 @@
+// Where rows come from: containers of all kinds, columns, ranges, generators, files, broadcast queries.
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <list>
+#include <set>
+#include <span>
+
+#include <unistd.h>
+
+#include "conformance/engines.hpp"
+#include "conformance/naive.hpp"
+#include "conformance/rows.hpp"
+
+namespace conformance {
+namespace {
+
+const auto positive = [](auto x) { return x > 0; };
+
+CONFORMS(sources, containers, "from") {
+  const std::vector<int> rows = {3, -1, 4, -1, 5, -9};
+  const std::vector<int> wanted = {3, 4, 5};
+  EXPECT_ROWS(source(e, rows).where(positive).to_vector(), wanted);
+  EXPECT_ROWS(on(e, query::from(std::vector<int>(rows))).where(positive).to_vector(), wanted);
+  EXPECT_ROWS(on(e, query::from({3, -1, 4, -1, 5, -9})).where(positive).to_vector(), wanted);
+  EXPECT_ROWS(on(e, query::from(std::span(rows).subspan(1, 4))).where(positive).to_vector(), std::vector<int>({4, 5}));
+  const std::array<int, 6> array = {3, -1, 4, -1, 5, -9};
+  EXPECT_ROWS(source(e, array).where(positive).to_vector(), wanted);
+  const std::list<int> list(rows.begin(), rows.end());
+  EXPECT_ROWS(source(e, list).where(positive).to_vector(), wanted);
+  EXPECT_ROWS(on(e, query::from(std::list<int>(list))).where(positive).to_vector(), wanted);
+  const std::set<std::string> set = {"b", "a", "c"};
+  EXPECT_ROWS(source(e, set).to_vector(), std::vector<std::string>({"a", "b", "c"}));
+}
+
+CONFORMS(sources, long_streams, "from", "range", "repeat", "empty", "generate") {
+  for (const std::size_t n : {0u, 1u, 1023u, 1024u, 1025u, 65537u, 200000u}) {
+    SCOPED_TRACE(n);
+    std::vector<std::int64_t> numbers;
+    for (std::size_t i = 0; i < n; ++i) numbers.push_back(static_cast<std::int64_t>(i) - 5);
+    const std::list<std::int64_t> list(numbers.begin(), numbers.end());
+    const auto odd = [](auto x) { return x % 2 != 0; };
+    EXPECT_ROWS(source(e, list).where(odd).to_vector(), kept(numbers, odd));
+    EXPECT_ROWS(on(e, query::range(std::int64_t{-5}, n)).where(odd).to_vector(), kept(numbers, odd));
+    EXPECT_EQ(on(e, query::repeat(std::string("a string that is not short"), n)).count(), static_cast<std::int64_t>(n));
+    const auto made = query::generate([i = std::int64_t{-5}, n]() mutable { return i + 5 < static_cast<std::int64_t>(n) ? std::optional(i++) : std::nullopt; });
+    EXPECT_ROWS(on(e, made).where(odd).to_vector(), kept(numbers, odd));
+    EXPECT_ROWS(on(e, made).to_vector(), numbers);  // each run starts from a fresh copy
+  }
+  EXPECT_TRUE(on(e, query::empty<trade>()).to_vector().empty());
+  EXPECT_EQ(on(e, query::empty<int>()).sum(), 0);
+}
+
+CONFORMS(sources, endless_generators_end_with_take, "generate", "take", "take_while", "first") {
+  const auto naturals = on(e, query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); }));
+  std::vector<std::int64_t> wanted;
+  for (std::int64_t i = 0; i < 3000; ++i) wanted.push_back(i * 3);
+  const auto third = [](auto x) { return x % 3 == 0; };
+  EXPECT_ROWS(naturals.where(third).take(3000).to_vector(), wanted);
+  EXPECT_ROWS(naturals.where(third).take_while([](auto x) { return x < 9000; }).to_vector(), wanted);
+  EXPECT_EQ(naturals.where([](auto x) { return x * x > 1000000; }).first(), 1001);
+  EXPECT_EQ(naturals.take(70000).sum(), std::int64_t{70000} * 69999 / 2);
+  EXPECT_TRUE(naturals.any([](auto x) { return x == 5000; }));
+}
+
+CONFORMS(sources, columns_are_read_without_the_other_fields, "columns", "to_columns") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const auto id = selected(d.rows, [](const tick& t) { return t.id; }), key = selected(d.rows, [](const tick& t) { return t.key; });
+    const auto amount = selected(d.rows, [](const tick& t) { return t.amount; });
+    const auto price = selected(d.rows, [](const tick& t) { return t.price; });
+    const auto q = on(e, query::from(query::columns<tick>(id, key, amount, price)));
+    const auto p = [](auto t) { return t.amount > 10; };
+    EXPECT_ROWS(q.to_vector(), d.rows);
+    EXPECT_ROWS(q.where(p).to_vector(), kept(d.rows, p));
+    EXPECT_ROWS(q.where(p).select([](auto t) { return t.id; }).to_vector(), selected(kept(d.rows, p), [](const tick& t) { return t.id; }));
+    EXPECT_EQ(q.where(p).sum([](auto t) { return t.price; }), source(e, d.rows).where(p).sum([](auto t) { return t.price; }));
+    EXPECT_ROWS(q.order_by([](auto t) { return t.amount; }).take(20).to_vector(), source(e, d.rows).order_by([](auto t) { return t.amount; }).take(20).to_vector());
+    EXPECT_EQ(q.group_by([](auto t) { return t.key; }).count().count(), std::ssize(grouped(d.rows, [](const tick& t) { return t.key; })));
+    const auto columns = source(e, d.rows).where(p).to_columns();
+    EXPECT_ROWS(on(e, query::from(query::columns(columns))).to_vector(), kept(d.rows, p));
+  }
+}
+
+CONFORMS(sources, columns_of_strings_and_nulls, "columns", "to_columns") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    const auto columns = source(e, d.rows).to_columns();
+    const auto q = on(e, query::from(query::columns(columns)));
+    EXPECT_ROWS(q.to_vector(), d.rows);
+    EXPECT_ROWS(q.where([](auto t) { return t.lot.has_value() && t.name != ""; }).to_vector(), kept(d.rows, [](const trade& t) { return t.lot && !t.name.empty(); }));
+    EXPECT_ROWS(q.select([](auto t) { return t.name; }).to_vector(), selected(d.rows, [](const trade& t) { return t.name; }));
+  }
+  const std::vector<std::int32_t> short_one = {1}, key = {1, 2};
+  const std::vector<std::int64_t> amount = {1, 2};
+  const std::vector<double> price = {1, 2};
+  EXPECT_THROW(on(e, query::from(query::columns<tick>(short_one, key, amount, price))).to_vector(), query::user_error);
+}
+
+CONFORMS(sources, files_written_are_read_again, "write_csv", "read_csv") {
+  for (const auto& d : ticks()) {
+    if (d.rows.size() > 65537) continue;
+    SCOPED_TRACE(d.name);
+    const std::string path = (std::filesystem::temp_directory_path() / ("query_conformance_" + std::to_string(::getpid()) + ".csv")).string();
+    const auto p = [](auto t) { return t.amount > 10; };
+    source(e, d.rows).where(p).write_csv(path);
+    const auto q = on(e, query::read_csv<tick>(path));
+    EXPECT_ROWS(q.to_vector(), kept(d.rows, p));
+    EXPECT_EQ(q.where([](auto t) { return t.key > 0; }).count(), std::ssize(kept(d.rows, [](const tick& t) { return t.amount > 10 && t.key > 0; })));
+    std::filesystem::remove(path);
+  }
+}
+
+CONFORMS(sources, a_lambda_looks_through_broadcast_rows, "broadcast") {
+  const auto& rows = small_ticks()[3].rows;
+  std::vector<std::int64_t> kept_keys = {-3, 0, 2}, wanted;
+  for (const tick& t : rows)
+    if (std::count(kept_keys.begin(), kept_keys.end(), t.key)) wanted.push_back(t.key * 10 + 2);
+  const auto fixed = query::broadcast(kept_keys);
+  const auto lazy = query::broadcast(source(e, kept_keys).where([](auto k) { return k < 100; }));
+  const auto same = [](auto t, auto k) { return k == t.key; };
+  const auto most = [](auto, auto k) { return k; };
+  EXPECT_ROWS(source(e, rows).where([=](auto t) { return fixed.any(t, same); }).select([=](auto t) { return t.key * 10 + fixed.max(t, most); }).to_vector(), wanted);
+  EXPECT_ROWS(source(e, rows).where([=](auto t) { return lazy.any(t, same); }).select([=](auto t) { return t.key * 10 + lazy.max(t, most); }).to_vector(), wanted);
+}
+
+}  // namespace
+}  // namespace conformance
