@@ -138,8 +138,8 @@ template <record T, class... C> struct column_view {
   mutable std::array<const void*, sizeof...(C)> bases{};
 };
 template <record T, class... C> auto columns(const std::vector<C>&... c) {
-  static_assert(sizeof...(C) == meta<T>::size && std::is_same_v<std::tuple<C...>, typename meta<T>::types>,
-                "query::columns<Row>(...): one vector for each field of Row, in order, with the field's type");
+  static_assert(std::is_same_v<std::tuple<std::vector<C>...>, decltype(columns_of<T>::fields)>,
+                "query::columns<Row>(...): one vector for each field of Row, in order, with the field's type (std::uint8_t for bool)");
   return column_view<T, C...>{{&c...}, {}};
 }
 template <record T> auto columns(const columns_of<T>& c) {

@@ -35,7 +35,7 @@ template <class K, class T, class F> ir::traced trace_group(const void* f) {
 template <class... A> struct key_and {
   std::tuple<A...> a;
   template <class G> auto operator()(const G& g) const {
-    return std::apply([&](const A&... x) { return make_apply(tupler{}, key{}, x(g)...); }, a);
+    return std::apply([&](const A&... x) { return std::tuple(g.key(), x(g)...); }, a);
   }
 };
 // The rows of a group as a value that a function of Group takes.
@@ -85,7 +85,7 @@ template <class Q, class T, class K, class KF> class Grouped {
     return select(agg::key_and<A...>{std::tuple<A...>(std::move(a)...)});
   }
   auto count(call_site at = call_site::here()) const {
-    return select([](auto g) { return query::agg::make_apply(query::agg::tupler{}, query::agg::key{}, g.count()); }, at);
+    return select([](auto g) { return std::tuple(g.key(), g.count()); }, at);
   }
   // Query<Group<K, T>>: each group with its rows.
   auto groups(call_site at = call_site::here()) const {
@@ -137,7 +137,7 @@ template <class Derived, class T> class grouping {
   // std::pair<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
   template <class F, class S, class U, class C> auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
     return group_by(std::move(f), at).select(
-        [seed, update, combine](auto g) { return agg::make_apply(agg::tupler{}, agg::key{}, g.aggregate(seed, update, combine)); }, at);
+        [seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
   }
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
   template <class F> auto aggregate(F f, call_site at = call_site::here()) const {

@@ -11,9 +11,12 @@
 
 namespace query {
 
+// What a column of a field is made of: the field's type, but std::uint8_t for bool (a std::vector<bool> has no addresses).
+template <class F> using column_element_t = std::conditional_t<std::is_same_v<F, bool>, std::uint8_t, F>;
+
 // Columns of rows of T: one vector a field. Field I of row i is std::get<I>(columns.fields)[i].
 template <record T> struct columns_of {
-  template <std::size_t... I> static auto vectors(std::index_sequence<I...>) -> std::tuple<std::vector<field_t<T, I>>...>;
+  template <std::size_t... I> static auto vectors(std::index_sequence<I...>) -> std::tuple<std::vector<column_element_t<field_t<T, I>>>...>;
   decltype(vectors(field_indices<T>{})) fields;
   std::size_t size() const { return std::get<0>(fields).size(); }
   template <std::size_t I> const auto& get() const { return std::get<I>(fields); }
@@ -246,7 +249,7 @@ template <class Derived, class T> class terminals {
   }
   // An aggregate of possibly no rows: empty then.
   template <class F> auto perhaps(F f) const {
-    auto v = reduce([f](auto g) { return agg::make_apply(agg::tupler{}, g.count(), f(g)); });
+    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); });
     using R = typename agg::unwrapped<std::tuple_element_t<1, decltype(v)>>::type;
     std::optional<R> r;
     if (std::get<0>(v) > 0) r = std::move(std::get<1>(v));
