@@ -11,6 +11,7 @@
 #include <query/detail/aggregate_calls.hpp>
 #include <query/detail/aggregate_expression.hpp>
 #include <query/detail/traced_row.hpp>
+#include <query/function.hpp>
 
 namespace query {
 
@@ -139,6 +140,9 @@ template <class K, class T> struct traced_group {
     if constexpr (!ir::described_v<T>) {
       ir::give_up("no QUERY_RECORD for the row type");
       return leaf<R>(name, {});
+    } else if constexpr (detail::wrapper<F>::opaque) {
+      ir::give_up("query::opaque");
+      return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});
     } else if constexpr (!std::is_invocable_v<const F&, const detail::twin_t<T>&> || detail::names_its_types<F>) {
       if constexpr (!std::is_same_v<F, itself>) ir::give_up(std::string(name) + "(f): the parameter of f is not generic (write `auto`)");
       return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});

@@ -13,13 +13,25 @@ namespace query {
 namespace detail {
 // Sorts positions by less(i, j); stable (merge sort, out of line).
 std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::size_t, std::size_t)> less);
+// The library's order of described values: all NaNs are equal and largest.
+bool value_less(const ir::type* t, const void* a, const void* b);
+
+// The order of keys: the library's, or < for types without a description.
+template <class K> bool key_less(const K& a, const K& b) {
+  if constexpr (std::is_integral_v<K>) return a < b;
+  else if constexpr (ir::described_v<K>) return value_less(ir::describe<K>(), &a, &b);
+  else {
+    static_assert(requires { a < b; }, "query: to_lookup, to_map: this key type has no description and no <; use a QUERY_RECORD, a tuple or numbers");
+    return a < b;
+  }
+}
 }  // namespace detail
 
 // Key -> rows with that key. Iterates over groups in order of first appearance.
 template <class K, class T> class lookup {
  public:
   explicit lookup(std::vector<Group<K, T>> groups) : groups_(std::move(groups)) {
-    order_ = detail::sorted_positions(groups_.size(), [&](std::size_t a, std::size_t b) { return groups_[a].key() < groups_[b].key(); });
+    order_ = detail::sorted_positions(groups_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(groups_[a].key(), groups_[b].key()); });
   }
   std::size_t size() const { return groups_.size(); }
   auto begin() const { return groups_.begin(); }
@@ -37,10 +49,10 @@ template <class K, class T> class lookup {
     std::size_t a = 0, b = order_.size();
     while (a < b) {
       const std::size_t m = a + (b - a) / 2;
-      if (groups_[order_[m]].key() < k) a = m + 1;
+      if (detail::key_less(groups_[order_[m]].key(), k)) a = m + 1;
       else b = m;
     }
-    if (a == order_.size() || k < groups_[order_[a]].key()) return nullptr;
+    if (a == order_.size() || detail::key_less(k, groups_[order_[a]].key())) return nullptr;
     return &groups_[order_[a]];
   }
   std::vector<Group<K, T>> groups_;
@@ -52,11 +64,11 @@ template <class K, class V> class map_of {
  public:
   void insert(K k, V v) { entries_.emplace_back(std::move(k), std::move(v)); }
   void seal(const char* verb) {
-    const auto order = detail::sorted_positions(entries_.size(), [&](std::size_t a, std::size_t b) { return entries_[a].first < entries_[b].first; });
+    const auto order = detail::sorted_positions(entries_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(entries_[a].first, entries_[b].first); });
     std::vector<std::pair<K, V>> sorted;
     sorted.reserve(order.size());
     for (std::size_t i : order) {
-      if (!sorted.empty() && !(sorted.back().first < entries_[i].first))
+      if (!sorted.empty() && !detail::key_less(sorted.back().first, entries_[i].first))
         throw user_error(std::string("query: ") + verb + ": two rows have the same key; use to_lookup, or distinct_by first");
       sorted.push_back(std::move(entries_[i]));
     }
@@ -69,10 +81,10 @@ template <class K, class V> class map_of {
     std::size_t a = 0, b = entries_.size();
     while (a < b) {
       const std::size_t m = a + (b - a) / 2;
-      if (entries_[m].first < k) a = m + 1;
+      if (detail::key_less(entries_[m].first, k)) a = m + 1;
       else b = m;
     }
-    return a < entries_.size() && !(k < entries_[a].first) ? &entries_[a].second : nullptr;
+    return a < entries_.size() && !detail::key_less(k, entries_[a].first) ? &entries_[a].second : nullptr;
   }
   bool contains(const K& k) const { return find(k) != nullptr; }
   const V& at(const K& k) const {

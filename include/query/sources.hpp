@@ -108,6 +108,10 @@ template <class T> class repeat_stream final : public row_stream {
 template <class T, class A> Query<T> from(const std::vector<T, A>& v, detail::call_site at = detail::call_site::here()) {
   return detail::rows_of<T>(std::shared_ptr<const std::vector<T, A>>(std::shared_ptr<void>(), &v), "vector", at);
 }
+// std::vector<bool> has no rows side by side: it is read bit by bit.
+template <class A> Query<bool> from(const std::vector<bool, A>& v, detail::call_site at = detail::call_site::here()) {
+  return detail::stream_of<bool, std::vector<bool, A>>(std::shared_ptr<const std::vector<bool, A>>(std::shared_ptr<void>(), &v), "vector", at);
+}
 // A temporary is moved into the query.
 template <class T, class A> Query<T> from(std::vector<T, A>&& v, detail::call_site at = detail::call_site::here()) {
   return detail::rows_of<T>(std::make_shared<const std::vector<T, A>>(std::move(v)), "owned vector", at);

@@ -104,7 +104,7 @@ template <class Key> void direct_rows::find_of(const direct_rows& d, const probe
     const std::uint64_t at = d.place<Key>(key), safe = at < d.range_ ? at : 0;
     const std::byte* row = d.row(safe);
     __builtin_prefetch(row);
-    rows[i] = static_cast<bool>(at < d.range_) & d.has(safe) ? row : nullptr;
+    rows[i] = at < d.range_ && d.has(safe) ? row : nullptr;
   }
 }
 template <class Key> void direct_rows::contains_of(const direct_rows& d, const probe& p, std::uint8_t* out) {

@@ -169,7 +169,7 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
         if (!k) return;
         group_table t(n, self, key, context.pool);
         const std::uint32_t* ids = rows.as<std::uint32_t>() + starts[p];
-        if (!n.ordered) {
+        if (!v.ordered) {
           t.update(in.rows, k, ids);
         } else {
           std::vector<std::uint32_t> first;
@@ -188,7 +188,7 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
   for (const rows_buffer& r : results) total += r.size();
   rows_buffer out(n.row, context.pool);
   out.reserve(total ? total : 1);
-  if (!n.ordered) {
+  if (!v.ordered) {
     for (rows_buffer& r : results) {
       out.take_rows(r.data(), r.size());
       r = rows_buffer(n.row, context.pool);
@@ -217,7 +217,7 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
 
   pipeline p(v.inputs[0], v.captures, context);
   p.limit_parts(most_tables);
-  std::vector<std::unique_ptr<group_table>> tables(p.parts() ? *p.parts() : most_tables);
+  std::vector<std::unique_ptr<group_table>> tables(p.parts() ? std::max<std::size_t>(1, *p.parts()) : most_tables);
 
   // The first part tells whether tables a part pay.
   bool partition = false;

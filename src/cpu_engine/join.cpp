@@ -18,12 +18,17 @@ using detail::row_block;
 hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct, detail::table rows,
                          const vertex_tasks& tasks)
     : rows_(std::move(rows)) {
-  if (may_be_direct && !custom.equal) {
-    const key_column keys(key, interpreted, rows_, tasks, key_column::layout::any);
-    direct_ = direct_rows::make(keys, rows_, tasks);
-    if (direct_) return;
+  const bool try_direct = may_be_direct && !custom.equal;
+  keys_.emplace(key, interpreted, rows_, tasks, try_direct ? key_column::layout::any : key_column::layout::adjacent);
+  if (try_direct) {
+    direct_ = direct_rows::make(*keys_, rows_, tasks);
+    if (direct_) {
+      keys_.reset();
+      return;
+    }
+    // Keys that were computed are adjacent and not computed again.
+    if (keys_->stride() != keys_->type()->size) keys_.emplace(key, interpreted, rows_, tasks, key_column::layout::adjacent);
   }
-  keys_.emplace(key, interpreted, rows_, tasks, key_column::layout::adjacent);
   join_options options;
   options.custom = equality_of(custom);
   table_ = std::make_unique<join_table>(keys_->type(), keys_->base(), rows_.n, options, tasks.scheduler(), tasks.pool(), tasks.cancel());
@@ -270,8 +275,4 @@ std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::
   const vertex_tasks tasks(context, std::move(bindings));
   return std::make_unique<join_probe>(*s.join, context.table_of(*s.build), s.build_left, s.how == planner::form::interpreted, tasks);
 }
-std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context) {
-  return prepare_probe(s, context, {});
-}
-
 }  // namespace query::cpu

@@ -61,7 +61,7 @@ detail::table join_rows(const planner::vertex& v, runtime::run_context& context)
 detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
-// As prepare_probe of pipeline.hpp, for key functions of the build side that captured collections.
+// The stage of a join whose probe side is a pipeline; `bindings`: collections that its functions captured.
 std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context, std::vector<detail::binding> bindings);
 
 }  // namespace query::cpu

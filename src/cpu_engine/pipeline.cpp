@@ -42,7 +42,7 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
     keeps_rows_ = false;
   }
   for (const planner::stage& s : b.stages) {
-    stages_.push_back(prepare_stage(s, context));
+    stages_.push_back(prepare_stage(s, bindings_, context));
     if (s.what == planner::stage::kind::probe) keeps_rows_ = false;
     else if (s.native) keeps_rows_ = keeps_rows_ && s.native->keeps_position();
     else

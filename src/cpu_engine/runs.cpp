@@ -63,8 +63,36 @@ detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks) {
                    [&](std::size_t i) { return run{i * step, static_cast<std::size_t>(length)}; });
 }
 
+namespace {
+
+// Partitioned rows that row-wise verbs have changed since: they run partition by partition, so that the bounds stay known.
+bool changed_partitions(const planner::vertex& v, const runtime::run_context& context) {
+  const planner::branch& b = v.inputs.front();
+  return b.table && (!b.stages.empty() || !b.prefilters.empty()) && bounds_of(context.table_of(*b.table));
+}
+detail::table collect_by_partition(const planner::vertex& v, const vertex_tasks& tasks) {
+  planner::branch b = v.inputs.front();
+  const detail::table whole = tasks.context().table_of(*b.table);
+  planner::vertex one;
+  b.table = &one;
+  rows_buffer all(b.row, tasks.pool());
+  std::vector<std::size_t> ends;
+  std::size_t first = 0;
+  for (const std::size_t end : bounds_of(whole)->ends) {
+    tasks.context().tables[&one] = slice(whole, first, end - first);
+    const detail::table t = collect(b, v.captures, tasks.context());
+    all.append_rows(t.rows, t.n);
+    ends.push_back(all.size());
+    first = end;
+  }
+  tasks.context().tables.erase(&one);
+  return with_bounds(std::move(all).to_table(), std::move(ends));
+}
+
+}  // namespace
+
 detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  const detail::table rows = collect_input(v, 0, tasks).table;
+  const detail::table rows = !v.node->all && changed_partitions(v, tasks.context()) ? collect_by_partition(v, tasks) : collect_input(v, 0, tasks).table;
   if (v.node->all) return call_runs(v, rows, 1, 1, tasks, [&](std::size_t) { return run{0, rows.n}; });
   if (const partition_bounds* bounds = bounds_of(rows))
     return call_runs(v, rows, bounds->ends.size(), 1, tasks, [&](std::size_t i) {

@@ -6,6 +6,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/join.hpp"
 #include "cpu_engine/pipeline.hpp"
 
 namespace query::cpu {
@@ -226,8 +227,8 @@ class gather_stage final : public prepared_stage {
 
 }  // namespace
 
-std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, runtime::run_context& context) {
-  if (s.what == planner::stage::kind::probe) return prepare_probe(s, context);
+std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std::vector<detail::binding>& bindings, runtime::run_context& context) {
+  if (s.what == planner::stage::kind::probe) return prepare_probe(s, context, bindings);
   if (s.native && s.how == planner::form::native) return std::make_unique<native_stage>(s.native, s.speculate);
   return std::make_unique<functions_stage>(s, context);
 }

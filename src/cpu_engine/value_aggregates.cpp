@@ -4,8 +4,12 @@
 #include <memory>
 
 #include <query/detail/aggregate_kinds.hpp>
+#include <query/lookup.hpp>
 
 #include "cpu_engine/grouper.hpp"
+#include "cpu_engine/order_keys.hpp"
+
+bool query::detail::value_less(const ir::type* t, const void* a, const void* b) { return cpu::compare_values(*t, a, b) < 0; }
 
 namespace query::agg {
 

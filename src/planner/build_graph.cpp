@@ -64,7 +64,15 @@ class builder {
  private:
   // Appends what a pipe does to the branch, sources first.
   void follow(const pipe& p, branch& b, std::set<std::uint64_t>& slots) {
+    // as_ordered() holds for what lies below, down to the verb whose order is free.
+    const bool outer = ordered_;
+    follow_ordered(p, b, slots);
+    ordered_ = outer;
+  }
+  void follow_ordered(const pipe& p, branch& b, std::set<std::uint64_t>& slots) {
+    ordered_ = ordered_ || p.node->ordered;
     if (p.native) {
+      for (const logical* n = p.node.get(); n != p.native->origin.node.get() && detail::row_wise(n->what); n = n->inputs.front().node.get()) ordered_ = ordered_ || n->ordered;
       follow(p.native->origin, b, slots);
       add_segment(p, b);
       return;
@@ -158,7 +166,7 @@ class builder {
     s.join = &n;
     // Inner joins build on the side that is known to be smaller, if both lengths are known; the right one otherwise.
     const auto left = length_of(n.inputs[0]), right = length_of(n.inputs[1]);
-    s.build_left = n.join == join_kind::inner && !n.ordered && left && right && *left < *right;
+    s.build_left = n.join == join_kind::inner && !ordered_ && left && right && *left < *right;
     std::vector<binding> outer = take_captures();
     s.build = make_table(n.inputs[s.build_left ? 0 : 1]);
     captures_ = std::move(outer);
@@ -177,6 +185,15 @@ class builder {
     detail::row_block b;
     n.view(n.source.get(), b);
     return b.n;
+  }
+
+  static bool keeps_order(verb v) {
+    switch (v) {
+      case verb::concat: case verb::zip: case verb::take: case verb::skip: case verb::take_while: case verb::skip_while:
+      case verb::take_last: case verb::skip_last: case verb::chunk: case verb::window: case verb::index:
+      case verb::default_if_empty: case verb::sample: case verb::reverse: case verb::cached: case verb::distinct: return true;
+      default: return false;
+    }
   }
 
   vertex* add_vertex() {
@@ -198,8 +215,13 @@ class builder {
   }
 
   vertex* make_vertex(const logical& n, const std::vector<pipe>& inputs) {
-    if (auto it = made_.find(&n); it != made_.end()) return it->second;  // common subplans run once
+    if (auto it = made_.find(&n); it != made_.end()) {  // common subplans run once
+      it->second->ordered = it->second->ordered || ordered_;
+      return it->second;
+    }
     check(n);
+    const bool ordered = ordered_;
+    ordered_ = ordered_ && keeps_order(n.what);
     std::vector<binding> outer = take_captures();
     std::vector<branch> branches;
     for (const pipe& p : inputs) branches.push_back(build(p));
@@ -210,6 +232,7 @@ class builder {
     v->captures = take_captures();
     captures_ = std::move(outer);
     v->interpreted = options_.interpret;
+    v->ordered = ordered_ = ordered;
     finish(*v);
     if (v->slots.empty()) made_[&n] = v;
     return v;
@@ -329,6 +352,7 @@ class builder {
 
   machine_graph& graph_;
   const plan_options& options_;
+  bool ordered_ = false;
   std::vector<binding> captures_;
   std::vector<std::uint64_t> open_slots_;
   std::vector<vertex*> order_;

@@ -78,6 +78,7 @@ struct vertex {
   std::string why;                      // the reason for the engine
   std::uint64_t limit = ~0ull;          // only so many rows are wanted (top-k, limit)
   std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too
+  bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
   std::vector<std::string> notes;       // what rules did here

@@ -1,6 +1,8 @@
 #include "runtime/executor.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
 
 #include <query/errors.hpp>
 
@@ -56,7 +58,14 @@ void executor::run_vertices() {
 
 void executor::run(const vertex& v) {
   context_->cancel.check();
-  context_->tables[&v] = compute(v);
+  try {
+    context_->tables[&v] = compute(v);
+  } catch (const resource_error& e) {
+    if (!v.node || std::string_view(e.what()).find(" while running ") != std::string_view::npos) throw;
+    const std::string file = v.node->where.file;
+    throw resource_error(std::string(e.what()) + ", while running " + v.node->label + " (" + file.substr(file.rfind('/') + 1) + ":" +
+                         std::to_string(v.node->where.line) + ")");
+  }
   if (context_->progress) context_->progress->vertex_done();
 }
 
@@ -64,6 +73,10 @@ table executor::compute(const vertex& v) {
   if (v.node && v.node->what == verb::do_while) return run_loop(v);
   if (v.node && v.node->what == verb::cached && v.slots.empty()) {
     table t;
+    if (session_->find_cached(v.node, t)) return t;
+    const auto turn = session_->computing(v.node);
+    std::unique_lock hold(*turn, std::defer_lock);
+    while (!hold.try_lock_for(std::chrono::milliseconds(10))) context_->cancel.check();
     if (session_->find_cached(v.node, t)) return t;
     t = run_on(*session_->cpu, v);
     session_->keep_cached(v.node->weak_from_this().lock(), t);
@@ -124,7 +137,7 @@ table executor::run_loop(const vertex& v) {
     now = next;
     if (!more) break;
     if (n.most_rounds && round >= n.most_rounds)
-      throw user_error("query: do_while: the condition still held after " + std::to_string(n.most_rounds) + " rounds");
+      throw user_error("query: do_while: the condition still held after " + std::to_string(n.most_rounds) + " rounds (" + n.where.file + ":" + std::to_string(n.where.line) + ")");
   }
   context_->variables.erase(n.slot);
   context_->variables.erase(n.previous_slot);

@@ -74,6 +74,18 @@ session_state::session_state(const session_options& o)
   scheduler = cpu->make_scheduler(o.threads);
 }
 
+std::shared_ptr<std::timed_mutex> session_state::computing(const detail::logical* n) {
+  const std::lock_guard hold(lock_);
+  std::erase_if(computing_, [](const auto& e) { return e.second.expired(); });
+  auto& slot = computing_[n];
+  std::shared_ptr<std::timed_mutex> m = slot.lock();
+  if (!m) slot = m = std::make_shared<std::timed_mutex>();
+  return m;
+}
+void session_state::forget_dead() {
+  const std::lock_guard hold(lock_);
+  std::erase_if(cached_, [](const auto& e) { return e.second.node.expired(); });
+}
 bool session_state::find_cached(const detail::logical* n, detail::table& t) {
   const std::lock_guard hold(lock_);
   std::erase_if(cached_, [](const auto& e) { return e.second.node.expired(); });
@@ -97,9 +109,15 @@ Session& Session::standard() {
 }
 int Session::threads() const { return state_->scheduler->concurrency(); }
 std::size_t Session::memory_limit() const { return state_->pool.limit(); }
-std::size_t Session::memory_used() const { return state_->pool.used(); }
+std::size_t Session::memory_used() const {
+  state_->forget_dead();
+  return state_->pool.used();
+}
 std::size_t Session::memory_peak() const { return state_->pool.peak(); }
 void Session::reset_memory_peak() { state_->pool.reset_peak(); }
-void Session::trim() { state_->pool.trim(); }
+void Session::trim() {
+  state_->forget_dead();
+  state_->pool.trim();
+}
 
 }  // namespace query

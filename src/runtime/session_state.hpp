@@ -24,6 +24,9 @@ class session_state {
 
   // .cached() results live as long as a query that names their node.
   bool find_cached(const detail::logical* n, detail::table& t);
+  // Held while a cached query is computed, so that others wait for it instead of computing it again.
+  std::shared_ptr<std::timed_mutex> computing(const detail::logical* n);
+  void forget_dead();  // gives back what no query names any more
   void keep_cached(const std::shared_ptr<const detail::logical>& n, const detail::table& t);
 
  private:
@@ -33,6 +36,7 @@ class session_state {
   };
   std::mutex lock_;
   std::unordered_map<const detail::logical*, kept> cached_;
+  std::unordered_map<const detail::logical*, std::weak_ptr<std::timed_mutex>> computing_;
 };
 
 // The options of the standard session. Throws user_error for values that make no sense.

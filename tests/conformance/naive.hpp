@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -38,7 +42,7 @@ template <class T, class F> std::vector<T> kept(const std::vector<T>& rows, F f)
 template <class T, class F> auto grouped(const std::vector<T>& rows, F key) {
   using K = std::decay_t<decltype(key(rows[0]))>;
   std::vector<std::pair<K, std::vector<T>>> groups;
-  std::map<std::string, std::size_t> at;
+  std::unordered_map<std::string, std::size_t> at;
   for (const T& t : rows) {
     const K k = key(t);
     const auto [it, fresh] = at.try_emplace(key_text(k), groups.size());
@@ -48,14 +52,13 @@ template <class T, class F> auto grouped(const std::vector<T>& rows, F key) {
   return groups;
 }
 template <class T, class F> std::vector<T> first_of_each(const std::vector<T>& rows, F key) {
-  std::vector<T> r;
-  for (const auto& [k, same] : grouped(rows, key)) r.push_back(same.front());
-  return r;
+  std::unordered_set<std::string> seen;
+  return kept(rows, [&](const T& t) { return seen.insert(key_text(key(t))).second; });
 }
 
 // For every left row, the right rows with an equal key, in order.
 template <class L, class R, class LF, class RF> std::vector<std::vector<R>> matches(const std::vector<L>& left, const std::vector<R>& right, LF lf, RF rf) {
-  std::map<std::string, std::vector<R>> by_key;
+  std::unordered_map<std::string, std::vector<R>> by_key;
   for (const R& r : right) {
     const auto k = rf(r);
     if (!is_null(k)) by_key[key_text(k)].push_back(r);

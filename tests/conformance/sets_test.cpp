@@ -22,8 +22,8 @@ template <class T> std::vector<T> joined(std::vector<T> a, const std::vector<T>&
   return a;
 }
 template <class T, class F> std::vector<T> common(const std::vector<T>& a, const std::vector<T>& b, F key, bool wanted) {
-  std::map<std::string, bool> there;
-  for (const T& t : b) there[key_text(key(t))] = true;
+  std::unordered_set<std::string> there;
+  for (const T& t : b) there.insert(key_text(key(t)));
   return kept(first_of_each(a, key), [&](const T& t) { return there.contains(key_text(key(t))) == wanted; });
 }
 

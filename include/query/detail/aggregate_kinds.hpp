@@ -24,7 +24,14 @@ using cpu::plus;
 using cpu::wide_t;
 using detail::call;
 
-struct expression {};  // base of everything that stands for an aggregate's value
+// Base of everything that stands for an aggregate's value.
+struct expression {
+  template <class B> requires std::is_same_v<B, bool> explicit operator B() const {
+    static_assert(sizeof(B) == 0, "query: `if`, `?:`, `&&` on an aggregate are not possible here: the aggregates have no value yet. Use "
+                                  "query::iff(cond, a, b), filter afterwards with .where(...), or take `const query::Group<K, T>& g`.");
+    return false;
+  }
+};
 template <class X> concept aggregate = std::derived_from<std::remove_cvref_t<X>, expression>;
 
 struct itself {

@@ -11,6 +11,26 @@
 
 namespace query::detail {
 
+// Destroys the results made so far when a user's function throws part way through a batch.
+template <class R> class made_so_far {
+ public:
+  explicit made_so_far(R* at) : at_(at) {}
+  made_so_far(const made_so_far&) = delete;
+  made_so_far& operator=(const made_so_far&) = delete;
+  ~made_so_far() {
+    if constexpr (!std::is_trivially_destructible_v<R>) std::destroy_n(at_, n_);
+  }
+  template <class X> QUERY_INLINE void add(std::size_t i, X&& x) {
+    ::new (static_cast<void*>(at_ + i)) R(as_stored<R>(std::forward<X>(x)));
+    if constexpr (!std::is_trivially_destructible_v<R>) ++n_;
+  }
+  void keep() { n_ = 0; }
+
+ private:
+  R* at_;
+  std::size_t n_ = 0;
+};
+
 template <class F> user_function hold(std::string_view role, const F& f) {
   user_function u;
   u.role = role;
@@ -29,12 +49,13 @@ template <class T, class R, class F> user_function make_map(std::string_view rol
   u.native.map = [](const void* g, const void* rows, const std::uint32_t* select, std::size_t n, void* out) {
     const F& h = *static_cast<const F*>(g);
     const T* r = static_cast<const T*>(rows);
-    R* to = static_cast<R*>(out);
+    made_so_far<R> made(static_cast<R*>(out));
     if (select) {
-      for (std::size_t i = 0; i < n; ++i) ::new (static_cast<void*>(to + i)) R(as_stored<R>(call(h, r[select[i]])));
+      for (std::size_t i = 0; i < n; ++i) made.add(i, call(h, r[select[i]]));
     } else {
-      for (std::size_t i = 0; i < n; ++i) ::new (static_cast<void*>(to + i)) R(as_stored<R>(call(h, r[i])));
+      for (std::size_t i = 0; i < n; ++i) made.add(i, call(h, r[i]));
     }
+    made.keep();
   };
   return u;
 }
@@ -78,10 +99,11 @@ template <class L, bool OptionalL, class R, bool OptionalR, class Out, class F> 
       if constexpr (Optional) return row ? std::optional<T>(*row) : std::optional<T>();
       else return static_cast<const T&>(*row);
     };
+    made_so_far<Out> made(static_cast<Out*>(out));
     for (std::size_t i = 0; i < n; ++i)
-      ::new (static_cast<void*>(static_cast<Out*>(out) + i))
-          Out(as_stored<Out>(call(h, side(std::type_identity<L>{}, std::bool_constant<OptionalL>{}, left[i]),
-                                  side(std::type_identity<R>{}, std::bool_constant<OptionalR>{}, right[i]))));
+      made.add(i, call(h, side(std::type_identity<L>{}, std::bool_constant<OptionalL>{}, left[i]),
+                       side(std::type_identity<R>{}, std::bool_constant<OptionalR>{}, right[i])));
+    made.keep();
   };
   return u;
 }

@@ -51,9 +51,10 @@ template <class Derived, class T> class joins {
     detail::user_function u = detail::make_opaque("result", f, ir::describe<Out>());
     // left[0..n): rows; right[i]: a std::vector<R>
     u.native.map_pairs = [](const void* g, const void* const* left, const void* const* groups, std::size_t k, void* out) {
+      detail::made_so_far<Out> made(static_cast<Out*>(out));
       for (std::size_t i = 0; i < k; ++i)
-        ::new (static_cast<void*>(static_cast<Out*>(out) + i))
-            Out((*static_cast<const F*>(g))(*static_cast<const T*>(left[i]), *static_cast<const std::vector<R>*>(groups[i])));
+        made.add(i, (*static_cast<const F*>(g))(*static_cast<const T*>(left[i]), *static_cast<const std::vector<R>*>(groups[i])));
+      made.keep();
     };
     n->functions.push_back(std::move(u));
     static const ir::type* list = ir::describe<std::vector<R>>();

@@ -119,6 +119,9 @@ template <class Derived, class T> class terminals {
   T first(call_site at = call_site::here()) const { return need(first_or_none(), "first", at); }
   T first_or_default(T other = T()) const { return first_or_none().value_or(std::move(other)); }
   template <class F> requires std::is_invocable_v<const F&, const T&> T first(F f, call_site at = call_site::here()) const { return need(self().where(f, at).first_or_none(), "first", at); }
+  template <class F> requires std::is_invocable_v<const F&, const T&> T first_or_default(F f, T other) const { return self().where(f).first_or_none().value_or(std::move(other)); }
+  template <class F> requires std::is_invocable_v<const F&, const T&> T last(F f, call_site at = call_site::here()) const { return need(self().where(f, at).last_or_none(), "last", at); }
+  template <class F> requires std::is_invocable_v<const F&, const T&> T single(F f, call_site at = call_site::here()) const { return self().where(f, at).single(at); }
   T last(call_site at = call_site::here()) const { return need(last_or_none(), "last", at); }
   T last_or_default(T other = T()) const { return last_or_none().value_or(std::move(other)); }
   std::optional<T> last_or_none() const { return only(self().take_last(1).to_vector()); }
@@ -161,11 +164,12 @@ template <class Derived, class T> class terminals {
   }
   template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
     auto it = range.begin();
-    bool same = true;
-    visit([&](const T& r) {
-      if (same && (it == range.end() || !(r == *it++))) same = false;
-    });
-    return same && it == range.end();
+    auto c = detail::open_cursor(pipe_of(), settings());
+    detail::row_block b;
+    while (c->next(b))
+      for (std::size_t i = 0; i < b.n; ++i)
+        if (it == range.end() || !(static_cast<const T*>(b.rows)[i] == *it++)) return false;
+    return it == range.end();
   }
 
   // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
@@ -205,12 +209,15 @@ template <class Derived, class T> class terminals {
   // The first rows as a table.
   std::string table(std::size_t rows = 10) const { return table(print_options{.rows = rows}); }
   std::string table(const print_options& options) const {
-    const std::size_t rows = options.rows;
-    const auto head = self().take(rows + 1);
-    const detail::table t = detail::materialise(head.to_pipe(), settings());
-    const std::uint64_t total = t.n <= rows ? t.n : static_cast<std::uint64_t>(count());
-    detail::table shown = t;
-    shown.n = t.n <= rows ? t.n : rows;
+    std::vector<T> head;
+    std::uint64_t total = 0;
+    visit([&](const T& r) {
+      if (total++ < options.rows) head.push_back(r);
+    });
+    detail::table shown;
+    shown.rows = head.data();
+    shown.n = head.size();
+    shown.type = ir::describe<T>();
     return detail::print_rows(shown, total, options);
   }
   void print(std::size_t rows = 10) const;
