@@ -193,11 +193,14 @@ class fold_last final : public batch_sink {
   detail::fold_state* state_;
 };
 
-// Parts longer than part_rows (limit_parts) reach the stages in slices of part_rows, so that a sum's slices never change.
-template <class Push> void in_slices(const row_block& rows, const ir::type* row, Push push) {
-  for (std::size_t from = 0; from < rows.n; from += part_rows) {
+// Parts reach the stages in slices of fixed size: sums do not depend on the length of parts (limit_parts), and a query that
+// should stop ends its slices, not its parts: a user's function may take a millisecond a row.
+constexpr std::size_t slice_rows = 1 << 13;
+template <class Push> void in_slices(const row_block& rows, const ir::type* row, const runtime::cancel_flag& cancel, Push push) {
+  for (std::size_t from = 0; from < rows.n; from += slice_rows) {
+    cancel.check();
     row_block b = rows;
-    b.n = std::min(part_rows, rows.n - from);
+    b.n = std::min(slice_rows, rows.n - from);
     b.first = rows.first + from;
     if (rows.columns) {
       const shifted_columns here(rows, row, static_cast<std::size_t>(b.first));
@@ -214,13 +217,13 @@ template <class Push> void in_slices(const row_block& rows, const ir::type* row,
 
 void pipeline::part::run(batch_sink& to) const {
   chain c(of->stages_, to);
-  in_slices(rows, of->source_row_, [&](const row_block& b) { c.head->push(b); });
+  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { c.head->push(b); });
 }
 
 void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const {
   fold_end end(k, of->row_, state);
   if (of->stages_.empty()) {
-    in_slices(rows, of->source_row_, [&](const row_block& b) { end.push(b); });
+    in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { end.push(b); });
     return;
   }
   std::vector<std::unique_ptr<stage_runner>> runners;
@@ -235,7 +238,7 @@ void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const 
       head = runners.back().get();
     }
   }
-  in_slices(rows, of->source_row_, [&](const row_block& b) { head->push(b); });
+  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { head->push(b); });
 }
 
 }  // namespace query::cpu

@@ -6,10 +6,10 @@
 //
 // The body runs once for each engine, which it knows as `e`; expected results come from loops over std::vector in the test.
 //
-// To add an engine (GPU, cluster): add one entry to the list in engines.cpp, made of a Session with that engine
-// (Session::add_engine), and its column to `columns`. Its `prepare` marks a test's source for it (as_accelerated, for
-// instance); tests begin with source(e, rows). What it does not do, with the reason, goes into its `leaves_out`: the tests of
-// those verbs still run on it, by its fallback, and matrix.csv shows the reason.
+// To add an engine (GPU, cluster): add an entry to the list in engines.cpp: a Session with that engine (Session::add_engine),
+// the name of its column in matrix.csv, and `accelerate` if its sources must be marked with as_accelerated(). Verbs that it
+// leaves to another engine go into `leaves_out` with the reason: their tests still run in that session, by its fallback, and
+// matrix.csv shows the reason. Then write matrix.csv anew (matrix_test.cpp). Tests begin with source(e, rows) or on(e, query).
 #pragma once
 
 #include <map>

@@ -84,7 +84,7 @@ TEST(matrix, interpreter_sessions_interpret) {
   const std::vector<int> rows = {1, 2, 3};
   for (const engine_config& e : engines()) {
     const std::string plan = source(e, rows).where([](auto x) { return x > 1; }).explain();
-    EXPECT_EQ(plan.find("interpreter") != std::string::npos, std::string(e.column) == "interpreter") << e.name << "\n" << plan;
+    EXPECT_EQ(plan.find("interpreted") != std::string::npos, std::string(e.column) == "interpreter") << e.name << "\n" << plan;
   }
 }
 

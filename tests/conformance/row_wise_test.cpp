@@ -14,7 +14,7 @@ struct named_price {
 };
 QUERY_RECORD(named_price, name, price, twice, way);
 
-CONFORMS(row_wise, where_keeps_the_rows_for_which_f_is_true, "where") {
+CONFORMS(row_wise, where_keeps_the_rows_for_which_f_is_true, "where", "to_vector") {
   for (const auto& d : trades()) {
     SCOPED_TRACE(d.name);
     std::vector<trade> numbers, floats, strings, nulls;

@@ -14,7 +14,7 @@ query::Query<tick> large_ones(const query::Query<tick>& q, std::int64_t limit) {
   return q.where([limit](auto t) { return t.amount > limit; });
 }
 
-CONFORMS(sharing, queries_can_be_stored_returned_and_run_again, "Query") {
+CONFORMS(sharing, queries_can_be_stored_returned_and_run_again, "Query", "as_query") {
   for (const auto& d : ticks()) {
     SCOPED_TRACE(d.name);
     const query::Query<tick> q = large_ones(source(e, d.rows).where([](auto t) { return t.key != 1; }), 100);
@@ -25,6 +25,8 @@ CONFORMS(sharing, queries_can_be_stored_returned_and_run_again, "Query") {
     EXPECT_ROWS(keys.to_vector(), selected(wanted, [](const tick& t) { return t.key; }));
     keys = keys.where([](auto k) { return k > 0; });
     EXPECT_ROWS(keys.to_vector(), kept(selected(wanted, [](const tick& t) { return t.key; }), [](auto k) { return k > 0; }));
+    const auto erased = q.where([](auto t) { return t.key > 0; }).as_query();
+    EXPECT_EQ(erased.count(), std::ssize(kept(wanted, [](const tick& t) { return t.key > 0; })));
     const std::vector<query::Query<tick>> several = {q, q.take(3), q.order_by([](auto t) { return t.amount; })};
     EXPECT_EQ(several[2].count(), q.count());
   }
