@@ -3,6 +3,8 @@
 #include <atomic>
 #include <thread>
 
+#include <tbb/parallel_for.h>
+
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
 #include "conformance/rows.hpp"
@@ -114,6 +116,17 @@ CONFORMS(sharing, one_query_may_run_in_several_threads, "Query") {
           if (selected(q.to_vector(), [](const auto& r) { return std::pair(std::get<0>(r), std::get<1>(r)); }) != wanted) ++wrong;
       });
   }
+  EXPECT_EQ(wrong, 0);
+}
+
+CONFORMS(sharing, queries_may_run_inside_tasks_of_the_program, "Query") {
+  const auto& rows = many_ticks();
+  const auto wanted = std::ssize(kept(rows, [](const tick& t) { return t.amount > 0; }));
+  const auto q = source(e, rows).where([](auto t) { return t.amount > 0; });
+  std::atomic<int> wrong = 0;
+  tbb::parallel_for(0, 16, [&](int) {
+    if (q.count() != wanted || std::ssize(q.order_by([](auto t) { return t.key; }).to_vector()) != wanted) ++wrong;
+  });
   EXPECT_EQ(wrong, 0);
 }
 
