@@ -46,9 +46,9 @@ CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many",
     expect_calls("distinct_by", n, [&] { q.distinct_by(key).to_vector(); });
     expect_calls("join, both keys", 2 * n, [&] { q.semi_join(q, key, key).count(); });
     expect_calls("join, inputs", 2 * n, [&] { q.where(yes).join(q.where(yes), plain, plain).count(); });
-    expect_calls("join, result", n, [&] { q.join(q, plain, plain, counted([](const tick& a, const tick& b) { return a.key + b.key; })).to_vector(); });
-    expect_calls("left_join, result", n, [&] { q.left_join(q, plain, plain, counted([](const tick& a, const std::optional<tick>& b) { return a.key + b->key; })).to_vector(); });
-    expect_calls("zip", n, [&] { q.zip(q, counted([](const tick& a, const tick& b) { return a.key + b.key; })).to_vector(); });
+    expect_calls("join, result", n, [&] { q.join(q, plain, plain, counted([](const tick& a, const tick& b) { return a.key ^ b.key; })).to_vector(); });
+    expect_calls("left_join, result", n, [&] { q.left_join(q, plain, plain, counted([](const tick& a, const std::optional<tick>& b) { return a.key ^ b->key; })).to_vector(); });
+    expect_calls("zip", n, [&] { q.zip(q, counted([](const tick& a, const tick& b) { return a.key ^ b.key; })).to_vector(); });
     expect_calls("take_while", n, [&] { q.take_while(yes).to_vector(); });
     expect_calls("range-for", n, [&] {
       std::int64_t sum = 0;
