@@ -13,7 +13,7 @@ template <class T> std::vector<T> overlapping(const std::vector<T>& rows) {
     if (i % 2) other.push_back(rows[i]);
   for (std::size_t i = 0; i < rows.size(); i += 5) {
     other.push_back(rows[i]);
-    other.back().key += 1000000;
+    other.back().key ^= 1 << 20;
   }
   return other;
 }
