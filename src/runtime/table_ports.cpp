@@ -27,6 +27,7 @@ detail::table table_output::take() && {
   all->type = row_;
   all->memory = pool_->allocate(buffer_pool::checked_bytes(rows_ ? rows_ : 1, row_->size));
   for (const block& b : blocks_) {
+    if (!b.rows.n) continue;
     void* to = all->memory.as<std::byte>() + all->n * row_->size;
     if (row_->trivial) std::memcpy(to, b.rows.rows, b.rows.n * row_->size);
     else row_->life.copy(to, b.rows.rows, b.rows.n);
