@@ -39,7 +39,7 @@ def both(case, tables, sql, with_polars, to_answer):
         db.register("incoming", pa.table(columns))
         db.execute(f"create table {name} as select * from incoming")
         db.unregister("incoming")
-    timed("duckdb", case, lambda: to_answer(db.execute(sql).arrow()))
+    timed("duckdb", case, lambda: to_answer(db.sql(sql).to_arrow_table()))
     db.close()
     frames = {name: pl.DataFrame(columns) for name, columns in tables.items()}
     timed("polars", case, lambda: to_answer(with_polars(frames)))
