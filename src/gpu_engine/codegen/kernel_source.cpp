@@ -1,0 +1,53 @@
+#include "gpu_engine/codegen/kernel_source.hpp"
+
+#include <algorithm>
+
+namespace query::gpu_engine {
+
+using ir::kind;
+
+std::string kernel_source::parameter(word w, std::string_view type) {
+  const auto at = std::find(words_.begin(), words_.end(), w);
+  const std::size_t i = static_cast<std::size_t>(at - words_.begin());
+  if (at == words_.end()) words_.push_back(w);
+  const std::string text = "p.w[" + std::to_string(i) + "]";
+  return type == "u64" ? text : "((" + std::string(type) + ")" + text + ")";
+}
+
+std::string kernel_source::literal(kind k, std::uint64_t bits) {
+  // Every literal has a word of its own: which of them are equal must not change the text.
+  const std::size_t i = words_.size();
+  words_.push_back({word::role::literal, static_cast<std::uint32_t>(i), 0, bits});
+  const std::string w = "p.w[" + std::to_string(i) + "]";
+  if (k == kind::f32) return "bits_f32(" + w + ")";
+  if (k == kind::f64) return "bits_f64(" + w + ")";
+  if (k == kind::boolean) return "(" + w + " != 0)";
+  return "(" + std::string(scalar_text(k)) + ")" + w;
+}
+
+std::string kernel_source::text_literal(const std::string& characters) {
+  const auto index = static_cast<std::uint32_t>(texts_.size());
+  texts_.push_back(characters);
+  return "text{" + parameter({word::role::text_literal, index, 0, 0}, "const char*") + ", " +
+         literal(kind::u64, characters.size()) + "}";
+}
+
+std::uint32_t kernel_source::site(std::string verb, detail::call_site where) {
+  for (std::size_t i = 0; i < sites_.size(); ++i)
+    if (sites_[i].verb == verb && sites_[i].where.file == where.file && sites_[i].where.line == where.line) return static_cast<std::uint32_t>(i);
+  sites_.push_back({std::move(verb), where});
+  return static_cast<std::uint32_t>(sites_.size() - 1);
+}
+
+void kernel_source::include(std::string_view header) {
+  if (std::find(includes_.begin(), includes_.end(), header) == includes_.end()) includes_.emplace_back(header);
+}
+
+std::string kernel_source::text() const {
+  std::string all = "#include \"gpu_engine/device/expressions.cuh\"\n";
+  for (const std::string& i : includes_) all += "#include \"" + i + "\"\n";
+  all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) + "]; };\n";
+  return all + definitions_ + body_;
+}
+
+}  // namespace query::gpu_engine

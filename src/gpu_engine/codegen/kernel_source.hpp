@@ -1,0 +1,105 @@
+// A kernel's text while it is being generated: the types that it needs, its parameter words, the places that can fail.
+//
+// Code generation (expressions, row functions, kernels) writes into one of these; the engine compiles text() and fills the
+// parameter words at each launch. Literals are words, so that a changed capture does not compile again (decisions.md 12).
+//
+//   kernel_source k;
+//   const std::string two = k.literal(kind::f64, bits);   // "query::gpu::bits_f64(p.w[0])"
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <query/detail/plan.hpp>
+
+namespace query::gpu_engine {
+
+// A function or a row type that has no form on the device: the vertex runs on the CPU, the plan says why.
+struct not_generated : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Where a parameter word comes from at launch.
+struct word {
+  enum class role : std::uint8_t {
+    literal,          // `value` itself; two literals of one kernel may share a word
+    errors,           // the address of the error word
+    rows,             // number of rows of input `index`
+    column,           // address of column `part` of input `index`
+    collection,       // address of the rows of captured collection `value` (its slot)
+    collection_size,
+    text_literal,     // address of the characters of literal string `index`
+    argument,         // argument `index` of the kernel's own: tables, outputs, counters
+  } what = role::literal;
+  std::uint32_t index = 0, part = 0;
+  std::uint64_t value = 0;
+
+  bool operator==(const word&) const = default;
+};
+
+// A place in the user's program that device code can report an error for.
+struct error_site {
+  std::string verb;
+  detail::call_site where;
+};
+
+class kernel_source {
+ public:
+  // ---- parameters: the text that reads one
+  std::string literal(ir::kind k, std::uint64_t bits);
+  std::string text_literal(const std::string& characters);
+  std::string parameter(word w, std::string_view type);  // "((const double*)p.w[3])"
+  std::string argument(std::uint32_t index, std::string_view type) { return parameter({word::role::argument, index, 0, 0}, type); }
+  std::string errors() { return parameter({word::role::errors, 0, 0, 0}, "u64*"); }
+  std::uint32_t site(std::string verb, detail::call_site where);
+
+  // ---- types: the name of a type's form on the device; throws not_generated for types that have none
+  std::string type_name(const ir::type* t);
+  std::string less_name(const ir::type* t);   // of a function (a, b, bool equal) -> bool: a < b, `equal` if they are equal
+  std::string equal_name(const ir::type* t);  // of a function (a, b) -> bool
+
+  // ---- functions and kernels, in the order in which they are added
+  void add(std::string_view code) { body_ += code; }
+  void include(std::string_view header);
+  std::string fresh(std::string_view prefix) { return std::string(prefix) + std::to_string(++fresh_); }
+
+  std::string text() const;  // the whole program
+  const std::vector<word>& words() const { return words_; }
+  const std::vector<error_site>& sites() const { return sites_; }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::string define(const ir::type* t);
+
+  std::vector<word> words_;
+  std::vector<error_site> sites_;
+  std::vector<std::string> texts_;
+  std::vector<std::string> includes_;
+  std::unordered_map<const ir::type*, std::string> names_, less_, equal_;
+  std::string definitions_, body_;
+  int fresh_ = 0;
+};
+
+// Size and alignment of a type's form on the device: that of the host where the type owns no memory.
+struct layout {
+  std::size_t size = 0, align = 1;
+};
+layout device_layout(const ir::type* t);
+// Is the device's form of rows the host's, byte by byte?
+bool same_on_device(const ir::type* t);
+// Offset on the device of field number i of a record.
+std::size_t device_offset(const ir::type* t, std::size_t field);
+
+// The path to the part of type `part` that lies at the host's byte offset `offset` of a value of type t: ".f1.a[2]".
+// Throws not_generated if there is none.
+std::string path_to(const ir::type* t, std::size_t offset, const ir::type* part);
+// Do two types look alike on the device? Types are compared by address, but a vector's element and a field may be one.
+bool same_shape(const ir::type* a, const ir::type* b);
+
+std::string_view scalar_text(ir::kind k);  // "double"
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,45 @@
+// One device function for all row-wise work of a branch: pushed-down predicates, where, select, up to the next breaker.
+//
+//   input_layout in = wanted_columns(branch, true);          // what must be on the device
+//   row_function f = generate_rows(k, branch, in, 0);
+//   // __device__ bool rows_0(const words& p, u64 i, T0& out): false if row i is filtered out
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu_engine/codegen/kernel_source.hpp"
+#include "planner/machine_graph.hpp"
+
+namespace query::gpu_engine {
+
+// How the rows of an input lie on the device: columns, each a part of the row. One column at offset 0 that is the row
+// itself stands for whole rows.
+struct input_column {
+  std::size_t offset = 0;
+  const ir::type* type = nullptr;
+};
+struct input_layout {
+  const ir::type* row = nullptr;
+  std::vector<input_column> columns;
+};
+
+// The top-level fields of the source that the branch's functions read; with `whole`, those of its result too.
+std::vector<bool> fields_read(const planner::branch& b, const ir::type* source, bool whole);
+const ir::type* source_row(const planner::branch& b);
+
+struct row_function {
+  std::string name;
+  const ir::type* out = nullptr;
+  bool filters = false;     // may return false
+  bool identity = false;    // rows leave as they came
+};
+
+// Throws not_generated with the reason if a function of the branch has no form on the device. Without `result`, `out` is not
+// written: rows are counted.
+row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result = true);
+
+// A function of one row: `__device__ R name(const words& p, const Row& row)`. `verb` and `where` name it in errors.
+std::string generate_function(kernel_source& k, const ir::traced& t, const ir::type* row, const std::string& verb, detail::call_site where);
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,158 @@
+// What generated code calls: arithmetic with the library's rules, checks, strings.
+//
+// Integers wrap; division by zero, an empty optional's value, an index outside and endless loops are reported through an
+// error word; float to integer saturates and NaN gives 0; shifts use the low bits of the count (src/cpu_engine/interpreter.hpp
+// has the same rules for the CPU).
+#pragma once
+
+#include "gpu_primitives/types.cuh"
+
+namespace query::gpu {
+
+template <class T> struct traits;
+template <> struct traits<bool> { static constexpr bool floating = false, is_signed = false; using wide = u32; };
+template <> struct traits<i8> { static constexpr bool floating = false, is_signed = true; using wide = u32; static constexpr i8 most = 127, least = -128; };
+template <> struct traits<i16> { static constexpr bool floating = false, is_signed = true; using wide = u32; static constexpr i16 most = 32767, least = -32768; };
+template <> struct traits<i32> { static constexpr bool floating = false, is_signed = true; using wide = u32; static constexpr i32 most = 2147483647, least = -2147483647 - 1; };
+template <> struct traits<i64> { static constexpr bool floating = false, is_signed = true; using wide = u64; static constexpr i64 most = 9223372036854775807ll, least = -9223372036854775807ll - 1; };
+template <> struct traits<u8> { static constexpr bool floating = false, is_signed = false; using wide = u32; static constexpr u8 most = 255, least = 0; };
+template <> struct traits<u16> { static constexpr bool floating = false, is_signed = false; using wide = u32; static constexpr u16 most = 65535, least = 0; };
+template <> struct traits<u32> { static constexpr bool floating = false, is_signed = false; using wide = u32; static constexpr u32 most = 4294967295u, least = 0; };
+template <> struct traits<u64> { static constexpr bool floating = false, is_signed = false; using wide = u64; static constexpr u64 most = 18446744073709551615ull, least = 0; };
+template <> struct traits<float> { static constexpr bool floating = true, is_signed = true; };
+template <> struct traits<double> { static constexpr bool floating = true, is_signed = true; };
+
+// Strings and lists: elements that lie elsewhere in device memory.
+struct text {
+  const char* at;
+  u64 size;
+};
+template <class E> struct list {
+  const E* at;
+  u64 size;
+};
+
+// Why a row could not be computed. The first error of a kernel is kept: the site's number above, the code below.
+enum error_code : u32 { no_error, division_by_zero, empty_optional, index_outside, endless_loop, empty_collection, substring_outside };
+
+#if QUERY_GPU_DEVICE_CODE
+
+__device__ __noinline__ inline void fail(u64* errors, error_code code, u32 site) { atomicCAS(errors, 0ull, (u64(site) << 8) | u64(code)); }
+
+template <class T> __device__ __forceinline__ T add(T a, T b) {
+  if constexpr (traits<T>::floating) return a + b;
+  else return T(typename traits<T>::wide(a) + typename traits<T>::wide(b));
+}
+template <class T> __device__ __forceinline__ T sub(T a, T b) {
+  if constexpr (traits<T>::floating) return a - b;
+  else return T(typename traits<T>::wide(a) - typename traits<T>::wide(b));
+}
+template <class T> __device__ __forceinline__ T mul(T a, T b) {
+  if constexpr (traits<T>::floating) return a * b;
+  else return T(typename traits<T>::wide(a) * typename traits<T>::wide(b));
+}
+template <class T> __device__ __forceinline__ T div(T a, T b, u64* errors, u32 site) {
+  if constexpr (traits<T>::floating) return a / b;
+  else {
+    if (b == T(0)) {
+      fail(errors, division_by_zero, site);
+      return T(0);
+    }
+    if constexpr (traits<T>::is_signed)
+      if (b == T(-1)) return sub(T(0), a);
+    return T(a / b);
+  }
+}
+template <class T> __device__ __forceinline__ T mod(T a, T b, u64* errors, u32 site) {
+  if constexpr (traits<T>::floating) return sizeof(T) == 4 ? T(fmodf(float(a), float(b))) : T(fmod(double(a), double(b)));
+  else {
+    if (b == T(0)) {
+      fail(errors, division_by_zero, site);
+      return T(0);
+    }
+    if constexpr (traits<T>::is_signed)
+      if (b == T(-1)) return T(0);
+    return T(a % b);
+  }
+}
+template <class T> __device__ __forceinline__ T neg(T a) {
+  if constexpr (traits<T>::floating) return -a;
+  else return T(typename traits<T>::wide(0) - typename traits<T>::wide(a));
+}
+template <class T> __device__ __forceinline__ T bit_not(T a) { return T(~typename traits<T>::wide(a)); }
+template <class T> __device__ __forceinline__ T bit_and(T a, T b) { return T(a & b); }
+template <class T> __device__ __forceinline__ T bit_or(T a, T b) { return T(a | b); }
+template <class T> __device__ __forceinline__ T bit_xor(T a, T b) { return T(a ^ b); }
+template <class T> __device__ __forceinline__ T shl(T a, T b) { return T(typename traits<T>::wide(a) << (u32(b) & (sizeof(T) * 8 - 1))); }
+template <class T> __device__ __forceinline__ T shr(T a, T b) { return T(a >> (u32(b) & (sizeof(T) * 8 - 1))); }
+
+template <class To, class From> __device__ __forceinline__ To convert(From x) {
+  if constexpr (traits<From>::floating && !traits<To>::floating) {
+    // 2^digits is exact in every float type, the largest integer is not.
+    constexpr From past = From(u64(1) << (sizeof(To) * 8 - 1 - (traits<To>::is_signed ? 1 : 0))) * From(2);
+    constexpr From lowest = traits<To>::is_signed ? -past : From(0);
+    if (x >= past) return traits<To>::most;
+    if (x < lowest) return traits<To>::least;
+    return x == x ? To(x) : To(0);
+  } else {
+    return To(x);
+  }
+}
+template <class From> __device__ __forceinline__ bool to_bool(From x) { return x != From(0); }
+
+template <class T> __device__ __forceinline__ T absolute(T x) {
+  if constexpr (traits<T>::floating) return sizeof(T) == 4 ? T(fabsf(float(x))) : T(fabs(double(x)));
+  else if constexpr (traits<T>::is_signed) return x < T(0) ? sub(T(0), x) : x;
+  else return x;
+}
+__device__ __forceinline__ bool is_nan(float x) { return x != x; }
+__device__ __forceinline__ bool is_nan(double x) { return x != x; }
+__device__ __forceinline__ bool is_inf(float x) { return (__float_as_uint(x) & 0x7fffffffu) == 0x7f800000u; }
+__device__ __forceinline__ bool is_inf(double x) { return (u64(__double_as_longlong(x)) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull; }
+__device__ __forceinline__ bool is_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
+__device__ __forceinline__ bool is_finite(double x) { return (u64(__double_as_longlong(x)) & 0x7ff0000000000000ull) != 0x7ff0000000000000ull; }
+__device__ __forceinline__ bool sign_bit(float x) { return (__float_as_uint(x) >> 31) != 0; }
+__device__ __forceinline__ bool sign_bit(double x) { return (u64(__double_as_longlong(x)) >> 63) != 0; }
+
+__device__ __forceinline__ float bits_f32(u64 w) { return __uint_as_float(u32(w)); }
+__device__ __forceinline__ double bits_f64(u64 w) { return __longlong_as_double(i64(w)); }
+
+// Places in arrays and lists; the first element, or a spare one, stands in for what is outside.
+__device__ __forceinline__ u64 inside(i64 at, u64 size, u64* errors, u32 site) {
+  if (at >= 0 && u64(at) < size) return u64(at);
+  fail(errors, index_outside, site);
+  return 0;
+}
+
+// ---------------------------------------------------------------- strings
+__device__ inline int compare(const text& a, const text& b) {
+  const u64 n = a.size < b.size ? a.size : b.size;
+  for (u64 i = 0; i < n; ++i)
+    if (a.at[i] != b.at[i]) return u8(a.at[i]) < u8(b.at[i]) ? -1 : 1;
+  return a.size == b.size ? 0 : a.size < b.size ? -1 : 1;
+}
+__device__ __forceinline__ bool equal(const text& a, const text& b) { return a.size == b.size && compare(a, b) == 0; }
+__device__ __forceinline__ bool less(const text& a, const text& b) { return compare(a, b) < 0; }
+__device__ inline bool starts_with(const text& a, const text& b) { return b.size <= a.size && compare({a.at, b.size}, b) == 0; }
+__device__ inline bool ends_with(const text& a, const text& b) { return b.size <= a.size && compare({a.at + (a.size - b.size), b.size}, b) == 0; }
+__device__ inline u64 find(const text& a, const text& b) {
+  for (u64 i = 0; b.size <= a.size && i <= a.size - b.size; ++i)
+    if (compare({a.at + i, b.size}, b) == 0) return i;
+  return ~u64(0);
+}
+__device__ inline u64 rfind(const text& a, const text& b) {
+  for (u64 i = b.size <= a.size ? a.size - b.size + 1 : 0; i-- > 0;)
+    if (compare({a.at + i, b.size}, b) == 0) return i;
+  return ~u64(0);
+}
+__device__ inline text substr(const text& a, u64 from, u64 n, u64* errors, u32 site) {
+  if (from > a.size) {
+    fail(errors, substring_outside, site);
+    return {a.at, 0};
+  }
+  return {a.at + from, n < a.size - from ? n : a.size - from};
+}
+
+#endif
+
+}  // namespace query::gpu
