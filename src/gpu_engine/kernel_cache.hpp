@@ -1,0 +1,70 @@
+// From source text to a loaded function: compiled once a machine, loaded once a process and device.
+//
+// Between code generation and launch. A hit in memory costs a hash of the source; a hit on disk spares the compiler.
+//
+//   kernel_cache kernels({.headers = embedded_sources()});
+//   auto k = kernels.get(source, "fold_rows", *device);   // extern "C" __global__ void fold_rows(...)
+//   launch(*k, {.grid = 132, .block = 256}, s, arguments);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu_engine/device.hpp"
+#include "gpu_engine/disk_cache.hpp"
+#include "gpu_engine/nvrtc.hpp"
+
+namespace query::gpu_engine {
+
+struct kernel {
+  function_handle function = nullptr;
+  const device* on = nullptr;
+  std::uint32_t registers = 0;       // a thread
+  std::uint32_t static_shared = 0;   // bytes a block
+  std::uint32_t local_bytes = 0;     // bytes a thread: spilled registers and arrays
+  std::uint32_t max_threads = 0;     // a block
+  std::shared_ptr<const struct loaded_module> module;  // keeps the function loaded
+};
+
+struct kernel_cache_counters {
+  std::uint64_t hits = 0;       // found in memory
+  std::uint64_t disk_hits = 0;  // loaded from a file
+  std::uint64_t compiled = 0;
+  double compile_seconds = 0;
+};
+
+// Thread-safe: threads that ask for one source at once compile it once.
+class kernel_cache {
+ public:
+  struct settings {
+    std::span<const named_source> headers = {};             // must outlive the cache
+    std::vector<std::string> options = {};                  // for the compiler
+    std::optional<std::string> folder = {};                 // of compiled code; "": none; nothing: disk_cache::default_folder()
+    std::size_t folder_limit = disk_cache::default_limit;   // bytes
+    // What compiles, for tests; by default compiler::find(), and resource_error with compiler::why_not() without one.
+    std::function<compiled(std::string_view source, int compute_capability)> compile = {};
+  };
+  explicit kernel_cache(settings s);
+  ~kernel_cache();
+  kernel_cache(const kernel_cache&) = delete;
+  kernel_cache& operator=(const kernel_cache&) = delete;
+
+  // The function `entry` of the source, on a device. It stays loaded as long as the cache or the returned kernel. Throws
+  // internal_error if the source does not compile or has no such function, resource_error without a compiler.
+  std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d);
+
+  kernel_cache_counters counters() const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace query::gpu_engine

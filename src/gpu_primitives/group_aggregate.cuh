@@ -1,0 +1,66 @@
+// Fused group-by with aggregates: load, filter, project, key and aggregate in one pass over the rows. Three tiers, each right for any
+// number of groups, chosen by the host from an estimate:
+//
+//   groups up to                  tier                                   kernels, in order
+//   ~a dozen to a few thousand    shared memory (group_shared.cuh)       init_groups, aggregate_shared, merge_groups, emit_groups
+//   ~16 thousand on               partitions (group_partition.cuh)       init_groups, count_partitions, plan_partitions,
+//                                                                        scatter_partitions, aggregate_partitions, merge_groups, emit_groups
+//   few rows, no atomic form,     global table (group_table.cuh)         init_groups, aggregate_global, emit_groups
+//   or no memory for partitions
+//
+// After each kernel that takes tiles_again the host looks at `full`; when it is set: grow_groups into a table of twice the bits, then
+// aggregate_global (rows) or merge_groups (partials) over the listed tiles. See group_table.cuh for what the caller writes.
+#pragma once
+
+#include "gpu_primitives/group_partition.cuh"
+#include "gpu_primitives/group_shared.cuh"
+#include "gpu_primitives/group_table.cuh"
+
+namespace query::gpu {
+
+enum class group_tier { shared_thread, shared_warp, partition, global };
+
+struct group_plan {
+  group_tier tier = group_tier::global;
+  shared_group_shape shape{};  // of the block tables; bytes = 0 in the global tier
+  u32 partition_bits = 0;      // tier partition alone
+  u32 table_bits = 0;          // to start the global table with
+};
+
+// Chooses a tier for `groups` expected groups in n rows. shared_budget: dynamic shared memory of a block (227 KB on sm_90, 163 KB on
+// sm_80); atomic_form: the aggregates have update_atomic and merge_atomic.
+QUERY_GPU_BOTH constexpr group_plan plan_groups(u64 n, u64 groups, u32 key_bytes, u32 state_bytes, bool atomic_form, u32 shared_budget) {
+  group_plan plan;
+  groups = larger<u64>(1, smaller(groups, n));
+  plan.shape = plan_shared_groups(group_copies::thread, groups, key_bytes, state_bytes, shared_budget);
+  if (plan.shape.bytes && plan.shape.threads >= 256) {
+    plan.tier = group_tier::shared_thread;
+    plan.table_bits = table_bits(2 * groups);
+    return plan;
+  }
+  plan.shape = plan_shared_groups(group_copies::warp, groups, key_bytes, state_bytes, shared_budget);
+  if (plan.shape.bytes) {
+    plan.tier = group_tier::shared_warp;
+    plan.table_bits = table_bits(2 * groups);
+    return plan;
+  }
+  if (atomic_form && n >= (u64(1) << 22)) {
+    // Two blocks a multiprocessor where the number of partitions allows.
+    plan.partition_bits = partition_bits_for(groups, key_bytes, state_bytes, shared_budget / 2 - 1024);
+    if (plan.partition_bits > 11) plan.partition_bits = partition_bits_for(groups, key_bytes, state_bytes, shared_budget);
+    plan.shape = plan_shared_groups(group_copies::block, divide_up(groups, u64(1) << plan.partition_bits), key_bytes, state_bytes,
+                                    shared_budget);
+    if (plan.shape.bytes) {
+      plan.tier = group_tier::partition;
+      plan.table_bits = 16;
+      return plan;
+    }
+  }
+  plan.partition_bits = 0;
+  plan.shape = {};
+  plan.tier = group_tier::global;
+  plan.table_bits = table_bits(groups + groups / 8);
+  return plan;
+}
+
+}  // namespace query::gpu

@@ -1,0 +1,374 @@
+// Group-by for few groups: every block aggregates into tables of its own in shared memory and leaves one partial state a group, which
+// merge_groups (group_table.cuh) brings together. Rows of groups beyond the block's capacity go straight to the global table, so any
+// number of groups is correct, and groups that come often are in shared memory whatever the others do.
+//
+// Copies of a block's states, chosen by the host (plan_shared_groups) from an estimate of the number of groups:
+//   thread  one copy a thread, laid out so that no two lanes meet in a bank: plain reads and writes, for a few dozen groups;
+//   warp    one copy a warp; lanes of one group take turns (the lane whose number stays in the group's owner byte goes first): no
+//           atomics, so any State; for some thousand groups;
+//   block   one copy, by the aggregates' atomic form; for partitions (group_partition.cuh) with few rows a group.
+//
+//   extern "C" __global__ void k(shared_group_params<Key, Aggregates> p, ...) {
+//     extern __shared__ __align__(16) unsigned char shared[];
+//     aggregate_shared<group_copies::warp, 8>(p, keys, row, shared);
+//   }
+#pragma once
+
+#include "gpu_primitives/group_table.cuh"
+
+namespace query::gpu {
+
+enum class group_copies { thread, warp, block };
+
+// The shape of a block's tables; sizes in bytes count what dynamic shared memory a launch asks for.
+struct shared_group_shape {
+  u32 threads = 0;
+  u32 capacity = 0;   // groups
+  u32 word_bits = 0;  // 2^word_bits slots of the index, at least 1.5 * capacity
+  u32 bytes = 0;
+};
+
+namespace detail {
+QUERY_GPU_BOTH constexpr u32 owner_bytes(group_copies copies, u32 threads, u32 capacity) {
+  return copies == group_copies::warp ? static_cast<u32>(round_up(u64(capacity) * (threads / warp_size), 16)) : 0;
+}
+QUERY_GPU_BOTH constexpr u32 state_copies(group_copies copies, u32 threads) {
+  return copies == group_copies::thread ? threads : copies == group_copies::warp ? threads / warp_size : 1;
+}
+}  // namespace detail
+
+// Dynamic shared memory for a shape.
+QUERY_GPU_BOTH constexpr u32 shared_group_bytes(group_copies copies, u32 threads, u32 capacity, u32 word_bits, u32 key_bytes,
+                                                u32 state_bytes) {
+  return static_cast<u32>(16 + (u64(4) << word_bits) + round_up(u64(capacity) * key_bytes, 16) +
+                          detail::owner_bytes(copies, threads, capacity) +
+                          round_up(u64(capacity) * state_bytes * detail::state_copies(copies, threads), 16));
+}
+
+// A shape for `groups` expected groups within `budget` bytes of shared memory, or bytes = 0 when this form does not fit.
+// The index has four slots a group where that is cheap: the lanes of a warp wait for the longest probe among them.
+QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copies, u64 groups, u32 key_bytes, u32 state_bytes,
+                                                               u32 budget) {
+  if (groups > 16384) return {};
+  shared_group_shape s;
+  // More than expected: the estimate comes from a sample, and a partition has its share only on average.
+  s.capacity = static_cast<u32>(larger<u64>(16, round_up(groups + groups / 8 + (groups < 2048 ? groups / 8 : 0), 16)));
+  for (s.word_bits = 6; (1u << s.word_bits) < 4 * s.capacity && s.word_bits < 13; ++s.word_bits) {}
+  while ((u64(1) << s.word_bits) * 2 < 3 * u64(s.capacity)) ++s.word_bits;
+  const u32 least = copies == group_copies::block ? 512 : 128;
+  for (s.threads = 1024; s.threads >= least; s.threads -= copies == group_copies::block ? 512 : 64) {
+    s.bytes = shared_group_bytes(copies, s.threads, s.capacity, s.word_bits, key_bytes, state_bytes);
+    if (s.bytes <= budget) return s;
+  }
+  return {};
+}
+
+#if QUERY_GPU_DEVICE_CODE
+
+template <class Keys, class Aggregates>
+struct shared_group_params {
+  group_rows rows;
+  shared_group_shape shape;
+  group_table<Keys, Aggregates> overflow;  // global table of rows that found no place in shared memory
+  tiles_again again;
+  // Of block b: partial_counts[b] entries from partials[b * capacity] on; rooms for gridDim.x * capacity and gridDim.x.
+  group_partial<typename Keys::key_type, typename Aggregates::State>* partials;
+  u32* partial_counts;
+};
+
+namespace detail {
+
+inline constexpr u32 no_place = ~0u;
+
+// Words of the index: 0 empty, 1 busy, 0xffff: claimed when all places were gone; otherwise tag (top bit set) << 16 | place + 2.
+// Invariant: a word leaves `empty` once; a key passes only words of other keys, so that an empty or a late word ends its search.
+template <class Key>
+struct shared_index {
+  u32* words;
+  Key* keys;
+  u32* count;  // places asked for
+  u32 bits;
+  u32 capacity;
+
+  __device__ __forceinline__ u32 home(u32 hash) const { return hash >> (32 - bits); }
+  static __device__ __forceinline__ u32 tag(u32 hash) { return (hash & 0x7fffu) | 0x8000u; }
+
+  template <class Keys>
+  __device__ __forceinline__ u32 find_or_claim(const Keys& policy, const Key& key, u32 hash) const {
+    u32 at = home(hash);
+    const u32 wanted = tag(hash);
+    while (true) {
+      u32 word = *reinterpret_cast<volatile u32*>(words + at);
+      if (word == 0) {
+        if (*reinterpret_cast<volatile u32*>(count) >= capacity) return no_place;
+        word = atomicCAS(words + at, 0u, 1u);
+        if (word == 0) {
+          const u32 place = atomicAdd(count, 1u);
+          if (place >= capacity) {
+            *reinterpret_cast<volatile u32*>(words + at) = 0xffffu;
+            return no_place;
+          }
+          keys[place] = key;
+          __threadfence_block();
+          *reinterpret_cast<volatile u32*>(words + at) = wanted << 16 | (place + 2);
+          return place;
+        }
+      }
+      if (word == 1) continue;  // its owner writes the key and waits for nobody
+      if (word == 0xffffu) return no_place;
+      if (word >> 16 == wanted) {
+        __threadfence_block();
+        const u32 place = (word & 0xffffu) - 2;
+        if (policy.equal(keys[place], key)) return place;
+      }
+      at = (at + 1) & ((1u << bits) - 1);
+    }
+  }
+};
+
+// A block's shared memory, cut up.
+template <group_copies Copies, class Keys, class Aggregates>
+struct block_groups {
+  using key_type = typename Keys::key_type;
+  using state_type = typename Aggregates::State;
+  using args_type = typename Aggregates::Args;
+  static constexpr u32 word_bytes = sizeof(state_type) % 8 == 0 ? 8 : 4;
+  using word = typename key_word<word_bytes>::type;
+  static constexpr u32 state_words = sizeof(state_type) / word_bytes;
+
+  shared_index<key_type> index;
+  u8* owners;
+  unsigned char* states;
+
+  __device__ __forceinline__ block_groups(const shared_group_shape& shape, unsigned char* shared) {
+    index.count = reinterpret_cast<u32*>(shared);
+    index.words = reinterpret_cast<u32*>(shared + 16);
+    index.keys = reinterpret_cast<key_type*>(shared + 16 + (4u << shape.word_bits));
+    owners = reinterpret_cast<u8*>(index.keys) + static_cast<u32>(round_up(u64(shape.capacity) * sizeof(key_type), 16));
+    states = owners + owner_bytes(Copies, blockDim.x, shape.capacity);
+    index.bits = shape.word_bits;
+    index.capacity = shape.capacity;
+  }
+
+  __device__ __forceinline__ state_type* warp_states() const {
+    const u32 copy = Copies == group_copies::warp ? threadIdx.x / warp_size : 0;
+    return reinterpret_cast<state_type*>(states) + copy * index.capacity;
+  }
+  __device__ __forceinline__ word* thread_words(u32 place, u32 thread) const {
+    return reinterpret_cast<word*>(states) + place * state_words * blockDim.x + thread;
+  }
+  __device__ __forceinline__ state_type load_thread_state(u32 place, u32 thread) const {
+    word words[state_words];
+#pragma unroll
+    for (u32 w = 0; w < state_words; ++w) words[w] = thread_words(place, thread)[w * blockDim.x];
+    state_type state;
+    memcpy(&state, words, sizeof(state));
+    return state;
+  }
+  __device__ __forceinline__ void store_thread_state(u32 place, u32 thread, const state_type& state) const {
+    word words[state_words];
+    memcpy(words, &state, sizeof(state));
+#pragma unroll
+    for (u32 w = 0; w < state_words; ++w) thread_words(place, thread)[w * blockDim.x] = words[w];
+  }
+
+  // All threads call; a barrier follows inside.
+  __device__ __forceinline__ void clear() const {
+    for (u32 i = threadIdx.x; i < 1u << index.bits; i += blockDim.x) index.words[i] = 0;
+    if (threadIdx.x == 0) *index.count = 0;
+    state_type identity;
+    Aggregates::init(identity);
+    if constexpr (Copies == group_copies::thread) {
+      for (u32 place = 0; place < index.capacity; ++place) store_thread_state(place, threadIdx.x, identity);
+    } else {
+      const u32 all = index.capacity * state_copies(Copies, blockDim.x);
+      for (u32 i = threadIdx.x; i < all; i += blockDim.x) reinterpret_cast<state_type*>(states)[i] = identity;
+    }
+    __syncthreads();
+  }
+
+  // One row a lane into the block's states; all lanes of the warp call it.
+  __device__ __forceinline__ void update(bool pending, u32 place, const args_type& args) const {
+    if constexpr (Copies == group_copies::thread) {
+      if (pending) {
+        state_type state = load_thread_state(place, threadIdx.x);
+        Aggregates::update(state, args);
+        store_thread_state(place, threadIdx.x, state);
+      }
+    } else if constexpr (Copies == group_copies::warp) {
+      state_type* const own = warp_states();
+      volatile u8* const owner = owners + threadIdx.x / warp_size * index.capacity;
+      bool first_turn = true;
+      while (__any_sync(all_lanes, pending)) {
+        if (pending) owner[place] = static_cast<u8>(lane_id());
+        __syncwarp();
+        if (pending && owner[place] == lane_id()) {
+          state_type state = own[place];
+          Aggregates::update(state, args);
+          own[place] = state;
+          pending = false;
+        }
+        __syncwarp();
+        if (first_turn) {
+          pending = fold_heaviest<Aggregates>(pending, place, args, [&](u32 at, const state_type& folded) {
+            Aggregates::merge(own[at], folded);
+          });
+          __syncwarp();
+          first_turn = false;
+        }
+      }
+    } else {
+      state_type* const own = warp_states();
+      pending = fold_heaviest<Aggregates>(pending, place, args, [&](u32 at, const state_type& folded) {
+        Aggregates::merge_atomic(own[at], folded);
+      });
+      if (pending) Aggregates::update_atomic(own[place], args);
+    }
+  }
+
+  __device__ __forceinline__ u32 size() const { return smaller(*index.count, index.capacity); }
+
+  // take(place, key, state) for every group, by one thread each. After a barrier.
+  template <class Take>
+  __device__ __forceinline__ void for_each(const Take& take) const {
+    const u32 groups = size();
+    if constexpr (Copies == group_copies::thread) {
+      for (u32 place = threadIdx.x / warp_size; place < groups; place += blockDim.x / warp_size) {
+        state_type state;
+        Aggregates::init(state);
+        for (u32 t = lane_id(); t < blockDim.x; t += warp_size) Aggregates::merge(state, load_thread_state(place, t));
+#pragma unroll
+        for (u32 d = warp_size / 2; d; d /= 2) {
+          const auto other = shuffle_down(state, d);
+          Aggregates::merge(state, other);
+        }
+        if (lane_id() == 0) take(place, index.keys[place], state);
+      }
+    } else {
+      for (u32 place = threadIdx.x; place < groups; place += blockDim.x) {
+        state_type state = reinterpret_cast<const state_type*>(states)[place];
+        for (u32 copy = 1; copy < state_copies(Copies, blockDim.x); ++copy) {
+          Aggregates::merge(state, reinterpret_cast<const state_type*>(states)[copy * index.capacity + place]);
+        }
+        take(place, index.keys[place], state);
+      }
+    }
+  }
+};
+
+// Rows of a tile that found no place in shared memory, bit j of `over` for item j, into the global table. They are loaded once more: the
+// path is rare, or bound by the global table anyway, and must not cost the others registers. False, and no effect, when one has no place.
+template <int Items, class Keys, class Aggregates, class Row>
+__device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
+                                                   const Row& row) {
+  typename Keys::key_type key;
+  typename Aggregates::Args args;
+  bool lost = false, fresh;
+#pragma unroll 1
+  for (u32 j = 0; j < Items; ++j) {
+    if (over >> j & 1 && row(first + j * warp_size + lane_id(), key, args)) {
+      lost = lost || find_or_claim(table, keys, key, keys.hash(key), fresh) == no_slot;
+    }
+  }
+  if (__any_sync(all_lanes, lost)) return false;
+#pragma unroll 1
+  for (u32 j = 0; j < Items; ++j) {
+    const bool mine = over >> j & 1 && row(first + j * warp_size + lane_id(), key, args);
+    const u64 slot = mine ? find_or_claim(table, keys, key, keys.hash(key), fresh) : no_slot;
+    apply_rows(table, mine, slot, args);
+  }
+  return true;
+}
+
+// One warp's tile [first, first + count) into the block's groups. All or nothing: false when a row found no place anywhere.
+template <int Items, class Groups, class Keys, class Aggregates, class Row>
+__device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, u32 count, const group_table<Keys, Aggregates>& overflow,
+                                               const Keys& keys, const Row& row) {
+  typename Keys::key_type key[Items];
+  typename Aggregates::Args args[Items];
+  u32 place[Items], word[Items], hash[Items];
+  bool valid[Items];
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    const u32 at = static_cast<u32>(j) * warp_size + lane_id();
+    valid[j] = at < count && row(first + at, key[j], args[j]);
+  }
+  // The first probes of all rows travel together, then the comparisons.
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    hash[j] = valid[j] ? static_cast<u32>(keys.hash(key[j])) : 0;
+    word[j] = *reinterpret_cast<volatile u32*>(groups.index.words + groups.index.home(hash[j]));
+  }
+  __threadfence_block();
+  u32 over = 0;
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    place[j] = no_place;
+    if (valid[j] && word[j] >> 16 == groups.index.tag(hash[j])) {
+      const u32 candidate = (word[j] & 0xffffu) - 2;
+      if (keys.equal(groups.index.keys[candidate], key[j])) place[j] = candidate;
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    if (valid[j] && place[j] == no_place) {
+      place[j] = groups.index.find_or_claim(keys, key[j], hash[j]);
+      if (place[j] == no_place) {
+        over |= 1u << j;
+        valid[j] = false;
+      }
+    }
+  }
+  if (__any_sync(all_lanes, over != 0) && !aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
+#pragma unroll
+  for (int j = 0; j < Items; ++j) groups.update(valid[j], place[j], args[j]);
+  return true;
+}
+
+}  // namespace detail
+
+// Kernel body. Any grid (as many blocks as are resident at once is best); blockDim.x = shape.threads; `shared` holds shape.bytes.
+template <group_copies Copies, int Items, class Keys, class Aggregates, class Row>
+__device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys, Aggregates>& p, const Keys& keys, const Row& row,
+                                                 unsigned char* shared) {
+  const detail::block_groups<Copies, Keys, Aggregates> groups(p.shape, shared);
+  groups.clear();
+  constexpr u32 tile_rows = warp_size * Items;
+  const u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / warp_size;
+  const u64 warps = u64(gridDim.x) * blockDim.x / warp_size;
+  const u64 tiles = p.rows.tiles ? p.rows.count : divide_up(p.rows.n, tile_rows);
+  for (u64 tile = warp; tile < tiles; tile += warps) {
+    u64 first = tile * tile_rows, count = smaller<u64>(tile_rows, p.rows.n - smaller(p.rows.n, first));
+    if (p.rows.tiles) {
+      first = p.rows.tiles[tile] >> 16;
+      count = p.rows.tiles[tile] & 0xffff;
+    }
+    if (!detail::aggregate_tile<Items>(groups, first, static_cast<u32>(count), p.overflow, keys, row)) detail::list_tile(p.again, first, count);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) p.partial_counts[blockIdx.x] = groups.size();
+  auto* const out = p.partials + u64(blockIdx.x) * p.shape.capacity;
+  groups.for_each([&](u32 place, const typename Keys::key_type& key, const typename Aggregates::State& state) {
+    out[place].key = key;
+    out[place].state = state;
+  });
+}
+
+// What merge_groups takes for the partials of aggregate_shared: entry i of [0, blocks * capacity).
+template <class Key, class State>
+struct shared_partials {
+  const group_partial<Key, State>* partials;
+  const u32* counts;
+  u32 capacity;
+
+  __device__ __forceinline__ bool operator()(u64 i, Key& key, State& state) const {
+    if (i % capacity >= counts[i / capacity]) return false;
+    key = partials[i].key;
+    state = partials[i].state;
+    return true;
+  }
+};
+
+#endif
+
+}  // namespace query::gpu

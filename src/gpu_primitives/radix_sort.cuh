@@ -1,0 +1,450 @@
+// Sorts rows by unsigned keys, stably: least significant digit first, 8 bits a pass, one read and one write of the rows a pass.
+//
+// The algorithm is Onesweep (Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022): one kernel counts
+// the digits of all passes, then each pass ranks its tiles and passes the digits' running counts from tile to tile by look-back. Passes
+// whose digit is the same in all rows are skipped: the counting kernel writes the plan, the later kernels follow it, the host need not know.
+// Signed, floating, descending and nullable keys: sort_keys.cuh. Several keys: sort by the last first, carrying row ids.
+//
+// Launches: radix_histogram once, then radix_sweep for pass = 0 .. radix_passes(Bits) - 1, in one stream.
+//
+//   using policy = radix_policy<u64, u32>;
+//   extern "C" __global__ void count(const double* x, u64 n, void* temp) {
+//     radix_histogram<policy, 64>(n, temp, [=](u64 i) { return sort_key(x[i]); });
+//   }
+//   extern "C" __global__ __launch_bounds__(policy::threads) void sweep(u32 pass, const double* x, u64 n, void* temp,
+//                                                                       radix_buffers<u64, u32> between, u32* order) {
+//     extern __shared__ __align__(16) u8 shared[];   // radix_shared_bytes<policy, u64, u32>() of them
+//     radix_sweep<policy, 64, u64, u32, u32>(pass, n, temp, between, shared,
+//         [=](u64 i) { return sort_key(x[i]); }, [](u64 i) { return u32(i); },
+//         [](u64, u64) {}, [=](u64 at, u32 row) { order[at] = row; });
+//   }
+#pragma once
+
+#include "gpu_primitives/types.cuh"
+
+namespace query::gpu {
+
+inline constexpr u32 radix_bits = 8;
+inline constexpr u32 radix_bins = 1u << radix_bits;
+
+// How the lanes of a warp find those that hold the same digit.
+enum class radix_match { ballot, instruction };
+
+// A tile is threads * items rows; threads must be at least radix_bins.
+template <class Key, class Value>
+struct radix_policy {
+  static constexpr u32 threads = 512;
+  static constexpr u32 items = sizeof(Key) <= 4 ? 23 : 15;
+  static constexpr radix_match match = radix_match::ballot;
+  static constexpr u32 histogram_threads = 512;
+  static constexpr u32 histogram_items = 8;
+};
+
+// Rows on their way between passes. Pass results alternate between [0] and [1]; a sort of at most two passes needs [0] alone, and since
+// the last pass never reads [1], memory that the last pass writes may serve as [1]. Values are unused for no_value.
+template <class Key, class Value>
+struct radix_buffers {
+  Key* keys[2];
+  Value* values[2];
+};
+
+QUERY_GPU_BOTH constexpr u32 radix_passes(u32 bits) { return (bits + radix_bits - 1) / radix_bits; }
+
+template <class Policy>
+QUERY_GPU_BOTH constexpr u64 radix_tiles(u64 n) {
+  return divide_up(n, u64(Policy::threads) * Policy::items);
+}
+
+// Word of a tile's message about one digit, two bits of it a flag: u32 serves up to 2^30 - 1 rows and costs half the traffic of u64.
+QUERY_GPU_BOTH constexpr bool radix_fits_32_bit_counts(u64 n) { return n < (u64(1) << 30); }
+
+// Blocks of Policy::histogram_threads, and blocks of Policy::threads, on a card that holds `resident` of them at once.
+template <class Policy>
+QUERY_GPU_BOTH constexpr u64 radix_histogram_blocks(u64 n, u64 resident) {
+  return larger(smaller(divide_up(n, u64(Policy::histogram_threads) * Policy::histogram_items), resident), u64(1));
+}
+template <class Policy>
+QUERY_GPU_BOTH constexpr u64 radix_sweep_blocks(u64 n, u64 resident) {
+  return larger(smaller(radix_tiles<Policy>(n), resident), u64(1));
+}
+
+namespace detail {
+
+// Temporary storage: words of coordination, plan, digit counts of all passes, and two sets of messages that active passes use in turn
+// (each pass clears the other set for its successor).
+inline constexpr u64 radix_counters_at = 64;
+inline constexpr u64 radix_plan_at = 128;
+inline constexpr u64 radix_histograms_at = 256;
+inline constexpr u64 radix_messages_at = radix_histograms_at + 8 * radix_bins * sizeof(u64);
+
+struct radix_pass {
+  u32 active;
+  u32 index;    // among the active passes
+  u32 is_last;  // the result goes to the caller
+  u32 target;   // the buffer written otherwise; the next active pass reads it
+};
+static_assert(8 * sizeof(radix_pass) == radix_histograms_at - radix_plan_at, "radix sort: the plan does not fit its place");
+
+template <class Policy, class Key, class Value>
+struct radix_shared {
+  static constexpr u32 warps = Policy::threads / warp_size;
+  static constexpr u32 row_bytes = sizeof(Key) > sizeof(Value) ? sizeof(Key) : sizeof(Value);
+  static constexpr u32 staged_bytes = (row_bytes * Policy::threads * Policy::items + 15) / 16 * 16;
+  static constexpr u32 bases_at = staged_bytes;                                // u64[bins]
+  static constexpr u32 counts_at = bases_at + radix_bins * sizeof(u64);        // u32[warps][bins]
+  static constexpr u32 scan_at = counts_at + warps * radix_bins * sizeof(u32); // u32[bins / warp_size]
+  static constexpr u32 tile_at = scan_at + 32;                                 // u64
+  static constexpr u32 bytes = tile_at + 16;
+};
+
+}  // namespace detail
+
+// Bytes of temporary storage, aligned to 256; all of it must be zero before the histogram's launch. Count: u32 or u64, see above.
+template <class Policy, class Count>
+QUERY_GPU_BOTH constexpr u64 radix_temp_bytes(u64 n) {
+  return detail::radix_messages_at + 2 * radix_tiles<Policy>(n) * radix_bins * sizeof(Count);
+}
+
+// Bytes of dynamic shared memory of a sweep; over 48 KiB, so the launcher raises the kernel's limit.
+template <class Policy, class Key, class Value>
+QUERY_GPU_BOTH constexpr u32 radix_shared_bytes() {
+  return detail::radix_shared<Policy, Key, Value>::bytes;
+}
+
+#if QUERY_GPU_DEVICE_CODE
+
+namespace detail {
+
+// Lanes whose digit equals the caller's.
+template <radix_match Match>
+__device__ __forceinline__ u32 same_digit(u32 digit) {
+  if constexpr (Match == radix_match::instruction) {
+    return __match_any_sync(all_lanes, digit);
+  } else {
+    u32 same = all_lanes;
+#pragma unroll
+    for (u32 b = 0; b < radix_bits; ++b) {
+      const bool set = (digit >> b & 1) != 0;
+      const u32 setters = __ballot_sync(all_lanes, set);
+      same &= set ? setters : ~setters;
+    }
+    return same;
+  }
+}
+
+// Exclusive prefix of one value of each of the first radix_bins threads; every thread of the block calls it.
+template <class T>
+__device__ __forceinline__ T scan_bins(T value, T* warp_totals) {
+  const u32 lane = lane_id();
+  const u32 warp = threadIdx.x / warp_size;
+  T through = value;
+#pragma unroll
+  for (u32 d = 1; d < warp_size; d *= 2) {
+    const T nearer = __shfl_up_sync(all_lanes, through, d);
+    if (lane >= d) through += nearer;
+  }
+  if (warp < radix_bins / warp_size && lane == warp_size - 1) warp_totals[warp] = through;
+  __syncthreads();
+  T before = through - value;
+#pragma unroll
+  for (u32 w = 0; w < radix_bins / warp_size; ++w) {
+    if (w < warp) before += warp_totals[w];
+  }
+  return before;
+}
+
+// Turns the digit counts of all passes into the places where each digit starts, and decides which passes run. One block.
+template <u32 Passes>
+__device__ __forceinline__ void radix_plan(u64 n, void* temp) {
+  __shared__ u64 warp_totals[radix_bins / warp_size];
+  __shared__ u32 constant_digit[Passes];
+  u64* histograms = reinterpret_cast<u64*>(static_cast<u8*>(temp) + radix_histograms_at);
+  radix_pass* plan = reinterpret_cast<radix_pass*>(static_cast<u8*>(temp) + radix_plan_at);
+  if (threadIdx.x < Passes) constant_digit[threadIdx.x] = 0;
+  for (u32 p = 0; p < Passes; ++p) {
+    __syncthreads();
+    u64* bin = histograms + p * radix_bins + threadIdx.x;
+    const u64 count = threadIdx.x < radix_bins ? load_relaxed(bin) : 0;
+    const u64 before = scan_bins(count, warp_totals);
+    if (threadIdx.x < radix_bins) *bin = before;
+    if (count == n) constant_digit[p] = 1;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  u32 active = 0;
+  for (u32 p = 0; p < Passes; ++p) active += constant_digit[p] == 0 ? 1 : 0;
+  if (active == 0) {  // all rows are equal: the first pass copies them
+    constant_digit[0] = 0;
+    active = 1;
+  }
+  u32 index = 0;
+  for (u32 p = 0; p < Passes; ++p) {
+    const bool runs = constant_digit[p] == 0;
+    plan[p] = {u32(runs), index, u32(index + 1 == active), (active - index) & 1};  // the last buffer written is [0]
+    if (runs) ++index;
+  }
+}
+
+// Messages of tiles about digits.
+template <class Count>
+struct radix_messages {
+  static constexpr u32 shift = 8 * sizeof(Count) - 2;
+  static constexpr Count partial = Count(1) << shift;
+  static constexpr Count inclusive = Count(2) << shift;
+  static constexpr Count count = partial - 1;
+};
+
+// What the tiles before `tile` hold of one digit; one thread a digit. Several messages are on their way at once.
+template <class Count>
+__device__ __forceinline__ u64 look_back_digit(const Count* messages, u64 tile, u32 digit) {
+  constexpr u32 ahead = 4;
+  using m = radix_messages<Count>;
+  u64 before = 0;
+  u64 end = tile;  // tiles [0, end) are still to be added
+  while (end != 0) {
+    Count message[ahead];
+#pragma unroll
+    for (u32 a = 0; a < ahead; ++a) message[a] = a < end ? load_relaxed(messages + (end - 1 - a) * radix_bins + digit) : m::inclusive;
+#pragma unroll
+    for (u32 a = 0; a < ahead; ++a) {
+      if (message[a] == 0) break;
+      before += message[a] & m::count;
+      if ((message[a] & m::inclusive) != 0) return before;
+      --end;
+    }
+  }
+  return before;
+}
+
+}  // namespace detail
+
+// Counts the digits of all passes and plans them. key_of(i) -> unsigned word; bits above Bits must be zero. Blocks of
+// Policy::histogram_threads threads, radix_histogram_blocks of them.
+template <class Policy, u32 Bits, class KeyOf>
+__device__ __forceinline__ void radix_histogram(u64 n, void* temp, KeyOf key_of) {
+  constexpr u32 threads = Policy::histogram_threads;
+  constexpr u32 items = Policy::histogram_items;
+  constexpr u32 passes = radix_passes(Bits);
+  static_assert(threads >= radix_bins && passes >= 1 && passes <= 8, "radix_histogram: 256 threads or more, 1 to 64 bits");
+  __shared__ u32 counts[passes * radix_bins];
+  __shared__ u32 is_last;
+  for (u32 c = threadIdx.x; c < passes * radix_bins; c += threads) counts[c] = 0;
+  __syncthreads();
+
+  using key = decltype(key_of(u64(0)));
+  const auto count_key = [&](key k) {
+#pragma unroll
+    for (u32 p = 0; p < passes; ++p) atomicAdd(&counts[p * radix_bins + u32(k >> (p * radix_bits) & (radix_bins - 1))], 1u);
+  };
+  constexpr u64 tile = u64(threads) * items;
+  for (u64 begin = blockIdx.x * tile; begin < n; begin += gridDim.x * tile) {
+    const u64 i = begin + threadIdx.x;
+    if (begin + tile <= n) {
+      key keys[items];
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) keys[j] = key_of(i + j * threads);
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) count_key(keys[j]);
+    } else {
+      for (u64 r = i; r < n; r += threads) count_key(key_of(r));
+    }
+  }
+  __syncthreads();
+
+  u64* histograms = reinterpret_cast<u64*>(static_cast<u8*>(temp) + detail::radix_histograms_at);
+  for (u32 c = threadIdx.x; c < passes * radix_bins; c += threads) {
+    if (counts[c] != 0) atomicAdd(&histograms[c], u64(counts[c]));
+  }
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicAdd(static_cast<u32*>(temp), 1u) == gridDim.x - 1;
+  __syncthreads();
+  if (is_last == 0) return;
+  __threadfence();
+  detail::radix_plan<passes>(n, temp);
+}
+
+namespace detail {
+
+// One stable pass: rows go to the place of their digit. digit_of(key) < radix_bins; bin_starts[d] is where digit d's rows begin.
+template <class Policy, class Key, class Value, class Count, class DigitOf, class KeyOf, class ValueOf, class WriteKey, class WriteValue>
+__device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* counter, Count* messages, Count* messages_to_clear, u8* raw,
+                                           DigitOf digit_of, KeyOf key_of, ValueOf value_of, WriteKey write_key,
+                                           WriteValue write_value) {
+  using layout = radix_shared<Policy, Key, Value>;
+  using m = radix_messages<Count>;
+  constexpr u32 threads = Policy::threads;
+  constexpr u32 warps = layout::warps;
+  constexpr u32 items = Policy::items;
+  constexpr u32 tile_rows = threads * items;
+  constexpr bool has_values = !__is_empty(Value);
+  static_assert(threads >= radix_bins && threads % warp_size == 0, "radix sort: a block needs a thread for each digit");
+
+  Key* staged_keys = reinterpret_cast<Key*>(raw);
+  Value* staged_values = reinterpret_cast<Value*>(raw);
+  u64* bases = reinterpret_cast<u64*>(raw + layout::bases_at);
+  u32* counts = reinterpret_cast<u32*>(raw + layout::counts_at);
+  u32* scan_totals = reinterpret_cast<u32*>(raw + layout::scan_at);
+  u64* shared_tile = reinterpret_cast<u64*>(raw + layout::tile_at);
+
+  const u64 tiles = radix_tiles<Policy>(n);
+  const u32 lane = lane_id();
+  const u32 warp = threadIdx.x / warp_size;
+  const u32 below = lanes_below();
+  const u32 bin = threadIdx.x;
+  u32* own_counts = counts + warp * radix_bins;
+
+  if (threadIdx.x == 0) *shared_tile = atomicAdd(counter, u64(1));
+  __syncthreads();
+  u64 tile = *shared_tile;
+  while (tile < tiles) {
+    u64 next = 0;  // a block's tiles increase, as look-back asks
+    if (threadIdx.x == 0) next = atomicAdd(counter, u64(1));
+
+    // A warp's rows are 32 * items adjacent ones, 32 a step: the order (warp, step, lane) is the order of the rows.
+    const u64 first = tile * tile_rows + warp * (items * warp_size) + lane;
+    const u32 rows = u32(smaller(n - tile * tile_rows, u64(tile_rows)));
+    const bool full = rows == tile_rows;
+    Key key[items];
+    if (full) {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) key[j] = key_of(first + j * warp_size);
+    } else {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) {
+        if (first + j * warp_size < n) key[j] = key_of(first + j * warp_size);
+      }
+    }
+    if (messages_to_clear != nullptr && bin < radix_bins) messages_to_clear[tile * radix_bins + bin] = 0;
+
+    // Rank within the warp. Missing rows of the last tile come last in the last bin, so their places lie behind all others.
+    for (u32 c = lane; c < radix_bins; c += warp_size) own_counts[c] = 0;
+    __syncwarp();
+    u32 place[items];
+#pragma unroll
+    for (u32 j = 0; j < items; ++j) {
+      const u32 digit = full || first + j * warp_size < n ? digit_of(key[j]) : radix_bins - 1;
+      const u32 same = same_digit<Policy::match>(digit);
+      const u32 before = own_counts[digit];
+      const u32 nearer = __popc(same & below);
+      __syncwarp();
+      if (nearer == 0) own_counts[digit] = before + __popc(same);
+      __syncwarp();
+      place[j] = before + nearer;
+    }
+    __syncthreads();
+
+    // Counts of the tile, told to the others at once; then where each warp's rows of each digit start in the tile.
+    u32 in_tile = 0;
+    if (bin < radix_bins) {
+#pragma unroll
+      for (u32 w = 0; w < warps; ++w) in_tile += counts[w * radix_bins + bin];
+      const u32 real = bin == radix_bins - 1 ? in_tile - (tile_rows - rows) : in_tile;
+      store_relaxed(messages + tile * radix_bins + bin, (tile == 0 ? m::inclusive : m::partial) | Count(real));
+    }
+    const u32 bin_start = scan_bins(in_tile, scan_totals);
+    if (bin < radix_bins) {
+      u32 start = bin_start;
+#pragma unroll
+      for (u32 w = 0; w < warps; ++w) {
+        const u32 of_warp = counts[w * radix_bins + bin];
+        counts[w * radix_bins + bin] = start;
+        start += of_warp;
+      }
+    }
+    __syncthreads();
+
+#pragma unroll
+    for (u32 j = 0; j < items; ++j) {
+      const u32 digit = full || first + j * warp_size < n ? digit_of(key[j]) : radix_bins - 1;
+      place[j] += own_counts[digit];
+      staged_keys[place[j]] = key[j];
+    }
+    Value value[items];
+    if constexpr (has_values) {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) {
+        if (full || first + j * warp_size < n) value[j] = value_of(first + j * warp_size);
+      }
+    }
+    if (bin < radix_bins) {
+      const u64 before = look_back_digit(messages, tile, bin);
+      const u32 real = bin == radix_bins - 1 ? in_tile - (tile_rows - rows) : in_tile;
+      if (tile != 0) store_relaxed(messages + tile * radix_bins + bin, m::inclusive | Count(before + real));
+      bases[bin] = bin_starts[bin] + before - bin_start;
+    }
+    if (threadIdx.x == 0) *shared_tile = next;
+    __syncthreads();
+    tile = *shared_tile;
+
+    u8 digits[items];
+#pragma unroll
+    for (u32 j = 0; j < items; ++j) {
+      const u32 k = threadIdx.x + j * threads;
+      if (full || k < rows) {
+        const Key moved = staged_keys[k];
+        digits[j] = u8(digit_of(moved));
+        write_key(bases[digits[j]] + k, moved);
+      }
+    }
+    __syncthreads();
+    if constexpr (has_values) {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) staged_values[place[j]] = value[j];
+      __syncthreads();
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) {
+        const u32 k = threadIdx.x + j * threads;
+        if (full || k < rows) write_value(bases[digits[j]] + k, staged_values[k]);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+}  // namespace detail
+
+// Runs one pass. Row i is (key_of(i), value_of(i)) before the sort; write_key(at, key) and write_value(at, value) get the at-th row after it.
+// key_of must be the histogram's. With Value = no_value the value functors are not called. `shared`: radix_shared_bytes of dynamic
+// shared memory. Blocks of Policy::threads threads, radix_sweep_blocks of them.
+template <class Policy, u32 Bits, class Key, class Value, class Count, class KeyOf, class ValueOf, class WriteKey, class WriteValue>
+__device__ __forceinline__ void radix_sweep(u32 pass, u64 n, void* temp, const radix_buffers<Key, Value>& between, u8* shared, KeyOf key_of,
+                                            ValueOf value_of, WriteKey write_key, WriteValue write_value) {
+  u8* at = static_cast<u8*>(temp);
+  const detail::radix_pass plan = reinterpret_cast<const detail::radix_pass*>(at + detail::radix_plan_at)[pass];
+  if (plan.active == 0) return;
+  const u64* starts = reinterpret_cast<const u64*>(at + detail::radix_histograms_at) + pass * radix_bins;
+  u64* counter = reinterpret_cast<u64*>(at + detail::radix_counters_at) + pass;
+  Count* messages = reinterpret_cast<Count*>(at + detail::radix_messages_at);
+  const u64 words = radix_tiles<Policy>(n) * radix_bins;
+  Count* own = messages + (plan.index & 1) * words;
+  Count* other = plan.is_last != 0 ? nullptr : messages + (~plan.index & 1) * words;
+
+  const u32 shift = pass * radix_bits;
+  const auto digit_of = [shift](Key key) { return u32(key >> shift) & (radix_bins - 1); };
+  const Key* source_keys = between.keys[plan.target ^ 1];
+  const Value* source_values = between.values[plan.target ^ 1];
+  Key* target_keys = between.keys[plan.target];
+  Value* target_values = between.values[plan.target];
+  const auto key_between = [source_keys](u64 i) { return source_keys[i]; };
+  const auto value_between = [source_values](u64 i) { return source_values[i]; };
+  const auto keep_key = [target_keys](u64 i, Key key) { target_keys[i] = key; };
+  const auto keep_value = [target_values](u64 i, const Value& value) { target_values[i] = value; };
+
+  const auto move = [&](auto keys, auto values, auto to_keys, auto to_values) {
+    detail::radix_move<Policy, Key, Value, Count>(n, starts, counter, own, other, shared, digit_of, keys, values, to_keys, to_values);
+  };
+  if (plan.index == 0 && plan.is_last != 0) {
+    move(key_of, value_of, write_key, write_value);
+  } else if (plan.index == 0) {
+    move(key_of, value_of, keep_key, keep_value);
+  } else if (plan.is_last != 0) {
+    move(key_between, value_between, write_key, write_value);
+  } else {
+    move(key_between, value_between, keep_key, keep_value);
+  }
+}
+
+#endif
+
+}  // namespace query::gpu

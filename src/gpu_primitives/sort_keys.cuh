@@ -1,0 +1,106 @@
+// Turns keys of any scalar type into unsigned words whose numeric order is the library's order of the keys, and back.
+//
+// The order is that of the CPU engine (src/cpu_engine/order_keys.hpp): all NaNs are equal and larger than every number, -0.0 equals 0.0,
+// false is before true. Descending keys are the complement. A null is one more bit above the key; for a key of 64 bits that bit is a key
+// of its own, sorted by one more (later) call.
+//
+//   u64 k = sort_key(price[i]);                                  // ascending
+//   u64 k = descending_key(sort_key(price[i]));
+//   u64 k = nullable_key<32>(valid[i], sort_key(quantity[i]), false);   // 33 bits, nulls last
+#pragma once
+
+#include "gpu_primitives/types.cuh"
+
+namespace query::gpu {
+
+namespace detail {
+
+template <u32 Bytes>
+struct unsigned_of;
+template <>
+struct unsigned_of<1> {
+  using type = u8;
+};
+template <>
+struct unsigned_of<2> {
+  using type = u16;
+};
+template <>
+struct unsigned_of<4> {
+  using type = u32;
+};
+template <>
+struct unsigned_of<8> {
+  using type = u64;
+};
+
+template <class T>
+inline constexpr bool is_floating = false;
+template <>
+inline constexpr bool is_floating<float> = true;
+template <>
+inline constexpr bool is_floating<double> = true;
+
+}  // namespace detail
+
+// The word that stands for a T in sorts.
+template <class T>
+using sort_key_of = typename detail::unsigned_of<u32(sizeof(T))>::type;
+
+template <class T>
+inline constexpr u32 sort_key_bits = 8 * u32(sizeof(T));
+template <>
+inline constexpr u32 sort_key_bits<bool> = 1;
+
+// Order-preserving: sort_key(a) < sort_key(b) exactly if a comes before b.
+template <class T>
+QUERY_GPU_BOTH inline sort_key_of<T> sort_key(T value) {
+  using U = sort_key_of<T>;
+  constexpr U sign = U(U(1) << (8 * sizeof(U) - 1));
+  if constexpr (detail::is_floating<T>) {
+    if (value != value) return U(~U(0));
+    value = value + T(0);  // -0.0 becomes 0.0
+    U bits;
+    __builtin_memcpy(&bits, &value, sizeof(U));
+    return (bits & sign) != 0 ? U(~bits) : U(bits | sign);
+  } else if constexpr (T(-1) < T(0)) {
+    return U(U(value) ^ sign);
+  } else {
+    return U(value);
+  }
+}
+
+// Inverse of sort_key, but for what the order does not tell apart: -0.0 comes back as 0.0 and every NaN as one NaN.
+template <class T>
+QUERY_GPU_BOTH inline T from_sort_key(sort_key_of<T> key) {
+  using U = sort_key_of<T>;
+  constexpr U sign = U(U(1) << (8 * sizeof(U) - 1));
+  if constexpr (detail::is_floating<T>) {
+    const U bits = key == U(~U(0)) ? U(~U(0) >> 1) : (key & sign) != 0 ? U(key ^ sign) : U(~key);
+    T value;
+    __builtin_memcpy(&value, &bits, sizeof(U));
+    return value;
+  } else if constexpr (T(-1) < T(0)) {
+    return T(U(key ^ sign));
+  } else {
+    return T(key);
+  }
+}
+
+// The key of the reversed order; its own inverse.
+template <class U>
+QUERY_GPU_BOTH constexpr U descending_key(U key) {
+  return U(~key);
+}
+
+// One bit that places a null before or after all values. Place it as asked, whatever the direction of the key.
+QUERY_GPU_BOTH constexpr u8 null_key(bool valid, bool nulls_first) { return valid == nulls_first ? 1 : 0; }
+
+// A key of Bits < 64 bits and its null bit: Bits + 1 bits in all. All nulls are equal.
+template <u32 Bits, class U>
+QUERY_GPU_BOTH constexpr u64 nullable_key(bool valid, U key, bool nulls_first) {
+  static_assert(Bits < 64, "nullable_key: no room for the null bit; sort by the key, then by null_key");
+  return u64(null_key(valid, nulls_first)) << Bits | (valid ? u64(key) & ((u64(1) << Bits) - 1) : u64(0));
+}
+
+}  // namespace query::gpu
