@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -130,6 +131,7 @@ struct stream_state {
   stream_state& operator=(const stream_state&) = delete;
 
   const device& on;
+  const std::uint64_t id;  // of this stream alone, in this process
   stream_handle handle = nullptr;
 };
 

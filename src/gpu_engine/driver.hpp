@@ -25,7 +25,7 @@ using memory_pool_handle = opaque_handle*;
 namespace cuda_result {
 inline constexpr int success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, deinitialized = 4, device_unavailable = 46,
                      no_device = 100, invalid_device = 101, ecc_uncorrectable = 214, nvlink_uncorrectable = 220, contained = 226,
-                     not_found = 500, not_ready = 600, illegal_address = 700, launch_out_of_resources = 701, launch_timeout = 702,
+                     not_found = 500, not_ready = 600, illegal_address = 700, launch_timeout = 702,
                      hardware_stack_error = 714, launch_failed = 719, system_not_ready = 802;
 }
 

@@ -40,8 +40,10 @@ class compiler {
 
  private:
   struct library;
+  struct search;
   explicit compiler(const library& l) : library_(l) {}
   static const compiler* load(std::string& why);
+  static const search& the_search();
 
   const library& library_;
 };

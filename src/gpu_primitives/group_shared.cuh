@@ -100,7 +100,12 @@ struct shared_index {
     while (true) {
       u32 word = *reinterpret_cast<volatile u32*>(words + at);
       if (word == 0) {
-        if (*reinterpret_cast<volatile u32*>(count) >= capacity) return no_place;
+        if (*reinterpret_cast<volatile u32*>(count) >= capacity) {
+          // Still empty after the last place was taken: nobody claims it for this key any more, so the key's rows are all outside.
+          __threadfence_block();
+          if (*reinterpret_cast<volatile u32*>(words + at) == 0) return no_place;
+          continue;
+        }
         word = atomicCAS(words + at, 0u, 1u);
         if (word == 0) {
           const u32 place = atomicAdd(count, 1u);

@@ -1,0 +1,277 @@
+#include "gpu_engine/device_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <query/errors.hpp>
+
+#include "gpu_engine/backoff.hpp"
+
+namespace query::gpu_engine {
+namespace {
+
+constexpr std::size_t kib = 1024, mib = 1024 * kib;
+constexpr std::size_t smallest = 512;        // bytes; the driver's own alignment
+constexpr std::size_t page = 2 * mib;        // the driver maps memory in these
+constexpr std::size_t large = 64 * mib;
+constexpr double trim_seconds = 10;          // how long trim waits for work that uses the memory
+
+// Rounds up to one of four sizes an octave, one of sixteen for large blocks: a quarter is wasted at most, of large blocks a
+// sixteenth. From 2 MiB on to whole pages. 0: more than there are addresses.
+std::size_t size_class(std::size_t bytes) {
+  if (bytes <= smallest) return smallest;
+  std::size_t step = std::bit_floor(bytes) / (bytes >= large ? 16 : 4);
+  if (bytes >= page) step = std::max(step, page);
+  if (bytes > std::numeric_limits<std::size_t>::max() - step) return 0;
+  return (bytes + step - 1) / step * step;
+}
+
+// The largest class that may serve a smaller one.
+std::size_t largest_fit(std::size_t size) { return size + size / (size >= large ? 16 : 4); }
+
+std::string amount(std::size_t bytes) {
+  return bytes < mib ? std::to_string(bytes) + " bytes" : std::to_string(bytes / mib) + " MiB";
+}
+
+}  // namespace
+
+// Reuse between streams follows RMM's pool_memory_resource: a block of the same stream first, else one of another stream
+// after an event recorded when it was released; the driver is asked last.
+class device_memory_state : public std::enable_shared_from_this<device_memory_state> {
+ public:
+  device_memory_state(const device& d, std::size_t budget)
+      : on_(d), budget_(budget != 0 ? budget : d.free_memory() / 10 * 9), housekeeping_(d) {}
+
+  device_buffer allocate(std::size_t bytes, const stream& s) {
+    device_buffer b;
+    if (bytes == 0) return b;
+    const std::size_t size = size_class(bytes);
+    const std::lock_guard lock(mutex_);
+    if (failing_ != 0 && --failing_ == 0) refuse(bytes, "the driver has no memory left (injected)");
+    if (size == 0) refuse(bytes, "more than there are addresses");
+    if (std::optional<block> kept = reuse(size, s)) {
+      b.address_ = kept->address;
+      b.capacity_ = kept->size;
+    } else {
+      if (size > budget_ || counted_.used > budget_ - size) refuse(bytes, "over the session's budget");
+      if (counted_.cached > budget_ - size - counted_.used) give_back(budget_ - size - counted_.used);
+      b.address_ = ask_driver(bytes, size, s);
+      b.capacity_ = size;
+      ++counted_.driver_allocations;
+    }
+    b.size_ = bytes;
+    b.owner_ = shared_from_this();
+    b.stream_ = s.keep();
+    ++counted_.allocations;
+    counted_.used += b.capacity_;
+    counted_.peak = std::max(counted_.peak, counted_.used);
+    return b;
+  }
+
+  void release(device_address address, std::size_t capacity, const stream_state& s) noexcept {
+    const std::lock_guard lock(mutex_);
+    counted_.used -= capacity;
+    try {
+      if (!closed_) {
+        keep(address, capacity, s);
+        return;
+      }
+    } catch (...) {  // no memory for the list, or a lost device: then the block is not kept
+    }
+    const scoped_context here(on_);
+    free_on(address, s.handle);
+  }
+
+  // Frees what is kept, and waits for it.
+  void trim(std::size_t keep_bytes) {
+    const std::lock_guard lock(mutex_);
+    give_back(keep_bytes);
+    settle();
+  }
+
+  // The pool's object is gone: nothing is kept from now on.
+  void close() noexcept {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    give_back(0);
+  }
+
+  const device& on() const { return on_; }
+  std::size_t budget() const { return budget_; }
+  device_memory_counters counters() const {
+    const std::lock_guard lock(mutex_);
+    return counted_;
+  }
+  void reset_peak() {
+    const std::lock_guard lock(mutex_);
+    counted_.peak = counted_.used;
+  }
+  void fail_allocation(std::uint64_t n) {
+    const std::lock_guard lock(mutex_);
+    failing_ = n;
+  }
+
+ private:
+  struct block {
+    device_address address;
+    std::size_t size;
+    std::uint64_t stream;  // on which it was released,
+    event released;        // and when
+  };
+
+  // Everything below is called with the lock held.
+
+  void keep(device_address address, std::size_t size, const stream_state& s) {
+    event released = spare_event();
+    {
+      const scoped_context here(on_);
+      QUERY_CUDA(on_.calls(), cuEventRecord, released.handle(), s.handle);
+    }
+    free_[size].push_back({address, size, s.id, std::move(released)});
+    counted_.cached += size;
+  }
+
+  event spare_event() {
+    if (spare_.empty()) return event(on_);
+    event e = std::move(spare_.back());
+    spare_.pop_back();
+    return e;
+  }
+
+  // A kept block of this class or one little larger, safe to use on the stream; or nothing.
+  std::optional<block> reuse(std::size_t size, const stream& s) {
+    const std::uint64_t id = s.keep()->id;
+    const auto first = free_.lower_bound(size), last = free_.upper_bound(largest_fit(size));
+    for (auto list = first; list != last; ++list) {
+      // The newest of the same stream: its content may still be in the device's cache.
+      const auto same = std::find_if(list->second.rbegin(), list->second.rend(), [id](const block& b) { return b.stream == id; });
+      if (same != list->second.rend()) return take(list, std::prev(same.base()));
+    }
+    if (first == last) return std::nullopt;
+    const auto oldest = first->second.begin();
+    if (!oldest->released.done()) {
+      s.wait(oldest->released);
+      ++counted_.stream_waits;
+    }
+    return take(first, oldest);
+  }
+
+  using free_lists = std::map<std::size_t, std::deque<block>>;
+
+  block take(free_lists::iterator list, std::deque<block>::iterator which) {
+    block b = std::move(*which);
+    list->second.erase(which);
+    if (list->second.empty()) free_.erase(list);
+    counted_.cached -= b.size;
+    spare_.push_back(std::move(b.released));  // a wait for it already has what it needs
+    return b;
+  }
+
+  device_address ask_driver(std::size_t bytes, std::size_t size, const stream& s) {
+    device_address at = 0;
+    int result = try_driver(&at, size, s);
+    if (result == cuda_result::out_of_memory) {
+      give_back(0);
+      settle();
+      result = try_driver(&at, size, s);
+    }
+    if (result == cuda_result::out_of_memory) refuse(bytes, "the driver has no memory left");
+    on_.calls().check(result, "cuMemAllocAsync");
+    return at;
+  }
+
+  int try_driver(device_address* at, std::size_t size, const stream& s) const {
+    const scoped_context here(on_);
+    return on_.has_memory_pools() ? on_.calls().cuMemAllocAsync(at, size, s.handle()) : on_.calls().cuMemAlloc(at, size);
+  }
+
+  // Results are not looked at: this also runs where nothing may throw, and a failed device says so at the next call.
+  void free_on(device_address address, stream_handle s) const noexcept {
+    if (on_.has_memory_pools()) on_.calls().cuMemFreeAsync(address, s);
+    else on_.calls().cuMemFree(address);  // waits for the device by itself
+  }
+
+  // Frees kept blocks, largest first, until at most `keep_bytes` are kept: in order after the work that used them.
+  void give_back(std::size_t keep_bytes) noexcept {
+    const scoped_context here(on_);
+    while (counted_.cached > keep_bytes) {
+      const auto list = std::prev(free_.end());
+      const block& b = list->second.front();
+      on_.calls().cuStreamWaitEvent(housekeeping_.handle(), b.released.handle(), 0);
+      free_on(b.address, housekeeping_.handle());
+      counted_.cached -= b.size;
+      list->second.pop_front();
+      if (list->second.empty()) free_.erase(list);
+    }
+  }
+
+  // Waits until the freed blocks are free, and has the driver give the memory back to the system.
+  void settle() {
+    if (!on_.has_memory_pools()) return;
+    for (backoff b; !housekeeping_.done() && b.seconds() < trim_seconds;) b.pause();
+    const scoped_context here(on_);
+    memory_pool_handle pool = nullptr;
+    QUERY_CUDA(on_.calls(), cuDeviceGetDefaultMemPool, &pool, on_.handle());
+    QUERY_CUDA(on_.calls(), cuMemPoolTrimTo, pool, 0);
+  }
+
+  [[noreturn]] void refuse(std::size_t bytes, const char* why) const {
+    throw resource_error("gpu: memory: cannot allocate " + amount(bytes) + " on " + on_.name() + ": " + why + "; in use: " +
+                         amount(counted_.used) + ", kept for reuse: " + amount(counted_.cached) + ", budget: " + amount(budget_) +
+                         ", free on the device: " + amount(on_.free_memory()));
+  }
+
+  const device& on_;
+  const std::size_t budget_;
+  const stream housekeeping_;  // on which kept blocks are freed
+  mutable std::mutex mutex_;
+  free_lists free_;            // by size; the oldest first
+  std::vector<event> spare_;
+  device_memory_counters counted_;
+  std::uint64_t failing_ = 0;
+  bool closed_ = false;
+};
+
+void device_buffer::hand_over(const stream& to) {
+  if (address_ == 0 || stream_->id == to.keep()->id) return;
+  event given(stream_->on);
+  {
+    const scoped_context here(stream_->on);
+    QUERY_CUDA(stream_->on.calls(), cuEventRecord, given.handle(), stream_->handle);
+  }
+  to.wait(given);
+  stream_ = to.keep();
+}
+
+void device_buffer::reset() noexcept {
+  if (address_ == 0) return;
+  owner_->release(address_, capacity_, *stream_);
+  owner_.reset();
+  stream_.reset();
+  address_ = 0;
+  size_ = capacity_ = 0;
+}
+
+device_memory::device_memory(const device& d, std::size_t budget_bytes)
+    : state_(std::make_shared<device_memory_state>(d, budget_bytes)) {}
+device_memory::~device_memory() { state_->close(); }
+device_buffer device_memory::allocate(std::size_t bytes, const stream& s) { return state_->allocate(bytes, s); }
+const device& device_memory::on() const { return state_->on(); }
+std::size_t device_memory::budget() const { return state_->budget(); }
+std::size_t device_memory::available() const {
+  const std::size_t used = counters().used;
+  return used < budget() ? budget() - used : 0;
+}
+device_memory_counters device_memory::counters() const { return state_->counters(); }
+void device_memory::reset_peak() { state_->reset_peak(); }
+void device_memory::trim(std::size_t keep_bytes) { state_->trim(keep_bytes); }
+void device_memory::fail_allocation(std::uint64_t n) { state_->fail_allocation(n); }
+
+}  // namespace query::gpu_engine

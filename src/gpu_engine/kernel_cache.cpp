@@ -1,0 +1,165 @@
+#include "gpu_engine/kernel_cache.hpp"
+
+#include <future>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include <query/errors.hpp>
+
+namespace query::gpu_engine {
+namespace {
+
+std::uint32_t attribute(const driver& calls, function_handle function, int which) {
+  int value = 0;
+  QUERY_CUDA(calls, cuFuncGetAttribute, &value, which, function);
+  return static_cast<std::uint32_t>(value);
+}
+
+compiled compile_here(const kernel_cache::settings& s, std::string_view source, int capability) {
+  const compiler* c = compiler::find();
+  if (c == nullptr) throw resource_error(compiler::why_not());
+  return c->compile(source, s.headers, capability, s.options);
+}
+
+// Headers, options and compiler: what beside its source and architecture decides what a kernel compiles to. Headers enter
+// by their hash, so that a key stays small.
+std::string environment_of(const kernel_cache::settings& s) {
+  std::string headers;
+  for (const named_source& h : s.headers) {
+    headers.append(h.name).push_back('\0');
+    headers.append(h.text).push_back('\0');
+  }
+  const compiler* c = s.compile ? nullptr : compiler::find();
+  std::string text = "nvrtc " + std::to_string(c != nullptr ? c->version() : 0) + "\nheaders " + hash_text(headers).hex() + "\n";
+  for (const std::string& option : s.options) text += "option " + option + "\n";
+  return text;
+}
+
+struct key_hash {
+  std::size_t operator()(const std::string& key) const { return static_cast<std::size_t>(hash_text(key).low); }
+};
+
+}  // namespace
+
+struct loaded_module {
+  loaded_module(const device& d, const std::vector<std::byte>& cubin) : on(d) {
+    const scoped_context here(on);
+    QUERY_CUDA(on.calls(), cuModuleLoadData, &handle, cubin.data());
+  }
+  ~loaded_module() {
+    const scoped_context here(on);
+    on.calls().cuModuleUnload(handle);
+  }
+  loaded_module(const loaded_module&) = delete;
+  loaded_module& operator=(const loaded_module&) = delete;
+
+  const device& on;
+  module_handle handle = nullptr;
+};
+
+struct kernel_cache::state {
+  explicit state(settings given)
+      : options(std::move(given)), environment(environment_of(options)),
+        files(options.folder ? *options.folder : disk_cache::default_folder(), options.folder_limit) {
+    if (!options.compile)
+      options.compile = [this](std::string_view source, int capability) { return compile_here(options, source, capability); };
+  }
+
+  std::shared_ptr<const loaded_module> module_of(const std::string& source, const device& d);
+  std::shared_ptr<const loaded_module> make_module(const std::string& key, const std::string& source, const device& d);
+
+  settings options;
+  const std::string environment;
+  const disk_cache files;
+
+  using future_module = std::shared_future<std::shared_ptr<const loaded_module>>;
+  std::mutex mutex;
+  std::unordered_map<std::string, future_module, key_hash> modules;  // by device and full key
+  std::map<std::pair<const loaded_module*, std::string>, std::shared_ptr<const kernel>> kernels;
+  kernel_cache_counters counted;
+};
+
+// The first thread that asks for a source makes its module, the others wait for it; a failure reaches all of them, and the
+// next who asks tries again.
+std::shared_ptr<const loaded_module> kernel_cache::state::module_of(const std::string& source, const device& d) {
+  const std::string key = environment + "sm " + std::to_string(d.compute_capability()) + "\n" + source;
+  const std::string place = std::to_string(reinterpret_cast<std::uintptr_t>(&d)) + " " + key;
+  std::promise<std::shared_ptr<const loaded_module>> promise;
+  future_module made;
+  bool mine = false;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = modules.find(place);
+    if (found != modules.end()) {
+      made = found->second;
+      ++counted.hits;
+    } else {
+      made = modules.emplace(place, promise.get_future().share()).first->second;
+      mine = true;
+    }
+  }
+  if (mine) {
+    try {
+      promise.set_value(make_module(key, source, d));
+    } catch (...) {
+      promise.set_exception(std::current_exception());
+      const std::lock_guard lock(mutex);
+      modules.erase(place);
+    }
+  }
+  return made.get();
+}
+
+std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std::string& key, const std::string& source,
+                                                                      const device& d) {
+  if (const auto stored = files.find(key)) {
+    try {
+      auto loaded = std::make_shared<loaded_module>(d, *stored);
+      const std::lock_guard lock(mutex);
+      ++counted.disk_hits;
+      return loaded;
+    } catch (const internal_error&) {  // a file that the driver refuses is no better than none
+    }
+  }
+  const compiled c = options.compile(source, d.compute_capability());
+  {
+    const std::lock_guard lock(mutex);
+    ++counted.compiled;
+    counted.compile_seconds += c.seconds;
+  }
+  auto loaded = std::make_shared<loaded_module>(d, c.cubin);
+  files.store(key, c.cubin);
+  return loaded;
+}
+
+kernel_cache::kernel_cache(settings s) : state_(std::make_unique<state>(std::move(s))) {}
+kernel_cache::~kernel_cache() = default;
+
+std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const std::string& entry, const device& d) {
+  auto loaded = state_->module_of(source, d);
+  const std::lock_guard lock(state_->mutex);
+  std::shared_ptr<const kernel>& known = state_->kernels[{loaded.get(), entry}];
+  if (known) return known;
+
+  const scoped_context here(d);
+  auto k = std::make_shared<kernel>();
+  const int result = d.calls().cuModuleGetFunction(&k->function, loaded->handle, entry.c_str());
+  if (result == cuda_result::not_found) throw internal_error("gpu: generated source has no function of this name: " + entry);
+  d.calls().check(result, "cuModuleGetFunction");
+  k->on = &d;
+  k->registers = attribute(d.calls(), k->function, cuda_attribute::function_registers);
+  k->static_shared = attribute(d.calls(), k->function, cuda_attribute::function_static_shared);
+  k->local_bytes = attribute(d.calls(), k->function, cuda_attribute::function_local_bytes);
+  k->max_threads = attribute(d.calls(), k->function, cuda_attribute::function_max_threads);
+  k->module = std::move(loaded);
+  return known = std::move(k);
+}
+
+kernel_cache_counters kernel_cache::counters() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->counted;
+}
+
+}  // namespace query::gpu_engine

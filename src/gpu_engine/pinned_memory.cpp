@@ -1,0 +1,46 @@
+#include "gpu_engine/pinned_memory.hpp"
+
+#include <string>
+
+#include <query/errors.hpp>
+
+#include "gpu_engine/backoff.hpp"
+
+namespace query::gpu_engine {
+
+staging_slot::staging_slot(const device& d, std::size_t bytes) : device_(&d), bytes_(bytes), copied_(d) {
+  const scoped_context here(d);
+  void* at = nullptr;
+  const int result = d.calls().cuMemAllocHost(&at, bytes);
+  if (result == cuda_result::out_of_memory)
+    throw resource_error("gpu: the system has no memory to lock for transfers: " + std::to_string(bytes) + " bytes");
+  d.calls().check(result, "cuMemAllocHost");
+  data_ = static_cast<std::byte*>(at);
+}
+
+staging_slot::~staging_slot() {
+  if (data_ == nullptr) return;
+  constexpr double patience_seconds = 10;
+  const scoped_context here(*device_);
+  const driver& calls = device_->calls();
+  backoff b;
+  while (calls.cuEventQuery(copied_.handle()) == cuda_result::not_ready) {
+    if (b.seconds() > patience_seconds) return;  // the device may still write there: better lost than reused
+    b.pause();
+  }
+  calls.cuMemFreeHost(data_);
+}
+
+void staging_slot::send(device_address to, std::size_t n, const stream& s) {
+  const scoped_context here(*device_);
+  QUERY_CUDA(device_->calls(), cuMemcpyHtoDAsync, to, data_, n, s.handle());
+  copied_.record(s);
+}
+
+void staging_slot::receive(device_address from, std::size_t n, const stream& s) {
+  const scoped_context here(*device_);
+  QUERY_CUDA(device_->calls(), cuMemcpyDtoHAsync, data_, from, n, s.handle());
+  copied_.record(s);
+}
+
+}  // namespace query::gpu_engine

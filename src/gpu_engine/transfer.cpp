@@ -1,0 +1,279 @@
+#include "gpu_engine/transfer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <query/errors.hpp>
+
+#include "gpu_engine/backoff.hpp"
+#include "gpu_engine/pinned_memory.hpp"
+
+namespace query::gpu_engine {
+namespace {
+
+constexpr std::size_t kib = 1024;
+constexpr std::size_t smallest_piece = 512 * kib;  // below, giving a copy to the device costs more than it gains
+constexpr std::size_t smallest_task = 64 * kib;
+constexpr std::size_t most_small_slots = 64;
+
+// How a transfer is cut: into pieces, one copy of the device each, and these into tasks, one call of fill or take each.
+struct cut {
+  std::size_t bytes, piece, task;  // task divides into values; all but the last piece hold the same number of tasks
+
+  cut(std::size_t total, std::size_t granule, const transfer::sizes& s, int threads) : bytes(total) {
+    granule = std::max<std::size_t>(granule, 1);
+    if (granule > s.piece)
+      throw internal_error("gpu: transfer: a value is larger than a staging buffer: " + std::to_string(granule) + " bytes");
+    // Whole words of a bitmap of the values, and 64-byte alignment, where that fits.
+    const std::size_t unit = granule <= s.piece / 64 ? granule * 64 : granule;
+    const auto slots = static_cast<std::size_t>(s.pieces);
+    const std::size_t wanted = std::min(std::max(total / (2 * slots), smallest_piece), s.piece);
+    const std::size_t share = std::max(wanted / static_cast<std::size_t>(std::max(threads, 1)), smallest_task);
+    task = std::max(std::min(share, wanted) / unit, std::size_t{1}) * unit;
+    piece = std::max(wanted / task, std::size_t{1}) * task;
+  }
+
+  std::size_t tasks() const { return (bytes + task - 1) / task; }
+  std::size_t tasks_a_piece() const { return piece / task; }
+  std::size_t pieces() const { return (bytes + piece - 1) / piece; }
+  std::size_t piece_of(std::size_t t) const { return t / tasks_a_piece(); }
+  std::size_t piece_bytes(std::size_t p) const { return std::min(piece, bytes - p * piece); }
+  std::size_t tasks_of(std::size_t p) const { return (piece_bytes(p) + task - 1) / task; }
+  std::size_t task_bytes(std::size_t t) const { return std::min(task, bytes - t * task); }
+};
+
+// One transfer under way over the ring. Piece p uses slot p modulo the ring's size; its tasks are handed out in order, so
+// whatever a task waits for is being worked on: by a task handed out before, or by the device. A task that fails leaves its
+// exception for those that wait.
+class pipeline {
+ public:
+  pipeline(std::vector<staging_slot>& slots, const cut& c, const runtime::cancel_flag& cancel)
+      : slots_(slots), cut_(c), cancel_(cancel), copies_(slots.size()), finished_(c.pieces()) {}
+
+  staging_slot& slot(std::size_t p) { return slots_[p % slots_.size()]; }
+  std::byte* memory(std::size_t t) {
+    const std::size_t p = cut_.piece_of(t);
+    return slot(p).data() + (t * cut_.task - p * cut_.piece);
+  }
+
+  // Waits until piece p's slot has been given `copies` copies by this transfer and the device has done them.
+  void wait_for(std::size_t p, std::size_t copies) {
+    const std::atomic<std::size_t>& given = copies_[p % slots_.size()];
+    for (backoff b; given.load(std::memory_order_acquire) < copies || !slot(p).idle(); b.pause()) {
+      if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(error_);
+      cancel_.check();
+    }
+  }
+  std::size_t round(std::size_t p) const { return p / slots_.size(); }  // copies of the slot before piece p
+
+  void copy_given(std::size_t p) { copies_[p % slots_.size()].fetch_add(1, std::memory_order_release); }
+
+  // Says that one task of piece p has ended; true for the last of them, which sees what the others wrote.
+  bool last_of_piece(std::size_t p) { return finished_[p].fetch_add(1, std::memory_order_acq_rel) + 1 == cut_.tasks_of(p); }
+
+  template <class Task>
+  void run(runtime::scheduler& threads, Task task) {
+    threads.for_each(
+        cut_.tasks(),
+        [&](std::size_t t) {
+          try {
+            task(t, cut_.piece_of(t));
+          } catch (...) {
+            fail();
+            throw;
+          }
+        },
+        cancel_);
+  }
+
+ private:
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    if (failed_.load(std::memory_order_relaxed)) return;
+    error_ = std::current_exception();
+    failed_.store(true, std::memory_order_release);
+  }
+
+  std::vector<staging_slot>& slots_;
+  const cut& cut_;
+  const runtime::cancel_flag& cancel_;
+  std::vector<std::atomic<std::size_t>> copies_;    // given to the device, a slot
+  std::vector<std::atomic<std::size_t>> finished_;  // tasks, a piece
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+// The ring of one direction; transfers take turns.
+struct ring {
+  std::timed_mutex turn;
+  std::vector<staging_slot> slots;
+};
+
+// Waits for a turn, with a way out.
+std::unique_lock<std::timed_mutex> take_turn(ring& r, const runtime::cancel_flag& cancel) {
+  std::unique_lock lock(r.turn, std::defer_lock);
+  while (!lock.try_lock_for(std::chrono::milliseconds(1))) cancel.check();
+  return lock;
+}
+
+}  // namespace
+
+struct transfer::state {
+  state(const device& d, sizes s) : on(d), size(s) {}
+
+  staging_slot make_slot(std::size_t bytes) {
+    staging_slot slot(on, bytes);
+    pinned_bytes += bytes;
+    ++pinned_allocations;
+    return slot;
+  }
+
+  // Lends a small slot for the length of a scope, at whose end a copy may still be under way.
+  class lent_slot {
+   public:
+    lent_slot(state& s, const runtime::cancel_flag& cancel) : state_(s), slot_(s.take_small(cancel)) {}
+    ~lent_slot() {
+      const std::lock_guard lock(state_.small_mutex);
+      state_.small.push_back(std::move(slot_));
+    }
+    lent_slot(const lent_slot&) = delete;
+    lent_slot& operator=(const lent_slot&) = delete;
+    staging_slot* operator->() { return &slot_; }
+
+   private:
+    state& state_;
+    staging_slot slot_;
+  };
+
+  // A small slot that no copy uses.
+  staging_slot take_small(const runtime::cancel_flag& cancel) {
+    for (backoff b;; b.pause()) {
+      {
+        const std::lock_guard lock(small_mutex);
+        const auto idle = std::find_if(small.begin(), small.end(), [](const staging_slot& slot) { return slot.idle(); });
+        if (idle != small.end()) {
+          staging_slot slot = std::move(*idle);
+          small.erase(idle);
+          return slot;
+        }
+        if (small_made < most_small_slots) {
+          staging_slot slot = make_slot(size.small);
+          ++small_made;
+          return slot;
+        }
+      }
+      cancel.check();
+    }
+  }
+
+  // Makes the slots of a ring that are missing; with fewer, if at least one, transfers are slower and no more.
+  void fill_ring(ring& r) {
+    try {
+      while (r.slots.size() < static_cast<std::size_t>(size.pieces)) r.slots.push_back(make_slot(size.piece));
+    } catch (const resource_error&) {
+      if (r.slots.empty()) throw;
+    }
+  }
+
+  const device& on;
+  const sizes size;
+  ring up, down;
+  std::mutex small_mutex;
+  std::deque<staging_slot> small;  // not lent; the longest unused first
+  std::size_t small_made = 0;
+  std::atomic<std::uint64_t> bytes_up{0}, bytes_down{0}, transfers{0}, pinned_allocations{0};
+  std::atomic<std::size_t> pinned_bytes{0};
+};
+
+transfer::transfer(const device& d, sizes s) : state_(std::make_unique<state>(d, s)) {}
+transfer::~transfer() = default;
+
+void transfer::upload(device_address to, std::size_t bytes, std::size_t granule, fill_function fill, const stream& s,
+                      runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
+  if (bytes == 0) return;
+  cancel.check();
+  if (bytes <= state_->size.small) {
+    state::lent_slot slot(*state_, cancel);
+    fill(0, bytes, slot->data());
+    slot->send(to, bytes, s);
+  } else {
+    const cut c(bytes, granule, state_->size, threads.concurrency());
+    const auto turn = take_turn(state_->up, cancel);
+    state_->fill_ring(state_->up);
+    pipeline pipe(state_->up.slots, c, cancel);
+    pipe.run(threads, [&](std::size_t t, std::size_t p) {
+      pipe.wait_for(p, pipe.round(p));
+      fill(t * c.task, c.task_bytes(t), pipe.memory(t));
+      if (!pipe.last_of_piece(p)) return;
+      pipe.slot(p).send(to + p * c.piece, c.piece_bytes(p), s);
+      pipe.copy_given(p);
+    });
+  }
+  state_->bytes_up += bytes;
+  ++state_->transfers;
+}
+
+void transfer::upload_plain(device_address to, const void* from, std::size_t bytes, const stream& s, runtime::scheduler& threads,
+                            const runtime::cancel_flag& cancel) {
+  const auto* source = static_cast<const std::byte*>(from);
+  upload(to, bytes, 1, [source](std::size_t first, std::size_t n, void* at) { std::memcpy(at, source + first, n); }, s, threads, cancel);
+}
+
+void transfer::download(take_function take, device_address from, std::size_t bytes, std::size_t granule, const stream& s,
+                        runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
+  if (bytes == 0) return;
+  cancel.check();
+  if (bytes <= state_->size.small) {
+    state::lent_slot slot(*state_, cancel);
+    slot->receive(from, bytes, s);
+    slot->wait(cancel);
+    take(0, bytes, slot->data());
+  } else {
+    const cut c(bytes, granule, state_->size, threads.concurrency());
+    // The turn comes after the wait for what the stream still computes: transfers on other streams need not wait for that.
+    event computed(state_->on);
+    computed.record(s);
+    computed.wait(cancel);
+    const auto turn = take_turn(state_->down, cancel);
+    state_->fill_ring(state_->down);
+    pipeline pipe(state_->down.slots, c, cancel);
+    const auto give = [&](std::size_t p) {
+      pipe.slot(p).receive(from + p * c.piece, c.piece_bytes(p), s);
+      pipe.copy_given(p);
+    };
+    const std::size_t slots = state_->down.slots.size();
+    for (std::size_t p = 0; p < std::min(slots, c.pieces()); ++p) {
+      pipe.slot(p).wait(cancel);  // a copy of a cancelled transfer may still be under way
+      give(p);
+    }
+    pipe.run(threads, [&](std::size_t t, std::size_t p) {
+      pipe.wait_for(p, pipe.round(p) + 1);
+      take(t * c.task, c.task_bytes(t), pipe.memory(t));
+      if (pipe.last_of_piece(p) && p + slots < c.pieces()) give(p + slots);
+    });
+  }
+  state_->bytes_down += bytes;
+  ++state_->transfers;
+}
+
+void transfer::download_plain(void* to, device_address from, std::size_t bytes, const stream& s, runtime::scheduler& threads,
+                              const runtime::cancel_flag& cancel) {
+  auto* target = static_cast<std::byte*>(to);
+  download([target](std::size_t first, std::size_t n, const void* at) { std::memcpy(target + first, at, n); }, from, bytes, 1, s, threads,
+           cancel);
+}
+
+transfer_counters transfer::counters() const {
+  const state& s = *state_;
+  return {s.bytes_up, s.bytes_down, s.transfers, s.pinned_bytes, s.pinned_allocations};
+}
+
+}  // namespace query::gpu_engine

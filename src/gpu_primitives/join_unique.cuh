@@ -1,0 +1,230 @@
+// Hash join with a build side of distinct keys: one slot a build row with its payload beside the key, one pass over the probe rows, output
+// in the order of the probe rows.
+//
+//   bool build_row(u64 i, Key& key, Payload& payload)       loads and filters build row i; Payload: the columns the output needs where
+//                                                           that is a word or two, else the row id
+//   bool probe_row(u64 i, Key& key, Args& args)             Args: the probe columns that the output needs, loaded once
+//   void emit(u64 at, u64 probe_row, const Key&, const Args&, bool matched, const Payload&)   writes row `at` of the output
+//
+// Kernels: build_unique (table all bytes 0xff, at least table_bits(rows): it cannot fill), probe_unique, and emit_unmatched_build for right
+// and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh. For tables far beyond
+// the L2 cache, scatter the build rows first (group_partition.cuh, Args = Payload) and build from scattered_rows: the slots that are
+// written at one time are then close together.
+#pragma once
+
+#include "gpu_primitives/hash_table.cuh"
+#include "gpu_primitives/ordered_append.cuh"
+
+namespace query::gpu {
+
+// What a probe row gives: matched pairs; all rows, with or without a partner; rows with a partner; rows without.
+enum class join_kind { inner, left, semi, anti };
+
+// Probe rows of a tile of probe_unique.
+QUERY_GPU_BOTH constexpr u64 probe_tiles(u64 n, u32 threads, u32 items) { return divide_up(n, u64(threads) * items); }
+
+#if QUERY_GPU_DEVICE_CODE
+
+// Kernel body. Items rows a thread are in flight at once.
+template <int Items, class Keys, class Payload, class Row>
+__device__ __forceinline__ void build_unique(u64 n, const hash_table_ref<Keys, Payload>& t, u32* repeated, const Keys& keys,
+                                             const Row& build_row) {
+  const u64 turn = u64(blockDim.x) * Items;
+  for (u64 first = blockIdx.x * turn; first < n; first += gridDim.x * turn) {
+    typename Keys::key_type key[Items];
+    Payload payload[Items];
+    bool valid[Items];
+#pragma unroll
+    for (int j = 0; j < Items; ++j) {
+      const u64 i = first + static_cast<u32>(j) * blockDim.x + threadIdx.x;
+      valid[j] = i < n && build_row(i, key[j], payload[j]);
+    }
+    u64 slot[Items];
+    bool fresh[Items];
+    if constexpr (Keys::one_word) {
+      // The first claims of all rows travel together.
+      using word = decltype(t.slots[0].key);
+      word seen[Items];
+#pragma unroll
+      for (int j = 0; j < Items; ++j) {
+        const word bits = valid[j] ? detail::same_bits<word>(key[j]) : word(0);
+        slot[j] = valid[j] ? t.home(keys.hash(key[j])) : no_slot;
+        seen[j] = bits;
+        if (valid[j] && bits != detail::bits_of_empty<word>()) {
+          seen[j] = atomicCAS(&t.slots[slot[j]].key, detail::bits_of_empty<word>(), bits);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < Items; ++j) {
+        if (!valid[j]) continue;
+        const word bits = detail::same_bits<word>(key[j]);
+        fresh[j] = bits != detail::bits_of_empty<word>() && seen[j] == detail::bits_of_empty<word>();
+        if (!fresh[j]) slot[j] = find_or_claim(t, keys, key[j], keys.hash(key[j]), fresh[j]);
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < Items; ++j) {
+        if (valid[j]) slot[j] = find_or_claim(t, keys, key[j], keys.hash(key[j]), fresh[j]);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < Items; ++j) {
+      if (!valid[j]) continue;
+      if (fresh[j]) {
+        t.slots[slot[j]].payload = payload[j];
+      } else {
+        store_relaxed(repeated, 1u);
+      }
+    }
+  }
+}
+
+namespace detail {
+
+// The slot with `key` and its payload, one load for both where the slot has 16 bytes or fewer.
+template <class Keys, class Payload>
+__device__ __forceinline__ u64 find_with_payload(const hash_table_ref<Keys, Payload>& t, const Keys& keys,
+                                                 const typename Keys::key_type& key, u64 hash, Payload& payload) {
+  using slot = typename hash_table_ref<Keys, Payload>::slot;
+  if constexpr (Keys::one_word && sizeof(slot) == 16) {
+    using word = decltype(slot::key);
+    const word bits = same_bits<word>(key);
+    if (bits != bits_of_empty<word>()) {
+      u64 at = t.home(hash);
+      for (u32 probe = 0; probe < longest_probe; ++probe) {
+        const uint4 raw = __ldcg(reinterpret_cast<const uint4*>(t.slots + at));
+        const slot s = same_bits<slot>(raw);
+        if (s.key == bits) {
+          payload = s.payload;
+          return at;
+        }
+        if (s.key == bits_of_empty<word>()) return no_slot;
+        at = (at + 1) & t.mask();
+      }
+      return no_slot;
+    }
+  }
+  const u64 at = find_slot(t, keys, key, hash);
+  if (at != no_slot) payload = t.slots[at].payload;
+  return at;
+}
+
+// Where each kept row of a block's tile goes, in order of rows: item j of thread t is row j * blockDim.x + t. offsets[j] is relative to the
+// tile. `counts` has room for Items * 32 words. Ends with a barrier.
+template <int Items>
+__device__ __forceinline__ u32 offsets_in_tile(const bool (&keep)[Items], u32 (&offsets)[Items], u32* counts) {
+  const u32 warp = threadIdx.x / warp_size, warps = blockDim.x / warp_size;
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    const u32 lanes = __ballot_sync(all_lanes, keep[j]);
+    offsets[j] = static_cast<u32>(__popc(static_cast<int>(lanes & lanes_below())));
+    if (lane_id() == 0) counts[static_cast<u32>(j) * warps + warp] = static_cast<u32>(__popc(static_cast<int>(lanes)));
+  }
+  __syncthreads();
+  if (warp == 0) {
+    u32 before = 0;
+    const u32 entries = static_cast<u32>(Items) * warps;
+    for (u32 base = 0; base < entries; base += warp_size) {
+      const u32 mine = base + lane_id() < entries ? counts[base + lane_id()] : 0;
+      u32 sum = mine;
+#pragma unroll
+      for (u32 d = 1; d < warp_size; d *= 2) {
+        const u32 other = __shfl_up_sync(all_lanes, sum, d);
+        if (lane_id() >= d) sum += other;
+      }
+      if (base + lane_id() < entries) counts[base + lane_id()] = before + sum - mine;
+      before += __shfl_sync(all_lanes, sum, warp_size - 1);
+    }
+    if (lane_id() == 0) counts[entries] = before;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Items; ++j) offsets[j] += counts[static_cast<u32>(j) * warps + warp];
+  return counts[static_cast<u32>(Items) * warps];
+}
+
+}  // namespace detail
+
+// Kernel body: one block a tile of blockDim.x * Items rows, probe_tiles(n, ...) blocks. `matched` (or null) has a byte a slot,
+// table_slots(bits), zeroed by the host, and gets 1 where a build row found a partner.
+template <join_kind Kind, int Items, class Args, class Keys, class Payload, class Row, class Emit>
+__device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, Payload>& t, const ordered_append& append, u8* matched,
+                                             const Keys& keys, const Row& probe_row, const Emit& emit) {
+  __shared__ u32 counts[Items * warp_size + 1];
+  const u64 tile_rows = u64(blockDim.x) * Items;
+  const u64 tile = append.take_tile();
+  const u64 first = tile * tile_rows;
+  typename Keys::key_type key[Items];
+  Args args[Items];
+  Payload payload[Items];
+  bool valid[Items], found[Items];
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    const u64 i = first + static_cast<u32>(j) * blockDim.x + threadIdx.x;
+    valid[j] = i < n && probe_row(i, key[j], args[j]);
+  }
+  using slot = typename hash_table_ref<Keys, Payload>::slot;
+  if constexpr (Keys::one_word && sizeof(slot) == 16) {
+    // The first probes of all rows travel together.
+    using word = decltype(slot::key);
+    u64 at[Items];
+    uint4 raw[Items];
+#pragma unroll
+    for (int j = 0; j < Items; ++j) {
+      at[j] = valid[j] ? t.home(keys.hash(key[j])) : 0;
+      raw[j] = valid[j] ? __ldcg(reinterpret_cast<const uint4*>(t.slots + at[j])) : uint4{};
+    }
+#pragma unroll
+    for (int j = 0; j < Items; ++j) {
+      found[j] = false;
+      if (!valid[j]) continue;
+      const slot s = detail::same_bits<slot>(raw[j]);
+      const word bits = detail::same_bits<word>(key[j]);
+      if (s.key == bits && bits != detail::bits_of_empty<word>()) {
+        payload[j] = s.payload;
+        found[j] = true;
+      } else if (s.key != detail::bits_of_empty<word>() || bits == detail::bits_of_empty<word>()) {
+        at[j] = detail::find_with_payload(t, keys, key[j], keys.hash(key[j]), payload[j]);
+        found[j] = at[j] != no_slot;
+      }
+      if (found[j] && matched) matched[at[j]] = 1;
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < Items; ++j) {
+      found[j] = false;
+      if (!valid[j]) continue;
+      const u64 at = detail::find_with_payload(t, keys, key[j], keys.hash(key[j]), payload[j]);
+      found[j] = at != no_slot;
+      if (found[j] && matched) matched[at] = 1;
+    }
+  }
+  bool keep[Items];
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    keep[j] = valid[j] && (Kind == join_kind::left || found[j] == (Kind != join_kind::anti));
+  }
+  u32 offsets[Items];
+  const u32 kept = detail::offsets_in_tile<Items>(keep, offsets, counts);
+  const u64 to = append.publish(tile, kept, first + tile_rows >= n);
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    if (keep[j]) emit(to + offsets[j], first + static_cast<u32>(j) * blockDim.x + threadIdx.x, key[j], args[j], found[j], payload[j]);
+  }
+}
+
+// Kernel body: build rows without a partner, emit(at, key, payload) from *count on, for right and full joins. In any order. Blocks of whole
+// warps.
+template <class Keys, class Payload, class Emit>
+__device__ __forceinline__ void emit_unmatched_build(const hash_table_ref<Keys, Payload>& t, const u8* matched, u64* count,
+                                                     const Emit& emit) {
+  const u64 slots = table_slots(t.bits);
+  for (u64 at = u64(blockIdx.x) * blockDim.x + threadIdx.x; at < slots; at += u64(gridDim.x) * blockDim.x) {
+    if (slot_taken(t, at) && !matched[at]) emit(take_one(count), slot_key(t, at), t.slots[at].payload);
+  }
+}
+
+#endif
+
+}  // namespace query::gpu
