@@ -5,7 +5,7 @@
 //   auto n = query::from(rows).in(two_threads).where(p).count();
 //
 // Environment of the standard session: QUERY_THREADS, QUERY_MEMORY_LIMIT (bytes, or 512M, 8G), QUERY_TEMP, QUERY_VERIFY=1,
-// QUERY_FORM=interpreter (run traced functions by the interpreter).
+// QUERY_FORM=interpreter (run traced functions by the interpreter), QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G).
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,17 @@ class session_state;
 class engine;
 }
 
+enum class gpu_use { allowed, off };
+
 struct session_options {
   int threads = 0;                // 0: one for each core that this process may use
   std::size_t memory_limit = 0;   // bytes for tables, partitions and results; 0: three quarters of the machine's memory
   std::string temp_folder = {};   // must exist; for spilled data: no operator spills yet, queries over the limit fail
   bool verify = false;            // interpret a sample of rows beside every native run and compare
   bool interpret = false;         // run traced functions by the interpreter instead of natively
+  gpu_use gpu = gpu_use::allowed; // may accelerated queries use a GPU?
+  std::size_t gpu_memory = 0;     // bytes of device memory; 0: nine tenths of what is free when the GPU is first used
+  std::size_t gpu_min_rows = 32768;  // inputs known to have fewer rows stay on the CPU: a launch and its copies cost more
 };
 
 class Session {

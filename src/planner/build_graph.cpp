@@ -330,10 +330,17 @@ class builder {
   }
 
   void check(const logical& n) const {
-    if (n.gpu_required)
+    if (n.gpu_required && !options_.gpu_status.empty())
       throw user_error("query: require_gpu(): " + options_.gpu_status + " (" + place_of(n) + "); use as_accelerated() to allow the CPU");
   }
 
+  static bool accelerated(const branch& b) {
+    if (!b.stages.empty()) {
+      const stage& last = b.stages.back();
+      return last.what == stage::kind::probe ? last.join->accelerated : last.nodes.empty() ? false : last.nodes.back()->accelerated;
+    }
+    return b.source ? b.source->accelerated : b.table->accelerated;
+  }
   void add_slots(const branch& b, std::set<std::uint64_t>& s) const {
     if (b.source && b.source->what == verb::placeholder) s.insert(b.source->slot);
     if (b.table) s.insert(b.table->slots.begin(), b.table->slots.end());
@@ -346,8 +353,8 @@ class builder {
     for (const branch& b : v.inputs) add_slots(b, s);
     for (const binding& c : v.captures) s.insert(c.table->slots.begin(), c.table->slots.end());
     v.slots.assign(s.begin(), s.end());
-    const bool accelerated = v.node ? v.node->accelerated : false;
-    if (v.why.empty()) v.why = accelerated ? options_.gpu_status : "";
+    v.accelerated = v.node ? v.node->accelerated : accelerated(v.inputs.front());
+    if (v.why.empty() && v.accelerated) v.why = options_.gpu_status;
   }
 
   machine_graph& graph_;

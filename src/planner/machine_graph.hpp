@@ -78,6 +78,7 @@ struct vertex {
   std::string why;                      // the reason for the engine
   std::uint64_t limit = ~0ull;          // only so many rows are wanted (top-k, limit)
   std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too
+  bool accelerated = false;             // as_accelerated() was said here or below
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
@@ -104,7 +105,7 @@ struct plan_options {
   bool interpret = false;             // prefer the interpreter over native code for traced functions
   bool rewrite = true;                // apply the rules of src/planner/rules
   bool separate_result = false;       // row-wise work before the terminal is a vertex, so that any engine may take it
-  std::string gpu_status = "no GPU engine built";
+  std::string gpu_status = "no GPU";  // why there is none; "" if there is one
 };
 
 // Splits a logical plan into vertices. Throws user_error for what cannot be: a placeholder outside its loop, a function

@@ -17,10 +17,12 @@
 
 namespace query::runtime {
 
-// Rows on their way between vertices; `owner` keeps them alive.
+// Rows on their way between vertices; `owner` keeps them alive. An engine that keeps its result hands over `kept` instead:
+// then it is the only block of its stream.
 struct block {
   std::shared_ptr<void> owner;
   detail::row_block rows;
+  std::shared_ptr<kept_rows> kept;
 };
 
 // What travels through a port besides blocks: streams may be nested in iterations of loops.
@@ -75,8 +77,20 @@ class engine {
   // context.bind(v.captures). Functions may be called with a vertex again after a failure.
   virtual std::unique_ptr<running_vertex> start(const planner::vertex& v, std::span<input_port* const> inputs, output_port& output,
                                                 run_context& context) = 0;
+  // count, sum, min or max of a branch without a table in between: may they run here?
+  virtual verdict accepts_fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind) const { return {false, "no folds"}; }
+  virtual void fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind, detail::fold_state&, run_context&) {}
   // How often a vertex that failed with resource_error or cluster_error is started again before the CPU engine takes it.
   virtual int retries() const { return 1; }
 };
+
+// What a session lets its GPU engine take.
+struct gpu_limits {
+  std::size_t memory = 0;    // bytes of device memory; 0: nine tenths of what is free
+  std::size_t min_rows = 0;  // inputs with fewer rows stay on the CPU
+};
+
+// The GPU engine of a session; null, with the reason, where there is no driver, no GPU, no NVRTC. Defined by src/gpu_engine.
+std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& why_not);
 
 }  // namespace query::runtime

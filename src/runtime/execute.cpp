@@ -28,10 +28,11 @@ using runtime::session_state;
 
 std::shared_ptr<session_state> session_of(const settings& s) { return s && s->session ? s->session : Session::standard().state(); }
 
-planner::plan_options options_of(const session_state& s) {
+planner::plan_options options_of(const session_state& s, const pipe& p) {
   planner::plan_options o;
   o.interpret = s.options.interpret;
-  o.separate_result = !s.engines.empty();
+  if (p.node->accelerated) o.gpu_status = s.gpu_status();
+  o.separate_result = !s.engines.empty() || (p.node->accelerated && s.gpu());
   return o;
 }
 
@@ -66,10 +67,19 @@ class stop_watch {
 // One execution of one plan, with its tables.
 class execution {
  public:
-  execution(const pipe& p, const settings& s, std::string terminal)
-      : session(session_of(s)), watch(s), meter(s), graph(planner::make_machine_graph(p, std::move(terminal), options_of(*session))),
-        context{*session->scheduler, session->pool, watch.flag} {
+  execution(const pipe& p, const settings& s, std::string terminal, std::optional<fold_kind> fold = {})
+      : session(session_of(s)), watch(s), meter(s), context{*session->scheduler, session->pool, watch.flag} {
     context.verify = session->options.verify || (s && s->verify);
+    planner::plan_options options = options_of(*session, p);
+    if (fold && p.node->accelerated && session->gpu()) {
+      // The fold itself may run there, with the row-wise work before it.
+      options.separate_result = false;
+      graph = planner::make_machine_graph(p, terminal, options);
+      if (session->gpu()->accepts_fold(graph->result, graph->captures, *fold)) folds = session->gpu();
+      else graph = nullptr;
+      options.separate_result = true;
+    }
+    if (!graph) graph = planner::make_machine_graph(p, std::move(terminal), options);
     runtime::place(*graph, *session);
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
@@ -81,6 +91,7 @@ class execution {
   runtime::progress meter;
   std::unique_ptr<planner::machine_graph> graph;
   runtime::run_context context;
+  runtime::engine* folds = nullptr;  // the engine that runs the terminal fold; null: the CPU
 };
 
 }  // namespace
@@ -121,8 +132,9 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   constexpr const char* names[] = {"count", "sum", "min", "max"};
-  execution e(p, s, names[static_cast<int>(k)]);
-  e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
+  execution e(p, s, names[static_cast<int>(k)], k);
+  if (e.folds) e.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
+  else e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
   e.meter.finished();
 }
 
@@ -137,13 +149,13 @@ void run_single(const pipe& p, const settings& s, void* to) {
 
 std::string explain(const pipe& p, const settings& s, std::string_view terminal) {
   const auto session = session_of(s);
-  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session));
+  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session, p));
   runtime::place(*g, *session);
   return planner::explain(*g);
 }
 std::string explain_dot(const pipe& p, const settings& s) {
   const auto session = session_of(s);
-  auto g = planner::make_machine_graph(p, "", options_of(*session));
+  auto g = planner::make_machine_graph(p, "", options_of(*session, p));
   runtime::place(*g, *session);
   return planner::explain_dot(*g);
 }

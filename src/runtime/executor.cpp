@@ -6,6 +6,7 @@
 
 #include <query/errors.hpp>
 
+#include "planner/explain_text.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::runtime {
@@ -14,15 +15,20 @@ using detail::table;
 using detail::verb;
 using planner::vertex;
 
+const table& run_context::fetched(vertex_rows& r) const {
+  const std::lock_guard hold(fetching);
+  if (!r.here()) r.rows = r.kept->fetch(const_cast<run_context&>(*this));
+  return r.rows;
+}
 const table& run_context::table_of(const vertex& v) const {
   const auto it = tables.find(&v);
   if (it == tables.end()) throw internal_error("query: a vertex was read before it ran");
-  return it->second;
+  return fetched(it->second);
 }
 const table& run_context::variable(std::uint64_t slot) const {
   const auto it = variables.find(slot);
   if (it == variables.end()) throw user_error("query: a loop's placeholder was used outside its do_while");
-  return it->second;
+  return fetched(it->second);
 }
 std::vector<detail::binding> run_context::bind(const std::vector<planner::binding>& captures) const {
   std::vector<detail::binding> b;
@@ -33,6 +39,24 @@ std::vector<detail::binding> run_context::bind(const std::vector<planner::bindin
   return b;
 }
 
+namespace {
+
+bool gpu_required(const vertex& v) {
+  if (v.node && v.node->gpu_required) return true;
+  for (const planner::branch& b : v.inputs)
+    for (const planner::stage& s : b.stages)
+      for (const detail::logical* n : s.nodes)
+        if (n->gpu_required) return true;
+  return false;
+}
+
+void require_gpu(const vertex& v) {
+  if (!gpu_required(v) || v.engine == "gpu") return;
+  throw user_error("query: require_gpu(): " + planner::vertex_name(v) + " runs on the CPU (" + v.why + "); use as_accelerated() to allow that");
+}
+
+}  // namespace
+
 void place(planner::machine_graph& g, const session_state& session) {
   for (auto& v : g.vertices) {
     v->engine = "cpu";
@@ -40,15 +64,20 @@ void place(planner::machine_graph& g, const session_state& session) {
       v->why = "loops are driven by the executor";
       continue;
     }
-    for (const auto& e : session.engines) {
-      const verdict answer = e->accepts(*v);
-      if (answer) {
-        v->engine = std::string(e->name());
-        v->why = answer.why;
-        break;
-      }
-      v->why = std::string(e->name()) + ": " + answer.why;
+    const auto ask = [&](const engine& e) {
+      const verdict answer = e.accepts(*v);
+      v->why = answer ? answer.why : std::string(e.name()) + ": " + answer.why;
+      if (answer) v->engine = std::string(e.name());
+      return static_cast<bool>(answer);
+    };
+    bool placed = false;
+    for (const auto& e : session.engines)
+      if ((placed = ask(*e))) break;
+    if (!placed && v->accelerated) {
+      if (engine* gpu = session.gpu()) ask(*gpu);
+      else v->why = session.gpu_status();
     }
+    require_gpu(*v);
   }
 }
 
@@ -69,7 +98,7 @@ void executor::run(const vertex& v) {
   if (context_->progress) context_->progress->vertex_done();
 }
 
-table executor::compute(const vertex& v) {
+vertex_rows executor::compute(const vertex& v) {
   if (v.node && v.node->what == verb::do_while) return run_loop(v);
   if (v.node && v.node->what == verb::cached && v.slots.empty()) {
     table t;
@@ -78,12 +107,12 @@ table executor::compute(const vertex& v) {
     std::unique_lock hold(*turn, std::defer_lock);
     while (!hold.try_lock_for(std::chrono::milliseconds(10))) context_->cancel.check();
     if (session_->find_cached(v.node, t)) return t;
-    t = run_on(*session_->cpu, v);
+    vertex_rows computed = run_on(*session_->cpu, v);
+    t = context_->fetched(computed);
     session_->keep_cached(v.node->weak_from_this().lock(), t);
     return t;
   }
-  for (const auto& e : session_->engines) {
-    if (v.engine != e->name()) continue;
+  if (engine* e = session_->engine_named(v.engine)) {
     // Trouble of the engine's is retried, then the CPU takes over; the user's own exceptions are not.
     for (int attempt = 0; attempt <= e->retries(); ++attempt) {
       try {
@@ -97,7 +126,7 @@ table executor::compute(const vertex& v) {
   return run_on(*session_->cpu, v);
 }
 
-table executor::run_on(engine& e, const vertex& v) {
+vertex_rows executor::run_on(engine& e, const vertex& v) {
   std::vector<std::unique_ptr<table_input>> inputs;
   std::vector<input_port*> ports;
   for (const planner::branch& b : v.inputs) {
@@ -110,29 +139,47 @@ table executor::run_on(engine& e, const vertex& v) {
   return std::move(out).take();
 }
 
-table executor::run_loop(const vertex& v) {
+void executor::forget(const std::vector<vertex*>& vertices) {
+  for (const vertex* w : vertices) {
+    context_->tables.erase(w);
+    context_->copies.erase(w);
+  }
+}
+
+vertex_rows executor::run_loop(const vertex& v) {
   const detail::logical& n = *v.node;
-  table now = session_->cpu->collect(v.inputs.front(), v.captures, *context_);
+  // An engine that keeps the rows may read them where they are.
+  vertex_rows now = v.inputs.front().table && v.inputs.front().stages.empty() && v.inputs.front().prefilters.empty()
+                        ? context_->tables.at(v.inputs.front().table)
+                        : vertex_rows(session_->cpu->collect(v.inputs.front(), v.captures, *context_));
+  const struct loop_scope {
+    explicit loop_scope(run_context& c) : context(c) { ++context.loops; }
+    ~loop_scope() {
+      if (--context.loops == 0) context.copies.clear();
+    }
+    run_context& context;
+  } inside(*context_);
   for (std::uint64_t round = 1;; ++round) {
     context_->cancel.check();
     context_->variables[n.slot] = now;
     for (const vertex* w : v.body) run(*w);
     // Copied: the table may be one that the next round replaces.
-    const table next = v.body_result.table ? context_->table_of(*v.body_result.table) : now;
-    for (const vertex* w : v.body) context_->tables.erase(w);
+    vertex_rows next = v.body_result.table ? context_->tables.at(v.body_result.table) : now;
+    forget(v.body);
     bool more = false;
     if (n.count) {
       more = round < n.count;
     } else if (n.loop_test) {
-      more = n.loop_test(n.functions.front().f.get(), now.rows, now.n, next.rows, next.n);
+      const table &before = context_->fetched(now), &after = context_->fetched(next);
+      more = n.loop_test(n.functions.front().f.get(), before.rows, before.n, after.rows, after.n);
     } else if (v.test_result.table) {
       context_->variables[n.previous_slot] = now;
       context_->variables[n.next_slot] = next;
       for (const vertex* w : v.test) run(*w);
-      const table& answer = context_->table_of(*v.test_result.table);
+      const table answer = context_->table_of(*v.test_result.table);
       if (answer.n != 1) throw internal_error("query: do_while: the condition gave no value");
       more = *static_cast<const bool*>(answer.rows);
-      for (const vertex* w : v.test) context_->tables.erase(w);
+      forget(v.test);
     }
     now = next;
     if (!more) break;

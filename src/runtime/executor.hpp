@@ -9,7 +9,8 @@
 
 namespace query::runtime {
 
-// Names the engine of every vertex, by asking the session's engines in their order, and why.
+// Names the engine of every vertex, by asking the session's engines in their order, and why. Throws user_error where
+// require_gpu() was said and the GPU cannot.
 void place(planner::machine_graph& g, const session_state& session);
 
 class executor {
@@ -19,9 +20,10 @@ class executor {
 
  private:
   void run(const planner::vertex& v);
-  detail::table compute(const planner::vertex& v);
-  detail::table run_on(engine& e, const planner::vertex& v);
-  detail::table run_loop(const planner::vertex& v);
+  vertex_rows compute(const planner::vertex& v);
+  vertex_rows run_on(engine& e, const planner::vertex& v);
+  vertex_rows run_loop(const planner::vertex& v);
+  void forget(const std::vector<planner::vertex*>& vertices);
 
   const planner::machine_graph* graph_;
   session_state* session_;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -17,19 +19,49 @@
 
 namespace query::runtime {
 
+struct run_context;
+
+// Rows that an engine keeps in memory of its own (a GPU, another machine) until somebody else asks for them.
+class kept_rows {
+ public:
+  virtual ~kept_rows() = default;
+  virtual std::string_view engine() const = 0;              // its name
+  virtual std::uint64_t size() const = 0;                   // rows
+  virtual detail::table fetch(run_context& context) = 0;    // brings them to this process's memory
+};
+
+// The result of a vertex, or a loop variable: rows that are here, or that an engine keeps and nobody has read yet.
+struct vertex_rows {
+  vertex_rows() = default;
+  vertex_rows(detail::table t) : rows(std::move(t)) {}
+  explicit vertex_rows(std::shared_ptr<kept_rows> k) : kept(std::move(k)) {}
+
+  detail::table rows;
+  std::shared_ptr<kept_rows> kept;
+  bool here() const { return !kept || rows.type; }
+};
+
 struct run_context {
   runtime::scheduler& scheduler;
   buffer_pool& pool;
   cancel_flag& cancel;
   runtime::progress* progress = nullptr;
   bool verify = false;
-  std::unordered_map<const planner::vertex*, detail::table> tables{};    // results of vertices
-  std::unordered_map<std::uint64_t, detail::table> variables{};          // loop variables by slot
+  // Mutable: rows are fetched when somebody here reads them.
+  mutable std::unordered_map<const planner::vertex*, vertex_rows> tables{};    // results of vertices
+  mutable std::unordered_map<std::uint64_t, vertex_rows> variables{};          // loop variables by slot
+  // Copies that engines made of sources (by node) and of tables (by vertex), while loops run: the next round finds them.
+  std::unordered_map<const void*, std::shared_ptr<kept_rows>> copies{};
+  int loops = 0;                                                               // that are running
 
   const detail::table& table_of(const planner::vertex& v) const;         // internal_error if it has not run
   const detail::table& variable(std::uint64_t slot) const;               // user_error: a placeholder outside its loop
   // The captured collections of a vertex, for detail::binding_scope around its tasks.
   std::vector<detail::binding> bind(const std::vector<planner::binding>& captures) const;
+
+  // The rows in this process's memory; an engine that keeps them is asked, once.
+  const detail::table& fetched(vertex_rows& r) const;
+  mutable std::mutex fetching{};
 };
 
 }  // namespace query::runtime

@@ -59,6 +59,11 @@ session_options options_from_environment() {
   if (const char* m = std::getenv("QUERY_MEMORY_LIMIT")) o.memory_limit = bytes_of("QUERY_MEMORY_LIMIT", m);
   if (const char* t = std::getenv("QUERY_TEMP")) o.temp_folder = t;
   if (const char* v = std::getenv("QUERY_VERIFY")) o.verify = std::string(v) != "0" && *v;
+  if (const char* g = std::getenv("QUERY_GPU")) {
+    if (std::string(g) != "on" && std::string(g) != "off") throw user_error(std::string("query: QUERY_GPU: expected on or off: found '") + g + "'");
+    o.gpu = std::string(g) == "on" ? gpu_use::allowed : gpu_use::off;
+  }
+  if (const char* m = std::getenv("QUERY_GPU_MEMORY")) o.gpu_memory = bytes_of("QUERY_GPU_MEMORY", m);
   if (const char* f = std::getenv("QUERY_FORM")) {
     if (std::string(f) != "native" && std::string(f) != "interpreter") throw user_error(std::string("query: QUERY_FORM: expected native or interpreter: found '") + f + "'");
     o.interpret = std::string(f) == "interpreter";
@@ -72,6 +77,21 @@ session_state::session_state(const session_options& o)
     throw user_error("query: Session: the temp folder is not a folder: " + o.temp_folder);
   if (o.threads < 0) throw user_error("query: Session: threads must not be negative: " + std::to_string(o.threads));
   scheduler = cpu->make_scheduler(o.threads);
+}
+
+const session_state::gpu_once& session_state::the_gpu() const {
+  std::call_once(gpu_.made, [&] {
+    if (options.gpu == gpu_use::off) gpu_.why_not = "the session does not use GPUs";
+    else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows}, gpu_.why_not);
+  });
+  return gpu_;
+}
+engine* session_state::gpu() const { return the_gpu().found.get(); }
+const std::string& session_state::gpu_status() const { return the_gpu().why_not; }
+engine* session_state::engine_named(std::string_view name) const {
+  for (const auto& e : engines)
+    if (e->name() == name) return e.get();
+  return name == "gpu" ? gpu() : nullptr;
 }
 
 std::shared_ptr<std::timed_mutex> session_state::computing(const detail::logical* n) {

@@ -22,6 +22,11 @@ class session_state {
   buffer_pool pool;
   std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order
 
+  // The engine of accelerated queries, made when one is planned; null where there is no GPU.
+  engine* gpu() const;
+  const std::string& gpu_status() const;         // why there is none; "" if there is one
+  engine* engine_named(std::string_view name) const;  // null: the CPU engine's
+
   // .cached() results live as long as a query that names their node.
   bool find_cached(const detail::logical* n, detail::table& t);
   // Held while a cached query is computed, so that others wait for it instead of computing it again.
@@ -30,6 +35,13 @@ class session_state {
   void keep_cached(const std::shared_ptr<const detail::logical>& n, const detail::table& t);
 
  private:
+  struct gpu_once {
+    std::once_flag made;
+    std::shared_ptr<engine> found;
+    std::string why_not;
+  };
+  const gpu_once& the_gpu() const;
+  mutable gpu_once gpu_;
   struct kept {
     std::weak_ptr<const detail::logical> node;
     detail::table rows;

@@ -13,8 +13,9 @@ struct owned_rows {
 };
 }  // namespace
 
-detail::table table_output::take() && {
+vertex_rows table_output::take() && {
   if (!ended_) throw internal_error("query: a vertex ended without ending its stream");
+  if (kept_) return vertex_rows(std::move(kept_));
   detail::table t;
   t.type = row_;
   if (blocks_.size() == 1 && blocks_.front().owner) {

@@ -59,18 +59,23 @@ class table_output final : public output_port {
   }
   void push(block b) override {
     const std::lock_guard hold(lock_);
+    if (b.kept) {
+      kept_ = std::move(b.kept);
+      return;
+    }
     rows_ += b.rows.n;
     blocks_.push_back(std::move(b));
   }
   std::size_t capacity() const override { return 0; }
 
-  detail::table take() &&;
+  vertex_rows take() &&;
 
  private:
   const ir::type* row_;
   buffer_pool* pool_;
   std::mutex lock_;
   std::deque<block> blocks_;
+  std::shared_ptr<kept_rows> kept_;
   std::size_t rows_ = 0;
   bool ended_ = false;
 };

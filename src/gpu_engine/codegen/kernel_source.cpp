@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <query/detail/binding.hpp>
+#include <query/errors.hpp>
+
 namespace query::gpu_engine {
 
 using ir::kind;
@@ -30,6 +33,36 @@ std::string kernel_source::text_literal(const std::string& characters) {
   texts_.push_back(characters);
   return "text{" + parameter({word::role::text_literal, index, 0, 0}, "const char*") + ", " +
          literal(kind::u64, characters.size()) + "}";
+}
+
+collection_use& kernel_source::use(std::uint64_t slot) {
+  for (collection_use& c : collections_)
+    if (c.slot == slot) return c;
+  collections_.push_back({slot, nullptr, nullptr});
+  return collections_.back();
+}
+const collection_use& kernel_source::used(std::uint64_t slot) const {
+  for (const collection_use& c : collections_)
+    if (c.slot == slot) return c;
+  throw internal_error("gpu: a kernel reads a collection that it does not use");
+}
+std::string kernel_source::collection(std::uint64_t slot, const ir::type* element) {
+  use(slot).element = element;
+  return parameter({word::role::collection, 0, 0, slot}, "const " + type_name(element) + "*");
+}
+std::string kernel_source::collection_size(std::uint64_t slot, const ir::type* element) {
+  use(slot).element = element;
+  return parameter({word::role::collection_size, 0, 0, slot}, "u64");
+}
+
+ir::traced kernel_source::trace(const detail::logical& n, const detail::user_function& f) {
+  // Copies of the function tell what it captured by value, its trace what it captured by reference.
+  const detail::capture_recorder recorder;
+  ir::traced t = f.trace();
+  if (!t) throw not_generated("the " + std::string(f.role) + " of " + n.label + " is opaque: " + t.reason);
+  for (const auto& c : f.captures) use(c->slot).capture = c;
+  for (const auto& c : recorder.found()) use(c->slot).capture = c;
+  return t;
 }
 
 std::uint32_t kernel_source::site(std::string verb, detail::call_site where) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -47,8 +48,18 @@ struct error_site {
   detail::call_site where;
 };
 
+// A collection that the functions of a kernel look through.
+struct collection_use {
+  std::uint64_t slot = 0;
+  const ir::type* element = nullptr;                 // null: captured, but not read by an expression
+  std::shared_ptr<const detail::capture> capture;    // null: the plan binds it
+};
+
 class kernel_source {
  public:
+  // A function's trace, whose captured collections the kernel then knows. Throws not_generated for opaque functions.
+  ir::traced trace(const detail::logical& n, const detail::user_function& f);
+
   // ---- parameters: the text that reads one
   std::string literal(ir::kind k, std::uint64_t bits);
   std::string text_literal(const std::string& characters);
@@ -56,6 +67,8 @@ class kernel_source {
   std::string argument(std::uint32_t index, std::string_view type) { return parameter({word::role::argument, index, 0, 0}, type); }
   std::string errors() { return parameter({word::role::errors, 0, 0, 0}, "u64*"); }
   std::uint32_t site(std::string verb, detail::call_site where);
+  std::string collection(std::uint64_t slot, const ir::type* element);       // the address of its rows
+  std::string collection_size(std::uint64_t slot, const ir::type* element);
 
   // ---- types: the name of a type's form on the device; throws not_generated for types that have none
   std::string type_name(const ir::type* t);
@@ -71,11 +84,14 @@ class kernel_source {
   const std::vector<word>& words() const { return words_; }
   const std::vector<error_site>& sites() const { return sites_; }
   const std::vector<std::string>& texts() const { return texts_; }
+  const collection_use& used(std::uint64_t slot) const;
 
  private:
   std::string define(const ir::type* t);
+  collection_use& use(std::uint64_t slot);
 
   std::vector<word> words_;
+  std::vector<collection_use> collections_;
   std::vector<error_site> sites_;
   std::vector<std::string> texts_;
   std::vector<std::string> includes_;

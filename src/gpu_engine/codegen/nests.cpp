@@ -57,8 +57,8 @@ std::string expressions::nested(const node* n) {
   bool unroll = false;
   if (from->what == op::collection) {
     element_type = from->type;
-    size = k_.parameter({word::role::collection_size, 0, 0, from->bits}, "u64");
-    element = k_.parameter({word::role::collection, 0, 0, from->bits}, "const " + k_.type_name(element_type) + "*") + "[" + j + "]";
+    size = k_.collection_size(from->bits, element_type);
+    element = k_.collection(from->bits, element_type) + "[" + j + "]";
   } else {
     const std::string source = value(from);
     element_type = from->type->element;
@@ -142,12 +142,12 @@ std::string expressions::access(const node* n) {
     if (n->text == "at") return index(n);
     return define(n->type, from->type->k == kind::array ? std::to_string(from->type->count) : converted(value(from) + ".size", ir::describe<std::uint64_t>(), n->type));
   }
-  const std::string size = k_.parameter({word::role::collection_size, 0, 0, from->bits}, "u64");
+  const std::string size = k_.collection_size(from->bits, from->type);
   if (n->text == "size") return define(n->type, converted(size, ir::describe<std::uint64_t>(), n->type));
   const std::string i = define(ir::describe<std::uint64_t>(), "inside(" + converted(value(n->kids.at(1)), n->kids[1]->type, ir::describe<std::int64_t>()) + ", " + size + ", " +
                                                                   k_.errors() + ", " + std::to_string(site_) + ")");
   const std::string v = declare(from->type);
-  line("if (" + size + ") " + v + " = " + k_.parameter({word::role::collection, 0, 0, from->bits}, "const " + k_.type_name(from->type) + "*") + "[" + i + "]; else " + v + " = " +
+  line("if (" + size + ") " + v + " = " + k_.collection(from->bits, from->type) + "[" + i + "]; else " + v + " = " +
        k_.type_name(from->type) + "{};");
   return v;
 }

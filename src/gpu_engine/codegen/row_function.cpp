@@ -10,15 +10,12 @@ using detail::verb;
 
 namespace {
 
-ir::traced trace_of(const logical& n, const detail::user_function& f) {
-  ir::traced t = f.trace();
-  if (!t) throw not_generated("the " + std::string(f.role) + " of " + n.label + " is opaque: " + t.reason);
-  return t;
-}
-
-ir::traced trace_of(const planner::prefilter& p) {
-  if (p.expression) return p.expression;
-  return trace_of(*p.from, *p.function);
+ir::traced trace_of(kernel_source& k, const planner::prefilter& p) {
+  if (p.expression) {
+    if (p.function) (void)k.trace(*p.from, *p.function);  // knows what it captured
+    return p.expression;
+  }
+  return k.trace(*p.from, *p.function);
 }
 
 }  // namespace
@@ -28,12 +25,13 @@ const ir::type* source_row(const planner::branch& b) { return b.table ? b.table-
 std::vector<bool> fields_read(const planner::branch& b, const ir::type* source, bool whole) {
   std::vector<bool> fields(source->k == ir::kind::record ? source->field_list.size() : 1);
   bool source_rows = true;
-  for (const planner::prefilter& p : b.prefilters) ir::fields_used(trace_of(p).root, 0, source, fields);
+  kernel_source k;  // traces need one
+  for (const planner::prefilter& p : b.prefilters) ir::fields_used(trace_of(k, p).root, 0, source, fields);
   for (const planner::stage& s : b.stages) {
     if (s.what != planner::stage::kind::rowwise) throw not_generated("a join's probe inside a pipeline");
     for (const logical* n : s.nodes) {
       if (!source_rows) break;
-      ir::fields_used(trace_of(*n, n->functions.front()).root, 0, source, fields);
+      ir::fields_used(k.trace(*n, n->functions.front()).root, 0, source, fields);
       source_rows = n->what == verb::where;
     }
   }
@@ -62,14 +60,14 @@ row_function generate_rows(kernel_source& k, const planner::branch& b, const inp
   };
   for (const planner::prefilter& p : b.prefilters) {
     f.filters = true;
-    const std::string v = evaluate(trace_of(p), *p.from);
+    const std::string v = evaluate(trace_of(k, p), *p.from);
     body += "  if (!" + v + ") return false;\n";
   }
   for (const planner::stage& s : b.stages) {
     if (s.what != planner::stage::kind::rowwise) throw not_generated("a join's probe inside a pipeline");
     for (const logical* n : s.nodes) {
       if (n->what == verb::select_many) throw not_generated("select_many has no form on the GPU yet");
-      const ir::traced t = trace_of(*n, n->functions.front());
+      const ir::traced t = k.trace(*n, n->functions.front());
       const std::string v = evaluate(t, *n);
       if (n->what == verb::where) {
         f.filters = true;

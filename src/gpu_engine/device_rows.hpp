@@ -1,0 +1,57 @@
+// Rows on the GPU: columns, each a part of the row, and what keeps their memory.
+//
+// The result of every operator is one column, the rows themselves, in the host's layout; uploads of a few fields are a column
+// a field. Vertices that run on the same GPU read them where they are; others fetch them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gpu_engine/codegen/row_function.hpp"
+#include "gpu_engine/gpu_session.hpp"
+#include "runtime/run_context.hpp"
+
+namespace query::gpu_engine {
+
+// Rows of one type in device memory. Immutable once made; work that wrote them has ended.
+class device_rows final : public runtime::kept_rows {
+ public:
+  device_rows(std::shared_ptr<gpu_session> gpu, const ir::type* row, std::uint64_t n) : gpu_(std::move(gpu)), n_(n) { layout_.row = row; }
+
+  // Before it is shared.
+  void add(input_column part, device_buffer memory) {
+    layout_.columns.push_back(part);
+    addresses_.push_back(memory.address());
+    owners_.push_back(std::make_shared<device_buffer>(std::move(memory)));
+  }
+  void add(input_column part, device_address at) {  // memory that `keep` keeps
+    layout_.columns.push_back(part);
+    addresses_.push_back(at);
+  }
+  void keep(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
+
+  const input_layout& layout() const { return layout_; }
+  device_address column(std::size_t i) const { return addresses_[i]; }
+  bool whole() const { return layout_.columns.size() == 1 && layout_.columns[0].offset == 0 && layout_.columns[0].type == layout_.row; }
+  bool has(const input_column& part) const;
+  const std::vector<std::shared_ptr<const void>>& owners() const { return owners_; }
+
+  // kept_rows
+  std::string_view engine() const override { return "gpu"; }
+  std::uint64_t size() const override { return n_; }
+  detail::table fetch(runtime::run_context& context) override;  // of whole rows in the host's layout
+
+ private:
+  std::shared_ptr<gpu_session> gpu_;
+  input_layout layout_;
+  std::vector<device_address> addresses_;
+  std::vector<std::shared_ptr<const void>> owners_;
+  std::uint64_t n_;
+};
+
+// The columns to bring for a branch that reads `fields` of its source (one flag a top-level field): whole rows where most of
+// their bytes are read anyway, else a column a field. Throws not_generated for fields without a form on the device.
+std::vector<input_column> choose_columns(const ir::type* row, const std::vector<bool>& fields, bool columnar);
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,156 @@
+// The GPU engine: vertices whose functions all trace run as generated kernels; their results stay on the device until
+// another vertex or the caller reads them.
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include <query/errors.hpp>
+
+#include "gpu_engine/embedded_sources.hpp"
+#include "gpu_engine/operators/operators.hpp"
+#include "runtime/engine.hpp"
+
+namespace query::gpu_engine {
+
+using detail::verb;
+
+namespace {
+
+kernel_cache& process_kernels() {
+  static kernel_cache kernels({.headers = embedded_sources(), .options = {}, .folder = {}, .compile = {}});
+  return kernels;
+}
+
+// The rows of an input, where they are known before anything runs.
+std::optional<std::uint64_t> known_rows(const planner::branch& b) {
+  if (!b.source || !b.source->view) return std::nullopt;
+  detail::row_block rows;
+  b.source->view(b.source->source.get(), rows);
+  return rows.n;
+}
+
+void check_source(const planner::branch& b) {
+  if (b.source && !b.source->view && b.source->what != verb::placeholder) throw not_generated("its rows come from a stream");
+}
+
+// Runs on a thread of its own; what it throws comes out of wait().
+class gpu_vertex final : public runtime::running_vertex {
+ public:
+  gpu_vertex(std::shared_ptr<gpu_session> gpu, const planner::vertex& v, runtime::output_port& out, runtime::run_context& context)
+      : gpu_(std::move(gpu)), vertex_(&v), out_(&out), context_(&context), thread_([this] { run(); }) {}
+  ~gpu_vertex() override {
+    if (thread_.joinable()) thread_.join();
+  }
+  void wait() override {
+    thread_.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  void cancel() override { context_->cancel.cancel(); }
+  runtime::report so_far() const override { return report_; }
+
+ private:
+  void run() noexcept {
+    try {
+      const auto begin = std::chrono::steady_clock::now();
+      out_->tell(runtime::signal::begin_stream);
+      vertex_run run(gpu_, vertex_->captures, *context_);
+      runtime::block b;
+      b.kept = vertex_->node ? run_group_by(*vertex_, run) : run_collect(*vertex_, run);
+      report_.rows_out = b.kept->size();
+      out_->push(std::move(b));
+      out_->tell(runtime::signal::end_stream);
+      report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  std::shared_ptr<gpu_session> gpu_;
+  const planner::vertex* vertex_;
+  runtime::output_port* out_;
+  runtime::run_context* context_;
+  runtime::report report_;
+  std::exception_ptr failure_;
+  std::thread thread_;  // last: it uses the members above
+};
+
+class engine final : public runtime::engine {
+ public:
+  engine(const device& d, const runtime::gpu_limits& limits) : limits_(limits), gpu_(std::make_shared<gpu_session>(d, limits.memory, process_kernels())) {}
+
+  std::string_view name() const override { return "gpu"; }
+  bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
+
+  runtime::verdict accepts(const planner::vertex& v) const override {
+    return judged([&]() -> std::string {
+      if (!v.accelerated) return "not accelerated";
+      if (v.limit != ~0ull) return "only its first rows are wanted";
+      for (const planner::branch& b : v.inputs) {
+        check_source(b);
+        if (const std::string few = too_few(b); !few.empty()) return few;
+      }
+      if (!v.node) plan_collect(v);
+      else if (v.node->what == verb::group_by || v.node->what == verb::aggregate) plan_group_by(v);
+      else return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
+      return {};
+    });
+  }
+  runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
+    return judged([&]() -> std::string {
+      check_source(b);
+      if (const std::string few = too_few(b); !few.empty()) return few;
+      plan_fold(b, kind);
+      return {};
+    });
+  }
+
+  std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>, runtime::output_port& output,
+                                                 runtime::run_context& context) override {
+    return std::make_unique<gpu_vertex>(gpu_, v, output, context);
+  }
+  void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
+            runtime::run_context& context) override {
+    vertex_run run(gpu_, captures, context);
+    run_fold(b, kind, state, run);
+  }
+
+ private:
+  template <class Reason> runtime::verdict judged(Reason reason) const {
+    try {
+      const std::string why_not = reason();
+      if (!why_not.empty()) return {false, why_not};
+      return {true, gpu_->on().name()};
+    } catch (const not_generated& e) {
+      return {false, e.what()};
+    }
+  }
+  std::string too_few(const planner::branch& b) const {
+    const auto n = known_rows(b);
+    if (!n || *n >= limits_.min_rows) return {};
+    return "its " + std::to_string(*n) + " rows cost less on the CPU than a launch and its copies";
+  }
+
+  runtime::gpu_limits limits_;
+  std::shared_ptr<gpu_session> gpu_;
+};
+
+}  // namespace
+}  // namespace query::gpu_engine
+
+namespace query::runtime {
+
+std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& why_not) {
+  using namespace gpu_engine;
+  const device* d = device::first();
+  if (!d) {
+    why_not = device::why_not();
+    return nullptr;
+  }
+  if (!compiler::find()) {
+    why_not = compiler::why_not();
+    return nullptr;
+  }
+  return std::make_shared<gpu_engine::engine>(*d, limits);
+}
+
+}  // namespace query::runtime

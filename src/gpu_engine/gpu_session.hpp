@@ -1,0 +1,74 @@
+// What one session has of one GPU: memory under its budget, the staging buffers, streams to work on. Compiled kernels are
+// the process's.
+//
+// Under the engine and its operators.
+//
+//   stream_lease s = gpu.lease();
+//   device_buffer out = gpu.memory().allocate(bytes, *s);
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "gpu_engine/device_memory.hpp"
+#include "gpu_engine/kernel_cache.hpp"
+#include "gpu_engine/transfer.hpp"
+
+namespace query::gpu_engine {
+
+class gpu_session;
+
+// A stream of the session's, back in its pool when destroyed.
+class stream_lease {
+ public:
+  explicit stream_lease(gpu_session& of);
+  ~stream_lease();
+  stream_lease(const stream_lease&) = delete;
+  stream_lease& operator=(const stream_lease&) = delete;
+
+  const stream& operator*() const { return *stream_; }
+  const stream* operator->() const { return stream_.get(); }
+
+ private:
+  gpu_session* of_;
+  std::unique_ptr<stream> stream_;
+};
+
+// Thread-safe.
+class gpu_session {
+ public:
+  gpu_session(const device& d, std::size_t memory_budget, kernel_cache& kernels) : on_(d), memory_(d, memory_budget), copies_(d), kernels_(kernels) {}
+
+  const device& on() const { return on_; }
+  device_memory& memory() { return memory_; }
+  transfer& copies() { return copies_; }
+  kernel_cache& kernels() { return kernels_; }
+  stream_lease lease() { return stream_lease(*this); }
+
+ private:
+  friend class stream_lease;
+  const device& on_;
+  device_memory memory_;
+  transfer copies_;
+  kernel_cache& kernels_;
+  std::mutex lock_;
+  std::vector<std::unique_ptr<stream>> idle_;
+};
+
+inline stream_lease::stream_lease(gpu_session& of) : of_(&of) {
+  {
+    const std::lock_guard hold(of.lock_);
+    if (!of.idle_.empty()) {
+      stream_ = std::move(of.idle_.back());
+      of.idle_.pop_back();
+    }
+  }
+  if (!stream_) stream_ = std::make_unique<stream>(of.on());
+}
+inline stream_lease::~stream_lease() {
+  const std::lock_guard hold(of_->lock_);
+  of_->idle_.push_back(std::move(stream_));
+}
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,102 @@
+// where and select up to a breaker: one pass that tests, projects and writes the rows that stay, in order.
+#include "gpu_engine/operators/operators.hpp"
+#include "gpu_primitives/compact.cuh"
+
+namespace query::gpu_engine {
+
+namespace {
+
+namespace device = query::gpu;
+
+constexpr std::size_t widest_item = 128;  // wider rows are staged as row numbers, and computed when they are written
+
+// The device's policy for items of a size that only generated code knows as a type.
+struct item_policy {
+  std::uint64_t threads, items;
+  explicit item_policy(std::size_t size) : threads(256), items(size >= 128 ? 1 : size <= 8 ? 16 : 128 / size) {}
+  std::uint64_t tiles(std::uint64_t n) const { return device::divide_up(n, threads * items); }
+  std::uint64_t temp_bytes(std::uint64_t n) const { return 128 + device::tile_counts::bytes(tiles(n)); }
+};
+struct wide_item { unsigned char bytes[24]; };
+static_assert(device::compact_policy<wide_item>::items == 128 / 24 && device::compact_policy<double>::items == 16 && device::compact_policy<double>::threads == 256);
+
+struct generated {
+  kernel_source source;
+  row_function rows;
+  bool by_number = false;
+};
+
+void generate(generated& g, const planner::branch& b, const input_layout& in) {
+  kernel_source& k = g.source;
+  g.rows = generate_rows(k, b, in, 0);
+  if (!same_on_device(g.rows.out)) throw not_generated("the result's rows own memory (strings, lists)");
+  const std::string row = k.type_name(g.rows.out), n = k.parameter({word::role::rows, 0, 0, 0}, "u64");
+  const std::string out = k.argument(0, row + "*");
+  if (!g.rows.filters) {
+    k.add("extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n"
+          "  " + row + "* const out = " + out + ";\n"
+          "  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " + n + "; i += gridDim.x * 256ull) {\n"
+          "    " + row + " row;\n    if (" + g.rows.name + "(p, i, row)) out[i] = row;\n  }\n}\n");
+    return;
+  }
+  k.include("gpu_primitives/compact.cuh");
+  g.by_number = g.rows.out->size > widest_item;
+  const std::string item = g.by_number ? "u64" : row;
+  const std::string temp = k.argument(1, "void*"), count = k.argument(2, "u64*");
+  k.add("extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n"
+        "  " + row + "* const out = " + out + ";\n"
+        "  compact<compact_policy<" + item + ">, " + item + ">(" + n + ", " + temp + ", " + count + ",\n");
+  if (g.by_number)
+    k.add("    [&](u64 i, u64& item) { item = i; " + row + " row; return " + g.rows.name + "(p, i, row); },\n"
+          "    [&](u64 at, const u64& i) { " + row + " row; " + g.rows.name + "(p, i, row); out[at] = row; });\n}\n");
+  else
+    k.add("    [&](u64 i, " + item + "& item) { return " + g.rows.name + "(p, i, item); },\n"
+          "    [&](u64 at, const " + item + "& item) { out[at] = item; });\n}\n");
+}
+
+}  // namespace
+
+input_layout planned_layout(const planner::branch& b, const std::vector<bool>& fields) {
+  const ir::type* row = source_row(b);
+  return {row, choose_columns(row, fields, b.source && b.source->what == detail::verb::source_columns)};
+}
+
+void plan_collect(const planner::vertex& v) {
+  const planner::branch& b = v.inputs.front();
+  if (b.stages.empty() && b.prefilters.empty()) throw not_generated("nothing to compute");
+  generated g;
+  generate(g, b, planned_layout(b, fields_read(b, source_row(b), true)));
+}
+
+result_rows run_collect(const planner::vertex& v, vertex_run& run) {
+  const planner::branch& b = v.inputs.front();
+  const auto in = run.input(b, fields_read(b, source_row(b), true));
+  generated g;
+  generate(g, b, in->layout());
+  const ir::type* row = g.rows.out;
+  const std::uint64_t n = in->size();
+  device_buffer out = run.allocate(std::max<std::uint64_t>(n, 1) * row->size);
+  std::uint64_t kept = n;
+  if (n) {
+    const auto kernel = run.compile(g.source, "collect_rows");
+    const std::array<const device_rows*, 1> inputs = {in.get()};
+    const unsigned resident = resident_blocks(*kernel, 256);
+    if (g.rows.filters) {
+      const item_policy policy(g.by_number ? 8 : row->size);
+      const device_buffer temp = run.zeroed(policy.temp_bytes(n));
+      const auto blocks = static_cast<unsigned>(device::larger<std::uint64_t>(device::smaller<std::uint64_t>(policy.tiles(n), resident), 1));
+      run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
+      run.finish(g.source);
+      kept = run.read(1);
+    } else {
+      const auto blocks = static_cast<unsigned>(device::smaller<std::uint64_t>(device::divide_up(n, 256), std::uint64_t{resident} * 16));
+      run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
+      run.finish(g.source);
+    }
+  }
+  auto result = std::make_shared<device_rows>(run.shared_gpu(), row, kept);
+  result->add({0, row}, std::move(out));
+  return result;
+}
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,31 @@
+// The operators of the GPU engine: what a vertex does, as generated kernels around the primitives. One file each.
+//
+// `plan_...` throws not_generated with the reason if the vertex has no form on the GPU; it is asked while the query is
+// planned and needs no device. `run_...` generates again, as captures may have changed, and runs.
+#pragma once
+
+#include <memory>
+
+#include "gpu_engine/vertex_run.hpp"
+
+namespace query::gpu_engine {
+
+// What a vertex gives: rows that stay on the device.
+using result_rows = std::shared_ptr<device_rows>;
+
+// collect.cpp: row-wise work, kept rows in order.
+void plan_collect(const planner::vertex& v);
+result_rows run_collect(const planner::vertex& v, vertex_run& run);
+
+// fold.cpp: count, sum, min, max of a branch.
+void plan_fold(const planner::branch& b, detail::fold_kind kind);
+void run_fold(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run);
+
+// group_by.cpp: groups and their aggregates; one group of all rows.
+void plan_group_by(const planner::vertex& v);
+result_rows run_group_by(const planner::vertex& v, vertex_run& run);
+
+// Rows of the columns that a branch's source would have on the device before it is there: what planning generates with.
+input_layout planned_layout(const planner::branch& b, const std::vector<bool>& fields);
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,163 @@
+#include "gpu_engine/vertex_run.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include <query/broadcast.hpp>
+#include <query/errors.hpp>
+
+#include "gpu_engine/upload.hpp"
+#include "ir/analysis.hpp"
+#include "runtime/table_ports.hpp"
+
+namespace query::gpu_engine {
+
+vertex_run::vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context)
+    : gpu_(std::move(gpu)), context_(&context), stream_(*gpu_), captures_(&captures), status_(allocate(words * 8)) {
+  reset_status();
+}
+
+void vertex_run::reset_status() { fill(status_.address(), 0, words * 8); }
+
+void vertex_run::fill(device_address at, unsigned char value, std::size_t bytes) {
+  const scoped_context here(gpu_->on());
+  if (bytes) QUERY_CUDA(gpu_->on().calls(), cuMemsetD8Async, at, value, bytes, on().handle());
+}
+device_buffer vertex_run::zeroed(std::size_t bytes) {
+  device_buffer b = allocate(bytes);
+  fill(b.address(), 0, bytes);
+  return b;
+}
+
+std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail::row_block& rows, const ir::type* row, const std::vector<bool>& fields) {
+  std::vector<bool> wanted = fields;
+  const auto known = context_->copies.find(key);
+  const auto* before = known == context_->copies.end() ? nullptr : dynamic_cast<const device_rows*>(known->second.get());
+  if (before) {
+    const auto columns = choose_columns(row, wanted, rows.columns != nullptr);
+    if (std::all_of(columns.begin(), columns.end(), [&](const input_column& c) { return before->has(c); }))
+      return std::static_pointer_cast<device_rows>(known->second);
+  }
+  auto made = upload_rows(gpu_, rows, row, choose_columns(row, wanted, rows.columns != nullptr), on(), *context_);
+  if (context_->loops) context_->copies[key] = made;
+  return made;
+}
+
+std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, const std::vector<bool>& fields) {
+  const ir::type* row = source_row(b);
+  const auto of_rows = [&](runtime::vertex_rows& r, const void* key) -> std::shared_ptr<const device_rows> {
+    if (auto kept = std::dynamic_pointer_cast<device_rows>(r.kept)) return kept;
+    const detail::table& t = context_->fetched(r);
+    detail::row_block rows;
+    rows.rows = const_cast<void*>(t.rows);
+    rows.n = t.n;
+    return uploaded(key, rows, row, fields);
+  };
+  if (b.table) {
+    const auto it = context_->tables.find(b.table);
+    if (it == context_->tables.end()) throw internal_error("gpu: a vertex was read before it ran");
+    return of_rows(it->second, b.table);
+  }
+  if (b.source->what == detail::verb::placeholder) {
+    const auto it = context_->variables.find(b.source->slot);
+    if (it == context_->variables.end()) throw internal_error("gpu: a loop's variable has no rows");
+    if (auto kept = std::dynamic_pointer_cast<device_rows>(it->second.kept)) return kept;
+    // The variable's rows change from round to round: no copy is kept.
+    const detail::table& t = context_->fetched(it->second);
+    detail::row_block rows;
+    rows.rows = const_cast<void*>(t.rows);
+    rows.n = t.n;
+    return upload_rows(gpu_, rows, row, choose_columns(row, fields, false), on(), *context_);
+  }
+  if (!b.source->view) throw internal_error("gpu: a source that is not in memory");
+  detail::row_block rows;
+  b.source->view(b.source->source.get(), rows);
+  return uploaded(b.source, rows, row, fields);
+}
+
+const device_rows& vertex_run::collection(const collection_use& c) {
+  for (const auto& [known, rows] : collections_)
+    if (known == c.slot) return *rows;
+  const auto upload = [&](const void* rows, std::size_t n) {
+    detail::row_block block;
+    block.rows = const_cast<void*>(rows);
+    block.n = n;
+    return upload_rows(gpu_, block, c.element, {{0, c.element}}, on(), *context_);
+  };
+  std::shared_ptr<const device_rows> rows;
+  const auto bound = std::find_if(captures_->begin(), captures_->end(), [&](const planner::binding& b) { return b.slot == c.slot; });
+  if (bound != captures_->end()) {
+    runtime::vertex_rows& r = context_->tables.at(bound->table);
+    auto kept = std::dynamic_pointer_cast<device_rows>(r.kept);
+    if (kept && kept->whole()) {
+      rows = kept;
+    } else {
+      const detail::table& t = context_->fetched(r);
+      rows = upload(t.rows, t.n);
+    }
+  } else if (c.capture && c.capture->owner) {
+    rows = upload(c.capture->data, c.capture->size);
+  } else {
+    throw internal_error("gpu: a captured collection is not bound");
+  }
+  collections_.emplace_back(c.slot, rows);
+  return *collections_.back().second;
+}
+
+std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs, std::span<const std::uint64_t> arguments) {
+  switch (w.what) {
+    case word::role::literal: return w.value;
+    case word::role::errors: return status_.address();
+    case word::role::rows: return inputs[w.index]->size();
+    case word::role::column: return inputs[w.index]->column(w.part);
+    case word::role::collection: return collection(k.used(w.value)).column(0);
+    case word::role::collection_size: return collection(k.used(w.value)).size();
+    case word::role::text_literal: {
+      const std::string& text = k.texts()[w.index];
+      texts_.push_back(allocate(std::max<std::size_t>(text.size(), 1)));
+      if (!text.empty()) gpu_->copies().upload_plain(texts_.back().address(), text.data(), text.size(), on(), context_->scheduler, context_->cancel);
+      return texts_.back().address();
+    }
+    case word::role::argument: return arguments[w.index];
+  }
+  return 0;
+}
+
+std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const char* entry) { return gpu_->kernels().get(k.text(), entry, gpu_->on()); }
+
+void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
+                        std::span<const std::uint64_t> arguments) {
+  std::vector<std::uint64_t> all;
+  for (const word& w : k.words()) all.push_back(resolve(k, w, inputs, arguments));
+  if (all.empty()) all.push_back(0);
+  void* parameters[] = {all.data()};
+  launch_with(f, shape, on(), parameters);
+}
+
+void vertex_run::finish(const kernel_source& k) {
+  gpu_->copies().download_plain(values_.data(), status_.address(), words * 8, on(), context_->scheduler, context_->cancel);
+  if (values_[0]) throw_row_error(values_[0], k.sites());
+}
+
+void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites) {
+  const std::size_t number = static_cast<std::size_t>(status >> 8);
+  std::string at;
+  if (number < sites.size()) {
+    const error_site& s = sites[number];
+    const std::string file = s.where.file;
+    at = " (" + s.verb + ", " + file.substr(file.rfind('/') + 1) + ":" + std::to_string(s.where.line) + ")";
+  }
+  // As the codes of device/expressions.cuh.
+  switch (status & 0xff) {
+    case 1: throw user_error("division by zero" + at);
+    case 2: throw std::bad_optional_access();
+    case 3: throw user_error("an index lies outside its array or list" + at);
+    case 4: throw user_error("loop: a row needs more than 16777216 iterations" + at);
+    case 5: throw user_error("no value for an empty collection" + at);
+    case 6: throw std::out_of_range("substr: the start lies behind the string's end");
+    default: throw internal_error("gpu: a kernel reported an unknown error " + std::to_string(status));
+  }
+}
+
+}  // namespace query::gpu_engine

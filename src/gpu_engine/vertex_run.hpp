@@ -1,0 +1,68 @@
+// One vertex on its way through the GPU: its inputs there, kernels launched with their parameter words, errors fetched.
+//
+//   vertex_run run(gpu, v.captures, context);
+//   const auto rows = run.input(v.inputs[0], fields, "where");
+//   kernel_source k; ...generate...
+//   run.launch(k, "compact_rows", {.grid = 132}, {rows.get()}, {out.address(), run.status_word(1)});
+//   run.finish(k);                                   // waits; throws what a row failed with
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gpu_engine/codegen/kernel_source.hpp"
+#include "gpu_engine/device_rows.hpp"
+#include "gpu_engine/launch.hpp"
+
+namespace query::gpu_engine {
+
+class vertex_run {
+ public:
+  static constexpr std::size_t words = 64;  // of the status block: word 0 holds the first error
+
+  vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context);
+
+  gpu_session& gpu() { return *gpu_; }
+  const std::shared_ptr<gpu_session>& shared_gpu() { return gpu_; }
+  const stream& on() const { return *stream_; }
+  runtime::run_context& context() { return *context_; }
+
+  // The rows that a branch starts from, with at least these top-level fields.
+  std::shared_ptr<const device_rows> input(const planner::branch& b, const std::vector<bool>& fields);
+
+  device_buffer allocate(std::size_t bytes) { return gpu_->memory().allocate(bytes, on()); }
+  device_buffer zeroed(std::size_t bytes);
+  void fill(device_address at, unsigned char value, std::size_t bytes);
+
+  // Words of the status block, zero at the beginning, for counters that kernels write.
+  device_address status_word(std::size_t i) const { return status_.address() + 8 * i; }
+  std::uint64_t read(std::size_t i) const { return values_[i]; }  // after finish or look
+
+  std::shared_ptr<const kernel> compile(const kernel_source& k, const char* entry);
+  void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs, std::span<const std::uint64_t> arguments);
+
+  // Waits for the device and reads the status block; throws user_error, or what the CPU would throw, for a row that failed.
+  void finish(const kernel_source& k);
+  void reset_status();
+
+ private:
+  std::shared_ptr<device_rows> uploaded(const void* key, const detail::row_block& rows, const ir::type* row, const std::vector<bool>& fields);
+  const device_rows& collection(const collection_use& c);
+  std::uint64_t resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs, std::span<const std::uint64_t> arguments);
+
+  std::shared_ptr<gpu_session> gpu_;
+  runtime::run_context* context_;
+  stream_lease stream_;
+  const std::vector<planner::binding>* captures_;
+  device_buffer status_;
+  std::array<std::uint64_t, words> values_{};
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;
+  std::vector<device_buffer> texts_;
+};
+
+// Throws the error that a status word tells of.
+void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites);
+
+}  // namespace query::gpu_engine
