@@ -22,7 +22,8 @@ ir::traced trace_of(kernel_source& k, const planner::prefilter& p) {
 
 const ir::type* source_row(const planner::branch& b) { return b.table ? b.table->row() : b.source->row; }
 
-std::vector<bool> fields_read(const planner::branch& b, const ir::type* source, bool whole) {
+std::vector<bool> fields_read(const planner::branch& b, bool whole, std::span<const ir::node* const> above) {
+  const ir::type* source = source_row(b);
   std::vector<bool> fields(source->k == ir::kind::record ? source->field_list.size() : 1);
   bool source_rows = true;
   kernel_source k;  // traces need one
@@ -35,62 +36,57 @@ std::vector<bool> fields_read(const planner::branch& b, const ir::type* source, 
       source_rows = n->what == verb::where;
     }
   }
-  if (source_rows && whole) fields.assign(fields.size(), true);
+  if (!source_rows) return fields;
+  if (whole) fields.assign(fields.size(), true);
+  for (const ir::node* n : above) ir::fields_used(n, 0, source, fields);
   return fields;
 }
 
-row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result) {
-  row_function f;
-  row_source row;
-  row.what = row_source::form::columns;
-  row.type = in.row;
-  row.text = "i";
+row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input) {
+  row_pipeline f;
+  f.row.what = row_source::form::columns;
+  f.row.type = in.row;
+  f.row.text = "i";
   for (std::uint32_t c = 0; c < in.columns.size(); ++c)
-    row.columns.push_back({in.columns[c].offset, in.columns[c].type,
-                           k.parameter({word::role::column, input, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
-  std::string body;
-  f.identity = true;
-
+    f.row.columns.push_back({in.columns[c].offset, in.columns[c].type,
+                             k.parameter({word::role::column, input, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
   const auto evaluate = [&](const ir::traced& t, const logical& n) {
     expressions e(k, k.site(n.label, n.where));
-    e.bind(0, row);
+    e.bind(0, f.row);
     const std::string v = e.value(t.root);
-    body += e.take();
+    f.body += e.take();
     return v;
   };
-  for (const planner::prefilter& p : b.prefilters) {
+  const auto test = [&](const ir::traced& t, const logical& n) {
     f.filters = true;
-    const std::string v = evaluate(trace_of(k, p), *p.from);
-    body += "  if (!" + v + ") return false;\n";
-  }
+    const std::string v = evaluate(t, n);
+    f.body += "  if (!" + v + ") return false;\n";
+  };
+  for (const planner::prefilter& p : b.prefilters) test(trace_of(k, p), *p.from);
   for (const planner::stage& s : b.stages) {
     if (s.what != planner::stage::kind::rowwise) throw not_generated("a join's probe inside a pipeline");
     for (const logical* n : s.nodes) {
       if (n->what == verb::select_many) throw not_generated("select_many has no form on the GPU yet");
       const ir::traced t = k.trace(*n, n->functions.front());
-      const std::string v = evaluate(t, *n);
       if (n->what == verb::where) {
-        f.filters = true;
-        body += "  if (!" + v + ") return false;\n";
+        test(t, *n);
         continue;
       }
-      f.identity = false;
-      const std::string kept = k.fresh("row");
-      body += "  const " + k.type_name(n->row) + " " + kept + " = ";
-      {
-        expressions e(k, 0);
-        const std::string text = e.converted(v, t.root->type, n->row);
-        if (!e.take().empty()) throw not_generated("a select whose result changes its type");
-        body += text + ";\n";
-      }
-      row = row_source::of_value(kept, n->row);
+      const std::string v = evaluate(t, *n), kept = k.fresh("row");
+      expressions e(k, 0);
+      const std::string text = e.converted(v, t.root->type, n->row);
+      f.body += e.take() + "  const " + k.type_name(n->row) + " " + kept + " = " + text + ";\n";
+      f.row = row_source::of_value(kept, n->row);
     }
   }
-  f.out = b.row;
-  f.name = k.fresh("rows_");
-  if (result) body += "  out = " + expressions::part_of(row, 0, f.out, k) + ";\n";
-  const std::string out = k.type_name(f.out);
-  k.add("__device__ __forceinline__ bool " + f.name + "(const words& p, u64 i, " + out + "& out) {\n" + body + "  return true;\n}\n");
+  return f;
+}
+
+row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result) {
+  row_pipeline rows = generate_pipeline(k, b, in, input);
+  if (result) rows.body += "  out = " + expressions::part_of(rows.row, 0, b.row, k) + ";\n";
+  row_function f{k.fresh("rows_"), b.row, rows.filters};
+  k.add("__device__ __forceinline__ bool " + f.name + "(const words& p, u64 i, " + k.type_name(f.out) + "& out) {\n" + rows.body + "  return true;\n}\n");
   return f;
 }
 

@@ -5,10 +5,11 @@
 //   // __device__ bool rows_0(const words& p, u64 i, T0& out): false if row i is filtered out
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include "gpu_engine/codegen/kernel_source.hpp"
+#include "gpu_engine/codegen/expressions.hpp"
 #include "planner/machine_graph.hpp"
 
 namespace query::gpu_engine {
@@ -24,22 +25,31 @@ struct input_layout {
   std::vector<input_column> columns;
 };
 
-// The top-level fields of the source that the branch's functions read; with `whole`, those of its result too.
-std::vector<bool> fields_read(const planner::branch& b, const ir::type* source, bool whole);
 const ir::type* source_row(const planner::branch& b);
 
+// The top-level fields of the source that the branch's functions read; with `whole`, those of its result too; with `above`,
+// those that expressions over its result (row 0) read.
+std::vector<bool> fields_read(const planner::branch& b, bool whole, std::span<const ir::node* const> above = {});
+
+// The statements that take row number `i` of an input through a branch, and where its fields are then. A filter returns
+// false. Throws not_generated with the reason if a function of the branch has no form on the device.
+struct row_pipeline {
+  std::string body;
+  row_source row;
+  bool filters = false;
+};
+row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input);
+
+// A device function around it, `bool name(const words& p, u64 i, Row& out)`. Without `result`, `out` is not written: rows are
+// counted.
 struct row_function {
   std::string name;
   const ir::type* out = nullptr;
   bool filters = false;     // may return false
-  bool identity = false;    // rows leave as they came
 };
-
-// Throws not_generated with the reason if a function of the branch has no form on the device. Without `result`, `out` is not
-// written: rows are counted.
 row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result = true);
 
-// A function of one row: `__device__ R name(const words& p, const Row& row)`. `verb` and `where` name it in errors.
+// A function of one row: `R name(const words& p, const Row& row)`. `verb` and `where` name it in errors.
 std::string generate_function(kernel_source& k, const ir::traced& t, const ir::type* row, const std::string& verb, detail::call_site where);
 
 }  // namespace query::gpu_engine

@@ -47,7 +47,8 @@ bool same_on_device(const ir::type* t) {
     case kind::opaque:
     case kind::string:
     case kind::list: return false;
-    case kind::record: return t->trivial && std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return same_on_device(f.of); });
+    // A tuple of such parts is copied by its bytes too, though its assignment is not trivial.
+    case kind::record: return (t->trivial || t->name == "tuple") && std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return same_on_device(f.of); });
     case kind::array: return same_on_device(t->element);
     case kind::optional: return t->trivial && same_on_device(t->element) && t->size == rounded(t->element->size + 1, t->align);
     default: return true;

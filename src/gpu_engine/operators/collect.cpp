@@ -65,12 +65,12 @@ void plan_collect(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
   if (b.stages.empty() && b.prefilters.empty()) throw not_generated("nothing to compute");
   generated g;
-  generate(g, b, planned_layout(b, fields_read(b, source_row(b), true)));
+  generate(g, b, planned_layout(b, fields_read(b, true)));
 }
 
 result_rows run_collect(const planner::vertex& v, vertex_run& run) {
   const planner::branch& b = v.inputs.front();
-  const auto in = run.input(b, fields_read(b, source_row(b), true));
+  const auto in = run.input(b, fields_read(b, true));
   generated g;
   generate(g, b, in->layout());
   const ir::type* row = g.rows.out;

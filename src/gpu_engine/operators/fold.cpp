@@ -131,11 +131,11 @@ void merge(fold_kind what, kind k, std::uint64_t bits, std::uint64_t numbers, de
 
 void plan_fold(const planner::branch& b, fold_kind what) {
   generated g;
-  generate(g, b, planned_layout(b, fields_read(b, source_row(b), what != fold_kind::count)), what);
+  generate(g, b, planned_layout(b, fields_read(b, what != fold_kind::count)), what);
 }
 
 void run_fold(const planner::branch& b, fold_kind what, detail::fold_state& state, vertex_run& run) {
-  const auto in = run.input(b, fields_read(b, source_row(b), what != fold_kind::count));
+  const auto in = run.input(b, fields_read(b, what != fold_kind::count));
   generated g;
   generate(g, b, in->layout(), what);
   const std::uint64_t n = in->size();

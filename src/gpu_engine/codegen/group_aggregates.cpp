@@ -1,0 +1,357 @@
+#include "gpu_engine/codegen/group_aggregates.hpp"
+
+#include <algorithm>
+
+namespace query::gpu_engine {
+
+using ir::aggregate_call;
+using ir::aggregate_kind;
+using ir::kind;
+
+namespace {
+
+std::string number(std::size_t n) { return std::to_string(n); }
+
+kind widened(kind k) { return ir::is_floating(k) ? kind::f64 : ir::is_integer(k) && !ir::is_signed_integer(k) ? kind::u64 : kind::i64; }
+// What extremes are kept in: the widths that atomics have.
+kind kept_in(kind k) {
+  switch (k) {
+    case kind::boolean: case kind::u8: case kind::u16: return kind::u32;
+    case kind::i8: case kind::i16: return kind::i32;
+    default: return k;
+  }
+}
+std::size_t size_of(kind k) { return k == kind::i64 || k == kind::u64 || k == kind::f64 ? 8 : k == kind::boolean || k == kind::i8 || k == kind::u8 ? 1 : k == kind::i16 || k == kind::u16 ? 2 : 4; }
+
+struct member {
+  std::string type, name;
+  std::size_t size, align;
+};
+
+// Members by falling alignment, so that a struct has no gaps within; its size rounded up to a multiple of `least`.
+struct members {
+  std::vector<member> all;
+  void add(std::string type, std::string name, std::size_t size, std::size_t align) {
+    if (std::none_of(all.begin(), all.end(), [&](const member& m) { return m.name == name; })) all.push_back({std::move(type), std::move(name), size, align});
+  }
+  std::size_t align(std::size_t least) const {
+    std::size_t a = least;
+    for (const member& m : all) a = std::max(a, m.align);
+    return a;
+  }
+  std::size_t size(std::size_t least) const {
+    std::size_t n = 0;
+    for (const member& m : all) n += m.size;
+    const std::size_t a = align(least);
+    return (n + a - 1) / a * a;
+  }
+  std::string text() const {
+    std::vector<member> sorted = all;
+    std::stable_sort(sorted.begin(), sorted.end(), [](const member& a, const member& b) { return a.align > b.align; });
+    std::string t;
+    for (const member& m : sorted) t += "    " + m.type + " " + m.name + ";\n";
+    return t;
+  }
+};
+
+// Device code of one aggregate.
+struct parts {
+  std::string init, update, merge, update_atomic, merge_atomic;
+};
+
+class writer {
+ public:
+  writer(kernel_source& k, const ir::group_plan& plan) : k_(k), plan_(plan) {}
+
+  generated_aggregates write(expressions& row) {
+    for (std::size_t j = 0; j < plan_.calls.size(); ++j) add(plan_.calls[j], number(j), row);
+    if (state_.all.empty()) state_.add("u32", "none", 4, 4), all_.init += "      s.none = 0;\n";
+    generated_aggregates g;
+    g.fill = row.take() + fill_;
+    g.state_align = state_.align(4);
+    g.state_bytes = state_.size(4);
+    g.args_bytes = args_.all.empty() ? 0 : args_.size(1);
+    g.atomic = atomic_;
+    g.row_numbers = row_numbers_;
+    std::string code = "struct aggregates {\n  struct alignas(" + number(g.state_align) + ") State {\n" + state_.text() + "  };\n";
+    code += "  static_assert(sizeof(State) == " + number(g.state_bytes) + ");\n";
+    code += "  struct Args {\n" + args_.text() + "  };\n";
+    if (g.args_bytes) code += "  static_assert(sizeof(Args) == " + number(g.args_bytes) + ");\n";
+    const auto function = [&](const char* signature, const std::string& body) { code += std::string("  static __device__ __forceinline__ void ") + signature + " {\n" + body + "  }\n"; };
+    function("init(State& s)", all_.init);
+    function("update(State& s, const Args& a)", all_.update);
+    function("merge(State& s, const State& o)", all_.merge);
+    if (atomic_) {
+      function("update_atomic(State& s, const Args& a)", all_.update_atomic);
+      function("merge_atomic(State& s, const State& o)", all_.merge_atomic);
+    }
+    k_.add(code + "};\n");
+    return g;
+  }
+
+ private:
+  void both(const std::string& update, const std::string& merge) {
+    all_.update += "      " + update + "\n";
+    all_.merge += "      " + merge + "\n";
+  }
+  void atomics(const std::string& update, const std::string& merge) {
+    all_.update_atomic += "      " + update + "\n";
+    all_.merge_atomic += "      " + merge + "\n";
+  }
+  void init(const std::string& s) { all_.init += "      " + s + "\n"; }
+  bool seen(const std::string& name) {
+    for (const member& m : state_.all)
+      if (m.name == name) return true;
+    return false;
+  }
+
+  // A count of rows, or of those that are not null: one for all aggregates that want the same.
+  void count_rows() {
+    if (seen("rows")) return;
+    state_.add("u64", "rows", 8, 8);
+    init("s.rows = 0;");
+    both("++s.rows;", "s.rows += o.rows;");
+    atomics("atomic_add(&s.rows, u64(1));", "atomic_add(&s.rows, o.rows);");
+  }
+
+  void add(const aggregate_call& c, const std::string& j, expressions& row) {
+    const std::string s = "s.s" + j, o = "o.s" + j, a = "a.a" + j, n = "s.n" + j, on = "o.n" + j, has = "a.h" + j;
+    const auto unsupported = [&] { throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet"); };
+    if (c.what == aggregate_kind::count) {
+      count_rows();
+      return;
+    }
+    if (!c.argument || c.what == aggregate_kind::custom || !ir::fixed_state(c.what)) unsupported();
+    const std::string value = row.value(c.argument);
+    const ir::type* t = c.value;
+    const std::string v = c.nullable ? value + ".v" : value, present = c.nullable ? value + ".has" : "true";
+    const auto argument = [&](kind k, const std::string& text) {
+      args_.add(std::string(scalar_text(k)), "a" + j, size_of(k), size_of(k));
+      fill_ += "  args.a" + j + " = " + text + ";\n";
+    };
+    const auto flag = [&] {
+      args_.add("bool", "h" + j, 1, 1);
+      fill_ += "  args.h" + j + " = " + present + ";\n";
+    };
+    switch (c.what) {
+      case aggregate_kind::count_if: {
+        argument(kind::u8, "u8(" + (c.nullable ? present : "to_bool(" + value + ")") + ")");
+        state_.add("u64", "s" + j, 8, 8);
+        init(s + " = 0;");
+        both(s + " += " + a + ";", s + " += " + o + ";");
+        atomics("if (" + a + ") atomic_add(&" + s + ", u64(1));", "atomic_add(&" + s + ", " + o + ");");
+        return;
+      }
+      case aggregate_kind::any:
+      case aggregate_kind::all: {
+        const bool any = c.what == aggregate_kind::any;
+        argument(kind::u8, "u8(to_bool(" + value + "))");
+        state_.add("u32", "s" + j, 4, 4);
+        init(s + (any ? " = 0;" : " = 1;"));
+        both(s + (any ? " |= " : " &= ") + a + ";", s + (any ? " |= " : " &= ") + o + ";");
+        const std::string f = any ? "atomic_max" : "atomic_min";
+        atomics("if (" + a + (any ? " != 0" : " == 0") + ") " + f + "(&" + s + ", u32(" + a + "));", f + "(&" + s + ", " + o + ");");
+        return;
+      }
+      case aggregate_kind::sum:
+      case aggregate_kind::mean: {
+        const bool mean = c.what == aggregate_kind::mean;
+        if (t->k == kind::array) {
+          if (!ir::is_arithmetic(t->element->k)) unsupported();
+          const kind w = widened(t->element->k);
+          const std::string wide(scalar_text(w)), count = number(t->count);
+          const std::string array = k_.type_name(t);
+          args_.add(array, "a" + j, t->size, t->align);
+          fill_ += "  args.a" + j + " = " + v + ";\n";
+          if (c.nullable) flag();
+          const std::string guard = c.nullable ? "if (" + has + ") " : "";
+          state_.add("struct { " + wide + " a[" + count + "]; }", "s" + j, t->count * 8, 8);
+          const auto each = [&](const std::string& body) { return "for (u32 e = 0; e < " + count + "; ++e) " + body; };
+          init(each(s + ".a[e] = 0;"));
+          both(guard + each(s + ".a[e] = add<" + wide + ">(" + s + ".a[e], (" + wide + ")" + a + ".a[e]);"), each(s + ".a[e] = add<" + wide + ">(" + s + ".a[e], " + o + ".a[e]);"));
+          atomics(guard + each("atomic_add(&" + s + ".a[e], (" + wide + ")" + a + ".a[e]);"), each("atomic_add(&" + s + ".a[e], " + o + ".a[e]);"));
+        } else {
+          const kind w = widened(t->k);
+          const std::string wide(scalar_text(w));
+          // Narrow arguments travel narrow.
+          argument(t->k, c.nullable ? "(" + present + " ? " + v + " : " + std::string(scalar_text(t->k)) + "(0))" : v);
+          if (c.nullable && mean) flag();
+          state_.add(wide, "s" + j, 8, 8);
+          init(s + " = 0;");
+          both(s + " = add<" + wide + ">(" + s + ", (" + wide + ")" + a + ");", s + " = add<" + wide + ">(" + s + ", " + o + ");");
+          atomics("atomic_add(&" + s + ", (" + wide + ")" + a + ");", "atomic_add(&" + s + ", " + o + ");");
+        }
+        if (mean && !c.nullable) count_rows();
+        if (mean && c.nullable) {
+          state_.add("u64", "n" + j, 8, 8);
+          init(n + " = 0;");
+          both(n + " += " + has + ";", n + " += " + on + ";");
+          atomics("if (" + has + ") atomic_add(&" + n + ", u64(1));", "atomic_add(&" + n + ", " + on + ");");
+        }
+        return;
+      }
+      case aggregate_kind::min:
+      case aggregate_kind::max: {
+        if (!ir::is_arithmetic(t->k)) unsupported();
+        const bool largest = c.what == aggregate_kind::max, floating = ir::is_floating(t->k);
+        const kind w = kept_in(t->k);
+        const std::string type(scalar_text(w)), less = largest ? " > " : " < ", f = largest ? "atomic_max" : "atomic_min";
+        argument(t->k, v);
+        if (c.nullable) flag();
+        state_.add(type, "s" + j, size_of(w), size_of(w));
+        const std::string far = w == kind::f32 ? "__uint_as_float(0x7f800000u)" : "__longlong_as_double(0x7ff0000000000000ll)";
+        init(s + " = " + (floating ? (largest ? "-" : "") + far : "traits<" + type + ">::" + (largest ? "least" : "most")) + ";");
+        const std::string x = "(" + type + ")" + a, guard = c.nullable ? "if (" + has + ") " : "";
+        both(guard + "if (" + x + less + s + ") " + s + " = " + x + ";", "if (" + o + less + s + ") " + s + " = " + o + ";");
+        atomics(guard + "if (" + x + less + s + ") " + f + "(&" + s + ", " + x + ");", f + "(&" + s + ", " + o + ");");
+        if (floating || c.nullable) {
+          // 1: there was a value; 2: one that is a number.
+          state_.add("u32", "n" + j, 4, 4);
+          init(n + " = 0;");
+          const std::string mark = floating ? "(" + a + " == " + a + " ? 2u : 1u)" : "2u";
+          both(guard + "if (" + n + " < " + mark + ") " + n + " = " + mark + ";", "if (" + n + " < " + on + ") " + n + " = " + on + ";");
+          atomics(guard + "if (" + n + " < " + mark + ") atomic_max(&" + n + ", " + mark + ");", "atomic_max(&" + n + ", " + on + ");");
+        }
+        return;
+      }
+      case aggregate_kind::variance:
+      case aggregate_kind::stddev: {
+        argument(kind::f64, "convert<double>(" + v + ")");
+        if (c.nullable) flag();
+        state_.add("u64", "n" + j, 8, 8);
+        state_.add("double", "s" + j, 8, 8);
+        state_.add("double", "m" + j, 8, 8);
+        init(n + " = 0; " + s + " = 0; s.m" + j + " = 0;");
+        // Welford; merged as Chan, Golub and LeVeque 1979.
+        both((c.nullable ? "if (" + has + ") " : std::string()) + "{ const double d = " + a + " - " + s + "; " + s + " += d / double(++" + n + "); s.m" + j + " += d * (" + a + " - " + s + "); }",
+             "if (" + on + ") { const double n = double(" + n + " + " + on + "), d = " + o + " - " + s + "; s.m" + j + " += o.m" + j + " + d * d * double(" + n + ") * double(" + on + ") / n; " + s +
+                 " += d * double(" + on + ") / n; " + n + " += " + on + "; }");
+        atomic_ = false;
+        return;
+      }
+      case aggregate_kind::first:
+      case aggregate_kind::last:
+      case aggregate_kind::arg_min:
+      case aggregate_kind::arg_max: {
+        // The row's number; the row or the value is computed from it at the end.
+        args_.add("u64", "at", 8, 8);
+        if (!row_numbers_) fill_ += "  args.at = i;\n";
+        row_numbers_ = true;
+        state_.add("u64", "n" + j, 8, 8);
+        init(n + " = ~u64(0);");
+        atomic_ = false;
+        if (c.what == aggregate_kind::first || c.what == aggregate_kind::last) {
+          const std::string better = c.what == aggregate_kind::first ? " < " : " > ";
+          both("if (" + n + " == ~u64(0) || a.at" + better + n + ") " + n + " = a.at;", "if (" + on + " != ~u64(0) && (" + n + " == ~u64(0) || " + on + better + n + ")) " + n + " = " + on + ";");
+          return;
+        }
+        if (!ir::is_arithmetic(t->k)) unsupported();
+        const bool largest = c.what == aggregate_kind::arg_max;
+        const std::string type(scalar_text(t->k)), less = largest ? " > " : " < ";
+        argument(t->k, v);
+        if (c.nullable) flag();
+        state_.add(type, "s" + j, size_of(t->k), size_of(t->k));
+        init(s + " = 0;");
+        const auto beats = [&](const std::string& x, const std::string& at) {
+          const std::string nan = ir::is_floating(t->k) ? "(" + s + " != " + s + " && " + x + " == " + x + ") || " : "";
+          const std::string tie = ir::is_floating(t->k) ? "(" + x + " == " + s + " || (" + x + " != " + x + " && " + s + " != " + s + "))" : x + " == " + s;
+          return n + " == ~u64(0) || " + nan + x + less + s + " || (" + tie + " && " + at + " < " + n + ")";
+        };
+        both((c.nullable ? "if (" + has + ") " : std::string()) + "if (" + beats(a, "a.at") + ") { " + s + " = " + a + "; " + n + " = a.at; }",
+             "if (" + on + " != ~u64(0) && (" + beats(o, on) + ")) { " + s + " = " + o + "; " + n + " = " + on + "; }");
+        return;
+      }
+      default: unsupported();
+    }
+  }
+
+  kernel_source& k_;
+  const ir::group_plan& plan_;
+  members state_, args_;
+  parts all_;
+  std::string fill_;
+  bool atomic_ = true, row_numbers_ = false;
+};
+
+}  // namespace
+
+generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row) {
+  k.include("gpu_primitives/atomics.cuh");
+  return writer(k, plan).write(row);
+}
+
+void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,
+                     const ir::type* row, const std::string& verb, detail::call_site where) {
+  const std::uint32_t site = k.site(verb, where);
+  std::string body;
+  expressions e(k, site);
+  if (plan.key) e.bind(plan.key, "key");
+  for (std::size_t i = 0; i < plan.calls.size(); ++i) {
+    const aggregate_call& c = plan.calls[i];
+    const std::string j = number(i), name = "r" + j, type = k.type_name(c.source->type), s = "s.s" + j, n = "s.n" + j;
+    body += "  " + type + " " + name + "{};\n";
+    const bool optional = c.source->type->k == kind::optional;
+    const ir::type* plain = optional ? c.source->type->element : c.source->type;
+    const std::string to = optional && c.what != aggregate_kind::first && c.what != aggregate_kind::last ? name + ".v" : name;
+    const auto present = [&](const std::string& when) {
+      if (optional) body += "  " + name + ".has = " + when + ";\n";
+    };
+    switch (c.what) {
+      case aggregate_kind::count: body += "  " + to + " = (i64)s.rows;\n"; break;
+      case aggregate_kind::count_if: body += "  " + to + " = (i64)" + s + ";\n"; break;
+      case aggregate_kind::any:
+      case aggregate_kind::all: body += "  " + to + " = " + s + " != 0;\n"; break;
+      case aggregate_kind::sum:
+        if (plain->k == kind::array) body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = " + s + ".a[e];\n";
+        else body += "  " + to + " = " + s + ";\n";
+        break;
+      case aggregate_kind::mean: {
+        const std::string count = c.nullable ? n : "s.rows";
+        if (plain->k == kind::array)
+          body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = (" + k.type_name(plain->element) + ")((double)" + s + ".a[e] / (double)" + count + ");\n";
+        else body += "  " + to + " = (double)" + s + " / (double)" + count + ";\n";
+        present(count + " != 0");
+        break;
+      }
+      case aggregate_kind::min:
+      case aggregate_kind::max: {
+        const std::string x = "(" + k.type_name(plain) + ")" + s;
+        if (ir::is_floating(c.value->k)) body += "  " + to + " = " + n + " == 2u ? " + x + " : " + (c.value->k == kind::f32 ? "__uint_as_float(0x7fc00000u)" : "__longlong_as_double(0x7ff8000000000000ll)") + ";\n";
+        else body += "  " + to + " = " + x + ";\n";
+        present(n + " != 0u");
+        break;
+      }
+      case aggregate_kind::variance:
+      case aggregate_kind::stddev:
+        body += "  " + to + " = s.m" + j + " / double(" + n + " - 1);\n";
+        if (c.what == aggregate_kind::stddev) body += "  " + to + " = sqrt(" + to + ");\n";
+        present(n + " > 1");
+        break;
+      case aggregate_kind::first:
+      case aggregate_kind::last:
+      case aggregate_kind::arg_min:
+      case aggregate_kind::arg_max: {
+        const std::string at = "row" + j;
+        body += "  " + k.type_name(row) + " " + at + "{};\n  if (" + n + " != ~u64(0)) " + fetch + "(p, " + n + ", " + at + ");\n";
+        if (c.what == aggregate_kind::first || c.what == aggregate_kind::last) {
+          expressions of_row(k, site);
+          of_row.bind(0, row_source::of_value(at, row));
+          const std::string v = of_row.value(c.argument);
+          body += of_row.take() + "  " + to + " = " + v + ";\n";
+        } else {
+          body += "  " + to + " = " + at + ";\n";
+          present(n + " != ~u64(0)");
+        }
+        break;
+      }
+      default: throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet");
+    }
+    e.bind(c.source, name);
+  }
+  const std::string v = e.value(plan.finish);
+  const std::string converted = e.converted(v, plan.finish->type, result);
+  const std::string key_parameter = key ? "const " + k.type_name(key) + "& key, " : "";
+  k.add("__device__ __forceinline__ " + k.type_name(result) + " finish_group(const words& p, " + key_parameter + "const aggregates::State& s) {\n" + body + e.take() + "  return " + converted + ";\n}\n");
+}
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,31 @@
+// The aggregates of a group function as device code: what a row contributes (Args), a group's State, how they meet, and the
+// final expression over the states.
+//
+// Generated in the shape that the grouping primitives ask for (gpu_primitives/group_table.cuh). States whose every part has
+// an atomic form get one; means, sums, counts, extremes do, moments and firsts do not.
+#pragma once
+
+#include <string>
+
+#include "gpu_engine/codegen/row_function.hpp"
+#include "ir/group_function.hpp"
+
+namespace query::gpu_engine {
+
+struct generated_aggregates {
+  std::string fill;               // statements that set `args` from expressions over the row, and its number `i`
+  std::size_t state_bytes = 0, state_align = 4, args_bytes = 0;
+  bool atomic = true;             // the aggregates have update_atomic and merge_atomic
+  bool row_numbers = false;       // some result is a row that is fetched by its number
+};
+
+// Adds `struct aggregates { State, Args, init, update, merge... }`. The arguments are evaluated by `row`, in the order of the
+// calls. Throws not_generated for aggregates that have no form on the GPU.
+generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row);
+
+// Adds `Result finish_group(const words& p, const K& key, const aggregates::State& s)`. `fetch` is the name of a row
+// function, for aggregates whose result is a row.
+void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,
+                     const ir::type* row, const std::string& verb, detail::call_site where);
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,267 @@
+// group_by with aggregates: the tier is chosen by a sample of the keys; tables grow where the sample was wrong.
+#include <algorithm>
+#include <optional>
+
+#include <query/errors.hpp>
+
+#include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/operators/operators.hpp"
+#include "gpu_primitives/group_aggregate.cuh"
+
+namespace query::gpu_engine {
+
+namespace {
+
+namespace device = query::gpu;
+
+constexpr std::uint64_t sampled = 1 << 16;       // rows looked at to guess the number of groups
+constexpr std::uint32_t most_table_bits = 33;
+
+// Words of the status block.
+enum status : std::size_t { again_word = 1, full_word, merge_again_word, merge_full_word, groups_word, partials_word, sample_word };
+
+class grouping {
+ public:
+  grouping(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in) : v_(v), run_(run), in_(std::move(in)), n_(in_->size()) {}
+
+  result_rows go() {
+    const std::uint64_t groups = estimate();
+    // The state's size decides about the tier, and every program has the same states.
+    g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::global));
+    const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
+    plan_ = device::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
+    switch (plan_.tier) {
+      case device::group_tier::shared_thread: use(group_program::shared_thread); break;
+      case device::group_tier::shared_warp: use(group_program::shared_warp); break;
+      case device::group_tier::partition: use(group_program::partition); break;
+      case device::group_tier::global: break;
+    }
+    args_[listed_tiles] = 0;
+    args_[again_count] = run_.status_word(again_word);
+    args_[full] = run_.status_word(full_word);
+    args_[group_count] = run_.status_word(groups_word);
+    args_[threads] = plan_.shape.threads;
+    args_[capacity] = plan_.shape.capacity;
+    args_[word_bits] = plan_.shape.word_bits;
+    args_[shape_bytes] = plan_.shape.bytes;
+    start_table(plan_.table_bits);
+    if (plan_.tier == device::group_tier::partition) {
+      partitioned(groups);
+    } else {
+      if (plan_.tier == device::group_tier::global) {
+        listed(n_ / (32 * group_items) + 1);
+        launch("aggregate_rows", resident("aggregate_rows", 256), 256);
+        run_again("aggregate_rows", again_word, full_word);
+      } else {
+        shared();
+      }
+      args_[out_capacity] = std::min<std::uint64_t>(n_, device::table_slots(static_cast<std::uint32_t>(args_[bits])));
+      out_ = run_.allocate(std::max<std::uint64_t>(args_[out_capacity], 1) * g_->out->size);
+      args_[out] = out_.address();
+      emit();
+    }
+    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, run_.read(groups_word));
+    result->add({0, g_->out}, std::move(out_));
+    return result;
+  }
+
+ private:
+  void use(group_program what) { g_.emplace(generate_group_kernels(v_, in_->layout(), what)); }
+
+  // Groups among a sample of the rows, and what that says about all of them.
+  std::uint64_t estimate() {
+    if (n_ <= 2048) return n_;
+    g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
+    const std::uint64_t rows = std::min(n_, sampled);
+    const std::uint32_t table = device::table_bits(rows);
+    const device_buffer slots_memory = run_.allocate(device::table_slots(table) * g_->slot_bytes);
+    run_.fill(slots_memory.address(), 0xff, device::table_slots(table) * g_->slot_bytes);
+    args_[slots] = slots_memory.address();
+    args_[bits] = table;
+    args_[sample_rows] = rows;
+    args_[sample_stride] = n_ / rows;
+    args_[sample_count] = run_.status_word(sample_word);
+    args_[full] = run_.status_word(full_word);
+    launch("sample_groups", static_cast<unsigned>(device::divide_up(rows, 256)), 256);
+    run_.finish(g_->source);
+    const std::uint64_t distinct = std::max<std::uint64_t>(run_.read(sample_word), 1);
+    run_.reset_status();
+    // Few repeats: as many groups as the sample's density says. Else the sample saw nearly all.
+    if (distinct * 4 < rows) return distinct;
+    const double seen = static_cast<double>(distinct) / static_cast<double>(rows);
+    // Rows that repeat a key, birthday style: rows^2 / (2 * repeats) groups, at most all rows.
+    const double repeats = static_cast<double>(rows - distinct);
+    const double guess = repeats < 1 ? static_cast<double>(n_) : std::min(static_cast<double>(n_), static_cast<double>(rows) * static_cast<double>(rows) / (2 * repeats) * (seen > 0.5 ? 1.0 : 0.7));
+    return std::max(distinct, static_cast<std::uint64_t>(guess));
+  }
+
+  unsigned resident(const char* entry, unsigned block, std::size_t dynamic = 0) { return resident_blocks(*run_.compile(g_->source, entry), block, dynamic); }
+  void launch(const char* entry, unsigned grid, unsigned block, std::size_t dynamic = 0) {
+    const std::array<const device_rows*, 1> inputs = {in_.get()};
+    run_.launch(g_->source, *run_.compile(g_->source, entry), {grid, block, dynamic}, inputs, args_);
+  }
+
+  void start_table(std::uint32_t table_bits) {
+    if (table_bits > most_table_bits) throw resource_error("query: group_by: a table of 2^" + std::to_string(table_bits) + " groups does not fit the GPU");
+    table_ = run_.allocate(device::table_slots(table_bits) * g_->slot_bytes);
+    args_[slots] = table_.address();
+    args_[bits] = table_bits;
+    launch("init_table", blocks(device::table_slots(table_bits)), 256);
+  }
+  unsigned blocks(std::uint64_t items) const {
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(device::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
+  }
+  // Room for tiles that find no place.
+  void listed(std::uint64_t tiles) {
+    again_ = run_.allocate(tiles * 8);
+    again_room_ = tiles;
+    args_[again_tiles] = again_.address();
+  }
+  void clear(std::size_t word) { run_.fill(run_.status_word(word), 0, 8); }
+
+  // Until no row is without a place: a larger table, and the listed tiles once more.
+  void run_again(const char* entry, std::size_t count_word, std::size_t full_of, unsigned block = 256) {
+    run_.finish(g_->source);
+    while (run_.read(full_of) & 0xffffffffu) {
+      const std::uint64_t count = run_.read(count_word);
+      const device_buffer list = std::move(again_);
+      grow();
+      clear(count_word);
+      clear(full_of);
+      if (count == 0) return;
+      listed(again_room_);
+      args_[again_count] = run_.status_word(count_word);
+      args_[full] = run_.status_word(full_of);
+      args_[listed_tiles] = list.address();
+      args_[listed_count] = count;
+      launch(entry, blocks(count * 32), block);
+      args_[listed_tiles] = args_[listed_count] = 0;
+      run_.finish(g_->source);
+    }
+  }
+  void grow() {
+    for (auto wider = static_cast<std::uint32_t>(args_[bits]) + 2;; ++wider) {
+      run_.context().cancel.check();
+      device_buffer before = std::move(table_);
+      const std::uint64_t old_bits = args_[bits];
+      start_table(wider);
+      args_[larger_slots] = args_[slots];
+      args_[larger_bits] = args_[bits];
+      args_[slots] = before.address();
+      args_[bits] = old_bits;
+      clear(full_word);
+      args_[full] = run_.status_word(full_word);
+      launch("grow_table", blocks(device::table_slots(static_cast<std::uint32_t>(old_bits))), 256);
+      run_.finish(g_->source);
+      if (!(run_.read(full_word) & 0xffffffffu)) {
+        args_[slots] = args_[larger_slots];
+        args_[bits] = args_[larger_bits];
+        return;
+      }
+      table_ = std::move(before);
+    }
+  }
+
+  void shared() {
+    const unsigned grid = std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
+                                             static_cast<unsigned>(device::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
+    const std::uint64_t entries = std::uint64_t{grid} * plan_.shape.capacity;
+    const device_buffer partial_rows = run_.allocate(entries * g_->partial_bytes), counts_of_blocks = run_.allocate(std::uint64_t{grid} * 4);
+    args_[partials] = partial_rows.address();
+    args_[partial_counts] = counts_of_blocks.address();
+    args_[partial_entries] = entries;
+    listed(n_ / (32 * group_items) + 1);
+    launch("aggregate_shared_rows", grid, plan_.shape.threads, plan_.shape.bytes);
+    run_again("aggregate_rows", again_word, full_word);
+    merge(entries);
+  }
+  void merge(std::uint64_t entries) {
+    listed(entries / 32 + 1);
+    args_[again_count] = run_.status_word(merge_again_word);
+    args_[full] = run_.status_word(merge_full_word);
+    args_[partial_entries] = entries;
+    launch("merge_partials", blocks(entries), 256);
+    run_again("merge_partials", merge_again_word, merge_full_word);
+  }
+  void emit() {
+    launch("emit_table", blocks(device::divide_up(device::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)), 256);
+    run_.finish(g_->source);
+  }
+
+  void partitioned(std::uint64_t groups) {
+    const std::uint32_t pbits = plan_.partition_bits;
+    const std::uint64_t parts = std::uint64_t{1} << pbits, rows_of_chunk = device::partition_chunk(n_, pbits);
+    const device_buffer count_memory = run_.zeroed(parts * 8), starts_memory = run_.allocate((parts + 1) * 8), cursor_memory = run_.allocate(parts * 8),
+                        item_memory = run_.allocate((parts + 1) * 8);
+    const device_buffer keys_memory = run_.allocate(n_ * g_->key_bytes), args_memory = run_.allocate(std::max<std::uint64_t>(n_ * g_->aggregates.args_bytes, 16));
+    args_[place_bits] = pbits;
+    args_[chunk] = rows_of_chunk;
+    args_[counts] = count_memory.address();
+    args_[starts] = starts_memory.address();
+    args_[cursors] = cursor_memory.address();
+    args_[item_starts] = item_memory.address();
+    args_[scattered_keys] = keys_memory.address();
+    args_[scattered_args] = args_memory.address();
+    const std::size_t count_shared = std::size_t{4} << pbits;
+    launch("count_rows", resident("count_rows", 512, count_shared), 512, count_shared);
+    launch("plan_rows", 1, 1024);
+    const std::size_t scatter_shared = device::scatter_bytes(pbits, 512 * group_items, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.args_bytes));
+    launch("scatter_rows", resident("scatter_rows", 512, scatter_shared), 512, scatter_shared);
+
+    const std::uint64_t entries = device::partition_partials(n_, rows_of_chunk, plan_.shape.capacity);
+    const device_buffer partial_rows = run_.allocate(std::max<std::uint64_t>(entries, 1) * g_->partial_bytes);
+    args_[partials] = partial_rows.address();
+    args_[partial_count] = run_.status_word(partials_word);
+    const auto items = static_cast<unsigned>(device::partition_items(n_, pbits, rows_of_chunk));
+    args_[out_capacity] = std::min(n_, groups + groups / 4 + 65536);
+    for (bool first = true;; first = false) {
+      out_ = run_.allocate(args_[out_capacity] * g_->out->size);
+      args_[out] = out_.address();
+      args_[again_count] = run_.status_word(again_word);
+      args_[full] = run_.status_word(full_word);
+      listed(n_ / (32 * group_items) + parts * 32 + items + 1);
+      launch("aggregate_partition", items, plan_.shape.threads, plan_.shape.bytes);
+      run_again("aggregate_scattered", again_word, full_word);
+      if (const std::uint64_t partial = run_.read(partials_word)) merge(partial);
+      emit();
+      // The guess was too low: once more, with room for what was counted.
+      if (run_.read(groups_word) <= args_[out_capacity]) return;
+      if (!first) throw internal_error("gpu: group_by: the number of groups changed between two runs");
+      args_[out_capacity] = run_.read(groups_word);
+      out_.reset();
+      run_.reset_status();
+      start_table(16);
+    }
+  }
+
+  const planner::vertex& v_;
+  vertex_run& run_;
+  std::shared_ptr<const device_rows> in_;
+  std::uint64_t n_;
+  std::optional<group_kernels> g_;
+  device::group_plan plan_;
+  std::array<std::uint64_t, group_argument_count> args_{};
+  device_buffer table_, again_, out_;
+  std::uint64_t again_room_ = 0;
+};
+
+}  // namespace
+
+void plan_group_by(const planner::vertex& v) {
+  if (v.node->what != detail::verb::group_by) throw not_generated("aggregates of all rows have no form on the GPU yet");
+  if (v.ordered) throw not_generated("as_ordered() asks for the order of first appearance");
+  const input_layout in = planned_layout(v.inputs.front(), group_fields(v));
+  (void)generate_group_kernels(v, in, group_program::global);
+}
+
+result_rows run_group_by(const planner::vertex& v, vertex_run& run) {
+  const auto in = run.input(v.inputs.front(), group_fields(v));
+  if (in->size() == 0) {
+    auto none = std::make_shared<device_rows>(run.shared_gpu(), v.node->row, 0);
+    none->add({0, v.node->row}, device_buffer());
+    return none;
+  }
+  return grouping(v, run, in).go();
+}
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,44 @@
+// The kernels of a group_by, generated around the grouping primitives (gpu_primitives/group_aggregate.cuh).
+//
+// Rows, keys and aggregates are generated once; each program holds the kernels of one tier, so that a query compiles only
+// what it runs.
+#pragma once
+
+#include "gpu_engine/codegen/group_aggregates.hpp"
+#include "gpu_engine/codegen/group_keys.hpp"
+#include "gpu_engine/vertex_run.hpp"
+
+namespace query::gpu_engine {
+
+// Arguments of the kernels, by their numbers in the parameter words.
+enum group_argument : std::uint32_t {
+  slots, bits, larger_slots, larger_bits,                       // the global table, and the one it grows into
+  again_tiles, again_count, full,                               // tiles that found no place
+  listed_tiles, listed_count,                                   // those to run again; no tiles: all rows
+  threads, capacity, word_bits, shape_bytes,                    // of the tables in shared memory
+  partials, partial_counts, partial_entries,
+  place_bits, chunk, counts, starts, cursors, item_starts,      // partitions
+  scattered_keys, scattered_args, partial_count,
+  out, out_capacity, group_count,
+  sample_rows, sample_stride, sample_count,
+  group_argument_count,
+};
+
+enum class group_program { sample, shared_thread, shared_warp, partition, global };
+
+struct group_kernels {
+  kernel_source source;
+  group_key key;                        // of a group_by
+  generated_aggregates aggregates;
+  const ir::type* out = nullptr;
+  std::size_t slot_bytes = 0, partial_bytes = 0, key_bytes = 0;
+};
+
+// Throws not_generated with the reason. `in` is how the input lies on the device.
+group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what);
+// The fields of the source that the vertex reads.
+std::vector<bool> group_fields(const planner::vertex& v);
+
+inline constexpr int group_items = 4;  // rows a thread has in flight
+
+}  // namespace query::gpu_engine
