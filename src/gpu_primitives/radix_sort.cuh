@@ -292,11 +292,24 @@ __device__ __forceinline__ void radix_histogram(u64 n, void* temp, KeyOf key_of)
 
 namespace detail {
 
-// One stable pass: rows go to the place of their digit. digit_of(key) < radix_bins, and that of all ones is the last; bin_starts[d] is where digit d's rows begin.
+// Where a pass reads and writes: the caller's functors or the buffers between passes. One body serves all roles, since a kernel that
+// holds four takes four times as long to compile at run time.
+template <class Key, class Value>
+struct radix_route {
+  bool from_caller;
+  bool to_caller;
+  const Key* source_keys;
+  const Value* source_values;
+  Key* target_keys;
+  Value* target_values;
+};
+
+// One stable pass: rows go to the place of their digit. digit_of(key) < radix_bins, and that of all ones is the last; bin_starts[d] is
+// where digit d's rows begin.
 template <class Policy, class Key, class Value, class Count, class DigitOf, class KeyOf, class ValueOf, class WriteKey, class WriteValue>
 __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* counter, Count* messages, Count* messages_to_clear, u8* raw,
-                                           DigitOf digit_of, KeyOf key_of, ValueOf value_of, WriteKey write_key,
-                                           WriteValue write_value) {
+                                           const radix_route<Key, Value>& route, DigitOf digit_of, KeyOf key_of, ValueOf value_of,
+                                           WriteKey write_key, WriteValue write_value) {
   using layout = radix_shared<Policy, Key, Value>;
   using m = radix_messages<Count>;
   constexpr u32 threads = Policy::threads;
@@ -334,13 +347,19 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     const u32 rows = u32(smaller(n - tile * tile_rows, u64(tile_rows)));
     const bool full = rows == tile_rows;
     Key key[items];
-    if (full) {
+    if (full && route.from_caller) {
 #pragma unroll
       for (u32 j = 0; j < items; ++j) key[j] = key_of(first + j * warp_size);
+    } else if (full) {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) key[j] = route.source_keys[first + j * warp_size];
     } else {
 #pragma unroll
       for (u32 j = 0; j < items; ++j) {
-        key[j] = own_first + j * warp_size < rows ? key_of(first + j * warp_size) : Key(~Key(0));
+        key[j] = Key(~Key(0));
+        if (own_first + j * warp_size < rows) {
+          key[j] = route.from_caller ? key_of(first + j * warp_size) : route.source_keys[first + j * warp_size];
+        }
       }
     }
     if (messages_to_clear != nullptr && bin < radix_bins) messages_to_clear[tile * radix_bins + bin] = 0;
@@ -391,9 +410,15 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     }
     Value value[items];
     if constexpr (has_values) {
+      if (full && !route.from_caller) {
 #pragma unroll
-      for (u32 j = 0; j < items; ++j) {
-        if (full || own_first + j * warp_size < rows) value[j] = value_of(first + j * warp_size);
+        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[first + j * warp_size];
+      } else {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) {
+          if (own_first + j * warp_size >= rows) continue;
+          value[j] = route.from_caller ? value_of(first + j * warp_size) : route.source_values[first + j * warp_size];
+        }
       }
     }
     if (bin < radix_bins) {
@@ -414,7 +439,12 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
         const Key moved = staged_keys[k];
         const u32 digit = digit_of(moved);
         if constexpr (has_values) digits.add(j, digit);
-        write_key(bases[digit] + k, moved);
+        const u64 at = bases[digit] + k;
+        if (route.to_caller) {
+          write_key(at, moved);
+        } else {
+          route.target_keys[at] = moved;
+        }
       }
     }
     __syncthreads();
@@ -425,7 +455,13 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
 #pragma unroll
       for (u32 j = 0; j < items; ++j) {
         const u32 k = threadIdx.x + j * threads;
-        if (full || k < rows) write_value(bases[digits[j]] + k, staged_values[k]);
+        if (!full && k >= rows) continue;
+        const u64 at = bases[digits[j]] + k;
+        if (route.to_caller) {
+          write_value(at, staged_values[k]);
+        } else {
+          route.target_values[at] = staged_values[k];
+        }
       }
       __syncthreads();
     }
@@ -452,27 +488,14 @@ __device__ __forceinline__ void radix_sweep(u32 pass, u64 n, void* temp, const r
 
   const u32 shift = pass * radix_bits;
   const auto digit_of = [shift](Key key) { return u32(key >> shift) & (radix_bins - 1); };
-  const Key* source_keys = between.keys[plan.target ^ 1];
-  const Value* source_values = between.values[plan.target ^ 1];
-  Key* target_keys = between.keys[plan.target];
-  Value* target_values = between.values[plan.target];
-  const auto key_between = [source_keys](u64 i) { return source_keys[i]; };
-  const auto value_between = [source_values](u64 i) { return source_values[i]; };
-  const auto keep_key = [target_keys](u64 i, Key key) { target_keys[i] = key; };
-  const auto keep_value = [target_values](u64 i, const Value& value) { target_values[i] = value; };
-
-  const auto move = [&](auto keys, auto values, auto to_keys, auto to_values) {
-    detail::radix_move<Policy, Key, Value, Count>(n, starts, counter, own, other, shared, digit_of, keys, values, to_keys, to_values);
-  };
-  if (plan.index == 0 && plan.is_last != 0) {
-    move(key_of, value_of, write_key, write_value);
-  } else if (plan.index == 0) {
-    move(key_of, value_of, keep_key, keep_value);
-  } else if (plan.is_last != 0) {
-    move(key_between, value_between, write_key, write_value);
-  } else {
-    move(key_between, value_between, keep_key, keep_value);
-  }
+  const detail::radix_route<Key, Value> route = {plan.index == 0,
+                                                 plan.is_last != 0,
+                                                 between.keys[plan.target ^ 1],
+                                                 between.values[plan.target ^ 1],
+                                                 between.keys[plan.target],
+                                                 between.values[plan.target]};
+  detail::radix_move<Policy, Key, Value, Count>(n, starts, counter, own, other, shared, route, digit_of, key_of, value_of, write_key,
+                                                write_value);
 }
 
 #endif
