@@ -45,7 +45,7 @@ class transfer_test : public on_device {
     const device_buffer b = memory.allocate(bytes.size(), s);
     std::vector<unsigned char> source = bytes, back(bytes.size());
     t.upload_plain(b.address(), source.data(), bytes.size(), s, threads_, never_);
-    std::memset(source.data(), 0xAA, source.size());  // the source has been read when upload returns
+    std::fill(source.begin(), source.end(), static_cast<unsigned char>(0xAA));  // the source has been read when upload returns
     t.download_plain(back.data(), b.address(), bytes.size(), s, threads_, never_);
     return back;
   }
