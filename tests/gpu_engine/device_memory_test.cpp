@@ -159,6 +159,16 @@ TEST_P(device_memory_test, a_buffer_outlives_its_stream_and_its_pool) {
   }
 }
 
+TEST_P(device_memory_test, a_driver_without_memory_is_a_resource_error_and_no_more) {
+  device_memory memory(gpu(), std::size_t{1} << 50);
+  const stream s(gpu());
+  memory.allocate(mib, s);
+  EXPECT_NE(refusal(memory, std::size_t{1} << 45, s).find("the driver has no memory left; in use: 0 bytes"), std::string::npos);
+  const device_buffer b = memory.allocate(mib, s);
+  set_bytes(b.address(), 8, mib, s);
+  EXPECT_EQ(bytes_at(b.address(), mib, s), std::vector<unsigned char>(mib, 8));
+}
+
 TEST_P(device_memory_test, fails_when_a_test_says_so) {
   device_memory memory(gpu());
   const stream s(gpu());

@@ -70,6 +70,12 @@ class driver_double {
     fault_ = result;
   }
 
+  // Host memory that can be locked from now on.
+  void limit_pinned(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    pinnable_ = bytes;
+  }
+
   std::size_t memory_in_use() const { return locked(in_use_); }
   std::size_t allocations() const { return locked(allocated_); }  // of device memory
   std::size_t modules() const { return locked(loaded_); }         // loaded now
@@ -262,6 +268,9 @@ class driver_double {
       return ok;
     };
     calls_.cuMemAllocHost = [](void** at, std::size_t bytes) {
+      const std::lock_guard lock(self().mutex_);
+      if (bytes > self().pinnable_) return cuda_result::out_of_memory;
+      self().pinnable_ -= bytes;
       *at = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
       return ok;
     };
@@ -373,7 +382,7 @@ class driver_double {
   std::map<function_handle, std::string> functions_;
   std::map<std::string, kernel_body> kernels_;
   const std::size_t memory_;
-  std::size_t in_use_ = 0, allocated_ = 0, loaded_ = 0;
+  std::size_t pinnable_ = std::size_t{1} << 30, in_use_ = 0, allocated_ = 0, loaded_ = 0;
   std::uintptr_t next_handle_ = 0;
   int fault_ = ok;
   bool held_ = false;

@@ -41,8 +41,8 @@ TEST(driver, names_a_function_that_a_library_lacks) {
 TEST(driver, tells_lack_of_memory_and_lost_devices_from_defects) {
   const driver d;
   EXPECT_NO_THROW(d.check(cuda_result::success, "cuInit"));
-  EXPECT_NE(message_of<resource_error>([&] { d.check(cuda_result::out_of_memory, "cuMemAlloc"); }).find("no memory left: cuMemAlloc: CUDA error 2"),
-            std::string::npos);
+  const std::string what = message_of<resource_error>([&] { d.check(cuda_result::out_of_memory, "cuMemAlloc"); });
+  EXPECT_NE(what.find("no memory left: cuMemAlloc: CUDA error 2"), std::string::npos) << what;
   EXPECT_NE(message_of<resource_error>([&] { d.check(cuda_result::ecc_uncorrectable, "cuStreamQuery"); }).find("device is lost"),
             std::string::npos);
   EXPECT_NE(message_of<internal_error>([&] { d.check(cuda_result::invalid_value, "cuStreamCreate"); }).find("cuStreamCreate"),

@@ -181,6 +181,25 @@ TEST(transfer, ends_when_cancelled_while_the_device_is_busy) {
   EXPECT_TRUE(back == bytes);
 }
 
+TEST(transfer, is_content_with_fewer_staging_buffers_where_the_system_has_no_more) {
+  driver_double fake;
+  const device d(fake.calls(), 0);
+  transfer t(d, {.piece = 16 * kib, .pieces = 4, .small = kib});
+  device_memory memory(d);
+  const stream s(d);
+  cpu::tbb_scheduler threads(4);
+  const runtime::cancel_flag never;
+  const std::vector<unsigned char> bytes = random_bytes(mib, 1);
+  std::vector<unsigned char> back(mib);
+  const device_buffer b = memory.allocate(mib, s);
+  fake.limit_pinned(40 * kib);  // two for the way up, none for the way down
+  t.upload_plain(b.address(), bytes.data(), mib, s, threads, never);
+  EXPECT_THROW(t.download_plain(back.data(), b.address(), mib, s, threads, never), resource_error);
+  fake.limit_pinned(mib);
+  t.download_plain(back.data(), b.address(), mib, s, threads, never);
+  EXPECT_TRUE(back == bytes);
+}
+
 // Not a limit, only told: what pinned staging gains over the driver's own way with plain memory.
 TEST_P(transfer_test, tells_its_speed) {
   if (fake()) GTEST_SKIP() << "SKIPPED: a driver double has no speed";
