@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -113,14 +112,14 @@ class pipeline {
 
 // The ring of one direction; transfers take turns.
 struct ring {
-  std::timed_mutex turn;
+  std::mutex turn;
   std::vector<staging_slot> slots;
 };
 
 // Waits for a turn, with a way out.
-std::unique_lock<std::timed_mutex> take_turn(ring& r, const runtime::cancel_flag& cancel) {
+std::unique_lock<std::mutex> take_turn(ring& r, const runtime::cancel_flag& cancel) {
   std::unique_lock lock(r.turn, std::defer_lock);
-  while (!lock.try_lock_for(std::chrono::milliseconds(1))) cancel.check();
+  for (backoff b; !lock.try_lock(); b.pause()) cancel.check();
   return lock;
 }
 

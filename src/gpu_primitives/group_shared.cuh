@@ -341,14 +341,12 @@ __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys,
   constexpr u32 tile_rows = warp_size * Items;
   const u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / warp_size;
   const u64 warps = u64(gridDim.x) * blockDim.x / warp_size;
-  const u64 tiles = p.rows.tiles ? p.rows.count : divide_up(p.rows.n, tile_rows);
+  const u64 n = p.rows.n_at ? *p.rows.n_at : p.rows.n;
+  const u64 tiles = detail::tile_count(p.rows, n, tile_rows);
   for (u64 tile = warp; tile < tiles; tile += warps) {
-    u64 first = tile * tile_rows, count = smaller<u64>(tile_rows, p.rows.n - smaller(p.rows.n, first));
-    if (p.rows.tiles) {
-      first = p.rows.tiles[tile] >> 16;
-      count = p.rows.tiles[tile] & 0xffff;
-    }
-    if (!detail::aggregate_tile<Items>(groups, first, static_cast<u32>(count), p.overflow, keys, row)) detail::list_tile(p.again, first, count);
+    u64 first;
+    const u32 count = detail::tile_at(p.rows, n, tile_rows, tile, first);
+    if (!detail::aggregate_tile<Items>(groups, first, count, p.overflow, keys, row)) detail::list_tile(p.again, first, count);
   }
   __syncthreads();
   if (threadIdx.x == 0) p.partial_counts[blockIdx.x] = groups.size();

@@ -36,11 +36,13 @@ struct tiles_again {
   u32* full;
 };
 
-// The rows of a launch: all of [0, n), or the listed tiles alone (count tiles, at most 32 * Items rows each).
+// The rows of a launch: all of [0, n), n in device memory where n_at says so, or the listed tiles alone (count tiles, at most 32 * Items
+// rows each).
 struct group_rows {
   u64 n;
   const u64* tiles = nullptr;
   u64 count = 0;
+  const u64* n_at = nullptr;
 };
 
 template <class Key, class State>
@@ -170,6 +172,20 @@ __device__ __forceinline__ void init_groups(const group_table<Keys, Aggregates>&
 
 namespace detail {
 
+// Tiles of a launch, and the rows of one.
+__device__ __forceinline__ u64 tile_count(const group_rows& rows, u64 n, u32 tile_rows) {
+  return rows.tiles ? rows.count : divide_up(n, tile_rows);
+}
+__device__ __forceinline__ u32 tile_at(const group_rows& rows, u64 n, u32 tile_rows, u64 tile, u64& first) {
+  if (rows.tiles) {
+    const u64 packed = rows.tiles[tile];
+    first = packed >> 16;
+    return static_cast<u32>(packed & 0xffff);
+  }
+  first = tile * tile_rows;
+  return static_cast<u32>(smaller<u64>(tile_rows, n - first));
+}
+
 __device__ __forceinline__ void list_tile(const tiles_again& again, u64 first, u64 rows) {
   if (lane_id() != 0) return;
   again.tiles[atomicAdd(again.count, 1ull)] = pack_tile(first, rows);
@@ -206,13 +222,11 @@ __device__ __forceinline__ void aggregate_global(const group_rows& rows, const g
   constexpr u32 tile_rows = warp_size * Items;
   const u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / warp_size;
   const u64 warps = u64(gridDim.x) * blockDim.x / warp_size;
-  const u64 tiles = rows.tiles ? rows.count : divide_up(rows.n, tile_rows);
+  const u64 n = rows.n_at ? *rows.n_at : rows.n;
+  const u64 tiles = detail::tile_count(rows, n, tile_rows);
   for (u64 tile = warp; tile < tiles; tile += warps) {
-    u64 first = tile * tile_rows, count = smaller<u64>(tile_rows, rows.n - smaller(rows.n, first));
-    if (rows.tiles) {
-      first = rows.tiles[tile] >> 16;
-      count = rows.tiles[tile] & 0xffff;
-    }
+    u64 first;
+    const u32 count = detail::tile_at(rows, n, tile_rows, tile, first);
     if (load_relaxed(again.full)) {
       detail::list_tile(again, first, count);
       continue;
@@ -270,13 +284,11 @@ __device__ __forceinline__ void merge_groups(const group_rows& rows, const group
                                              const Keys& keys, const Partial& partial) {
   const u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / warp_size;
   const u64 warps = u64(gridDim.x) * blockDim.x / warp_size;
-  const u64 tiles = rows.tiles ? rows.count : divide_up(rows.n, warp_size);
+  const u64 n = rows.n_at ? *rows.n_at : rows.n;
+  const u64 tiles = detail::tile_count(rows, n, warp_size);
   for (u64 tile = warp; tile < tiles; tile += warps) {
-    u64 first = tile * warp_size, count = smaller<u64>(warp_size, rows.n - smaller(rows.n, first));
-    if (rows.tiles) {
-      first = rows.tiles[tile] >> 16;
-      count = rows.tiles[tile] & 0xffff;
-    }
+    u64 first;
+    const u32 count = detail::tile_at(rows, n, warp_size, tile, first);
     typename Keys::key_type key;
     typename Aggregates::State state;
     const bool valid = lane_id() < count && partial(first + lane_id(), key, state);

@@ -23,7 +23,7 @@ inline constexpr u64 no_row = ~0ull;
 inline constexpr u32 match_threads = 256;
 inline constexpr u32 match_rows = 2048;
 inline constexpr u32 expand_threads = 256;
-inline constexpr u32 expand_outputs = 2048;
+inline constexpr u32 expand_outputs = 1024;
 
 QUERY_GPU_BOTH constexpr u64 match_blocks(u64 n) { return divide_up(n, match_rows); }
 QUERY_GPU_BOTH constexpr u64 expand_blocks(u64 outputs) { return divide_up(outputs, expand_outputs); }

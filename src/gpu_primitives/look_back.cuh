@@ -44,13 +44,13 @@ struct tile_messages<T, 4> {
 #if QUERY_GPU_DEVICE_CODE
   static __device__ __forceinline__ void publish(void* states, u64, u64 tile, tile_flag flag, const T& value) {
     u32 bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof(T));
+    copy_bits(bits, value);
     store_relaxed(static_cast<u64*>(states) + tile, u64(flag) << 32 | bits);
   }
   static __device__ __forceinline__ tile_flag read(const void* states, u64, u64 tile, T& value) {
     const u64 word = load_relaxed(static_cast<const u64*>(states) + tile);
     const u32 bits = u32(word);
-    __builtin_memcpy(&value, &bits, sizeof(T));
+    copy_bits(value, bits);
     return tile_flag(u32(word >> 32));
   }
 #endif
@@ -64,7 +64,7 @@ struct tile_messages<T, 8> {
 #if QUERY_GPU_DEVICE_CODE
   static __device__ __forceinline__ void publish(void* states, u64, u64 tile, tile_flag flag, const T& value) {
     u64 bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof(T));
+    copy_bits(bits, value);
     asm volatile(
         "{\n\t.reg .b128 word;\n\tmov.b128 word, {%1, %2};\n\tst.relaxed.gpu.global.b128 [%0], word;\n\t}" ::"l"(
             __cvta_generic_to_global(static_cast<u64*>(states) + 2 * tile)),
@@ -77,7 +77,7 @@ struct tile_messages<T, 8> {
                  : "=l"(bits), "=l"(flag)
                  : "l"(__cvta_generic_to_global(static_cast<const u64*>(states) + 2 * tile))
                  : "memory");
-    __builtin_memcpy(&value, &bits, sizeof(T));
+    copy_bits(value, bits);
     return tile_flag(u32(flag));
   }
 #endif

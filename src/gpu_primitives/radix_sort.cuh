@@ -132,6 +132,32 @@ __device__ __forceinline__ u32 same_digit(u32 digit) {
   }
 }
 
+// Makes the compiler compute again what depends on `value`, where keeping it would take registers that the sort does not have.
+template <class T>
+__device__ __forceinline__ void forget_derived(T& value) {
+  if constexpr (sizeof(T) == 8) {
+    asm volatile("" : "+l"(value));
+  } else if constexpr (sizeof(T) == 4) {
+    asm volatile("" : "+r"(value));
+  } else if constexpr (sizeof(T) == 2) {
+    asm volatile("" : "+h"(value));
+  }
+}
+
+// Fixed numbers of small unsigned values, packed into registers; every index must be known at compile time (unrolled loops).
+template <u32 Count, u32 Bits>
+struct packed_registers {
+  static constexpr u32 in_word = 32 / Bits;
+  u32 words[(Count + in_word - 1) / in_word];
+
+  __device__ __forceinline__ packed_registers() {
+#pragma unroll
+    for (u32 w = 0; w < (Count + in_word - 1) / in_word; ++w) words[w] = 0;
+  }
+  __device__ __forceinline__ void add(u32 i, u32 value) { words[i / in_word] += value << (i % in_word * Bits); }
+  __device__ __forceinline__ u32 operator[](u32 i) const { return words[i / in_word] >> (i % in_word * Bits) & ((1u << Bits) - 1); }
+};
+
 // Exclusive prefix of one value of each of the first radix_bins threads; every thread of the block calls it.
 template <class T>
 __device__ __forceinline__ T scan_bins(T value, T* warp_totals) {
@@ -266,11 +292,24 @@ __device__ __forceinline__ void radix_histogram(u64 n, void* temp, KeyOf key_of)
 
 namespace detail {
 
-// One stable pass: rows go to the place of their digit. digit_of(key) < radix_bins; bin_starts[d] is where digit d's rows begin.
+// Where a pass reads and writes: the caller's functors or the buffers between passes. One body serves all roles, since a kernel that
+// holds four takes four times as long to compile at run time.
+template <class Key, class Value>
+struct radix_route {
+  bool from_caller;
+  bool to_caller;
+  const Key* source_keys;
+  const Value* source_values;
+  Key* target_keys;
+  Value* target_values;
+};
+
+// One stable pass: rows go to the place of their digit. digit_of(key) < radix_bins, and that of all ones is the last; bin_starts[d] is
+// where digit d's rows begin.
 template <class Policy, class Key, class Value, class Count, class DigitOf, class KeyOf, class ValueOf, class WriteKey, class WriteValue>
 __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* counter, Count* messages, Count* messages_to_clear, u8* raw,
-                                           DigitOf digit_of, KeyOf key_of, ValueOf value_of, WriteKey write_key,
-                                           WriteValue write_value) {
+                                           const radix_route<Key, Value>& route, DigitOf digit_of, KeyOf key_of, ValueOf value_of,
+                                           WriteKey write_key, WriteValue write_value) {
   using layout = radix_shared<Policy, Key, Value>;
   using m = radix_messages<Count>;
   constexpr u32 threads = Policy::threads;
@@ -278,6 +317,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
   constexpr u32 items = Policy::items;
   constexpr u32 tile_rows = threads * items;
   constexpr bool has_values = !__is_empty(Value);
+  static_assert(tile_rows <= 1u << 16, "radix sort: places in a tile have 16 bits");
   static_assert(threads >= radix_bins && threads % warp_size == 0, "radix sort: a block needs a thread for each digit");
 
   Key* staged_keys = reinterpret_cast<Key*>(raw);
@@ -302,17 +342,24 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     if (threadIdx.x == 0) next = atomicAdd(counter, u64(1));
 
     // A warp's rows are 32 * items adjacent ones, 32 a step: the order (warp, step, lane) is the order of the rows.
-    const u64 first = tile * tile_rows + warp * (items * warp_size) + lane;
+    const u32 own_first = warp * (items * warp_size) + lane;
+    const u64 first = tile * tile_rows + own_first;
     const u32 rows = u32(smaller(n - tile * tile_rows, u64(tile_rows)));
     const bool full = rows == tile_rows;
     Key key[items];
-    if (full) {
+    if (full && route.from_caller) {
 #pragma unroll
       for (u32 j = 0; j < items; ++j) key[j] = key_of(first + j * warp_size);
+    } else if (full) {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) key[j] = route.source_keys[first + j * warp_size];
     } else {
 #pragma unroll
       for (u32 j = 0; j < items; ++j) {
-        if (first + j * warp_size < n) key[j] = key_of(first + j * warp_size);
+        key[j] = Key(~Key(0));
+        if (own_first + j * warp_size < rows) {
+          key[j] = route.from_caller ? key_of(first + j * warp_size) : route.source_keys[first + j * warp_size];
+        }
       }
     }
     if (messages_to_clear != nullptr && bin < radix_bins) messages_to_clear[tile * radix_bins + bin] = 0;
@@ -320,17 +367,17 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     // Rank within the warp. Missing rows of the last tile come last in the last bin, so their places lie behind all others.
     for (u32 c = lane; c < radix_bins; c += warp_size) own_counts[c] = 0;
     __syncwarp();
-    u32 place[items];
+    packed_registers<items, 16> place;
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
-      const u32 digit = full || first + j * warp_size < n ? digit_of(key[j]) : radix_bins - 1;
+      const u32 digit = digit_of(key[j]);
       const u32 same = same_digit<Policy::match>(digit);
       const u32 before = own_counts[digit];
       const u32 nearer = __popc(same & below);
       __syncwarp();
       if (nearer == 0) own_counts[digit] = before + __popc(same);
       __syncwarp();
-      place[j] = before + nearer;
+      place.add(j, before + nearer);
     }
     __syncthreads();
 
@@ -356,15 +403,22 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
 
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
-      const u32 digit = full || first + j * warp_size < n ? digit_of(key[j]) : radix_bins - 1;
-      place[j] += own_counts[digit];
+      forget_derived(key[j]);
+      const u32 digit = digit_of(key[j]);
+      place.add(j, own_counts[digit]);
       staged_keys[place[j]] = key[j];
     }
     Value value[items];
     if constexpr (has_values) {
+      if (full && !route.from_caller) {
 #pragma unroll
-      for (u32 j = 0; j < items; ++j) {
-        if (full || first + j * warp_size < n) value[j] = value_of(first + j * warp_size);
+        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[first + j * warp_size];
+      } else {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) {
+          if (own_first + j * warp_size >= rows) continue;
+          value[j] = route.from_caller ? value_of(first + j * warp_size) : route.source_values[first + j * warp_size];
+        }
       }
     }
     if (bin < radix_bins) {
@@ -377,14 +431,20 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     __syncthreads();
     tile = *shared_tile;
 
-    u8 digits[items];
+    packed_registers<items, 8> digits;
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
       const u32 k = threadIdx.x + j * threads;
       if (full || k < rows) {
         const Key moved = staged_keys[k];
-        digits[j] = u8(digit_of(moved));
-        write_key(bases[digits[j]] + k, moved);
+        const u32 digit = digit_of(moved);
+        if constexpr (has_values) digits.add(j, digit);
+        const u64 at = bases[digit] + k;
+        if (route.to_caller) {
+          write_key(at, moved);
+        } else {
+          route.target_keys[at] = moved;
+        }
       }
     }
     __syncthreads();
@@ -395,7 +455,13 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
 #pragma unroll
       for (u32 j = 0; j < items; ++j) {
         const u32 k = threadIdx.x + j * threads;
-        if (full || k < rows) write_value(bases[digits[j]] + k, staged_values[k]);
+        if (!full && k >= rows) continue;
+        const u64 at = bases[digits[j]] + k;
+        if (route.to_caller) {
+          write_value(at, staged_values[k]);
+        } else {
+          route.target_values[at] = staged_values[k];
+        }
       }
       __syncthreads();
     }
@@ -422,27 +488,14 @@ __device__ __forceinline__ void radix_sweep(u32 pass, u64 n, void* temp, const r
 
   const u32 shift = pass * radix_bits;
   const auto digit_of = [shift](Key key) { return u32(key >> shift) & (radix_bins - 1); };
-  const Key* source_keys = between.keys[plan.target ^ 1];
-  const Value* source_values = between.values[plan.target ^ 1];
-  Key* target_keys = between.keys[plan.target];
-  Value* target_values = between.values[plan.target];
-  const auto key_between = [source_keys](u64 i) { return source_keys[i]; };
-  const auto value_between = [source_values](u64 i) { return source_values[i]; };
-  const auto keep_key = [target_keys](u64 i, Key key) { target_keys[i] = key; };
-  const auto keep_value = [target_values](u64 i, const Value& value) { target_values[i] = value; };
-
-  const auto move = [&](auto keys, auto values, auto to_keys, auto to_values) {
-    detail::radix_move<Policy, Key, Value, Count>(n, starts, counter, own, other, shared, digit_of, keys, values, to_keys, to_values);
-  };
-  if (plan.index == 0 && plan.is_last != 0) {
-    move(key_of, value_of, write_key, write_value);
-  } else if (plan.index == 0) {
-    move(key_of, value_of, keep_key, keep_value);
-  } else if (plan.is_last != 0) {
-    move(key_between, value_between, write_key, write_value);
-  } else {
-    move(key_between, value_between, keep_key, keep_value);
-  }
+  const detail::radix_route<Key, Value> route = {plan.index == 0,
+                                                 plan.is_last != 0,
+                                                 between.keys[plan.target ^ 1],
+                                                 between.values[plan.target ^ 1],
+                                                 between.keys[plan.target],
+                                                 between.values[plan.target]};
+  detail::radix_move<Policy, Key, Value, Count>(n, starts, counter, own, other, shared, route, digit_of, key_of, value_of, write_key,
+                                                write_value);
 }
 
 #endif

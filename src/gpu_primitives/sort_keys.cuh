@@ -61,7 +61,7 @@ QUERY_GPU_BOTH inline sort_key_of<T> sort_key(T value) {
     if (value != value) return U(~U(0));
     value = value + T(0);  // -0.0 becomes 0.0
     U bits;
-    __builtin_memcpy(&bits, &value, sizeof(U));
+    copy_bits(bits, value);
     return (bits & sign) != 0 ? U(~bits) : U(bits | sign);
   } else if constexpr (T(-1) < T(0)) {
     return U(U(value) ^ sign);
@@ -78,7 +78,7 @@ QUERY_GPU_BOTH inline T from_sort_key(sort_key_of<T> key) {
   if constexpr (detail::is_floating<T>) {
     const U bits = key == U(~U(0)) ? U(~U(0) >> 1) : (key & sign) != 0 ? U(key ^ sign) : U(~key);
     T value;
-    __builtin_memcpy(&value, &bits, sizeof(U));
+    copy_bits(value, bits);
     return value;
   } else if constexpr (T(-1) < T(0)) {
     return T(U(key ^ sign));

@@ -1,0 +1,219 @@
+// Hash joins of u64 keys and u64 payloads, output materialised (key, probe value, build value), beside a plain table in the same run; and a
+// join with repeated keys under skew.   hashing_joins_bench [log2 of probe rows = 27]
+#include "gpu_primitives/group_partition.cuh"
+#include "gpu_primitives/hash_join.cuh"
+#include "hashing_timing.cuh"
+
+using namespace query::gpu;
+using namespace hashing_bench;
+
+namespace {
+
+using keys = bitwise_keys<u64>;
+using table = hash_table_ref<keys, u64>;
+
+struct payload_args {
+  u64 v;
+};
+struct build_rows {
+  const u64* k;
+  const u64* v;
+  __device__ __forceinline__ bool operator()(u64 i, u64& key, u64& payload) const {
+    key = __ldcs(k + i);
+    payload = __ldcs(v + i);
+    return true;
+  }
+  __device__ __forceinline__ bool operator()(u64 i, u64& key, payload_args& a) const { return (*this)(i, key, a.v); }
+};
+struct scattered_build {
+  const u64* k;
+  const payload_args* v;
+  __device__ __forceinline__ bool operator()(u64 i, u64& key, u64& payload) const {
+    key = __ldcs(k + i);
+    payload = __ldcs(&v[i].v);
+    return true;
+  }
+};
+struct joined {
+  u64* k;
+  u64* pv;
+  u64* bv;
+  __device__ __forceinline__ void operator()(u64 at, u64, const u64& key, const payload_args& a, bool, const u64& payload) const {
+    __stcs(k + at, key);
+    __stcs(pv + at, a.v);
+    __stcs(bv + at, payload);
+  }
+};
+
+template <int Items, class Row>
+__global__ void __launch_bounds__(256) build_kernel(u64 n, table t, u32* repeated, Row row) {
+  build_unique<Items>(n, t, repeated, keys{}, row);
+}
+template <int Items>
+__global__ void __launch_bounds__(256) probe_kernel(u64 n, table t, ordered_append append, build_rows row, joined out) {
+  probe_unique<join_kind::inner, Items, payload_args>(n, t, append, nullptr, keys{}, row, out);
+}
+__global__ void __launch_bounds__(512, 2) count_kernel(u64 n, partition_places p, build_rows row) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  count_partitions<8, payload_args>(n, p, keys{}, row, shared);
+}
+__global__ void plan_kernel(partition_places p) { plan_partitions(p); }
+__global__ void __launch_bounds__(512, 2) scatter_kernel(u64 n, partition_places p, u64* k, payload_args* a, build_rows row) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  scatter_partitions<8>(n, p, k, a, keys{}, row, shared);
+}
+
+// The plain way: one compare-and-swap a build row, one counter for the output.
+__global__ void plain_build(const u64* k, const u64* v, u64 n, table::slot* slots, u64 mask) {
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) {
+    u64 at = mix64(k[i]) & mask;
+    while (atomicCAS(&slots[at].key, ~0ull, k[i]) != ~0ull) at = (at + 1) & mask;
+    slots[at].payload = v[i];
+  }
+}
+__global__ void plain_probe(const u64* k, const u64* v, u64 n, const table::slot* slots, u64 mask, joined out, u64* count) {
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) {
+    const u64 key = k[i];
+    u64 at = mix64(key) & mask;
+    while (slots[at].key != key && slots[at].key != ~0ull) at = (at + 1) & mask;
+    if (slots[at].key == key) out(take_one(count), i, key, payload_args{v[i]}, true, slots[at].payload);
+  }
+}
+
+u64 n = u64(1) << 27;
+
+struct join_input {
+  u64 builds;
+  array<u64> bk, bv, pk, pv, ok, opv, obv, bad{1};
+  explicit join_input(u64 b) : builds(b), bk(b), bv(b), pk(n), pv(n), ok(n), opv(n), obv(n) { fill(); }
+  void fill() {
+    u64 *k = bk.data(), *v = bv.data(), *q = pk.data(), *w = pv.data();
+    each(builds, [=] __device__(u64 i) {
+      k[i] = random_at(i, 0);
+      v[i] = k[i] * 3 + 1;
+    });
+    each(n, [=, b = builds] __device__(u64 i) {
+      q[i] = random_at(random_at(i, 9) % b, 0);
+      w[i] = i;
+    });
+  }
+  build_rows build() const { return {bk.data(), bv.data()}; }
+  build_rows probe() const { return {pk.data(), pv.data()}; }
+  joined out() const { return {ok.data(), opv.data(), obv.data()}; }
+  bool right(u64 count, bool ordered) {
+    bad.set(0);
+    u64 *k = ok.data(), *w = opv.data(), *v = obv.data(), *q = pk.data(), *wrong = bad.data();
+    each(count, [=] __device__(u64 i) {
+      if (v[i] != k[i] * 3 + 1 || q[w[i]] != k[i] || (ordered && w[i] != i)) atomicAdd(wrong, 1ull);
+    });
+    return count == n && bad.first() == 0;
+  }
+};
+
+double bytes_of(const join_input& in) { return 16.0 * static_cast<double>(in.builds) + 40.0 * static_cast<double>(n); }
+
+template <int BuildItems, int ProbeItems>
+void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition_bits, double peer) {
+  array<table::slot> slots(table_slots(bits));
+  const table t{slots.data(), bits};
+  array<u32> repeated(1);
+  const u64 tiles = probe_tiles(n, 256, ProbeItems);
+  array<u64> ticket(1), states(append_states(tiles)), total(1);
+  const u64 parts = u64(1) << partition_bits;
+  array<u64> counts(parts), starts(parts + 1), cursors(parts), items(parts + 1), k(partition_bits ? in.builds : 1);
+  array<payload_args> a(partition_bits ? in.builds : 1);
+  const partition_places places{partition_bits, 1u << 20, counts.data(), starts.data(), cursors.data(), items.data()};
+  const u32 bytes = scatter_bytes(partition_bits, 512 * 8, 8, 8);
+  BENCH_CUDA(cudaFuncSetAttribute(scatter_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  const auto build = [&] {
+    slots.set(0xff);
+    repeated.set(0);
+    const u32 blocks = static_cast<u32>(divide_up(in.builds, 256 * BuildItems));
+    if (partition_bits) {
+      counts.set(0);
+      count_kernel<<<132 * 4, 512, 4u << partition_bits>>>(in.builds, places, in.build());
+      plan_kernel<<<1, 1024>>>(places);
+      scatter_kernel<<<132 * 2, 512, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
+      build_kernel<BuildItems><<<blocks, 256>>>(in.builds, t, repeated.data(), scattered_build{k.data(), a.data()});
+    } else {
+      build_kernel<BuildItems><<<blocks, 256>>>(in.builds, t, repeated.data(), in.build());
+    }
+  };
+  const auto probe = [&] {
+    ticket.set(0);
+    states.set(0);
+    probe_kernel<ProbeItems><<<static_cast<u32>(tiles), 256>>>(n, t, ordered_append{ticket.data(), states.data(), total.data()}, in.probe(), in.out());
+  };
+  const float ms = median_ms([&] {
+    build();
+    probe();
+  });
+  const bool right = repeated.first() == 0 && in.right(total.first(), true);
+  const float build_ms = median_ms(build), probe_ms = median_ms(probe);
+  report(name, n + in.builds, bytes_of(in), ms, right, peer);
+  std::printf("    build %.3f, probe %.3f ms\n", static_cast<double>(build_ms), static_cast<double>(probe_ms));
+}
+
+double bench_plain(const std::string& name, join_input& in) {
+  const u32 bits = table_bits(in.builds);
+  array<table::slot> slots(table_slots(bits));
+  const u64 mask = (u64(1) << bits) - 1;
+  array<u64> count(1);
+  const float ms = median_ms([&] {
+    slots.set(0xff);
+    count.set(0);
+    plain_build<<<static_cast<u32>(divide_up(in.builds, 256)), 256>>>(in.bk.data(), in.bv.data(), in.builds, slots.data(), mask);
+    plain_probe<<<static_cast<u32>(divide_up(n, 256)), 256>>>(in.pk.data(), in.pv.data(), n, slots.data(), mask, in.out(), count.data());
+  });
+  return report(name, n + in.builds, bytes_of(in), ms, in.right(count.first(), false));
+}
+
+// Output of a join with repeated keys: row numbers alone.
+struct row_pairs {
+  u64* probe;
+  u64* build;
+  __device__ __forceinline__ void operator()(u64 at, u64 p, u64 b) const {
+    __stcs(probe + at, p);
+    __stcs(build + at, b);
+  }
+};
+__global__ void __launch_bounds__(expand_threads) expand_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, row_pairs out) {
+  expand_matches(outputs, list, entries, rows, out);
+}
+
+// Expansion alone: `entries` probe rows that share 2^27 outputs, one of them with half of all.
+void bench_expand(u64 entries) {
+  const u64 outputs = n, heavy = n / 2, each_of_rest = (n - heavy) / (entries - 1);
+  const u64 total = heavy + each_of_rest * (entries - 1);
+  array<match_entry> list(entries);
+  array<u64> rows(n), p(n), b(n);
+  match_entry* l = list.data();
+  each(entries, [=] __device__(u64 i) { l[i] = match_entry{i, 0, i == 0 ? 0 : heavy + (i - 1) * each_of_rest}; });
+  u64* r = rows.data();
+  each(n, [=] __device__(u64 i) { r[i] = i; });
+  const float ms = median_ms([&] {
+    expand_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), entries, rows.data(), row_pairs{p.data(), b.data()});
+  });
+  report("expand_skewed_" + std::to_string(entries), outputs, 24.0 * static_cast<double>(total), ms, true);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) n = u64(1) << std::atoi(argv[1]);
+  report_copy();
+  for (const u64 builds : {u64(1) << 24, n}) {
+    join_input in(builds);
+    const std::string tag = builds == n ? "_build_n" : "_build_2^24";
+    const double peer = bench_plain("plain_join" + tag, in);
+    const u32 bits = table_bits(builds);
+    bench_ours<4, 4>("join_4_4" + tag, in, bits, 0, peer);
+    bench_ours<4, 8>("join_4_8" + tag, in, bits, 0, peer);
+    bench_ours<4, 4>("join_4_4_scattered" + tag, in, bits, builds == n ? 8 : 5, peer);
+    bench_ours<8, 2>("join_8_2_scattered" + tag, in, bits, builds == n ? 9 : 6, peer);
+  }
+  bench_expand(1 << 10);
+  bench_expand(1 << 24);
+  std::printf("failures %d\n", failures);
+  return failures != 0;
+}

@@ -1,0 +1,199 @@
+// Our GPU primitives beside CUB's on the same data in the same run: medians, and how many times faster ours is.
+//
+//   primitives_bench     (QUERY_BENCH_SHRINK=k divides the sizes by 2^k)
+// GB/s counts each input byte read once and each output byte written once. Clearing temporary storage is part of the time.
+#include "gpu_primitives/compact.cuh"
+#include "gpu_primitives/reduce.cuh"
+#include "gpu_primitives/scan.cuh"
+#include "primitives_peers.hpp"
+#include "primitives_timing.cuh"
+
+namespace query::gpu::bench {
+
+void sorts();  // primitives_sort_bench.cu
+
+namespace {
+
+template <class T, u32 Items>
+struct reduce_shape : reduce_policy<T> {
+  static constexpr u32 items = Items;
+};
+template <u32 Threads, u32 Items>
+struct tile_shape {
+  static constexpr u32 threads = Threads;
+  static constexpr u32 items = Items;
+};
+
+template <class Policy>
+__global__ __launch_bounds__(Policy::threads) void sum(const double* x, u64 n, void* temp, double* out) {
+  reduce<Policy>(
+      n, 0.0, [=](u64 i, double& into) { into += x[i]; }, [](double a, double b) { return a + b; }, temp, [=](double s) { *out = s; });
+}
+
+template <class Policy, u32 Blocks, class T>
+__global__ __launch_bounds__(Policy::threads, Blocks) void select(const T* x, u64 n, T limit, void* temp, u64* count, T* out) {
+  compact<Policy, T>(
+      n, temp, count,
+      [=](u64 i, T& item) {
+        item = x[i];
+        return item < limit;
+      },
+      [=](u64 at, const T& item) { out[at] = item; });
+}
+
+template <class Policy, u32 Blocks, class T>
+__global__ __launch_bounds__(Policy::threads, Blocks) void prefix(const T* x, u64 n, void* temp, T* out) {
+  exclusive_scan<Policy, T>(
+      n, temp, T(0), [=](u64 i) { return x[i]; }, [](T a, T b) { return T(a + b); }, [=](u64 i, T v) { out[i] = v; }, [](T) {});
+}
+
+__global__ void copy(const uint4* from, uint4* to, u64 n) {
+  for (u64 i = blockIdx.x * u64(blockDim.x) + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) to[i] = from[i];
+}
+
+void copies(u64 bytes) {
+  const memory<u8> from(bytes), to(bytes);
+  fill(from, 1);
+  report("copy", "memcpy", bytes / 8, 2 * bytes,
+         median_ms([&] { cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice); }));
+  report("copy", "kernel 16 B", bytes / 8, 2 * bytes, median_ms([&] {
+           copy<<<132 * 16, 512>>>(reinterpret_cast<const uint4*>(from.data()), reinterpret_cast<uint4*>(to.data()), bytes / 16);
+         }));
+}
+
+template <u32 Items>
+void reduce_variant(const memory<double>& x, u64 n, double peer_ms, const char* variant) {
+  using policy = reduce_shape<double, Items>;
+  const memory<double> out(1);
+  const memory<u8> temp(reduce_temp_bytes<policy, double>(n));
+  QUERY_BENCH_CUDA(cudaMemset(temp.data(), 0, temp.bytes()));
+  const auto run = [&] { sum<policy><<<unsigned(reduce_blocks<policy>(n)), policy::threads>>>(x.data(), n, temp.data(), out.data()); };
+  report("reduce_sum_f64", variant, n, n * 8, median_ms(run), peer_ms);
+}
+
+void reductions(u64 n) {
+  const memory<double> x(n), out(1);
+  fill(x, 2);
+  std::size_t bytes = 0;
+  peers::reduce_sum(nullptr, bytes, x.data(), out.data(), n);
+  const memory<u8> temp(bytes);
+  const double peer = median_ms([&] { peers::reduce_sum(temp.data(), bytes, x.data(), out.data(), n); });
+  report("reduce_sum_f64", "CUB", n, n * 8, peer);
+  reduce_variant<8>(x, n, peer, "256x8");
+  reduce_variant<16>(x, n, peer, "256x16");
+}
+
+template <class T>
+struct select_data {
+  memory<T> x, out, expected;
+  memory<u64> count;
+  u64 n, kept, bytes;
+  T limit;
+  double peer_ms;
+  const char* name;
+
+  select_data(const char* name, u64 n, T limit) : x(n), out(n), expected(n), count(2), n(n), limit(limit), name(name) {
+    fill(x, 3);
+    std::size_t temp_bytes = 0;
+    const auto expected_count = reinterpret_cast<std::uint64_t*>(count.data() + 1);
+    peers::select_below(nullptr, temp_bytes, data(x), data(expected), expected_count, n, limit);
+    const memory<u8> temp(temp_bytes);
+    peer_ms = median_ms([&] { peers::select_below(temp.data(), temp_bytes, data(x), data(expected), expected_count, n, limit); });
+    QUERY_BENCH_CUDA(cudaMemcpy(&kept, expected_count, 8, cudaMemcpyDeviceToHost));
+    bytes = (n + kept) * sizeof(T);
+    report(name, "CUB", n, bytes, peer_ms);
+  }
+  static T* data(const memory<T>& m) { return m.data(); }
+};
+
+template <u32 Threads, u32 Items, u32 Blocks, class T>
+void select_variant(const select_data<T>& d, const char* variant) {
+  using policy = tile_shape<Threads, Items>;
+  const memory<u8> temp(compact_temp_bytes<policy>(d.n));
+  const auto kernel = select<policy, Blocks, T>;
+  const u64 blocks = compact_blocks<policy>(d.n, resident(kernel, Threads));
+  QUERY_BENCH_CUDA(cudaMemset(d.out.data(), 0, d.out.bytes()));
+  const double ms = median_ms([&] {
+    cudaMemsetAsync(temp.data(), 0, temp.bytes());
+    kernel<<<unsigned(blocks), Threads>>>(d.x.data(), d.n, d.limit, temp.data(), d.count.data(), d.out.data());
+  });
+  report(d.name, variant, d.n, d.bytes, ms, d.peer_ms);
+  expect_same(d.name, variant, d.out, d.expected, d.kept);
+}
+
+void selections(u64 n) {
+  for (const double limit : {0.1, 0.5}) {
+    const select_data<double> d(limit == 0.1 ? "select_f64_10pct" : "select_f64_50pct", n, limit);
+    select_variant<256, 16, 3>(d, "256x16/3");
+    select_variant<256, 16, 4>(d, "256x16/4");
+    select_variant<256, 12, 5>(d, "256x12/5");
+    select_variant<384, 15, 3>(d, "384x15/3");
+    select_variant<512, 11, 2>(d, "512x11/2");
+  }
+  for (const double limit : {0.1, 0.5}) {
+    const select_data<u32> d(limit == 0.1 ? "select_u32_10pct" : "select_u32_50pct", n, u32(limit * 4294967295.0));
+    select_variant<256, 16, 4>(d, "256x16/4");
+    select_variant<256, 24, 4>(d, "256x24/4");
+    select_variant<384, 24, 3>(d, "384x24/3");
+    select_variant<512, 20, 2>(d, "512x20/2");
+  }
+}
+
+template <u32 Threads, u32 Items, u32 Blocks, class T>
+void scan_variant(const char* name, const memory<T>& x, const memory<T>& expected, u64 n, double peer_ms, const char* variant) {
+  using policy = tile_shape<Threads, Items>;
+  const memory<T> out(n);
+  const memory<u8> temp(scan_temp_bytes<policy, T>(n));
+  const auto kernel = prefix<policy, Blocks, T>;
+  const u64 blocks = scan_blocks<policy>(n, resident(kernel, Threads));
+  const double ms = median_ms([&] {
+    cudaMemsetAsync(temp.data(), 0, temp.bytes());
+    kernel<<<unsigned(blocks), Threads>>>(x.data(), n, temp.data(), out.data());
+  });
+  report(name, variant, n, 2 * n * sizeof(T), ms, peer_ms);
+  expect_same(name, variant, out, expected, n);
+}
+
+template <class T, class Peer, class Variants>
+void scans(const char* name, u64 n, Variants variants) {
+  const memory<T> x(n), expected(n);
+  fill(x, 4);
+  std::size_t bytes = 0;
+  const auto in = reinterpret_cast<const Peer*>(x.data());
+  const auto out = reinterpret_cast<Peer*>(expected.data());
+  peers::scan(nullptr, bytes, in, out, n);
+  const memory<u8> temp(bytes);
+  const double peer = median_ms([&] { peers::scan(temp.data(), bytes, in, out, n); });
+  report(name, "CUB", n, 2 * n * sizeof(T), peer);
+  variants(x, expected, peer);
+}
+
+}  // namespace
+}  // namespace query::gpu::bench
+
+int main() {
+  using namespace query::gpu;
+  using namespace query::gpu::bench;
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::puts("NO GPU: nothing was measured");
+    return 77;
+  }
+  const u64 n = rows();
+  copies(8 * n);
+  reductions(n);
+  selections(n);
+  scans<u32, std::uint32_t>("scan_u32", n, [n](const auto& x, const auto& expected, double peer) {
+    scan_variant<256, 23, 4>("scan_u32", x, expected, n, peer, "256x23/4");
+    scan_variant<384, 23, 3>("scan_u32", x, expected, n, peer, "384x23/3");
+    scan_variant<512, 23, 2>("scan_u32", x, expected, n, peer, "512x23/2");
+    scan_variant<256, 15, 6>("scan_u32", x, expected, n, peer, "256x15/6");
+  });
+  scans<u64, std::uint64_t>("scan_u64", n, [n](const auto& x, const auto& expected, double peer) {
+    scan_variant<256, 15, 4>("scan_u64", x, expected, n, peer, "256x15/4");
+    scan_variant<256, 23, 3>("scan_u64", x, expected, n, peer, "256x23/3");
+    scan_variant<384, 15, 3>("scan_u64", x, expected, n, peer, "384x15/3");
+    scan_variant<512, 11, 3>("scan_u64", x, expected, n, peer, "512x11/3");
+  });
+  sorts();
+}

@@ -1,0 +1,24 @@
+// CUB's algorithms behind plain functions, in a translation unit of their own because CUB is slow to compile.
+//
+// With temp = nullptr each sets `bytes` to the temporary storage it needs and does nothing else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace query::gpu::peers {
+
+void reduce_sum(void* temp, std::size_t& bytes, const double* x, double* out, std::size_t n);
+void scan(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint32_t* out, std::size_t n);
+void scan(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t* out, std::size_t n);
+void select_below(void* temp, std::size_t& bytes, const double* x, double* out, std::uint64_t* count, std::size_t n, double limit);
+void select_below(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint32_t* out, std::uint64_t* count, std::size_t n,
+                  std::uint32_t limit);
+void sort_keys(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint32_t* out, std::size_t n);
+void sort_keys(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t* out, std::size_t n);
+void sort_pairs(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t* out, const std::uint32_t* values,
+                std::uint32_t* out_values, std::size_t n);
+void sort_pairs(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint32_t* out, const std::uint32_t* values,
+                std::uint32_t* out_values, std::size_t n);
+
+}  // namespace query::gpu::peers

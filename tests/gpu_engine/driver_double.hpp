@@ -1,0 +1,391 @@
+// A CUDA driver without a GPU: streams are queues of operations that run, one at a time, whenever somebody polls.
+//
+// Work that was given to a stream has not run until somebody polls often enough, and which stream goes next is drawn from a
+// seed: code that forgets to wait sees wrong data here. Memory is the host's; its use after release is a fault, which the
+// next poll reports as the driver would. Kernels are functions of the test.
+//
+//   driver_double fake;                       // one at a time: the driver's functions have no place for a `this`
+//   device d(fake.calls(), 0);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu_engine/driver.hpp"
+
+namespace query::gpu_engine {
+
+class driver_double {
+ public:
+  explicit driver_double(unsigned seed = 1, std::size_t memory = std::size_t{1} << 30) : random_(seed), memory_(memory) {
+    self_ = this;
+    bind();
+  }
+  ~driver_double() {
+    run_all();
+    for (const auto& [address, bytes] : blocks_) std::free(reinterpret_cast<void*>(address));
+    self_ = nullptr;
+  }
+  driver_double(const driver_double&) = delete;
+  driver_double& operator=(const driver_double&) = delete;
+
+  const driver& calls() const { return calls_; }
+
+  // A kernel, by the name of its entry.
+  using kernel_body = std::function<void(void** arguments)>;
+  void add_kernel(const std::string& name, kernel_body body) { kernels_[name] = std::move(body); }
+
+  // Nothing that is given to the stream from now on runs until let_go().
+  void hold(stream_handle s) {
+    const std::lock_guard lock(mutex_);
+    held_ = true;
+    give(s, {[this] { return !held_; }});
+  }
+  void let_go() {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+  }
+  // Runs everything that can run.
+  void run_all() {
+    const std::lock_guard lock(mutex_);
+    for (bool ran = true; ran;) {
+      ran = false;
+      for (auto& [handle, queue] : streams_)
+        while (step(queue)) ran = true;
+    }
+  }
+  // The next polls find the device in this state.
+  void break_device(int result) {
+    const std::lock_guard lock(mutex_);
+    fault_ = result;
+  }
+
+  // Host memory that can be locked from now on.
+  void limit_pinned(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    pinnable_ = bytes;
+  }
+
+  std::size_t memory_in_use() const { return locked(in_use_); }
+  std::size_t allocations() const { return locked(allocated_); }  // of device memory
+  std::size_t modules() const { return locked(loaded_); }         // loaded now
+  std::size_t streams() const {
+    const std::lock_guard lock(mutex_);
+    return streams_.size();
+  }
+
+ private:
+  static constexpr int ok = cuda_result::success;
+
+  struct operation {
+    std::function<bool()> run;  // false: cannot run yet
+  };
+  using queue = std::deque<operation>;
+  struct mark {
+    std::uint64_t recorded = 0, reached = 0;
+  };
+
+  template <class T>
+  T locked(const T& value) const {
+    const std::lock_guard lock(mutex_);
+    return value;
+  }
+
+  // Everything below is called with the lock held.
+
+  void give(stream_handle s, operation o) { streams_.at(s).push_back(std::move(o)); }
+
+  bool step(queue& q) {
+    if (q.empty() || !q.front().run()) return false;
+    q.pop_front();
+    return true;
+  }
+
+  // One poll lets up to three operations run, of streams drawn at random.
+  void poll() {
+    for (int i = 0; i < 3 && !streams_.empty(); ++i) {
+      auto at = streams_.begin();
+      std::advance(at, std::uniform_int_distribution<std::size_t>(0, streams_.size() - 1)(random_));
+      step(at->second);
+    }
+    // A destroyed stream's work ends, and then it is gone.
+    std::erase_if(streams_, [this](const auto& s) { return s.second.empty() && destroyed_.contains(s.first); });
+  }
+
+  bool lives(device_address at, std::size_t bytes) const {
+    const auto after = blocks_.upper_bound(at);
+    return after != blocks_.begin() && at + bytes <= std::prev(after)->first + std::prev(after)->second;
+  }
+  void touch(device_address at, std::size_t bytes) {
+    if (!lives(at, bytes)) fault_ = cuda_result::illegal_address;
+  }
+
+  int allocate(device_address* at, std::size_t bytes) {
+    if (bytes > memory_ - in_use_) return cuda_result::out_of_memory;
+    const std::size_t whole = (bytes + 511) / 512 * 512;
+    *at = reinterpret_cast<device_address>(std::aligned_alloc(512, whole));
+    std::memset(reinterpret_cast<void*>(*at), 0xDD, whole);
+    blocks_[*at] = bytes;
+    in_use_ += bytes;
+    ++allocated_;
+    return ok;
+  }
+  void release(device_address at) {
+    const auto found = blocks_.find(at);
+    if (found == blocks_.end()) {
+      fault_ = cuda_result::illegal_address;
+      return;
+    }
+    in_use_ -= found->second;
+    std::free(reinterpret_cast<void*>(at));
+    blocks_.erase(found);
+  }
+
+  template <class Handle>
+  Handle new_handle() {
+    return reinterpret_cast<Handle>(++next_handle_ * 16);
+  }
+
+  static driver_double& self() { return *self_; }
+
+  void bind() {
+    bind_devices();
+    bind_streams();
+    bind_memory();
+    bind_modules();
+  }
+
+  void bind_devices() {
+    calls_.cuInit = [](unsigned) { return ok; };
+    calls_.cuDeviceGetCount = [](int* n) {
+      *n = 1;
+      return ok;
+    };
+    calls_.cuDeviceGet = [](int* handle, int ordinal) {
+      *handle = ordinal;
+      return ordinal == 0 ? ok : cuda_result::invalid_device;
+    };
+    calls_.cuDeviceGetName = [](char* name, int length, int) {
+      std::strncpy(name, "driver double", static_cast<std::size_t>(length));
+      return ok;
+    };
+    calls_.cuDeviceGetAttribute = [](int* value, int which, int) {
+      static const std::map<int, int> values = {{cuda_attribute::multiprocessors, 4},
+                                                {cuda_attribute::capability_major, 9},
+                                                {cuda_attribute::capability_minor, 0},
+                                                {cuda_attribute::threads_per_multiprocessor, 2048},
+                                                {cuda_attribute::shared_memory_per_block_optin, 100'000},
+                                                {cuda_attribute::l2_bytes, 1 << 20},
+                                                {cuda_attribute::memory_pools_supported, 1}};
+      *value = values.at(which);
+      return ok;
+    };
+    calls_.cuDeviceTotalMem = [](std::size_t* bytes, int) {
+      *bytes = self().memory_;
+      return ok;
+    };
+    calls_.cuDevicePrimaryCtxRetain = [](context_handle* c, int) {
+      *c = reinterpret_cast<context_handle>(self_);
+      return ok;
+    };
+    calls_.cuDevicePrimaryCtxRelease = [](int) { return ok; };
+    calls_.cuCtxSetCurrent = [](context_handle c) {
+      current_ = c;
+      return ok;
+    };
+    calls_.cuCtxGetCurrent = [](context_handle* c) {
+      *c = current_;
+      return ok;
+    };
+  }
+
+  void bind_streams() {
+    calls_.cuStreamCreate = [](stream_handle* s, unsigned) {
+      const std::lock_guard lock(self().mutex_);
+      *s = self().new_handle<stream_handle>();
+      self().streams_[*s];
+      return ok;
+    };
+    calls_.cuStreamDestroy = [](stream_handle s) {
+      const std::lock_guard lock(self().mutex_);
+      self().destroyed_[s] = true;
+      return ok;
+    };
+    calls_.cuStreamQuery = [](stream_handle s) {
+      const std::lock_guard lock(self().mutex_);
+      self().poll();
+      if (self().fault_ != ok) return self().fault_;
+      return self().streams_.at(s).empty() ? ok : cuda_result::not_ready;
+    };
+    calls_.cuStreamWaitEvent = [](stream_handle s, event_handle e, unsigned) {
+      const std::lock_guard lock(self().mutex_);
+      self().give(s, {[e, wanted = self().events_[e].recorded] { return self().events_[e].reached >= wanted; }});
+      return ok;
+    };
+    calls_.cuEventCreate = [](event_handle* e, unsigned) {
+      const std::lock_guard lock(self().mutex_);
+      *e = self().new_handle<event_handle>();
+      self().events_[*e];
+      return ok;
+    };
+    calls_.cuEventDestroy = [](event_handle) { return ok; };  // kept: streams may still wait for it
+    calls_.cuEventRecord = [](event_handle e, stream_handle s) {
+      const std::lock_guard lock(self().mutex_);
+      self().give(s, {[e, number = ++self().events_[e].recorded] { return self().events_[e].reached = number, true; }});
+      return ok;
+    };
+    calls_.cuEventQuery = [](event_handle e) {
+      const std::lock_guard lock(self().mutex_);
+      self().poll();
+      if (self().fault_ != ok) return self().fault_;
+      const mark& m = self().events_[e];
+      return m.reached == m.recorded ? ok : cuda_result::not_ready;
+    };
+    calls_.cuEventElapsedTime = [](float* milliseconds, event_handle, event_handle) {
+      *milliseconds = 1;
+      return ok;
+    };
+  }
+
+  void bind_memory() {
+    calls_.cuMemAllocAsync = [](device_address* at, std::size_t bytes, stream_handle) {
+      const std::lock_guard lock(self().mutex_);
+      return self().allocate(at, bytes);
+    };
+    calls_.cuMemFreeAsync = [](device_address at, stream_handle s) {
+      const std::lock_guard lock(self().mutex_);
+      self().give(s, {[at] { return self().release(at), true; }});
+      return ok;
+    };
+    calls_.cuMemAllocHost = [](void** at, std::size_t bytes) {
+      const std::lock_guard lock(self().mutex_);
+      if (bytes > self().pinnable_) return cuda_result::out_of_memory;
+      self().pinnable_ -= bytes;
+      *at = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+      return ok;
+    };
+    calls_.cuMemFreeHost = [](void* at) {
+      std::free(at);
+      return ok;
+    };
+    calls_.cuMemcpyHtoDAsync = [](device_address to, const void* from, std::size_t n, stream_handle s) {
+      return copy(reinterpret_cast<void*>(to), from, n, s, to, 0);
+    };
+    calls_.cuMemcpyDtoHAsync = [](void* to, device_address from, std::size_t n, stream_handle s) {
+      return copy(to, reinterpret_cast<const void*>(from), n, s, 0, from);
+    };
+    calls_.cuMemcpyDtoDAsync = [](device_address to, device_address from, std::size_t n, stream_handle s) {
+      return copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n, s, to, from);
+    };
+    calls_.cuMemsetD8Async = [](device_address at, unsigned char value, std::size_t n, stream_handle s) {
+      const std::lock_guard lock(self().mutex_);
+      self().give(s, {[=] {
+                    self().touch(at, n);
+                    if (self().fault_ == ok) std::memset(reinterpret_cast<void*>(at), value, n);
+                    return true;
+                  }});
+      return ok;
+    };
+    calls_.cuMemGetInfo = [](std::size_t* free, std::size_t* total) {
+      const std::lock_guard lock(self().mutex_);
+      *free = self().memory_ - self().in_use_;
+      *total = self().memory_;
+      return ok;
+    };
+    calls_.cuDeviceGetDefaultMemPool = [](memory_pool_handle* pool, int) {
+      *pool = nullptr;
+      return ok;
+    };
+    calls_.cuMemPoolTrimTo = [](memory_pool_handle, std::size_t) { return ok; };
+  }
+
+  static int copy(void* to, const void* from, std::size_t n, stream_handle s, device_address checked, device_address checked_too) {
+    const std::lock_guard lock(self().mutex_);
+    self().give(s, {[=] {
+                  if (checked != 0) self().touch(checked, n);
+                  if (checked_too != 0) self().touch(checked_too, n);
+                  if (self().fault_ == ok) std::memcpy(to, from, n);
+                  return true;
+                }});
+    return ok;
+  }
+
+  // An image is "image:" and the names of its functions; anything else is refused.
+  void bind_modules() {
+    calls_.cuModuleLoadData = [](module_handle* m, const void* image) {
+      const std::lock_guard lock(self().mutex_);
+      const std::string text = static_cast<const char*>(image);
+      if (!text.starts_with("image:")) return 200;  // CUDA_ERROR_INVALID_IMAGE
+      *m = self().new_handle<module_handle>();
+      self().images_[*m] = text;
+      ++self().loaded_;
+      return ok;
+    };
+    calls_.cuModuleUnload = [](module_handle) {
+      const std::lock_guard lock(self().mutex_);
+      --self().loaded_;
+      return ok;
+    };
+    calls_.cuModuleGetFunction = [](function_handle* f, module_handle m, const char* name) {
+      const std::lock_guard lock(self().mutex_);
+      if (self().images_.at(m).find(name) == std::string::npos) return cuda_result::not_found;
+      *f = self().new_handle<function_handle>();
+      self().functions_[*f] = name;
+      return ok;
+    };
+    calls_.cuFuncGetAttribute = [](int* value, int which, function_handle) {
+      *value = which == cuda_attribute::function_max_threads ? 1024 : which == cuda_attribute::function_registers ? 32 : 0;
+      return ok;
+    };
+    calls_.cuFuncSetAttribute = [](function_handle, int, int) { return ok; };
+    calls_.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* blocks, function_handle, int threads, std::size_t) {
+      *blocks = 2048 / threads;
+      return ok;
+    };
+    calls_.cuLaunchKernel = [](function_handle f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream_handle s,
+                               void** arguments, void**) {
+      const std::lock_guard lock(self().mutex_);
+      // Arguments are read at the launch, as the driver does: here, those of the test's kernels are eight bytes each.
+      std::vector<std::uint64_t> copied;
+      for (void** a = arguments; a != nullptr && *a != nullptr; ++a) std::memcpy(&copied.emplace_back(), *a, 8);
+      self().give(s, {[body = self().kernels_.at(self().functions_.at(f)), copied]() mutable {
+                    std::vector<void*> addresses;
+                    for (std::uint64_t& value : copied) addresses.push_back(&value);
+                    body(addresses.data());
+                    return true;
+                  }});
+      return ok;
+    };
+  }
+
+  inline static driver_double* self_ = nullptr;
+  inline static thread_local context_handle current_ = nullptr;
+
+  driver calls_;
+  mutable std::mutex mutex_;
+  std::mt19937 random_;
+  std::map<stream_handle, queue> streams_;
+  std::map<stream_handle, bool> destroyed_;
+  std::map<event_handle, mark> events_;
+  std::map<device_address, std::size_t> blocks_;
+  std::map<module_handle, std::string> images_;
+  std::map<function_handle, std::string> functions_;
+  std::map<std::string, kernel_body> kernels_;
+  const std::size_t memory_;
+  std::size_t pinnable_ = std::size_t{1} << 30, in_use_ = 0, allocated_ = 0, loaded_ = 0;
+  std::uintptr_t next_handle_ = 0;
+  int fault_ = ok;
+  bool held_ = false;
+};
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,282 @@
+// Joins of every kind against nested loops over a multimap: distinct and repeated build keys, skew, edge sizes, order of the output.
+#include "gpu_primitives/hash_join.cuh"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "hashing_fixture.cuh"
+
+using namespace query::gpu;
+using namespace hashing_test;
+
+namespace {
+
+struct build_column {
+  const u64* keys;
+  __device__ bool operator()(u64 i, u64& key, u64& payload) const {
+    key = keys[i];
+    payload = i;
+    return true;
+  }
+};
+struct no_args {};
+struct probe_column {
+  const u64* keys;
+  u64 dropped;  // rows with this key are filtered away
+  __device__ bool operator()(u64 i, u64& key, no_args&) const {
+    key = keys[i];
+    return key != dropped;
+  }
+  __device__ bool operator()(u64 i, u64& key) const {
+    key = keys[i];
+    return key != dropped;
+  }
+};
+struct pair_out {
+  u64* probe;
+  u64* build;
+  __device__ void operator()(u64 at, u64 probe_row, const u64&, const no_args&, bool matched, const u64& build_row) const {
+    probe[at] = probe_row;
+    build[at] = matched ? build_row : no_row;
+  }
+  __device__ void operator()(u64 at, u64 probe_row, u64 build_row) const {
+    probe[at] = probe_row;
+    build[at] = build_row;
+  }
+};
+struct build_out {
+  u64* build;
+  __device__ void operator()(u64 at, const u64&, const u64& row) const { build[at] = row; }
+  __device__ void operator()(u64 at, u64 row) const { build[at] = row; }
+};
+struct no_note {
+  __device__ void operator()(u32, u64) const {}
+};
+
+using keys = bitwise_keys<u64>;
+
+__global__ void build_kernel(u64 n, hash_table_ref<keys, u64> t, u32* repeated, build_column row) {
+  build_unique<4>(n, t, repeated, keys{}, row);
+}
+template <join_kind Kind>
+__global__ void __launch_bounds__(256)
+    probe_kernel(u64 n, hash_table_ref<keys, u64> t, ordered_append append, u8* matched, probe_column row, pair_out out) {
+  probe_unique<Kind, 4, no_args>(n, t, append, matched, keys{}, row, out);
+}
+__global__ void unmatched_kernel(hash_table_ref<keys, u64> t, const u8* matched, u64* count, build_out out) {
+  emit_unmatched_build(t, matched, count, out);
+}
+__global__ void map_kernel(u64 n, table_of_ids<keys> t, u32* groups, probe_column row) { map_keys(n, t, groups, keys{}, row, no_note{}); }
+__global__ void size_kernel(u64 n, const u32* groups, u64* sizes) { count_groups(n, groups, sizes); }
+__global__ void lookup_kernel(u64 n, table_of_ids<keys> t, u32* groups, u8* live, u8* asked, probe_column row) {
+  lookup_groups(n, t, groups, live, asked, keys{}, row);
+}
+template <join_kind Kind>
+__global__ void __launch_bounds__(match_threads) count_kernel(match_source s, u64* entries, u64* outputs) {
+  count_matches<Kind>(s, entries, outputs);
+}
+__global__ void scan_kernel(u64 n, u64* values) { scan_blocks(n, values); }
+template <join_kind Kind>
+__global__ void __launch_bounds__(match_threads) list_kernel(match_source s, const u64* entries, const u64* outputs, match_entry* list) {
+  list_matches<Kind>(s, entries, outputs, list);
+}
+__global__ void __launch_bounds__(expand_threads)
+    expand_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, pair_out out) {
+  expand_matches(outputs, list, entries, rows, out);
+}
+__global__ void unasked_kernel(u64 n, const u32* groups, const u8* asked, u64* count, build_out out) {
+  unmatched_groups(n, groups, asked, count, out);
+}
+
+using pairs = std::vector<std::pair<u64, u64>>;
+constexpr u64 dropped = 999999999;
+
+// In order of probe rows, partners in order of build rows.
+pairs expected(join_kind kind, const std::vector<u64>& build, const std::vector<u64>& probe) {
+  std::map<u64, std::vector<u64>> rows;
+  for (u64 i = 0; i < build.size(); ++i) rows[build[i]].push_back(i);
+  pairs out;
+  for (u64 i = 0; i < probe.size(); ++i) {
+    if (probe[i] == dropped) continue;
+    const auto at = rows.find(probe[i]);
+    const bool found = at != rows.end();
+    if (kind == join_kind::semi || kind == join_kind::anti) {
+      if (found == (kind == join_kind::semi)) out.emplace_back(i, found ? at->second[0] : no_row);
+    } else if (found) {
+      for (const u64 b : at->second) out.emplace_back(i, b);
+    } else if (kind == join_kind::left) {
+      out.emplace_back(i, no_row);
+    }
+  }
+  return out;
+}
+
+std::vector<u64> unmatched(const std::vector<u64>& build, const std::vector<u64>& probe) {
+  std::map<u64, int> asked;
+  for (const u64 k : probe) {
+    if (k != dropped) asked[k] = 1;
+  }
+  std::vector<u64> out;
+  for (u64 i = 0; i < build.size(); ++i) {
+    if (!asked.count(build[i])) out.push_back(i);
+  }
+  return out;
+}
+
+std::vector<u64> widen(const std::vector<u32>& from) {
+  std::vector<u64> to(from.size());
+  for (u64 i = 0; i < from.size(); ++i) to[i] = from[i] > 0xfffffff0u ? ~u64(0) - (0xffffffffu - from[i]) : from[i] == 17 ? dropped : from[i] * u64(3);
+  return to;
+}
+
+class HashJoin : public Gpu {};
+
+template <join_kind Kind>
+void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) {
+  device_array<u64> build_keys(build), probe_keys(probe);
+  const u32 bits = table_bits(build.size());
+  device_array<hash_table_ref<keys, u64>::slot> slots(table_slots(bits));
+  slots.fill(0xff);
+  const hash_table_ref<keys, u64> table{slots.data(), bits};
+  device_array<u32> repeated(1);
+  repeated.fill(0);
+  build_kernel<<<13, 256>>>(build.size(), table, repeated.data(), build_column{build_keys.data()});
+  finish();
+  ASSERT_EQ(repeated.first(), 0u);
+
+  const u64 n = probe.size(), tiles = probe_tiles(n, 256, 4);
+  device_array<u64> ticket(1), states(append_states(tiles)), total(1), out_probe(n + 1), out_build(n + 1), rest(build.size() + 1), rest_count(1);
+  device_array<u8> matched(table_slots(bits));
+  ticket.fill(0);
+  states.fill(0);
+  total.fill(0);
+  matched.fill(0);
+  rest_count.fill(0);
+  if (tiles != 0) {
+    probe_kernel<Kind><<<static_cast<u32>(tiles), 256>>>(n, table, ordered_append{ticket.data(), states.data(), total.data()},
+                                                         matched.data(), probe_column{probe_keys.data(), dropped},
+                                                         pair_out{out_probe.data(), out_build.data()});
+  }
+  unmatched_kernel<<<5, 256>>>(table, matched.data(), rest_count.data(), build_out{rest.data()});
+  finish();
+  const auto want = expected(Kind, build, probe);
+  ASSERT_EQ(total.first(), want.size());
+  const auto got_probe = out_probe.host(want.size()), got_build = out_build.host(want.size());
+  for (u64 i = 0; i < want.size(); ++i) ASSERT_EQ(std::make_pair(got_probe[i], got_build[i]), want[i]) << i;
+  auto got_rest = rest.host(rest_count.first());
+  std::sort(got_rest.begin(), got_rest.end());
+  ASSERT_EQ(got_rest, unmatched(build, probe));
+}
+
+TEST_F(HashJoin, distinct_build_keys_all_kinds) {
+  for (const u64 n : edge_sizes()) {
+    std::vector<u64> build(n / 3 + n % 2);
+    for (u64 i = 0; i < build.size(); ++i) build[i] = i % 2 ? i * 3 : ~u64(0) - i;
+    std::vector<u64> probe = widen(make_keys(n, n / 2 + 1, spread::extremes));
+    SCOPED_TRACE(n);
+    check_unique<join_kind::inner>(build, probe);
+    check_unique<join_kind::left>(build, probe);
+    check_unique<join_kind::semi>(build, probe);
+    check_unique<join_kind::anti>(build, probe);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(HashJoin, repeated_keys_are_reported) {
+  for (const u64 key : {u64(0), u64(5), ~u64(0)}) {
+    device_array<u64> build_keys(std::vector<u64>{1, 2, key, 3, key, 4});
+    device_array<hash_table_ref<keys, u64>::slot> slots(table_slots(5));
+    slots.fill(0xff);
+    device_array<u32> repeated(1);
+    repeated.fill(0);
+    build_kernel<<<1, 32>>>(6, hash_table_ref<keys, u64>{slots.data(), 5}, repeated.data(), build_column{build_keys.data()});
+    finish();
+    EXPECT_EQ(repeated.first(), 1u);
+  }
+}
+
+template <join_kind Kind>
+void check_repeated(const std::vector<u64>& build, const std::vector<u64>& probe) {
+  const u64 none = 999999998;  // no row is dropped on this side
+  device_array<u64> build_keys(build), probe_keys(probe);
+  const u32 bits = table_bits(build.size());
+  device_array<hash_table_ref<keys, u32>::slot> slots(table_slots(bits));
+  slots.fill(0xff);
+  device_array<u64> id_count(1);
+  device_array<u32> full(1), build_groups(build.size()), probe_groups(probe.size());
+  id_count.fill(0);
+  full.fill(0);
+  const table_of_ids<keys> table{{slots.data(), bits}, id_count.data(), build.size(), full.data()};
+  map_kernel<<<13, 256>>>(build.size(), table, build_groups.data(), probe_column{build_keys.data(), none});
+  finish();
+  ASSERT_EQ(full.first(), 0u);
+  const u64 count = id_count.first();
+  // Stable rows by group, as a radix sort of (group, row) leaves them.
+  const auto group_of = build_groups.host();
+  std::vector<u64> rows(build.size()), sizes(count), offsets(count + 1);
+  std::iota(rows.begin(), rows.end(), 0);
+  std::stable_sort(rows.begin(), rows.end(), [&](u64 a, u64 b) { return group_of[a] < group_of[b]; });
+  device_array<u64> device_sizes(count);
+  device_sizes.fill(0);
+  size_kernel<<<5, 256>>>(build.size(), build_groups.data(), device_sizes.data());
+  finish();
+  sizes = device_sizes.host();
+  std::partial_sum(sizes.begin(), sizes.end(), offsets.begin() + 1);
+  device_array<u64> device_rows(rows), device_offsets(offsets);
+
+  device_array<u8> live(probe.size()), asked(count);
+  asked.fill(0);
+  lookup_kernel<<<13, 256>>>(probe.size(), table, probe_groups.data(), live.data(), asked.data(), probe_column{probe_keys.data(), dropped});
+  const u64 blocks = match_blocks(probe.size());
+  device_array<u64> entries(blocks + 1), outputs(blocks + 1), rest(build.size() + 1), rest_count(1);
+  rest_count.fill(0);
+  const match_source source{probe.size(), probe_groups.data(), live.data(), device_offsets.data()};
+  if (blocks) count_kernel<Kind><<<static_cast<u32>(blocks), match_threads>>>(source, entries.data(), outputs.data());
+  scan_kernel<<<1, 1024>>>(blocks, entries.data());
+  scan_kernel<<<1, 1024>>>(blocks, outputs.data());
+  finish();
+  const u64 listed = entries.host().back(), total = outputs.host().back();
+  const auto want = expected(Kind, build, probe);
+  ASSERT_EQ(total, want.size());
+  device_array<match_entry> list(listed);
+  device_array<u64> out_probe(total), out_build(total);
+  if (blocks) list_kernel<Kind><<<static_cast<u32>(blocks), match_threads>>>(source, entries.data(), outputs.data(), list.data());
+  if (total) {
+    expand_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), listed, device_rows.data(),
+                                                                             pair_out{out_probe.data(), out_build.data()});
+  }
+  unasked_kernel<<<5, 256>>>(build.size(), build_groups.data(), asked.data(), rest_count.data(), build_out{rest.data()});
+  finish();
+  const auto got_probe = out_probe.host(), got_build = out_build.host();
+  for (u64 i = 0; i < total; ++i) ASSERT_EQ(std::make_pair(got_probe[i], got_build[i]), want[i]) << i;
+  auto got_rest = rest.host(rest_count.first());
+  std::sort(got_rest.begin(), got_rest.end());
+  ASSERT_EQ(got_rest, unmatched(build, probe));
+}
+
+TEST_F(HashJoin, repeated_build_keys_inner_and_left) {
+  for (const u64 n : edge_sizes()) {
+    const u64 m = std::min<u64>(n, 200000);
+    const auto build = widen(make_keys(m / 2, m / 4 + 1, spread::uniform, 3));
+    const auto probe = widen(make_keys(m, m / 2 + 1, spread::extremes, 4));
+    SCOPED_TRACE(n);
+    check_repeated<join_kind::inner>(build, probe);
+    check_repeated<join_kind::left>(build, probe);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(HashJoin, one_probe_row_with_fifty_thousand_partners) {
+  auto build = widen(make_keys(3000, 2000, spread::uniform, 5));
+  build.insert(build.end(), 50000, 30);
+  auto probe = widen(make_keys(5000, 4000, spread::uniform, 6));
+  probe[77] = 30;
+  probe[78] = 30;
+  probe.back() = 30;
+  check_repeated<join_kind::inner>(build, probe);
+  check_repeated<join_kind::left>(build, probe);
+}
+
+}  // namespace
