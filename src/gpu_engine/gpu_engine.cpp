@@ -55,7 +55,7 @@ class gpu_vertex final : public runtime::running_vertex {
       out_->tell(runtime::signal::begin_stream);
       vertex_run run(gpu_, vertex_->captures, *context_);
       runtime::block b;
-      b.kept = vertex_->node ? run_group_by(*vertex_, run) : run_collect(*vertex_, run);
+      b.kept = !vertex_->node ? run_collect(*vertex_, run) : vertex_->node->what == verb::order_by ? run_order_by(*vertex_, run) : run_group_by(*vertex_, run);
       report_.rows_out = b.kept->size();
       out_->push(std::move(b));
       out_->tell(runtime::signal::end_stream);
@@ -84,13 +84,14 @@ class engine final : public runtime::engine {
   runtime::verdict accepts(const planner::vertex& v) const override {
     return judged([&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
-      if (v.limit != ~0ull) return "only its first rows are wanted";
+      if (v.limit != ~0ull && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
       for (const planner::branch& b : v.inputs) {
         check_source(b);
         if (const std::string few = too_few(b); !few.empty()) return few;
       }
       if (!v.node) plan_collect(v);
       else if (v.node->what == verb::group_by || v.node->what == verb::aggregate) plan_group_by(v);
+      else if (v.node->what == verb::order_by) plan_order_by(v);
       else return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};
     });

@@ -61,16 +61,33 @@ input_layout planned_layout(const planner::branch& b, const std::vector<bool>& f
   return {row, choose_columns(row, fields, b.source && b.source->what == detail::verb::source_columns)};
 }
 
+namespace {
+
+// A loop's variable that functions capture: its rows as they are.
+bool passes_on(const planner::branch& b) { return b.stages.empty() && b.prefilters.empty(); }
+
+}  // namespace
+
 void plan_collect(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
-  if (b.stages.empty() && b.prefilters.empty()) throw not_generated("nothing to compute");
+  if (passes_on(b)) {
+    if (!b.source || b.source->what != detail::verb::placeholder) throw not_generated("nothing to compute");
+    if (!same_on_device(b.row)) throw not_generated("rows of a loop that own memory (strings, lists)");
+    return;
+  }
+  plan_collect_before(b);
+}
+
+void plan_collect_before(const planner::branch& b) {
   generated g;
   generate(g, b, planned_layout(b, fields_read(b, true)));
 }
 
-result_rows run_collect(const planner::vertex& v, vertex_run& run) {
-  const planner::branch& b = v.inputs.front();
+result_rows run_collect(const planner::vertex& v, vertex_run& run) { return run_collect_before(v.inputs.front(), run); }
+
+result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   const auto in = run.input(b, fields_read(b, true));
+  if (passes_on(b) && in->whole()) return std::const_pointer_cast<device_rows>(in);
   generated g;
   generate(g, b, in->layout());
   const ir::type* row = g.rows.out;

@@ -16,6 +16,9 @@ using result_rows = std::shared_ptr<device_rows>;
 // collect.cpp: row-wise work, kept rows in order.
 void plan_collect(const planner::vertex& v);
 result_rows run_collect(const planner::vertex& v, vertex_run& run);
+// The same before a breaker that wants its rows side by side.
+void plan_collect_before(const planner::branch& b);
+result_rows run_collect_before(const planner::branch& b, vertex_run& run);
 
 // fold.cpp: count, sum, min, max of a branch.
 void plan_fold(const planner::branch& b, detail::fold_kind kind);
@@ -24,6 +27,10 @@ void run_fold(const planner::branch& b, detail::fold_kind kind, detail::fold_sta
 // group_by.cpp: groups and their aggregates; one group of all rows.
 void plan_group_by(const planner::vertex& v);
 result_rows run_group_by(const planner::vertex& v, vertex_run& run);
+
+// order_by.cpp: stable sorts by any number of keys; the first rows only where a limit says so.
+void plan_order_by(const planner::vertex& v);
+result_rows run_order_by(const planner::vertex& v, vertex_run& run);
 
 // Rows of the columns that a branch's source would have on the device before it is there: what planning generates with.
 input_layout planned_layout(const planner::branch& b, const std::vector<bool>& fields);
