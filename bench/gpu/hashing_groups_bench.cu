@@ -158,7 +158,7 @@ struct input {
     double* vv = v.data();
     each(n, [=] __device__(u64 i) {
       kk[i] = key_of(i);
-      vv[i] = static_cast<double>(random_at(i, 5) >> 44);
+      vv[i] = static_cast<double>(random_at(i, 5) >> 50);
     });
     array<u8> seen(most);
     seen.set(0);
@@ -276,7 +276,7 @@ void bench_partition(const std::string& name, input& in, u32 bits, double peer, 
   query_state<A> q(in, 16);
   const u64 parts = u64(1) << bits, chunk = partition_chunk(n, bits);
   array<u64> counts(parts), starts(parts + 1), cursors(parts), items(parts + 1), partial_count(1);
-  array<group_partial<u32, typename A::State>> partials(partition_partials(n, chunk, shape.capacity) + 1);
+  array<group_partial<u32, typename A::State>> partials(partition_partials(n, bits, chunk, shape.capacity) + 1);
   array<u32> k(n);
   array<value_args> a(n);
   const partition_places places{bits, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
@@ -381,17 +381,15 @@ void few(u64 groups, const char* tag) {
   const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, 10), peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, 10);
   if (groups == 16) {
     bench_shared<thread, 4, sum_only>("thread4_sum" + t, in, groups, peer);
-    bench_shared<thread, 4, sum_only>("thread4_512_sum" + t, in, groups, peer, 512);
-    bench_shared<thread, 8, sum_only>("thread8_512_sum" + t, in, groups, peer, 512);
+    bench_shared<thread, 2, sum_only>("thread2_sum" + t, in, groups, peer);
     bench_shared<thread, 4, sum_count>("thread4_sumcount" + t, in, groups, peer2);
   } else {
     bench_plain("plain_atomics" + t, in);
   }
   bench_shared<warp, 4, sum_only>("warp4_sum" + t, in, groups, peer);
-  bench_shared<warp, 8, sum_only>("warp8_sum" + t, in, groups, peer);
-  bench_shared<warp, 4, sum_only>("warp4_512_sum" + t, in, groups, peer, 512);
   bench_shared<warp, 4, sum_count>("warp4_sumcount" + t, in, groups, peer2);
   bench_shared<block, 4, sum_only>("block4_sum" + t, in, groups, peer);
+  bench_shared<block, 2, sum_only>("block2_sum" + t, in, groups, peer);
   bench_shared<block, 4, sum_only>("block4_512_sum" + t, in, groups, peer, 512);
   bench_shared<block, 4, sum_count>("block4_sumcount" + t, in, groups, peer2);
 }
@@ -401,11 +399,10 @@ void many(u64 groups, const char* tag, int key_bits, u32 bits, const KeyOf& key_
   input in(groups, key_of);
   const std::string t = std::string("_") + tag;
   const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, key_bits), peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, key_bits);
-  bench_partition<512, 8, 4, sum_only>("part_512x8_sum" + t, in, bits, peer, true);
   bench_partition<512, 12, 4, sum_only>("part_512x12_sum" + t, in, bits, peer, true);
   bench_partition<1024, 8, 4, sum_only>("part_1024x8_sum" + t, in, bits, peer, true);
-  bench_partition<512, 12, 8, sum_only>("part_more_512x12_sum" + t, in, bits + 1, peer, true);
-  bench_partition<512, 12, 4, sum_count>("part_512x12_sumcount" + t, in, bits + (groups > 10000000), peer2, true);
+  bench_partition<768, 16, 2, sum_only>("part_768x16_2_sum" + t, in, bits, peer, true);
+  bench_partition<1024, 8, 4, sum_count>("part_1024x8_sumcount" + t, in, bits + (groups > 10000000), peer2, true);
 }
 
 }  // namespace

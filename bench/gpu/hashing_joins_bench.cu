@@ -49,8 +49,8 @@ template <int Items, class Row>
 __global__ void __launch_bounds__(256) build_kernel(u64 n, table t, u32* repeated, Row row) {
   build_unique<Items>(n, t, repeated, keys{}, row);
 }
-template <int Items>
-__global__ void __launch_bounds__(256) probe_kernel(u64 n, table t, ordered_append append, build_rows row, joined out) {
+template <int Items, class Append>
+__global__ void __launch_bounds__(256) probe_kernel(u64 n, table t, Append append, build_rows row, joined out) {
   probe_unique<join_kind::inner, Items, payload_args>(n, t, append, nullptr, keys{}, row, out);
 }
 __global__ void __launch_bounds__(512, 2) count_kernel(u64 n, partition_places p, build_rows row) {
@@ -112,7 +112,7 @@ struct join_input {
 
 double bytes_of(const join_input& in) { return 16.0 * static_cast<double>(in.builds) + 40.0 * static_cast<double>(n); }
 
-template <int BuildItems, int ProbeItems>
+template <int BuildItems, int ProbeItems, bool Ordered = true>
 void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition_bits, double peer) {
   array<table::slot> slots(table_slots(bits));
   const table t{slots.data(), bits};
@@ -142,16 +142,32 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
   const auto probe = [&] {
     ticket.set(0);
     states.set(0);
-    probe_kernel<ProbeItems><<<static_cast<u32>(tiles), 256>>>(n, t, ordered_append{ticket.data(), states.data(), total.data()}, in.probe(), in.out());
+    total.set(0);
+    if constexpr (Ordered) {
+      const ordered_append append{ticket.data(), states.data(), total.data()};
+      probe_kernel<ProbeItems><<<static_cast<u32>(tiles), 256>>>(n, t, append, in.probe(), in.out());
+    } else {
+      probe_kernel<ProbeItems><<<static_cast<u32>(tiles), 256>>>(n, t, unordered_append{total.data()}, in.probe(), in.out());
+    }
   };
   const float ms = median_ms([&] {
     build();
     probe();
   });
-  const bool right = repeated.first() == 0 && in.right(total.first(), true);
-  const float build_ms = median_ms(build), probe_ms = median_ms(probe);
+  const bool right = repeated.first() == 0 && in.right(total.first(), Ordered);
+  const float build_ms = median_ms(build), probe_ms = median_ms(probe), clear_ms = median_ms([&] { slots.set(0xff); });
+  float scatter_ms = 0;
+  if (partition_bits) {
+    scatter_ms = median_ms([&] {
+      counts.set(0);
+      count_kernel<<<132 * 4, 512, 4u << partition_bits>>>(in.builds, places, in.build());
+      plan_kernel<<<1, 1024>>>(places);
+      scatter_kernel<<<132 * 2, 512, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
+    });
+  }
   report(name, n + in.builds, bytes_of(in), ms, right, peer);
-  std::printf("    build %.3f, probe %.3f ms\n", static_cast<double>(build_ms), static_cast<double>(probe_ms));
+  std::printf("    build %.3f (clear %.3f, scatter %.3f), probe %.3f ms\n", static_cast<double>(build_ms), static_cast<double>(clear_ms),
+              static_cast<double>(scatter_ms), static_cast<double>(probe_ms));
 }
 
 double bench_plain(const std::string& name, join_input& in) {
@@ -207,10 +223,12 @@ int main(int argc, char** argv) {
     const std::string tag = builds == n ? "_build_n" : "_build_2^24";
     const double peer = bench_plain("plain_join" + tag, in);
     const u32 bits = table_bits(builds);
+    const bool large = builds == n;
     bench_ours<4, 4>("join_4_4" + tag, in, bits, 0, peer);
-    bench_ours<4, 8>("join_4_8" + tag, in, bits, 0, peer);
-    bench_ours<4, 4>("join_4_4_scattered" + tag, in, bits, builds == n ? 8 : 5, peer);
-    bench_ours<8, 2>("join_8_2_scattered" + tag, in, bits, builds == n ? 9 : 6, peer);
+    bench_ours<4, 4, false>("join_4_4_unordered" + tag, in, bits, 0, peer);
+    bench_ours<4, 2>("join_4_2_scattered" + tag, in, bits, large ? 7 : 5, peer);
+    bench_ours<2, 4>("join_2_4_scattered" + tag, in, bits, large ? 8 : 5, peer);
+    if (!large) bench_ours<4, 4>("join_4_4_half_load" + tag, in, bits + 1, 5, peer);
   }
   bench_expand(1 << 10);
   bench_expand(1 << 24);

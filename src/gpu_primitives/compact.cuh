@@ -20,6 +20,7 @@ namespace query::gpu {
 template <class Item>
 struct compact_policy {
   static constexpr u32 threads = 256;
+  static constexpr u32 ahead = 1;
   static constexpr u32 items = sizeof(Item) >= 128 ? 1 : sizeof(Item) <= 8 ? 16 : 128 / u32(sizeof(Item));
 };
 
@@ -69,10 +70,6 @@ __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep
   __syncthreads();
   u64 tile = shared_tile;
   while (tile < tiles) {
-    // The next tile's id is on its way while this one's rows are. A block's ids increase, as look-back asks.
-    u64 next = 0;
-    if (threadIdx.x == 0) next = atomicAdd(counter, u64(1));
-
     const u64 first = tile * (u64(threads) * items) + warp * warp_items + lane;
     Item item[items];
     u32 kept_bits = 0;
@@ -105,18 +102,23 @@ __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep
     }
     if (warp == 0) {
       if (lane == 0) tile_counts::publish(states, tiles, tile, tile == 0 ? tile_flag::inclusive : tile_flag::partial, total);
-      const u64 before = look_back<tile_counts>(states, tiles, tile, u64(0), [](u64 a, u64 b) { return a + b; });
+      const u64 before = look_back<tile_counts, Policy::ahead>(states, tiles, tile, u64(0), [](u64 a, u64 b) { return a + b; });
       if (lane == 0) {
         if (tile != 0) tile_counts::publish(states, tiles, tile, tile_flag::inclusive, before + total);
         if (tile + 1 == tiles) *count = before + total;
         shared_before = before;
-        shared_tile = next;
       }
     }
     __syncthreads();
 
+    u64 next = 0;  // on its way while survivors leave
+    if (threadIdx.x == 0 && gridDim.x < tiles) next = atomicAdd(counter, u64(1));
     const u64 at = shared_before + before_warp;
+#pragma unroll 4
     for (u32 k = lane; k < kept; k += warp_size) write(at + k, staged[k]);
+    if (gridDim.x >= tiles) return;  // every block has had its tile
+    if (threadIdx.x == 0) shared_tile = next;
+    __syncthreads();
     tile = shared_tile;
   }
 }

@@ -31,8 +31,10 @@ QUERY_GPU_BOTH constexpr u64 partition_chunk(u64 n, u32 bits) { return larger<u6
 // An upper bound of the blocks that aggregate_partitions needs.
 QUERY_GPU_BOTH constexpr u64 partition_items(u64 n, u32 bits, u64 chunk) { return (u64(1) << bits) + n / chunk; }
 
-// Room for partials of the partitions that several blocks share.
-QUERY_GPU_BOTH constexpr u64 partition_partials(u64 n, u64 chunk, u32 capacity) { return smaller(n, 2 * (n / chunk) * capacity); }
+// Room for partials: of the partitions that several blocks share, and of those with rows that found no place in the overflow table.
+QUERY_GPU_BOTH constexpr u64 partition_partials(u64 n, u32 bits, u64 chunk, u32 capacity) {
+  return smaller(n, partition_items(n, bits, chunk) * capacity);
+}
 
 // Dynamic shared memory of scatter_partitions. args_bytes is 0 for an empty Args.
 QUERY_GPU_BOTH constexpr u32 scatter_bytes(u32 bits, u32 tile_rows, u32 key_bytes, u32 args_bytes) {
@@ -67,14 +69,16 @@ __device__ __forceinline__ T exclusive_over_block(T mine, T* warp_sums, T& total
   const u32 warp = threadIdx.x / warp_size, warps = blockDim.x / warp_size;
   if (lane_id() == warp_size - 1) warp_sums[warp] = sum;
   __syncthreads();
-  T before = 0;
-  total = 0;
-  for (u32 w = 0; w < warps; ++w) {
-    if (w == warp) before = total;
-    total += warp_sums[w];
+  T warps_sum = lane_id() < warps ? warp_sums[lane_id()] : 0;
+#pragma unroll
+  for (u32 d = 1; d < warp_size; d *= 2) {
+    const T other = shuffle_up(warps_sum, d);
+    if (lane_id() >= d) warps_sum += other;
   }
+  total = shuffle_from(warps_sum, warp_size - 1);
+  const T before = shuffle_from(warps_sum, (warp + warp_size - 1) % warp_size);
   __syncthreads();
-  return before + sum - mine;
+  return (warp ? before : 0) + sum - mine;
 }
 
 }  // namespace detail
@@ -184,17 +188,16 @@ __device__ __forceinline__ void scatter_partitions(u64 n, const partition_places
       to[j] = valid[j] ? part << 16 | atomicAdd(&counts[part], 1u) : detail::no_place;
     }
     __syncthreads();
-    u32 rows = 0;
-    for (u32 base = 0; base < partitions; base += blockDim.x) {
-      const u32 i = base + threadIdx.x;
-      const u32 mine = i < partitions ? counts[i] : 0;
-      u32 total;
-      const u32 start = rows + detail::exclusive_over_block(mine, warp_sums, total);
-      if (i < partitions) {
-        counts[i] = start;
-        if (mine) delta[i] = atomicAdd(&p.cursors[i], u64(mine)) - start;
-      }
-      rows += total;
+    // Each thread has neighbouring partitions, so that one sum over the block is enough.
+    const u32 each = (partitions + blockDim.x - 1) / blockDim.x, mine_from = threadIdx.x * each;
+    u32 mine = 0, rows;
+    for (u32 i = mine_from; i < mine_from + each && i < partitions; ++i) mine += counts[i];
+    u32 start = detail::exclusive_over_block(mine, warp_sums, rows);
+    for (u32 i = mine_from; i < mine_from + each && i < partitions; ++i) {
+      const u32 count = counts[i];
+      counts[i] = start;
+      if (count) delta[i] = atomicAdd(&p.cursors[i], u64(count)) - start;
+      start += count;
     }
     __syncthreads();
 #pragma unroll
@@ -250,16 +253,23 @@ __device__ __forceinline__ void aggregate_partitions(const partition_group_param
   }
   const u64 begin = p.places.starts[low] + (item - p.places.item_starts[low]) * p.places.chunk;
   const u64 end = smaller(begin + p.places.chunk, p.places.starts[low + 1]);
-  const bool whole = p.places.item_starts[low + 1] - p.places.item_starts[low] == 1;
+  const bool alone = p.places.item_starts[low + 1] - p.places.item_starts[low] == 1;
 
   const detail::block_groups<group_copies::block, Keys, Aggregates> groups(p.shape, shared);
   groups.clear();
   constexpr u32 tile_rows = warp_size * Items;
+  u32 hot = detail::no_place - 1, lost = 0;
   for (u64 first = begin + threadIdx.x / warp_size * tile_rows; first < end; first += blockDim.x * Items) {
     const u32 count = static_cast<u32>(smaller<u64>(tile_rows, end - first));
-    if (!detail::aggregate_tile<Items>(groups, first, count, p.overflow, keys, rows)) detail::list_tile(p.again, first, count);
+    const bool done = count == tile_rows ? detail::aggregate_tile<Items, true>(groups, first, count, p.overflow, keys, rows, hot)
+                                         : detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, rows, hot);
+    if (!done) {
+      detail::list_tile(p.again, first, count);
+      lost = 1;
+    }
   }
-  __syncthreads();
+  // A listed tile brings rows of any of the partition's groups to the table later.
+  const bool whole = __syncthreads_or(static_cast<int>(lost)) == 0 && alone;
   if (threadIdx.x == 0) block_first = atomicAdd(whole ? p.group_count : p.partial_count, u64(groups.size()));
   __syncthreads();
   const u64 to = block_first;

@@ -46,14 +46,14 @@ QUERY_GPU_BOTH constexpr u32 shared_group_bytes(group_copies copies, u32 threads
 }
 
 // A shape for `groups` expected groups within `budget` bytes of shared memory, or bytes = 0 when this form does not fit.
-// The index has four slots a group where that is cheap: the lanes of a warp wait for the longest probe among them.
+// The index has eight slots a group where that is cheap: the lanes of a warp wait for the longest probe among them.
 QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copies, u64 groups, u32 key_bytes, u32 state_bytes,
                                                                u32 budget) {
   if (groups > 16384) return {};
   shared_group_shape s;
   // More than expected: the estimate comes from a sample, and a partition has its share only on average.
   s.capacity = static_cast<u32>(larger<u64>(16, round_up(groups + groups / 8 + (groups < 2048 ? groups / 8 : 0), 16)));
-  for (s.word_bits = 6; (1u << s.word_bits) < 4 * s.capacity && s.word_bits < 13; ++s.word_bits) {}
+  for (s.word_bits = 6; (1u << s.word_bits) < 8 * s.capacity && s.word_bits < 13; ++s.word_bits) {}
   while ((u64(1) << s.word_bits) * 2 < 3 * u64(s.capacity)) ++s.word_bits;
   const u32 least = copies == group_copies::block ? 512 : 128;
   for (s.threads = 1024; s.threads >= least; s.threads -= copies == group_copies::block ? 512 : 64) {
@@ -93,6 +93,12 @@ struct shared_index {
   __device__ __forceinline__ u32 home(u32 hash) const { return hash >> (32 - bits); }
   static __device__ __forceinline__ u32 tag(u32 hash) { return (hash & 0x7fffu) | 0x8000u; }
 
+  // Read after the word that named the place, as the address depends on it; the owner wrote the key before the word.
+  __device__ __forceinline__ Key key_at(u32 place) const {
+    asm volatile("" ::: "memory");
+    return keys[place];
+  }
+
   template <class Keys>
   __device__ __forceinline__ u32 find_or_claim(const Keys& policy, const Key& key, u32 hash) const {
     u32 at = home(hash);
@@ -122,9 +128,8 @@ struct shared_index {
       if (word == 1) continue;  // its owner writes the key and waits for nobody
       if (word == 0xffffu) return no_place;
       if (word >> 16 == wanted) {
-        __threadfence_block();
         const u32 place = (word & 0xffffu) - 2;
-        if (policy.equal(keys[place], key)) return place;
+        if (policy.equal(key_at(place), key)) return place;
       }
       at = (at + 1) & ((1u << bits) - 1);
     }
@@ -192,8 +197,8 @@ struct block_groups {
     __syncthreads();
   }
 
-  // One row a lane into the block's states; all lanes of the warp call it.
-  __device__ __forceinline__ void update(bool pending, u32 place, const args_type& args) const {
+  // One row a lane into the block's states; all lanes of the warp call it. hot: see fold_hot.
+  __device__ __forceinline__ void update(bool pending, u32 place, const args_type& args, u32& hot, bool look_for_hot) const {
     if constexpr (Copies == group_copies::thread) {
       if (pending) {
         state_type state = load_thread_state(place, threadIdx.x);
@@ -203,8 +208,13 @@ struct block_groups {
     } else if constexpr (Copies == group_copies::warp) {
       state_type* const own = warp_states();
       volatile u8* const owner = owners + threadIdx.x / warp_size * index.capacity;
-      bool first_turn = true;
-      while (__any_sync(all_lanes, pending)) {
+      pending = fold_hot<Aggregates>(pending, place, args, hot, look_for_hot, [&](u32 at, const state_type& folded) {
+        state_type state = own[at];
+        Aggregates::merge(state, folded);
+        own[at] = state;
+      });
+      __syncwarp();
+      do {
         if (pending) owner[place] = static_cast<u8>(lane_id());
         __syncwarp();
         if (pending && owner[place] == lane_id()) {
@@ -213,18 +223,11 @@ struct block_groups {
           own[place] = state;
           pending = false;
         }
-        __syncwarp();
-        if (first_turn) {
-          pending = fold_heaviest<Aggregates>(pending, place, args, [&](u32 at, const state_type& folded) {
-            Aggregates::merge(own[at], folded);
-          });
-          __syncwarp();
-          first_turn = false;
-        }
-      }
+      } while (__any_sync(all_lanes, pending));
+      __syncwarp();
     } else {
       state_type* const own = warp_states();
-      pending = fold_heaviest<Aggregates>(pending, place, args, [&](u32 at, const state_type& folded) {
+      pending = fold_hot<Aggregates>(pending, place, args, hot, look_for_hot, [&](u32 at, const state_type& folded) {
         Aggregates::merge_atomic(own[at], folded);
       });
       if (pending) Aggregates::update_atomic(own[place], args);
@@ -269,6 +272,7 @@ __device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const gr
   typename Keys::key_type key;
   typename Aggregates::Args args;
   bool lost = false, fresh;
+  u64 hot = no_slot - 1;
 #pragma unroll 1
   for (u32 j = 0; j < Items; ++j) {
     if (over >> j & 1 && row(first + j * warp_size + lane_id(), key, args)) {
@@ -280,53 +284,63 @@ __device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const gr
   for (u32 j = 0; j < Items; ++j) {
     const bool mine = over >> j & 1 && row(first + j * warp_size + lane_id(), key, args);
     const u64 slot = mine ? find_or_claim(table, keys, key, keys.hash(key), fresh) : no_slot;
-    apply_rows(table, mine, slot, args);
+    apply_rows(table, mine, slot, args, hot, true);
   }
   return true;
 }
 
-// One warp's tile [first, first + count) into the block's groups. All or nothing: false when a row found no place anywhere.
-template <int Items, class Groups, class Keys, class Aggregates, class Row>
+// One warp's tile [first, first + count) into the block's groups. All or nothing: false when a row found no place anywhere. Full: count is
+// Items * 32.
+template <int Items, bool Full, class Groups, class Keys, class Aggregates, class Row>
 __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, u32 count, const group_table<Keys, Aggregates>& overflow,
-                                               const Keys& keys, const Row& row) {
+                                               const Keys& keys, const Row& row, u32& hot) {
   typename Keys::key_type key[Items];
   typename Aggregates::Args args[Items];
   u32 place[Items], word[Items], hash[Items];
-  bool valid[Items];
+  u32 valid = 0, missing = 0, over = 0;  // bit j: item j
 #pragma unroll
-  for (int j = 0; j < Items; ++j) {
-    const u32 at = static_cast<u32>(j) * warp_size + lane_id();
-    valid[j] = at < count && row(first + at, key[j], args[j]);
+  for (u32 j = 0; j < Items; ++j) {
+    const u32 at = j * warp_size + lane_id();
+    if ((Full || at < count) && row(first + at, key[j], args[j])) valid |= 1u << j;
   }
   // The first probes of all rows travel together, then the comparisons.
 #pragma unroll
-  for (int j = 0; j < Items; ++j) {
-    hash[j] = valid[j] ? static_cast<u32>(keys.hash(key[j])) : 0;
+  for (u32 j = 0; j < Items; ++j) {
+    hash[j] = static_cast<u32>(keys.hash(key[j]));
     word[j] = *reinterpret_cast<volatile u32*>(groups.index.words + groups.index.home(hash[j]));
   }
-  __threadfence_block();
-  u32 over = 0;
 #pragma unroll
-  for (int j = 0; j < Items; ++j) {
-    place[j] = no_place;
-    if (valid[j] && word[j] >> 16 == groups.index.tag(hash[j])) {
-      const u32 candidate = (word[j] & 0xffffu) - 2;
-      if (keys.equal(groups.index.keys[candidate], key[j])) place[j] = candidate;
-    }
+  for (u32 j = 0; j < Items; ++j) {
+    const bool likely = word[j] >> 16 == groups.index.tag(hash[j]);
+    place[j] = likely ? (word[j] & 0xffffu) - 2 : 0;
+    const bool found = likely && keys.equal(groups.index.key_at(place[j]), key[j]);
+    if (!found) missing |= 1u << j;
   }
+  missing &= valid;
+  // The others one after the other, each lane at its own.
+  while (missing) {
+    const u32 item = static_cast<u32>(__ffs(static_cast<int>(missing))) - 1;
+    missing &= missing - 1;
+    auto my_key = key[0];
+    u32 my_hash = hash[0];
 #pragma unroll
-  for (int j = 0; j < Items; ++j) {
-    if (valid[j] && place[j] == no_place) {
-      place[j] = groups.index.find_or_claim(keys, key[j], hash[j]);
-      if (place[j] == no_place) {
-        over |= 1u << j;
-        valid[j] = false;
+    for (u32 j = 1; j < Items; ++j) {
+      if (j == item) {
+        my_key = key[j];
+        my_hash = hash[j];
       }
+    }
+    const u32 found = groups.index.find_or_claim(keys, my_key, my_hash);
+    if (found == no_place) over |= 1u << item;
+#pragma unroll
+    for (u32 j = 0; j < Items; ++j) {
+      if (j == item) place[j] = found;
     }
   }
   if (__any_sync(all_lanes, over != 0) && !aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
+  valid &= ~over;
 #pragma unroll
-  for (int j = 0; j < Items; ++j) groups.update(valid[j], place[j], args[j]);
+  for (u32 j = 0; j < Items; ++j) groups.update(valid >> j & 1, place[j], args[j], hot, j == 0);
   return true;
 }
 
@@ -343,10 +357,13 @@ __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys,
   const u64 warps = u64(gridDim.x) * blockDim.x / warp_size;
   const u64 n = p.rows.n_at ? *p.rows.n_at : p.rows.n;
   const u64 tiles = detail::tile_count(p.rows, n, tile_rows);
+  u32 hot = detail::no_place - 1;
   for (u64 tile = warp; tile < tiles; tile += warps) {
     u64 first;
     const u32 count = detail::tile_at(p.rows, n, tile_rows, tile, first);
-    if (!detail::aggregate_tile<Items>(groups, first, count, p.overflow, keys, row)) detail::list_tile(p.again, first, count);
+    const bool done = count == tile_rows ? detail::aggregate_tile<Items, true>(groups, first, count, p.overflow, keys, row, hot)
+                                         : detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot);
+    if (!done) detail::list_tile(p.again, first, count);
   }
   __syncthreads();
   if (threadIdx.x == 0) p.partial_counts[blockIdx.x] = groups.size();

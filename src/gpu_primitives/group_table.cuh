@@ -142,18 +142,26 @@ __device__ __forceinline__ typename Aggregates::State fold_rows(bool chosen, con
   return state;
 }
 
-// Sends rows that share the first pending lane's group to `take(group, state)` as one state, where that is worth it: a group that holds
-// a good part of all rows would otherwise queue up at one address. Returns whether the calling lane's row is still to do.
+// A group that holds a good part of all rows would queue up at one address: its rows in a warp become one state first. `hot` is the group
+// that was last found so often; look_for_hot also tries the group of the first pending lane. All lanes call it; returns whether the calling
+// lane's row is still to do.
 inline constexpr int fold_from = 6;
 template <class Aggregates, class Group, class Take>
-__device__ __forceinline__ bool fold_heaviest(bool pending, Group group, const typename Aggregates::Args& args, const Take& take) {
-  const u32 lanes = __ballot_sync(all_lanes, pending);
-  if (__popc(lanes) < fold_from) return pending;
-  const Group first = __shfl_sync(all_lanes, group, __ffs(static_cast<int>(lanes)) - 1);
-  const bool peer = pending && group == first;
-  if (__popc(__ballot_sync(all_lanes, peer)) < fold_from) return pending;
+__device__ __forceinline__ bool fold_hot(bool pending, Group group, const typename Aggregates::Args& args, Group& hot, bool look_for_hot,
+                                         const Take& take) {
+  u32 peers = __ballot_sync(all_lanes, pending && group == hot);
+  if (__popc(static_cast<int>(peers)) < fold_from) {
+    if (!look_for_hot) return pending;
+    const u32 lanes = __ballot_sync(all_lanes, pending);
+    if (__popc(static_cast<int>(lanes)) < fold_from) return pending;
+    const Group first = __shfl_sync(all_lanes, group, __ffs(static_cast<int>(lanes)) - 1);
+    peers = __ballot_sync(all_lanes, pending && group == first);
+    if (__popc(static_cast<int>(peers)) < fold_from) return pending;
+    hot = first;
+  }
+  const bool peer = peers >> lane_id() & 1;
   const auto state = fold_rows<Aggregates>(peer, args);
-  if (lane_id() == 0) take(first, state);
+  if (lane_id() == 0) take(hot, state);
   return pending && !peer;
 }
 
@@ -204,8 +212,8 @@ __device__ __forceinline__ bool claim_row(const group_table<Keys, Aggregates>& t
 // Applies one row a lane whose slots are known. All lanes call it.
 template <class Keys, class Aggregates>
 __device__ __forceinline__ void apply_rows(const group_table<Keys, Aggregates>& t, bool pending, u64 slot,
-                                           const typename Aggregates::Args& args) {
-  pending = fold_heaviest<Aggregates>(pending, slot, args, [&](u64 at, const typename Aggregates::State& s) {
+                                           const typename Aggregates::Args& args, u64& hot, bool look_for_hot) {
+  pending = fold_hot<Aggregates>(pending, slot, args, hot, look_for_hot, [&](u64 at, const typename Aggregates::State& s) {
     apply_state<Aggregates>(t.slots[at].payload, s);
   });
   if (pending) apply_row<Aggregates>(t.slots[slot].payload, args);
@@ -224,6 +232,7 @@ __device__ __forceinline__ void aggregate_global(const group_rows& rows, const g
   const u64 warps = u64(gridDim.x) * blockDim.x / warp_size;
   const u64 n = rows.n_at ? *rows.n_at : rows.n;
   const u64 tiles = detail::tile_count(rows, n, tile_rows);
+  u64 hot = no_slot - 1;
   for (u64 tile = warp; tile < tiles; tile += warps) {
     u64 first;
     const u32 count = detail::tile_at(rows, n, tile_rows, tile, first);
@@ -273,7 +282,7 @@ __device__ __forceinline__ void aggregate_global(const group_rows& rows, const g
       continue;
     }
 #pragma unroll
-    for (int j = 0; j < Items; ++j) detail::apply_rows(t, valid[j], slot[j], args[j]);
+    for (int j = 0; j < Items; ++j) detail::apply_rows(t, valid[j], slot[j], args[j], hot, j == 0);
   }
 }
 

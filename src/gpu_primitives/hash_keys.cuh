@@ -53,8 +53,9 @@ __device__ __forceinline__ u32 canonical_bits(float v) {
 
 namespace detail {
 
+// By value: a copy from memory by its bytes would read them one by one.
 template <class To, class From>
-__device__ __forceinline__ To same_bits(const From& from) {
+__device__ __forceinline__ To same_bits(From from) {
   static_assert(sizeof(To) == sizeof(From), "query::gpu: sizes differ");
   To to;
   memcpy(&to, &from, sizeof(To));

@@ -147,6 +147,7 @@ __device__ __forceinline__ u64 find_or_claim(const hash_table_ref<Keys, Payload>
       fresh = load_relaxed(&t.slots[at].key) == empty && atomicCAS(&t.slots[at].key, empty, word(0)) == empty;
       return at;
     }
+#pragma unroll 1
     for (u32 probe = 0; probe < longest_probe; ++probe) {
       word seen = load_relaxed(&t.slots[at].key);
       if (seen == empty) {
@@ -162,6 +163,7 @@ __device__ __forceinline__ u64 find_or_claim(const hash_table_ref<Keys, Payload>
     return no_slot;
   } else {
     const u32 tag = detail::tag_of(hash);
+#pragma unroll 1
     for (u32 probe = 0; probe < longest_probe;) {
       u32 seen = load_acquire(&t.slots[at].tag);
       if (seen == detail::tag_empty) {
@@ -195,6 +197,7 @@ __device__ __forceinline__ u64 find_slot(const hash_table_ref<Keys, Payload>& t,
       at = t.mask() + 1;
       return t.slots[at].key == empty ? no_slot : at;
     }
+#pragma unroll 1
     for (u32 probe = 0; probe < longest_probe; ++probe) {
       const word seen = t.slots[at].key;
       if (seen == bits) return at;
@@ -203,6 +206,7 @@ __device__ __forceinline__ u64 find_slot(const hash_table_ref<Keys, Payload>& t,
     }
   } else {
     const u32 tag = detail::tag_of(hash);
+#pragma unroll 1
     for (u32 probe = 0; probe < longest_probe; ++probe) {
       const u32 seen = t.slots[at].tag;
       if (seen == detail::tag_empty) return no_slot;

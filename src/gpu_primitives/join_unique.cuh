@@ -6,7 +6,7 @@
 //   bool probe_row(u64 i, Key& key, Args& args)             Args: the probe columns that the output needs, loaded once
 //   void emit(u64 at, u64 probe_row, const Key&, const Args&, bool matched, const Payload&)   writes row `at` of the output
 //
-// Kernels: build_unique (table all bytes 0xff, at least table_bits(rows): it cannot fill), probe_unique, and emit_unmatched_build for right
+// Kernels: build_unique (table all bytes 0xff, at least table_bits(rows), so that it cannot fill and every probe ends), probe_unique, and emit_unmatched_build for right
 // and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh. For tables far beyond
 // the L2 cache, scatter the build rows first (group_partition.cuh, Args = Payload) and build from scattered_rows: the slots that are
 // written at one time are then close together.
@@ -42,24 +42,37 @@ __device__ __forceinline__ void build_unique(u64 n, const hash_table_ref<Keys, P
     u64 slot[Items];
     bool fresh[Items];
     if constexpr (Keys::one_word) {
-      // The first claims of all rows travel together.
+      // The claims of all rows travel together, then those of the rows whose slot was taken.
       using word = decltype(t.slots[0].key);
+      constexpr word empty = static_cast<word>(~word(0));
       word seen[Items];
+      u32 pending = 0;
 #pragma unroll
-      for (int j = 0; j < Items; ++j) {
-        const word bits = valid[j] ? detail::same_bits<word>(key[j]) : word(0);
-        slot[j] = valid[j] ? t.home(keys.hash(key[j])) : no_slot;
-        seen[j] = bits;
-        if (valid[j] && bits != detail::bits_of_empty<word>()) {
-          seen[j] = atomicCAS(&t.slots[slot[j]].key, detail::bits_of_empty<word>(), bits);
+      for (u32 j = 0; j < Items; ++j) {
+        fresh[j] = false;
+        if (!valid[j]) continue;
+        if (detail::same_bits<word>(key[j]) == empty) {
+          slot[j] = find_or_claim(t, keys, key[j], 0, fresh[j]);
+        } else {
+          slot[j] = t.home(keys.hash(key[j]));
+          pending |= 1u << j;
         }
       }
+      while (pending) {
 #pragma unroll
-      for (int j = 0; j < Items; ++j) {
-        if (!valid[j]) continue;
-        const word bits = detail::same_bits<word>(key[j]);
-        fresh[j] = bits != detail::bits_of_empty<word>() && seen[j] == detail::bits_of_empty<word>();
-        if (!fresh[j]) slot[j] = find_or_claim(t, keys, key[j], keys.hash(key[j]), fresh[j]);
+        for (u32 j = 0; j < Items; ++j) {
+          if (pending >> j & 1) seen[j] = atomicCAS(&t.slots[slot[j]].key, empty, detail::same_bits<word>(key[j]));
+        }
+#pragma unroll
+        for (u32 j = 0; j < Items; ++j) {
+          if (!(pending >> j & 1)) continue;
+          fresh[j] = seen[j] == empty;
+          if (fresh[j] || seen[j] == detail::same_bits<word>(key[j])) {
+            pending &= ~(1u << j);
+          } else {
+            slot[j] = (slot[j] + 1) & t.mask();
+          }
+        }
       }
     } else {
 #pragma unroll
@@ -80,34 +93,6 @@ __device__ __forceinline__ void build_unique(u64 n, const hash_table_ref<Keys, P
 }
 
 namespace detail {
-
-// The slot with `key` and its payload, one load for both where the slot has 16 bytes or fewer.
-template <class Keys, class Payload>
-__device__ __forceinline__ u64 find_with_payload(const hash_table_ref<Keys, Payload>& t, const Keys& keys,
-                                                 const typename Keys::key_type& key, u64 hash, Payload& payload) {
-  using slot = typename hash_table_ref<Keys, Payload>::slot;
-  if constexpr (Keys::one_word && sizeof(slot) == 16) {
-    using word = decltype(slot::key);
-    const word bits = same_bits<word>(key);
-    if (bits != bits_of_empty<word>()) {
-      u64 at = t.home(hash);
-      for (u32 probe = 0; probe < longest_probe; ++probe) {
-        const uint4 raw = __ldcg(reinterpret_cast<const uint4*>(t.slots + at));
-        const slot s = same_bits<slot>(raw);
-        if (s.key == bits) {
-          payload = s.payload;
-          return at;
-        }
-        if (s.key == bits_of_empty<word>()) return no_slot;
-        at = (at + 1) & t.mask();
-      }
-      return no_slot;
-    }
-  }
-  const u64 at = find_slot(t, keys, key, hash);
-  if (at != no_slot) payload = t.slots[at].payload;
-  return at;
-}
 
 // Where each kept row of a block's tile goes, in order of rows: item j of thread t is row j * blockDim.x + t. offsets[j] is relative to the
 // tile. `counts` has room for Items * 32 words. Ends with a barrier.
@@ -146,10 +131,10 @@ __device__ __forceinline__ u32 offsets_in_tile(const bool (&keep)[Items], u32 (&
 
 }  // namespace detail
 
-// Kernel body: one block a tile of blockDim.x * Items rows, probe_tiles(n, ...) blocks. `matched` (or null) has a byte a slot,
+// Kernel body: one block a tile of blockDim.x * Items rows, probe_tiles(n, ...) blocks. Append: ordered_append or unordered_append. `matched` (or null) has a byte a slot,
 // table_slots(bits), zeroed by the host, and gets 1 where a build row found a partner.
-template <join_kind Kind, int Items, class Args, class Keys, class Payload, class Row, class Emit>
-__device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, Payload>& t, const ordered_append& append, u8* matched,
+template <join_kind Kind, int Items, class Args, class Append, class Keys, class Payload, class Row, class Emit>
+__device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, Payload>& t, const Append& append, u8* matched,
                                              const Keys& keys, const Row& probe_row, const Emit& emit) {
   __shared__ u32 counts[Items * warp_size + 1];
   const u64 tile_rows = u64(blockDim.x) * Items;
@@ -166,38 +151,50 @@ __device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, P
   }
   using slot = typename hash_table_ref<Keys, Payload>::slot;
   if constexpr (Keys::one_word && sizeof(slot) == 16) {
-    // The first probes of all rows travel together.
+    // The probes of all rows travel together, then the next ones of those that met other keys.
     using word = decltype(slot::key);
+    constexpr word empty = static_cast<word>(~word(0));
     u64 at[Items];
     uint4 raw[Items];
+    u32 pending = 0;
 #pragma unroll
-    for (int j = 0; j < Items; ++j) {
-      at[j] = valid[j] ? t.home(keys.hash(key[j])) : 0;
-      raw[j] = valid[j] ? __ldcg(reinterpret_cast<const uint4*>(t.slots + at[j])) : uint4{};
-    }
-#pragma unroll
-    for (int j = 0; j < Items; ++j) {
+    for (u32 j = 0; j < Items; ++j) {
       found[j] = false;
       if (!valid[j]) continue;
-      const slot s = detail::same_bits<slot>(raw[j]);
-      const word bits = detail::same_bits<word>(key[j]);
-      if (s.key == bits && bits != detail::bits_of_empty<word>()) {
-        payload[j] = s.payload;
-        found[j] = true;
-      } else if (s.key != detail::bits_of_empty<word>() || bits == detail::bits_of_empty<word>()) {
-        at[j] = detail::find_with_payload(t, keys, key[j], keys.hash(key[j]), payload[j]);
-        found[j] = at[j] != no_slot;
+      const bool last = detail::same_bits<word>(key[j]) == empty;
+      at[j] = last ? t.mask() + 1 : t.home(keys.hash(key[j]));
+      pending |= 1u << j;
+    }
+    while (pending) {
+#pragma unroll
+      for (u32 j = 0; j < Items; ++j) {
+        if (pending >> j & 1) raw[j] = __ldcg(reinterpret_cast<const uint4*>(t.slots + at[j]));
       }
-      if (found[j] && matched) matched[at[j]] = 1;
+#pragma unroll
+      for (u32 j = 0; j < Items; ++j) {
+        if (!(pending >> j & 1)) continue;
+        const slot s = detail::same_bits<slot>(raw[j]);
+        found[j] = at[j] > t.mask() ? s.key != empty : s.key == detail::same_bits<word>(key[j]);
+        if (found[j] || s.key == empty || at[j] > t.mask()) {
+          pending &= ~(1u << j);
+          if (!found[j]) continue;
+          payload[j] = s.payload;
+          if (matched) matched[at[j]] = 1;
+        } else {
+          at[j] = (at[j] + 1) & t.mask();
+        }
+      }
     }
   } else {
 #pragma unroll
     for (int j = 0; j < Items; ++j) {
       found[j] = false;
       if (!valid[j]) continue;
-      const u64 at = detail::find_with_payload(t, keys, key[j], keys.hash(key[j]), payload[j]);
+      const u64 at = find_slot(t, keys, key[j], keys.hash(key[j]));
       found[j] = at != no_slot;
-      if (found[j] && matched) matched[at] = 1;
+      if (!found[j]) continue;
+      payload[j] = t.slots[at].payload;
+      if (matched) matched[at] = 1;
     }
   }
   bool keep[Items];

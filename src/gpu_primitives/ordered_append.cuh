@@ -64,6 +64,19 @@ struct ordered_append {
   }
 };
 
+// The same without order: one atomic a tile. `total` is zeroed by the host; tiles go by block.
+struct unordered_append {
+  u64* total;
+
+  __device__ __forceinline__ u64 take_tile() const { return blockIdx.x; }
+  __device__ __forceinline__ u64 publish(u64, u64 count, bool) const {
+    __shared__ u64 first;
+    if (threadIdx.x == 0) first = atomicAdd(total, count);
+    __syncthreads();
+    return first;
+  }
+};
+
 #endif
 
 }  // namespace query::gpu

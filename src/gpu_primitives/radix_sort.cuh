@@ -88,8 +88,9 @@ static_assert(8 * sizeof(radix_pass) == radix_histograms_at - radix_plan_at, "ra
 template <class Policy, class Key, class Value>
 struct radix_shared {
   static constexpr u32 warps = Policy::threads / warp_size;
-  static constexpr u32 row_bytes = sizeof(Key) > sizeof(Value) ? sizeof(Key) : sizeof(Value);
-  static constexpr u32 staged_bytes = (row_bytes * Policy::threads * Policy::items + 15) / 16 * 16;
+  static constexpr u32 rows = Policy::threads * Policy::items;
+  static constexpr u32 values_at = (sizeof(Key) * rows + 15) / 16 * 16;
+  static constexpr u32 staged_bytes = values_at + (__is_empty(Value) ? 0 : (sizeof(Value) * rows + 15) / 16 * 16);
   static constexpr u32 bases_at = staged_bytes;                                // u64[bins]
   static constexpr u32 counts_at = bases_at + radix_bins * sizeof(u64);        // u32[warps][bins]
   static constexpr u32 scan_at = counts_at + warps * radix_bins * sizeof(u32); // u32[bins / warp_size]
@@ -321,7 +322,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
   static_assert(threads >= radix_bins && threads % warp_size == 0, "radix sort: a block needs a thread for each digit");
 
   Key* staged_keys = reinterpret_cast<Key*>(raw);
-  Value* staged_values = reinterpret_cast<Value*>(raw);
+  Value* staged_values = reinterpret_cast<Value*>(raw + layout::values_at);
   u64* bases = reinterpret_cast<u64*>(raw + layout::bases_at);
   u32* counts = reinterpret_cast<u32*>(raw + layout::counts_at);
   u32* scan_totals = reinterpret_cast<u32*>(raw + layout::scan_at);
@@ -338,9 +339,6 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
   __syncthreads();
   u64 tile = *shared_tile;
   while (tile < tiles) {
-    u64 next = 0;  // a block's tiles increase, as look-back asks
-    if (threadIdx.x == 0) next = atomicAdd(counter, u64(1));
-
     // A warp's rows are 32 * items adjacent ones, 32 a step: the order (warp, step, lane) is the order of the rows.
     const u32 own_first = warp * (items * warp_size) + lane;
     const u64 first = tile * tile_rows + own_first;
@@ -427,44 +425,34 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
       if (tile != 0) store_relaxed(messages + tile * radix_bins + bin, m::inclusive | Count(before + real));
       bases[bin] = bin_starts[bin] + before - bin_start;
     }
-    if (threadIdx.x == 0) *shared_tile = next;
+    if constexpr (has_values) {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) staged_values[place[j]] = value[j];
+    }
     __syncthreads();
-    tile = *shared_tile;
 
-    packed_registers<items, 8> digits;
+    u64 next = 0;  // on its way while the rows leave
+    if (threadIdx.x == 0 && gridDim.x < tiles) next = atomicAdd(counter, u64(1));
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
       const u32 k = threadIdx.x + j * threads;
       if (full || k < rows) {
         const Key moved = staged_keys[k];
         const u32 digit = digit_of(moved);
-        if constexpr (has_values) digits.add(j, digit);
         const u64 at = bases[digit] + k;
         if (route.to_caller) {
           write_key(at, moved);
+          if constexpr (has_values) write_value(at, staged_values[k]);
         } else {
           route.target_keys[at] = moved;
+          if constexpr (has_values) route.target_values[at] = staged_values[k];
         }
       }
     }
+    if (gridDim.x >= tiles) return;  // every block has had its tile
+    if (threadIdx.x == 0) *shared_tile = next;
     __syncthreads();
-    if constexpr (has_values) {
-#pragma unroll
-      for (u32 j = 0; j < items; ++j) staged_values[place[j]] = value[j];
-      __syncthreads();
-#pragma unroll
-      for (u32 j = 0; j < items; ++j) {
-        const u32 k = threadIdx.x + j * threads;
-        if (!full && k >= rows) continue;
-        const u64 at = bases[digits[j]] + k;
-        if (route.to_caller) {
-          write_value(at, staged_values[k]);
-        } else {
-          route.target_values[at] = staged_values[k];
-        }
-      }
-      __syncthreads();
-    }
+    tile = *shared_tile;
   }
 }
 

@@ -18,6 +18,7 @@ namespace query::gpu {
 template <class T>
 struct scan_policy {
   static constexpr u32 threads = 256;
+  static constexpr u32 ahead = 1;
   static constexpr u32 items = sizeof(T) <= 4 ? 23 : sizeof(T) <= 8 ? 15 : sizeof(T) <= 16 ? 7 : sizeof(T) <= 32 ? 3 : 1;
 };
 
@@ -68,9 +69,6 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
   __syncthreads();
   u64 tile = shared_tile;
   while (tile < tiles) {
-    u64 next = 0;  // its latency hides behind the rows'; a block's ids increase, as look-back asks
-    if (threadIdx.x == 0) next = atomicAdd(counter, u64(1));
-
     const u64 first = tile * (u64(threads) * items) + warp * warp_items + lane;
     const bool full = (tile + 1) * (u64(threads) * items) <= n;
     T item[items];
@@ -110,19 +108,19 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
     if (warp == 0) {
       if (lane == 0) messages::publish(states, tiles, tile, tile == 0 ? tile_flag::inclusive : tile_flag::partial, total);
       __syncwarp();
-      const T earlier = look_back<messages>(states, tiles, tile, identity, combine);
+      const T earlier = look_back<messages, Policy::ahead>(states, tiles, tile, identity, combine);
       if (lane == 0) {
         const T through = combine(earlier, total);
         if (tile != 0) messages::publish(states, tiles, tile, tile_flag::inclusive, through);
         if (tile + 1 == tiles) finish(through);
         *before_tile = earlier;
-        shared_tile = next;
       }
     }
     __syncthreads();
 
     before = combine(combine(*before_tile, before_warp), before);
-    tile = shared_tile;
+    u64 next = 0;  // on its way while results leave
+    if (threadIdx.x == 0 && gridDim.x < tiles) next = atomicAdd(counter, u64(1));
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
       const T through = combine(before, item[j]);
@@ -139,6 +137,10 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
         if (first + j * warp_size < n) write(first + j * warp_size, staged[j * warp_size + lane]);
       }
     }
+    if (gridDim.x >= tiles) return;  // every block has had its tile
+    if (threadIdx.x == 0) shared_tile = next;
+    __syncthreads();
+    tile = shared_tile;
   }
 }
 

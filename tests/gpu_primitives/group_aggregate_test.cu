@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(256) global_kernel(group_rows rows, group_tabl
   aggregate_global<4>(rows, t, again, Keys{}, row);
 }
 template <group_copies C, class Keys, class A, class Row>
-__global__ void __launch_bounds__(1024) shared_kernel(shared_group_params<Keys, A> p, Row row) {
+__global__ void __launch_bounds__(1024, 1) shared_kernel(shared_group_params<Keys, A> p, Row row) {
   extern __shared__ __align__(16) unsigned char shared[];
   aggregate_shared<C, 4>(p, Keys{}, row, shared);
 }
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(512) scatter_kernel(u64 n, partition_places p,
   scatter_partitions<4>(n, p, keys, args, Keys{}, row, shared);
 }
 template <class Keys, class A, class Emit>
-__global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(1024, 1)
     partition_kernel(partition_group_params<Keys, A> p, scattered_rows<typename Keys::key_type, row_args> rows, Emit emit) {
   extern __shared__ __align__(16) unsigned char shared[];
   aggregate_partitions<4>(p, Keys{}, rows, emit, shared);
@@ -209,7 +209,7 @@ class group_by {
     allow_shared(scatter, bytes);
     scatter<<<11, 512, bytes>>>(n_, places, keys_out.data(), args_out.data(), row_);
     finish();
-    device_array<partial> partials(partition_partials(n_, chunk, shape.capacity) + 1);
+    device_array<partial> partials(partition_partials(n_, bits, chunk, shape.capacity) + 1);
     const scattered_rows<Key, row_args> rows{keys_out.data(), args_out.data()};
     partition_group_params<keys, A> p{places, shape, ref(), again(), partials.data(), partial_count.data(), count_.data()};
     auto* kernel = partition_kernel<keys, A, groups_out<Key>>;
@@ -340,7 +340,7 @@ TEST_F(GroupAggregate, thread_copies_send_what_does_not_fit_to_the_table) {
   over_inputs<u32, statistics>(21, [](auto& q) { q.template shared<group_copies::thread>(8); });
 }
 TEST_F(GroupAggregate, warp_copies_take_a_thousand_groups) {
-  over_inputs<u32, statistics>(12, [](auto& q) { q.template shared<group_copies::warp>(900); });
+  over_inputs<u32, statistics>(12, [](auto& q) { q.template shared<group_copies::warp>(300); });
 }
 TEST_F(GroupAggregate, warp_copies_take_wide_keys_and_states_without_atomic_form) {
   over_inputs<key_row, locked_statistics>(12, [](auto& q) { q.template shared<group_copies::warp>(100); });

@@ -60,9 +60,9 @@ using keys = bitwise_keys<u64>;
 __global__ void build_kernel(u64 n, hash_table_ref<keys, u64> t, u32* repeated, build_column row) {
   build_unique<4>(n, t, repeated, keys{}, row);
 }
-template <join_kind Kind>
+template <join_kind Kind, class Append>
 __global__ void __launch_bounds__(256)
-    probe_kernel(u64 n, hash_table_ref<keys, u64> t, ordered_append append, u8* matched, probe_column row, pair_out out) {
+    probe_kernel(u64 n, hash_table_ref<keys, u64> t, Append append, u8* matched, probe_column row, pair_out out) {
   probe_unique<Kind, 4, no_args>(n, t, append, matched, keys{}, row, out);
 }
 __global__ void unmatched_kernel(hash_table_ref<keys, u64> t, const u8* matched, u64* count, build_out out) {
@@ -168,6 +168,20 @@ void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) 
   auto got_rest = rest.host(rest_count.first());
   std::sort(got_rest.begin(), got_rest.end());
   ASSERT_EQ(got_rest, unmatched(build, probe));
+
+  // The same without order.
+  total.fill(0);
+  if (tiles != 0) {
+    probe_kernel<Kind><<<static_cast<u32>(tiles), 256>>>(n, table, unordered_append{total.data()}, static_cast<u8*>(nullptr),
+                                                         probe_column{probe_keys.data(), dropped}, pair_out{out_probe.data(), out_build.data()});
+  }
+  finish();
+  ASSERT_EQ(total.first(), want.size());
+  const auto any_probe = out_probe.host(want.size()), any_build = out_build.host(want.size());
+  pairs got;
+  for (u64 i = 0; i < want.size(); ++i) got.emplace_back(any_probe[i], any_build[i]);
+  std::sort(got.begin(), got.end());
+  ASSERT_EQ(got, want);
 }
 
 TEST_F(HashJoin, distinct_build_keys_all_kinds) {
