@@ -18,16 +18,32 @@ constexpr std::uint64_t sampled = 1 << 16;       // rows looked at to guess the 
 constexpr std::uint32_t most_table_bits = 33;
 
 // Words of the status block.
-enum status : std::size_t { again_word = 1, full_word, merge_again_word, merge_full_word, groups_word, partials_word, sample_word };
+enum status : std::size_t { again_word = 1, full_word, merge_again_word, merge_full_word, groups_word, partials_word, sample_word, kept_word };
 
 class grouping {
  public:
   grouping(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in) : v_(v), run_(run), in_(std::move(in)), n_(in_->size()) {}
 
   result_rows go() {
-    const std::uint64_t groups = estimate();
+    std::uint64_t groups = estimate();
+    while (!attempt(groups)) {
+      // The sample was far off, and rows went astray between tables: from the beginning, for more groups.
+      run_.context().cancel.check();
+      groups = std::max<std::uint64_t>(groups * 16, 1 << 16);
+      run_.reset_status();
+    }
+    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, run_.read(groups_word));
+    result->add({0, g_->out}, std::move(out_));
+    return result;
+  }
+
+ private:
+  void use(group_program what) { g_.emplace(generate_group_kernels(v_, in_->layout(), what)); }
+
+  // False if the partitions had too little room for their groups.
+  bool attempt(std::uint64_t groups) {
     // The state's size decides about the tier, and every program has the same states.
-    g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::global));
+    use(group_program::global);
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
     plan_ = device::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
     switch (plan_.tier) {
@@ -45,28 +61,20 @@ class grouping {
     args_[word_bits] = plan_.shape.word_bits;
     args_[shape_bytes] = plan_.shape.bytes;
     start_table(plan_.table_bits);
-    if (plan_.tier == device::group_tier::partition) {
-      partitioned(groups);
+    if (plan_.tier == device::group_tier::partition) return partitioned(groups);
+    if (plan_.tier == device::group_tier::global) {
+      listed(n_ / (32 * group_items) + 1);
+      launch("aggregate_rows", resident("aggregate_rows", 256), 256);
+      run_again("aggregate_rows", again_word, full_word);
     } else {
-      if (plan_.tier == device::group_tier::global) {
-        listed(n_ / (32 * group_items) + 1);
-        launch("aggregate_rows", resident("aggregate_rows", 256), 256);
-        run_again("aggregate_rows", again_word, full_word);
-      } else {
-        shared();
-      }
-      args_[out_capacity] = std::min<std::uint64_t>(n_, device::table_slots(static_cast<std::uint32_t>(args_[bits])));
-      out_ = run_.allocate(std::max<std::uint64_t>(args_[out_capacity], 1) * g_->out->size);
-      args_[out] = out_.address();
-      emit();
+      shared();
     }
-    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, run_.read(groups_word));
-    result->add({0, g_->out}, std::move(out_));
-    return result;
+    args_[out_capacity] = std::min<std::uint64_t>(n_, device::table_slots(static_cast<std::uint32_t>(args_[bits])));
+    out_ = run_.allocate(std::max<std::uint64_t>(args_[out_capacity], 1) * g_->out->size);
+    args_[out] = out_.address();
+    emit();
+    return true;
   }
-
- private:
-  void use(group_program what) { g_.emplace(generate_group_kernels(v_, in_->layout(), what)); }
 
   // Groups among a sample of the rows, and what that says about all of them.
   std::uint64_t estimate() {
@@ -81,18 +89,16 @@ class grouping {
     args_[sample_rows] = rows;
     args_[sample_stride] = n_ / rows;
     args_[sample_count] = run_.status_word(sample_word);
+    args_[sample_kept] = run_.status_word(kept_word);
     args_[full] = run_.status_word(full_word);
     launch("sample_groups", static_cast<unsigned>(device::divide_up(rows, 256)), 256);
     run_.finish(g_->source);
-    const std::uint64_t distinct = std::max<std::uint64_t>(run_.read(sample_word), 1);
+    const auto distinct = static_cast<double>(run_.read(sample_word)), kept = static_cast<double>(run_.read(kept_word));
     run_.reset_status();
-    // Few repeats: as many groups as the sample's density says. Else the sample saw nearly all.
-    if (distinct * 4 < rows) return distinct;
-    const double seen = static_cast<double>(distinct) / static_cast<double>(rows);
-    // Rows that repeat a key, birthday style: rows^2 / (2 * repeats) groups, at most all rows.
-    const double repeats = static_cast<double>(rows - distinct);
-    const double guess = repeats < 1 ? static_cast<double>(n_) : std::min(static_cast<double>(n_), static_cast<double>(rows) * static_cast<double>(rows) / (2 * repeats) * (seen > 0.5 ? 1.0 : 0.7));
-    return std::max(distinct, static_cast<std::uint64_t>(guess));
+    if (distinct * 4 < kept) return static_cast<std::uint64_t>(distinct);  // nearly all were seen
+    // Rows that repeat a key, as birthdays do: kept^2 / (2 * repeats) groups, and no more than rows that pass.
+    const double passing = std::max(kept, 1.0) / static_cast<double>(rows) * static_cast<double>(n_), repeats = kept - distinct;
+    return static_cast<std::uint64_t>(std::max(std::max(distinct, 1.0), repeats < 1 ? passing : std::min(passing, kept * kept / (2 * repeats))));
   }
 
   unsigned resident(const char* entry, unsigned block, std::size_t dynamic = 0) { return resident_blocks(*run_.compile(g_->source, entry), block, dynamic); }
@@ -188,7 +194,7 @@ class grouping {
     run_.finish(g_->source);
   }
 
-  void partitioned(std::uint64_t groups) {
+  bool partitioned(std::uint64_t groups) {
     const std::uint32_t pbits = plan_.partition_bits;
     const std::uint64_t parts = std::uint64_t{1} << pbits, rows_of_chunk = device::partition_chunk(n_, pbits);
     const device_buffer count_memory = run_.zeroed(parts * 8), starts_memory = run_.allocate((parts + 1) * 8), cursor_memory = run_.allocate(parts * 8),
@@ -208,7 +214,7 @@ class grouping {
     const std::size_t scatter_shared = device::scatter_bytes(pbits, 512 * group_items, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.args_bytes));
     launch("scatter_rows", resident("scatter_rows", 512, scatter_shared), 512, scatter_shared);
 
-    const std::uint64_t entries = device::partition_partials(n_, rows_of_chunk, plan_.shape.capacity);
+    const std::uint64_t entries = device::partition_partials(n_, pbits, rows_of_chunk, plan_.shape.capacity);
     const device_buffer partial_rows = run_.allocate(std::max<std::uint64_t>(entries, 1) * g_->partial_bytes);
     args_[partials] = partial_rows.address();
     args_[partial_count] = run_.status_word(partials_word);
@@ -221,11 +227,12 @@ class grouping {
       args_[full] = run_.status_word(full_word);
       listed(n_ / (32 * group_items) + parts * 32 + items + 1);
       launch("aggregate_partition", items, plan_.shape.threads, plan_.shape.bytes);
-      run_again("aggregate_scattered", again_word, full_word);
+      run_.finish(g_->source);
+      if (run_.read(full_word) & 0xffffffffu) return false;
       if (const std::uint64_t partial = run_.read(partials_word)) merge(partial);
       emit();
       // The guess was too low: once more, with room for what was counted.
-      if (run_.read(groups_word) <= args_[out_capacity]) return;
+      if (run_.read(groups_word) <= args_[out_capacity]) return true;
       if (!first) throw internal_error("gpu: group_by: the number of groups changed between two runs");
       args_[out_capacity] = run_.read(groups_word);
       out_.reset();

@@ -96,7 +96,7 @@ class writer {
     kernel("sample_groups", "256",
            "  const table_of_ids<Keys> t{{(hash_table_ref<Keys, u32>::slot*)" + arg(slots) + ", (u32)" + arg(bits) + "}, " + arg(sample_count, "u64*") + ", 1u << 30, " + arg(full, "u32*") +
                "};\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " + arg(sample_rows) + "; j += gridDim.x * 256ull) {\n    Key key;\n    aggregates::Args args;\n"
-               "    if (group_row(p, j * " + arg(sample_stride) + ", key, args)) find_or_insert_id(t, " + keys() + ", key, [](u32) {});\n  }\n");
+               "    if (!group_row(p, j * " + arg(sample_stride) + ", key, args)) continue;\n    take_one(" + arg(sample_kept, "u64*") + ");\n    find_or_insert_id(t, " + keys() + ", key, [](u32) {});\n  }\n");
     g_.slot_bytes = g_.key.bytes == 4 || g_.key.bytes == 8 ? 2 * g_.key.bytes : 32;
     k_.add("static_assert(sizeof(hash_table_ref<Keys, u32>::slot) == " + std::to_string(g_.slot_bytes) + ");\n");
   }
@@ -152,7 +152,7 @@ class writer {
            shared + "  const partition_group_params<Keys, aggregates> g{" + places + ", " + shape() + ", the_table(p), the_list(p), " + arg(partials, "partial*") + ", " + arg(partial_count, "u64*") + ", " +
                arg(group_count, "u64*") + "};\n  aggregate_partitions<" + items() + ">(g, " + keys() + ", " + scattered +
                ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); }, shared);\n");
-    kernel("aggregate_scattered", "256", "  aggregate_global<" + items() + ">(" + all_rows() + ", the_table(p), the_list(p), " + keys() + ", " + scattered + ");\n");
+
     kernel("merge_partials", "256",
            "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", plain_partials<Key, aggregates::State>{" + arg(partials, "const partial*") + "});\n");
   }

@@ -20,7 +20,7 @@ enum group_argument : std::uint32_t {
   place_bits, chunk, counts, starts, cursors, item_starts,      // partitions
   scattered_keys, scattered_args, partial_count,
   out, out_capacity, group_count,
-  sample_rows, sample_stride, sample_count,
+  sample_rows, sample_stride, sample_count, sample_kept,
   group_argument_count,
 };
 
