@@ -124,57 +124,48 @@ void print(std::ostream& out, const query::ir::type* t, const void* a) {
   }
 }
 
-// n values in raw memory.
-class values {
- public:
-  values(const query::ir::type* t, std::size_t n) : type_(t), memory_(t->size * n) {}
-  ~values() { type_->life.destroy(memory_.data(), constructed); }
-  values(const values&) = delete;
-  values& operator=(const values&) = delete;
-  void* at(std::size_t i) { return memory_.data() + i * type_->size; }
-  std::size_t constructed = 0;
-
- private:
-  const query::ir::type* type_;
-  std::vector<std::byte> memory_;
-};
-
 }  // namespace
 
-std::string compare(const form& f) {
-  static const std::vector<Trade> trades = make_trades();
-  static const std::vector<Order> orders = make_orders();
-  const bool trade = f.row == query::ir::describe<Trade>();
-  const void* rows = trade ? static_cast<const void*>(trades.data()) : orders.data();
-
+void interpret(const form& f, const void* rows, std::size_t n, values& results) {
+  const query::interpreter::program program(f.trace.root);
+  if (program.type() != f.result) throw std::runtime_error("the interpreter gives " + std::string(program.type()->name));
   std::vector<query::interpreter::collection> collections;
   for (const auto& c : f.captures) collections.push_back({c->slot, c->data, c->size});
+  query::interpreter::scratch scratch;
+  // Batches, as engines call it.
+  for (std::size_t i = 0; i < n;) {
+    const std::size_t k = std::min<std::size_t>(n - i, 128);
+    const query::interpreter::binding part{static_cast<const std::byte*>(rows) + i * f.row->size, f.row->size, {}};
+    program.run({&part, 1}, {collections, {}}, k, results.at(i), scratch);
+    i += k;
+    results.constructed = i;
+  }
+}
 
-  values native(f.result, rows_compared), interpreted(f.result, rows_compared);
+const void* rows_of(const form& f, std::size_t& n) {
+  static const std::vector<Trade> trades = make_trades();
+  static const std::vector<Order> orders = make_orders();
+  n = rows_compared;
+  return f.row == query::ir::describe<Trade>() ? static_cast<const void*>(trades.data()) : orders.data();
+}
+
+std::string compare(const form& f, const evaluation& evaluate) {
+  std::size_t n = 0;
+  const void* rows = rows_of(f, n);
+  values native(f.result, n), traced(f.result, n);
   try {
-    for (std::size_t i = 0; i < rows_compared; ++i, ++native.constructed)
-      f.native(static_cast<const std::byte*>(rows) + i * f.row->size, native.at(i));
-    const query::interpreter::program program(f.trace.root);
-    if (program.type() != f.result) return "the interpreter gives " + std::string(program.type()->name);
-    query::interpreter::scratch scratch;
-    // Batches, as engines call it.
-    for (std::size_t i = 0; i < rows_compared;) {
-      const std::size_t n = std::min<std::size_t>(rows_compared - i, 128);
-      const query::interpreter::binding part{static_cast<const std::byte*>(rows) + i * f.row->size, f.row->size, {}};
-      program.run({&part, 1}, {collections, {}}, n, interpreted.at(i), scratch);
-      i += n;
-      interpreted.constructed = i;
-    }
+    for (std::size_t i = 0; i < n; ++i, ++native.constructed) f.native(static_cast<const std::byte*>(rows) + i * f.row->size, native.at(i));
+    evaluate(f, rows, n, traced);
   } catch (const std::exception& e) {
     return std::string("threw: ") + e.what();
   }
-  for (std::size_t i = 0; i < rows_compared; ++i)
-    if (!same(f.result, native.at(i), interpreted.at(i))) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (!same(f.result, native.at(i), traced.at(i))) {
       std::ostringstream text;
       text << "row " << i << " of seed " << seed << ": native ";
       print(text, f.result, native.at(i));
-      text << ", interpreted ";
-      print(text, f.result, interpreted.at(i));
+      text << ", traced ";
+      print(text, f.result, traced.at(i));
       return text.str();
     }
   return {};

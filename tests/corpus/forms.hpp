@@ -130,8 +130,28 @@ class collector {
 // The batches, each a file.
 std::vector<form> branches(), arithmetic(), records_and_arrays(), strings_and_nulls(), nested(), library(), black_boxes();
 
+// n values in raw memory, of which the first `constructed` live.
+class values {
+ public:
+  values(const query::ir::type* t, std::size_t n) : type_(t), memory_(t->size * n) {}
+  ~values() { type_->life.destroy(memory_.data(), constructed); }
+  values(const values&) = delete;
+  values& operator=(const values&) = delete;
+  void* at(std::size_t i) { return memory_.data() + i * type_->size; }
+  std::size_t constructed = 0;
+
+ private:
+  const query::ir::type* type_;
+  std::vector<std::byte> memory_;
+};
+
+// The random rows that a form's two lives are compared on.
+const void* rows_of(const form& f, std::size_t& n);
+// Evaluates the trace over the rows.
+using evaluation = std::function<void(const form& f, const void* rows, std::size_t n, values& results)>;
+void interpret(const form& f, const void* rows, std::size_t n, values& results);
 // Runs both lives of a form over random rows; what differs, or nothing.
-std::string compare(const form& f);
+std::string compare(const form& f, const evaluation& evaluate = interpret);
 
 // Helpers as users write them.
 template <class V> auto norm_auto(const V& v) {

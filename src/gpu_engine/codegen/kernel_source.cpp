@@ -55,13 +55,18 @@ std::string kernel_source::collection_size(std::uint64_t slot, const ir::type* e
   return parameter({word::role::collection_size, 0, 0, slot}, "u64");
 }
 
+void kernel_source::know(std::shared_ptr<const detail::capture> c) {
+  const std::uint64_t slot = c->slot;
+  use(slot).capture = std::move(c);
+}
+
 ir::traced kernel_source::trace(const detail::logical& n, const detail::user_function& f) {
   // Copies of the function tell what it captured by value, its trace what it captured by reference.
   const detail::capture_recorder recorder;
   ir::traced t = f.trace();
   if (!t) throw not_generated("the " + std::string(f.role) + " of " + n.label + " is opaque: " + t.reason);
-  for (const auto& c : f.captures) use(c->slot).capture = c;
-  for (const auto& c : recorder.found()) use(c->slot).capture = c;
+  for (const auto& c : f.captures) know(c);
+  for (const auto& c : recorder.found()) know(c);
   return t;
 }
 

@@ -59,6 +59,7 @@ class kernel_source {
  public:
   // A function's trace, whose captured collections the kernel then knows. Throws not_generated for opaque functions.
   ir::traced trace(const detail::logical& n, const detail::user_function& f);
+  void know(std::shared_ptr<const detail::capture> c);
 
   // ---- parameters: the text that reads one
   std::string literal(ir::kind k, std::uint64_t bits);
