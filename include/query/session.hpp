@@ -47,6 +47,7 @@ class Session {
   std::size_t memory_used() const;   // bytes in tables of running queries and of results that are alive
   std::size_t memory_peak() const;   // since the last reset
   void reset_memory_peak();
+  std::string gpu_status() const;    // why accelerated queries of this session run on the CPU; "" if there is a GPU for them
   void trim();                       // gives memory kept for reuse back to the system
 
   const std::shared_ptr<runtime::session_state>& state() const { return state_; }

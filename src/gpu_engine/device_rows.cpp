@@ -1,5 +1,7 @@
 #include "gpu_engine/device_rows.hpp"
 
+#include <cstring>
+
 #include <query/errors.hpp>
 
 namespace query::gpu_engine {
@@ -11,19 +13,41 @@ bool device_rows::has(const input_column& part) const {
 }
 
 detail::table device_rows::fetch(runtime::run_context& context) {
-  if (!whole() || !same_on_device(layout_.row)) throw internal_error("gpu: rows are fetched whole");
+  if (!same_on_device(layout_.row)) throw internal_error("gpu: rows that own memory are not fetched");
   detail::table t;
   t.type = layout_.row;
   t.n = static_cast<std::size_t>(n_);
-  const std::size_t bytes = runtime::buffer_pool::checked_bytes(t.n ? t.n : 1, t.type->size);
+  const std::size_t stride = t.type->size, bytes = runtime::buffer_pool::checked_bytes(t.n ? t.n : 1, stride);
   auto memory = std::make_shared<runtime::buffer>(context.pool.allocate(bytes));
   if (n_) {
     const stream_lease s = gpu_->lease();
-    gpu_->copies().download_plain(memory->data(), addresses_[0], t.n * t.type->size, *s, context.scheduler, context.cancel);
+    if (whole()) {
+      gpu_->copies().download_plain(memory->data(), addresses_[0], t.n * stride, *s, context.scheduler, context.cancel);
+    } else {
+      // Gaps between the fields are left as zeros.
+      std::memset(memory->data(), 0, bytes);
+      for (std::size_t c = 0; c < layout_.columns.size(); ++c) {
+        const input_column& part = layout_.columns[c];
+        std::byte* const base = memory->as<std::byte>() + part.offset;
+        const std::size_t size = part.type->size;
+        gpu_->copies().download(
+            [&](std::size_t first, std::size_t k, const void* from) {
+              for (std::size_t i = 0; i < k / size; ++i) std::memcpy(base + (first / size + i) * stride, static_cast<const std::byte*>(from) + i * size, size);
+            },
+            addresses_[c], t.n * size, size, *s, context.scheduler, context.cancel);
+      }
+    }
   }
   t.rows = memory->data();
   t.owner = std::move(memory);
   return t;
+}
+
+std::vector<input_column> field_columns(const ir::type* row) {
+  if (row->k != ir::kind::record) return {{0, row}};
+  std::vector<input_column> columns;
+  for (const ir::field& f : row->field_list) columns.push_back({f.offset, f.of});
+  return columns;
 }
 
 std::vector<input_column> choose_columns(const ir::type* row, const std::vector<bool>& fields, bool columnar) {

@@ -40,7 +40,7 @@ class device_rows final : public runtime::kept_rows {
   // kept_rows
   std::string_view engine() const override { return "gpu"; }
   std::uint64_t size() const override { return n_; }
-  detail::table fetch(runtime::run_context& context) override;  // of whole rows in the host's layout
+  detail::table fetch(runtime::run_context& context) override;  // all columns that make the row, in the host's layout
 
  private:
   std::shared_ptr<gpu_session> gpu_;
@@ -53,5 +53,8 @@ class device_rows final : public runtime::kept_rows {
 // The columns to bring for a branch that reads `fields` of its source (one flag a top-level field): whole rows where most of
 // their bytes are read anyway, else a column a field. Throws not_generated for fields without a form on the device.
 std::vector<input_column> choose_columns(const ir::type* row, const std::vector<bool>& fields, bool columnar);
+
+// A column a field: how rows are kept for queries to come.
+std::vector<input_column> field_columns(const ir::type* row);
 
 }  // namespace query::gpu_engine

@@ -55,13 +55,22 @@ class gpu_vertex final : public runtime::running_vertex {
       out_->tell(runtime::signal::begin_stream);
       vertex_run run(gpu_, vertex_->captures, *context_);
       runtime::block b;
-      b.kept = !vertex_->node ? run_collect(*vertex_, run) : vertex_->node->what == verb::order_by ? run_order_by(*vertex_, run) : run_group_by(*vertex_, run);
+      b.kept = result(run);
       report_.rows_out = b.kept->size();
       out_->push(std::move(b));
       out_->tell(runtime::signal::end_stream);
       report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     } catch (...) {
       failure_ = std::current_exception();
+    }
+  }
+
+  result_rows result(vertex_run& run) const {
+    if (!vertex_->node) return run_collect(*vertex_, run);
+    switch (vertex_->node->what) {
+      case verb::order_by: return run_order_by(*vertex_, run);
+      case verb::cached: return run_cached(*vertex_, run);
+      default: return run_group_by(*vertex_, run);
     }
   }
 
@@ -92,6 +101,7 @@ class engine final : public runtime::engine {
       if (!v.node) plan_collect(v);
       else if (v.node->what == verb::group_by || v.node->what == verb::aggregate) plan_group_by(v);
       else if (v.node->what == verb::order_by) plan_order_by(v);
+      else if (v.node->what == verb::cached) plan_cached(v);
       else return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};
     });

@@ -66,7 +66,7 @@ void place(planner::machine_graph& g, const session_state& session) {
     }
     const auto ask = [&](const engine& e) {
       const verdict answer = e.accepts(*v);
-      v->why = answer ? answer.why : std::string(e.name()) + ": " + answer.why;
+      v->why = answer ? answer.why : "not on " + std::string(e.name()) + ": " + answer.why;
       if (answer) v->engine = std::string(e.name());
       return static_cast<bool>(answer);
     };
@@ -100,18 +100,19 @@ void executor::run(const vertex& v) {
 
 vertex_rows executor::compute(const vertex& v) {
   if (v.node && v.node->what == verb::do_while) return run_loop(v);
-  if (v.node && v.node->what == verb::cached && v.slots.empty()) {
-    table t;
-    if (session_->find_cached(v.node, t)) return t;
-    const auto turn = session_->computing(v.node);
-    std::unique_lock hold(*turn, std::defer_lock);
-    while (!hold.try_lock_for(std::chrono::milliseconds(10))) context_->cancel.check();
-    if (session_->find_cached(v.node, t)) return t;
-    vertex_rows computed = run_on(*session_->cpu, v);
-    t = context_->fetched(computed);
-    session_->keep_cached(v.node->weak_from_this().lock(), t);
-    return t;
-  }
+  if (!v.node || v.node->what != verb::cached || !v.slots.empty()) return run_placed(v);
+  vertex_rows rows;
+  if (session_->find_cached(v.node, rows)) return rows;
+  const auto turn = session_->computing(v.node);
+  std::unique_lock hold(*turn, std::defer_lock);
+  while (!hold.try_lock_for(std::chrono::milliseconds(10))) context_->cancel.check();
+  if (session_->find_cached(v.node, rows)) return rows;
+  rows = run_placed(v);
+  session_->keep_cached(v.node->weak_from_this().lock(), rows);
+  return rows;
+}
+
+vertex_rows executor::run_placed(const vertex& v) {
   if (engine* e = session_->engine_named(v.engine)) {
     // Trouble of the engine's is retried, then the CPU takes over; the user's own exceptions are not.
     for (int attempt = 0; attempt <= e->retries(); ++attempt) {

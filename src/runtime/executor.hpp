@@ -21,6 +21,7 @@ class executor {
  private:
   void run(const planner::vertex& v);
   vertex_rows compute(const planner::vertex& v);
+  vertex_rows run_placed(const planner::vertex& v);
   vertex_rows run_on(engine& e, const planner::vertex& v);
   vertex_rows run_loop(const planner::vertex& v);
   void forget(const std::vector<planner::vertex*>& vertices);

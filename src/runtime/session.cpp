@@ -106,17 +106,17 @@ void session_state::forget_dead() {
   const std::lock_guard hold(lock_);
   std::erase_if(cached_, [](const auto& e) { return e.second.node.expired(); });
 }
-bool session_state::find_cached(const detail::logical* n, detail::table& t) {
+bool session_state::find_cached(const detail::logical* n, vertex_rows& rows) {
   const std::lock_guard hold(lock_);
   std::erase_if(cached_, [](const auto& e) { return e.second.node.expired(); });
   const auto it = cached_.find(n);
   if (it == cached_.end()) return false;
-  t = it->second.rows;
+  rows = it->second.rows;
   return true;
 }
-void session_state::keep_cached(const std::shared_ptr<const detail::logical>& n, const detail::table& t) {
+void session_state::keep_cached(const std::shared_ptr<const detail::logical>& n, const vertex_rows& rows) {
   const std::lock_guard hold(lock_);
-  cached_[n.get()] = {n, t};
+  cached_[n.get()] = {n, rows};
 }
 
 }  // namespace runtime
@@ -135,6 +135,7 @@ std::size_t Session::memory_used() const {
 }
 std::size_t Session::memory_peak() const { return state_->pool.peak(); }
 void Session::reset_memory_peak() { state_->pool.reset_peak(); }
+std::string Session::gpu_status() const { return state_->gpu_status(); }
 void Session::trim() {
   state_->forget_dead();
   state_->pool.trim();

@@ -28,11 +28,11 @@ class session_state {
   engine* engine_named(std::string_view name) const;  // null: the CPU engine's
 
   // .cached() results live as long as a query that names their node.
-  bool find_cached(const detail::logical* n, detail::table& t);
+  bool find_cached(const detail::logical* n, vertex_rows& rows);
   // Held while a cached query is computed, so that others wait for it instead of computing it again.
   std::shared_ptr<std::timed_mutex> computing(const detail::logical* n);
   void forget_dead();  // gives back what no query names any more
-  void keep_cached(const std::shared_ptr<const detail::logical>& n, const detail::table& t);
+  void keep_cached(const std::shared_ptr<const detail::logical>& n, const vertex_rows& rows);
 
  private:
   struct gpu_once {
@@ -44,7 +44,7 @@ class session_state {
   mutable gpu_once gpu_;
   struct kept {
     std::weak_ptr<const detail::logical> node;
-    detail::table rows;
+    vertex_rows rows;
   };
   std::mutex lock_;
   std::unordered_map<const detail::logical*, kept> cached_;

@@ -1,12 +1,34 @@
 #include "conformance/engines.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace conformance {
+
+namespace {
+
+// What the GPU engine runs, where functions trace and rows own no memory; all else runs on the CPU in the same session.
+constexpr std::array on_the_gpu = {
+    "where", "select", "group_by", "order_by", "order_by_descending", "then_by", "then_by_descending", "order", "order_descending", "top",
+    "do_while", "broadcast", "count", "sum", "min", "max", "average", "to_vector", "aggregate_by", "count_by", "as_accelerated",
+    "cached", "named", "from", "Query",
+};
+engine_config gpu() {
+  engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};
+  e.missing = e.session.gpu_status();
+  for (const auto& [verb, tests] : covered())
+    if (std::find(on_the_gpu.begin(), on_the_gpu.end(), verb) == on_the_gpu.end()) e.leaves_out[verb] = "on the CPU";
+  return e;
+}
+
+}  // namespace
 
 const std::vector<engine_config>& engines() {
   static const std::vector<engine_config> all = {
       {"cpu, 1 thread", "cpu", query::Session({.threads = 1})},
       {"cpu, 4 threads", "cpu", query::Session({.threads = 4})},
       {"interpreter", "interpreter", query::Session({.threads = 4, .interpret = true})},
+      gpu(),
   };
   return all;
 }

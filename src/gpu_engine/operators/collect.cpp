@@ -87,7 +87,7 @@ result_rows run_collect(const planner::vertex& v, vertex_run& run) { return run_
 
 result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   const auto in = run.input(b, fields_read(b, true));
-  if (passes_on(b) && in->whole()) return std::const_pointer_cast<device_rows>(in);
+  if (passes_on(b)) return std::const_pointer_cast<device_rows>(in);
   generated g;
   generate(g, b, in->layout());
   const ir::type* row = g.rows.out;

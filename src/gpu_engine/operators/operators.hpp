@@ -32,6 +32,10 @@ result_rows run_group_by(const planner::vertex& v, vertex_run& run);
 void plan_order_by(const planner::vertex& v);
 result_rows run_order_by(const planner::vertex& v, vertex_run& run);
 
+// cached.cpp: rows kept on the device, a column a field, for the queries that read them next.
+void plan_cached(const planner::vertex& v);
+result_rows run_cached(const planner::vertex& v, vertex_run& run);
+
 // Rows of the columns that a branch's source would have on the device before it is there: what planning generates with.
 input_layout planned_layout(const planner::branch& b, const std::vector<bool>& fields);
 
