@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 
+#include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
 #include "runtime/table_ports.hpp"
@@ -21,7 +22,7 @@ const table& run_context::table_of(const vertex& v) const {
 }
 const table& run_context::variable(std::uint64_t slot) const {
   const auto it = variables.find(slot);
-  if (it == variables.end()) throw user_error("query: a loop's placeholder was used outside its do_while");
+  if (it == variables.end()) throw detail::unplaced_error("a loop's placeholder was used outside its do_while");
   return it->second;
 }
 std::vector<detail::binding> run_context::bind(const std::vector<planner::binding>& captures) const {
@@ -60,11 +61,12 @@ void executor::run(const vertex& v) {
   context_->cancel.check();
   try {
     context_->tables[&v] = compute(v);
+  } catch (const detail::unplaced_error& e) {
+    if (!v.node) throw;
+    detail::fail_at(e, *v.node);
   } catch (const resource_error& e) {
     if (!v.node || std::string_view(e.what()).find(" while running ") != std::string_view::npos) throw;
-    const std::string file = v.node->where.file;
-    throw resource_error(std::string(e.what()) + ", while running " + v.node->label + " (" + file.substr(file.rfind('/') + 1) + ":" +
-                         std::to_string(v.node->where.line) + ")");
+    throw resource_error(std::string(e.what()) + ", while running " + v.node->label + " (" + detail::place_of(v.node->where) + ")");
   }
   if (context_->progress) context_->progress->vertex_done();
 }
@@ -137,7 +139,7 @@ table executor::run_loop(const vertex& v) {
     now = next;
     if (!more) break;
     if (n.most_rounds && round >= n.most_rounds)
-      throw user_error("query: do_while: the condition still held after " + std::to_string(n.most_rounds) + " rounds (" + n.where.file + ":" + std::to_string(n.where.line) + ")");
+      detail::fail("do_while", "the condition still held after " + std::to_string(n.most_rounds) + " rounds, the most that were allowed", n.where);
   }
   context_->variables.erase(n.slot);
   context_->variables.erase(n.previous_slot);
