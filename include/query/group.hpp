@@ -131,6 +131,7 @@ template <class K, class T> struct recorder {
     else return agg::quantile<F>{{}, std::move(f), 0.5};
   }
   template <class F = itself> auto quantile(F f, double q) const {
+    if (!(q >= 0 && q <= 1)) throw detail::unplaced_error("g.quantile(f, q): q must lie between 0 and 1: " + std::to_string(q));
     if constexpr (!check::quantile::number_of<F, T>()) return refused{};
     else return agg::quantile<F>{{}, std::move(f), q};
   }

@@ -91,11 +91,11 @@ template <class Derived, class T> class terminals {
     }
   }
   // Key -> rows; a key may have several (to_lookup) or one (to_map: user_error for a second).
-  template <class F> auto to_lookup(F key) const {
+  template <class F> auto to_lookup(F key, call_site at = call_site::here()) const {
     if constexpr (!check::to_lookup::key<F, T>()) {
       return check::after_error{};
     } else {
-      auto groups = self().group_by(key).groups().as_ordered().to_vector();
+      auto groups = self().group_by(key, at).groups(at).as_ordered().to_vector();
       return lookup<detail::result_of<F, T>, T>(std::move(groups));
     }
   }
@@ -133,9 +133,9 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::first::predicate<F, T>()) return check::after_error{};
     else return need(self().where(f, at).first_or_none(), "first", at);
   }
-  template <class F> T first_or_default(F f, T other) const {
+  template <class F> T first_or_default(F f, T other, call_site at = call_site::here()) const {
     if constexpr (!check::first_or_default::predicate<F, T>()) return check::after_error{};
-    else return self().where(f).first_or_none().value_or(std::move(other));
+    else return self().where(f, at).first_or_none().value_or(std::move(other));
   }
   template <class F> requires(!std::is_same_v<F, call_site>) T last(F f, call_site at = call_site::here()) const {
     if constexpr (!check::last::predicate<F, T>()) return check::after_error{};
@@ -170,13 +170,13 @@ template <class Derived, class T> class terminals {
 
   // ---- questions
   bool any() const { return first_or_none().has_value(); }
-  template <class F> bool any(F f) const {
+  template <class F> bool any(F f, call_site at = call_site::here()) const {
     if constexpr (!check::any::predicate<F, T>()) return check::after_error{};
-    else return self().where(f).first_or_none().has_value();
+    else return self().where(f, at).first_or_none().has_value();
   }
-  template <class F> bool all(F f) const {
+  template <class F> bool all(F f, call_site at = call_site::here()) const {
     if constexpr (!check::all::predicate<F, T>()) return check::after_error{};
-    else return !self().where([f](const auto& r) { return !static_cast<bool>(f(r)); }).first_or_none().has_value();
+    else return !self().where([f](const auto& r) { return !static_cast<bool>(f(r)); }, at).first_or_none().has_value();
   }
   bool contains(const T& value) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
@@ -194,9 +194,9 @@ template <class Derived, class T> class terminals {
 
   // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
   std::int64_t count() const { return static_cast<std::int64_t>(folded(detail::fold_kind::count).count); }
-  template <class F> std::int64_t count(F f) const {
+  template <class F> std::int64_t count(F f, call_site at = call_site::here()) const {
     if constexpr (!check::count::predicate<F, T>()) return check::after_error{};
-    else return self().where(f).count();
+    else return self().where(f, at).count();
   }
   // Nulls are passed over.
   auto sum() const {
@@ -204,49 +204,49 @@ template <class Derived, class T> class terminals {
     else if constexpr (!check::sum::number<T>()) return check::after_error{};
     else return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum));
   }
-  template <class F> auto sum(F f) const {
+  template <class F> auto sum(F f, call_site at = call_site::here()) const {
     if constexpr (!check::sum::number_of<F, T>()) return check::after_error{};
-    else return self().select(f).sum();
+    else return self().select(f, at).sum();
   }
   // Empty for no rows; NaNs are passed over unless there is nothing else.
-  auto min() const {
+  auto min(call_site at = call_site::here()) const {
     if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::min);
     else if constexpr (!check::min::ordered<agg::itself, T>()) return check::after_error{};
-    else return perhaps([](auto g) { return g.min(); });
+    else return perhaps([](auto g) { return g.min(); }, at);
   }
-  auto max() const {
+  auto max(call_site at = call_site::here()) const {
     if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::max);
     else if constexpr (!check::max::ordered<agg::itself, T>()) return check::after_error{};
-    else return perhaps([](auto g) { return g.max(); });
+    else return perhaps([](auto g) { return g.max(); }, at);
   }
-  template <class F> auto min(F f) const {
+  template <class F> requires(!std::is_same_v<F, call_site>) auto min(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min::ordered<F, T>()) return check::after_error{};
-    else return self().select(f).min();
+    else return self().select(f, at).min(at);
   }
-  template <class F> auto max(F f) const {
+  template <class F> requires(!std::is_same_v<F, call_site>) auto max(F f, call_site at = call_site::here()) const {
     if constexpr (!check::max::ordered<F, T>()) return check::after_error{};
-    else return self().select(f).max();
+    else return self().select(f, at).max(at);
   }
   // std::optional<double>, empty for no rows; nulls are passed over.
   auto average() const { return average_of<check::average>(); }
-  template <class F> auto average(F f) const { return average_of<check::average>(f); }
+  template <class F> auto average(F f, call_site at = call_site::here()) const { return average_of<check::average>(f, at); }
   auto mean() const { return average_of<check::mean>(); }
-  template <class F> auto mean(F f) const { return average_of<check::mean>(f); }
+  template <class F> auto mean(F f, call_site at = call_site::here()) const { return average_of<check::mean>(f, at); }
   // The row with the smallest or largest f; the first of several; empty for no rows.
-  template <class F> std::optional<T> min_by(F f) const {
+  template <class F> std::optional<T> min_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min_by::ordered<F, T>()) return std::nullopt;
-    else return perhaps([f](auto g) { return g.arg_min(f); });
+    else return perhaps([f](auto g) { return g.arg_min(f); }, at);
   }
-  template <class F> std::optional<T> max_by(F f) const {
+  template <class F> std::optional<T> max_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::max_by::ordered<F, T>()) return std::nullopt;
-    else return perhaps([f](auto g) { return g.arg_max(f); });
+    else return perhaps([f](auto g) { return g.arg_max(f); }, at);
   }
   // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
-  template <class F> auto reduce(F f) const { return single_value(self().aggregate(f)); }
+  template <class F> auto reduce(F f, call_site at = call_site::here()) const { return single_value(self().aggregate(f, at)); }
   // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
-  template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}) const {
+  template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
-    else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); });
+    else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at);
   }
 
   // ---- for people and files
@@ -338,17 +338,17 @@ template <class Derived, class T> class terminals {
       return std::optional<double>(static_cast<double>(cpu::load<cpu::wide_t<T>>(s)) / static_cast<double>(s.count));
     }
   }
-  template <class Check, class F> auto average_of(const F& f) const {
+  template <class Check, class F> auto average_of(const F& f, call_site at) const {
     if constexpr (!Check::template number_of<F, T>()) return std::optional<double>();
-    else return self().select(f).average();
+    else return self().select(f, at).average();
   }
   template <class Q> static auto single_value(const Q& q) {
     if constexpr (std::is_same_v<Q, check::after_error>) return q;
     else return Value<typename Q::row>(q).get();
   }
   // An aggregate of possibly no rows: empty then.
-  template <class F> auto perhaps(F f) const {
-    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); });
+  template <class F> auto perhaps(F f, call_site at) const {
+    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); }, at);
     using R = typename agg::unwrapped<std::tuple_element_t<1, decltype(v)>>::type;
     std::optional<R> r;
     if (std::get<0>(v) > 0) r = std::move(std::get<1>(v));
