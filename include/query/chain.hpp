@@ -131,8 +131,9 @@ template <class T, class Chain = cpu::rows<T>> class Query
 
   // ---- the plan
   // The plan as text: verbs with their expressions, the kind of every function, where each vertex runs and why.
-  std::string explain() const { return detail::explain(to_pipe(), settings_, ""); }
-  std::string explain_dot() const { return detail::explain_dot(to_pipe(), settings_); }
+  // With the name of a terminal verb, as that verb asks for it: explain("sum").
+  std::string explain(std::string_view terminal = {}) const { return detail::explain(to_pipe(), settings_, terminal); }
+  std::string explain_dot(std::string_view terminal = {}) const { return detail::explain_dot(to_pipe(), settings_, terminal); }
 
   detail::pipe to_pipe() const {
     if constexpr (Chain::identity) return origin_;

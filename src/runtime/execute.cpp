@@ -147,9 +147,9 @@ std::string explain(const pipe& p, const settings& s, std::string_view terminal)
   runtime::place(*g, *session);
   return planner::explain(*g);
 }
-std::string explain_dot(const pipe& p, const settings& s) {
+std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal) {
   const auto session = session_of(s);
-  auto g = planner::make_machine_graph(p, "", options_of(*session));
+  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session));
   runtime::place(*g, *session);
   return planner::explain_dot(*g);
 }

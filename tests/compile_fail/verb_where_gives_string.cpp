@@ -1,6 +1,6 @@
 // form: from_trades.where([](auto t) { return t.name; }).count()
-// message: query: where: the predicate must give bool. Compare, as in `t.name == "x"`
-// expect: query: where: the predicate must give bool. Compare, as in `t.name == "x"`
+// message: query: where: the predicate must give bool. Compare, as in `t.qty > 100`
+// expect: query: where: the predicate must give bool. Compare, as in `t.qty > 100`
 // expect-at-most: 1
 #include "verb_rows.hpp"
 

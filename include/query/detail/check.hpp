@@ -25,14 +25,16 @@ namespace check {
 struct after_error {
   template <class X> operator X() const;  // NOLINT: implicit, it has to fit everywhere
 #define QUERY_DETAIL_VERB(name) template <class... A> after_error name(const A&...) const;
-  QUERY_DETAIL_VERB(where) QUERY_DETAIL_VERB(select) QUERY_DETAIL_VERB(select_many) QUERY_DETAIL_VERB(group_by) QUERY_DETAIL_VERB(aggregate)
-  QUERY_DETAIL_VERB(count_by) QUERY_DETAIL_VERB(join) QUERY_DETAIL_VERB(left_join) QUERY_DETAIL_VERB(order_by) QUERY_DETAIL_VERB(order_by_descending)
-  QUERY_DETAIL_VERB(then_by) QUERY_DETAIL_VERB(then_by_descending) QUERY_DETAIL_VERB(take) QUERY_DETAIL_VERB(skip) QUERY_DETAIL_VERB(distinct)
-  QUERY_DETAIL_VERB(values) QUERY_DETAIL_VERB(groups) QUERY_DETAIL_VERB(keys) QUERY_DETAIL_VERB(as_ordered) QUERY_DETAIL_VERB(as_query)
-  QUERY_DETAIL_VERB(to_vector) QUERY_DETAIL_VERB(for_each) QUERY_DETAIL_VERB(count) QUERY_DETAIL_VERB(sum) QUERY_DETAIL_VERB(min) QUERY_DETAIL_VERB(max)
-  QUERY_DETAIL_VERB(average) QUERY_DETAIL_VERB(mean) QUERY_DETAIL_VERB(first) QUERY_DETAIL_VERB(first_or_none) QUERY_DETAIL_VERB(single) QUERY_DETAIL_VERB(any)
-  QUERY_DETAIL_VERB(print) QUERY_DETAIL_VERB(write_csv) QUERY_DETAIL_VERB(explain) QUERY_DETAIL_VERB(to_map) QUERY_DETAIL_VERB(to_lookup) QUERY_DETAIL_VERB(at)
-  QUERY_DETAIL_VERB(size) QUERY_DETAIL_VERB(contains) QUERY_DETAIL_VERB(find)
+  QUERY_DETAIL_VERB(where) QUERY_DETAIL_VERB(select) QUERY_DETAIL_VERB(select_many) QUERY_DETAIL_VERB(group_by)
+  QUERY_DETAIL_VERB(aggregate) QUERY_DETAIL_VERB(count_by) QUERY_DETAIL_VERB(join) QUERY_DETAIL_VERB(left_join)
+  QUERY_DETAIL_VERB(order_by) QUERY_DETAIL_VERB(order_by_descending) QUERY_DETAIL_VERB(then_by) QUERY_DETAIL_VERB(then_by_descending)
+  QUERY_DETAIL_VERB(take) QUERY_DETAIL_VERB(skip) QUERY_DETAIL_VERB(distinct) QUERY_DETAIL_VERB(values) QUERY_DETAIL_VERB(groups)
+  QUERY_DETAIL_VERB(keys) QUERY_DETAIL_VERB(as_ordered) QUERY_DETAIL_VERB(as_query) QUERY_DETAIL_VERB(to_vector)
+  QUERY_DETAIL_VERB(for_each) QUERY_DETAIL_VERB(count) QUERY_DETAIL_VERB(sum) QUERY_DETAIL_VERB(min) QUERY_DETAIL_VERB(max)
+  QUERY_DETAIL_VERB(average) QUERY_DETAIL_VERB(mean) QUERY_DETAIL_VERB(first) QUERY_DETAIL_VERB(first_or_none)
+  QUERY_DETAIL_VERB(single) QUERY_DETAIL_VERB(any) QUERY_DETAIL_VERB(print) QUERY_DETAIL_VERB(write_csv) QUERY_DETAIL_VERB(explain)
+  QUERY_DETAIL_VERB(to_map) QUERY_DETAIL_VERB(to_lookup) QUERY_DETAIL_VERB(at) QUERY_DETAIL_VERB(size) QUERY_DETAIL_VERB(contains)
+  QUERY_DETAIL_VERB(find)
 #undef QUERY_DETAIL_VERB
   const after_error* begin() const;
   const after_error* end() const;
@@ -75,7 +77,8 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
   template <class F, class... Row> static constexpr bool value() {                                                                        \
     if constexpr (!callable<F, Row...>()) return false;                                                                                   \
     else {                                                                                                                                \
-      static_assert(gives_value<F, Row...>(), "query: " #verb ": the function gives nothing. Return a value; for actions on rows there is for_each"); \
+      static_assert(gives_value<F, Row...>(), "query: " #verb ": the function gives nothing. Return a value; for actions on rows "        \
+                                              "there is for_each");                                                                       \
       return gives_value<F, Row...>();                                                                                                    \
     }                                                                                                                                     \
   }
@@ -85,7 +88,7 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
     if constexpr (!value<F, Row...>()) return false;                                                                                      \
     else {                                                                                                                                \
       constexpr bool ok = decides<std::invoke_result_t<const F&, const Row&...>>;                                                         \
-      static_assert(ok, "query: " #verb ": the predicate must give bool. Compare, as in `t.name == \"x\"`");                              \
+      static_assert(ok, "query: " #verb ": the predicate must give bool. Compare, as in `t.qty > 100`");                                  \
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
@@ -103,7 +106,7 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
   }
 // The user's own equality and hash of keys.
 #define QUERY_DETAIL_HAVE_CUSTOM_KEY(verb)                                                                                                \
-  template <class F, class Row, class Equal, class Hash> static constexpr bool custom_key() {                                            \
+  template <class F, class Row, class Equal, class Hash> static constexpr bool custom_key() {                                             \
     if constexpr (!value<F, Row>()) return false;                                                                                         \
     else {                                                                                                                                \
       using K = detail::result_of<F, Row>;                                                                                                \
@@ -141,12 +144,13 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
   QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
   template <class V, bool Arrays = false> static constexpr bool number() {                                                                \
     constexpr bool ok = is_number<V> || (Arrays && is_number_array<without_null_t<V>>);                                                   \
-    static_assert(ok, "query: " #verb ": these values are no numbers. Say which number of the row is meant: " #verb "([](auto t) { return t.price; })"); \
+    static_assert(ok, "query: " #verb ": these values are no numbers. Say which number of the row is meant: " #verb                       \
+                      "([](auto t) { return t.price; })");                                                                                \
     return ok;                                                                                                                            \
   }                                                                                                                                       \
-  template <class F, class Row, bool Arrays = false> static constexpr bool number_of() {                                                                       \
+  template <class F, class Row, bool Arrays = false> static constexpr bool number_of() {                                                  \
     if constexpr (!value<F, Row>()) return false;                                                                                         \
-    else return number<detail::result_of<F, Row>, Arrays>();                                                                                \
+    else return number<detail::result_of<F, Row>, Arrays>();                                                                              \
   }
 #define QUERY_DETAIL_HAVE_COUNT(verb, more)                                                                                               \
   template <class N> static constexpr bool whole() {                                                                                      \
@@ -189,10 +193,11 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
   }                                                                                                                                       \
   template <class K> static constexpr bool common_key() {                                                                                 \
     constexpr bool same = !std::is_void_v<K>;                                                                                             \
-    static_assert(same, "query: " #verb ": the two key functions give different types. Cast one of them (query::cast<T>) so that both give the same"); \
+    static_assert(same, "query: " #verb ": the two key functions give different types. Cast one of them (query::cast<T>) so "             \
+                        "that both give the same");                                                                                       \
     if constexpr (same) {                                                                                                                 \
-      static_assert(ir::described_v<K>, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, strings, " \
-                                        "enums, optionals, arrays, tuples or a QUERY_RECORD as the key");                                 \
+      static_assert(ir::described_v<K>, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "  \
+                                        "strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key");                                 \
       return ir::described_v<K>;                                                                                                          \
     } else return false;                                                                                                                  \
   }
@@ -264,7 +269,8 @@ struct select_many {
     if constexpr (!value<F, Row>()) return false;
     else {
       using R = std::remove_cvref_t<decltype(detail::call(std::declval<const F&>(), std::declval<const Row&>()))>;
-      static_assert(row_range<R>, "query: select_many: the function must give a range, such as a std::vector. For one row a row there is select");
+      static_assert(row_range<R>, "query: select_many: the function must give a range, such as a std::vector. "
+                                  "For one row a row there is select");
       return row_range<R>;
     }
   }
@@ -278,7 +284,8 @@ struct as_type {
 };
 struct values {
   template <class T> static constexpr bool optionals() {
-    static_assert(ir::is_optional_v<T>, "query: values: these rows are never null: values() drops the empty ones of rows that are std::optional");
+    static_assert(ir::is_optional_v<T>, "query: values: these rows are never null: values() drops the empty "
+                                          "ones of rows that are std::optional");
     return ir::is_optional_v<T>;
   }
 };
@@ -315,14 +322,14 @@ QUERY_DETAIL_JOIN(semi_join, "", "")
 QUERY_DETAIL_JOIN(anti_join, "", "")
 QUERY_DETAIL_JOIN(group_join, "(left row, const std::vector<right row>&)", "")
 #undef QUERY_DETAIL_JOIN
-#define QUERY_DETAIL_PAIRS(verb, rows)                                              \
-  struct verb {                                                                     \
-    QUERY_DETAIL_HAVE_OTHER(verb)                                                   \
-    QUERY_DETAIL_HAVE_PAIR(verb, rows, "")                                          \
-    template <class Q, class F, class L, class R> static constexpr bool pairs() {   \
-      if constexpr (!other<Q>()) return false;                                      \
-      else return pair<F, L, R>();                                                  \
-    }                                                                               \
+#define QUERY_DETAIL_PAIRS(verb, rows)                                                                                                    \
+  struct verb {                                                                                                                           \
+    QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                         \
+    QUERY_DETAIL_HAVE_PAIR(verb, rows, "")                                                                                                \
+    template <class Q, class F, class L, class R> static constexpr bool pairs() {                                                         \
+      if constexpr (!other<Q>()) return false;                                                                                            \
+      else return pair<F, L, R>();                                                                                                        \
+    }                                                                                                                                     \
   };
 QUERY_DETAIL_PAIRS(cross_join, "(left row, right row)")
 QUERY_DETAIL_PAIRS(zip, "(this query's row, the other's row)")
@@ -346,8 +353,9 @@ struct order_descending { QUERY_DETAIL_HAVE_ORDER(order_descending, QUERY_DETAIL
 #define QUERY_DETAIL_REFINE(verb)                                                                                                         \
   struct verb {                                                                                                                           \
     QUERY_DETAIL_HAVE_ORDER(verb, "")                                                                                                     \
-    template <class D> static constexpr bool after_order() {                                                                             \
-      static_assert(sizeof(D) == 0, "query: " #verb ": there is no order to refine. Write order_by(key)." #verb "(key), next to each other"); \
+    template <class D> static constexpr bool after_order() {                                                                              \
+      static_assert(sizeof(D) == 0, "query: " #verb ": there is no order to refine. Write order_by(key)." #verb "(key), next to "  \
+                                    "each other");                                                                                        \
       return false;                                                                                                                       \
     }                                                                                                                                     \
   };
@@ -373,8 +381,14 @@ struct repeat { QUERY_DETAIL_HAVE_COUNT(repeat, ": repeat(value, 10)") };
 struct element_at { QUERY_DETAIL_HAVE_COUNT(element_at, " that lie before the wanted one, from 0") };
 struct element_at_or_default { QUERY_DETAIL_HAVE_COUNT(element_at_or_default, " that lie before the wanted one, from 0") };
 struct partitioned { QUERY_DETAIL_HAVE_COUNT(partitioned, ": how many partitions, from 1") };
-struct hash_partitioned_by { QUERY_DETAIL_HAVE_KEY(hash_partitioned_by, "") QUERY_DETAIL_HAVE_COUNT(hash_partitioned_by, ": how many partitions") };
-struct range_partitioned_by { QUERY_DETAIL_HAVE_ORDER(range_partitioned_by, "") QUERY_DETAIL_HAVE_COUNT(range_partitioned_by, ": how many partitions") };
+struct hash_partitioned_by {
+  QUERY_DETAIL_HAVE_KEY(hash_partitioned_by, "")
+  QUERY_DETAIL_HAVE_COUNT(hash_partitioned_by, ": how many partitions")
+};
+struct range_partitioned_by {
+  QUERY_DETAIL_HAVE_ORDER(range_partitioned_by, "")
+  QUERY_DETAIL_HAVE_COUNT(range_partitioned_by, ": how many partitions")
+};
 struct chunk { QUERY_DETAIL_HAVE_RUN(chunk) QUERY_DETAIL_HAVE_COUNT(chunk, ", from 1") };
 struct window { QUERY_DETAIL_HAVE_RUN(window) QUERY_DETAIL_HAVE_COUNT(window, ", from 1") };
 struct apply { QUERY_DETAIL_HAVE_RUN(apply) };
@@ -488,8 +502,8 @@ struct sequence_equal {
     static_assert(is_range, "query: sequence_equal: takes another query, or a range with begin() and end()");
     if constexpr (is_range) {
       constexpr bool ok = requires(const T& a, const R& r) { static_cast<bool>(a == *r.begin()); };
-      static_assert(ok, "query: sequence_equal: these rows have no == with the elements of that range. Use .select(...) first, or give the record "
-                        "`bool operator==(const Row&) const = default`");
+      static_assert(ok, "query: sequence_equal: these rows have no == with the elements of that range. Use .select(...) first, or give the "
+                        "record `bool operator==(const Row&) const = default`");
       return ok;
     } else return false;
   }
@@ -497,7 +511,8 @@ struct sequence_equal {
 struct for_each {
   template <class F, class T> static constexpr bool callable() {
     constexpr bool ok = std::is_invocable_v<F&, const T&>;
-    static_assert(ok, "query: for_each: the function cannot be called with a row of this query. Take the row as `const auto& t` or `const Row& t`");
+    static_assert(ok, "query: for_each: the function cannot be called with a row of this query. Take the row as `const auto& t` or "
+                      "`const Row& t`");
     return ok;
   }
 };

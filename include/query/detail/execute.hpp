@@ -31,7 +31,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state);
 void run_single(const pipe& p, const settings& s, void* to);
 
 std::string explain(const pipe& p, const settings& s, std::string_view terminal);
-std::string explain_dot(const pipe& p, const settings& s);
+std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal);
 
 // Large blocks of memory that a user's container has just taken are worth huge pages.
 void advise_huge_pages(void* at, std::size_t bytes);
