@@ -63,7 +63,7 @@ CONFORMS(messages, numbers_of_rows, "take", "skip", "take_last", "skip_last", "s
   EXPECT_MESSAGE("timeout: the seconds must not be negative", q.timeout(-0.5));
 }
 
-CONFORMS(messages, sources, "range", "repeat", "from_columns", "read_csv") {
+CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
   EXPECT_MESSAGE("range: a number of rows must not be negative: -1", query::range(0, -1));
   EXPECT_MESSAGE("repeat: a number of rows must not be negative: -1", query::repeat(7, -1));
   const std::vector<std::int32_t> id(2), key(3);
