@@ -8,7 +8,9 @@
 #pragma once
 
 #include <query/cpu/typed_segment.hpp>
+#include <query/detail/check.hpp>
 #include <query/detail/execute.hpp>
+#include <query/detail/failure.hpp>
 #include <query/detail/make_function.hpp>
 #include <query/group.hpp>
 #include <query/verbs/grouping.hpp>
@@ -48,42 +50,49 @@ template <class T, class Chain = cpu::rows<T>> class Query
   // ---- row-wise verbs
   // Keeps the rows for which f is true; f takes the row, or the row and its number (std::int64_t, from 0).
   template <class F> auto where(F f, detail::call_site at = detail::call_site::here()) const {
-    if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
+    if constexpr (!check::where::tests<F, T>()) {
+      return check::after_error{};
+    } else if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
       auto [origin, chain] = positioned(at);
       return extend<T>(detail::verb::where, "where", detail::make_opaque("predicate", f, ir::describe<bool>()), at, std::move(origin),
                        cpu::where_at<decltype(chain), F>(chain, f));
     } else {
-      query::check_callable<F, T>();
       return extend<T>(detail::verb::where, "where", detail::make_filter<T>("predicate", f), at, origin_, cpu::where<Chain, F>(chain_, f));
     }
   }
   // Replaces each row by f(row), or f(row, number).
   template <class F> auto select(F f, detail::call_site at = detail::call_site::here()) const {
-    if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
+    if constexpr (!check::select::maps<F, T>()) {
+      return check::after_error{};
+    } else if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
       auto [origin, chain] = positioned(at);
       using link = cpu::select_at<decltype(chain), F>;
       using R = typename link::row;
       return extend<R>(detail::verb::select, "select", detail::make_opaque("projection", f, ir::describe<R>()), at, std::move(origin), link(chain, f));
     } else {
-      query::check_callable<F, T>();
       using R = detail::result_of<F, T>;
       return extend<R>(detail::verb::select, "select", detail::make_map<T, R>("projection", f), at, origin_, cpu::select<Chain, F>(chain_, f));
     }
   }
   // Replaces each row by the elements of f(row), any range.
   template <class F> auto select_many(F f, detail::call_site at = detail::call_site::here()) const {
-    query::check_callable<F, T>();
-    using link = cpu::select_many<Chain, F>;
-    using R = typename link::row;
-    return extend<R>(detail::verb::select_many, "select_many", detail::make_opaque("collection", f, ir::describe<R>()), at, origin_, link(chain_, f));
+    if constexpr (!check::select_many::many<F, T>()) {
+      return check::after_error{};
+    } else {
+      using link = cpu::select_many<Chain, F>;
+      using R = typename link::row;
+      return extend<R>(detail::verb::select_many, "select_many", detail::make_opaque("collection", f, ir::describe<R>()), at, origin_, link(chain_, f));
+    }
   }
-  // Rows as another type: of arithmetic types by static_cast, else by construction. as_type<double>().
+  // Numbers and enums as another type, by static_cast. as_type<double>().
   template <class U> auto as_type(detail::call_site at = detail::call_site::here()) const {
-    return select([](const auto& r) { return query::cast<U>(r); }, at);
+    if constexpr (!check::as_type::converts<U, T>()) return check::after_error{};
+    else return select([](const auto& r) { return query::cast<U>(r); }, at);
   }
   // Rows that hold a value, without the optional around it.
-  auto values(detail::call_site at = detail::call_site::here()) const requires ir::is_optional_v<T> {
-    return where([](const auto& r) { return r.has_value(); }, at).select([](const auto& r) { return *r; }, at);
+  auto values(detail::call_site at = detail::call_site::here()) const {
+    if constexpr (!check::values::optionals<T>()) return check::after_error{};
+    else return where([](const auto& r) { return r.has_value(); }, at).select([](const auto& r) { return *r; }, at);
   }
 
   // The same query without the chain in its type: for templates over Query<T>, members, returns.
@@ -96,17 +105,25 @@ template <class T, class Chain = cpu::rows<T>> class Query
   Query named(std::string name) const { return marked([&](detail::logical& n) { n.name = std::move(name); }); }
   Query in(const Session& s) const { return with_settings([&](detail::run_settings& r) { r.session = s.state(); }); }
   Query verify() const { return with_settings([](detail::run_settings& r) { r.verify = true; }); }
-  Query timeout(double seconds) const { return with_settings([&](detail::run_settings& r) { r.seconds = seconds; }); }
-  // Stops when token.stop_requested(): a std::stop_token or anything like it. The terminal verb throws query::cancelled.
+  // The terminal verb throws query::cancelled after so many seconds; 0: no limit.
+  Query timeout(double seconds, detail::call_site at = detail::call_site::here()) const {
+    if (!(seconds >= 0)) detail::fail("timeout", "the seconds must not be negative", at);
+    return with_settings([&](detail::run_settings& r) { r.seconds = seconds; });
+  }
+  // Stops when token.stop_requested(): a std::stop_token or anything like it. The terminal verb throws query::cancelled, or
+  // what stop_requested() throws. Tokens of other types are asked about once a millisecond, by one thread at a time.
   template <class Token> Query stop_on(Token token) const {
-    return with_settings([&](detail::run_settings& r) {
+    if constexpr (!check::stop_on::token<Token>()) return *this;
+    else return with_settings([&](detail::run_settings& r) {
+      r.stop_token_type = &typeid(Token);
       r.stop_token = std::make_shared<const Token>(std::move(token));
       r.stop_requested = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
     });
   }
   // report(fraction) is called now and then, by any thread, one call at a time.
   template <class F> Query on_progress(F report) const {
-    return with_settings([&](detail::run_settings& r) {
+    if constexpr (!check::on_progress::takes_fraction<F>()) return *this;
+    else return with_settings([&](detail::run_settings& r) {
       r.progress = std::make_shared<const F>(std::move(report));
       r.report = [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); };
     });
@@ -114,8 +131,9 @@ template <class T, class Chain = cpu::rows<T>> class Query
 
   // ---- the plan
   // The plan as text: verbs with their expressions, the kind of every function, where each vertex runs and why.
-  std::string explain() const { return detail::explain(to_pipe(), settings_, ""); }
-  std::string explain_dot() const { return detail::explain_dot(to_pipe(), settings_); }
+  // With the name of a terminal verb, as that verb asks for it: explain("sum").
+  std::string explain(std::string_view terminal = {}) const { return detail::explain(to_pipe(), settings_, terminal); }
+  std::string explain_dot(std::string_view terminal = {}) const { return detail::explain_dot(to_pipe(), settings_, terminal); }
 
   detail::pipe to_pipe() const {
     if constexpr (Chain::identity) return origin_;

@@ -10,6 +10,7 @@
 
 #include <query/detail/aggregate_calls.hpp>
 #include <query/detail/aggregate_expression.hpp>
+#include <query/detail/check.hpp>
 #include <query/detail/traced_row.hpp>
 #include <query/function.hpp>
 
@@ -65,27 +66,83 @@ template <class K> auto key_expression() {
 template <class K, class T> struct recorder {
   auto key() const { return key_expression<K>(); }
   auto count() const { return agg::count{}; }
-  template <class F> auto count(F f) const { return count_if<F>{{}, std::move(f)}; }
-  template <class F = itself> auto sum(F f = {}) const { return agg::sum<F>{{}, std::move(f)}; }
-  template <class F = itself> auto mean(F f = {}) const { return agg::mean<F>{{}, std::move(f)}; }
-  template <class F = itself> auto average(F f = {}) const { return agg::mean<F>{{}, std::move(f)}; }
-  template <class F = itself> auto min(F f = {}) const { return extreme<false, F>{{}, std::move(f)}; }
-  template <class F = itself> auto max(F f = {}) const { return extreme<true, F>{{}, std::move(f)}; }
-  template <class F> auto arg_min(F f) const { return arg_extreme<false, F>{{}, std::move(f)}; }
-  template <class F> auto arg_max(F f) const { return arg_extreme<true, F>{{}, std::move(f)}; }
-  template <class F = itself> auto variance(F f = {}) const { return agg::variance<false, F>{{}, std::move(f)}; }
-  template <class F = itself> auto stddev(F f = {}) const { return agg::variance<true, F>{{}, std::move(f)}; }
-  template <class F = itself> auto first(F f = {}) const { return edge<false, F>{{}, std::move(f)}; }
-  template <class F = itself> auto last(F f = {}) const { return edge<true, F>{{}, std::move(f)}; }
-  template <class F> auto any(F f) const { return decided<false, F>{{}, std::move(f)}; }
-  template <class F> auto all(F f) const { return decided<true, F>{{}, std::move(f)}; }
-  template <class F = itself> auto count_distinct(F f = {}) const { return agg::count_distinct<F>{{}, std::move(f)}; }
-  template <class F = itself> auto median(F f = {}) const { return agg::quantile<F>{{}, std::move(f), 0.5}; }
-  template <class F = itself> auto quantile(F f, double q) const { return agg::quantile<F>{{}, std::move(f), q}; }
-  template <class F = itself> auto collect(F f = {}) const { return agg::collect<F>{{}, std::move(f)}; }
+  template <class F> auto count(F f) const {
+    if constexpr (!check::count::counts<F, T>()) return refused{};
+    else return count_if<F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto sum(F f = {}) const {
+    if constexpr (!check::sum::number_of<F, T, true>()) return refused{};
+    else return agg::sum<F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto mean(F f = {}) const {
+    if constexpr (!check::mean::number_of<F, T, true>()) return refused{};
+    else return agg::mean<F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto average(F f = {}) const {
+    if constexpr (!check::average::number_of<F, T, true>()) return refused{};
+    else return agg::mean<F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto min(F f = {}) const {
+    if constexpr (!check::min::ordered<F, T>()) return refused{};
+    else return extreme<false, F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto max(F f = {}) const {
+    if constexpr (!check::max::ordered<F, T>()) return refused{};
+    else return extreme<true, F>{{}, std::move(f)};
+  }
+  template <class F> auto arg_min(F f) const {
+    if constexpr (!check::arg_min::ordered<F, T>()) return refused{};
+    else return arg_extreme<false, F>{{}, std::move(f)};
+  }
+  template <class F> auto arg_max(F f) const {
+    if constexpr (!check::arg_max::ordered<F, T>()) return refused{};
+    else return arg_extreme<true, F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto variance(F f = {}) const {
+    if constexpr (!check::variance::number_of<F, T>()) return refused{};
+    else return agg::variance<false, F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto stddev(F f = {}) const {
+    if constexpr (!check::stddev::number_of<F, T>()) return refused{};
+    else return agg::variance<true, F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto first(F f = {}) const {
+    if constexpr (!check::first::value<F, T>()) return refused{};
+    else return edge<false, F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto last(F f = {}) const {
+    if constexpr (!check::last::value<F, T>()) return refused{};
+    else return edge<true, F>{{}, std::move(f)};
+  }
+  template <class F> auto any(F f) const {
+    if constexpr (!check::any::predicate<F, T>()) return refused{};
+    else return decided<false, F>{{}, std::move(f)};
+  }
+  template <class F> auto all(F f) const {
+    if constexpr (!check::all::predicate<F, T>()) return refused{};
+    else return decided<true, F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto count_distinct(F f = {}) const {
+    if constexpr (!check::count_distinct::key<F, T>()) return refused{};
+    else return agg::count_distinct<F>{{}, std::move(f)};
+  }
+  template <class F = itself> auto median(F f = {}) const {
+    if constexpr (!check::median::number_of<F, T>()) return refused{};
+    else return agg::quantile<F>{{}, std::move(f), 0.5};
+  }
+  template <class F = itself> auto quantile(F f, double q) const {
+    if (!(q >= 0 && q <= 1)) throw detail::unplaced_error("g.quantile(f, q): q must lie between 0 and 1: " + std::to_string(q));
+    if constexpr (!check::quantile::number_of<F, T>()) return refused{};
+    else return agg::quantile<F>{{}, std::move(f), q};
+  }
+  template <class F = itself> auto collect(F f = {}) const {
+    if constexpr (!check::collect::value<F, T>()) return refused{};
+    else return agg::collect<F>{{}, std::move(f)};
+  }
   // combine(seed, x) must be x: the seed starts every part of the rows.
   template <class S, class U, class C, class F = itself> auto aggregate(S seed, U update, C combine, F finish = {}) const {
-    return custom<S, U, C, F>{{}, std::move(seed), std::move(update), std::move(combine), std::move(finish)};
+    if constexpr (!check::aggregate::seed<S, U, C, F, T>()) return refused{};
+    else return custom<S, U, C, F>{{}, std::move(seed), std::move(update), std::move(combine), std::move(finish)};
   }
 
   template <class D = void> const T* begin() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return nullptr; }
@@ -222,16 +279,46 @@ template <class K, class T> class Group {
   const std::vector<T>& rows() const { return rows_; }
 
   std::int64_t count() const { return static_cast<std::int64_t>(rows_.size()); }
-  template <class F> auto count(const F& f) const { return run(agg::count_if<F>{{}, f}); }
-  template <class F = agg::itself> auto sum(const F& f = {}) const { return run(agg::sum<F>{{}, f}); }
-  template <class F = agg::itself> auto mean(const F& f = {}) const { return run(agg::mean<F>{{}, f}); }
-  template <class F = agg::itself> auto min(const F& f = {}) const { return run(agg::extreme<false, F>{{}, f}); }
-  template <class F = agg::itself> auto max(const F& f = {}) const { return run(agg::extreme<true, F>{{}, f}); }
-  template <class F> auto arg_min(const F& f) const { return run(agg::arg_extreme<false, F>{{}, f}); }
-  template <class F> auto arg_max(const F& f) const { return run(agg::arg_extreme<true, F>{{}, f}); }
-  template <class F = agg::itself> auto median(const F& f = {}) const { return run(agg::quantile<F>{{}, f, 0.5}); }
-  template <class F> auto any(const F& f) const { return run(agg::decided<false, F>{{}, f}); }
-  template <class F> auto all(const F& f) const { return run(agg::decided<true, F>{{}, f}); }
+  template <class F> auto count(const F& f) const {
+    if constexpr (!check::count::counts<F, T>()) return check::after_error{};
+    else return run(agg::count_if<F>{{}, f});
+  }
+  template <class F = agg::itself> auto sum(const F& f = {}) const {
+    if constexpr (!check::sum::number_of<F, T, true>()) return check::after_error{};
+    else return run(agg::sum<F>{{}, f});
+  }
+  template <class F = agg::itself> auto mean(const F& f = {}) const {
+    if constexpr (!check::mean::number_of<F, T, true>()) return check::after_error{};
+    else return run(agg::mean<F>{{}, f});
+  }
+  template <class F = agg::itself> auto min(const F& f = {}) const {
+    if constexpr (!check::min::ordered<F, T>()) return check::after_error{};
+    else return run(agg::extreme<false, F>{{}, f});
+  }
+  template <class F = agg::itself> auto max(const F& f = {}) const {
+    if constexpr (!check::max::ordered<F, T>()) return check::after_error{};
+    else return run(agg::extreme<true, F>{{}, f});
+  }
+  template <class F> auto arg_min(const F& f) const {
+    if constexpr (!check::arg_min::ordered<F, T>()) return check::after_error{};
+    else return run(agg::arg_extreme<false, F>{{}, f});
+  }
+  template <class F> auto arg_max(const F& f) const {
+    if constexpr (!check::arg_max::ordered<F, T>()) return check::after_error{};
+    else return run(agg::arg_extreme<true, F>{{}, f});
+  }
+  template <class F = agg::itself> auto median(const F& f = {}) const {
+    if constexpr (!check::median::number_of<F, T>()) return check::after_error{};
+    else return run(agg::quantile<F>{{}, f, 0.5});
+  }
+  template <class F> auto any(const F& f) const {
+    if constexpr (!check::any::predicate<F, T>()) return check::after_error{};
+    else return run(agg::decided<false, F>{{}, f});
+  }
+  template <class F> auto all(const F& f) const {
+    if constexpr (!check::all::predicate<F, T>()) return check::after_error{};
+    else return run(agg::decided<true, F>{{}, f});
+  }
 
  private:
   template <class A> auto run(const A& a) const {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 #include <query/group.hpp>
 
 namespace query {
@@ -63,13 +63,13 @@ template <class K, class T> class lookup {
 template <class K, class V> class map_of {
  public:
   void insert(K k, V v) { entries_.emplace_back(std::move(k), std::move(v)); }
-  void seal(const char* verb) {
+  void seal(const char* verb, detail::call_site at) {
     const auto order = detail::sorted_positions(entries_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(entries_[a].first, entries_[b].first); });
     std::vector<std::pair<K, V>> sorted;
     sorted.reserve(order.size());
     for (std::size_t i : order) {
       if (!sorted.empty() && !detail::key_less(sorted.back().first, entries_[i].first))
-        throw user_error(std::string("query: ") + verb + ": two rows have the same key; use to_lookup, or distinct_by first");
+        detail::fail(verb, "two rows have the same key; use to_lookup, or distinct_by first", at);
       sorted.push_back(std::move(entries_[i]));
     }
     entries_ = std::move(sorted);
@@ -87,9 +87,9 @@ template <class K, class V> class map_of {
     return a < entries_.size() && !detail::key_less(k, entries_[a].first) ? &entries_[a].second : nullptr;
   }
   bool contains(const K& k) const { return find(k) != nullptr; }
-  const V& at(const K& k) const {
+  const V& at(const K& k, detail::call_site where = detail::call_site::here()) const {
     const V* v = find(k);
-    if (!v) throw user_error("query: to_map(...).at: no such key");
+    if (!v) detail::fail("to_map(...).at", "there is no such key; use find, or test contains first", where);
     return *v;
   }
 

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <typeinfo>
 
+#include <query/detail/call_site.hpp>
 #include <query/detail/function_ref.hpp>
 
 namespace query {
@@ -36,7 +38,8 @@ struct session_options {
 
 class Session {
  public:
-  explicit Session(const session_options& options = {});
+  // Throws user_error for options that make no sense.
+  explicit Session(const session_options& options = {}, detail::call_site at = detail::call_site::here());
   // Adds an engine that vertices may be placed on, before the CPU engine (docs/design, src/runtime/engine.hpp).
   void add_engine(std::shared_ptr<runtime::engine> e);
 
@@ -63,6 +66,7 @@ struct run_settings {
   std::shared_ptr<runtime::session_state> session;  // null: the standard session
   std::shared_ptr<const void> stop_token;
   bool (*stop_requested)(const void* token) = nullptr;
+  const std::type_info* stop_token_type = nullptr;  // a std::stop_token calls back; others are asked now and then
   double seconds = 0;                               // deadline after the start; 0: none
   bool verify = false;
   std::shared_ptr<const void> progress;

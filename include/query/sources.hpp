@@ -136,15 +136,27 @@ auto from(R&& r, detail::call_site at = detail::call_site::here()) {
   return detail::stream_of<detail::range_value<R>, R>(std::make_shared<const R>(std::move(r)), "owned range", at);
 }
 
+// A temporary is moved into the query.
+template <class A> Query<bool> from(std::vector<bool, A>&& v, detail::call_site at = detail::call_site::here()) {
+  return detail::stream_of<bool, std::vector<bool, A>>(std::make_shared<const std::vector<bool, A>>(std::move(v)), "owned vector", at);
+}
+// What is no range, or a query already: says so.
+template <class X> requires((!detail::forward_range<X> || requires { typename X::row; }) && !std::is_same_v<X, check::after_error>)
+auto from(const X&) {
+  check::from::rows<X>();
+  return check::after_error{};
+}
+template <std::same_as<check::after_error> X> X from(X x) { return x; }
+
 // Struct of arrays: one vector for each field of T, in order. Not copied.
 template <record T, class... C> struct column_view {
   std::tuple<const std::vector<C>*...> vectors;
   mutable std::array<const void*, sizeof...(C)> bases{};
+  detail::call_site at = {};  // of from
 };
-template <record T, class... C> auto columns(const std::vector<C>&... c) {
-  static_assert(std::is_same_v<std::tuple<std::vector<C>...>, decltype(columns_of<T>::fields)>,
-                "query::columns<Row>(...): one vector for each field of Row, in order, with the field's type (std::uint8_t for bool)");
-  return column_view<T, C...>{{&c...}, {}};
+template <class T, class... C> auto columns(const std::vector<C>&... c) {
+  if constexpr (!check::columns::fit<T, C...>()) return check::after_error{};
+  else return column_view<T, C...>{{&c...}, {}, {}};
 }
 template <record T> auto columns(const columns_of<T>& c) {
   return std::apply([](const auto&... v) { return columns<T>(v...); }, c.fields);
@@ -152,6 +164,7 @@ template <record T> auto columns(const columns_of<T>& c) {
 template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C...> v, detail::call_site at = detail::call_site::here()) {
   using V = column_view<T, C...>;
   auto n = detail::source_node(detail::verb::source_columns, "columns", ir::describe<T>(), at);
+  v.at = at;
   n->source = std::make_shared<const V>(std::move(v));
   n->view = [](const void* s, detail::row_block& b) {
     const V& view = *static_cast<const V*>(s);
@@ -159,7 +172,7 @@ template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C.
     std::size_t i = 0;
     std::apply([&](const auto*... c) {
       ((c->size() == b.n ? void(view.bases[i++] = c->data())
-                         : throw user_error("query: from(columns): the columns have different lengths")), ...);
+                         : detail::fail("from(columns)", "the columns have different lengths: " + std::to_string(b.n) + " and " + std::to_string(c->size()), view.at)), ...);
     }, view.vectors);
     b.columns = view.bases.data();
   };
@@ -167,36 +180,48 @@ template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C.
 }
 
 // first, first + 1, ..., n numbers.
-template <class T = std::int64_t> Query<T> range(T first, std::uint64_t n, detail::call_site at = detail::call_site::here()) {
-  auto node = detail::source_node(detail::verb::source_stream, "range", ir::describe<T>(), at);
-  node->source = std::make_shared<const detail::numbers<T>>(detail::numbers<T>{first, n});
-  node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
-    return std::make_unique<detail::number_stream<T>>(*static_cast<const detail::numbers<T>*>(s));
-  };
-  return detail::query_of<T>(std::move(node));
+template <class T = std::int64_t, class N> Query<T> range(T first, N n, detail::call_site at = detail::call_site::here()) {
+  if constexpr (!check::range::numbers<T, N>()) {
+    return check::after_error{};
+  } else {
+    auto node = detail::source_node(detail::verb::source_stream, "range", ir::describe<T>(), at);
+    node->source = std::make_shared<const detail::numbers<T>>(detail::numbers<T>{first, detail::row_count("range", n, at)});
+    node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
+      return std::make_unique<detail::number_stream<T>>(*static_cast<const detail::numbers<T>*>(s));
+    };
+    return detail::query_of<T>(std::move(node));
+  }
 }
-template <class T> Query<T> repeat(T value, std::uint64_t n, detail::call_site at = detail::call_site::here()) {
-  auto node = detail::source_node(detail::verb::source_stream, "repeat", ir::describe<T>(), at);
-  node->source = std::make_shared<const std::pair<T, std::uint64_t>>(std::move(value), n);
-  node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
-    const auto& [v, times] = *static_cast<const std::pair<T, std::uint64_t>*>(s);
-    return std::make_unique<detail::repeat_stream<T>>(v, times);
-  };
-  return detail::query_of<T>(std::move(node));
+template <class T, class N> Query<T> repeat(T value, N n, detail::call_site at = detail::call_site::here()) {
+  if constexpr (!check::repeat::whole<N>()) {
+    return check::after_error{};
+  } else {
+    auto node = detail::source_node(detail::verb::source_stream, "repeat", ir::describe<T>(), at);
+    node->source = std::make_shared<const std::pair<T, std::uint64_t>>(std::move(value), detail::row_count("repeat", n, at));
+    node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
+      const auto& [v, times] = *static_cast<const std::pair<T, std::uint64_t>*>(s);
+      return std::make_unique<detail::repeat_stream<T>>(v, times);
+    };
+    return detail::query_of<T>(std::move(node));
+  }
 }
 template <class T> Query<T> empty(detail::call_site at = detail::call_site::here()) { return from(std::vector<T>{}, at); }
 // Calls a copy of f until it gives an empty std::optional<T>; each run starts from a fresh copy.
 template <class F> auto generate(F f, detail::call_site at = detail::call_site::here()) {
-  static_assert(ir::is_optional_v<std::invoke_result_t<F&>>, "query::generate: the function must give std::optional<Row>, empty at the end");
-  using T = typename std::invoke_result_t<F&>::value_type;
-  auto n = detail::source_node(detail::verb::source_stream, "generate", ir::describe<T>(), at);
-  n->source = std::make_shared<const F>(std::move(f));
-  n->open = [](const void* s) -> std::unique_ptr<detail::row_stream> { return std::make_unique<detail::generated_stream<T, F>>(*static_cast<const F*>(s)); };
-  return detail::query_of<T>(std::move(n));
+  if constexpr (!check::generate::gives_optional<F>()) {
+    return check::after_error{};
+  } else {
+    using T = typename std::invoke_result_t<F&>::value_type;
+    auto n = detail::source_node(detail::verb::source_stream, "generate", ir::describe<T>(), at);
+    n->source = std::make_shared<const F>(std::move(f));
+    n->open = [](const void* s) -> std::unique_ptr<detail::row_stream> { return std::make_unique<detail::generated_stream<T, F>>(*static_cast<const F*>(s)); };
+    return detail::query_of<T>(std::move(n));
+  }
 }
 // The rows of a CSV file; columns are found by the record's field names. Only fields that the query uses are parsed.
-template <record T> Query<T> read_csv(const std::string& path, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
-  return Query<T>(detail::pipe{detail::csv_source(path, &options, ir::describe<T>(), at), nullptr}, nullptr);
+template <class T> auto read_csv(const std::string& path, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
+  if constexpr (!check::read_csv::described<T>()) return check::after_error{};
+  else return Query<T>(detail::pipe{detail::csv_source(path, &options, ir::describe<T>(), at), nullptr}, nullptr);
 }
 
 // The rows of a lazy query, or of a loop's placeholder, for use inside a lambda: computed once an execution, bound anew in

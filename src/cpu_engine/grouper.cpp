@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/key_tables.hpp"
 #include "cpu_engine/key_words.hpp"
@@ -243,7 +243,7 @@ class key_table {
 grouper::grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom)
     : key_(key), pool_(&pool), table_(std::make_unique<key_table>(*key, pool, custom)) {
   if (!key->trivial && (key->life.copy == nullptr || key->life.move == nullptr || key->life.destroy == nullptr))
-    throw user_error("group_by, distinct: key type cannot be copied: " + std::string(key->name));
+    throw detail::unplaced_error("the key type cannot be copied: " + std::string(key->name));
 }
 grouper::~grouper() { destroy_keys(); }
 grouper::grouper(grouper&& other) noexcept

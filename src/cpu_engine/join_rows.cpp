@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include <query/cpu/typed_segment.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
@@ -18,7 +18,7 @@ class match_lists {
   match_lists(const ir::type* list, runtime::buffer_pool& pool) : list_(list), lists_(list, pool) {
     const ir::type* row = list->element;
     if (!list->get.resize || (!row->trivial && !row->life.copy_assign))
-      throw user_error("group_join: rows of the right side must be default constructible and assignable: " + std::string(row->name));
+      throw detail::unplaced_error("rows of the right side must be default constructible and assignable: " + std::string(row->name));
     void* at = lists_.extend(batch_rows);
     list->life.construct(at, batch_rows);
     lists_.grow(batch_rows);

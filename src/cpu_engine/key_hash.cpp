@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/scalar_order.hpp"
 
@@ -113,7 +113,7 @@ void hash_keys(const ir::type& t, const void* keys, std::size_t n, std::uint64_t
     for (std::size_t i = 0; i < n; ++i) out[i] = hash_word(custom.hash(custom.context, base + i * t.size));
     return;
   }
-  if (!hashable(t)) throw user_error("group_by, join, distinct: key type is not hashable: " + std::string(t.name));
+  if (!hashable(t)) throw detail::unplaced_error("the key type is not hashable: " + std::string(t.name));
   std::vector<leaf> leaves;
   find_leaves(t, 0, leaves);
   const bool single = leaves.size() == 1;
@@ -149,7 +149,7 @@ bool equal_keys(const ir::type& t, const void* a, const void* b) {
       const auto *v = static_cast<const std::byte*>(t.get.data(a)), *w = static_cast<const std::byte*>(t.get.data(b));
       return n == t.get.size(b) && all_equal(n, [&](std::size_t i) { return equal_keys(*t.element, v + i * step, w + i * step); });
     }
-    case ir::kind::opaque: throw user_error("group_by, join, distinct: key type is not hashable: " + std::string(t.name));
+    case ir::kind::opaque: throw detail::unplaced_error("the key type is not hashable: " + std::string(t.name));
     default:
       return with_type(t.k, [&](auto v) { return ordered(load<decltype(v)>(a)) == ordered(load<decltype(v)>(b)); });
   }

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/scalar_order.hpp"
 
@@ -18,7 +18,7 @@ constexpr std::size_t block_keys = 1024;
 
 key_words::key_words(const ir::type& key, key_equality custom) : type_(&key), custom_(custom) {
   if (custom_) return;
-  if (!hashable(key)) throw user_error("group_by, join, distinct: key type is not hashable: " + std::string(key.name));
+  if (!hashable(key)) throw detail::unplaced_error("the key type is not hashable: " + std::string(key.name));
   if (!add(key, 0)) return;
   first_ = bits_ <= 32 ? form::narrow : bits_ <= 64 ? form::word : form::wide;
   integral_ = ir::is_integer(key.k) || key.k == ir::kind::boolean || bits_ <= 16;

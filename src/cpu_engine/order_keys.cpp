@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/scalar_order.hpp"
 
@@ -61,7 +61,7 @@ int compare_values(const ir::type& t, const void* a, const void* b, bool descend
     case ir::kind::list:
       return sequence(static_cast<const std::byte*>(t.get.data(a)), t.get.size(a), static_cast<const std::byte*>(t.get.data(b)),
                       t.get.size(b));
-    case ir::kind::opaque: throw user_error("order_by: key type has no order: " + std::string(t.name));
+    case ir::kind::opaque: throw detail::unplaced_error("the key type has no order: " + std::string(t.name));
     default:
       return directed(with_type(t.k, [&](auto v) { return compare_scalars<decltype(v)>(a, b); }));
   }
@@ -84,7 +84,7 @@ int compare_rows(std::span<const sort_key> keys, std::size_t a, std::size_t b) {
 key_encoder::key_encoder(std::span<const sort_key> keys, std::size_t rows) {
   for (const sort_key& k : keys)
     if (k.custom.compare == nullptr && !orderable(*k.type))
-      throw user_error("order_by: key type has no order: " + std::string(k.type->name));
+      throw detail::unplaced_error("the key type has no order: " + std::string(k.type->name));
   for (const sort_key& k : keys) {
     if (k.custom.compare != nullptr) exact_ = false;
     else add(*k.type, static_cast<const std::byte*>(k.base), k, rows);

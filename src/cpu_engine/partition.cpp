@@ -1,6 +1,6 @@
 #include "cpu_engine/partition.hpp"
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -96,7 +96,7 @@ const partition_bounds* bounds_of(const detail::table& t) {
 detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const input_rows input = collect_input(v, 0, tasks);
   const detail::table& rows = input.table;
-  if (v.node->count > most_partitions) throw user_error("partition: more than 1048576 partitions: " + std::to_string(v.node->count));
+  if (v.node->count > most_partitions) detail::fail(v.node->label, "more than 1048576 partitions: " + std::to_string(v.node->count), v.node->where);
   const std::size_t parts = v.node->count ? static_cast<std::size_t>(v.node->count) : default_partitions;
   if (rows.n == 0) return with_bounds(rows, std::vector<std::size_t>(static_cast<std::size_t>(v.node->count)));
   if (static_cast<way>(v.node->step) == way::runs) {

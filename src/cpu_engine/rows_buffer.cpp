@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::cpu {
 
@@ -11,7 +11,7 @@ namespace {
 std::byte* bytes(void* p) { return static_cast<std::byte*>(p); }
 const std::byte* bytes(const void* p) { return static_cast<const std::byte*>(p); }
 [[noreturn]] void cannot_copy(const ir::type* t) {
-  throw user_error("query: this step must copy its rows, but the row type cannot be copied: " + std::string(t->name));
+  throw detail::unplaced_error("rows have to be copied here, but the row type cannot be: " + std::string(t->name));
 }
 }  // namespace
 

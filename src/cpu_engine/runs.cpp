@@ -1,5 +1,5 @@
 // chunk, window and apply: functions of runs of adjacent rows.
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/partition.hpp"
 #include "cpu_engine/pieces.hpp"
@@ -39,7 +39,7 @@ std::size_t runs_a_task(std::uint64_t length) { return std::max<std::size_t>(1, 
 
 void check_positive(std::uint64_t n, const detail::logical& node, const char* what) {
   if (n == 0)
-    throw user_error(std::string(name_of(node.what)) + ": " + what + " must be positive (" + node.where.file + ":" + std::to_string(node.where.line) + ")");
+    detail::fail(name_of(node.what), std::string(what) + " must be positive", node.where);
 }
 
 }  // namespace

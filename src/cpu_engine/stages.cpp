@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include <query/cpu/typed_segment.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
@@ -40,16 +40,26 @@ class native_stage final : public prepared_stage {
   bool speculate_;
 };
 
+// What the library finds wrong in a function, with the verb that the function belongs to.
+template <class Call> void placed(const logical* verb, Call call) {
+  try {
+    call();
+  } catch (const detail::unplaced_error& e) {
+    if (!verb) throw;
+    detail::fail_at(e, *verb);
+  }
+}
+
 // Rows that pass a test go on: copied side by side where that is cheap, else as runs of the rows where they lie.
 class filter_runner final : public stage_runner {
  public:
-  filter_runner(const function_calls& f, const ir::type* row, runtime::buffer_pool& pool, batch_sink& next)
-      : test_(&f), row_(row), kept_(row, pool), next_(&next) {}
+  filter_runner(const function_calls& f, const logical* verb, const ir::type* row, runtime::buffer_pool& pool, batch_sink& next)
+      : test_(&f), verb_(verb), row_(row), kept_(row, pool), next_(&next) {}
   void push(const row_block& b) override {
     for (std::size_t from = 0; from < b.n; from += batch_rows) {
       const std::size_t n = std::min(batch_rows, b.n - from);
       std::byte* rows = static_cast<std::byte*>(b.rows) + from * row_->size;
-      test_->filter(rows, n, pass_, scratch_);
+      placed(verb_, [&] { test_->filter(rows, n, pass_, scratch_); });
       if (row_->trivial && row_->size <= 256) compact(rows, n);
       else push_runs(b, rows, n);
     }
@@ -88,6 +98,7 @@ class filter_runner final : public stage_runner {
     }
   }
   const function_calls* test_;
+  const logical* verb_;
   const ir::type* row_;
   rows_buffer kept_;
   interpreter::scratch scratch_;
@@ -97,13 +108,13 @@ class filter_runner final : public stage_runner {
 
 class map_runner final : public stage_runner {
  public:
-  map_runner(const function_calls& f, const ir::type* in, const ir::type* out, runtime::buffer_pool& pool, batch_sink& next)
-      : map_(&f), in_(in), out_(out, pool), next_(&next) {}
+  map_runner(const function_calls& f, const logical* verb, const ir::type* in, const ir::type* out, runtime::buffer_pool& pool, batch_sink& next)
+      : map_(&f), verb_(verb), in_(in), out_(out, pool), next_(&next) {}
   void push(const row_block& b) override {
     for (std::size_t from = 0; from < b.n; from += batch_rows) {
       const std::size_t n = std::min(batch_rows, b.n - from);
       out_.clear();
-      map_->map(static_cast<const std::byte*>(b.rows) + from * in_->size, nullptr, n, out_.extend(n), scratch_);
+      placed(verb_, [&] { map_->map(static_cast<const std::byte*>(b.rows) + from * in_->size, nullptr, n, out_.extend(n), scratch_); });
       out_.grow(n);
       row_block out;
       out.rows = out_.data();
@@ -115,6 +126,7 @@ class map_runner final : public stage_runner {
 
  private:
   const function_calls* map_;
+  const logical* verb_;
   const ir::type* in_;
   rows_buffer out_;
   interpreter::scratch scratch_;
@@ -127,7 +139,7 @@ class functions_stage final : public prepared_stage {
   functions_stage(const planner::stage& s, runtime::run_context& context) : pool_(&context.pool) {
     const ir::type* in = s.in;
     for (const logical* n : s.nodes) {
-      steps_.push_back({function_calls(n->functions[0], s.how == planner::form::interpreted, n->what == verb::where), n->what, in, n->row});
+      placed(n, [&] { steps_.push_back({function_calls(n->functions[0], s.how == planner::form::interpreted, n->what == verb::where), n, in, n->row}); });
       in = n->row;
     }
   }
@@ -136,7 +148,7 @@ class functions_stage final : public prepared_stage {
  private:
   struct step {
     function_calls calls;
-    verb what;
+    const logical* node;
     const ir::type *in, *out;
   };
   class runner final : public stage_runner {
@@ -145,8 +157,8 @@ class functions_stage final : public prepared_stage {
       batch_sink* to = &next;
       for (std::size_t i = s.steps_.size(); i-- > 0;) {
         const step& x = s.steps_[i];
-        if (x.what == verb::where) parts_.push_back(std::make_unique<filter_runner>(x.calls, x.in, *s.pool_, *to));
-        else parts_.push_back(std::make_unique<map_runner>(x.calls, x.in, x.out, *s.pool_, *to));
+        if (x.node->what == verb::where) parts_.push_back(std::make_unique<filter_runner>(x.calls, x.node, x.in, *s.pool_, *to));
+        else parts_.push_back(std::make_unique<map_runner>(x.calls, x.node, x.in, x.out, *s.pool_, *to));
         to = parts_.back().get();
       }
       head_ = to;
@@ -165,7 +177,7 @@ class prefilter_stage final : public prepared_stage {
  public:
   prefilter_stage(const planner::prefilter& f, const ir::type* row, runtime::buffer_pool& pool)
       : calls_(f.expression ? function_calls(f.expression, row) : function_calls(*f.function, false, true)), row_(row), pool_(&pool) {}
-  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<filter_runner>(calls_, row_, *pool_, next); }
+  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<filter_runner>(calls_, nullptr, row_, *pool_, next); }
 
  private:
   function_calls calls_;

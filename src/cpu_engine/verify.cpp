@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/captured.hpp"
 #include "cpu_engine/pipeline.hpp"
@@ -99,11 +99,9 @@ class checker {
  private:
   runtime::buffer_pool& context_pool(const rows_buffer&) { return *pool_; }
   [[noreturn]] void differ(const rows_buffer& rows, std::size_t i, const void* native, const void* traced, const ir::type* t) const {
-    std::string file = node_->where.file;
-    throw difference("query: verify: " + node_->label + " (" + std::string(function_->role) + ", " + file.substr(file.rfind('/') + 1) + ":" +
-                     std::to_string(node_->where.line) + "): row " + std::to_string(i) + " = " + data::format_value(rows.type(), rows.at(i)) +
+    throw difference("verify: " + node_->label + ", " + std::string(function_->role) + ": row " + std::to_string(i) + " = " + data::format_value(rows.type(), rows.at(i)) +
                      ": native " + data::format_value(t, native, 17) + ", traced " + data::format_value(t, traced, 17) + " by " +
-                     ir::show(expression_) + ". The function does something that tracing cannot see; wrap it in query::opaque(...)");
+                     ir::show(expression_) + "; the function does something that tracing cannot see: wrap it in query::opaque(...) (" + detail::place_of(node_->where) + ")");
   }
   const logical* node_;
   const detail::user_function* function_;

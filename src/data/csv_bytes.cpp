@@ -8,13 +8,13 @@
 #include <cerrno>
 #include <system_error>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::data {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw user_error("read_csv: cannot read the file: " + path + ": " + why);
+  throw detail::unplaced_error("read_csv: cannot read the file: " + path + ": " + why);
 }
 
 std::string message_of(int error) { return std::generic_category().message(error); }

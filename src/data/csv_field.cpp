@@ -1,6 +1,6 @@
 #include "data/csv_field.hpp"
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::data {
 namespace {
@@ -59,7 +59,7 @@ void append_field(std::string& out, std::string_view text, const csv_options& op
     return;
   }
   if (options.quote == '\0')
-    throw user_error("write_csv: a value needs quotes, and csv_options.quote is off: " + std::string(text.substr(0, 40)));
+    throw detail::unplaced_error("write_csv: a value needs quotes, and csv_options.quote is off: " + std::string(text.substr(0, 40)));
   out += options.quote;
   for (const char c : text) {
     if (c == options.quote) out += c;
@@ -69,7 +69,7 @@ void append_field(std::string& out, std::string_view text, const csv_options& op
 }
 
 void check_options(const csv_options& o, std::string_view verb) {
-  const auto refuse = [&](const char* what) { throw user_error(std::string(verb) + ": " + what); };
+  const auto refuse = [&](const char* what) { throw detail::unplaced_error(std::string(verb) + ": " + what); };
   if (o.delimiter == '\0' || o.delimiter == '\n' || o.delimiter == '\r' || part_of_a_value(o.delimiter))
     refuse("csv_options.delimiter must not be a line end, a letter, a digit or one of . + -");
   if (o.quote == '\n' || o.quote == '\r' || part_of_a_value(o.quote))

@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "data/csv_cursor.hpp"
 #include "data/csv_record_reader.hpp"
@@ -240,9 +240,9 @@ void csv_file::read(csv_parallel parallel, std::span<const bool> wanted, void* r
 }
 
 void csv_file::fail(const char* at, const std::string& what) const {
-  throw user_error("read_csv: " + path_ + ":" + place_in(bytes_.text(), at) + ": " + what);
+  throw detail::unplaced_error("read_csv: " + path_ + ":" + place_in(bytes_.text(), at) + ": " + what);
 }
 
-void csv_file::fail(const std::string& what) const { throw user_error("read_csv: " + path_ + ": " + what); }
+void csv_file::fail(const std::string& what) const { throw detail::unplaced_error("read_csv: " + path_ + ": " + what); }
 
 }  // namespace query::data

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "data/csv_value.hpp"
 #include "data/format_value.hpp"
@@ -18,7 +18,7 @@ std::string quoted(std::string_view text) { return "'" + cut_text(printable(text
 
 void check_csv_row(const ir::type* row, const std::vector<leaf_column>& leaves, const csv_options& options,
                    std::string_view verb) {
-  const auto refuse = [&](const std::string& what) { throw user_error(std::string(verb) + ": " + what); };
+  const auto refuse = [&](const std::string& what) { throw detail::unplaced_error(std::string(verb) + ": " + what); };
   if (leaves.empty()) refuse("the row type has no columns: " + type_name(row));
   for (const leaf_column& leaf : leaves) {
     if (scalar(leaf.value_type())) continue;

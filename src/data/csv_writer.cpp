@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "data/csv_field.hpp"
 #include "data/csv_record_reader.hpp"
@@ -149,7 +149,7 @@ void csv_writer::fail(const char* what, int error) {
   discard();
   const std::string text = std::string("write_csv: ") + what + ": " + path_ + ": " + std::generic_category().message(error);
   if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO) throw resource_error(text);
-  throw user_error(text);
+  throw detail::unplaced_error(text);
 }
 
 }  // namespace query::data

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include <query/broadcast.hpp>
+#include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/upload.hpp"
@@ -142,19 +143,14 @@ void vertex_run::finish(const kernel_source& k) {
 
 void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites) {
   const std::size_t number = static_cast<std::size_t>(status >> 8);
-  std::string at;
-  if (number < sites.size()) {
-    const error_site& s = sites[number];
-    const std::string file = s.where.file;
-    at = " (" + s.verb + ", " + file.substr(file.rfind('/') + 1) + ":" + std::to_string(s.where.line) + ")";
-  }
+  const error_site at = number < sites.size() ? sites[number] : error_site{"query", {}};
   // As the codes of device/expressions.cuh.
   switch (status & 0xff) {
-    case 1: throw user_error("division by zero" + at);
+    case 1: detail::fail(at.verb, "division by zero", at.where);
     case 2: throw std::bad_optional_access();
-    case 3: throw user_error("an index lies outside its array or list" + at);
-    case 4: throw user_error("loop: a row needs more than 16777216 iterations" + at);
-    case 5: throw user_error("no value for an empty collection" + at);
+    case 3: detail::fail(at.verb, "an index lies outside its array or list", at.where);
+    case 4: detail::fail(at.verb, "loop: a row needs more than 16777216 iterations", at.where);
+    case 5: detail::fail(at.verb, "no value for an empty collection", at.where);
     case 6: throw std::out_of_range("substr: the start lies behind the string's end");
     default: throw internal_error("gpu: a kernel reported an unknown error " + std::to_string(status));
   }

@@ -1,11 +1,12 @@
 #include <query/function.hpp>
 
+#include <query/detail/failure.hpp>
 #include <query/detail/tracer.hpp>
 
 namespace query::detail {
 
 ir::traced without_trace(std::string reason, bool must) {
-  if (must) throw user_error("query::must_trace: the function cannot be traced: " + reason);
+  if (must) throw unplaced_error("query::must_trace: the function cannot be traced: " + reason);
   ir::traced t;
   t.reason = std::move(reason);
   return t;

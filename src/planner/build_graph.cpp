@@ -4,6 +4,7 @@
 #include <set>
 
 #include <query/detail/binding.hpp>
+#include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
 #include "ir/analysis.hpp"
@@ -19,17 +20,12 @@ const ir::type* vertex::row() const { return node ? node->row : inputs.front().r
 
 namespace {
 
-std::string place_of(const logical& n) {
-  std::string f = n.where.file;
-  return f.substr(f.rfind('/') + 1) + ":" + std::to_string(n.where.line);
-}
-
 // must_trace throws what tracing said; the plan knows where the function stands.
 ir::traced trace_of(const logical& n, const detail::user_function& f) {
   try {
     return f.trace();
-  } catch (const user_error& e) {
-    throw user_error(std::string(e.what()) + " (" + std::string(f.role) + " of " + n.label + ", " + place_of(n) + ")");
+  } catch (const detail::unplaced_error& e) {
+    detail::fail(n.label, std::string(f.role) + ": " + e.what(), n.where);
   }
 }
 
@@ -91,8 +87,8 @@ class builder {
         return;
       case verb::placeholder:
         if (std::find(open_slots_.begin(), open_slots_.end(), n.slot) == open_slots_.end())
-          throw user_error("query: the loop's placeholder was run by a terminal verb, or used outside its do_while (" + place_of(n) +
-                           "). Inside the body, use query::broadcast(rows) or query::value_of(rows) instead of terminal verbs");
+          detail::fail("do_while", "the loop's placeholder was run by a terminal verb, or used outside its loop; inside the body, use "
+                                   "query::broadcast(rows) or query::value_of(rows) instead of terminal verbs", n.where);
         b.source = &n;
         b.row = n.row;
         return;
@@ -330,8 +326,7 @@ class builder {
   }
 
   void check(const logical& n) const {
-    if (n.gpu_required && !options_.gpu_status.empty())
-      throw user_error("query: require_gpu(): " + options_.gpu_status + " (" + place_of(n) + "); use as_accelerated() to allow the CPU");
+    if (n.gpu_required && !options_.gpu_status.empty()) detail::fail("require_gpu", options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
   }
 
   static bool accelerated(const branch& b) {

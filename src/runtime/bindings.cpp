@@ -2,7 +2,7 @@
 
 #include <query/detail/binding.hpp>
 #include <query/detail/tracer.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::detail {
 
@@ -26,7 +26,7 @@ std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared
 bound lookup_binding(const capture& c) {
   for (const binding& b : bindings_here)
     if (b.slot == c.slot) return {b.data, b.size};
-  throw user_error("query: a captured query was used outside the query that captures it, or by reference in an opaque function: capture "
+  throw unplaced_error("a captured query was used outside the query that captures it, or by reference in an opaque function: capture "
                    "its handle by value");
 }
 

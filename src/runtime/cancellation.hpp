@@ -1,6 +1,7 @@
 // Says whether a query should stop: by its caller's stop token, its deadline, or the engine itself.
 //
-// Checked at the border of every morsel and in long loops; a check costs a load, and a clock call if there is a deadline.
+// Checked at the border of every morsel and in long loops; a check costs a load, and a clock call if there is a deadline or a
+// token of the user's own kind to ask.
 //
 //   cancel_flag cancel(stop_token, std::chrono::steady_clock::now() + 5s);
 //   cancel.check();   // throws query::cancelled
@@ -8,6 +9,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -24,8 +28,11 @@ class cancel_flag {
 
   cancel_flag() = default;
   explicit cancel_flag(std::stop_token token, std::optional<clock::time_point> deadline = std::nullopt)
-      : token_(std::move(token)), deadline_(deadline) {}
+      : deadline_(deadline), told_(std::in_place, std::move(token), raise{this}) {}
   explicit cancel_flag(clock::time_point deadline) : deadline_(deadline) {}
+  // `asked` says whether to stop: it is called by the threads that check, one at a time, at most once a millisecond. What it
+  // throws stops the query and is thrown by check().
+  cancel_flag(std::function<bool()> asked, std::optional<clock::time_point> deadline) : deadline_(deadline), asked_(std::move(asked)) {}
   cancel_flag(const cancel_flag&) = delete;
   cancel_flag& operator=(const cancel_flag&) = delete;
 
@@ -34,9 +41,9 @@ class cancel_flag {
 
   // Why the query should stop, or none. Thread-safe.
   stop_reason reason() const noexcept {
-    const stop_reason why = why_.load(std::memory_order_relaxed);
+    const stop_reason why = why_.load(std::memory_order_acquire);
     if (why != stop_reason::none) return why;
-    if (token_.stop_requested()) return set(stop_reason::stop_requested);
+    if (asked_ && ask()) return set(stop_reason::stop_requested);
     if (deadline_ && clock::now() >= *deadline_) return set(stop_reason::deadline);
     return stop_reason::none;
   }
@@ -45,19 +52,41 @@ class cancel_flag {
   // Throws query::cancelled if the query should stop.
   void check() const {
     const stop_reason why = reason();
-    if (why == stop_reason::deadline) throw cancelled("query: cancelled: deadline");
-    if (why != stop_reason::none) throw cancelled("query: cancelled: stop requested");
+    if (why == stop_reason::none) return;
+    if (const std::lock_guard hold(asking_); thrown_) std::rethrow_exception(thrown_);
+    throw cancelled(why == stop_reason::deadline ? "query: cancelled: deadline" : "query: cancelled: stop requested");
   }
 
  private:
+  struct raise {
+    cancel_flag* flag;
+    void operator()() const noexcept { flag->set(stop_reason::stop_requested); }
+  };
   stop_reason set(stop_reason why) const noexcept {
     stop_reason before = stop_reason::none;
-    return why_.compare_exchange_strong(before, why, std::memory_order_relaxed) ? why : before;
+    return why_.compare_exchange_strong(before, why, std::memory_order_acq_rel) ? why : before;
+  }
+  bool ask() const noexcept {
+    const std::unique_lock hold(asking_, std::try_to_lock);
+    if (!hold) return false;
+    const auto now = clock::now();
+    if (now < next_) return false;
+    next_ = now + std::chrono::milliseconds(1);
+    try {
+      return asked_();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return true;
+    }
   }
 
   mutable std::atomic<stop_reason> why_{stop_reason::none};
-  std::stop_token token_;
   std::optional<clock::time_point> deadline_;
+  std::function<bool()> asked_;
+  mutable std::mutex asking_;  // guards what follows
+  mutable clock::time_point next_{};
+  mutable std::exception_ptr thrown_;
+  std::optional<std::stop_callback<raise>> told_;  // last: it may be called as soon as it is there
 };
 
 }  // namespace query::runtime

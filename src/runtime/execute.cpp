@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <thread>
+#include <stop_token>
+#include <typeinfo>
 
 #include <query/csv.hpp>
+#include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
 #include <query/verbs/terminals.hpp>
@@ -36,39 +38,38 @@ planner::plan_options options_of(const session_state& s, const pipe& p) {
   return o;
 }
 
-// A user's own kind of stop token, polled by a flag of ours.
-class stop_watch {
- public:
-  explicit stop_watch(const settings& s) : flag(token(s), deadline(s)) {
-    if (s && s->stop_requested) {
-      watcher_ = std::jthread([this, s](std::stop_token ended) {
-        while (!ended.stop_requested()) {
-          if (s->stop_requested(s->stop_token.get())) {
-            flag.cancel();
-            return;
-          }
-          std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-      });
-      if (s->stop_requested(s->stop_token.get())) flag.cancel();
-    }
-  }
-  runtime::cancel_flag flag;
+std::optional<runtime::cancel_flag::clock::time_point> deadline_of(const settings& s) {
+  using clock = runtime::cancel_flag::clock;
+  if (!s || s->seconds <= 0) return std::nullopt;
+  const std::chrono::duration<double> seconds(s->seconds), most(std::chrono::hours(24 * 365 * 100));
+  return clock::now() + std::chrono::duration_cast<clock::duration>(std::min(seconds, most));
+}
 
- private:
-  static std::stop_token token(const settings&) { return {}; }
-  static std::optional<runtime::cancel_flag::clock::time_point> deadline(const settings& s) {
-    if (!s || s->seconds <= 0) return std::nullopt;
-    return runtime::cancel_flag::clock::now() + std::chrono::duration_cast<runtime::cancel_flag::clock::duration>(std::chrono::duration<double>(s->seconds));
+// How a query is told to stop: a standard token calls back, one of the user's own kind is asked. No work begins after that.
+struct stop_watch {
+  explicit stop_watch(const settings& s) {
+    if (s && s->stop_token_type && *s->stop_token_type == typeid(std::stop_token))
+      flag.emplace(*static_cast<const std::stop_token*>(s->stop_token.get()), deadline_of(s));
+    else if (s && s->stop_requested) flag.emplace([s] { return s->stop_requested(s->stop_token.get()); }, deadline_of(s));
+    else flag.emplace(std::stop_token(), deadline_of(s));
+    flag->check();
   }
-  std::jthread watcher_;
+  std::optional<runtime::cancel_flag> flag;
 };
 
 // One execution of one plan, with its tables.
 class execution {
  public:
+  // Runs a part of the query; what no verb has put its name to is the last one's.
+  template <class F> decltype(auto) placed(F&& f) const {
+    try {
+      return f();
+    } catch (const unplaced_error& e) {
+      fail_at(e, *last);
+    }
+  }
   execution(const pipe& p, const settings& s, std::string terminal, std::optional<fold_kind> fold = {})
-      : session(session_of(s)), watch(s), meter(s), context{*session->scheduler, session->pool, watch.flag} {
+      : last(p.node), session(session_of(s)), watch(s), meter(s), context{*session->scheduler, session->pool, *watch.flag} {
     context.verify = session->options.verify || (s && s->verify);
     planner::plan_options options = options_of(*session, p);
     if (fold && p.node->accelerated && session->gpu()) {
@@ -83,9 +84,12 @@ class execution {
     runtime::place(*graph, *session);
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
-    runtime::executor(*graph, *session, context).run_vertices();
-    if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
+    placed([&] {
+      runtime::executor(*graph, *session, context).run_vertices();
+      if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
+    });
   }
+  std::shared_ptr<const logical> last;  // verb of the plan
   std::shared_ptr<session_state> session;
   stop_watch watch;
   runtime::progress meter;
@@ -98,7 +102,7 @@ class execution {
 
 table materialise(const pipe& p, const settings& s) {
   execution e(p, s, "");
-  table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
+  table t = e.placed([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
   // The session owns the memory that the rows are in.
   struct kept {
@@ -112,7 +116,7 @@ table materialise(const pipe& p, const settings& s) {
 
 void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
   execution e(p, s, "rows");
-  e.session->cpu->stream(e.graph->result, e.graph->captures, expected, take, e.context);
+  e.placed([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expected, take, e.context); });
   e.meter.finished();
 }
 
@@ -121,7 +125,9 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
    public:
     cursor(const pipe& p, const settings& s)
         : run_(p, s, "rows"), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
-    bool next(row_block& b) override { return rows_->next(b); }
+    bool next(row_block& b) override {
+      return run_.placed([&] { return rows_->next(b); });
+    }
 
    private:
     execution run_;
@@ -133,14 +139,16 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   constexpr const char* names[] = {"count", "sum", "min", "max"};
   execution e(p, s, names[static_cast<int>(k)], k);
-  if (e.folds) e.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
-  else e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
+  e.placed([&] {
+    if (e.folds) e.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
+    else e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
+  });
   e.meter.finished();
 }
 
 void run_single(const pipe& p, const settings& s, void* to) {
   execution e(p, s, "value");
-  const table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
+  const table t = e.placed([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
   if (t.type->trivial) std::memcpy(to, t.rows, t.type->size);
@@ -153,9 +161,9 @@ std::string explain(const pipe& p, const settings& s, std::string_view terminal)
   runtime::place(*g, *session);
   return planner::explain(*g);
 }
-std::string explain_dot(const pipe& p, const settings& s) {
+std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal) {
   const auto session = session_of(s);
-  auto g = planner::make_machine_graph(p, "", options_of(*session, p));
+  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session, p));
   runtime::place(*g, *session);
   return planner::explain_dot(*g);
 }
@@ -173,13 +181,22 @@ std::string describe_rows(const table& t) {
   return data::print_summary(columns);
 }
 
-void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* options) {
-  data::csv_writer writer(path, *static_cast<const csv_options*>(options), p.node->row);
+void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* options, call_site where) {
+  // The writer's own errors; those of the query are placed by now.
+  const auto placed = [where](auto&& f) {
+    try {
+      f();
+    } catch (const unplaced_error& e) {
+      fail_at(e, where);
+    }
+  };
+  std::optional<data::csv_writer> writer;
+  placed([&] { writer.emplace(path, *static_cast<const csv_options*>(options), p.node->row); });
   stream(p, s, [](std::uint64_t) {}, [&](const row_block& b) {
-    writer.write(b.rows, b.n);
+    placed([&] { writer->write(b.rows, b.n); });
     return true;
   });
-  writer.finish();
+  placed([&] { writer->finish(); });
 }
 
 std::shared_ptr<const logical> csv_source(const std::string& path, const void* options, const ir::type* row, call_site where) {

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <mutex>
 
+#include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
-#include "planner/explain_text.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::runtime {
@@ -27,7 +27,7 @@ const table& run_context::table_of(const vertex& v) const {
 }
 const table& run_context::variable(std::uint64_t slot) const {
   const auto it = variables.find(slot);
-  if (it == variables.end()) throw user_error("query: a loop's placeholder was used outside its do_while");
+  if (it == variables.end()) throw detail::unplaced_error("a loop's placeholder was used outside its do_while");
   return fetched(it->second);
 }
 std::vector<detail::binding> run_context::bind(const std::vector<planner::binding>& captures) const {
@@ -41,18 +41,19 @@ std::vector<detail::binding> run_context::bind(const std::vector<planner::bindin
 
 namespace {
 
-bool gpu_required(const vertex& v) {
-  if (v.node && v.node->gpu_required) return true;
+// The verb that said require_gpu(), if one of the vertex's did.
+const detail::logical* gpu_required(const vertex& v) {
+  if (v.node && v.node->gpu_required) return v.node;
   for (const planner::branch& b : v.inputs)
     for (const planner::stage& s : b.stages)
       for (const detail::logical* n : s.nodes)
-        if (n->gpu_required) return true;
-  return false;
+        if (n->gpu_required) return n;
+  return nullptr;
 }
 
 void require_gpu(const vertex& v) {
-  if (!gpu_required(v) || v.engine == "gpu") return;
-  throw user_error("query: require_gpu(): " + planner::vertex_name(v) + " runs on the CPU (" + v.why + "); use as_accelerated() to allow that");
+  const detail::logical* n = gpu_required(v);
+  if (n && v.engine != "gpu") detail::fail("require_gpu", n->label + " runs on the CPU: " + v.why + "; use as_accelerated() to allow that", n->where);
 }
 
 }  // namespace
@@ -89,11 +90,12 @@ void executor::run(const vertex& v) {
   context_->cancel.check();
   try {
     context_->tables[&v] = compute(v);
+  } catch (const detail::unplaced_error& e) {
+    if (!v.node) throw;
+    detail::fail_at(e, *v.node);
   } catch (const resource_error& e) {
     if (!v.node || std::string_view(e.what()).find(" while running ") != std::string_view::npos) throw;
-    const std::string file = v.node->where.file;
-    throw resource_error(std::string(e.what()) + ", while running " + v.node->label + " (" + file.substr(file.rfind('/') + 1) + ":" +
-                         std::to_string(v.node->where.line) + ")");
+    throw resource_error(std::string(e.what()) + ", while running " + v.node->label + " (" + detail::place_of(v.node->where) + ")");
   }
   if (context_->progress) context_->progress->vertex_done();
 }
@@ -185,7 +187,7 @@ vertex_rows executor::run_loop(const vertex& v) {
     now = next;
     if (!more) break;
     if (n.most_rounds && round >= n.most_rounds)
-      throw user_error("query: do_while: the condition still held after " + std::to_string(n.most_rounds) + " rounds (" + n.where.file + ":" + std::to_string(n.where.line) + ")");
+      detail::fail("do_while", "the condition still held after " + std::to_string(n.most_rounds) + " rounds, the most that were allowed", n.where);
   }
   context_->variables.erase(n.slot);
   context_->variables.erase(n.previous_slot);

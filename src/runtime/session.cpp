@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "runtime/session_state.hpp"
 
@@ -42,7 +42,7 @@ std::size_t bytes_of(const char* name, const std::string& text) {
       default: end = 0;
     }
   }
-  if (end == 0 || end != text.size()) throw user_error(std::string("query: ") + name + ": expected bytes, such as 4096, 512M or 8G: found '" + text + "'");
+  if (end == 0 || end != text.size()) throw user_error(std::string(name) + ": expected bytes, such as 4096, 512M or 8G: found '" + text + "'");
   return static_cast<std::size_t>(n) * unit;
 }
 
@@ -53,7 +53,7 @@ session_options options_from_environment() {
   if (const char* t = std::getenv("QUERY_THREADS")) {
     char* end = nullptr;
     const long n = std::strtol(t, &end, 10);
-    if (end == t || *end || n < 0 || n > 4096) throw user_error(std::string("query: QUERY_THREADS: expected a number from 0 to 4096: found '") + t + "'");
+    if (end == t || *end || n < 0 || n > 4096) throw user_error(std::string("QUERY_THREADS: expected a number from 0 to 4096: found '") + t + "'");
     o.threads = static_cast<int>(n);
   }
   if (const char* m = std::getenv("QUERY_MEMORY_LIMIT")) o.memory_limit = bytes_of("QUERY_MEMORY_LIMIT", m);
@@ -65,7 +65,7 @@ session_options options_from_environment() {
   }
   if (const char* m = std::getenv("QUERY_GPU_MEMORY")) o.gpu_memory = bytes_of("QUERY_GPU_MEMORY", m);
   if (const char* f = std::getenv("QUERY_FORM")) {
-    if (std::string(f) != "native" && std::string(f) != "interpreter") throw user_error(std::string("query: QUERY_FORM: expected native or interpreter: found '") + f + "'");
+    if (std::string(f) != "native" && std::string(f) != "interpreter") throw user_error(std::string("QUERY_FORM: expected native or interpreter: found '") + f + "'");
     o.interpret = std::string(f) == "interpreter";
   }
   return o;
@@ -74,8 +74,8 @@ session_options options_from_environment() {
 session_state::session_state(const session_options& o)
     : options(o), cpu(make_cpu_engine()), pool(o.memory_limit ? o.memory_limit : default_memory_limit()) {
   if (!o.temp_folder.empty() && !std::filesystem::is_directory(o.temp_folder))
-    throw user_error("query: Session: the temp folder is not a folder: " + o.temp_folder);
-  if (o.threads < 0) throw user_error("query: Session: threads must not be negative: " + std::to_string(o.threads));
+    throw detail::unplaced_error("Session: the temp folder is not a folder: " + o.temp_folder);
+  if (o.threads < 0) throw detail::unplaced_error("Session: threads must not be negative: " + std::to_string(o.threads));
   scheduler = cpu->make_scheduler(o.threads);
 }
 
@@ -121,7 +121,10 @@ void session_state::keep_cached(const std::shared_ptr<const detail::logical>& n,
 
 }  // namespace runtime
 
-Session::Session(const session_options& o) : state_(std::make_shared<runtime::session_state>(o)) {}
+Session::Session(const session_options& o, detail::call_site at) try : state_(std::make_shared<runtime::session_state>(o)) {
+} catch (const detail::unplaced_error& e) {
+  detail::fail_at(e, at);
+}
 void Session::add_engine(std::shared_ptr<runtime::engine> e) { state_->engines.push_back(std::move(e)); }
 Session& Session::standard() {
   static Session s(runtime::options_from_environment());

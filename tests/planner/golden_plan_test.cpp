@@ -163,6 +163,9 @@ TEST(golden_plan, dot) {
 TEST(golden_plan, explain_of_a_query_is_that_text) {
   const auto q = query::from(trades).where([](auto t) { return t.qty > 100; }).order_by([](auto t) { return t.qty; });
   EXPECT_EQ(q.explain(), plan_of(q, ""));
+  EXPECT_EQ(q.explain("count"), plan_of(q, "count"));
+  EXPECT_TRUE(q.explain("count").starts_with("query, for count\n"));
+  EXPECT_NE(q.explain_dot("count").find("result [label=\"count\""), std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 
@@ -31,6 +33,31 @@ TEST(cancel_flag, follows_a_stop_token) {
   EXPECT_FALSE(flag.stopped());
   source.request_stop();
   EXPECT_EQ(flag.reason(), stop_reason::stop_requested);
+}
+
+TEST(cancel_flag, knows_a_token_that_is_stopped_already) {
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_EQ(message(cancel_flag(source.get_token())), "query: cancelled: stop requested");
+}
+
+TEST(cancel_flag, asks_others_at_most_once_a_millisecond) {
+  int asked = 0;
+  const cancel_flag flag([&] { return ++asked > 1; }, std::nullopt);
+  const auto begin = cancel_flag::clock::now();
+  std::uint64_t checks = 0;
+  for (; !flag.stopped(); ++checks) ASSERT_LT(cancel_flag::clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_EQ(asked, 2);
+  EXPECT_GE(cancel_flag::clock::now() - begin, std::chrono::milliseconds(1));
+  EXPECT_TRUE(flag.stopped());
+  EXPECT_EQ(asked, 2);
+}
+
+TEST(cancel_flag, throws_what_the_asked_throws) {
+  const cancel_flag flag([]() -> bool { throw std::out_of_range("asked"); }, std::nullopt);
+  EXPECT_TRUE(flag.stopped());
+  EXPECT_THROW(flag.check(), std::out_of_range);
+  EXPECT_THROW(flag.check(), std::out_of_range);
 }
 
 TEST(cancel_flag, follows_a_deadline) {

@@ -77,6 +77,14 @@ QUERY_DETAIL_AGGREGATE(!=, not_equal_fn)
 // query::sqrt(g.sum(f)): functions of query::functions meet aggregates here (detail/deferred.hpp).
 template <class Fn, class... A> auto defer(Fn fn, const A&... a) { return make_apply(std::move(fn), a...); }
 
+// What a recorder gives for a call that a check has refused: nothing is made of a function that holds one.
+struct refused : expression {
+  template <class T> using state = nothing;
+  template <class T, class K, class S> int value(const K&, S&) const { return 0; }
+};
+template <class X> inline constexpr bool is_refused = std::is_same_v<X, refused>;
+template <class Fn, class... A> inline constexpr bool is_refused<apply<Fn, A...>> = (is_refused<A> || ...);
+
 struct negate_fn {
   template <class A> auto operator()(const A& a) const { return -a; }
 };

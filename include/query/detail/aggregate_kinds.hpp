@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <query/cpu/fold_loops.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 #include <query/detail/call.hpp>
 
 namespace query::agg {
@@ -253,7 +253,7 @@ template <bool Last, class F> struct edge : expression {
     if (b && (Last || !a)) a = std::move(b);
   }
   template <class T, class K, class S> auto value(const K&, S& s) const {
-    if (!s) throw user_error(std::string("query: ") + name + ": there are no rows; count() tells, or use first_or_none()");
+    if (!s) throw detail::unplaced_error(std::string("there are no rows for g.") + name + "(); test g.count() afterwards, or use " + name + "_or_none() of the query");
     return std::move(*s);
   }
 };

@@ -31,7 +31,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state);
 void run_single(const pipe& p, const settings& s, void* to);
 
 std::string explain(const pipe& p, const settings& s, std::string_view terminal);
-std::string explain_dot(const pipe& p, const settings& s);
+std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal);
 
 // Large blocks of memory that a user's container has just taken are worth huge pages.
 void advise_huge_pages(void* at, std::size_t bytes);
@@ -39,7 +39,7 @@ void advise_huge_pages(void* at, std::size_t bytes);
 // Sinks and views over whole tables, out of line.
 std::string print_rows(const table& t, std::uint64_t total, const print_options& options);
 std::string describe_rows(const table& t);
-void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* csv_options);
+void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* csv_options, call_site where);
 std::shared_ptr<const logical> csv_source(const std::string& path, const void* csv_options, const ir::type* row, call_site where);
 
 }  // namespace query::detail

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <query/detail/deferred.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::detail {
 
@@ -43,7 +43,7 @@ const ir::node* loop_state(const ir::type* state, std::size_t n, std::uint32_t i
 const char* escaped_row(const ir::node* root);
 
 [[noreturn]] inline void empty_extreme(const char* verb) {
-  throw user_error(std::string(verb) + " of an empty list or collection has no value; test its size first");
+  throw unplaced_error(std::string(verb) + " of an empty list or collection has no value; test its size first");
 }
 
 }  // namespace query::detail

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include <query/detail/call_site.hpp>
 #include <query/detail/function_ref.hpp>
 #include <query/detail/node.hpp>
 #include <query/detail/type.hpp>
@@ -23,13 +24,6 @@
 namespace query::detail {
 
 struct capture;  // include/query/broadcast.hpp
-
-// Where a verb was written. (clang 14 with libstdc++ 12 has no std::source_location.)
-struct call_site {
-  const char* file = "";
-  int line = 0;
-  static constexpr call_site here(const char* f = __builtin_FILE(), int l = __builtin_LINE()) { return {f, l}; }
-};
 
 // ---------------------------------------------------------------- user functions
 // Native calls over a batch. `select` picks rows by number; null means rows 0..n-1. `out` is raw memory unless said otherwise.

@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
+#include <query/detail/check.hpp>
 #include <query/detail/execute.hpp>
+#include <query/detail/failure.hpp>
 #include <query/detail/make_function.hpp>
 
 namespace query {
@@ -64,12 +66,6 @@ template <class K, class Equal, class Hash> detail::key_calls custom_keys(Equal 
   c.equal = [](const void* x, const void* a, const void* b) -> bool { return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
   c.hash = [](const void* x, const void* k) -> std::uint64_t { return static_cast<const both*>(x)->hash(*static_cast<const K*>(k)); };
   return c;
-}
-
-template <class K> constexpr void check_key() {
-  static_assert(ir::described_v<K> || std::equality_comparable<K>,
-                "query: this key type has no description and no ==. Use numbers, strings, enums, optionals, arrays, tuples or a "
-                "QUERY_RECORD as the key, or give an equality and a hash: group_by(key, equal, hash)");
 }
 
 }  // namespace verbs

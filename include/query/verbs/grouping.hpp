@@ -15,13 +15,14 @@ template <class... A> auto as_expression(const std::tuple<A...>& x) {
 }
 template <class A, class B> auto as_expression(const std::pair<A, B>& x) { return make_apply(pairer{}, x.first, x.second); }
 template <class X> auto as_expression(const X& x) {
-  static_assert(aggregate<X> || is_key_shape<X>,
-                "query: the function of groups must give g.key(), an aggregate such as g.sum(f), arithmetic on them, or "
-                "query::make<Out>(...)");
   if constexpr (is_key_shape<X>) return key{};
+  else if constexpr (!check::groups::expression<aggregate<X>>()) return refused{};
   else return x;
 }
-template <class K, class T, class F> auto program_of(const F& f) { return as_expression(recorded<K, T>(f)); }
+template <class K, class T, class F> auto program_of(const F& f) {
+  if constexpr (!check::groups::taken<F, recorder<K, T>>()) return refused{};
+  else return as_expression(recorded<K, T>(f));
+}
 template <class K, class T, class F> using program_t = decltype(program_of<K, T>(std::declval<const F&>()));
 
 template <class K, class T, class F> ir::traced trace_group(const void* f) {
@@ -65,18 +66,20 @@ template <class Q, class T, class K, class KF> class Grouped {
   // O(rows) time; O(groups) memory for aggregates, O(rows) for materialised groups.
   template <class F> auto select(F f, call_site at = call_site::here()) const {
     if constexpr (detail::names_its_types<F>) {
-      static_assert(std::is_invocable_v<const F&, const Group<K, T>&>,
-                    "query: the function of group_by(...).select(...) must take `auto g` (incremental) or `const query::Group<Key, "
-                    "Row>& g` (materialised; check Key and Row)");
-      using A = agg::with_rows<K, T, F>;
-      return finish<A, F, agg::rows_of<K, T, F>>("groups", f, at, [](const void*) {
-        ir::traced t;
-        t.reason = "groups are materialised (the parameter is query::Group)";
-        return t;
-      });
+      if constexpr (!check::groups::takes_rows<F, Group<K, T>>()) {
+        return check::after_error{};
+      } else {
+        using A = agg::with_rows<K, T, F>;
+        return finish<A, F, agg::rows_of<K, T, F>>("groups", f, at, [](const void*) {
+          ir::traced t;
+          t.reason = "groups are materialised (the parameter is query::Group)";
+          return t;
+        });
+      }
     } else {
       using A = agg::program_t<K, T, F>;
-      return finish<A, F, agg::program_of<K, T, F>>("select", f, at, &agg::trace_group<K, T, F>);
+      if constexpr (agg::is_refused<A>) return check::after_error{};
+      else return finish<A, F, agg::program_of<K, T, F>>("select", f, at, &agg::trace_group<K, T, F>);
     }
   }
   // aggregate(sum(f), count(), ...): std::tuple<K, values...>. Aggregates are functions of a group:
@@ -123,34 +126,44 @@ template <class Derived, class T> class grouping {
   // Groups rows by f(row); then .select(function of groups), .aggregate(...), .count(), .groups().
   // Keys: numbers, strings, enums, optionals, arrays, tuples, records. A null is a group of its own; all NaNs are one key.
   template <class F> auto group_by(F f, call_site at = call_site::here()) const {
-    query::check_callable<F, T>();
-    using K = detail::result_of<F, T>;
-    check_key<K>();
-    return Grouped<Derived, T, K, F>(self(), std::move(f), {}, at);
+    if constexpr (!check::group_by::key<F, T>()) return check::after_error{};
+    else return Grouped<Derived, T, detail::result_of<F, T>, F>(self(), std::move(f), {}, at);
   }
   // With the user's own equality and hash of keys.
   template <class F, class Equal, class Hash> auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    using K = detail::result_of<F, T>;
-    return Grouped<Derived, T, K, F>(self(), std::move(f), custom_keys<K>(std::move(equal), std::move(hash)), at);
+    if constexpr (!check::group_by::custom_key<F, T, Equal, Hash>()) {
+      return check::after_error{};
+    } else {
+      using K = detail::result_of<F, T>;
+      return Grouped<Derived, T, K, F>(self(), std::move(f), custom_keys<K>(std::move(equal), std::move(hash)), at);
+    }
   }
-  template <class F> auto count_by(F f, call_site at = call_site::here()) const { return group_by(std::move(f), at).count(at); }
+  template <class F> auto count_by(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::count_by::key<F, T>()) return check::after_error{};
+    else return group_by(std::move(f), at).count(at);
+  }
   // std::pair<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
   template <class F, class S, class U, class C> auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
-    return group_by(std::move(f), at).select(
+    if constexpr (!check::aggregate_by::key<F, T>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
+    else return group_by(std::move(f), at).select(
         [seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
   }
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
   template <class F> auto aggregate(F f, call_site at = call_site::here()) const {
     using K = agg::nothing_key;
     using A = agg::program_t<K, T, F>;
-    using Out = agg::value_of<A, K, T>;
-    auto n = new_node<Out>(detail::verb::aggregate, "aggregate", at, self());
-    detail::user_function u = detail::hold("aggregate", f);
-    u.retrace = &agg::trace_group<std::int64_t, T, F>;
-    u.result = ir::describe<Out>();
-    n->functions.push_back(std::move(u));
-    n->aggregate = agg::calls_of<A, K, T, F, agg::program_of<K, T, F>>();
-    return finish<Out>(std::move(n), self());
+    if constexpr (agg::is_refused<A>) {
+      return check::after_error{};
+    } else {
+      using Out = agg::value_of<A, K, T>;
+      auto n = new_node<Out>(detail::verb::aggregate, "aggregate", at, self());
+      detail::user_function u = detail::hold("aggregate", f);
+      u.retrace = &agg::trace_group<std::int64_t, T, F>;
+      u.result = ir::describe<Out>();
+      n->functions.push_back(std::move(u));
+      n->aggregate = agg::calls_of<A, K, T, F, agg::program_of<K, T, F>>();
+      return finish<Out>(std::move(n), self());
+    }
   }
 
  private:

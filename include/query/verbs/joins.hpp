@@ -15,75 +15,88 @@ struct pair_rows {
 template <class Derived, class T> class joins {
  public:
   // left.join(right, left_key, right_key, [](auto l, auto r) { ... }); without a result function: std::pair<L, R>.
-  template <query_like Q, class LF, class RF, class F = pair_rows>
+  template <class Q, class LF, class RF, class F = pair_rows>
   auto join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
-    return pairs<detail::join_kind::inner, false, false>("join", right, lf, rf, f, at);
+    return pairs<check::join, detail::join_kind::inner, false, false>("join", right, lf, rf, f, at);
   }
   // Every left row; r is a std::optional<R>, empty without a match.
-  template <query_like Q, class LF, class RF, class F = pair_rows>
+  template <class Q, class LF, class RF, class F = pair_rows>
   auto left_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
-    return pairs<detail::join_kind::left, false, true>("left_join", right, lf, rf, f, at);
+    return pairs<check::left_join, detail::join_kind::left, false, true>("left_join", right, lf, rf, f, at);
   }
   // Every right row; l is a std::optional<T>.
-  template <query_like Q, class LF, class RF, class F = pair_rows>
+  template <class Q, class LF, class RF, class F = pair_rows>
   auto right_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
-    return pairs<detail::join_kind::right, true, false>("right_join", right, lf, rf, f, at);
+    return pairs<check::right_join, detail::join_kind::right, true, false>("right_join", right, lf, rf, f, at);
   }
   // Every row of both sides; l and r are optionals.
-  template <query_like Q, class LF, class RF, class F = pair_rows>
+  template <class Q, class LF, class RF, class F = pair_rows>
   auto full_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
-    return pairs<detail::join_kind::full, true, true>("full_join", right, lf, rf, f, at);
+    return pairs<check::full_join, detail::join_kind::full, true, true>("full_join", right, lf, rf, f, at);
   }
   // The left rows that have a match, each once.
-  template <query_like Q, class LF, class RF> auto semi_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
-    return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at), self());
+  template <class Q, class LF, class RF> auto semi_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
+    if constexpr (!joinable<check::semi_join, Q, LF, RF>()) return check::after_error{};
+    else return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at), self());
   }
   // The left rows without a match.
-  template <query_like Q, class LF, class RF> auto anti_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
-    return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at), self());
+  template <class Q, class LF, class RF> auto anti_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
+    if constexpr (!joinable<check::anti_join, Q, LF, RF>()) return check::after_error{};
+    else return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at), self());
   }
   // f(left row, const std::vector<R>& matches) for every left row, in order.
-  template <query_like Q, class LF, class RF, class F> auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
-    using R = typename Q::row;
-    using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;
-    auto n = keyed<Out, T>(detail::join_kind::left, "group_join", right, lf, rf, at);
-    n->what = detail::verb::group_join;
-    detail::user_function u = detail::make_opaque("result", f, ir::describe<Out>());
-    // left[0..n): rows; right[i]: a std::vector<R>
-    u.native.map_pairs = [](const void* g, const void* const* left, const void* const* groups, std::size_t k, void* out) {
-      detail::made_so_far<Out> made(static_cast<Out*>(out));
-      for (std::size_t i = 0; i < k; ++i)
-        made.add(i, (*static_cast<const F*>(g))(*static_cast<const T*>(left[i]), *static_cast<const std::vector<R>*>(groups[i])));
-      made.keep();
-    };
-    n->functions.push_back(std::move(u));
-    static const ir::type* list = ir::describe<std::vector<R>>();
-    n->source = std::shared_ptr<const void>(std::shared_ptr<void>(), list);  // the type of the matches
-    return finish<Out>(std::move(n), self());
+  template <class Q, class LF, class RF, class F> auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
+    using R = check::row_of_t<Q>;
+    if constexpr (!joinable<check::group_join, Q, LF, RF, F, T, std::vector<R>>()) {
+      return check::after_error{};
+    } else {
+      using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;
+      auto n = keyed<Out, T>(detail::join_kind::left, "group_join", right, lf, rf, at);
+      n->what = detail::verb::group_join;
+      detail::user_function u = detail::make_opaque("result", f, ir::describe<Out>());
+      // left[0..n): rows; right[i]: a std::vector<R>
+      u.native.map_pairs = [](const void* g, const void* const* left, const void* const* groups, std::size_t k, void* out) {
+        detail::made_so_far<Out> made(static_cast<Out*>(out));
+        for (std::size_t i = 0; i < k; ++i)
+          made.add(i, (*static_cast<const F*>(g))(*static_cast<const T*>(left[i]), *static_cast<const std::vector<R>*>(groups[i])));
+        made.keep();
+      };
+      n->functions.push_back(std::move(u));
+      static const ir::type* list = ir::describe<std::vector<R>>();
+      n->source = std::shared_ptr<const void>(std::shared_ptr<void>(), list);  // the type of the matches
+      return finish<Out>(std::move(n), self());
+    }
   }
   // Every left row with every right row.
-  template <query_like Q, class F = pair_rows> auto cross_join(const Q& right, F f = {}, call_site at = call_site::here()) const {
-    using R = typename Q::row;
-    using Out = detail::result_of<F, T, R>;
-    auto n = new_node<Out>(detail::verb::cross_join, "cross_join", at, self(), right);
-    n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
-    return finish<Out>(std::move(n), self());
+  template <class Q, class F = pair_rows> auto cross_join(const Q& right, F f = {}, call_site at = call_site::here()) const {
+    using R = check::row_of_t<Q>;
+    if constexpr (!check::cross_join::pairs<Q, F, T, R>()) {
+      return check::after_error{};
+    } else {
+      using Out = detail::result_of<F, T, R>;
+      auto n = new_node<Out>(detail::verb::cross_join, "cross_join", at, self(), right);
+      n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
+      return finish<Out>(std::move(n), self());
+    }
   }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
 
+  // The right side is a query, the keys meet in one type; with F, F takes L and R.
+  template <class Check, class Q, class LF, class RF, class F = void, class... Sides> static constexpr bool joinable() {
+    if constexpr (!Check::template other<Q>()) return false;
+    else if constexpr (!Check::template keys_callable<LF, T, RF, typename Q::row>()) return false;
+    else if constexpr (!Check::template common_key<common_key_t<detail::result_of<LF, T>, detail::result_of<RF, typename Q::row>>>()) return false;
+    else if constexpr (sizeof...(Sides) == 2) return Check::template pair<F, Sides...>();
+    else return true;
+  }
   template <class Out, class L, class Q, class LF, class RF>
   auto keyed(detail::join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at) const {
     using R = typename Q::row;
-    query::check_callable<LF, T>();
-    query::check_callable<RF, R>();
     using KL = detail::result_of<LF, T>;
     using KR = detail::result_of<RF, R>;
     using K = common_key_t<KL, KR>;
-    static_assert(!std::is_void_v<K>, "query: join: the two key functions give different types; cast one of them (query::cast<T>) "
-                                      "so that both give the same");
-    check_key<K>();
     auto n = new_node<Out>(detail::verb::join, label, at, self(), right);
     n->join = k;
     n->key = ir::describe<K>();
@@ -91,17 +104,19 @@ template <class Derived, class T> class joins {
     n->functions.push_back(detail::make_map<R, K>("right key", rf));
     return n;
   }
-  template <detail::join_kind Kind, bool OptionalL, bool OptionalR, class Q, class LF, class RF, class F>
+  template <class Check, detail::join_kind Kind, bool OptionalL, bool OptionalR, class Q, class LF, class RF, class F>
   auto pairs(const char* label, const Q& right, const LF& lf, const RF& rf, const F& f, call_site at) const {
-    using R = typename Q::row;
+    using R = check::row_of_t<Q>;
     using L2 = detail::side_t<T, OptionalL>;
     using R2 = detail::side_t<R, OptionalR>;
-    static_assert(std::is_invocable_v<const F&, const L2&, const R2&>,
-                  "query: join: the result function must take (left row, right row); the side that may be missing is a std::optional");
-    using Out = detail::result_of<F, L2, R2>;
-    auto n = keyed<Out, T>(Kind, label, right, lf, rf, at);
-    n->functions.push_back(detail::make_pair_map<T, OptionalL, R, OptionalR, Out>(f));
-    return finish<Out>(std::move(n), self());
+    if constexpr (!joinable<Check, Q, LF, RF, F, L2, R2>()) {
+      return check::after_error{};
+    } else {
+      using Out = detail::result_of<F, L2, R2>;
+      auto n = keyed<Out, T>(Kind, label, right, lf, rf, at);
+      n->functions.push_back(detail::make_pair_map<T, OptionalL, R, OptionalR, Out>(f));
+      return finish<Out>(std::move(n), self());
+    }
   }
 };
 

@@ -84,11 +84,15 @@ template <class Q> class lazily {
  private:
   template <class F> auto one(F f, call_site at) const {
     auto a = q_.aggregate(f, at);
-    return Value<typename decltype(a)::row>(a);
+    if constexpr (std::is_same_v<decltype(a), check::after_error>) return a;
+    else return Value<typename decltype(a)::row>(a);
   }
   Q q_;
 };
-template <verbs::query_like Q> auto value_of(const Q& q) { return lazily<Q>(q); }
+template <class Q> auto value_of(const Q& q) {
+  if constexpr (!check::value_of::query<Q>()) return check::after_error{};
+  else return lazily<Q>(q);
+}
 
 // The condition of a loop that runs a fixed number of rounds.
 struct times {
@@ -108,9 +112,24 @@ template <class Derived, class T> class loops {
   // most_rounds > 0 ends the loop with a user_error after so many rounds.
   template <class B, class C> auto do_while(B body, C condition, std::uint64_t most_rounds = 0, call_site at = call_site::here()) const {
     using Rows = Query<T, cpu::rows<T>>;
-    static_assert(std::is_invocable_v<B&, Rows>, "query: do_while: the body must take query::Query<Row>");
-    static_assert(std::is_convertible_v<std::invoke_result_t<B&, Rows>, Rows>,
-                  "query: do_while: the body must give a query with the loop's own row type");
+    if constexpr (!check::do_while::body<B, Rows>()) return check::after_error{};
+    else if constexpr (std::is_same_v<C, times>) return looped(body, condition, most_rounds, at);
+    else if constexpr (!check::do_while::condition<C, T, Rows, Value<bool>>()) return check::after_error{};
+    else return looped(body, condition, most_rounds, at);
+  }
+  // Computed once for each session and kept as long as a query made from this one is alive.
+  auto cached(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::cached, "cached", at, self()), self()); }
+  // Several queries over the same rows, which are computed once: auto [a, b] = q.fork(f, g).
+  template <class... F> auto fork(const F&... f) const {
+    const auto shared = cached();
+    if constexpr ((check::fork::branch<F, decltype(cached())>() && ...)) return std::tuple(f(shared)...);
+    else return std::array<check::after_error, sizeof...(F)>{};
+  }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+  template <class B, class C> auto looped(B& body, C& condition, std::uint64_t most_rounds, call_site at) const {
+    using Rows = Query<T, cpu::rows<T>>;
     auto n = new_node<T>(detail::verb::do_while, "do_while", at, self());
     n->slot = detail::next_slot();
     const Rows result = body(placeholder(n->slot, at));
@@ -122,11 +141,8 @@ template <class Derived, class T> class loops {
       n->previous_slot = detail::next_slot();
       n->next_slot = detail::next_slot();
       auto c = condition(placeholder(n->previous_slot, at), placeholder(n->next_slot, at));
-      static_assert(std::is_same_v<decltype(c), Value<bool>>, "query: do_while: the condition must give query::Value<bool>, e.g. query::value_of(next).sum() > 10");
       n->inputs.push_back(c.to_pipe());
     } else {
-      static_assert(std::is_invocable_r_v<bool, const C&, std::span<const T>, std::span<const T>>,
-                    "query: do_while: the condition must be (Query<T>, Query<T>) -> Value<bool>, (std::span<const T>, std::span<const T>) -> bool, or query::times(n)");
       n->functions.push_back(detail::make_opaque("condition", condition, ir::describe<bool>()));
       n->loop_test = [](const void* f, const void* p, std::size_t np, const void* q, std::size_t nq) -> bool {
         return (*static_cast<const C*>(f))(std::span<const T>(static_cast<const T*>(p), np), std::span<const T>(static_cast<const T*>(q), nq));
@@ -135,16 +151,6 @@ template <class Derived, class T> class loops {
     n->most_rounds = most_rounds;
     return finish<T>(std::move(n), self());
   }
-  // Computed once for each session and kept as long as a query made from this one is alive.
-  auto cached(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::cached, "cached", at, self()), self()); }
-  // Several queries over the same rows, which are computed once: auto [a, b] = q.fork(f, g).
-  template <class... F> auto fork(const F&... f) const {
-    const auto shared = cached();
-    return std::tuple(f(shared)...);
-  }
-
- private:
-  const Derived& self() const { return static_cast<const Derived&>(*this); }
   auto placeholder(std::uint64_t slot, call_site at) const {
     auto p = std::make_shared<logical>();
     p->what = detail::verb::placeholder;

@@ -11,8 +11,6 @@ namespace verbs {
 
 template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where) {
   using K = detail::result_of<F, T>;
-  static_assert(ir::described_v<K>, "query: order_by: this key type has no order that the library knows. Use numbers, strings, enums, "
-                                    "optionals, arrays, tuples or a QUERY_RECORD, or give an order: order_by(key, less)");
   n.functions.push_back(detail::make_map<T, K>("key", f));
   n.order.push_back({descending, where == nulls::first});
 }
@@ -21,8 +19,14 @@ template <class T, class F> void add_order(logical& n, const F& f, bool descendi
 template <class T> class Ordered : public Query<T, cpu::rows<T>> {
  public:
   Ordered(std::shared_ptr<const logical> n, detail::settings s) : Query<T, cpu::rows<T>>(pipe{n, nullptr}, s), order_(std::move(n)) {}
-  template <class F> Ordered then_by(F f, nulls where = nulls::last) const { return refined(f, false, where); }
-  template <class F> Ordered then_by_descending(F f, nulls where = nulls::last) const { return refined(f, true, where); }
+  template <class F> Ordered then_by(F f, nulls where = nulls::last) const {
+    if constexpr (!check::then_by::sort_key<F, T>()) return *this;
+    else return refined(f, false, where);
+  }
+  template <class F> Ordered then_by_descending(F f, nulls where = nulls::last) const {
+    if constexpr (!check::then_by_descending::sort_key<F, T>()) return *this;
+    else return refined(f, true, where);
+  }
 
  private:
   template <class F> Ordered refined(const F& f, bool descending, nulls where) const {
@@ -37,37 +41,50 @@ template <class Derived, class T> class ordering {
  public:
   // NaNs come after all numbers (first in a descending order); nulls last in both directions unless nulls::first. Arrays, tuples and records compare lexicographically.
   // O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
-  template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start(f, false, where, at); }
-  template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start(f, true, where, at); }
+  template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by>(f, false, where, at); }
+  template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by_descending>(f, true, where, at); }
   // With the user's own order of keys.
-  template <class F, class Less> requires std::is_invocable_v<const Less&, const detail::result_of<F, T>&, const detail::result_of<F, T>&>
+  template <class F, class Less> requires(!std::is_same_v<Less, nulls>)
   auto order_by(F f, Less less, call_site at = call_site::here()) const {
-    using K = detail::result_of<F, T>;
-    auto n = new_node<T>(detail::verb::order_by, "order_by", at, self());
-    n->functions.push_back(detail::make_map<T, K>("key", f));
-    n->order.push_back({});
-    n->keys.context = std::make_shared<const Less>(std::move(less));
-    n->keys.less = [](const void* c, const void* a, const void* b) -> bool { return (*static_cast<const Less*>(c))(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
-    return Ordered<T>(std::move(n), self().run_settings());
+    if constexpr (!check::order_by::custom_order<F, T, Less>()) {
+      return check::after_error{};
+    } else {
+      using K = detail::result_of<F, T>;
+      auto n = new_node<T>(detail::verb::order_by, "order_by", at, self());
+      n->functions.push_back(detail::make_map<T, K>("key", f));
+      n->order.push_back({});
+      n->keys.context = std::make_shared<const Less>(std::move(less));
+      n->keys.less = [](const void* c, const void* a, const void* b) -> bool { return (*static_cast<const Less*>(c))(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
+      return Ordered<T>(std::move(n), self().run_settings());
+    }
   }
+  // They refine the order of order_by: without one there is nothing to refine.
+  template <class F> auto then_by(const F&, nulls = nulls::last) const { check::then_by::after_order<F>(); return check::after_error{}; }
+  template <class F> auto then_by_descending(const F&, nulls = nulls::last) const { check::then_by_descending::after_order<F>(); return check::after_error{}; }
   // Rows that are their own keys.
   auto order(nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start([](const auto& r) { return r; }, false, where, at);
+    return start<check::order>([](const auto& r) { return r; }, false, where, at);
   }
   auto order_descending(nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start([](const auto& r) { return r; }, true, where, at);
+    return start<check::order_descending>([](const auto& r) { return r; }, true, where, at);
   }
   auto reverse(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::reverse, "reverse", at, self()), self()); }
   // The n first in the order of f: order_by_descending(f).take(n), which the planner turns into a top-k.
-  template <class F> auto top(std::uint64_t n, F f, call_site at = call_site::here()) const { return start(f, true, nulls::last, at).take(n, at); }
+  template <class N, class F> auto top(N n, F f, call_site at = call_site::here()) const {
+    if constexpr (!check::top::whole<N>()) return check::after_error{};
+    else return start<check::top>(f, true, nulls::last, at).take(detail::row_count("top", n, at), at);
+  }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
-  template <class F> auto start(const F& f, bool descending, nulls where, call_site at) const {
-    query::check_callable<F, T>();
-    auto n = new_node<T>(detail::verb::order_by, descending ? "order_by_descending" : "order_by", at, self());
-    add_order<T>(*n, f, descending, where);
-    return Ordered<T>(std::move(n), self().run_settings());
+  template <class Check, class F> auto start(const F& f, bool descending, nulls where, call_site at) const {
+    if constexpr (!Check::template sort_key<F, T>()) {
+      return check::after_error{};
+    } else {
+      auto n = new_node<T>(detail::verb::order_by, descending ? "order_by_descending" : "order_by", at, self());
+      add_order<T>(*n, f, descending, where);
+      return Ordered<T>(std::move(n), self().run_settings());
+    }
   }
 };
 

@@ -25,37 +25,49 @@ template <class V> struct element_of { using type = detail::stored_t<decltype(*s
 
 template <class Derived, class T> class sequence {
  public:
-  auto take(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::take, "take", n, at); }
-  auto skip(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::skip, "skip", n, at); }
-  auto take_last(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::take_last, "take_last", n, at); }
-  auto skip_last(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::skip_last, "skip_last", n, at); }
-  template <class F> auto take_while(F f, call_site at = call_site::here()) const { return tested(detail::verb::take_while, "take_while", f, at); }
-  template <class F> auto skip_while(F f, call_site at = call_site::here()) const { return tested(detail::verb::skip_while, "skip_while", f, at); }
+  template <class N> auto take(N n, call_site at = call_site::here()) const { return counted<check::take>(detail::verb::take, "take", n, at); }
+  template <class N> auto skip(N n, call_site at = call_site::here()) const { return counted<check::skip>(detail::verb::skip, "skip", n, at); }
+  template <class N> auto take_last(N n, call_site at = call_site::here()) const { return counted<check::take_last>(detail::verb::take_last, "take_last", n, at); }
+  template <class N> auto skip_last(N n, call_site at = call_site::here()) const { return counted<check::skip_last>(detail::verb::skip_last, "skip_last", n, at); }
+  template <class F> auto take_while(F f, call_site at = call_site::here()) const { return tested<check::take_while>(detail::verb::take_while, "take_while", f, at); }
+  template <class F> auto skip_while(F f, call_site at = call_site::here()) const { return tested<check::skip_while>(detail::verb::skip_while, "skip_while", f, at); }
   // n rows drawn without replacement, in source order; the same seed draws the same rows.
-  auto sample(std::uint64_t n, std::uint64_t seed = 1, call_site at = call_site::here()) const {
-    auto node = new_node<T>(detail::verb::sample, "sample(" + std::to_string(n) + ")", at, self());
-    node->count = n;
-    node->seed = seed;
-    return finish<T>(std::move(node), self());
+  template <class N> auto sample(N n, std::uint64_t seed = 1, call_site at = call_site::here()) const {
+    if constexpr (!check::sample::whole<N>()) {
+      return check::after_error{};
+    } else {
+      auto node = new_node<T>(detail::verb::sample, "sample(" + std::to_string(n) + ")", at, self());
+      node->count = detail::row_count("sample", n, at);
+      node->seed = seed;
+      return finish<T>(std::move(node), self());
+    }
   }
   auto append(T row, call_site at = call_site::here()) const { return two(self().to_pipe(), rows_pipe<T>(std::vector<T>{std::move(row)}, at), "append", at); }
   auto prepend(T row, call_site at = call_site::here()) const { return two(rows_pipe<T>(std::vector<T>{std::move(row)}, at), self().to_pipe(), "prepend", at); }
+  template <class X> requires(!std::is_convertible_v<const X&, T>) auto append(const X&) const { check::append::row<X, T>(); return check::after_error{}; }
+  template <class X> requires(!std::is_convertible_v<const X&, T>) auto prepend(const X&) const { check::prepend::row<X, T>(); return check::after_error{}; }
   // A single row `value` where there are none.
+  template <class X> requires(!std::is_convertible_v<const X&, T> && !std::is_same_v<X, call_site>)
+  auto default_if_empty(const X&) const { check::default_if_empty::row<X, T>(); return check::after_error{}; }
   auto default_if_empty(T value = T(), call_site at = call_site::here()) const {
     auto n = new_node<T>(detail::verb::default_if_empty, "default_if_empty", at, self());
     n->inputs.push_back(rows_pipe<T>(std::vector<T>{std::move(value)}, at));
     return finish<T>(std::move(n), self());
   }
   // f(a, b) of rows with equal numbers; as long as the shorter one. Without f: std::pair.
-  template <query_like Q, class F> auto zip(const Q& q, F f, call_site at = call_site::here()) const {
-    using R = typename Q::row;
-    using Out = detail::result_of<F, T, R>;
-    auto n = new_node<Out>(detail::verb::zip, "zip", at, self(), q);
-    n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
-    return finish<Out>(std::move(n), self());
+  template <class Q, class F> auto zip(const Q& q, F f, call_site at = call_site::here()) const {
+    using R = check::row_of_t<Q>;
+    if constexpr (!check::zip::pairs<Q, F, T, R>()) {
+      return check::after_error{};
+    } else {
+      using Out = detail::result_of<F, T, R>;
+      auto n = new_node<Out>(detail::verb::zip, "zip", at, self(), q);
+      n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
+      return finish<Out>(std::move(n), self());
+    }
   }
-  template <query_like Q> auto zip(const Q& q, call_site at = call_site::here()) const {
-    using R = typename Q::row;
+  template <class Q> auto zip(const Q& q, call_site at = call_site::here()) const {
+    using R = check::row_of_t<Q>;
     return zip(q, [](const T& a, const R& b) { return std::pair<T, R>(a, b); }, at);
   }
   // Rows with their numbers: query::indexed<T>{index, value}.
@@ -63,46 +75,64 @@ template <class Derived, class T> class sequence {
     return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at);
   }
   // std::vector<T> of n rows each; the last may be shorter.
-  auto chunk(std::uint64_t n, call_site at = call_site::here()) const {
-    return runs(detail::verb::chunk, "chunk", n, n, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at);
+  template <class N> auto chunk(N n, call_site at = call_site::here()) const {
+    return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at);
   }
-  template <class F> auto chunk(std::uint64_t n, F f, call_site at = call_site::here()) const { return runs(detail::verb::chunk, "chunk", n, n, f, at); }
+  template <class N, class F> auto chunk(N n, F f, call_site at = call_site::here()) const { return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, f, at); }
   // f(std::span<const T>) over every n adjacent rows, `step` rows apart. Windows are full: none if there are fewer than n rows.
-  template <class F> auto window(std::uint64_t n, F f, std::uint64_t step = 1, call_site at = call_site::here()) const {
-    return runs(detail::verb::window, "window", n, step, f, at);
+  template <class N, class F, class Step = int> auto window(N n, F f, Step step = 1, call_site at = call_site::here()) const {
+    return runs<check::window>(detail::verb::window, "window", n, step, f, at);
   }
-  auto window(std::uint64_t n, call_site at = call_site::here()) const {
-    return runs(detail::verb::window, "window", n, 1, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at);
+  template <class N> auto window(N n, call_site at = call_site::here()) const {
+    return runs<check::window>(detail::verb::window, "window", n, 1, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at);
   }
 
   // ---- partitions, for apply
-  template <class F> auto hash_partitioned_by(F f, std::uint64_t n = 0, call_site at = call_site::here()) const { return partitioned_by(f, n, "hash_partitioned_by", 0, at); }
-  template <class F> auto range_partitioned_by(F f, std::uint64_t n = 0, call_site at = call_site::here()) const { return partitioned_by(f, n, "range_partitioned_by", 1, at); }
+  // n: how many; 0: the engine chooses.
+  template <class F, class N = int> auto hash_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
+    if constexpr (!check::hash_partitioned_by::key<F, T>() || !check::hash_partitioned_by::whole<N>()) return check::after_error{};
+    else return partitioned_by(f, detail::row_count("hash_partitioned_by", n, at), "hash_partitioned_by", 0, at);
+  }
+  template <class F, class N = int> auto range_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
+    if constexpr (!check::range_partitioned_by::sort_key<F, T>() || !check::range_partitioned_by::whole<N>()) return check::after_error{};
+    else return partitioned_by(f, detail::row_count("range_partitioned_by", n, at), "range_partitioned_by", 1, at);
+  }
   // n runs of adjacent rows of about equal length.
-  auto partitioned(std::uint64_t n, call_site at = call_site::here()) const {
-    auto node = new_node<T>(detail::verb::partition, "partitioned", at, self());
-    node->count = n;
-    node->step = 2;
-    return finish<T>(std::move(node), self());
+  template <class N> auto partitioned(N n, call_site at = call_site::here()) const {
+    if constexpr (!check::partitioned::whole<N>()) {
+      return check::after_error{};
+    } else {
+      auto node = new_node<T>(detail::verb::partition, "partitioned", at, self());
+      node->count = detail::positive_count("partitioned", n, at);
+      node->step = 2;
+      return finish<T>(std::move(node), self());
+    }
   }
   // f(std::span<const T>) -> range of U, once for each partition (of partitioned rows), else for runs of rows that the engine
   // chooses; partitions run in parallel, their results follow each other in the order of the partitions.
-  template <class F> auto apply(F f, call_site at = call_site::here()) const { return applied(f, false, at); }
+  template <class F> auto apply(F f, call_site at = call_site::here()) const { return applied<check::apply>(f, false, at); }
   // f over all rows at once.
-  template <class F> auto apply_all(F f, call_site at = call_site::here()) const { return applied(f, true, at); }
+  template <class F> auto apply_all(F f, call_site at = call_site::here()) const { return applied<check::apply_all>(f, true, at); }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
-  auto counted(detail::verb v, const char* label, std::uint64_t n, call_site at) const {
-    auto node = new_node<T>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());
-    node->count = n;
-    return finish<T>(std::move(node), self());
+  template <class Check, class N> auto counted(detail::verb v, const char* label, N n, call_site at) const {
+    if constexpr (!Check::template whole<N>()) {
+      return check::after_error{};
+    } else {
+      auto node = new_node<T>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());
+      node->count = detail::row_count(label, n, at);
+      return finish<T>(std::move(node), self());
+    }
   }
-  template <class F> auto tested(detail::verb v, const char* label, const F& f, call_site at) const {
-    query::check_callable<F, T>();
-    auto n = new_node<T>(v, label, at, self());
-    n->functions.push_back(detail::make_filter<T>("predicate", f));
-    return finish<T>(std::move(n), self());
+  template <class Check, class F> auto tested(detail::verb v, const char* label, const F& f, call_site at) const {
+    if constexpr (!Check::template predicate<F, T>()) {
+      return check::after_error{};
+    } else {
+      auto n = new_node<T>(v, label, at, self());
+      n->functions.push_back(detail::make_filter<T>("predicate", f));
+      return finish<T>(std::move(n), self());
+    }
   }
   auto two(pipe a, pipe b, const char* label, call_site at) const {
     auto n = std::make_shared<logical>();
@@ -116,7 +146,6 @@ template <class Derived, class T> class sequence {
   }
   template <class F> auto partitioned_by(const F& f, std::uint64_t parts, const char* label, std::uint64_t how, call_site at) const {
     using K = detail::result_of<F, T>;
-    check_key<K>();
     auto n = new_node<T>(detail::verb::partition, label, at, self());
     n->key = ir::describe<K>();
     n->functions.push_back(detail::make_map<T, K>("key", f));
@@ -142,27 +171,38 @@ template <class Derived, class T> class sequence {
     };
   }
   template <class F> static auto out_type() {
-    static_assert(std::is_invocable_v<const F&, std::span<const T>>, "query: the function must take std::span<const Row>");
     using V = typename over_rows<T, F>::value;
     if constexpr (over_rows<T, F>::many) return std::type_identity<typename element_of<V>::type>{};
     else return std::type_identity<detail::stored_t<V>>{};
   }
-  template <class F> auto runs(detail::verb v, const char* label, std::uint64_t n, std::uint64_t step, const F& f, call_site at) const {
-    using Out = typename decltype(out_type<F>())::type;
-    auto node = new_node<Out>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());
-    node->count = n;
-    node->step = step;
-    node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
-    node->rows_call = caller<F, Out>();
-    return finish<Out>(std::move(node), self());
+  template <class Check, class N, class Step, class F> auto runs(detail::verb v, const char* label, N n, Step step, const F& f, call_site at) const {
+    if constexpr (!Check::template whole<N>()) {
+      return check::after_error{};
+    } else if constexpr (!Check::template whole<Step>()) {
+      return check::after_error{};
+    } else if constexpr (!Check::template run<F, T>()) {
+      return check::after_error{};
+    } else {
+      using Out = typename decltype(out_type<F>())::type;
+      auto node = new_node<Out>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());
+      node->count = detail::positive_count(label, n, at);
+      node->step = detail::positive_count(label, step, at);
+      node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
+      node->rows_call = caller<F, Out>();
+      return finish<Out>(std::move(node), self());
+    }
   }
-  template <class F> auto applied(const F& f, bool all, call_site at) const {
-    using Out = typename decltype(out_type<F>())::type;
-    auto node = new_node<Out>(detail::verb::apply, all ? "apply_all" : "apply", at, self());
-    node->all = all;
-    node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
-    node->rows_call = caller<F, Out>();
-    return finish<Out>(std::move(node), self());
+  template <class Check, class F> auto applied(const F& f, bool all, call_site at) const {
+    if constexpr (!Check::template run<F, T>()) {
+      return check::after_error{};
+    } else {
+      using Out = typename decltype(out_type<F>())::type;
+      auto node = new_node<Out>(detail::verb::apply, all ? "apply_all" : "apply", at, self());
+      node->all = all;
+      node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
+      node->rows_call = caller<F, Out>();
+      return finish<Out>(std::move(node), self());
+    }
   }
 };
 

@@ -78,31 +78,42 @@ template <class Derived, class T> class terminals {
                    });
     return out;
   }
-  auto to_columns() const requires record<T> {
-    columns_of<T> c;
-    visit([&](const T& r) {
-      auto f = meta<T>::fields(r);
-      [&]<std::size_t... I>(std::index_sequence<I...>) { (std::get<I>(c.fields).push_back(std::get<I>(f)), ...); }(field_indices<T>{});
-    });
-    return c;
+  auto to_columns() const {
+    if constexpr (!check::to_columns::of_record<T>()) {
+      return check::after_error{};
+    } else {
+      columns_of<T> c;
+      visit([&](const T& r) {
+        auto f = meta<T>::fields(r);
+        [&]<std::size_t... I>(std::index_sequence<I...>) { (std::get<I>(c.fields).push_back(std::get<I>(f)), ...); }(field_indices<T>{});
+      });
+      return c;
+    }
   }
   // Key -> rows; a key may have several (to_lookup) or one (to_map: user_error for a second).
-  template <class F> auto to_lookup(F key) const {
-    using K = detail::result_of<F, T>;
-    auto groups = self().group_by(key).groups().as_ordered().to_vector();
-    return lookup<K, T>(std::move(groups));
+  template <class F> auto to_lookup(F key, call_site at = call_site::here()) const {
+    if constexpr (!check::to_lookup::key<F, T>()) {
+      return check::after_error{};
+    } else {
+      auto groups = self().group_by(key, at).groups(at).as_ordered().to_vector();
+      return lookup<detail::result_of<F, T>, T>(std::move(groups));
+    }
   }
-  template <class F, class V = agg::itself> auto to_map(F key, V value = {}) const {
-    using K = detail::result_of<F, T>;
-    using E = detail::result_of<V, T>;
-    map_of<K, E> m;
-    visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
-    m.seal("to_map");
-    return m;
+  template <class F, class V = agg::itself> auto to_map(F key, V value = {}, call_site at = call_site::here()) const {
+    if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) {
+      return check::after_error{};
+    } else {
+      using K = detail::result_of<F, T>;
+      using E = detail::result_of<V, T>;
+      map_of<K, E> m;
+      visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
+      m.seal("to_map", at);
+      return m;
+    }
   }
   // f(row), in order, in the caller's thread order: each row exactly once.
   template <class F> void for_each(F f) const {
-    visit([&](const T& r) { f(r); });
+    if constexpr (check::for_each::callable<F, T>()) visit([&](const T& r) { f(r); });
   }
   row_iterator<T> begin() const { return row_iterator<T>(detail::open_cursor(pipe_of(), settings())); }
   std::default_sentinel_t end() const { return {}; }
@@ -118,37 +129,164 @@ template <class Derived, class T> class terminals {
   }
   T first(call_site at = call_site::here()) const { return need(first_or_none(), "first", at); }
   T first_or_default(T other = T()) const { return first_or_none().value_or(std::move(other)); }
-  template <class F> requires std::is_invocable_v<const F&, const T&> T first(F f, call_site at = call_site::here()) const { return need(self().where(f, at).first_or_none(), "first", at); }
-  template <class F> requires std::is_invocable_v<const F&, const T&> T first_or_default(F f, T other) const { return self().where(f).first_or_none().value_or(std::move(other)); }
-  template <class F> requires std::is_invocable_v<const F&, const T&> T last(F f, call_site at = call_site::here()) const { return need(self().where(f, at).last_or_none(), "last", at); }
-  template <class F> requires std::is_invocable_v<const F&, const T&> T single(F f, call_site at = call_site::here()) const { return self().where(f, at).single(at); }
+  template <class F> requires(!std::is_same_v<F, call_site>) T first(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::first::predicate<F, T>()) return check::after_error{};
+    else return need(self().where(f, at).first_or_none(), "first", at);
+  }
+  template <class F> T first_or_default(F f, T other, call_site at = call_site::here()) const {
+    if constexpr (!check::first_or_default::predicate<F, T>()) return check::after_error{};
+    else return self().where(f, at).first_or_none().value_or(std::move(other));
+  }
+  template <class F> requires(!std::is_same_v<F, call_site>) T last(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::last::predicate<F, T>()) return check::after_error{};
+    else return need(self().where(f, at).last_or_none(), "last", at);
+  }
+  template <class F> requires(!std::is_same_v<F, call_site>) T single(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::single::predicate<F, T>()) return check::after_error{};
+    else return self().where(f, at).single(at);
+  }
   T last(call_site at = call_site::here()) const { return need(last_or_none(), "last", at); }
   T last_or_default(T other = T()) const { return last_or_none().value_or(std::move(other)); }
   std::optional<T> last_or_none() const { return only(self().take_last(1).to_vector()); }
   // The only row; user_error for none or several.
   T single(call_site at = call_site::here()) const {
     auto v = self().take(2).to_vector();
-    if (v.size() == 2) fail("single: the query has more than one row", at);
+    if (v.size() == 2) detail::fail("single", "the query has more than one row; use first, or a stricter where", at);
     return need(only(std::move(v)), "single", at);
   }
   T single_or_default(T other = T(), call_site at = call_site::here()) const {
     auto v = self().take(2).to_vector();
-    if (v.size() == 2) fail("single_or_default: the query has more than one row", at);
+    if (v.size() == 2) detail::fail("single_or_default", "the query has more than one row; use first_or_default, or a stricter where", at);
     return only(std::move(v)).value_or(std::move(other));
   }
-  T element_at(std::uint64_t i, call_site at = call_site::here()) const { return need(self().skip(i).first_or_none(), "element_at", at); }
-  T element_at_or_default(std::uint64_t i, T other = T()) const { return self().skip(i).first_or_none().value_or(std::move(other)); }
+  template <class N> T element_at(N i, call_site at = call_site::here()) const {
+    if constexpr (!check::element_at::whole<N>()) return check::after_error{};
+    else return need(self().skip(detail::row_count("element_at", i, at), at).first_or_none(), "element_at", at);
+  }
+  template <class N> T element_at_or_default(N i, T other = T(), call_site at = call_site::here()) const {
+    if constexpr (!check::element_at_or_default::whole<N>()) return check::after_error{};
+    else return self().skip(detail::row_count("element_at_or_default", i, at), at).first_or_none().value_or(std::move(other));
+  }
 
   // ---- questions
   bool any() const { return first_or_none().has_value(); }
-  template <class F> bool any(F f) const { return self().where(f).first_or_none().has_value(); }
-  template <class F> bool all(F f) const {
-    return !self().where([f](const auto& r) { return !static_cast<bool>(f(r)); }).first_or_none().has_value();
+  template <class F> bool any(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::any::predicate<F, T>()) return check::after_error{};
+    else return self().where(f, at).first_or_none().has_value();
+  }
+  template <class F> bool all(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::all::predicate<F, T>()) return check::after_error{};
+    else return !self().where([f](const auto& r) { return !static_cast<bool>(f(r)); }, at).first_or_none().has_value();
   }
   bool contains(const T& value) const {
-    return any([value](const T& r) { return r == value; });
+    if constexpr (!check::contains::equal<T>()) return check::after_error{};
+    else return any([value](const T& r) { return r == value; });
   }
+  template <class X> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
   template <query_like Q> bool sequence_equal(const Q& q) const {
+    if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::equal<T>()) return check::after_error{};
+    else return same_rows(q);
+  }
+  template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
+    if constexpr (!check::sequence_equal::range_of<R, T>()) return check::after_error{};
+    else return same_rows_as_range(range);
+  }
+
+  // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
+  std::int64_t count() const { return static_cast<std::int64_t>(folded(detail::fold_kind::count).count); }
+  template <class F> std::int64_t count(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::count::predicate<F, T>()) return check::after_error{};
+    else return self().where(f, at).count();
+  }
+  // Nulls are passed over.
+  auto sum() const {
+    if constexpr (ir::is_optional_v<T>) return self().values().sum();
+    else if constexpr (!check::sum::number<T>()) return check::after_error{};
+    else return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum));
+  }
+  template <class F> auto sum(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::sum::number_of<F, T>()) return check::after_error{};
+    else return self().select(f, at).sum();
+  }
+  // Empty for no rows; NaNs are passed over unless there is nothing else.
+  auto min(call_site at = call_site::here()) const {
+    if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::min);
+    else if constexpr (!check::min::ordered<agg::itself, T>()) return check::after_error{};
+    else return perhaps([](auto g) { return g.min(); }, at);
+  }
+  auto max(call_site at = call_site::here()) const {
+    if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::max);
+    else if constexpr (!check::max::ordered<agg::itself, T>()) return check::after_error{};
+    else return perhaps([](auto g) { return g.max(); }, at);
+  }
+  template <class F> requires(!std::is_same_v<F, call_site>) auto min(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::min::ordered<F, T>()) return check::after_error{};
+    else return self().select(f, at).min(at);
+  }
+  template <class F> requires(!std::is_same_v<F, call_site>) auto max(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::max::ordered<F, T>()) return check::after_error{};
+    else return self().select(f, at).max(at);
+  }
+  // std::optional<double>, empty for no rows; nulls are passed over.
+  auto average() const { return average_of<check::average>(); }
+  template <class F> auto average(F f, call_site at = call_site::here()) const { return average_of<check::average>(f, at); }
+  auto mean() const { return average_of<check::mean>(); }
+  template <class F> auto mean(F f, call_site at = call_site::here()) const { return average_of<check::mean>(f, at); }
+  // The row with the smallest or largest f; the first of several; empty for no rows.
+  template <class F> std::optional<T> min_by(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::min_by::ordered<F, T>()) return std::nullopt;
+    else return perhaps([f](auto g) { return g.arg_min(f); }, at);
+  }
+  template <class F> std::optional<T> max_by(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::max_by::ordered<F, T>()) return std::nullopt;
+    else return perhaps([f](auto g) { return g.arg_max(f); }, at);
+  }
+  // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
+  template <class F> auto reduce(F f, call_site at = call_site::here()) const { return single_value(self().aggregate(f, at)); }
+  // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
+  template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
+    if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
+    else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at);
+  }
+
+  // ---- for people and files
+  // The first rows as a table.
+  std::string table(std::size_t rows = 10) const { return table(print_options{.rows = rows}); }
+  std::string table(const print_options& options) const {
+    if constexpr (check::table::described<T>()) return shown(options);
+    else return {};
+  }
+  void print(std::size_t rows = 10) const;
+  // With width, digits and the like: print({.rows = 20, .width = 120}).
+  void print(const print_options& options) const;
+  // Count, nulls, mean, stddev, min, max of every column, as a table.
+  std::string describe() const {
+    if constexpr (!check::describe::described<T>()) return {};
+    else return detail::describe_rows(detail::materialise(pipe_of(), settings()));
+  }
+  // Writes beside the file and renames at the end: nothing is half written.
+  void write_csv(const std::string& path, const csv_options& options = {}, call_site at = call_site::here()) const {
+    if constexpr (check::write_csv::described<T>()) detail::write_csv_file(pipe_of(), settings(), path, &options, at);
+  }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+  detail::pipe pipe_of() const { return self().to_pipe(); }
+  const detail::settings& settings() const { return self().run_settings(); }
+
+  std::string shown(const print_options& options) const {
+    std::vector<T> head;
+    std::uint64_t total = 0;
+    visit([&](const T& r) {
+      if (total++ < options.rows) head.push_back(r);
+    });
+    detail::table shown;
+    shown.rows = head.data();
+    shown.n = head.size();
+    shown.type = ir::describe<T>();
+    return detail::print_rows(shown, total, options);
+  }
+  template <class Q> bool same_rows(const Q& q) const {
     auto a = detail::open_cursor(pipe_of(), settings());
     auto b = detail::open_cursor(q.to_pipe(), q.run_settings());
     detail::row_block x, y;
@@ -162,7 +300,7 @@ template <class Derived, class T> class terminals {
         if (!(static_cast<const T*>(x.rows)[i] == static_cast<const T*>(y.rows)[j])) return false;
     }
   }
-  template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
+  template <class R> bool same_rows_as_range(const R& range) const {
     auto it = range.begin();
     auto c = detail::open_cursor(pipe_of(), settings());
     detail::row_block b;
@@ -171,68 +309,6 @@ template <class Derived, class T> class terminals {
         if (it == range.end() || !(static_cast<const T*>(b.rows)[i] == *it++)) return false;
     return it == range.end();
   }
-
-  // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
-  std::int64_t count() const { return static_cast<std::int64_t>(folded(detail::fold_kind::count).count); }
-  template <class F> std::int64_t count(F f) const { return self().where(f).count(); }
-  auto sum() const requires std::is_arithmetic_v<T> { return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum)); }
-  // Nulls are passed over.
-  auto sum() const requires ir::is_optional_v<T> { return self().values().sum(); }
-  template <class F> auto sum(F f) const { return self().select(f).sum(); }
-  // Empty for no rows; NaNs are passed over unless there is nothing else.
-  std::optional<T> min() const requires std::is_arithmetic_v<T> { return extreme(detail::fold_kind::min); }
-  std::optional<T> max() const requires std::is_arithmetic_v<T> { return extreme(detail::fold_kind::max); }
-  auto min() const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.min(); }); }
-  auto max() const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.max(); }); }
-  template <class F> auto min(F f) const { return self().select(f).min(); }
-  template <class F> auto max(F f) const { return self().select(f).max(); }
-  std::optional<double> average() const requires std::is_arithmetic_v<T> {
-    const detail::fold_state s = folded(detail::fold_kind::sum);
-    if (!s.count) return std::nullopt;
-    return static_cast<double>(cpu::load<cpu::wide_t<T>>(s)) / static_cast<double>(s.count);
-  }
-  auto average() const requires ir::is_optional_v<T> { return self().values().average(); }
-  template <class F> auto average(F f) const { return self().select(f).average(); }
-  auto mean() const { return average(); }
-  template <class F> auto mean(F f) const { return average(f); }
-  // The row with the smallest or largest f; the first of several; empty for no rows.
-  template <class F> std::optional<T> min_by(F f) const { return perhaps([f](auto g) { return g.arg_min(f); }); }
-  template <class F> std::optional<T> max_by(F f) const { return perhaps([f](auto g) { return g.arg_max(f); }); }
-  // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
-  template <class F> auto reduce(F f) const { return single_value(self().aggregate(f)); }
-  // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
-  template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}) const {
-    return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); });
-  }
-
-  // ---- for people and files
-  // The first rows as a table.
-  std::string table(std::size_t rows = 10) const { return table(print_options{.rows = rows}); }
-  std::string table(const print_options& options) const {
-    std::vector<T> head;
-    std::uint64_t total = 0;
-    visit([&](const T& r) {
-      if (total++ < options.rows) head.push_back(r);
-    });
-    detail::table shown;
-    shown.rows = head.data();
-    shown.n = head.size();
-    shown.type = ir::describe<T>();
-    return detail::print_rows(shown, total, options);
-  }
-  void print(std::size_t rows = 10) const;
-  // With width, digits and the like: print({.rows = 20, .width = 120}).
-  void print(const print_options& options) const;
-  // Count, nulls, mean, stddev, min, max of every column, as a table.
-  std::string describe() const { return detail::describe_rows(detail::materialise(pipe_of(), settings())); }
-  // Writes beside the file and renames at the end: nothing is half written.
-  void write_csv(const std::string& path, const csv_options& options = {}) const { detail::write_csv_file(pipe_of(), settings(), path, &options); }
-
- private:
-  const Derived& self() const { return static_cast<const Derived&>(*this); }
-  detail::pipe pipe_of() const { return self().to_pipe(); }
-  const detail::settings& settings() const { return self().run_settings(); }
-
   template <class F> void visit(F&& f) const {
     detail::stream(pipe_of(), settings(), [](std::uint64_t) {}, [&](const detail::row_block& b) {
       for (std::size_t i = 0; i < b.n; ++i) f(static_cast<const T*>(b.rows)[i]);
@@ -251,12 +327,28 @@ template <class Derived, class T> class terminals {
       if (!s.numbers) return std::numeric_limits<T>::quiet_NaN();
     return cpu::load<T>(s);
   }
+  template <class Check> auto average_of() const {
+    if constexpr (ir::is_optional_v<T>) {
+      return Check::template number<T>() ? self().values().average() : std::nullopt;
+    } else if constexpr (!Check::template number<T>()) {
+      return std::optional<double>();
+    } else {
+      const detail::fold_state s = folded(detail::fold_kind::sum);
+      if (!s.count) return std::optional<double>();
+      return std::optional<double>(static_cast<double>(cpu::load<cpu::wide_t<T>>(s)) / static_cast<double>(s.count));
+    }
+  }
+  template <class Check, class F> auto average_of(const F& f, call_site at) const {
+    if constexpr (!Check::template number_of<F, T>()) return std::optional<double>();
+    else return self().select(f, at).average();
+  }
   template <class Q> static auto single_value(const Q& q) {
-    return Value<typename Q::row>(q).get();
+    if constexpr (std::is_same_v<Q, check::after_error>) return q;
+    else return Value<typename Q::row>(q).get();
   }
   // An aggregate of possibly no rows: empty then.
-  template <class F> auto perhaps(F f) const {
-    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); });
+  template <class F> auto perhaps(F f, call_site at) const {
+    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); }, at);
     using R = typename agg::unwrapped<std::tuple_element_t<1, decltype(v)>>::type;
     std::optional<R> r;
     if (std::get<0>(v) > 0) r = std::move(std::get<1>(v));
@@ -266,18 +358,17 @@ template <class Derived, class T> class terminals {
     if (v.empty()) return std::nullopt;
     return std::move(v.front());
   }
-  [[noreturn]] static void fail(const std::string& what, call_site at) {
-    throw user_error("query: " + what + " (" + at.file + ":" + std::to_string(at.line) + ")");
-  }
   static T need(std::optional<T> r, const char* verb, call_site at) {
-    if (!r) fail(std::string(verb) + ": the query has no such row; use " + verb + "_or_default or test any() first", at);
+    if (!r) detail::fail(verb, std::string("the query has no such row; use ") + verb + "_or_default, or test any() first", at);
     return std::move(*r);
   }
 };
 
 void print_text(const std::string& s);
-template <class Derived, class T> void terminals<Derived, T>::print(const print_options& options) const { print_text(table(options)); }
-template <class Derived, class T> void terminals<Derived, T>::print(std::size_t rows) const { print_text(table(rows)); }
+template <class Derived, class T> void terminals<Derived, T>::print(const print_options& options) const {
+  if constexpr (check::print::described<T>()) print_text(shown(options));
+}
+template <class Derived, class T> void terminals<Derived, T>::print(std::size_t rows) const { print(print_options{.rows = rows}); }
 
 }  // namespace verbs
 }  // namespace query

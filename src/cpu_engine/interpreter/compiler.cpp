@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::interpreter {
 
@@ -171,7 +171,7 @@ bool compiler::available(const node_code* n, const context* c, region_id r) cons
 }
 
 void compiler::push(node_code* n, region_id r) {
-  if (++pushed_ > schedule_limit) throw user_error("the expression has too many nested conditions to be interpreted");
+  if (++pushed_ > schedule_limit) throw detail::unplaced_error("the expression has too many nested conditions to be interpreted");
   draft& d = drafts_[r];
   d.steps.push_back(n);
   d.has.insert(n);

@@ -4,7 +4,7 @@
 
 #include <cpu_engine/interpreter/kernels.hpp>
 #include <cpu_engine/interpreter/by_kind.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::interpreter {
 namespace {
@@ -92,7 +92,7 @@ void divide(void* to, const void* a, const void* b, const std::uint8_t* active, 
   const T* y = static_cast<const T*>(b);
   for (std::size_t i = 0; i < n; ++i) {
     if (active && !active[i]) continue;
-    if (y[i] == 0) throw user_error("division by zero");
+    if (y[i] == 0) throw detail::unplaced_error("division by zero: the divisor of an integer / or % is 0; test it first");
     if constexpr (std::is_signed_v<T>) {
       if (y[i] == T(-1)) {  // the smallest integer has no positive counterpart: wrap
         t[i] = What == ir::op::div ? static_cast<T>(wrapping<T>{0} - static_cast<wrapping<T>>(x[i])) : T{0};

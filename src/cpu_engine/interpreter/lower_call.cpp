@@ -1,7 +1,7 @@
 // Functions by name: numbers, strings, small arrays.
 #include <cpu_engine/interpreter/compiler.hpp>
 #include <cpu_engine/interpreter/instructions.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::interpreter {
 
@@ -14,7 +14,7 @@ namespace {
 [[noreturn]] void unknown(const node* n) {
   std::string kinds;
   for (const node* k : n->kids) kinds += (kinds.empty() ? "" : ", ") + std::string(k->type->name);
-  throw user_error("the interpreter does not know the function " + n->text + "(" + kinds + ")");
+  throw detail::unplaced_error("the interpreter does not know the function " + n->text + "(" + kinds + ")");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <cpu_engine/interpreter/compiler.hpp>
 #include <cpu_engine/interpreter/instructions.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::interpreter {
 
@@ -148,7 +148,7 @@ value compiler::lower_nested(const node* n) {
   else if (verb == "count") initial = number(kind::i64, 0);
   else if (verb == "any" || verb == "all") initial = number(kind::boolean, verb == "all");
   else if (smallest || largest) initial = zero(of);
-  else throw user_error("the interpreter does not know the nested verb " + verb);
+  else throw detail::unplaced_error("the interpreter does not know the nested verb " + verb);
   state = fresh(initial.type);
   if (fold) body->states.push_back(state);
   value best_index = fresh(ir::describe<std::int64_t>());

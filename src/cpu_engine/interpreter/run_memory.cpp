@@ -3,7 +3,7 @@
 #include <new>
 
 #include <cpu_engine/interpreter/instructions.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::interpreter {
 
@@ -70,7 +70,7 @@ std::string_view text_at(const std::byte* p) {
 
 std::size_t checked_position(std::int64_t i, std::size_t n, const char* what) {
   if (i < 0 || static_cast<std::uint64_t>(i) >= n)
-    throw user_error(std::string(what) + std::to_string(i) + " of " + std::to_string(n));
+    throw detail::unplaced_error(std::string(what) + std::to_string(i) + " of " + std::to_string(n));
   return static_cast<std::size_t>(i);
 }
 

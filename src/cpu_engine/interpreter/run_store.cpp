@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include <cpu_engine/interpreter/instructions.hpp>
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::interpreter {
 namespace {
@@ -57,7 +57,7 @@ void assign_object(const ir::type* t, std::byte* to, const std::byte* from) {
   } else if (t->k == ir::kind::array) {
     for (std::size_t i = 0; i < t->count; ++i) assign_object(t->element, to + i * t->element->size, from + i * t->element->size);
   } else {
-    throw user_error("a result cannot be copied: " + std::string(t->name));
+    throw detail::unplaced_error("a result cannot be copied: " + std::string(t->name));
   }
 }
 
@@ -174,7 +174,7 @@ bool copy_objects(frame& f, const value& v, std::byte* to) {
   const auto copy = [&](std::size_t lane, const void* from) {
     if (from) t->life.copy(to + lane * t->size, from, 1);
     else if (t->life.construct) t->life.construct(to + lane * t->size, 1);
-    else throw user_error("a missing value has no default: " + std::string(t->name));
+    else throw detail::unplaced_error("a missing value has no default: " + std::string(t->name));
     made.add(1);
   };
   if (object || v.at.from == place::source::pointer) {
@@ -201,7 +201,7 @@ void construct_results(frame& f, const value& v, std::byte* to) {
   if (copy_objects(f, v, to)) return;
   construction made(t, to);
   if (needs_construction(t)) {
-    if (!t->life.construct) throw user_error("a computed result needs a default constructor: " + std::string(t->name));
+    if (!t->life.construct) throw detail::unplaced_error("a computed result needs a default constructor: " + std::string(t->name));
     t->life.construct(to, f.last);
     made.add(f.last);
   }

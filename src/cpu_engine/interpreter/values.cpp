@@ -2,7 +2,7 @@
 #include <cpu_engine/interpreter/compiler.hpp>
 #include <cpu_engine/interpreter/instructions.hpp>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 namespace query::interpreter {
 
@@ -189,7 +189,7 @@ reg compiler::address(const value& v) {
   i.type = v.type;
   if (v.f == value::form::parts) {
     if (!v.type->trivial)
-      throw user_error("a computed array of this type cannot be indexed by a value of the row: " + std::string(v.type->name));
+      throw detail::unplaced_error("a computed array of this type cannot be indexed by a value of the row: " + std::string(v.type->name));
     i.run = instructions::spill;
     i.index = keep(settle(v));
     i.b = new_register(v.type->size);

@@ -1,0 +1,359 @@
+// What verbs ask of functions, keys and rows at compile time. One mistake is one error, "query: <verb>: what is wrong. The fix":
+// a check says whether all is well, and the verb leaves the rest of its body uninstantiated where it is not.
+//
+//   if constexpr (!check::where::tests<F, T>()) return check::after_error{};
+//   else ...
+//
+// docs/errors.md shows the errors; tests/compile_fail has a file for each.
+#pragma once
+
+#include <query/detail/check_texts.hpp>
+
+namespace query::check {
+
+// Functions of the row, or of the row and its number.
+struct where {
+  QUERY_DETAIL_HAVE_PREDICATE(where)
+  template <class F, class T> static constexpr bool tests() {
+    if constexpr (can_call<F, T, std::int64_t>) return predicate<F, T, std::int64_t>();
+    else return predicate<F, T>();
+  }
+};
+struct select {
+  QUERY_DETAIL_HAVE_CALL(select)
+  template <class F, class T> static constexpr bool maps() {
+    if constexpr (can_call<F, T, std::int64_t>) return value<F, T, std::int64_t>();
+    else return value<F, T>();
+  }
+};
+struct select_many {
+  QUERY_DETAIL_HAVE_CALL(select_many)
+  template <class F, class Row> static constexpr bool many() {
+    if constexpr (!value<F, Row>()) return false;
+    else {
+      using R = std::remove_cvref_t<decltype(detail::call(std::declval<const F&>(), std::declval<const Row&>()))>;
+      static_assert(row_range<R>, "query: select_many: the function must give a range, such as a std::vector. "
+                                  "For one row a row there is select");
+      return row_range<R>;
+    }
+  }
+};
+struct as_type {
+  template <class U, class T> static constexpr bool converts() {
+    constexpr bool ok = (std::is_arithmetic_v<U> || std::is_enum_v<U>) && (std::is_arithmetic_v<T> || std::is_enum_v<T>);
+    static_assert(ok, "query: as_type: converts numbers and enums into each other. For other rows use .select(...)");
+    return ok;
+  }
+};
+struct values {
+  template <class T> static constexpr bool optionals() {
+    static_assert(ir::is_optional_v<T>, "query: values: these rows are never null: values() drops the empty "
+                                          "ones of rows that are std::optional");
+    return ir::is_optional_v<T>;
+  }
+};
+struct on_progress {
+  template <class F> static constexpr bool takes_fraction() {
+    constexpr bool ok = std::is_invocable_v<const F&, double>;
+    static_assert(ok, "query: on_progress: the function must take a double (the fraction that is done) and not be `mutable`");
+    return ok;
+  }
+};
+struct stop_on {
+  template <class Token> static constexpr bool token() {
+    constexpr bool ok = requires(const Token& t) { { t.stop_requested() } -> std::convertible_to<bool>; };
+    static_assert(ok, "query: stop_on: takes a stop token: std::stop_token, or what has `bool stop_requested() const`");
+    return ok;
+  }
+};
+
+struct group_by { QUERY_DETAIL_HAVE_KEY(group_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(group_by) };
+struct count_by { QUERY_DETAIL_HAVE_KEY(count_by, "") };
+struct aggregate_by {
+  QUERY_DETAIL_HAVE_KEY(aggregate_by, "")
+  QUERY_DETAIL_HAVE_SEED(aggregate_by)
+};
+struct aggregate { QUERY_DETAIL_HAVE_SEED(aggregate) };
+
+#define QUERY_DETAIL_JOIN(verb, rows, more)                                                                                               \
+  struct verb { QUERY_DETAIL_HAVE_TWO_KEYS(verb) QUERY_DETAIL_HAVE_PAIR(verb, rows, more) };
+QUERY_DETAIL_JOIN(join, "(left row, right row)", "")
+QUERY_DETAIL_JOIN(left_join, "(left row, std::optional<right row>)", ": a left row may have no match")
+QUERY_DETAIL_JOIN(right_join, "(std::optional<left row>, right row)", ": a right row may have no match")
+QUERY_DETAIL_JOIN(full_join, "(std::optional<left row>, std::optional<right row>)", ": either side may have no match")
+QUERY_DETAIL_JOIN(semi_join, "", "")
+QUERY_DETAIL_JOIN(anti_join, "", "")
+QUERY_DETAIL_JOIN(group_join, "(left row, const std::vector<right row>&)", "")
+#undef QUERY_DETAIL_JOIN
+#define QUERY_DETAIL_PAIRS(verb, rows)                                                                                                    \
+  struct verb {                                                                                                                           \
+    QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                         \
+    QUERY_DETAIL_HAVE_PAIR(verb, rows, "")                                                                                                \
+    template <class Q, class F, class L, class R> static constexpr bool pairs() {                                                         \
+      if constexpr (!other<Q>()) return false;                                                                                            \
+      else return pair<F, L, R>();                                                                                                        \
+    }                                                                                                                                     \
+  };
+QUERY_DETAIL_PAIRS(cross_join, "(left row, right row)")
+QUERY_DETAIL_PAIRS(zip, "(this query's row, the other's row)")
+#undef QUERY_DETAIL_PAIRS
+
+struct order_by {
+  QUERY_DETAIL_HAVE_ORDER(order_by, QUERY_DETAIL_OR_LESS)
+  template <class F, class T, class Less> static constexpr bool custom_order() {
+    if constexpr (!value<F, T>()) return false;
+    else {
+      using K = detail::result_of<F, T>;
+      constexpr bool ok = std::is_invocable_r_v<bool, const Less&, const K&, const K&>;
+      static_assert(ok, "query: order_by: the order must take two keys and give bool: order_by(key, less)");
+      return ok;
+    }
+  }
+};
+struct order_by_descending { QUERY_DETAIL_HAVE_ORDER(order_by_descending, QUERY_DETAIL_OR_LESS) };
+struct order { QUERY_DETAIL_HAVE_ORDER(order, QUERY_DETAIL_OR_LESS) };
+struct order_descending { QUERY_DETAIL_HAVE_ORDER(order_descending, QUERY_DETAIL_OR_LESS) };
+#define QUERY_DETAIL_REFINE(verb)                                                                                                         \
+  struct verb {                                                                                                                           \
+    QUERY_DETAIL_HAVE_ORDER(verb, "")                                                                                                     \
+    template <class D> static constexpr bool after_order() {                                                                              \
+      static_assert(sizeof(D) == 0, "query: " #verb ": there is no order to refine. Write order_by(key)." #verb "(key), next to "  \
+                                    "each other");                                                                                        \
+      return false;                                                                                                                       \
+    }                                                                                                                                     \
+  };
+QUERY_DETAIL_REFINE(then_by)
+QUERY_DETAIL_REFINE(then_by_descending)
+#undef QUERY_DETAIL_REFINE
+struct top { QUERY_DETAIL_HAVE_ORDER(top, "") QUERY_DETAIL_HAVE_COUNT(top, " and then the key: top(10, key)") };
+
+struct distinct { QUERY_DETAIL_HAVE_KEY(distinct, ", or distinct_by(key)") };
+struct distinct_by { QUERY_DETAIL_HAVE_KEY(distinct_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(distinct_by) };
+#define QUERY_DETAIL_SET(verb) struct verb { QUERY_DETAIL_HAVE_KEY(verb, "") QUERY_DETAIL_HAVE_SAME_ROW(verb) };
+QUERY_DETAIL_SET(union_with) QUERY_DETAIL_SET(intersect) QUERY_DETAIL_SET(except)
+QUERY_DETAIL_SET(union_with_by) QUERY_DETAIL_SET(intersect_by) QUERY_DETAIL_SET(except_by)
+#undef QUERY_DETAIL_SET
+struct concat { QUERY_DETAIL_HAVE_SAME_ROW(concat) };
+
+struct take { QUERY_DETAIL_HAVE_COUNT(take, QUERY_DETAIL_NO_FRACTION) };
+struct skip { QUERY_DETAIL_HAVE_COUNT(skip, QUERY_DETAIL_NO_FRACTION) };
+struct take_last { QUERY_DETAIL_HAVE_COUNT(take_last, QUERY_DETAIL_NO_FRACTION) };
+struct skip_last { QUERY_DETAIL_HAVE_COUNT(skip_last, QUERY_DETAIL_NO_FRACTION) };
+struct sample { QUERY_DETAIL_HAVE_COUNT(sample, QUERY_DETAIL_NO_FRACTION) };
+struct repeat { QUERY_DETAIL_HAVE_COUNT(repeat, ": repeat(value, 10)") };
+struct element_at { QUERY_DETAIL_HAVE_COUNT(element_at, " that lie before the wanted one, from 0") };
+struct element_at_or_default { QUERY_DETAIL_HAVE_COUNT(element_at_or_default, " that lie before the wanted one, from 0") };
+struct partitioned { QUERY_DETAIL_HAVE_COUNT(partitioned, ": how many partitions, from 1") };
+struct hash_partitioned_by {
+  QUERY_DETAIL_HAVE_KEY(hash_partitioned_by, "")
+  QUERY_DETAIL_HAVE_COUNT(hash_partitioned_by, ": how many partitions")
+};
+struct range_partitioned_by {
+  QUERY_DETAIL_HAVE_ORDER(range_partitioned_by, "")
+  QUERY_DETAIL_HAVE_COUNT(range_partitioned_by, ": how many partitions")
+};
+struct chunk { QUERY_DETAIL_HAVE_RUN(chunk) QUERY_DETAIL_HAVE_COUNT(chunk, ", from 1") };
+struct window { QUERY_DETAIL_HAVE_RUN(window) QUERY_DETAIL_HAVE_COUNT(window, ", from 1") };
+struct apply { QUERY_DETAIL_HAVE_RUN(apply) };
+struct apply_all { QUERY_DETAIL_HAVE_RUN(apply_all) };
+struct take_while { QUERY_DETAIL_HAVE_PREDICATE(take_while) };
+struct skip_while { QUERY_DETAIL_HAVE_PREDICATE(skip_while) };
+struct append { QUERY_DETAIL_HAVE_ROW(append, ". For the rows of another query there is concat") };
+struct prepend { QUERY_DETAIL_HAVE_ROW(prepend, ". For the rows of another query there is concat") };
+struct default_if_empty { QUERY_DETAIL_HAVE_ROW(default_if_empty, "") };
+
+// B: the loop's body; C: its condition; Rows: Query<T>; Truth: Value<bool>.
+struct do_while {
+  template <class B, class Rows> static constexpr bool body() {
+    constexpr bool taken = std::is_invocable_v<B&, Rows>;
+    static_assert(taken, "query: do_while: the body must take query::Query<Row> (or `auto`): the rows of the round");
+    if constexpr (taken) {
+      constexpr bool given = std::is_convertible_v<std::invoke_result_t<B&, Rows>, Rows>;
+      static_assert(given, "query: do_while: the body must give a query with the loop's own row type. Use .select(...) at its end, and no "
+                           "terminal verb inside");
+      return given;
+    } else return false;
+  }
+  template <class C, class T, class Rows, class Truth> static constexpr bool condition() {
+    if constexpr (std::is_invocable_v<C&, Rows, Rows>) {
+      constexpr bool ok = std::is_same_v<std::remove_cvref_t<std::invoke_result_t<C&, Rows, Rows>>, Truth>;
+      static_assert(ok, "query: do_while: the condition must give query::Value<bool>, such as query::value_of(next).sum() > 10");
+      return ok;
+    } else {
+      constexpr bool ok = std::is_invocable_r_v<bool, const C&, std::span<const T>, std::span<const T>>;
+      static_assert(ok, "query: do_while: the condition must be (Query<Row> previous, Query<Row> next) -> Value<bool>, "
+                        "(std::span<const Row>, std::span<const Row>) -> bool, or query::times(n)");
+      return ok;
+    }
+  }
+};
+struct value_of {
+  template <class Q> static constexpr bool query() {
+    static_assert(is_query_v<Q>, "query: value_of: takes a query. Write query::value_of(query::from(rows))");
+    return is_query_v<Q>;
+  }
+};
+struct fork {
+  template <class F, class Q> static constexpr bool branch() {
+    constexpr bool ok = gives_value<F, Q>();
+    static_assert(ok, "query: fork: each function must take a query (`auto q`) and give what becomes of it");
+    return ok;
+  }
+};
+
+// The function of groups. R: what it gives for `auto g`; ok: whether that is an expression of aggregates.
+struct groups {
+  template <class F, class G> static constexpr bool takes_rows() {
+    constexpr bool ok = std::is_invocable_v<const F&, const G&>;
+    static_assert(ok, "query: group_by(...).select: the function must take `auto g` (aggregates, kept up row by row) or `const "
+                      "query::Group<Key, Row>& g` (the rows; check Key and Row)");
+    return ok;
+  }
+  template <class F, class Recorder> static constexpr bool taken() {
+    constexpr bool ok = std::is_invocable_v<const F&, Recorder>;
+    static_assert(ok, "query: group_by(...).select, aggregate, reduce: the function must take the group, `auto g`, and not be `mutable`");
+    return ok;
+  }
+  template <bool Ok> static constexpr bool expression() {
+    static_assert(Ok, "query: group_by(...).select, aggregate, reduce: the function must give g.key(), an aggregate such as g.sum(f), "
+                      "arithmetic on them, a tuple of them or query::make<Out>(...)");
+    return Ok;
+  }
+};
+
+struct to_map { QUERY_DETAIL_HAVE_KEY(to_map, "") };
+struct to_lookup { QUERY_DETAIL_HAVE_KEY(to_lookup, "") };
+struct first { QUERY_DETAIL_HAVE_PREDICATE(first) };
+struct first_or_default { QUERY_DETAIL_HAVE_PREDICATE(first_or_default) };
+struct last { QUERY_DETAIL_HAVE_PREDICATE(last) };
+struct single { QUERY_DETAIL_HAVE_PREDICATE(single) };
+struct any { QUERY_DETAIL_HAVE_PREDICATE(any) };
+struct all { QUERY_DETAIL_HAVE_PREDICATE(all) };
+struct count {
+  QUERY_DETAIL_HAVE_PREDICATE(count)
+  // g.count(f) counts values of optionals, too.
+  template <class F, class T> static constexpr bool counts() {
+    if constexpr (!value<F, T>()) return false;
+    else if constexpr (ir::is_optional_v<detail::result_of<F, T>>) return true;
+    else return predicate<F, T>();
+  }
+};
+struct collect { QUERY_DETAIL_HAVE_CALL(collect) };
+struct sum { QUERY_DETAIL_HAVE_NUMBER(sum) };
+struct average { QUERY_DETAIL_HAVE_NUMBER(average) };
+struct mean { QUERY_DETAIL_HAVE_NUMBER(mean) };
+struct variance { QUERY_DETAIL_HAVE_NUMBER(variance) };
+struct stddev { QUERY_DETAIL_HAVE_NUMBER(stddev) };
+struct median { QUERY_DETAIL_HAVE_NUMBER(median) };
+struct quantile { QUERY_DETAIL_HAVE_NUMBER(quantile) };
+struct count_distinct { QUERY_DETAIL_HAVE_KEY(count_distinct, "") };
+struct min { QUERY_DETAIL_HAVE_LESS(min) };
+struct max { QUERY_DETAIL_HAVE_LESS(max) };
+struct min_by { QUERY_DETAIL_HAVE_LESS(min_by) };
+struct max_by { QUERY_DETAIL_HAVE_LESS(max_by) };
+struct arg_min { QUERY_DETAIL_HAVE_LESS(arg_min) };
+struct arg_max { QUERY_DETAIL_HAVE_LESS(arg_max) };
+struct contains {
+  QUERY_DETAIL_HAVE_EQUAL(contains, ", or use any(predicate)")
+  QUERY_DETAIL_HAVE_ROW(contains, ". For a part of the row use any(predicate)")
+};
+struct sequence_equal {
+  QUERY_DETAIL_HAVE_EQUAL(sequence_equal, "")
+  QUERY_DETAIL_HAVE_SAME_ROW(sequence_equal)
+  template <class R, class T> static constexpr bool range_of() {
+    constexpr bool is_range = row_range<const R>;
+    static_assert(is_range, "query: sequence_equal: takes another query, or a range with begin() and end()");
+    if constexpr (is_range) {
+      constexpr bool ok = requires(const T& a, const R& r) { static_cast<bool>(a == *r.begin()); };
+      static_assert(ok, "query: sequence_equal: these rows have no == with the elements of that range. Use .select(...) first, or give the "
+                        "record `bool operator==(const Row&) const = default`");
+      return ok;
+    } else return false;
+  }
+};
+struct for_each {
+  template <class F, class T> static constexpr bool callable() {
+    constexpr bool ok = std::is_invocable_v<F&, const T&>;
+    static_assert(ok, "query: for_each: the function cannot be called with a row of this query. Take the row as `const auto& t` or "
+                      "`const Row& t`");
+    return ok;
+  }
+};
+struct to_columns {
+  template <class T> static constexpr bool of_record() {
+    static_assert(record<T>, "query: to_columns: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
+    return record<T>;
+  }
+};
+struct table { QUERY_DETAIL_HAVE_DESCRIBED(table) };
+struct print { QUERY_DETAIL_HAVE_DESCRIBED(print) };
+struct describe { QUERY_DETAIL_HAVE_DESCRIBED(describe) };
+struct write_csv { QUERY_DETAIL_HAVE_DESCRIBED(write_csv) };
+// The arguments of from(...) that nothing else takes.
+struct from {
+  template <class X> static constexpr bool rows() {
+    static_assert(!is_query_v<X>, "query: from: this is a query already. Use it as it is");
+    static_assert(is_query_v<X>, "query: from: takes a std::vector, std::array, std::span, a range with begin() and end(), or "
+                                 "query::columns<Row>(...)");
+    return false;
+  }
+};
+struct generate {
+  template <class F> static constexpr bool gives_optional() {
+    constexpr bool called = std::is_invocable_v<F&>;
+    static_assert(called, "query: generate: the function must take nothing and give std::optional<Row>, empty at the end");
+    if constexpr (called) {
+      constexpr bool ok = ir::is_optional_v<std::invoke_result_t<F&>>;
+      static_assert(ok, "query: generate: the function must give std::optional<Row>, empty at the end");
+      return ok;
+    } else return false;
+  }
+};
+struct range {
+  template <class T, class N> static constexpr bool numbers() {
+    constexpr bool ok = std::is_arithmetic_v<T> && std::is_integral_v<N>;
+    static_assert(ok, "query: range: takes the first number and how many there are: range(0, 10)");
+    return ok;
+  }
+};
+struct columns {
+  template <class T, class... C> static constexpr bool fit() {
+    static_assert(record<T>, "query: columns: the row type must be a record. Write QUERY_RECORD(Row, field, ...); after the struct");
+    if constexpr (record<T>) {
+      constexpr bool many = sizeof...(C) == meta<T>::size;
+      static_assert(many, "query: columns: one vector for each field of Row, in the order of QUERY_RECORD");
+      if constexpr (many) {
+        constexpr bool ok = []<std::size_t... I>(std::index_sequence<I...>) {
+          return (std::is_same_v<C, std::conditional_t<std::is_same_v<field_t<T, I>, bool>, std::uint8_t, field_t<T, I>>> && ...);
+        }(field_indices<T>{});
+        static_assert(ok, "query: columns: each vector must have its field's type (std::uint8_t for bool), in the order of QUERY_RECORD");
+        return ok;
+      } else return false;
+    } else return false;
+  }
+};
+
+struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
+
+#undef QUERY_DETAIL_HAVE_CALL
+#undef QUERY_DETAIL_HAVE_PREDICATE
+#undef QUERY_DETAIL_HAVE_KEY
+#undef QUERY_DETAIL_HAVE_CUSTOM_KEY
+#undef QUERY_DETAIL_HAVE_ORDER
+#undef QUERY_DETAIL_HAVE_LESS
+#undef QUERY_DETAIL_HAVE_NUMBER
+#undef QUERY_DETAIL_HAVE_COUNT
+#undef QUERY_DETAIL_HAVE_OTHER
+#undef QUERY_DETAIL_HAVE_SAME_ROW
+#undef QUERY_DETAIL_HAVE_ROW
+#undef QUERY_DETAIL_HAVE_TWO_KEYS
+#undef QUERY_DETAIL_HAVE_PAIR
+#undef QUERY_DETAIL_HAVE_RUN
+#undef QUERY_DETAIL_HAVE_DESCRIBED
+#undef QUERY_DETAIL_HAVE_EQUAL
+#undef QUERY_DETAIL_HAVE_SEED
+#undef QUERY_DETAIL_OR_EQUAL
+#undef QUERY_DETAIL_OR_LESS
+#undef QUERY_DETAIL_NO_FRACTION
+
+}  // namespace query::check

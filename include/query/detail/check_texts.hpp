@@ -1,0 +1,248 @@
+// What can be asked of a function, a key or a row, and the texts of what is missing: the parts that check.hpp, which
+// includes this and clears its macros, puts the checks of each verb together from.
+//
+//   struct take_while { QUERY_DETAIL_HAVE_PREDICATE(take_while) };   // check::take_while::predicate<F, Row>()
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <query/detail/call.hpp>
+
+namespace query {
+
+namespace check {
+
+// What a verb gives after its error: it has every verb and becomes whatever it is assigned to.
+struct after_error {
+  template <class X> operator X() const;  // NOLINT: implicit, it has to fit everywhere
+#define QUERY_DETAIL_VERB(name) template <class... A> after_error name(const A&...) const;
+  QUERY_DETAIL_VERB(where) QUERY_DETAIL_VERB(select) QUERY_DETAIL_VERB(select_many) QUERY_DETAIL_VERB(group_by)
+  QUERY_DETAIL_VERB(aggregate) QUERY_DETAIL_VERB(count_by) QUERY_DETAIL_VERB(join) QUERY_DETAIL_VERB(left_join)
+  QUERY_DETAIL_VERB(order_by) QUERY_DETAIL_VERB(order_by_descending) QUERY_DETAIL_VERB(then_by) QUERY_DETAIL_VERB(then_by_descending)
+  QUERY_DETAIL_VERB(take) QUERY_DETAIL_VERB(skip) QUERY_DETAIL_VERB(distinct) QUERY_DETAIL_VERB(values) QUERY_DETAIL_VERB(groups)
+  QUERY_DETAIL_VERB(keys) QUERY_DETAIL_VERB(as_ordered) QUERY_DETAIL_VERB(as_query) QUERY_DETAIL_VERB(to_vector)
+  QUERY_DETAIL_VERB(for_each) QUERY_DETAIL_VERB(count) QUERY_DETAIL_VERB(sum) QUERY_DETAIL_VERB(min) QUERY_DETAIL_VERB(max)
+  QUERY_DETAIL_VERB(average) QUERY_DETAIL_VERB(mean) QUERY_DETAIL_VERB(first) QUERY_DETAIL_VERB(first_or_none)
+  QUERY_DETAIL_VERB(single) QUERY_DETAIL_VERB(any) QUERY_DETAIL_VERB(print) QUERY_DETAIL_VERB(write_csv) QUERY_DETAIL_VERB(explain)
+  QUERY_DETAIL_VERB(to_map) QUERY_DETAIL_VERB(to_lookup) QUERY_DETAIL_VERB(at) QUERY_DETAIL_VERB(size) QUERY_DETAIL_VERB(contains)
+  QUERY_DETAIL_VERB(find)
+#undef QUERY_DETAIL_VERB
+  const after_error* begin() const;
+  const after_error* end() const;
+};
+
+// ---------------------------------------------------------------- what is asked
+template <class F, class... Row> inline constexpr bool can_call = std::is_invocable_v<const F&, const Row&...>;
+template <class F, class... Row> constexpr bool gives_value() {
+  if constexpr (can_call<F, Row...>) return !std::is_void_v<std::invoke_result_t<const F&, const Row&...>>;
+  else return false;
+}
+// Numbers, bools and enums by choice decide; that a pointer is not null does not.
+template <class R> inline constexpr bool decides = std::is_constructible_v<bool, R> && !std::is_pointer_v<std::decay_t<R>>;
+template <class V> struct without_null { using type = V; };
+template <class V> struct without_null<std::optional<V>> { using type = V; };
+template <class V> using without_null_t = typename without_null<V>::type;
+template <class V> inline constexpr bool is_number = std::is_arithmetic_v<without_null_t<V>>;
+template <class V> inline constexpr bool is_number_array = false;
+template <class E, std::size_t N> inline constexpr bool is_number_array<std::array<E, N>> = std::is_arithmetic_v<E>;
+template <class V> concept less_than = requires(const V& a, const V& b) { { a < b } -> std::convertible_to<bool>; };
+template <class V> concept equals = requires(const V& a, const V& b) { { a == b } -> std::convertible_to<bool>; };
+template <class R> concept row_range = requires(R& r) { *r.begin(); ++r.begin() == r.end(); } || requires(R& r) { *r.begin(); r.end(); };
+template <class X> inline constexpr bool is_query_v = requires(const X& x) { x.to_pipe(); x.run_settings(); typename X::row; };
+template <class X> struct row_of { using type = after_error; };
+template <class X> requires is_query_v<X> struct row_of<X> { using type = typename X::row; };
+template <class X> using row_of_t = typename row_of<X>::type;
+template <class S, class U, class Row> inline constexpr bool updates = std::is_invocable_r_v<S, const U&, S, const Row&>;
+template <class S, class C> inline constexpr bool combines = std::is_invocable_r_v<S, const C&, S, S>;
+
+// ---------------------------------------------------------------- the texts
+#define QUERY_DETAIL_HAVE_CALL(verb)                                                                                                      \
+  template <class F, class... Row> static constexpr bool callable() {                                                                     \
+    constexpr bool is_mutable = !can_call<F, Row...> && std::is_invocable_v<F&, const Row&...>;                                           \
+    static_assert(!is_mutable, "query: " #verb ": the function is `mutable` or its operator() is not const, and many threads share it. "  \
+                               "Remove `mutable`; keep state in the rows or in a terminal verb");                                         \
+    static_assert(can_call<F, Row...> || is_mutable,                                                                                      \
+                  "query: " #verb ": the function cannot be called with a row of this query. Take the row as `auto t` or `const Row& t`"); \
+    return can_call<F, Row...>;                                                                                                           \
+  }                                                                                                                                       \
+  template <class F, class... Row> static constexpr bool value() {                                                                        \
+    if constexpr (!callable<F, Row...>()) return false;                                                                                   \
+    else {                                                                                                                                \
+      static_assert(gives_value<F, Row...>(), "query: " #verb ": the function gives nothing. Return a value; for actions on rows "        \
+                                              "there is for_each");                                                                       \
+      return gives_value<F, Row...>();                                                                                                    \
+    }                                                                                                                                     \
+  }
+#define QUERY_DETAIL_HAVE_PREDICATE(verb)                                                                                                 \
+  QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
+  template <class F, class... Row> static constexpr bool predicate() {                                                                    \
+    if constexpr (!value<F, Row...>()) return false;                                                                                      \
+    else {                                                                                                                                \
+      constexpr bool ok = decides<std::invoke_result_t<const F&, const Row&...>>;                                                         \
+      static_assert(ok, "query: " #verb ": the predicate must give bool. Compare, as in `t.qty > 100`");                                  \
+      return ok;                                                                                                                          \
+    }                                                                                                                                     \
+  }
+// The key of a hash table.
+#define QUERY_DETAIL_HAVE_KEY(verb, more)                                                                                                 \
+  QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
+  template <class F, class Row> static constexpr bool key() {                                                                             \
+    if constexpr (!value<F, Row>()) return false;                                                                                         \
+    else {                                                                                                                                \
+      constexpr bool ok = ir::described_v<detail::result_of<F, Row>>;                                                                     \
+      static_assert(ok, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, strings, enums, "        \
+                        "optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                                   \
+      return ok;                                                                                                                          \
+    }                                                                                                                                     \
+  }
+// The user's own equality and hash of keys.
+#define QUERY_DETAIL_HAVE_CUSTOM_KEY(verb)                                                                                                \
+  template <class F, class Row, class Equal, class Hash> static constexpr bool custom_key() {                                             \
+    if constexpr (!value<F, Row>()) return false;                                                                                         \
+    else {                                                                                                                                \
+      using K = detail::result_of<F, Row>;                                                                                                \
+      constexpr bool equal = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;                                               \
+      constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                    \
+      static_assert(equal, "query: " #verb ": the equality must take two keys and give bool: " #verb "(key, equal, hash)");               \
+      static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(key, equal, hash)");                \
+      return equal && hash;                                                                                                               \
+    }                                                                                                                                     \
+  }
+#define QUERY_DETAIL_HAVE_ORDER(verb, more)                                                                                               \
+  QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
+  template <class F, class Row> static constexpr bool sort_key() {                                                                        \
+    if constexpr (!value<F, Row>()) return false;                                                                                         \
+    else {                                                                                                                                \
+      constexpr bool ok = ir::described_v<detail::result_of<F, Row>>;                                                                     \
+      static_assert(ok, "query: " #verb ": this key type has no order that the library knows. Use numbers, strings, enums, optionals, "   \
+                        "arrays, tuples or a QUERY_RECORD as the key" more);                                                              \
+      return ok;                                                                                                                          \
+    }                                                                                                                                     \
+  }
+// A function whose values are compared with <.
+#define QUERY_DETAIL_HAVE_LESS(verb)                                                                                                      \
+  QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
+  template <class F, class Row> static constexpr bool ordered() {                                                                         \
+    if constexpr (!value<F, Row>()) return false;                                                                                         \
+    else {                                                                                                                                \
+      constexpr bool ok = less_than<without_null_t<detail::result_of<F, Row>>>;                                                           \
+      static_assert(ok, "query: " #verb ": these values have no <. Give a number or a string (`" #verb "(f)`), or the record an "         \
+                        "`auto operator<=>(const Row&) const = default`");                                                                \
+      return ok;                                                                                                                          \
+    }                                                                                                                                     \
+  }
+#define QUERY_DETAIL_HAVE_NUMBER(verb)                                                                                                    \
+  QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
+  template <class V, bool Arrays = false> static constexpr bool number() {                                                                \
+    constexpr bool ok = is_number<V> || (Arrays && is_number_array<without_null_t<V>>);                                                   \
+    static_assert(ok, "query: " #verb ": these values are no numbers. Say which number of the row is meant: " #verb                       \
+                      "([](auto t) { return t.price; })");                                                                                \
+    return ok;                                                                                                                            \
+  }                                                                                                                                       \
+  template <class F, class Row, bool Arrays = false> static constexpr bool number_of() {                                                  \
+    if constexpr (!value<F, Row>()) return false;                                                                                         \
+    else return number<detail::result_of<F, Row>, Arrays>();                                                                              \
+  }
+#define QUERY_DETAIL_HAVE_COUNT(verb, more)                                                                                               \
+  template <class N> static constexpr bool whole() {                                                                                      \
+    static_assert(std::is_integral_v<N>, "query: " #verb ": takes a whole number of rows" more);                                          \
+    return std::is_integral_v<N>;                                                                                                         \
+  }
+#define QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                     \
+  template <class Q> static constexpr bool other() {                                                                                      \
+    constexpr bool ok = is_query_v<Q>;                                                                                                    \
+    static_assert(ok || std::is_same_v<Q, after_error>, "query: " #verb ": the other rows must be a query. Write query::from(rows)");     \
+    return ok;                                                                                                                            \
+  }
+#define QUERY_DETAIL_HAVE_SAME_ROW(verb)                                                                                                  \
+  QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                           \
+  template <class Q, class T> static constexpr bool same_row() {                                                                          \
+    if constexpr (!other<Q>()) return false;                                                                                              \
+    else {                                                                                                                                \
+      constexpr bool ok = std::is_same_v<typename Q::row, T>;                                                                             \
+      static_assert(ok, "query: " #verb ": both queries must have the same row type. Use .select(...) on one of them");                   \
+      return ok;                                                                                                                          \
+    }                                                                                                                                     \
+  }
+// A value that must be a row of the query.
+#define QUERY_DETAIL_HAVE_ROW(verb, more)                                                                                                 \
+  template <class X, class T> static constexpr bool row() {                                                                               \
+    constexpr bool ok = std::is_convertible_v<const X&, T>;                                                                               \
+    static_assert(ok, "query: " #verb ": the value must be a row of this query (or convert to one)" more);                                \
+    return ok;                                                                                                                            \
+  }
+// Two key functions that must meet in one type, common_key_t (void where there is none).
+#define QUERY_DETAIL_HAVE_TWO_KEYS(verb)                                                                                                  \
+  QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                           \
+  template <class LF, class L, class RF, class R> static constexpr bool keys_callable() {                                                 \
+    constexpr bool left = gives_value<LF, L>(), right = gives_value<RF, R>();                                                             \
+    static_assert(left, "query: " #verb ": the left key function cannot be called with a row of this query, or gives nothing. "           \
+                        "The arguments are " #verb "(right, left key, right key, ...)");                                                  \
+    static_assert(right || !left, "query: " #verb ": the right key function cannot be called with a row of the other query, or gives "    \
+                                  "nothing. The arguments are " #verb "(right, left key, right key, ...)");                               \
+    return left && right;                                                                                                                 \
+  }                                                                                                                                       \
+  template <class K> static constexpr bool common_key() {                                                                                 \
+    constexpr bool same = !std::is_void_v<K>;                                                                                             \
+    static_assert(same, "query: " #verb ": the two key functions give different types. Cast one of them (query::cast<T>) so "             \
+                        "that both give the same");                                                                                       \
+    if constexpr (same) {                                                                                                                 \
+      static_assert(ir::described_v<K>, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "  \
+                                        "strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key");                                 \
+      return ir::described_v<K>;                                                                                                          \
+    } else return false;                                                                                                                  \
+  }
+// A function of two rows.
+#define QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                          \
+  template <class F, class L, class R> static constexpr bool pair() {                                                                     \
+    static_assert(can_call<F, L, R>, "query: " #verb ": the result function must take " rows more);                                       \
+    if constexpr (can_call<F, L, R>) {                                                                                                    \
+      static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row");                         \
+      return gives_value<F, L, R>();                                                                                                      \
+    } else return false;                                                                                                                  \
+  }
+// A function of a run of rows.
+#define QUERY_DETAIL_HAVE_RUN(verb)                                                                                                       \
+  template <class F, class T> static constexpr bool run() {                                                                               \
+    constexpr bool taken = std::is_invocable_v<const F&, std::span<const T>>;                                                             \
+    static_assert(taken, "query: " #verb ": the function must take a run of rows, std::span<const Row>, and not be `mutable`");           \
+    if constexpr (taken) {                                                                                                                \
+      constexpr bool given = !std::is_void_v<std::invoke_result_t<const F&, std::span<const T>>>;                                         \
+      static_assert(given, "query: " #verb ": the function gives nothing. Return a row or a range of rows");                              \
+      return given;                                                                                                                       \
+    } else return false;                                                                                                                  \
+  }
+#define QUERY_DETAIL_HAVE_DESCRIBED(verb)                                                                                                 \
+  template <class T> static constexpr bool described() {                                                                                  \
+    static_assert(ir::described_v<T>, "query: " #verb ": the row type, or one of its fields, has no description. Write "                  \
+                                      "QUERY_RECORD(Row, field, ...); after the struct");                                                 \
+    return ir::described_v<T>;                                                                                                            \
+  }
+#define QUERY_DETAIL_HAVE_EQUAL(verb, more)                                                                                               \
+  template <class T> static constexpr bool equal() {                                                                                      \
+    static_assert(equals<T>, "query: " #verb ": rows of this type have no ==. Give the record "                                           \
+                             "`bool operator==(const Row&) const = default`" more);                                                       \
+    return equals<T>;                                                                                                                     \
+  }
+// aggregate(seed, update, combine, result)
+#define QUERY_DETAIL_HAVE_SEED(verb)                                                                                                      \
+  template <class S, class U, class C, class R, class T> static constexpr bool seed() {                                                   \
+    static_assert(updates<S, U, T>, "query: " #verb ": update must take (state, row) and give the state's type, which is the seed's. "    \
+                                    "Write the seed in that type: 0.0, std::int64_t{0}");                                                 \
+    static_assert(combines<S, C>, "query: " #verb ": combine must take two states and give one");                                         \
+    static_assert(gives_value<R, S>(), "query: " #verb ": the result function must take the state and give a value");                     \
+    return updates<S, U, T> && combines<S, C> && gives_value<R, S>();                                                                     \
+  }
+
+#define QUERY_DETAIL_OR_EQUAL ", or give an equality and a hash: (key, equal, hash)"
+#define QUERY_DETAIL_OR_LESS ", or give an order: order_by(key, less)"
+#define QUERY_DETAIL_NO_FRACTION ", from 0. Write a share as share * rows.size(), cast to an integer"
+
+}  // namespace check
+}  // namespace query

@@ -1,0 +1,24 @@
+#include <query/detail/failure.hpp>
+
+namespace query::detail {
+
+std::string place_of(call_site at) {
+  const std::string_view file = at.file;
+  return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(at.line);
+}
+
+void fail(std::string_view verb, std::string_view what, call_site at) {
+  throw user_error(std::string(verb) + ": " + std::string(what) + " (" + place_of(at) + ")");
+}
+
+void fail_at(const unplaced_error& e, const logical& verb) { fail(verb.label, e.what(), verb.where); }
+void fail_at(const unplaced_error& e, call_site at) { throw user_error(std::string(e.what()) + " (" + place_of(at) + ")"); }
+
+void fail_negative(std::string_view verb, std::int64_t n, call_site at) {
+  fail(verb, "a number of rows must not be negative: " + std::to_string(n), at);
+}
+void fail_not_positive(std::string_view verb, std::int64_t n, call_site at) {
+  fail(verb, "the number must be positive: " + std::to_string(n), at);
+}
+
+}  // namespace query::detail

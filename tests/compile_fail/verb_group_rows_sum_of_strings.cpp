@@ -1,0 +1,7 @@
+// form: from_trades.group_by(symbol_of).select([](const query::Group<int, Trade>& g) { return g.sum([](const Trade& t) { return t.name; }); }).to_vector()
+// message: query: sum: these values are no numbers
+// expect: query: sum: these values are no numbers
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.group_by(symbol_of).select([](const query::Group<int, Trade>& g) { return g.sum([](const Trade& t) { return t.name; }); }).to_vector()); }

@@ -1,0 +1,7 @@
+// form: from_trades.intersect(from_stocks).count()
+// message: query: intersect: both queries must have the same row type. Use .select(...) on one of them
+// expect: query: intersect: both queries must have the same row type. Use .select(...) on one of them
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.intersect(from_stocks).count()); }

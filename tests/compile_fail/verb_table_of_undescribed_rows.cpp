@@ -1,0 +1,7 @@
+// form: from_plains.table()
+// message: query: table: the row type, or one of its fields, has no description
+// expect: query: table: the row type, or one of its fields, has no description
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_plains.table()); }

@@ -1,0 +1,7 @@
+// form: from_trades.order_by(symbol_of).then_by([](const Trade& t) { return Plain{t.qty}; }).to_vector()
+// message: query: then_by: this key type has no order that the library knows
+// expect: query: then_by: this key type has no order that the library knows
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.order_by(symbol_of).then_by([](const Trade& t) { return Plain{t.qty}; }).to_vector()); }

@@ -1,0 +1,7 @@
+// form: from_trades.to_lookup([](const Trade& t) { return Plain{t.qty}; }).size()
+// message: query: to_lookup: this key type has no description
+// expect: query: to_lookup: this key type has no description
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.to_lookup([](const Trade& t) { return Plain{t.qty}; }).size()); }

@@ -1,0 +1,165 @@
+// What a user_error says: the verb, what is wrong and the file and line of the verb, as docs/errors.md promises.
+#include <cstdio>
+#include <filesystem>
+#include <stop_token>
+#include <thread>
+
+#include "conformance/engines.hpp"
+#include "conformance/rows.hpp"
+
+namespace conformance {
+namespace {
+
+// f must throw user_error: "<text> ... (messages_test.cpp:<line>)".
+template <class F> void expect_message(const std::string& text, int line, F f) {
+  SCOPED_TRACE(text);
+  const std::string place = " (messages_test.cpp:" + std::to_string(line) + ")";
+  try {
+    f();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const query::user_error& e) {
+    const std::string what = e.what();
+    EXPECT_TRUE(what.starts_with(text)) << what;
+    EXPECT_TRUE(what.ends_with(place)) << what;
+  }
+}
+// The call is on the line of the macro.
+#define EXPECT_MESSAGE(text, ...) expect_message(text, __LINE__, [&] { (void)(__VA_ARGS__); })
+
+const std::vector<std::int64_t> few = {1, 2, 0, 3};
+const auto itself = [](auto x) { return x; };
+
+CONFORMS(messages, missing_rows, "first", "last", "single", "single_or_default", "element_at") {
+  const auto q = source(e, few);
+  const auto none = q.where([](auto x) { return x > 10; });
+  EXPECT_MESSAGE("first: the query has no such row; use first_or_default, or test any() first", none.first());
+  EXPECT_MESSAGE("first: the query has no such row", q.first([](auto x) { return x > 10; }));
+  EXPECT_MESSAGE("last: the query has no such row", none.last());
+  EXPECT_MESSAGE("last: the query has no such row", q.last([](auto x) { return x > 10; }));
+  EXPECT_MESSAGE("single: the query has no such row", none.single());
+  EXPECT_MESSAGE("single: the query has more than one row; use first", q.single());
+  EXPECT_MESSAGE("single: the query has more than one row", q.single([](auto x) { return x > 0; }));
+  EXPECT_MESSAGE("single_or_default: the query has more than one row", q.single_or_default(7));
+  EXPECT_MESSAGE("element_at: the query has no such row; use element_at_or_default", q.element_at(4));
+  EXPECT_MESSAGE("element_at: a number of rows must not be negative: -1", q.element_at(-1));
+  EXPECT_MESSAGE("element_at_or_default: a number of rows must not be negative: -2", q.element_at_or_default(-2, 7));
+}
+
+CONFORMS(messages, numbers_of_rows, "take", "skip", "take_last", "skip_last", "sample", "top", "chunk", "window", "partitioned") {
+  const auto q = source(e, few);
+  EXPECT_MESSAGE("take: a number of rows must not be negative: -1", q.take(-1));
+  EXPECT_MESSAGE("skip: a number of rows must not be negative: -1", q.skip(-1));
+  EXPECT_MESSAGE("take_last: a number of rows must not be negative: -1", q.take_last(-1));
+  EXPECT_MESSAGE("skip_last: a number of rows must not be negative: -1", q.skip_last(-1));
+  EXPECT_MESSAGE("sample: a number of rows must not be negative: -1", q.sample(-1));
+  EXPECT_MESSAGE("top: a number of rows must not be negative: -3", q.top(-3, itself));
+  EXPECT_MESSAGE("chunk: the number must be positive: 0", q.chunk(0));
+  EXPECT_MESSAGE("chunk: the number must be positive: -2", q.chunk(-2, [](std::span<const std::int64_t> r) { return r.size(); }));
+  EXPECT_MESSAGE("window: the number must be positive: 0", q.window(0));
+  EXPECT_MESSAGE("window: the number must be positive: 0", q.window(2, [](std::span<const std::int64_t> r) { return r.size(); }, 0));
+  EXPECT_MESSAGE("partitioned: the number must be positive: 0", q.partitioned(0));
+  EXPECT_MESSAGE("range_partitioned_by: a number of rows must not be negative: -1", q.range_partitioned_by(itself, -1));
+  EXPECT_MESSAGE("hash_partitioned_by: more than 1048576 partitions: 2000000", q.hash_partitioned_by(itself, 2000000).count());
+  EXPECT_MESSAGE("timeout: the seconds must not be negative", q.timeout(-0.5));
+}
+
+CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
+  EXPECT_MESSAGE("range: a number of rows must not be negative: -1", query::range(0, -1));
+  EXPECT_MESSAGE("repeat: a number of rows must not be negative: -1", query::repeat(7, -1));
+  const std::vector<std::int32_t> id(2), key(3);
+  const std::vector<std::int64_t> amount(2);
+  const std::vector<double> price(2);
+  EXPECT_MESSAGE("from(columns): the columns have different lengths: 2 and 3", on(e, query::from(query::columns<tick>(id, key, amount, price))).to_vector());
+  EXPECT_MESSAGE("read_csv: cannot read the file: /nowhere/t.csv: ", on(e, query::read_csv<tick>("/nowhere/t.csv")).count());
+  const std::string path = testing::TempDir() + "query_messages_test.csv";
+  std::FILE* f = std::fopen(path.c_str(), "w");
+  std::fputs("id,key,amount,price\n1,2,x,4\n", f);
+  std::fclose(f);
+  EXPECT_MESSAGE("read_csv: " + path + ":2:5: expected i64 for column 'amount', found 'x'", on(e, query::read_csv<tick>(path)).to_vector());
+  std::filesystem::remove(path);
+}
+
+CONFORMS(messages, sinks, "write_csv", "to_map") {
+  const auto q = source(e, few);
+  EXPECT_MESSAGE("write_csv: cannot write the file: /nowhere/t.csv: ", q.write_csv("/nowhere/t.csv"));
+  EXPECT_MESSAGE("write_csv: csv_options.quote and .delimiter are the same character", q.write_csv("/nowhere/t.csv", {.delimiter = '"'}));
+  EXPECT_MESSAGE("to_map: two rows have the same key; use to_lookup, or distinct_by first", q.to_map([](auto x) { return x % 2; }));
+  const auto map = q.to_map(itself);
+  EXPECT_MESSAGE("to_map(...).at: there is no such key; use find, or test contains first", map.at(9));
+}
+
+CONFORMS(messages, aggregates, "aggregate", "group_by", "reduce") {
+  const auto q = source(e, few);
+  EXPECT_MESSAGE("aggregate: there are no rows for g.first()", q.where([](auto x) { return x > 10; }).reduce([](auto g) { return g.first(); }));
+  EXPECT_MESSAGE("aggregate: g.quantile(f, q): q must lie between 0 and 1: 1.5", q.reduce([](auto g) { return g.quantile(itself, 1.5); }));
+  EXPECT_MESSAGE("group_by: g.quantile(f, q): q must lie between 0 and 1", q.group_by(itself).select([](auto g) { return g.quantile(itself, -0.5); }).to_vector());
+}
+
+CONFORMS(messages, loops, "do_while") {
+  const auto q = source(e, few);
+  const auto same = [](query::Query<std::int64_t> x) { return x.select([](auto v) { return v ^ 1; }); };
+  const auto forever = [](std::span<const std::int64_t>, std::span<const std::int64_t>) { return true; };
+  EXPECT_MESSAGE("do_while: the condition still held after 5 rounds", q.do_while(same, forever, 5).count());
+  EXPECT_MESSAGE("do_while: the loop's placeholder was run by a terminal verb", q.do_while([](query::Query<std::int64_t> x) { return x.take(x.count()); }, query::times(2)).count());
+}
+
+CONFORMS(messages, functions, "where", "select", "group_by") {
+  const auto q = source(e, few);
+  EXPECT_MESSAGE("where: predicate: query::must_trace: the function cannot be traced: ", q.where(query::must_trace([](const std::int64_t& x) { return x > 0; })).count());
+  if (std::string(e.column) != "interpreter") return;  // natively, C++ says what an integer divided by zero is
+  EXPECT_MESSAGE("select: division by zero: the divisor of an integer / or % is 0; test it first", q.select([](auto x) { return 6 / x; }).to_vector());
+  EXPECT_MESSAGE("where: division by zero", q.where([](auto x) { return 6 % x == 0; }).count());
+  EXPECT_MESSAGE("select: division by zero", q.select([](auto x) { return 6 / x; }).order().to_vector());
+  EXPECT_MESSAGE("group_by: division by zero", q.group_by([](auto x) { return 6 / x; }).count().to_vector());
+}
+
+TEST(messages, options_of_a_session) {
+  EXPECT_MESSAGE("Session: threads must not be negative: -1", query::Session({.threads = -1}));
+  EXPECT_MESSAGE("Session: the temp folder is not a folder: /nowhere", query::Session({.temp_folder = "/nowhere"}));
+}
+
+// ---------------------------------------------------------------- how a query is stopped
+
+CONFORMS(stopping, a_stopped_token_cancels_before_work_begins, "stop_on") {
+  std::stop_source stop;
+  stop.request_stop();
+  int calls = 0;
+  const auto q = source(e, few).stop_on(stop.get_token()).where(query::opaque([&calls](std::int64_t) { return ++calls > 0; }));
+  EXPECT_THROW(q.to_vector(), query::cancelled);
+  EXPECT_THROW(q.write_csv(testing::TempDir() + "query_never_written.csv"), query::cancelled);
+  EXPECT_EQ(calls, 0);
+  EXPECT_FALSE(std::filesystem::exists(testing::TempDir() + "query_never_written.csv"));
+}
+
+struct counting_token {
+  std::shared_ptr<std::atomic<int>> left;
+  bool stop_requested() const { return --*left < 0; }
+};
+struct throwing_token {
+  std::shared_ptr<std::atomic<int>> left;
+  bool stop_requested() const {
+    if (--*left < 0) throw std::out_of_range("a token of the user's own");
+    return false;
+  }
+};
+
+CONFORMS(stopping, tokens_of_other_types_are_asked_by_the_query_itself, "stop_on") {
+  const auto endless = on(e, query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); }));
+  EXPECT_THROW(endless.stop_on(counting_token{std::make_shared<std::atomic<int>>(3)}).count(), query::cancelled);
+  EXPECT_THROW(source(e, few).stop_on(counting_token{std::make_shared<std::atomic<int>>(0)}).count(), query::cancelled);
+  EXPECT_EQ(source(e, few).stop_on(counting_token{std::make_shared<std::atomic<int>>(1 << 30)}).count(), 4);
+}
+
+CONFORMS(stopping, what_a_token_throws_arrives, "stop_on") {
+  const auto endless = on(e, query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); }));
+  EXPECT_THROW(endless.stop_on(throwing_token{std::make_shared<std::atomic<int>>(3)}).count(), std::out_of_range);
+  EXPECT_THROW(source(e, few).stop_on(throwing_token{std::make_shared<std::atomic<int>>(0)}).order().to_vector(), std::out_of_range);
+}
+
+CONFORMS(stopping, what_a_report_of_progress_throws_arrives, "on_progress") {
+  EXPECT_THROW(source(e, few).on_progress([](double) { throw std::out_of_range("enough"); }).order().to_vector(), std::out_of_range);
+  EXPECT_EQ(source(e, few).count(), 4);
+}
+
+}  // namespace
+}  // namespace conformance
