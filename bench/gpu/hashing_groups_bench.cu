@@ -279,7 +279,7 @@ void bench_partition(const std::string& name, input& in, u32 bits, double peer, 
   array<group_partial<u32, typename A::State>> partials(partition_partials(n, bits, chunk, shape.capacity) + 1);
   array<u32> k(n);
   array<value_args> a(n);
-  const partition_places places{bits, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
+  const partition_places places{bits, group_partition_shift, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
   auto* scatter = scatter_kernel<Threads, ScatterItems>;
   const u32 bytes = scatter_bytes(bits, Threads * ScatterItems, 4, 8);
   allow(scatter, bytes);
@@ -381,7 +381,6 @@ void few(u64 groups, const char* tag) {
   const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, 10), peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, 10);
   if (groups == 16) {
     bench_shared<thread, 4, sum_only>("thread4_sum" + t, in, groups, peer);
-    bench_shared<thread, 2, sum_only>("thread2_sum" + t, in, groups, peer);
     bench_shared<thread, 4, sum_count>("thread4_sumcount" + t, in, groups, peer2);
   } else {
     bench_plain("plain_atomics" + t, in);
@@ -389,8 +388,6 @@ void few(u64 groups, const char* tag) {
   bench_shared<warp, 4, sum_only>("warp4_sum" + t, in, groups, peer);
   bench_shared<warp, 4, sum_count>("warp4_sumcount" + t, in, groups, peer2);
   bench_shared<block, 4, sum_only>("block4_sum" + t, in, groups, peer);
-  bench_shared<block, 2, sum_only>("block2_sum" + t, in, groups, peer);
-  bench_shared<block, 4, sum_only>("block4_512_sum" + t, in, groups, peer, 512);
   bench_shared<block, 4, sum_count>("block4_sumcount" + t, in, groups, peer2);
 }
 
@@ -399,10 +396,9 @@ void many(u64 groups, const char* tag, int key_bits, u32 bits, const KeyOf& key_
   input in(groups, key_of);
   const std::string t = std::string("_") + tag;
   const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, key_bits), peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, key_bits);
-  bench_partition<512, 12, 4, sum_only>("part_512x12_sum" + t, in, bits, peer, true);
   bench_partition<1024, 8, 4, sum_only>("part_1024x8_sum" + t, in, bits, peer, true);
-  bench_partition<768, 16, 2, sum_only>("part_768x16_2_sum" + t, in, bits, peer, true);
-  bench_partition<1024, 8, 4, sum_count>("part_1024x8_sumcount" + t, in, bits + (groups > 10000000), peer2, true);
+  bench_partition<1024, 16, 4, sum_only>("part_1024x16_sum" + t, in, bits, peer, true);
+  bench_partition<1024, 16, 4, sum_count>("part_1024x16_sumcount" + t, in, bits, peer2, true);
 }
 
 }  // namespace
@@ -424,12 +420,11 @@ int main(int argc, char** argv) {
   {
     input in(million, [=] __device__(u64 i) { return static_cast<u32>(random_at(i, 3) % million); });
     bench_global<4, sum_only>("global4_sum_1M", in, 0);
-    bench_global<8, sum_only>("global8_sum_1M", in, 0);
     bench_global<4, sum_count>("global4_sumcount_1M", in, 0);
   }
   {
     input in(million, [=] __device__(u64 i) { return static_cast<u32>(random_at(i, 3) & 1 ? 7 : random_at(i, 4) % million); });
-    bench_partition<512, 12, 4, sum_only>("part_512x12_sum_half_1M", in, 9, 0, true);
+    bench_partition<1024, 16, 4, sum_only>("part_1024x16_sum_half_1M", in, 9, 0, true);
     bench_shared<block, 4, sum_only>("block4_sum_half_1M", in, 2000, 0);
   }
   const u64 sixteen = u64(1) << 24;

@@ -199,7 +199,7 @@ class group_by {
     device_array<u64> counts(parts), starts(parts + 1), cursors(parts), items(parts + 1), partial_count(1);
     counts.fill(0);
     partial_count.fill(0);
-    const partition_places places{bits, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
+    const partition_places places{bits, group_partition_shift, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
     device_array<Key> keys_out(n_);
     device_array<row_args> args_out(n_);
     count_kernel<keys><<<11, 512, 4u << bits>>>(n_, places, row_);
