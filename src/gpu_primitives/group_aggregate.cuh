@@ -2,8 +2,8 @@
 // number of groups, chosen by the host from an estimate:
 //
 //   groups up to                  tier                                   kernels, in order
-//   ~a dozen to a few thousand    shared memory (group_shared.cuh)       init_groups, aggregate_shared, merge_groups, emit_groups
-//   ~16 thousand on               partitions (group_partition.cuh)       init_groups, count_partitions, plan_partitions,
+//   a few thousand                shared memory (group_shared.cuh)       init_groups, aggregate_shared, merge_groups, emit_groups
+//   any                           partitions (group_partition.cuh)       init_groups, count_partitions, plan_partitions,
 //                                                                        scatter_partitions, aggregate_partitions, merge_groups, emit_groups
 //   few rows, no atomic form,     global table (group_table.cuh)         init_groups, aggregate_global, emit_groups
 //   or no memory for partitions
@@ -18,12 +18,13 @@
 
 namespace query::gpu {
 
-enum class group_tier { shared_thread, shared_warp, partition, global };
+enum class group_tier { shared_thread, shared_warp, shared_block, partition, global };
 
 struct group_plan {
   group_tier tier = group_tier::global;
   shared_group_shape shape{};  // of the block tables; bytes = 0 in the global tier
   u32 partition_bits = 0;      // tier partition alone
+  u32 scatter_items = 0;       // Items for scatter_partitions in blocks of 1024 threads: longer runs for more partitions
   u32 table_bits = 0;          // to start the global table with
 };
 
@@ -38,9 +39,16 @@ QUERY_GPU_BOTH constexpr group_plan plan_groups(u64 n, u64 groups, u32 key_bytes
     plan.table_bits = table_bits(2 * groups);
     return plan;
   }
+  // A copy a warp while all warps of a multiprocessor have one; then the atomic form, where there is one, is faster.
   plan.shape = plan_shared_groups(group_copies::warp, groups, key_bytes, state_bytes, shared_budget);
-  if (plan.shape.bytes) {
+  if (plan.shape.bytes && (!atomic_form || plan.shape.threads >= 768)) {
     plan.tier = group_tier::shared_warp;
+    plan.table_bits = table_bits(2 * groups);
+    return plan;
+  }
+  plan.shape = atomic_form ? plan_shared_groups(group_copies::block, groups, key_bytes, state_bytes, shared_budget) : shared_group_shape{};
+  if (plan.shape.bytes) {
+    plan.tier = group_tier::shared_block;
     plan.table_bits = table_bits(2 * groups);
     return plan;
   }
@@ -50,6 +58,7 @@ QUERY_GPU_BOTH constexpr group_plan plan_groups(u64 n, u64 groups, u32 key_bytes
     if (plan.partition_bits > 11) plan.partition_bits = partition_bits_for(groups, key_bytes, state_bytes, shared_budget);
     plan.shape = plan_shared_groups(group_copies::block, divide_up(groups, u64(1) << plan.partition_bits), key_bytes, state_bytes,
                                     shared_budget);
+    plan.scatter_items = plan.partition_bits > 9 && key_bytes <= 8 ? 16 : 8;
     if (plan.shape.bytes) {
       plan.tier = group_tier::partition;
       plan.table_bits = 16;
@@ -57,6 +66,7 @@ QUERY_GPU_BOTH constexpr group_plan plan_groups(u64 n, u64 groups, u32 key_bytes
     }
   }
   plan.partition_bits = 0;
+  plan.scatter_items = 0;
   plan.shape = {};
   plan.tier = group_tier::global;
   plan.table_bits = table_bits(groups + groups / 8);

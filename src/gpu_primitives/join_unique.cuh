@@ -6,7 +6,7 @@
 //   bool probe_row(u64 i, Key& key, Args& args)             Args: the probe columns that the output needs, loaded once
 //   void emit(u64 at, u64 probe_row, const Key&, const Args&, bool matched, const Payload&)   writes row `at` of the output
 //
-// Kernels: build_unique (table all bytes 0xff, at least table_bits(rows), so that it cannot fill and every probe ends), probe_unique, and emit_unmatched_build for right
+// Kernels: build_unique (table all bytes 0xff, join_table_bits(rows), so that it cannot fill and every probe ends), probe_unique, and emit_unmatched_build for right
 // and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh. For tables far beyond
 // the L2 cache, scatter the build rows first (group_partition.cuh, Args = Payload) and build from scattered_rows: the slots that are
 // written at one time are then close together.
@@ -22,6 +22,16 @@ enum class join_kind { inner, left, semi, anti };
 
 // Probe rows of a tile of probe_unique.
 QUERY_GPU_BOTH constexpr u64 probe_tiles(u64 n, u32 threads, u32 items) { return divide_up(n, u64(threads) * items); }
+
+// Size of the table for `rows` build rows: filled to a quarter while that is cheap to clear, which saves probes, to a half beyond.
+QUERY_GPU_BOTH constexpr u32 join_table_bits(u64 rows) { return table_bits(rows) + (rows <= (u64(1) << 25) ? 1 : 0); }
+
+// Bits by which to scatter the build rows first, so that the slots of a partition stay in the L2 cache; 0: the table is small enough.
+QUERY_GPU_BOTH constexpr u32 join_scatter_bits(u32 table_bits, u32 slot_bytes) {
+  u32 bits = 0;
+  while (((u64(slot_bytes) << table_bits) >> bits) > (u64(16) << 20) && bits < 10) ++bits;
+  return bits;
+}
 
 #if QUERY_GPU_DEVICE_CODE
 

@@ -377,8 +377,9 @@ TEST(GroupPlan, chooses_a_tier_by_groups) {
   constexpr u32 budget = 227 * 1024;
   const u64 n = u64(1) << 27;
   EXPECT_EQ(plan_groups(n, 16, 4, 8, true, budget).tier, group_tier::shared_thread);
-  EXPECT_EQ(plan_groups(n, 1024, 4, 8, true, budget).tier, group_tier::shared_warp);
-  EXPECT_EQ(plan_groups(n, 1024, 4, 16, true, budget).tier, group_tier::shared_warp);
+  EXPECT_EQ(plan_groups(n, 200, 4, 8, true, budget).tier, group_tier::shared_warp);
+  EXPECT_EQ(plan_groups(n, 1024, 4, 8, false, budget).tier, group_tier::shared_warp);
+  EXPECT_EQ(plan_groups(n, 1024, 4, 8, true, budget).tier, group_tier::shared_block);
   EXPECT_EQ(plan_groups(n, 1u << 20, 4, 8, true, budget).tier, group_tier::partition);
   EXPECT_EQ(plan_groups(n, 1u << 24, 4, 8, true, budget).tier, group_tier::partition);
   EXPECT_EQ(plan_groups(n, 1u << 24, 4, 8, false, budget).tier, group_tier::global);
@@ -388,6 +389,9 @@ TEST(GroupPlan, chooses_a_tier_by_groups) {
     EXPECT_LE(plan.shape.bytes, budget);
     EXPECT_LE(plan.shape.threads, 1024u);
     EXPECT_EQ(plan.shape.threads % 32, 0u);
+    if (plan.scatter_items) {
+      EXPECT_LE(scatter_bytes(plan.partition_bits, 1024 * plan.scatter_items, 8, 8), budget) << groups;
+    }
   }
 }
 
