@@ -396,9 +396,14 @@ void many(u64 groups, const char* tag, int key_bits, u32 bits, const KeyOf& key_
   input in(groups, key_of);
   const std::string t = std::string("_") + tag;
   const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, key_bits), peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, key_bits);
-  bench_partition<1024, 8, 4, sum_only>("part_1024x8_sum" + t, in, bits, peer, true);
-  bench_partition<1024, 16, 4, sum_only>("part_1024x16_sum" + t, in, bits, peer, true);
-  bench_partition<1024, 16, 4, sum_count>("part_1024x16_sumcount" + t, in, bits, peer2, true);
+  if (groups < 10000000) {
+    bench_partition<1024, 8, 4, sum_only>("part_1024x8_sum" + t, in, bits, peer, true);
+    bench_partition<1024, 8, 4, sum_count>("part_1024x8_sumcount" + t, in, bits, peer2, true);
+  } else {
+    bench_partition<1024, 16, 4, sum_only>("part_1024x16_sum" + t, in, bits, peer, true);
+    bench_partition<1024, 16, 2, sum_count>("part_1024x16_2_sumcount" + t, in, bits, peer2, true);
+    bench_partition<1024, 16, 4, sum_count>("part_1024x16_sumcount" + t, in, bits, peer2, true);
+  }
 }
 
 }  // namespace

@@ -63,6 +63,11 @@ __global__ void __launch_bounds__(1024, 1) scatter_kernel(u64 n, partition_place
   scatter_partitions<8>(n, p, k, a, keys{}, row, shared);
 }
 
+template <int Items, int Threads>
+__global__ void __launch_bounds__(Threads, 1024 / Threads) pipelined_kernel(u64 n, table t, ordered_append append, build_rows row, joined out) {
+  probe_unique_pipelined<join_kind::inner, Threads, Items, payload_args>(n, t, append, nullptr, keys{}, row, out);
+}
+
 // The plain way: one compare-and-swap a build row, one counter for the output.
 __global__ void plain_build(const u64* k, const u64* v, u64 n, table::slot* slots, u64 mask) {
   for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) {
@@ -112,7 +117,9 @@ struct join_input {
 
 double bytes_of(const join_input& in) { return 16.0 * static_cast<double>(in.builds) + 40.0 * static_cast<double>(n); }
 
-template <int BuildItems, int ProbeItems, bool Ordered = true, int Threads = 256>
+enum class output { ordered, pipelined, unordered };
+
+template <int BuildItems, int ProbeItems, output Output, int Threads = 256>
 void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition_bits, double peer) {
   array<table::slot> slots(table_slots(bits));
   const table t{slots.data(), bits};
@@ -143,7 +150,12 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
     ticket.set(0);
     states.set(0);
     total.set(0);
-    if constexpr (Ordered) {
+    if constexpr (Output == output::pipelined) {
+      int resident = 0;
+      BENCH_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, pipelined_kernel<ProbeItems, Threads>, Threads, 0));
+      const ordered_append append{ticket.data(), states.data(), total.data()};
+      pipelined_kernel<ProbeItems, Threads><<<static_cast<u32>(132 * resident), Threads>>>(n, t, append, in.probe(), in.out());
+    } else if constexpr (Output == output::ordered) {
       const ordered_append append{ticket.data(), states.data(), total.data()};
       probe_kernel<ProbeItems, Threads><<<static_cast<u32>(tiles), Threads>>>(n, t, append, in.probe(), in.out());
     } else {
@@ -154,7 +166,7 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
     build();
     probe();
   });
-  const bool right = repeated.first() == 0 && in.right(total.first(), Ordered);
+  const bool right = repeated.first() == 0 && in.right(total.first(), Output != output::unordered);
   const float build_ms = median_ms(build), probe_ms = median_ms(probe), clear_ms = median_ms([&] { slots.set(0xff); });
   float scatter_ms = 0;
   if (partition_bits) {
@@ -222,13 +234,11 @@ int main(int argc, char** argv) {
     join_input in(builds);
     const std::string tag = builds == n ? "_build_n" : "_build_2^24";
     const double peer = bench_plain("plain_join" + tag, in);
-    const u32 bits = table_bits(builds);
-    const bool large = builds == n;
-    bench_ours<4, 4>("join_unscattered" + tag, in, bits, 0, peer);
-    bench_ours<2, 4>("join" + tag, in, bits, large ? 8 : 5, peer);
-    bench_ours<2, 4, true, 512>("join_512" + tag, in, bits, large ? 9 : 6, peer);
-    bench_ours<1, 4, true, 1024>("join_1024" + tag, in, bits, large ? 8 : 4, peer);
-    bench_ours<2, 4, false>("join_unordered" + tag, in, bits, large ? 10 : 5, peer);
+    const u32 bits = join_table_bits(builds), scatter = join_scatter_bits(bits, sizeof(table::slot));
+    bench_ours<2, 4, output::ordered>("join_ordered" + tag, in, bits, scatter, peer);
+    bench_ours<2, 4, output::pipelined>("join_pipelined" + tag, in, bits, scatter, peer);
+    bench_ours<2, 2, output::pipelined, 512>("join_pipelined_512x2" + tag, in, bits, scatter, peer);
+    bench_ours<2, 4, output::unordered>("join_unordered" + tag, in, bits, scatter, peer);
   }
   bench_expand(1 << 10);
   bench_expand(1 << 24);

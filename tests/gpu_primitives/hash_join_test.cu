@@ -65,6 +65,11 @@ __global__ void __launch_bounds__(256)
     probe_kernel(u64 n, hash_table_ref<keys, u64> t, Append append, u8* matched, probe_column row, pair_out out) {
   probe_unique<Kind, 4, no_args>(n, t, append, matched, keys{}, row, out);
 }
+template <join_kind Kind>
+__global__ void __launch_bounds__(128)
+    pipelined_kernel(u64 n, hash_table_ref<keys, u64> t, ordered_append append, probe_column row, pair_out out) {
+  probe_unique_pipelined<Kind, 128, 2, no_args>(n, t, append, nullptr, keys{}, row, out);
+}
 __global__ void unmatched_kernel(hash_table_ref<keys, u64> t, const u8* matched, u64* count, build_out out) {
   emit_unmatched_build(t, matched, count, out);
 }
@@ -136,7 +141,7 @@ class HashJoin : public Gpu {};
 template <join_kind Kind>
 void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) {
   device_array<u64> build_keys(build), probe_keys(probe);
-  const u32 bits = table_bits(build.size());
+  const u32 bits = join_table_bits(build.size());
   device_array<hash_table_ref<keys, u64>::slot> slots(table_slots(bits));
   slots.fill(0xff);
   const hash_table_ref<keys, u64> table{slots.data(), bits};
@@ -168,6 +173,20 @@ void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) 
   auto got_rest = rest.host(rest_count.first());
   std::sort(got_rest.begin(), got_rest.end());
   ASSERT_EQ(got_rest, unmatched(build, probe));
+
+  // The same by few blocks that take many tiles.
+  device_array<u64> more_states(append_states(probe_tiles(n, 128, 2)));
+  ticket.fill(0);
+  more_states.fill(0);
+  total.fill(0);
+  out_probe.fill(0xa5);
+  out_build.fill(0xa5);
+  pipelined_kernel<Kind><<<9, 128>>>(n, table, ordered_append{ticket.data(), more_states.data(), total.data()},
+                                    probe_column{probe_keys.data(), dropped}, pair_out{out_probe.data(), out_build.data()});
+  finish();
+  ASSERT_EQ(total.first(), want.size());
+  const auto again_probe = out_probe.host(want.size()), again_build = out_build.host(want.size());
+  for (u64 i = 0; i < want.size(); ++i) ASSERT_EQ(std::make_pair(again_probe[i], again_build[i]), want[i]) << i;
 
   // The same without order.
   total.fill(0);
