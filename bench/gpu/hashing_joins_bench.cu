@@ -45,8 +45,7 @@ struct joined {
   }
 };
 
-template <int Items, class Row>
-__global__ void __launch_bounds__(256) build_kernel(u64 n, table t, u32* repeated, Row row) {
+template <int Items, class Row> __global__ void __launch_bounds__(256) build_kernel(u64 n, table t, u32* repeated, Row row) {
   build_unique<Items>(n, t, repeated, keys{}, row);
 }
 template <int Items, int Threads, class Append>
@@ -64,7 +63,8 @@ __global__ void __launch_bounds__(1024, 1) scatter_kernel(u64 n, partition_place
 }
 
 template <int Items, int Threads>
-__global__ void __launch_bounds__(Threads, 1024 / Threads) pipelined_kernel(u64 n, table t, ordered_append append, build_rows row, joined out) {
+__global__ void __launch_bounds__(Threads, 1024 / Threads)
+    pipelined_kernel(u64 n, table t, ordered_append append, build_rows row, joined out) {
   probe_unique_pipelined<join_kind::inner, Threads, Items, payload_args>(n, t, append, nullptr, keys{}, row, out);
 }
 
@@ -129,7 +129,8 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
   const u64 parts = u64(1) << partition_bits;
   array<u64> counts(parts), starts(parts + 1), cursors(parts), items(parts + 1), k(partition_bits ? in.builds : 1);
   array<payload_args> a(partition_bits ? in.builds : 1);
-  const partition_places places{partition_bits, join_partition_shift(partition_bits), 1u << 20, counts.data(), starts.data(), cursors.data(), items.data()};
+  const partition_places places{
+      partition_bits, join_partition_shift(partition_bits), 1u << 20, counts.data(), starts.data(), cursors.data(), items.data()};
   const u32 bytes = scatter_bytes(partition_bits, 1024 * 8, 8, 8);
   BENCH_CUDA(cudaFuncSetAttribute(scatter_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const auto build = [&] {
@@ -205,7 +206,8 @@ struct row_pairs {
     __stcs(build + at, b);
   }
 };
-__global__ void __launch_bounds__(expand_threads) expand_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, row_pairs out) {
+__global__ void __launch_bounds__(expand_threads)
+    expand_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, row_pairs out) {
   expand_matches(outputs, list, entries, rows, out);
 }
 
@@ -220,7 +222,8 @@ void bench_expand(u64 entries) {
   u64* r = rows.data();
   each(n, [=] __device__(u64 i) { r[i] = i; });
   const float ms = median_ms([&] {
-    expand_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), entries, rows.data(), row_pairs{p.data(), b.data()});
+    expand_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), entries, rows.data(),
+                                                                              row_pairs{p.data(), b.data()});
   });
   report("expand_skewed_" + std::to_string(entries), outputs, 24.0 * static_cast<double>(total), ms, true);
 }

@@ -41,8 +41,8 @@ QUERY_GPU_BOTH constexpr u32 scatter_bytes(u32 bits, u32 tile_rows, u32 key_byte
   return static_cast<u32>((u64(12) << bits) + 2 * u64(tile_rows) + u64(tile_rows) * larger(key_bytes, args_bytes));
 }
 
-// Which bits of the hash name the partition. A join takes those that choose the slot of its table; a group-by others, or else what overflows
-// from one partition would crowd in one place of the overflow table.
+// Which bits of the hash name the partition. A join takes those that choose the slot of its table; a group-by others, or else what
+// overflows from one partition would crowd in one place of the overflow table.
 inline constexpr u32 group_partition_shift = 32;
 QUERY_GPU_BOTH constexpr u32 join_partition_shift(u32 bits) { return 64 - bits; }
 

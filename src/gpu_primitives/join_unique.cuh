@@ -6,10 +6,12 @@
 //   bool probe_row(u64 i, Key& key, Args& args)             Args: the probe columns that the output needs, loaded once
 //   void emit(u64 at, u64 probe_row, const Key&, const Args&, bool matched, const Payload&)   writes row `at` of the output
 //
-// Kernels: build_unique (table all bytes 0xff, join_table_bits(rows), so that it cannot fill and every probe ends), probe_unique, and emit_unmatched_build for right
-// and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh. For tables far beyond
-// the L2 cache, scatter the build rows first (group_partition.cuh, Args = Payload) and build from scattered_rows: the slots that are
-// written at one time are then close together.
+// Kernels: build_unique (table all bytes 0xff, of join_table_bits(rows), so that it cannot fill and every probe ends); probe_unique, with
+// ordered_append or the faster unordered_append, or probe_unique_pipelined, the faster of the ordered ones; emit_unmatched_build for right
+// and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh.
+//
+// Build tables beyond the L2 cache (join_scatter_bits > 0) from scattered rows: group_partition.cuh with Args = Payload and
+// join_partition_shift, then build_unique over scattered_rows. The slots that are written at one time are then close together.
 #pragma once
 
 #include "gpu_primitives/hash_table.cuh"
@@ -210,8 +212,8 @@ __device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_re
 
 }  // namespace detail
 
-// Kernel body: one block a tile of blockDim.x * Items rows, probe_tiles(n, ...) blocks. Append: ordered_append or unordered_append. `matched`
-// (or null) has a byte a slot, table_slots(bits), zeroed by the host, and gets 1 where a build row found a partner.
+// Kernel body: one block a tile of blockDim.x * Items rows, probe_tiles(n, ...) blocks. Append: ordered_append or unordered_append.
+// `matched` (or null) has a byte a slot, table_slots(bits), zeroed by the host, and gets 1 where a build row found a partner.
 template <join_kind Kind, int Items, class Args, class Append, class Keys, class Payload, class Row, class Emit>
 __device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, Payload>& t, const Append& append, u8* matched,
                                              const Keys& keys, const Row& probe_row, const Emit& emit) {
@@ -233,9 +235,9 @@ __device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, P
   }
 }
 
-// Kernel body: the same in the order of the probe rows, for as many blocks of Threads as are resident at once. A block probes its next tile
-// before it asks where the last one goes, whose rows wait in shared memory (static: keep Threads * Items rows under 48 KB, and registers at 64
-// by launch bounds): by then the tiles before it have been counted.
+// Kernel body: the same in the order of the probe rows, for as many blocks of Threads as are resident at once. A block probes its next
+// tile before it asks where the last one goes, whose rows wait in shared memory (static: keep Threads * Items rows under 48 KB, and
+// registers at 64 by launch bounds): by then the tiles before it have been counted. 512 threads and 2 items did best.
 template <join_kind Kind, int Threads, int Items, class Args, class Keys, class Payload, class Row, class Emit>
 __device__ __forceinline__ void probe_unique_pipelined(u64 n, const hash_table_ref<Keys, Payload>& t, const ordered_append& append,
                                                        u8* matched, const Keys& keys, const Row& probe_row, const Emit& emit) {

@@ -1,5 +1,5 @@
-// Output of a filtering kernel in the order of its input, in one pass: tiles take tickets, count what they keep, and learn where to write by
-// decoupled look-back (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).
+// Output of a filtering kernel in the order of its input, in one pass: tiles take tickets, count what they keep, and learn where to write
+// by decoupled look-back (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).
 //
 //   ordered_append a{ticket, states, total};           // zeroed by the host: 1, append_states(tiles) and 1 words
 //   u64 tile = a.take_tile();                          // block-uniform
