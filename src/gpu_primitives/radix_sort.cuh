@@ -27,15 +27,11 @@ namespace query::gpu {
 inline constexpr u32 radix_bits = 8;
 inline constexpr u32 radix_bins = 1u << radix_bits;
 
-// How the lanes of a warp find those that hold the same digit.
-enum class radix_match { ballot, instruction };
-
 // A tile is threads * items rows; threads must be at least radix_bins.
 template <class Key, class Value>
 struct radix_policy {
   static constexpr u32 threads = 512;
   static constexpr u32 items = sizeof(Key) <= 4 ? 23 : 15;
-  static constexpr radix_match match = radix_match::ballot;
   static constexpr u32 histogram_threads = 512;
   static constexpr u32 histogram_items = 8;
 };
@@ -58,14 +54,15 @@ QUERY_GPU_BOTH constexpr u64 radix_tiles(u64 n) {
 // Word of a tile's message about one digit, two bits of it a flag: u32 serves up to 2^30 - 1 rows and costs half the traffic of u64.
 QUERY_GPU_BOTH constexpr bool radix_fits_32_bit_counts(u64 n) { return n < (u64(1) << 30); }
 
-// Blocks of Policy::histogram_threads, and blocks of Policy::threads, on a card that holds `resident` of them at once.
+// Blocks of Policy::histogram_threads on a card that holds `resident` of them at once; blocks of Policy::threads.
 template <class Policy>
 QUERY_GPU_BOTH constexpr u64 radix_histogram_blocks(u64 n, u64 resident) {
   return larger(smaller(divide_up(n, u64(Policy::histogram_threads) * Policy::histogram_items), resident), u64(1));
 }
+// One tile a block is fastest, though any number of blocks is correct.
 template <class Policy>
-QUERY_GPU_BOTH constexpr u64 radix_sweep_blocks(u64 n, u64 resident) {
-  return larger(smaller(radix_tiles<Policy>(n), resident), u64(1));
+QUERY_GPU_BOTH constexpr u64 radix_sweep_blocks(u64 n) {
+  return larger(smaller(radix_tiles<Policy>(n), u64(0x7fffffff)), u64(1));
 }
 
 namespace detail {
@@ -85,15 +82,22 @@ struct radix_pass {
 };
 static_assert(8 * sizeof(radix_pass) == radix_histograms_at - radix_plan_at, "radix sort: the plan does not fit its place");
 
+// What a warp knows of one digit: how many of its rows had it so far, and which lanes have it in the present step.
+struct alignas(8) radix_count {
+  u32 lanes;
+  u32 rows;
+};
+
 template <class Policy, class Key, class Value>
 struct radix_shared {
   static constexpr u32 warps = Policy::threads / warp_size;
   static constexpr u32 rows = Policy::threads * Policy::items;
-  static constexpr u32 values_at = (sizeof(Key) * rows + 15) / 16 * 16;
-  static constexpr u32 staged_bytes = values_at + (__is_empty(Value) ? 0 : (sizeof(Value) * rows + 15) / 16 * 16);
-  static constexpr u32 bases_at = staged_bytes;                                // u64[bins]
-  static constexpr u32 counts_at = bases_at + radix_bins * sizeof(u64);        // u32[warps][bins]
-  static constexpr u32 scan_at = counts_at + warps * radix_bins * sizeof(u32); // u32[bins / warp_size]
+  static constexpr u32 key_bytes = (sizeof(Key) * rows + 15) / 16 * 16;
+  static constexpr u32 value_bytes = __is_empty(Value) ? 0 : (sizeof(Value) * rows + 15) / 16 * 16;
+  static constexpr u32 count_bytes = warps * radix_bins * sizeof(u64);
+  static constexpr u32 counts_at = key_bytes;  // radix_count[warps][bins]; the values take their place when they are done
+  static constexpr u32 bases_at = counts_at + (count_bytes > value_bytes ? count_bytes : value_bytes);  // u64[bins]
+  static constexpr u32 scan_at = bases_at + radix_bins * sizeof(u64);  // u32[bins / warp_size]
   static constexpr u32 tile_at = scan_at + 32;                                 // u64
   static constexpr u32 bytes = tile_at + 16;
 };
@@ -115,23 +119,6 @@ QUERY_GPU_BOTH constexpr u32 radix_shared_bytes() {
 #if QUERY_GPU_DEVICE_CODE
 
 namespace detail {
-
-// Lanes whose digit equals the caller's.
-template <radix_match Match>
-__device__ __forceinline__ u32 same_digit(u32 digit) {
-  if constexpr (Match == radix_match::instruction) {
-    return __match_any_sync(all_lanes, digit);
-  } else {
-    u32 same = all_lanes;
-#pragma unroll
-    for (u32 b = 0; b < radix_bits; ++b) {
-      const bool set = (digit >> b & 1) != 0;
-      const u32 setters = __ballot_sync(all_lanes, set);
-      same &= set ? setters : ~setters;
-    }
-    return same;
-  }
-}
 
 // Makes the compiler compute again what depends on `value`, where keeping it would take registers that the sort does not have.
 template <class T>
@@ -246,9 +233,9 @@ __device__ __forceinline__ u64 look_back_digit(const Count* messages, u64 tile, 
 }  // namespace detail
 
 // Counts the digits of all passes and plans them. key_of(i) -> unsigned word; bits above Bits must be zero. Blocks of
-// Policy::histogram_threads threads, radix_histogram_blocks of them.
+// Policy::histogram_threads threads, radix_histogram_blocks of them. True in the one block that finished last and made the plan.
 template <class Policy, u32 Bits, class KeyOf>
-__device__ __forceinline__ void radix_histogram(u64 n, void* temp, KeyOf key_of) {
+__device__ __forceinline__ bool radix_histogram(u64 n, void* temp, KeyOf key_of) {
   constexpr u32 threads = Policy::histogram_threads;
   constexpr u32 items = Policy::histogram_items;
   constexpr u32 passes = radix_passes(Bits);
@@ -286,9 +273,10 @@ __device__ __forceinline__ void radix_histogram(u64 n, void* temp, KeyOf key_of)
   __syncthreads();
   if (threadIdx.x == 0) is_last = atomicAdd(static_cast<u32*>(temp), 1u) == gridDim.x - 1;
   __syncthreads();
-  if (is_last == 0) return;
+  if (is_last == 0) return false;
   __threadfence();
   detail::radix_plan<passes>(n, temp);
+  return true;
 }
 
 namespace detail {
@@ -322,9 +310,9 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
   static_assert(threads >= radix_bins && threads % warp_size == 0, "radix sort: a block needs a thread for each digit");
 
   Key* staged_keys = reinterpret_cast<Key*>(raw);
-  Value* staged_values = reinterpret_cast<Value*>(raw + layout::values_at);
+  Value* staged_values = reinterpret_cast<Value*>(raw + layout::counts_at);
   u64* bases = reinterpret_cast<u64*>(raw + layout::bases_at);
-  u32* counts = reinterpret_cast<u32*>(raw + layout::counts_at);
+  radix_count* counts = reinterpret_cast<radix_count*>(raw + layout::counts_at);
   u32* scan_totals = reinterpret_cast<u32*>(raw + layout::scan_at);
   u64* shared_tile = reinterpret_cast<u64*>(raw + layout::tile_at);
 
@@ -332,8 +320,9 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
   const u32 lane = lane_id();
   const u32 warp = threadIdx.x / warp_size;
   const u32 below = lanes_below();
+  const u32 own_bit = 1u << lane;
   const u32 bin = threadIdx.x;
-  u32* own_counts = counts + warp * radix_bins;
+  radix_count* own_counts = counts + warp * radix_bins;
 
   if (threadIdx.x == 0) *shared_tile = atomicAdd(counter, u64(1));
   __syncthreads();
@@ -363,19 +352,20 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     if (messages_to_clear != nullptr && bin < radix_bins) messages_to_clear[tile * radix_bins + bin] = 0;
 
     // Rank within the warp. Missing rows of the last tile come last in the last bin, so their places lie behind all others.
-    for (u32 c = lane; c < radix_bins; c += warp_size) own_counts[c] = 0;
+    for (u32 c = lane; c < radix_bins; c += warp_size) own_counts[c] = {0, 0};
     __syncwarp();
     packed_registers<items, 16> place;
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
-      const u32 digit = digit_of(key[j]);
-      const u32 same = same_digit<Policy::match>(digit);
-      const u32 before = own_counts[digit];
-      const u32 nearer = __popc(same & below);
+      radix_count* count = own_counts + digit_of(key[j]);
+      atomicOr(&count->lanes, own_bit);
       __syncwarp();
-      if (nearer == 0) own_counts[digit] = before + __popc(same);
+      const radix_count seen = *count;
       __syncwarp();
-      place.add(j, before + nearer);
+      const u32 rank = seen.rows + __popc(seen.lanes & below);
+      if (seen.lanes >> lane == 1) *count = {0, rank + 1};  // the highest of the lanes speaks for all
+      __syncwarp();
+      place.add(j, rank);
     }
     __syncthreads();
 
@@ -383,7 +373,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     u32 in_tile = 0;
     if (bin < radix_bins) {
 #pragma unroll
-      for (u32 w = 0; w < warps; ++w) in_tile += counts[w * radix_bins + bin];
+      for (u32 w = 0; w < warps; ++w) in_tile += counts[w * radix_bins + bin].rows;
       const u32 real = bin == radix_bins - 1 ? in_tile - (tile_rows - rows) : in_tile;
       store_relaxed(messages + tile * radix_bins + bin, (tile == 0 ? m::inclusive : m::partial) | Count(real));
     }
@@ -392,8 +382,8 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
       u32 start = bin_start;
 #pragma unroll
       for (u32 w = 0; w < warps; ++w) {
-        const u32 of_warp = counts[w * radix_bins + bin];
-        counts[w * radix_bins + bin] = start;
+        const u32 of_warp = counts[w * radix_bins + bin].rows;
+        counts[w * radix_bins + bin].rows = start;
         start += of_warp;
       }
     }
@@ -403,7 +393,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     for (u32 j = 0; j < items; ++j) {
       forget_derived(key[j]);
       const u32 digit = digit_of(key[j]);
-      place.add(j, own_counts[digit]);
+      place.add(j, own_counts[digit].rows);
       staged_keys[place[j]] = key[j];
     }
     Value value[items];
@@ -426,6 +416,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
       bases[bin] = bin_starts[bin] + before - bin_start;
     }
     if constexpr (has_values) {
+      __syncthreads();  // no warp needs its counts any more
 #pragma unroll
       for (u32 j = 0; j < items; ++j) staged_values[place[j]] = value[j];
     }
