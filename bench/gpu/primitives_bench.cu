@@ -127,17 +127,14 @@ void selections(u64 n) {
   for (const double limit : {0.1, 0.5}) {
     const select_data<double> d(limit == 0.1 ? "select_f64_10pct" : "select_f64_50pct", n, limit);
     select_variant<288, 16, 4>(d, "288x16/4");
-    select_variant<288, 16, 3>(d, "288x16/3");
-    select_variant<288, 12, 5>(d, "288x12/5");
     select_variant<416, 15, 3>(d, "416x15/3");
-    select_variant<544, 11, 2>(d, "544x11/2");
+    select_variant<352, 18, 3>(d, "352x18/3");
   }
   for (const double limit : {0.1, 0.5}) {
     const select_data<u32> d(limit == 0.1 ? "select_u32_10pct" : "select_u32_50pct", n, u32(limit * 4294967295.0));
-    select_variant<288, 16, 4>(d, "288x16/4");
-    select_variant<288, 24, 4>(d, "288x24/4");
     select_variant<416, 24, 3>(d, "416x24/3");
-    select_variant<544, 20, 2>(d, "544x20/2");
+    select_variant<416, 29, 3>(d, "416x29/3");
+    select_variant<288, 32, 4>(d, "288x32/4");
   }
 }
 
@@ -193,15 +190,14 @@ int main(int argc, char** argv) {
   if (wanted("sort")) sorts();
   if (!wanted("scan")) return 0;
   scans<u32, std::uint32_t>("scan_u32", n, [n](const auto& x, const auto& expected, double peer) {
-    scan_variant<288, 23, 4>("scan_u32", x, expected, n, peer, "288x23/4");
+    scan_variant<288, 21, 5>("scan_u32", x, expected, n, peer, "288x21/5");
+    scan_variant<160, 39, 5>("scan_u32", x, expected, n, peer, "160x39/5");
     scan_variant<288, 19, 5>("scan_u32", x, expected, n, peer, "288x19/5");
-    scan_variant<416, 15, 3>("scan_u32", x, expected, n, peer, "416x15/3");
-    scan_variant<544, 11, 3>("scan_u32", x, expected, n, peer, "544x11/3");
   });
   scans<u64, std::uint64_t>("scan_u64", n, [n](const auto& x, const auto& expected, double peer) {
-    scan_variant<288, 11, 4>("scan_u64", x, expected, n, peer, "288x11/4");
-    scan_variant<288, 9, 5>("scan_u64", x, expected, n, peer, "288x9/5");
-    scan_variant<416, 7, 3>("scan_u64", x, expected, n, peer, "416x7/3");
+    scan_variant<160, 17, 6>("scan_u64", x, expected, n, peer, "160x17/6");
+    scan_variant<96, 39, 5>("scan_u64", x, expected, n, peer, "96x39/5");
+    scan_variant<224, 13, 5>("scan_u64", x, expected, n, peer, "224x13/5");
     scan_variant<160, 21, 4>("scan_u64", x, expected, n, peer, "160x21/4");
   });
 }

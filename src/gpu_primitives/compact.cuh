@@ -18,12 +18,13 @@
 
 namespace query::gpu {
 
-// A tile is (threads - 32) * items rows and takes at most 32 KiB of shared memory, so that several blocks share a multiprocessor. Items of
-// more than 160 bytes do not fit: write row ids instead.
+// A tile is (threads - 32) * items rows and at most 46 KiB of shared memory: items of more than 120 bytes do not fit, write row ids instead.
+// `blocks` belongs into the kernel's __launch_bounds__(threads, blocks): with more registers fewer blocks share a multiprocessor.
 template <class Item>
 struct compact_policy {
-  static constexpr u32 threads = 288;
-  static constexpr u32 items = sizeof(Item) >= 128 ? 1 : sizeof(Item) <= 8 ? 16 : 128 / u32(sizeof(Item));
+  static constexpr u32 threads = 416;
+  static constexpr u32 items = sizeof(Item) <= 4 ? 24 : sizeof(Item) <= 8 ? 15 : sizeof(Item) >= 112 ? 1 : 112 / u32(sizeof(Item));
+  static constexpr u32 blocks = 3;
 };
 
 // Rows of one tile.

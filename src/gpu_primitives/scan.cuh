@@ -17,10 +17,12 @@
 namespace query::gpu {
 
 // A tile is (threads - 32) * items rows. The rows of a thread are odd in number, so that its run starts in a memory bank of its own.
+// `blocks` belongs into the kernel's __launch_bounds__(threads, blocks).
 template <class T>
 struct scan_policy {
-  static constexpr u32 threads = 288;
-  static constexpr u32 items = sizeof(T) <= 4 ? 23 : sizeof(T) <= 8 ? 11 : sizeof(T) <= 16 ? 5 : 1;
+  static constexpr u32 threads = sizeof(T) <= 4 ? 288 : 160;
+  static constexpr u32 items = sizeof(T) <= 4 ? 19 : sizeof(T) <= 8 ? 21 : sizeof(T) <= 16 ? 9 : sizeof(T) <= 32 ? 5 : 1;
+  static constexpr u32 blocks = sizeof(T) <= 4 ? 5 : 4;
 };
 
 // Rows of one tile.
