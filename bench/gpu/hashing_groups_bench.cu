@@ -62,8 +62,7 @@ struct rows_in {
     return true;
   }
 };
-template <class A>
-struct groups_out {
+template <class A> struct groups_out {
   u32* k;
   typename A::State* s;
   __device__ __forceinline__ void operator()(u64 at, u32 key, const typename A::State& state) const {
@@ -72,10 +71,7 @@ struct groups_out {
   }
 };
 
-template <class A>
-__global__ void init_kernel(group_table<keys, A> t) {
-  init_groups<keys, A>(t);
-}
+template <class A> __global__ void init_kernel(group_table<keys, A> t) { init_groups<keys, A>(t); }
 template <int Items, class A>
 __global__ void __launch_bounds__(256) global_kernel(group_rows rows, group_table<keys, A> t, tiles_again again, rows_in row) {
   aggregate_global<Items>(rows, t, again, keys{}, row);
@@ -89,8 +85,7 @@ template <class A, class Partial>
 __global__ void merge_kernel(group_rows rows, group_table<keys, A> t, tiles_again again, Partial partial) {
   merge_groups(rows, t, again, keys{}, partial);
 }
-template <class A>
-__global__ void emit_kernel(group_table<keys, A> t, u64* count, groups_out<A> emit) {
+template <class A> __global__ void emit_kernel(group_table<keys, A> t, u64* count, groups_out<A> emit) {
   emit_groups<keys, A>(t, count, emit);
 }
 __global__ void __launch_bounds__(512, 2) count_kernel(u64 n, partition_places p, rows_in row) {
@@ -124,12 +119,10 @@ __global__ void plain_kernel(const u32* k, const double* v, u64 n, u32* slots, d
   }
 }
 
-template <class Kernel>
-void allow(Kernel* kernel, u32 bytes) {
+template <class Kernel> void allow(Kernel* kernel, u32 bytes) {
   BENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
 }
-template <class Kernel>
-u32 resident(Kernel* kernel, u32 threads, u32 bytes) {
+template <class Kernel> u32 resident(Kernel* kernel, u32 threads, u32 bytes) {
   int blocks = 0, sms = 0;
   BENCH_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), bytes));
   BENCH_CUDA(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
@@ -148,12 +141,8 @@ struct input {
   u64 groups = 0;
   double weighted = 0;
 
-  template <class KeyOf>
-  input(u64 most, const KeyOf& key_of) {
-    fill(most, key_of);
-  }
-  template <class KeyOf>
-  void fill(u64 most, const KeyOf& key_of) {
+  template <class KeyOf> input(u64 most, const KeyOf& key_of) { fill(most, key_of); }
+  template <class KeyOf> void fill(u64 most, const KeyOf& key_of) {
     u32* kk = k.data();
     double* vv = v.data();
     each(n, [=] __device__(u64 i) {
@@ -181,8 +170,7 @@ struct input {
     weighted = check.first();
   }
 
-  template <class State>
-  bool right(const u32* ok, const State* os, u64 count) {
+  template <class State> bool right(const u32* ok, const State* os, u64 count) {
     if (count != groups) {
       std::printf("  groups %llu, not %llu\n", count, groups);
       return false;
@@ -197,8 +185,7 @@ struct input {
 };
 
 // Everything a group-by of ours needs around its kernels.
-template <class A>
-struct query_state {
+template <class A> struct query_state {
   input& in;
   array<typename group_table<keys, A>::slot> slots;
   u32 bits;
@@ -218,7 +205,9 @@ struct query_state {
     count.set(0);
     init_kernel<A><<<132 * 8, 256>>>(table());
   }
-  void end() const { emit_kernel<A><<<static_cast<u32>(std::min<u64>(132 * 8, divide_up(slots.size(), 2048))), 256>>>(table(), count.data(), out()); }
+  void end() const {
+    emit_kernel<A><<<static_cast<u32>(std::min<u64>(132 * 8, divide_up(slots.size(), 2048))), 256>>>(table(), count.data(), out());
+  }
   void finish(const std::string& name, float ms, double peer) {
     const bool ok_now = full.first() == 0 && in.right(ok.data(), os.data(), count.first());
     report(name, n, 12.0 * static_cast<double>(n) + static_cast<double>(in.groups * (4 + sizeof(typename A::State))), ms, ok_now, peer);
@@ -253,8 +242,7 @@ void bench_shared(const std::string& name, input& in, u64 expected_groups, doubl
   q.finish(name + " t" + std::to_string(shape.threads) + " b" + std::to_string(blocks), ms, peer);
 }
 
-template <int Items, class A>
-void bench_global(const std::string& name, input& in, double peer) {
+template <int Items, class A> void bench_global(const std::string& name, input& in, double peer) {
   if (!std::strstr(name.c_str(), wanted)) return;
   query_state<A> q(in, table_bits(in.groups));
   const float ms = median_ms([&] {
@@ -279,7 +267,7 @@ void bench_partition(const std::string& name, input& in, u32 bits, double peer, 
   array<group_partial<u32, typename A::State>> partials(partition_partials(n, bits, chunk, shape.capacity) + 1);
   array<u32> k(n);
   array<value_args> a(n);
-  const partition_places places{bits, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
+  const partition_places places{bits, group_partition_shift, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
   auto* scatter = scatter_kernel<Threads, ScatterItems>;
   const u32 bytes = scatter_bytes(bits, Threads * ScatterItems, 4, 8);
   allow(scatter, bytes);
@@ -324,31 +312,35 @@ void bench_partition(const std::string& name, input& in, u32 bits, double peer, 
 }
 
 struct pair_sum {
-  __device__ sum_count::State operator()(const sum_count::State& a, const sum_count::State& b) const { return {a.sum + b.sum, a.count + b.count}; }
+  __device__ sum_count::State operator()(const sum_count::State& a, const sum_count::State& b) const {
+    return {a.sum + b.sum, a.count + b.count};
+  }
 };
 
 // CUB: radix sort of pairs over the bits that the keys have, then reduce-by-key.
-template <class A>
-double bench_cub(const std::string& name, input& in, int key_bits) {
+template <class A> double bench_cub(const std::string& name, input& in, int key_bits) {
   using state = typename A::State;
   array<u32> ks(n), uk(in.groups + 1);
   array<double> vs(n);
   array<state> states(sizeof(state) == 16 ? n : 1), out(in.groups + 1);
   array<int> runs(1);
   size_t sort_bytes = 0, reduce_bytes = 0;
-  BENCH_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, sort_bytes, in.k.data(), ks.data(), in.v.data(), vs.data(), static_cast<int>(n), 0, key_bits));
+  BENCH_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, sort_bytes, in.k.data(), ks.data(), in.v.data(), vs.data(), static_cast<int>(n), 0,
+                                             key_bits));
   const auto reduce = [&](void* room, size_t& bytes) {
     if constexpr (sizeof(state) == 16) {
-      return cub::DeviceReduce::ReduceByKey(room, bytes, ks.data(), uk.data(), states.data(), out.data(), runs.data(), pair_sum{}, static_cast<int>(n));
+      return cub::DeviceReduce::ReduceByKey(room, bytes, ks.data(), uk.data(), states.data(), out.data(), runs.data(), pair_sum{},
+                                            static_cast<int>(n));
     } else {
-      return cub::DeviceReduce::ReduceByKey(room, bytes, ks.data(), uk.data(), vs.data(), reinterpret_cast<double*>(out.data()), runs.data(),
-                                            cuda::std::plus<>{}, static_cast<int>(n));
+      return cub::DeviceReduce::ReduceByKey(room, bytes, ks.data(), uk.data(), vs.data(), reinterpret_cast<double*>(out.data()),
+                                            runs.data(), cuda::std::plus<>{}, static_cast<int>(n));
     }
   };
   BENCH_CUDA(reduce(nullptr, reduce_bytes));
   array<char> room(std::max(sort_bytes, reduce_bytes));
   const float ms = median_ms([&] {
-    BENCH_CUDA(cub::DeviceRadixSort::SortPairs(room.data(), sort_bytes, in.k.data(), ks.data(), in.v.data(), vs.data(), static_cast<int>(n), 0, key_bits));
+    BENCH_CUDA(cub::DeviceRadixSort::SortPairs(room.data(), sort_bytes, in.k.data(), ks.data(), in.v.data(), vs.data(), static_cast<int>(n),
+                                               0, key_bits));
     if constexpr (sizeof(state) == 16) {
       const double* v = vs.data();
       state* s = states.data();
@@ -378,10 +370,10 @@ constexpr auto block = group_copies::block;
 void few(u64 groups, const char* tag) {
   input in(groups, [=] __device__(u64 i) { return static_cast<u32>(random_at(i, 3) % groups); });
   const std::string t = std::string("_") + tag;
-  const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, 10), peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, 10);
+  const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, 10),
+               peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, 10);
   if (groups == 16) {
     bench_shared<thread, 4, sum_only>("thread4_sum" + t, in, groups, peer);
-    bench_shared<thread, 2, sum_only>("thread2_sum" + t, in, groups, peer);
     bench_shared<thread, 4, sum_count>("thread4_sumcount" + t, in, groups, peer2);
   } else {
     bench_plain("plain_atomics" + t, in);
@@ -389,20 +381,22 @@ void few(u64 groups, const char* tag) {
   bench_shared<warp, 4, sum_only>("warp4_sum" + t, in, groups, peer);
   bench_shared<warp, 4, sum_count>("warp4_sumcount" + t, in, groups, peer2);
   bench_shared<block, 4, sum_only>("block4_sum" + t, in, groups, peer);
-  bench_shared<block, 2, sum_only>("block2_sum" + t, in, groups, peer);
-  bench_shared<block, 4, sum_only>("block4_512_sum" + t, in, groups, peer, 512);
   bench_shared<block, 4, sum_count>("block4_sumcount" + t, in, groups, peer2);
 }
 
-template <class KeyOf>
-void many(u64 groups, const char* tag, int key_bits, u32 bits, const KeyOf& key_of) {
+template <class KeyOf> void many(u64 groups, const char* tag, int key_bits, u32 bits, const KeyOf& key_of) {
   input in(groups, key_of);
   const std::string t = std::string("_") + tag;
-  const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, key_bits), peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, key_bits);
-  bench_partition<512, 12, 4, sum_only>("part_512x12_sum" + t, in, bits, peer, true);
-  bench_partition<1024, 8, 4, sum_only>("part_1024x8_sum" + t, in, bits, peer, true);
-  bench_partition<768, 16, 2, sum_only>("part_768x16_2_sum" + t, in, bits, peer, true);
-  bench_partition<1024, 8, 4, sum_count>("part_1024x8_sumcount" + t, in, bits + (groups > 10000000), peer2, true);
+  const double peer = bench_cub<sum_only>("cub_sort_reduce" + t, in, key_bits),
+               peer2 = bench_cub<sum_count>("cub_sort_reduce_sumcount" + t, in, key_bits);
+  if (groups < 10000000) {
+    bench_partition<1024, 8, 4, sum_only>("part_1024x8_sum" + t, in, bits, peer, true);
+    bench_partition<1024, 8, 4, sum_count>("part_1024x8_sumcount" + t, in, bits, peer2, true);
+  } else {
+    bench_partition<1024, 16, 4, sum_only>("part_1024x16_sum" + t, in, bits, peer, true);
+    bench_partition<1024, 16, 2, sum_count>("part_1024x16_2_sumcount" + t, in, bits, peer2, true);
+    bench_partition<1024, 16, 4, sum_count>("part_1024x16_sumcount" + t, in, bits, peer2, true);
+  }
 }
 
 }  // namespace
@@ -424,12 +418,11 @@ int main(int argc, char** argv) {
   {
     input in(million, [=] __device__(u64 i) { return static_cast<u32>(random_at(i, 3) % million); });
     bench_global<4, sum_only>("global4_sum_1M", in, 0);
-    bench_global<8, sum_only>("global8_sum_1M", in, 0);
     bench_global<4, sum_count>("global4_sumcount_1M", in, 0);
   }
   {
     input in(million, [=] __device__(u64 i) { return static_cast<u32>(random_at(i, 3) & 1 ? 7 : random_at(i, 4) % million); });
-    bench_partition<512, 12, 4, sum_only>("part_512x12_sum_half_1M", in, 9, 0, true);
+    bench_partition<1024, 16, 4, sum_only>("part_1024x16_sum_half_1M", in, 9, 0, true);
     bench_shared<block, 4, sum_only>("block4_sum_half_1M", in, 2000, 0);
   }
   const u64 sixteen = u64(1) << 24;

@@ -45,12 +45,11 @@ struct joined {
   }
 };
 
-template <int Items, class Row>
-__global__ void __launch_bounds__(256) build_kernel(u64 n, table t, u32* repeated, Row row) {
+template <int Items, class Row> __global__ void __launch_bounds__(256) build_kernel(u64 n, table t, u32* repeated, Row row) {
   build_unique<Items>(n, t, repeated, keys{}, row);
 }
-template <int Items, class Append>
-__global__ void __launch_bounds__(256) probe_kernel(u64 n, table t, Append append, build_rows row, joined out) {
+template <int Items, int Threads, class Append>
+__global__ void __launch_bounds__(Threads) probe_kernel(u64 n, table t, Append append, build_rows row, joined out) {
   probe_unique<join_kind::inner, Items, payload_args>(n, t, append, nullptr, keys{}, row, out);
 }
 __global__ void __launch_bounds__(512, 2) count_kernel(u64 n, partition_places p, build_rows row) {
@@ -58,9 +57,15 @@ __global__ void __launch_bounds__(512, 2) count_kernel(u64 n, partition_places p
   count_partitions<8, payload_args>(n, p, keys{}, row, shared);
 }
 __global__ void plan_kernel(partition_places p) { plan_partitions(p); }
-__global__ void __launch_bounds__(512, 2) scatter_kernel(u64 n, partition_places p, u64* k, payload_args* a, build_rows row) {
+__global__ void __launch_bounds__(1024, 1) scatter_kernel(u64 n, partition_places p, u64* k, payload_args* a, build_rows row) {
   extern __shared__ __align__(16) unsigned char shared[];
   scatter_partitions<8>(n, p, k, a, keys{}, row, shared);
+}
+
+template <int Items, int Threads>
+__global__ void __launch_bounds__(Threads, 1024 / Threads)
+    pipelined_kernel(u64 n, table t, ordered_append append, build_rows row, joined out) {
+  probe_unique_pipelined<join_kind::inner, Threads, Items, payload_args>(n, t, append, nullptr, keys{}, row, out);
 }
 
 // The plain way: one compare-and-swap a build row, one counter for the output.
@@ -112,18 +117,21 @@ struct join_input {
 
 double bytes_of(const join_input& in) { return 16.0 * static_cast<double>(in.builds) + 40.0 * static_cast<double>(n); }
 
-template <int BuildItems, int ProbeItems, bool Ordered = true>
+enum class output { ordered, pipelined, unordered };
+
+template <int BuildItems, int ProbeItems, output Output, int Threads = 256>
 void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition_bits, double peer) {
   array<table::slot> slots(table_slots(bits));
   const table t{slots.data(), bits};
   array<u32> repeated(1);
-  const u64 tiles = probe_tiles(n, 256, ProbeItems);
+  const u64 tiles = probe_tiles(n, Threads, ProbeItems);
   array<u64> ticket(1), states(append_states(tiles)), total(1);
   const u64 parts = u64(1) << partition_bits;
   array<u64> counts(parts), starts(parts + 1), cursors(parts), items(parts + 1), k(partition_bits ? in.builds : 1);
   array<payload_args> a(partition_bits ? in.builds : 1);
-  const partition_places places{partition_bits, 1u << 20, counts.data(), starts.data(), cursors.data(), items.data()};
-  const u32 bytes = scatter_bytes(partition_bits, 512 * 8, 8, 8);
+  const partition_places places{
+      partition_bits, join_partition_shift(partition_bits), 1u << 20, counts.data(), starts.data(), cursors.data(), items.data()};
+  const u32 bytes = scatter_bytes(partition_bits, 1024 * 8, 8, 8);
   BENCH_CUDA(cudaFuncSetAttribute(scatter_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const auto build = [&] {
     slots.set(0xff);
@@ -133,7 +141,7 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
       counts.set(0);
       count_kernel<<<132 * 4, 512, 4u << partition_bits>>>(in.builds, places, in.build());
       plan_kernel<<<1, 1024>>>(places);
-      scatter_kernel<<<132 * 2, 512, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
+      scatter_kernel<<<132, 1024, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
       build_kernel<BuildItems><<<blocks, 256>>>(in.builds, t, repeated.data(), scattered_build{k.data(), a.data()});
     } else {
       build_kernel<BuildItems><<<blocks, 256>>>(in.builds, t, repeated.data(), in.build());
@@ -143,18 +151,23 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
     ticket.set(0);
     states.set(0);
     total.set(0);
-    if constexpr (Ordered) {
+    if constexpr (Output == output::pipelined) {
+      int resident = 0;
+      BENCH_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, pipelined_kernel<ProbeItems, Threads>, Threads, 0));
       const ordered_append append{ticket.data(), states.data(), total.data()};
-      probe_kernel<ProbeItems><<<static_cast<u32>(tiles), 256>>>(n, t, append, in.probe(), in.out());
+      pipelined_kernel<ProbeItems, Threads><<<static_cast<u32>(132 * resident), Threads>>>(n, t, append, in.probe(), in.out());
+    } else if constexpr (Output == output::ordered) {
+      const ordered_append append{ticket.data(), states.data(), total.data()};
+      probe_kernel<ProbeItems, Threads><<<static_cast<u32>(tiles), Threads>>>(n, t, append, in.probe(), in.out());
     } else {
-      probe_kernel<ProbeItems><<<static_cast<u32>(tiles), 256>>>(n, t, unordered_append{total.data()}, in.probe(), in.out());
+      probe_kernel<ProbeItems, Threads><<<static_cast<u32>(tiles), Threads>>>(n, t, unordered_append{total.data()}, in.probe(), in.out());
     }
   };
   const float ms = median_ms([&] {
     build();
     probe();
   });
-  const bool right = repeated.first() == 0 && in.right(total.first(), Ordered);
+  const bool right = repeated.first() == 0 && in.right(total.first(), Output != output::unordered);
   const float build_ms = median_ms(build), probe_ms = median_ms(probe), clear_ms = median_ms([&] { slots.set(0xff); });
   float scatter_ms = 0;
   if (partition_bits) {
@@ -162,7 +175,7 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
       counts.set(0);
       count_kernel<<<132 * 4, 512, 4u << partition_bits>>>(in.builds, places, in.build());
       plan_kernel<<<1, 1024>>>(places);
-      scatter_kernel<<<132 * 2, 512, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
+      scatter_kernel<<<132, 1024, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
     });
   }
   report(name, n + in.builds, bytes_of(in), ms, right, peer);
@@ -193,7 +206,8 @@ struct row_pairs {
     __stcs(build + at, b);
   }
 };
-__global__ void __launch_bounds__(expand_threads) expand_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, row_pairs out) {
+__global__ void __launch_bounds__(expand_threads)
+    expand_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, row_pairs out) {
   expand_matches(outputs, list, entries, rows, out);
 }
 
@@ -208,7 +222,8 @@ void bench_expand(u64 entries) {
   u64* r = rows.data();
   each(n, [=] __device__(u64 i) { r[i] = i; });
   const float ms = median_ms([&] {
-    expand_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), entries, rows.data(), row_pairs{p.data(), b.data()});
+    expand_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), entries, rows.data(),
+                                                                              row_pairs{p.data(), b.data()});
   });
   report("expand_skewed_" + std::to_string(entries), outputs, 24.0 * static_cast<double>(total), ms, true);
 }
@@ -222,13 +237,11 @@ int main(int argc, char** argv) {
     join_input in(builds);
     const std::string tag = builds == n ? "_build_n" : "_build_2^24";
     const double peer = bench_plain("plain_join" + tag, in);
-    const u32 bits = table_bits(builds);
-    const bool large = builds == n;
-    bench_ours<4, 4>("join_4_4" + tag, in, bits, 0, peer);
-    bench_ours<4, 4, false>("join_4_4_unordered" + tag, in, bits, 0, peer);
-    bench_ours<4, 2>("join_4_2_scattered" + tag, in, bits, large ? 7 : 5, peer);
-    bench_ours<2, 4>("join_2_4_scattered" + tag, in, bits, large ? 8 : 5, peer);
-    if (!large) bench_ours<4, 4>("join_4_4_half_load" + tag, in, bits + 1, 5, peer);
+    const u32 bits = join_table_bits(builds), scatter = join_scatter_bits(bits, sizeof(table::slot));
+    bench_ours<2, 4, output::ordered>("join_ordered" + tag, in, bits, scatter, peer);
+    bench_ours<2, 4, output::pipelined>("join_pipelined" + tag, in, bits, scatter, peer);
+    bench_ours<2, 2, output::pipelined, 512>("join_pipelined_512x2" + tag, in, bits, scatter, peer);
+    bench_ours<2, 4, output::unordered>("join_unordered" + tag, in, bits, scatter, peer);
   }
   bench_expand(1 << 10);
   bench_expand(1 << 24);

@@ -15,17 +15,16 @@ namespace hashing_bench {
 
 using namespace query::gpu;
 
-#define BENCH_CUDA(call)                                                                                      \
-  do {                                                                                                        \
-    const cudaError_t status_ = (call);                                                                       \
-    if (status_ != cudaSuccess) {                                                                             \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status_));        \
-      std::exit(1);                                                                                           \
-    }                                                                                                         \
+#define BENCH_CUDA(call)                                                                               \
+  do {                                                                                                 \
+    const cudaError_t status_ = (call);                                                                \
+    if (status_ != cudaSuccess) {                                                                      \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status_)); \
+      std::exit(1);                                                                                    \
+    }                                                                                                  \
   } while (false)
 
-template <class T>
-class array {
+template <class T> class array {
  public:
   explicit array(u64 size) : size_(size) { BENCH_CUDA(cudaMalloc(&data_, size * sizeof(T) + 64)); }
   array(const array&) = delete;
@@ -46,8 +45,7 @@ class array {
 };
 
 // Median of 9 runs after 2, in ms.
-template <class Run>
-float median_ms(const Run& run) {
+template <class Run> float median_ms(const Run& run) {
   cudaEvent_t begin, end;
   BENCH_CUDA(cudaEventCreate(&begin));
   BENCH_CUDA(cudaEventCreate(&end));
@@ -73,7 +71,8 @@ inline int failures = 0;
 // One line: median time, rows per second, bytes per second (each input and output byte once), check.
 inline double report(const std::string& name, u64 rows, double bytes, float ms, bool right, double peer_grows = 0) {
   const double grows = static_cast<double>(rows) / (static_cast<double>(ms) * 1e6);
-  std::printf("%-44s %9.3f ms %8.1f Grow/s %7.0f GB/s", name.c_str(), static_cast<double>(ms), grows, bytes / (static_cast<double>(ms) * 1e6));
+  std::printf("%-44s %9.3f ms %8.1f Grow/s %7.0f GB/s", name.c_str(), static_cast<double>(ms), grows,
+              bytes / (static_cast<double>(ms) * 1e6));
   if (peer_grows > 0) std::printf("  %5.2fx of peer", grows / peer_grows);
   std::printf("%s\n", right ? "" : "  WRONG");
   std::fflush(stdout);
@@ -96,12 +95,10 @@ __host__ __device__ inline u64 random_at(u64 i, u64 seed) {
   return h ^ (h >> 31);
 }
 
-template <class Body>
-__global__ void each_kernel(u64 n, Body body) {
+template <class Body> __global__ void each_kernel(u64 n, Body body) {
   for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) body(i);
 }
-template <class Body>
-void each(u64 n, const Body& body) {
+template <class Body> void each(u64 n, const Body& body) {
   each_kernel<<<132 * 8, 256>>>(n, body);
   BENCH_CUDA(cudaGetLastError());
 }

@@ -20,15 +20,11 @@ template <class T, u32 Items>
 struct reduce_shape : reduce_policy<T> {
   static constexpr u32 items = Items;
 };
-template <u32 Threads, u32 Items, u32 Ahead>
+template <u32 Threads, u32 Items>
 struct tile_shape {
   static constexpr u32 threads = Threads;
   static constexpr u32 items = Items;
-  static constexpr u32 ahead = Ahead;
 };
-
-// Whether blocks take tile after tile, or one each.
-enum class grid { resident, tiles };
 
 template <class Policy>
 __global__ __launch_bounds__(Policy::threads) void sum(const double* x, u64 n, void* temp, double* out) {
@@ -112,12 +108,12 @@ struct select_data {
   static T* data(const memory<T>& m) { return m.data(); }
 };
 
-template <u32 Threads, u32 Items, u32 Blocks, u32 Ahead = 1, grid Grid = grid::resident, class T>
+template <u32 Threads, u32 Items, u32 Blocks, class T>
 void select_variant(const select_data<T>& d, const char* variant) {
-  using policy = tile_shape<Threads, Items, Ahead>;
+  using policy = tile_shape<Threads, Items>;
   const memory<u8> temp(compact_temp_bytes<policy>(d.n));
   const auto kernel = select<policy, Blocks, T>;
-  const u64 blocks = compact_blocks<policy>(d.n, Grid == grid::tiles ? d.n : resident(kernel, Threads));
+  const u64 blocks = compact_blocks<policy>(d.n, resident(kernel, Threads));
   QUERY_BENCH_CUDA(cudaMemset(d.out.data(), 0, d.out.bytes()));
   const double ms = median_ms([&] {
     cudaMemsetAsync(temp.data(), 0, temp.bytes());
@@ -130,30 +126,25 @@ void select_variant(const select_data<T>& d, const char* variant) {
 void selections(u64 n) {
   for (const double limit : {0.1, 0.5}) {
     const select_data<double> d(limit == 0.1 ? "select_f64_10pct" : "select_f64_50pct", n, limit);
-    select_variant<256, 16, 3>(d, "256x16/3");
-    select_variant<256, 16, 3, 1, grid::tiles>(d, "256x16/3 tiles");
-    select_variant<256, 16, 3, 4>(d, "256x16/3 ahead 4");
-    select_variant<256, 16, 4>(d, "256x16/4");
-    select_variant<384, 15, 2>(d, "384x15/2");
-    select_variant<384, 15, 2, 1, grid::tiles>(d, "384x15/2 tiles");
+    select_variant<288, 16, 4>(d, "288x16/4");
+    select_variant<416, 15, 3>(d, "416x15/3");
+    select_variant<352, 18, 3>(d, "352x18/3");
   }
   for (const double limit : {0.1, 0.5}) {
     const select_data<u32> d(limit == 0.1 ? "select_u32_10pct" : "select_u32_50pct", n, u32(limit * 4294967295.0));
-    select_variant<256, 16, 4>(d, "256x16/4");
-    select_variant<384, 24, 3>(d, "384x24/3");
-    select_variant<384, 24, 3, 1, grid::tiles>(d, "384x24/3 tiles");
-    select_variant<384, 24, 3, 4>(d, "384x24/3 ahead 4");
-    select_variant<512, 20, 2>(d, "512x20/2");
+    select_variant<416, 24, 3>(d, "416x24/3");
+    select_variant<416, 29, 3>(d, "416x29/3");
+    select_variant<288, 32, 4>(d, "288x32/4");
   }
 }
 
-template <u32 Threads, u32 Items, u32 Blocks, u32 Ahead = 1, grid Grid = grid::resident, class T>
+template <u32 Threads, u32 Items, u32 Blocks, class T>
 void scan_variant(const char* name, const memory<T>& x, const memory<T>& expected, u64 n, double peer_ms, const char* variant) {
-  using policy = tile_shape<Threads, Items, Ahead>;
+  using policy = tile_shape<Threads, Items>;
   const memory<T> out(n);
   const memory<u8> temp(scan_temp_bytes<policy, T>(n));
   const auto kernel = prefix<policy, Blocks, T>;
-  const u64 blocks = scan_blocks<policy>(n, Grid == grid::tiles ? n : resident(kernel, Threads));
+  const u64 blocks = scan_blocks<policy>(n, resident(kernel, Threads));
   const double ms = median_ms([&] {
     cudaMemsetAsync(temp.data(), 0, temp.bytes());
     kernel<<<unsigned(blocks), Threads>>>(x.data(), n, temp.data(), out.data());
@@ -199,17 +190,14 @@ int main(int argc, char** argv) {
   if (wanted("sort")) sorts();
   if (!wanted("scan")) return 0;
   scans<u32, std::uint32_t>("scan_u32", n, [n](const auto& x, const auto& expected, double peer) {
-    scan_variant<256, 23, 4>("scan_u32", x, expected, n, peer, "256x23/4");
-    scan_variant<256, 23, 4, 1, grid::tiles>("scan_u32", x, expected, n, peer, "256x23/4 tiles");
-    scan_variant<256, 23, 4, 4>("scan_u32", x, expected, n, peer, "256x23/4 ahead 4");
-    scan_variant<384, 23, 3>("scan_u32", x, expected, n, peer, "384x23/3");
-    scan_variant<512, 23, 2>("scan_u32", x, expected, n, peer, "512x23/2");
+    scan_variant<288, 21, 5>("scan_u32", x, expected, n, peer, "288x21/5");
+    scan_variant<160, 39, 5>("scan_u32", x, expected, n, peer, "160x39/5");
+    scan_variant<288, 19, 5>("scan_u32", x, expected, n, peer, "288x19/5");
   });
   scans<u64, std::uint64_t>("scan_u64", n, [n](const auto& x, const auto& expected, double peer) {
-    scan_variant<256, 15, 4>("scan_u64", x, expected, n, peer, "256x15/4");
-    scan_variant<256, 15, 4, 1, grid::tiles>("scan_u64", x, expected, n, peer, "256x15/4 tiles");
-    scan_variant<256, 15, 4, 4>("scan_u64", x, expected, n, peer, "256x15/4 ahead 4");
-    scan_variant<256, 23, 3>("scan_u64", x, expected, n, peer, "256x23/3");
-    scan_variant<384, 15, 3>("scan_u64", x, expected, n, peer, "384x15/3");
+    scan_variant<160, 17, 6>("scan_u64", x, expected, n, peer, "160x17/6");
+    scan_variant<96, 39, 5>("scan_u64", x, expected, n, peer, "96x39/5");
+    scan_variant<224, 13, 5>("scan_u64", x, expected, n, peer, "224x13/5");
+    scan_variant<160, 21, 4>("scan_u64", x, expected, n, peer, "160x21/4");
   });
 }

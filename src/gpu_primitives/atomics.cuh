@@ -13,8 +13,20 @@ namespace query::gpu {
 
 __device__ __forceinline__ void atomic_add(i32* p, i32 v) { atomicAdd(p, v); }
 __device__ __forceinline__ void atomic_add(u32* p, u32 v) { atomicAdd(p, v); }
-__device__ __forceinline__ void atomic_add(i64* p, i64 v) { atomicAdd(reinterpret_cast<u64*>(p), static_cast<u64>(v)); }
-__device__ __forceinline__ void atomic_add(u64* p, u64 v) { atomicAdd(p, v); }
+// Shared memory adds 32 bits at once and 64 bits by a loop of compare-and-swap: there the low half carries into the high one. Nobody may
+// read the sum before a barrier.
+__device__ __forceinline__ void atomic_add(u64* p, u64 v) {
+  if (!__isShared(p)) {
+    atomicAdd(p, v);
+    return;
+  }
+  u32* const halves = reinterpret_cast<u32*>(p);
+  const u32 low = static_cast<u32>(v);
+  const u32 carry = atomicAdd(halves, low) > ~low;
+  const u32 high = static_cast<u32>(v >> 32) + carry;
+  if (high) atomicAdd(halves + 1, high);
+}
+__device__ __forceinline__ void atomic_add(i64* p, i64 v) { atomic_add(reinterpret_cast<u64*>(p), static_cast<u64>(v)); }
 __device__ __forceinline__ void atomic_add(float* p, float v) { atomicAdd(p, v); }
 __device__ __forceinline__ void atomic_add(double* p, double v) { atomicAdd(p, v); }
 

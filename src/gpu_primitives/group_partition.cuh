@@ -41,9 +41,15 @@ QUERY_GPU_BOTH constexpr u32 scatter_bytes(u32 bits, u32 tile_rows, u32 key_byte
   return static_cast<u32>((u64(12) << bits) + 2 * u64(tile_rows) + u64(tile_rows) * larger(key_bytes, args_bytes));
 }
 
+// Which bits of the hash name the partition. A join takes those that choose the slot of its table; a group-by others, or else what
+// overflows from one partition would crowd in one place of the overflow table.
+inline constexpr u32 group_partition_shift = 32;
+QUERY_GPU_BOTH constexpr u32 join_partition_shift(u32 bits) { return 64 - bits; }
+
 // Where the partitions are; arrays of 2^bits (counts, cursors) and 2^bits + 1 entries, counts zeroed by the host.
 struct partition_places {
   u32 bits;
+  u32 shift;
   u64 chunk;
   u64* counts;
   u64* starts;
@@ -55,7 +61,9 @@ struct partition_places {
 
 namespace detail {
 
-__device__ __forceinline__ u32 partition_of(u64 hash, u32 bits) { return static_cast<u32>(hash >> (64 - bits)); }
+__device__ __forceinline__ u32 partition_of(u64 hash, const partition_places& p) {
+  return static_cast<u32>(hash >> p.shift) & ((1u << p.bits) - 1);
+}
 
 // Exclusive sum over the threads of a block (of whole warps); `warp_sums` has room for 32. Ends with a barrier.
 template <class T>
@@ -102,7 +110,7 @@ __device__ __forceinline__ void count_partitions(u64 n, const partition_places& 
     }
 #pragma unroll
     for (int j = 0; j < Items; ++j) {
-      if (valid[j]) atomicAdd(&counts[detail::partition_of(keys.hash(key[j]), p.bits)], 1u);
+      if (valid[j]) atomicAdd(&counts[detail::partition_of(keys.hash(key[j]), p)], 1u);
     }
   }
   __syncthreads();
@@ -140,17 +148,12 @@ __device__ __forceinline__ void plan_partitions(const partition_places& p) {
 namespace detail {
 
 // One field of a tile's rows to its partitions: through shared memory, so that neighbours of a partition leave side by side.
-template <int Items, class Field>
-__device__ __forceinline__ void scatter_field(const Field (&field)[Items], const u32 (&to)[Items], u32 rows, const u16* partition_at,
-                                              const u64* delta, unsigned char* stage, Field* out) {
-  Field* const staged = reinterpret_cast<Field*>(stage);
+template <class Field>
+__device__ __forceinline__ void write_staged(u32 rows, const u16* partition_at, const u64* delta, const Field* staged, Field* out) {
   __syncthreads();
-#pragma unroll
-  for (int j = 0; j < Items; ++j) {
-    if (to[j] != no_place) staged[to[j]] = field[j];
-  }
-  __syncthreads();
+#pragma unroll 4
   for (u32 i = threadIdx.x; i < rows; i += blockDim.x) out[delta[partition_at[i]] + i] = staged[i];
+  __syncthreads();
 }
 
 }  // namespace detail
@@ -172,19 +175,19 @@ __device__ __forceinline__ void scatter_partitions(u64 n, const partition_places
   for (u64 first = u64(blockIdx.x) * tile_rows; first < n; first += u64(gridDim.x) * tile_rows) {
     for (u32 i = threadIdx.x; i < partitions; i += blockDim.x) counts[i] = 0;
     typename Keys::key_type key[Items];
-    Args args[Items];
     u32 to[Items];
     bool valid[Items];
 #pragma unroll
     for (int j = 0; j < Items; ++j) {
       const u64 i = first + static_cast<u32>(j) * blockDim.x + threadIdx.x;
-      valid[j] = i < n && row(i, key[j], args[j]);
+      Args args;  // dead here: the compiler drops its loads
+      valid[j] = i < n && row(i, key[j], args);
     }
     __syncthreads();
     // A row's partition and its rank there, in one word.
 #pragma unroll
     for (int j = 0; j < Items; ++j) {
-      const u32 part = valid[j] ? detail::partition_of(keys.hash(key[j]), p.bits) : 0;
+      const u32 part = valid[j] ? detail::partition_of(keys.hash(key[j]), p) : 0;
       to[j] = valid[j] ? part << 16 | atomicAdd(&counts[part], 1u) : detail::no_place;
     }
     __syncthreads();
@@ -193,10 +196,11 @@ __device__ __forceinline__ void scatter_partitions(u64 n, const partition_places
     u32 mine = 0, rows;
     for (u32 i = mine_from; i < mine_from + each && i < partitions; ++i) mine += counts[i];
     u32 start = detail::exclusive_over_block(mine, warp_sums, rows);
+#pragma unroll 4
     for (u32 i = mine_from; i < mine_from + each && i < partitions; ++i) {
       const u32 count = counts[i];
       counts[i] = start;
-      if (count) delta[i] = atomicAdd(&p.cursors[i], u64(count)) - start;
+      delta[i] = atomicAdd(&p.cursors[i], u64(count)) - start;
       start += count;
     }
     __syncthreads();
@@ -207,9 +211,25 @@ __device__ __forceinline__ void scatter_partitions(u64 n, const partition_places
       to[j] = counts[part] + (to[j] & 0xffffu);
       partition_at[to[j]] = static_cast<u16>(part);
     }
-    detail::scatter_field<Items>(key, to, rows, partition_at, delta, stage, keys_out);
-    if constexpr (args_bytes != 0) detail::scatter_field<Items>(args, to, rows, partition_at, delta, stage, args_out);
-    __syncthreads();
+    auto* const staged_keys = reinterpret_cast<typename Keys::key_type*>(stage);
+#pragma unroll
+    for (int j = 0; j < Items; ++j) {
+      if (to[j] != detail::no_place) staged_keys[to[j]] = key[j];
+    }
+    detail::write_staged(rows, partition_at, delta, staged_keys, keys_out);
+    if constexpr (args_bytes != 0) {
+      // Loaded only now: registers for keys and arguments of a large tile at once there are not.
+      Args* const staged_args = reinterpret_cast<Args*>(stage);
+#pragma unroll
+      for (int j = 0; j < Items; ++j) {
+        if (to[j] == detail::no_place) continue;
+        typename Keys::key_type again;
+        Args args;
+        row(first + static_cast<u32>(j) * blockDim.x + threadIdx.x, again, args);
+        staged_args[to[j]] = args;
+      }
+      detail::write_staged(rows, partition_at, delta, staged_args, args_out);
+    }
   }
 }
 

@@ -40,25 +40,30 @@ QUERY_GPU_BOTH constexpr u32 state_copies(group_copies copies, u32 threads) {
 // Dynamic shared memory for a shape.
 QUERY_GPU_BOTH constexpr u32 shared_group_bytes(group_copies copies, u32 threads, u32 capacity, u32 word_bits, u32 key_bytes,
                                                 u32 state_bytes) {
-  return static_cast<u32>(16 + (u64(4) << word_bits) + round_up(u64(capacity) * key_bytes, 16) +
+  return static_cast<u32>(16 + (u64(2) << word_bits) + round_up(u64(capacity) * key_bytes, 16) +
                           detail::owner_bytes(copies, threads, capacity) +
                           round_up(u64(capacity) * state_bytes * detail::state_copies(copies, threads), 16));
 }
 
 // A shape for `groups` expected groups within `budget` bytes of shared memory, or bytes = 0 when this form does not fit.
-// The index has eight slots a group where that is cheap: the lanes of a warp wait for the longest probe among them.
+// The index has sixteen slots a group where that is cheap: the lanes of a warp wait for the longest probe among them.
 QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copies, u64 groups, u32 key_bytes, u32 state_bytes,
                                                                u32 budget) {
-  if (groups > 16384) return {};
+  if (groups > 14000) return {};  // places have 14 bits
   shared_group_shape s;
   // More than expected: the estimate comes from a sample, and a partition has its share only on average.
   s.capacity = static_cast<u32>(larger<u64>(16, round_up(groups + groups / 8 + (groups < 2048 ? groups / 8 : 0), 16)));
-  for (s.word_bits = 6; (1u << s.word_bits) < 8 * s.capacity && s.word_bits < 13; ++s.word_bits) {}
+  for (s.word_bits = 6; (1u << s.word_bits) < 16 * s.capacity && s.word_bits < 14; ++s.word_bits) {}
   while ((u64(1) << s.word_bits) * 2 < 3 * u64(s.capacity)) ++s.word_bits;
+  const u32 roomy = s.word_bits + ((u64(1) << s.word_bits) < 3 * u64(s.capacity) ? 1 : 0);
   const u32 least = copies == group_copies::block ? 512 : 128;
   for (s.threads = 1024; s.threads >= least; s.threads -= copies == group_copies::block ? 512 : 64) {
-    s.bytes = shared_group_bytes(copies, s.threads, s.capacity, s.word_bits, key_bytes, state_bytes);
-    if (s.bytes <= budget) return s;
+    for (u32 bits = roomy; bits >= s.word_bits; --bits) {
+      s.bytes = shared_group_bytes(copies, s.threads, s.capacity, bits, key_bytes, state_bytes);
+      if (s.bytes > budget) continue;
+      s.word_bits = bits;
+      return s;
+    }
   }
   return {};
 }
@@ -80,18 +85,22 @@ namespace detail {
 
 inline constexpr u32 no_place = ~0u;
 
-// Words of the index: 0 empty, 1 busy, 0xffff: claimed when all places were gone; otherwise tag (top bit set) << 16 | place + 2.
+// Words of the index: 0 empty, 1 busy, 0xffff: claimed when all places were gone; otherwise two bits of the hash, then place + 2.
 // Invariant: a word leaves `empty` once; a key passes only words of other keys, so that an empty or a late word ends its search.
 template <class Key>
 struct shared_index {
-  u32* words;
+  u16* words;
   Key* keys;
   u32* count;  // places asked for
   u32 bits;
   u32 capacity;
 
   __device__ __forceinline__ u32 home(u32 hash) const { return hash >> (32 - bits); }
-  static __device__ __forceinline__ u32 tag(u32 hash) { return (hash & 0x7fffu) | 0x8000u; }
+  static __device__ __forceinline__ u32 tag(u32 hash) { return hash & 3u; }
+  __device__ __forceinline__ u32 word_at(u32 at) const { return *reinterpret_cast<volatile u16*>(words + at); }
+  // Whether a word may be of a key with this hash: it names a place and has the tag.
+  static __device__ __forceinline__ bool likely(u32 word, u32 hash) { return word >> 14 == tag(hash) && place_of(word) < 0x3ffdu; }
+  static __device__ __forceinline__ u32 place_of(u32 word) { return (word & 0x3fffu) - 2; }
 
   // Read after the word that named the place, as the address depends on it; the owner wrote the key before the word.
   __device__ __forceinline__ Key key_at(u32 place) const {
@@ -102,35 +111,32 @@ struct shared_index {
   template <class Keys>
   __device__ __forceinline__ u32 find_or_claim(const Keys& policy, const Key& key, u32 hash) const {
     u32 at = home(hash);
-    const u32 wanted = tag(hash);
+#pragma unroll 1
     while (true) {
-      u32 word = *reinterpret_cast<volatile u32*>(words + at);
+      u32 word = word_at(at);
       if (word == 0) {
         if (*reinterpret_cast<volatile u32*>(count) >= capacity) {
           // Still empty after the last place was taken: nobody claims it for this key any more, so the key's rows are all outside.
           __threadfence_block();
-          if (*reinterpret_cast<volatile u32*>(words + at) == 0) return no_place;
+          if (word_at(at) == 0) return no_place;
           continue;
         }
-        word = atomicCAS(words + at, 0u, 1u);
+        word = atomicCAS(words + at, u16(0), u16(1));
         if (word == 0) {
           const u32 place = atomicAdd(count, 1u);
           if (place >= capacity) {
-            *reinterpret_cast<volatile u32*>(words + at) = 0xffffu;
+            *reinterpret_cast<volatile u16*>(words + at) = 0xffffu;
             return no_place;
           }
           keys[place] = key;
-          __threadfence_block();
-          *reinterpret_cast<volatile u32*>(words + at) = wanted << 16 | (place + 2);
+          asm volatile("fence.acq_rel.cta;" ::: "memory");
+          *reinterpret_cast<volatile u16*>(words + at) = static_cast<u16>(tag(hash) << 14 | (place + 2));
           return place;
         }
       }
       if (word == 1) continue;  // its owner writes the key and waits for nobody
       if (word == 0xffffu) return no_place;
-      if (word >> 16 == wanted) {
-        const u32 place = (word & 0xffffu) - 2;
-        if (policy.equal(key_at(place), key)) return place;
-      }
+      if (likely(word, hash) && policy.equal(key_at(place_of(word)), key)) return place_of(word);
       at = (at + 1) & ((1u << bits) - 1);
     }
   }
@@ -152,8 +158,8 @@ struct block_groups {
 
   __device__ __forceinline__ block_groups(const shared_group_shape& shape, unsigned char* shared) {
     index.count = reinterpret_cast<u32*>(shared);
-    index.words = reinterpret_cast<u32*>(shared + 16);
-    index.keys = reinterpret_cast<key_type*>(shared + 16 + (4u << shape.word_bits));
+    index.words = reinterpret_cast<u16*>(shared + 16);
+    index.keys = reinterpret_cast<key_type*>(shared + 16 + (2u << shape.word_bits));
     owners = reinterpret_cast<u8*>(index.keys) + static_cast<u32>(round_up(u64(shape.capacity) * sizeof(key_type), 16));
     states = owners + owner_bytes(Copies, blockDim.x, shape.capacity);
     index.bits = shape.word_bits;
@@ -184,7 +190,7 @@ struct block_groups {
 
   // All threads call; a barrier follows inside.
   __device__ __forceinline__ void clear() const {
-    for (u32 i = threadIdx.x; i < 1u << index.bits; i += blockDim.x) index.words[i] = 0;
+    for (u32 i = threadIdx.x; i < 1u << (index.bits - 1); i += blockDim.x) reinterpret_cast<u32*>(index.words)[i] = 0;
     if (threadIdx.x == 0) *index.count = 0;
     state_type identity;
     Aggregates::init(identity);
@@ -307,12 +313,12 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
 #pragma unroll
   for (u32 j = 0; j < Items; ++j) {
     hash[j] = static_cast<u32>(keys.hash(key[j]));
-    word[j] = *reinterpret_cast<volatile u32*>(groups.index.words + groups.index.home(hash[j]));
+    word[j] = groups.index.word_at(groups.index.home(hash[j]));
   }
 #pragma unroll
   for (u32 j = 0; j < Items; ++j) {
-    const bool likely = word[j] >> 16 == groups.index.tag(hash[j]);
-    place[j] = likely ? (word[j] & 0xffffu) - 2 : 0;
+    const bool likely = groups.index.likely(word[j], hash[j]);
+    place[j] = likely ? groups.index.place_of(word[j]) : 0;
     const bool found = likely && keys.equal(groups.index.key_at(place[j]), key[j]);
     if (!found) missing |= 1u << j;
   }

@@ -1,8 +1,8 @@
-// Hash join with repeated build keys: the build rows are grouped by key (grouper.cuh: ids, offsets, row ids by group), the probe rows look up
-// their group, and the output is cut into equal tiles, so that a probe row with 50,000 partners is written by many threads.
+// Hash join with repeated build keys: the build rows are grouped by key (grouper.cuh: ids, offsets, row ids by group), the probe rows
+// look up their group, and the output is cut into equal tiles, so that a probe row with 50,000 partners is written by many threads.
 //
 //   lookup_groups       probe row -> group id                                 kept in an array, so that each probe row searches once
-//   count_matches       per block of probe rows: entries and outputs          then an exclusive scan of both (scan.cuh, or scan_blocks here)
+//   count_matches       per block of probe rows: entries and outputs          then an exclusive scan of both (scan.cuh, scan_blocks)
 //   list_matches        probe rows with output, in order: {row, first, at}    the compact list that output tiles search
 //   expand_matches      output tile -> emit(at, probe_row, build_row)         each thread one output at a time, found by binary search
 //   unmatched_groups    build rows of groups that nobody asked for            right and full joins
@@ -189,7 +189,7 @@ __device__ __forceinline__ u64 entry_of(const match_entry* list, u64 count, u64 
 }
 }  // namespace detail
 
-// Kernel body: expand_blocks(outputs) blocks of expand_threads. A tile of outputs touches at most as many entries, since each has an output.
+// Kernel body: expand_blocks(outputs) blocks of expand_threads. A tile of outputs touches at most as many entries: each has an output.
 template <class Emit>
 __device__ __forceinline__ void expand_matches(u64 outputs, const match_entry* list, u64 entries, const u64* build_rows,
                                                const Emit& emit) {

@@ -6,10 +6,12 @@
 //   bool probe_row(u64 i, Key& key, Args& args)             Args: the probe columns that the output needs, loaded once
 //   void emit(u64 at, u64 probe_row, const Key&, const Args&, bool matched, const Payload&)   writes row `at` of the output
 //
-// Kernels: build_unique (table all bytes 0xff, at least table_bits(rows), so that it cannot fill and every probe ends), probe_unique, and emit_unmatched_build for right
-// and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh. For tables far beyond
-// the L2 cache, scatter the build rows first (group_partition.cuh, Args = Payload) and build from scattered_rows: the slots that are
-// written at one time are then close together.
+// Kernels: build_unique (table all bytes 0xff, of join_table_bits(rows), so that it cannot fill and every probe ends); probe_unique, with
+// ordered_append or the faster unordered_append, or probe_unique_pipelined, the faster of the ordered ones; emit_unmatched_build for right
+// and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh.
+//
+// Build tables beyond the L2 cache (join_scatter_bits > 0) from scattered rows: group_partition.cuh with Args = Payload and
+// join_partition_shift, then build_unique over scattered_rows. The slots that are written at one time are then close together.
 #pragma once
 
 #include "gpu_primitives/hash_table.cuh"
@@ -22,6 +24,16 @@ enum class join_kind { inner, left, semi, anti };
 
 // Probe rows of a tile of probe_unique.
 QUERY_GPU_BOTH constexpr u64 probe_tiles(u64 n, u32 threads, u32 items) { return divide_up(n, u64(threads) * items); }
+
+// Size of the table for `rows` build rows: filled to a quarter while that is cheap to clear, which saves probes, to a half beyond.
+QUERY_GPU_BOTH constexpr u32 join_table_bits(u64 rows) { return table_bits(rows) + (rows <= (u64(1) << 25) ? 1 : 0); }
+
+// Bits by which to scatter the build rows first, so that the slots of a partition stay in the L2 cache; 0: the table is small enough.
+QUERY_GPU_BOTH constexpr u32 join_scatter_bits(u32 table_bits, u32 slot_bytes) {
+  u32 bits = 0;
+  while (((u64(slot_bytes) << table_bits) >> bits) > (u64(16) << 20) && bits < 10) ++bits;
+  return bits;
+}
 
 #if QUERY_GPU_DEVICE_CODE
 
@@ -131,19 +143,14 @@ __device__ __forceinline__ u32 offsets_in_tile(const bool (&keep)[Items], u32 (&
 
 }  // namespace detail
 
-// Kernel body: one block a tile of blockDim.x * Items rows, probe_tiles(n, ...) blocks. Append: ordered_append or unordered_append. `matched` (or null) has a byte a slot,
-// table_slots(bits), zeroed by the host, and gets 1 where a build row found a partner.
-template <join_kind Kind, int Items, class Args, class Append, class Keys, class Payload, class Row, class Emit>
-__device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, Payload>& t, const Append& append, u8* matched,
-                                             const Keys& keys, const Row& probe_row, const Emit& emit) {
-  __shared__ u32 counts[Items * warp_size + 1];
-  const u64 tile_rows = u64(blockDim.x) * Items;
-  const u64 tile = append.take_tile();
-  const u64 first = tile * tile_rows;
-  typename Keys::key_type key[Items];
-  Args args[Items];
-  Payload payload[Items];
-  bool valid[Items], found[Items];
+namespace detail {
+
+// The probe rows of a block's tile and what they found: item j of thread t is row first + j * blockDim.x + t.
+template <join_kind Kind, int Items, class Args, class Keys, class Payload, class Row>
+__device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_ref<Keys, Payload>& t, u8* matched, const Keys& keys,
+                                           const Row& probe_row, typename Keys::key_type (&key)[Items], Args (&args)[Items],
+                                           Payload (&payload)[Items], bool (&found)[Items], bool (&keep)[Items]) {
+  bool valid[Items];
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
     const u64 i = first + static_cast<u32>(j) * blockDim.x + threadIdx.x;
@@ -197,17 +204,90 @@ __device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, P
       if (matched) matched[at] = 1;
     }
   }
-  bool keep[Items];
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
     keep[j] = valid[j] && (Kind == join_kind::left || found[j] == (Kind != join_kind::anti));
   }
+}
+
+}  // namespace detail
+
+// Kernel body: one block a tile of blockDim.x * Items rows, probe_tiles(n, ...) blocks. Append: ordered_append or unordered_append.
+// `matched` (or null) has a byte a slot, table_slots(bits), zeroed by the host, and gets 1 where a build row found a partner.
+template <join_kind Kind, int Items, class Args, class Append, class Keys, class Payload, class Row, class Emit>
+__device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, Payload>& t, const Append& append, u8* matched,
+                                             const Keys& keys, const Row& probe_row, const Emit& emit) {
+  __shared__ u32 counts[Items * warp_size + 1];
+  const u64 tile_rows = u64(blockDim.x) * Items;
+  const u64 tile = append.take_tile();
+  const u64 first = tile * tile_rows;
+  typename Keys::key_type key[Items];
+  Args args[Items];
+  Payload payload[Items];
+  bool found[Items], keep[Items];
+  detail::probe_rows<Kind, Items>(n, first, t, matched, keys, probe_row, key, args, payload, found, keep);
   u32 offsets[Items];
   const u32 kept = detail::offsets_in_tile<Items>(keep, offsets, counts);
   const u64 to = append.publish(tile, kept, first + tile_rows >= n);
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
     if (keep[j]) emit(to + offsets[j], first + static_cast<u32>(j) * blockDim.x + threadIdx.x, key[j], args[j], found[j], payload[j]);
+  }
+}
+
+// Kernel body: the same in the order of the probe rows, for as many blocks of Threads as are resident at once. A block probes its next
+// tile before it asks where the last one goes, whose rows wait in shared memory (static: keep Threads * Items rows under 48 KB, and
+// registers at 64 by launch bounds): by then the tiles before it have been counted. 512 threads and 2 items did best.
+template <join_kind Kind, int Threads, int Items, class Args, class Keys, class Payload, class Row, class Emit>
+__device__ __forceinline__ void probe_unique_pipelined(u64 n, const hash_table_ref<Keys, Payload>& t, const ordered_append& append,
+                                                       u8* matched, const Keys& keys, const Row& probe_row, const Emit& emit) {
+  using key_type = typename Keys::key_type;
+  constexpr u32 tile_rows = Threads * Items;
+  constexpr u32 found_bit = 1u << 31;
+  __shared__ __align__(16) unsigned char key_bytes[tile_rows * sizeof(key_type)];
+  __shared__ __align__(16) unsigned char args_bytes[tile_rows * sizeof(Args)];
+  __shared__ __align__(16) unsigned char payload_bytes[tile_rows * sizeof(Payload)];
+  __shared__ u32 staged_rows[tile_rows];
+  __shared__ u32 counts[Items * warp_size + 1];
+  key_type* const staged_keys = reinterpret_cast<key_type*>(key_bytes);
+  Args* const staged_args = reinterpret_cast<Args*>(args_bytes);
+  Payload* const staged_payloads = reinterpret_cast<Payload*>(payload_bytes);
+  const u64 tiles = divide_up(n, tile_rows);
+  u64 staged_tile = no_slot;
+  u32 staged_count = 0;
+  while (true) {
+    const u64 tile = append.take_tile();
+    const bool more = tile < tiles;
+    key_type key[Items];
+    Args args[Items];
+    Payload payload[Items];
+    bool found[Items], keep[Items];
+    u32 offsets[Items], kept = 0;
+    if (more) {
+      detail::probe_rows<Kind, Items>(n, tile * tile_rows, t, matched, keys, probe_row, key, args, payload, found, keep);
+      kept = detail::offsets_in_tile<Items>(keep, offsets, counts);
+      append.announce(tile, kept);
+    }
+    if (staged_tile != no_slot) {
+      const u64 to = append.resolve(staged_tile, staged_count, staged_tile + 1 == tiles);
+      for (u32 i = threadIdx.x; i < staged_count; i += Threads) {
+        const u32 row = staged_rows[i];
+        emit(to + i, staged_tile * tile_rows + (row & ~found_bit), staged_keys[i], staged_args[i], (row & found_bit) != 0,
+             staged_payloads[i]);
+      }
+    }
+    if (!more) return;
+    __syncthreads();
+#pragma unroll
+    for (u32 j = 0; j < Items; ++j) {
+      if (!keep[j]) continue;
+      staged_keys[offsets[j]] = key[j];
+      staged_args[offsets[j]] = args[j];
+      staged_payloads[offsets[j]] = payload[j];
+      staged_rows[offsets[j]] = (j * Threads + threadIdx.x) | (found[j] ? found_bit : 0);
+    }
+    staged_tile = tile;
+    staged_count = kept;
   }
 }
 

@@ -3,9 +3,9 @@
 //
 // Each tile publishes first its own total (partial), then the total of everything up to and including it (inclusive). A tile that wants
 // what lies before it reads its predecessors' messages backwards until it meets an inclusive one. Invariant: tile ids come from one
-// counter, a block takes them in increasing order, and publishes its partial total without waiting for any other tile; so the lowest
-// unfinished tile can always finish, and no wait depends on how blocks are scheduled. A block takes its next id as late as it can: a tile
-// that is taken but not begun stalls all later ones (measured: half the speed). All-zero memory means "nothing published".
+// counter, a block takes them in increasing order, and before it publishes the partial total of one it waits for lower tiles at most; so the
+// lowest unpublished tile can always be published, and no wait depends on how blocks are scheduled. A block takes an id when it can begin
+// it at once: a tile that is taken but not begun stalls all later ones (measured: half the speed). All-zero memory: nothing published.
 //
 //   if (warp == 0) { T before = look_back<tile_messages<T>>(states, tile, total, identity, op); ... }
 #pragma once
@@ -110,8 +110,8 @@ struct tile_messages<T, 0> {
 #if QUERY_GPU_DEVICE_CODE
 
 // Returns the combination of all tiles before `tile`, to every lane. Called by one whole warp, after that warp published the tile's own
-// total as partial; the caller publishes the inclusive total. `combine(left, right)` need not commute. Each step reads 32 * Ahead messages.
-template <class Messages, u32 Ahead = 1, class Combine>
+// total as partial; the caller publishes the inclusive total. `combine(left, right)` need not commute.
+template <class Messages, class Combine>
 __device__ __forceinline__ typename Messages::value_type look_back(const void* states, u64 tiles, u64 tile,
                                                                    const typename Messages::value_type& identity,
                                                                    Combine combine) {
@@ -120,28 +120,13 @@ __device__ __forceinline__ typename Messages::value_type look_back(const void* s
   T before = identity;
   u64 end = tile;  // tiles [0, end) are still to be added
   while (end != 0) {
-    T value = identity;  // of this lane's messages up to its nearest inclusive one
+    T value = identity;
     u32 finished;
     while (true) {
-      T message[Ahead];
-      tile_flag flag[Ahead];
-#pragma unroll
-      for (u32 a = 0; a < Ahead; ++a) {
-        flag[a] = tile_flag::inclusive;  // what lies before the first tile is known to be nothing
-        message[a] = identity;
-        if (lane * Ahead + a < end) flag[a] = Messages::read(states, tiles, end - 1 - lane * Ahead - a, message[a]);
-      }
-      bool done = false, misses = false;
-      value = identity;
-#pragma unroll
-      for (u32 a = 0; a < Ahead; ++a) {
-        if (done || misses) continue;
-        misses = flag[a] == tile_flag::empty;
-        done = flag[a] == tile_flag::inclusive;
-        if (!misses) value = Ahead == 1 ? message[a] : combine(message[a], value);
-      }
-      finished = __ballot_sync(all_lanes, done);
-      u32 missing = __ballot_sync(all_lanes, misses);
+      tile_flag flag = tile_flag::inclusive;  // what lies before the first tile is known to be nothing
+      if (lane < end) flag = Messages::read(states, tiles, end - 1 - lane, value);
+      finished = __ballot_sync(all_lanes, flag == tile_flag::inclusive);
+      u32 missing = __ballot_sync(all_lanes, flag == tile_flag::empty);
       // Only the messages nearer than the nearest inclusive one are needed.
       if (finished != 0) missing &= (finished & (0u - finished)) - 1;
       if (missing == 0) break;
@@ -155,7 +140,7 @@ __device__ __forceinline__ typename Messages::value_type look_back(const void* s
     }
     before = combine(shuffle_from(value, 0), before);
     if (finished != 0) break;
-    end = end > warp_size * Ahead ? end - warp_size * Ahead : 0;
+    end = end > warp_size ? end - warp_size : 0;
   }
   return before;
 }

@@ -1,5 +1,5 @@
-// Output of a filtering kernel in the order of its input, in one pass: tiles take tickets, count what they keep, and learn where to write by
-// decoupled look-back (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).
+// Output of a filtering kernel in the order of its input, in one pass: tiles take tickets, count what they keep, and learn where to write
+// by decoupled look-back (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).
 //
 //   ordered_append a{ticket, states, total};           // zeroed by the host: 1, append_states(tiles) and 1 words
 //   u64 tile = a.take_tile();                          // block-uniform
@@ -28,15 +28,17 @@ struct ordered_append {
     return taken;
   }
 
-  // `last` says that no tile follows.
-  __device__ __forceinline__ u64 publish(u64 tile, u64 count, bool last) const {
+  // Says how many the tile keeps; any time later `resolve` finds where they go. A block announces a tile before it waits for another.
+  __device__ __forceinline__ void announce(u64 tile, u64 count) const {
+    if (threadIdx.x == 0) store_relaxed(&states[tile], count << 2 | (tile == 0 ? 2 : 1));
+  }
+
+  // `last` says that no tile follows. Block-uniform.
+  __device__ __forceinline__ u64 resolve(u64 tile, u64 count, bool last) const {
     __shared__ u64 first;
     if (threadIdx.x < warp_size) {
       u64 before = 0;
-      if (tile == 0) {
-        if (lane_id() == 0) store_relaxed(&states[0], count << 2 | 2);
-      } else {
-        if (lane_id() == 0) store_relaxed(&states[tile], count << 2 | 1);
+      if (tile != 0) {
         // 32 tiles at a time, the nearest in lane 0.
         for (u64 nearest = tile;; nearest -= warp_size) {
           u64 state = 2;
@@ -61,6 +63,11 @@ struct ordered_append {
     }
     __syncthreads();
     return first;
+  }
+
+  __device__ __forceinline__ u64 publish(u64 tile, u64 count, bool last) const {
+    announce(tile, count);
+    return resolve(tile, count, last);
   }
 };
 

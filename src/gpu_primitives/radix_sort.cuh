@@ -27,15 +27,17 @@ namespace query::gpu {
 inline constexpr u32 radix_bits = 8;
 inline constexpr u32 radix_bins = 1u << radix_bits;
 
-// How the lanes of a warp find those that hold the same digit.
-enum class radix_match { ballot, instruction };
+// How the lanes of a warp find those that hold the same digit: a mask of lanes for each digit in shared memory, or one vote a bit.
+enum class radix_match { mask, vote };
 
-// A tile is threads * items rows; threads must be at least radix_bins.
+// A tile is threads * items rows; threads must be at least radix_bins. `early_values`: values are loaded along with the keys, which hides
+// their latency and takes registers.
 template <class Key, class Value>
 struct radix_policy {
   static constexpr u32 threads = 512;
   static constexpr u32 items = sizeof(Key) <= 4 ? 23 : 15;
-  static constexpr radix_match match = radix_match::ballot;
+  static constexpr radix_match match = radix_match::mask;
+  static constexpr bool early_values = false;
   static constexpr u32 histogram_threads = 512;
   static constexpr u32 histogram_items = 8;
 };
@@ -58,14 +60,15 @@ QUERY_GPU_BOTH constexpr u64 radix_tiles(u64 n) {
 // Word of a tile's message about one digit, two bits of it a flag: u32 serves up to 2^30 - 1 rows and costs half the traffic of u64.
 QUERY_GPU_BOTH constexpr bool radix_fits_32_bit_counts(u64 n) { return n < (u64(1) << 30); }
 
-// Blocks of Policy::histogram_threads, and blocks of Policy::threads, on a card that holds `resident` of them at once.
+// Blocks of Policy::histogram_threads on a card that holds `resident` of them at once; blocks of Policy::threads.
 template <class Policy>
 QUERY_GPU_BOTH constexpr u64 radix_histogram_blocks(u64 n, u64 resident) {
   return larger(smaller(divide_up(n, u64(Policy::histogram_threads) * Policy::histogram_items), resident), u64(1));
 }
+// One tile a block is fastest, though any number of blocks is correct.
 template <class Policy>
-QUERY_GPU_BOTH constexpr u64 radix_sweep_blocks(u64 n, u64 resident) {
-  return larger(smaller(radix_tiles<Policy>(n), resident), u64(1));
+QUERY_GPU_BOTH constexpr u64 radix_sweep_blocks(u64 n) {
+  return larger(smaller(radix_tiles<Policy>(n), u64(0x7fffffff)), u64(1));
 }
 
 namespace detail {
@@ -89,11 +92,12 @@ template <class Policy, class Key, class Value>
 struct radix_shared {
   static constexpr u32 warps = Policy::threads / warp_size;
   static constexpr u32 rows = Policy::threads * Policy::items;
-  static constexpr u32 values_at = (sizeof(Key) * rows + 15) / 16 * 16;
-  static constexpr u32 staged_bytes = values_at + (__is_empty(Value) ? 0 : (sizeof(Value) * rows + 15) / 16 * 16);
-  static constexpr u32 bases_at = staged_bytes;                                // u64[bins]
-  static constexpr u32 counts_at = bases_at + radix_bins * sizeof(u64);        // u32[warps][bins]
-  static constexpr u32 scan_at = counts_at + warps * radix_bins * sizeof(u32); // u32[bins / warp_size]
+  static constexpr u32 key_bytes = (sizeof(Key) * rows + 15) / 16 * 16;
+  static constexpr u32 value_bytes = __is_empty(Value) ? 0 : (sizeof(Value) * rows + 15) / 16 * 16;
+  static constexpr u32 count_bytes = warps * radix_bins * sizeof(u32) * (Policy::match == radix_match::mask ? 2 : 1);
+  static constexpr u32 counts_at = key_bytes;  // u32[warps][bins], then as many masks; the values take their place when they are done
+  static constexpr u32 bases_at = counts_at + (count_bytes > value_bytes ? count_bytes : value_bytes);  // u64[bins]
+  static constexpr u32 scan_at = bases_at + radix_bins * sizeof(u64);  // u32[bins / warp_size]
   static constexpr u32 tile_at = scan_at + 32;                                 // u64
   static constexpr u32 bytes = tile_at + 16;
 };
@@ -116,11 +120,13 @@ QUERY_GPU_BOTH constexpr u32 radix_shared_bytes() {
 
 namespace detail {
 
-// Lanes whose digit equals the caller's.
+// Lanes whose digit equals the caller's. Masks are zero before; the caller clears those of the digits seen.
 template <radix_match Match>
-__device__ __forceinline__ u32 same_digit(u32 digit) {
-  if constexpr (Match == radix_match::instruction) {
-    return __match_any_sync(all_lanes, digit);
+__device__ __forceinline__ u32 same_digit(u32 digit, u32* masks) {
+  if constexpr (Match == radix_match::mask) {
+    atomicOr(&masks[digit], 1u << lane_id());
+    __syncwarp();
+    return masks[digit];
   } else {
     u32 same = all_lanes;
 #pragma unroll
@@ -154,6 +160,10 @@ struct packed_registers {
   __device__ __forceinline__ packed_registers() {
 #pragma unroll
     for (u32 w = 0; w < (Count + in_word - 1) / in_word; ++w) words[w] = 0;
+  }
+  __device__ __forceinline__ void forget_derived() {
+#pragma unroll
+    for (u32& word : words) detail::forget_derived(word);
   }
   __device__ __forceinline__ void add(u32 i, u32 value) { words[i / in_word] += value << (i % in_word * Bits); }
   __device__ __forceinline__ u32 operator[](u32 i) const { return words[i / in_word] >> (i % in_word * Bits) & ((1u << Bits) - 1); }
@@ -246,9 +256,9 @@ __device__ __forceinline__ u64 look_back_digit(const Count* messages, u64 tile, 
 }  // namespace detail
 
 // Counts the digits of all passes and plans them. key_of(i) -> unsigned word; bits above Bits must be zero. Blocks of
-// Policy::histogram_threads threads, radix_histogram_blocks of them.
+// Policy::histogram_threads threads, radix_histogram_blocks of them. True in the one block that finished last and made the plan.
 template <class Policy, u32 Bits, class KeyOf>
-__device__ __forceinline__ void radix_histogram(u64 n, void* temp, KeyOf key_of) {
+__device__ __forceinline__ bool radix_histogram(u64 n, void* temp, KeyOf key_of) {
   constexpr u32 threads = Policy::histogram_threads;
   constexpr u32 items = Policy::histogram_items;
   constexpr u32 passes = radix_passes(Bits);
@@ -286,9 +296,10 @@ __device__ __forceinline__ void radix_histogram(u64 n, void* temp, KeyOf key_of)
   __syncthreads();
   if (threadIdx.x == 0) is_last = atomicAdd(static_cast<u32*>(temp), 1u) == gridDim.x - 1;
   __syncthreads();
-  if (is_last == 0) return;
+  if (is_last == 0) return false;
   __threadfence();
   detail::radix_plan<passes>(n, temp);
+  return true;
 }
 
 namespace detail {
@@ -322,7 +333,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
   static_assert(threads >= radix_bins && threads % warp_size == 0, "radix sort: a block needs a thread for each digit");
 
   Key* staged_keys = reinterpret_cast<Key*>(raw);
-  Value* staged_values = reinterpret_cast<Value*>(raw + layout::values_at);
+  Value* staged_values = reinterpret_cast<Value*>(raw + layout::counts_at);
   u64* bases = reinterpret_cast<u64*>(raw + layout::bases_at);
   u32* counts = reinterpret_cast<u32*>(raw + layout::counts_at);
   u32* scan_totals = reinterpret_cast<u32*>(raw + layout::scan_at);
@@ -334,6 +345,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
   const u32 below = lanes_below();
   const u32 bin = threadIdx.x;
   u32* own_counts = counts + warp * radix_bins;
+  u32* own_masks = own_counts + warps * radix_bins;
 
   if (threadIdx.x == 0) *shared_tile = atomicAdd(counter, u64(1));
   __syncthreads();
@@ -360,22 +372,41 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
         }
       }
     }
+    Value value[items];
+    const auto load_values = [&] {
+      if (full && !route.from_caller) {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[first + j * warp_size];
+      } else {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) {
+          if (own_first + j * warp_size >= rows) continue;
+          value[j] = route.from_caller ? value_of(first + j * warp_size) : route.source_values[first + j * warp_size];
+        }
+      }
+    };
+    if constexpr (has_values && Policy::early_values) load_values();
     if (messages_to_clear != nullptr && bin < radix_bins) messages_to_clear[tile * radix_bins + bin] = 0;
 
     // Rank within the warp. Missing rows of the last tile come last in the last bin, so their places lie behind all others.
-    for (u32 c = lane; c < radix_bins; c += warp_size) own_counts[c] = 0;
+    for (u32 c = lane; c < radix_bins; c += warp_size) {
+      own_counts[c] = 0;
+      if constexpr (Policy::match == radix_match::mask) own_masks[c] = 0;
+    }
     __syncwarp();
     packed_registers<items, 16> place;
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
       const u32 digit = digit_of(key[j]);
-      const u32 same = same_digit<Policy::match>(digit);
-      const u32 before = own_counts[digit];
-      const u32 nearer = __popc(same & below);
+      const u32 same = same_digit<Policy::match>(digit, own_masks);
+      const u32 rank = own_counts[digit] + __popc(same & below);
       __syncwarp();
-      if (nearer == 0) own_counts[digit] = before + __popc(same);
+      if (same >> lane == 1) {  // the highest of the lanes speaks for all
+        own_counts[digit] = rank + 1;
+        if constexpr (Policy::match == radix_match::mask) own_masks[digit] = 0;
+      }
       __syncwarp();
-      place.add(j, before + nearer);
+      place.add(j, rank);
     }
     __syncthreads();
 
@@ -406,19 +437,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
       place.add(j, own_counts[digit]);
       staged_keys[place[j]] = key[j];
     }
-    Value value[items];
-    if constexpr (has_values) {
-      if (full && !route.from_caller) {
-#pragma unroll
-        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[first + j * warp_size];
-      } else {
-#pragma unroll
-        for (u32 j = 0; j < items; ++j) {
-          if (own_first + j * warp_size >= rows) continue;
-          value[j] = route.from_caller ? value_of(first + j * warp_size) : route.source_values[first + j * warp_size];
-        }
-      }
-    }
+    if constexpr (has_values && !Policy::early_values) load_values();
     if (bin < radix_bins) {
       const u64 before = look_back_digit(messages, tile, bin);
       const u32 real = bin == radix_bins - 1 ? in_tile - (tile_rows - rows) : in_tile;
@@ -426,6 +445,8 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
       bases[bin] = bin_starts[bin] + before - bin_start;
     }
     if constexpr (has_values) {
+      __syncthreads();  // no warp needs its counts any more
+      place.forget_derived();
 #pragma unroll
       for (u32 j = 0; j < items; ++j) staged_values[place[j]] = value[j];
     }
@@ -433,20 +454,20 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
 
     u64 next = 0;  // on its way while the rows leave
     if (threadIdx.x == 0 && gridDim.x < tiles) next = atomicAdd(counter, u64(1));
-#pragma unroll
-    for (u32 j = 0; j < items; ++j) {
-      const u32 k = threadIdx.x + j * threads;
-      if (full || k < rows) {
-        const Key moved = staged_keys[k];
-        const u32 digit = digit_of(moved);
-        const u64 at = bases[digit] + k;
-        if (route.to_caller) {
-          write_key(at, moved);
-          if constexpr (has_values) write_value(at, staged_values[k]);
-        } else {
-          route.target_keys[at] = moved;
-          if constexpr (has_values) route.target_values[at] = staged_values[k];
-        }
+    const auto place_of = [&](u32 k) { return bases[digit_of(staged_keys[k])] + k; };
+    if (route.to_caller) {
+#pragma unroll 4
+      for (u32 k = threadIdx.x; k < rows; k += threads) {
+        const u64 at = place_of(k);
+        write_key(at, staged_keys[k]);
+        if constexpr (has_values) write_value(at, staged_values[k]);
+      }
+    } else {
+#pragma unroll 4
+      for (u32 k = threadIdx.x; k < rows; k += threads) {
+        const u64 at = place_of(k);
+        route.target_keys[at] = staged_keys[k];
+        if constexpr (has_values) route.target_values[at] = staged_values[k];
       }
     }
     if (gridDim.x >= tiles) return;  // every block has had its tile
@@ -476,12 +497,13 @@ __device__ __forceinline__ void radix_sweep(u32 pass, u64 n, void* temp, const r
 
   const u32 shift = pass * radix_bits;
   const auto digit_of = [shift](Key key) { return u32(key >> shift) & (radix_bins - 1); };
+  const bool to_first = plan.target == 0;
   const detail::radix_route<Key, Value> route = {plan.index == 0,
                                                  plan.is_last != 0,
-                                                 between.keys[plan.target ^ 1],
-                                                 between.values[plan.target ^ 1],
-                                                 between.keys[plan.target],
-                                                 between.values[plan.target]};
+                                                 to_first ? between.keys[1] : between.keys[0],
+                                                 to_first ? between.values[1] : between.values[0],
+                                                 to_first ? between.keys[0] : between.keys[1],
+                                                 to_first ? between.values[0] : between.values[1]};
   detail::radix_move<Policy, Key, Value, Count>(n, starts, counter, own, other, shared, route, digit_of, key_of, value_of, write_key,
                                                 write_value);
 }

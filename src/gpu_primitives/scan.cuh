@@ -1,7 +1,9 @@
 // Running totals: what lies before each row (exclusive) or up to it (inclusive), for any associative operation, in one pass.
 //
-// One launch of any number of blocks of Policy::threads threads (scan_blocks gives a good one). Rows are read and written coalesced and pass
-// through shared memory, where each thread takes a run of them; the tiles' totals travel by look-back (look_back.cuh).
+// One launch of any number of blocks of Policy::threads threads (scan_blocks gives a good one). As in compact.cuh, the last warp of a block
+// coordinates and the others have two tiles under way: while they load and add up tile n, the coordinator finds by look-back
+// (look_back.cuh) what lies before tile t; then they finish t. Rows are read and written coalesced and pass through shared memory, where
+// each thread takes a run of them.
 //
 //   extern "C" __global__ void offsets(const u32* sizes, u64 n, void* temp, u64* out, u64* total) {
 //     exclusive_scan<scan_policy<u64>, u64>(n, temp, u64(0), [=](u64 i) -> u64 { return sizes[i]; },
@@ -14,17 +16,24 @@
 
 namespace query::gpu {
 
-// The rows of a thread are odd in number, so that its run starts in a memory bank of its own.
+// A tile is (threads - 32) * items rows. The rows of a thread are odd in number, so that its run starts in a memory bank of its own.
+// `blocks` belongs into the kernel's __launch_bounds__(threads, blocks).
 template <class T>
 struct scan_policy {
-  static constexpr u32 threads = 256;
-  static constexpr u32 ahead = 1;
-  static constexpr u32 items = sizeof(T) <= 4 ? 23 : sizeof(T) <= 8 ? 15 : sizeof(T) <= 16 ? 7 : sizeof(T) <= 32 ? 3 : 1;
+  static constexpr u32 threads = sizeof(T) <= 4 ? 288 : 160;
+  static constexpr u32 items = sizeof(T) <= 4 ? 19 : sizeof(T) <= 8 ? 21 : sizeof(T) <= 16 ? 9 : sizeof(T) <= 32 ? 5 : 1;
+  static constexpr u32 blocks = sizeof(T) <= 4 ? 5 : 4;
 };
+
+// Rows of one tile.
+template <class Policy>
+QUERY_GPU_BOTH constexpr u32 scan_tile() {
+  return (Policy::threads - warp_size) * Policy::items;
+}
 
 template <class Policy>
 QUERY_GPU_BOTH constexpr u64 scan_tiles(u64 n) {
-  return divide_up(n, u64(Policy::threads) * Policy::items);
+  return divide_up(n, scan_tile<Policy>());
 }
 
 // Blocks to launch on a card that holds `resident` of them at once (multiprocessors times blocks per multiprocessor). At least one.
@@ -45,14 +54,15 @@ namespace detail {
 
 template <class Policy, class T, bool Inclusive, class Load, class Combine, class Write, class Finish>
 __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write, Finish finish) {
-  constexpr u32 threads = Policy::threads;
-  constexpr u32 warps = threads / warp_size;
+  constexpr u32 workers = Policy::threads / warp_size - 1;  // warps
   constexpr u32 items = Policy::items;
   constexpr u32 warp_items = items * warp_size;
+  constexpr u32 tile_rows = scan_tile<Policy>();
   using messages = tile_messages<T>;
-  static_assert(sizeof(T) * threads * items + 256 + sizeof(T) * (warps + 1) <= 48 * 1024, "scan: the value is too large for shared memory");
-  __shared__ alignas(16) u8 raw[sizeof(T) * threads * items];
-  __shared__ alignas(16) u8 raw_totals[sizeof(T) * (warps + 1)];
+  static_assert(workers >= 1 && workers <= warp_size, "scan: 2 to 33 warps");
+  static_assert(2 * sizeof(T) * (tile_rows + warp_size) + 16 <= 48 * 1024, "scan: the value is too large for shared memory");
+  __shared__ alignas(16) u8 raw[2 * sizeof(T) * tile_rows];
+  __shared__ alignas(16) u8 raw_totals[2 * sizeof(T) * warp_size];
   __shared__ u64 shared_tile;
 
   u64* counter = static_cast<u64*>(temp);
@@ -60,86 +70,110 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
   const u64 tiles = scan_tiles<Policy>(n);
   const u32 lane = lane_id();
   const u32 warp = threadIdx.x / warp_size;
-  T* staged = reinterpret_cast<T*>(raw) + warp * warp_items;
-  T* totals = reinterpret_cast<T*>(raw_totals);
-  T* before_tile = totals + warps;
+  T* total_by_warp = reinterpret_cast<T*>(raw_totals);     // of tile n
+  T* before_by_warp = total_by_warp + warp_size;           // what lies before each warp's rows of tile t
 
   if (n == 0 && blockIdx.x == 0 && threadIdx.x == 0) finish(identity);
   if (threadIdx.x == 0) shared_tile = atomicAdd(counter, u64(1));
   __syncthreads();
-  u64 tile = shared_tile;
-  while (tile < tiles) {
-    const u64 first = tile * (u64(threads) * items) + warp * warp_items + lane;
-    const bool full = (tile + 1) * (u64(threads) * items) <= n;
-    T item[items];
-    if (full) {
-#pragma unroll
-      for (u32 j = 0; j < items; ++j) item[j] = load(first + j * warp_size);
-    } else {
-#pragma unroll
-      for (u32 j = 0; j < items; ++j) item[j] = first + j * warp_size < n ? load(first + j * warp_size) : identity;
-    }
-    __syncwarp();  // this warp has written its rows of the tile before
-#pragma unroll
-    for (u32 j = 0; j < items; ++j) staged[j * warp_size + lane] = item[j];
-    __syncwarp();
-#pragma unroll
-    for (u32 j = 0; j < items; ++j) item[j] = staged[lane * items + j];
+  u64 tile = shared_tile;  // n above; t is the one before it, if any
+  if (tile >= tiles) return;
+  constexpr u64 none = ~u64(0);
+  u64 previous = none;
 
-    T sum = item[0];
-#pragma unroll
-    for (u32 j = 1; j < items; ++j) sum = combine(sum, item[j]);
-#pragma unroll
-    for (u32 d = 1; d < warp_size; d *= 2) {
-      const T nearer = shuffle_up(sum, d);
-      if (lane >= d) sum = combine(nearer, sum);
-    }
-    if (lane == warp_size - 1) totals[warp] = sum;
-    T before = shuffle_up(sum, 1);
-    if (lane == 0) before = identity;
-    __syncthreads();
-
-    T before_warp = identity, total = identity;
-#pragma unroll
-    for (u32 w = 0; w < warps; ++w) {
-      if (w == warp) before_warp = total;
-      total = combine(total, totals[w]);
-    }
-    if (warp == 0) {
-      if (lane == 0) messages::publish(states, tiles, tile, tile == 0 ? tile_flag::inclusive : tile_flag::partial, total);
-      __syncwarp();
-      const T earlier = look_back<messages, Policy::ahead>(states, tiles, tile, identity, combine);
-      if (lane == 0) {
-        const T through = combine(earlier, total);
-        if (tile != 0) messages::publish(states, tiles, tile, tile_flag::inclusive, through);
-        if (tile + 1 == tiles) finish(through);
-        *before_tile = earlier;
+  if (warp == workers) {
+    T before_in_tile = identity, total = identity;  // of tile t; the former in the lane of each worker
+    while (true) {
+      if (previous != none) {
+        const T before = look_back<messages>(states, tiles, previous, identity, combine);
+        if (lane == 0) {
+          const T through = combine(before, total);
+          if (previous != 0) messages::publish(states, tiles, previous, tile_flag::inclusive, through);
+          if (previous + 1 == tiles) finish(through);
+        }
+        before_by_warp[lane] = combine(before, before_in_tile);
       }
+      __syncthreads();  // A: what lies before t is known, n is loaded and added up
+      if (tile >= tiles) return;
+      T through = lane < workers ? total_by_warp[lane] : identity;
+#pragma unroll
+      for (u32 d = 1; d < warp_size; d *= 2) {
+        const T nearer = shuffle_up(through, d);
+        if (lane >= d) through = combine(nearer, through);
+      }
+      before_in_tile = shuffle_up(through, 1);
+      if (lane == 0) before_in_tile = identity;
+      total = shuffle_from(through, warp_size - 1);
+      if (lane == 0) {
+        messages::publish(states, tiles, tile, tile == 0 ? tile_flag::inclusive : tile_flag::partial, total);
+        shared_tile = atomicAdd(counter, u64(1));
+      }
+      previous = tile;
+      __syncthreads();  // B: t is written, the tile after n is known
+      tile = shared_tile;
     }
-    __syncthreads();
+  }
 
-    before = combine(combine(*before_tile, before_warp), before);
-    u64 next = 0;  // on its way while results leave
-    if (threadIdx.x == 0 && gridDim.x < tiles) next = atomicAdd(counter, u64(1));
+  T* staged = reinterpret_cast<T*>(raw) + warp * warp_items;  // of tile n
+  T* staged_previous = staged + tile_rows;                    // of tile t
+  T before_thread = identity;  // in the warp's rows of tile t
+  while (true) {
+    T before_thread_next = identity;
+    if (tile < tiles) {
+      const u64 first = tile * tile_rows + warp * warp_items + lane;
+      T item[items];
+      if ((tile + 1) * tile_rows <= n) {
 #pragma unroll
-    for (u32 j = 0; j < items; ++j) {
-      const T through = combine(before, item[j]);
-      staged[lane * items + j] = Inclusive ? through : before;
-      before = through;
+        for (u32 j = 0; j < items; ++j) item[j] = load(first + j * warp_size);
+      } else {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) item[j] = first + j * warp_size < n ? load(first + j * warp_size) : identity;
+      }
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) staged[j * warp_size + lane] = item[j];
+      __syncwarp();
+      T sum = staged[lane * items];
+#pragma unroll
+      for (u32 j = 1; j < items; ++j) sum = combine(sum, staged[lane * items + j]);
+#pragma unroll
+      for (u32 d = 1; d < warp_size; d *= 2) {
+        const T nearer = shuffle_up(sum, d);
+        if (lane >= d) sum = combine(nearer, sum);
+      }
+      if (lane == warp_size - 1) total_by_warp[warp] = sum;
+      before_thread_next = shuffle_up(sum, 1);
+      if (lane == 0) before_thread_next = identity;
     }
-    __syncwarp();
-    if (full) {
-#pragma unroll
-      for (u32 j = 0; j < items; ++j) write(first + j * warp_size, staged[j * warp_size + lane]);
-    } else {
+    __syncthreads();  // A
+
+    if (previous != none) {
+      T before = combine(before_by_warp[warp], before_thread);
 #pragma unroll
       for (u32 j = 0; j < items; ++j) {
-        if (first + j * warp_size < n) write(first + j * warp_size, staged[j * warp_size + lane]);
+        const T through = combine(before, staged_previous[lane * items + j]);
+        staged_previous[lane * items + j] = Inclusive ? through : before;
+        before = through;
       }
+      __syncwarp();
+      const u64 first = previous * tile_rows + warp * warp_items + lane;
+      if ((previous + 1) * tile_rows <= n) {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) write(first + j * warp_size, staged_previous[j * warp_size + lane]);
+      } else {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) {
+          if (first + j * warp_size < n) write(first + j * warp_size, staged_previous[j * warp_size + lane]);
+        }
+      }
+      __syncwarp();
     }
-    if (gridDim.x >= tiles) return;  // every block has had its tile
-    if (threadIdx.x == 0) shared_tile = next;
-    __syncthreads();
+    if (tile >= tiles) return;
+    T* const freed = staged_previous;
+    staged_previous = staged;
+    staged = freed;
+    before_thread = before_thread_next;
+    previous = tile;
+    __syncthreads();  // B
     tile = shared_tile;
   }
 }

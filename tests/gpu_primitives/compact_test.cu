@@ -52,7 +52,7 @@ std::vector<T> random_values(u64 n) {
 }
 
 TEST_F(compact_test, keeps_order_at_every_selectivity_and_size) {
-  for (const u64 n : interesting_sizes(u64(compact_policy<double>::threads) * compact_policy<double>::items)) {
+  for (const u64 n : interesting_sizes(compact_tile<compact_policy<double>>())) {
     for (const int limit : {0, 1, 10, 50, 99, 100}) {
       expect_rows_below<double>(random_values<double>(n), limit);
       expect_rows_below<u32>(random_values<u32>(n), u32(limit));
@@ -87,7 +87,7 @@ __global__ void project(const double* price, const u32* quantity, u64 n, void* t
 
 TEST_F(compact_test, filters_and_projects_several_columns) {
   using policy = compact_policy<wide_row>;
-  for (const u64 n : interesting_sizes(u64(policy::threads) * policy::items)) {
+  for (const u64 n : interesting_sizes(compact_tile<policy>())) {
     const std::vector<double> price = random_values<double>(n);
     const std::vector<u32> quantity = random_values<u32>(n);
     const device_array<double> d_price(price), out_price(n);

@@ -68,13 +68,16 @@ struct key_row {
 };
 __host__ __device__ inline void widen(u32 bits, u32& key) { key = bits; }
 __host__ __device__ inline void widen(u32 bits, u64& key) { key = bits > 0xfffffff0u ? ~u64(0) - (0xffffffffu - bits) : u64(bits) << 7; }
-__host__ __device__ inline void widen(u32 bits, key_row& key) { key = bits > 0xfffffff0u ? key_row{~0ull, ~0ull - (0xffffffffu - bits)} : key_row{7, bits}; }
+__host__ __device__ inline void widen(u32 bits, key_row& key) {
+  key = bits > 0xfffffff0u ? key_row{~0ull, ~0ull - (0xffffffffu - bits)} : key_row{7, bits};
+}
 inline u32 narrow(u32 key) { return key; }
 inline u32 narrow(u64 key) { return key > ~u64(0) - 15 ? 0xffffffffu - static_cast<u32>(~u64(0) - key) : static_cast<u32>(key >> 7); }
-inline u32 narrow(const key_row& key) { return key.low == 7 ? static_cast<u32>(key.high) : 0xffffffffu - static_cast<u32>(~0ull - key.high); }
+inline u32 narrow(const key_row& key) {
+  return key.low == 7 ? static_cast<u32>(key.high) : 0xffffffffu - static_cast<u32>(~0ull - key.high);
+}
 
-template <class Key>
-struct rows_in {
+template <class Key> struct rows_in {
   const u32* k;
   const double* v;
   double least;
@@ -85,8 +88,7 @@ struct rows_in {
   }
 };
 
-template <class Key>
-struct groups_out {
+template <class Key> struct groups_out {
   Key* keys;
   statistics::State* states;
   __device__ void operator()(u64 at, const Key& key, const statistics::State& s) const {
@@ -95,10 +97,7 @@ struct groups_out {
   }
 };
 
-template <class Keys, class A>
-__global__ void init_kernel(group_table<Keys, A> t) {
-  init_groups<Keys, A>(t);
-}
+template <class Keys, class A> __global__ void init_kernel(group_table<Keys, A> t) { init_groups<Keys, A>(t); }
 template <class Keys, class A, class Row>
 __global__ void __launch_bounds__(256) global_kernel(group_rows rows, group_table<Keys, A> t, tiles_again again, Row row) {
   aggregate_global<4>(rows, t, again, Keys{}, row);
@@ -112,16 +111,13 @@ template <class Keys, class A, class Partial>
 __global__ void merge_kernel(group_rows rows, group_table<Keys, A> t, tiles_again again, Partial partial) {
   merge_groups(rows, t, again, Keys{}, partial);
 }
-template <class Keys, class A>
-__global__ void grow_kernel(group_table<Keys, A> from, group_table<Keys, A> to, u32* full) {
+template <class Keys, class A> __global__ void grow_kernel(group_table<Keys, A> from, group_table<Keys, A> to, u32* full) {
   grow_groups<Keys, A>(from, to, full, Keys{});
 }
-template <class Keys, class A, class Emit>
-__global__ void emit_kernel(group_table<Keys, A> t, u64* count, Emit emit) {
+template <class Keys, class A, class Emit> __global__ void emit_kernel(group_table<Keys, A> t, u64* count, Emit emit) {
   emit_groups<Keys, A>(t, count, emit);
 }
-template <class Keys, class Row>
-__global__ void __launch_bounds__(512) count_kernel(u64 n, partition_places p, Row row) {
+template <class Keys, class Row> __global__ void __launch_bounds__(512) count_kernel(u64 n, partition_places p, Row row) {
   extern __shared__ __align__(16) unsigned char shared[];
   count_partitions<4, row_args>(n, p, Keys{}, row, shared);
 }
@@ -155,8 +151,7 @@ reference expected(const std::vector<u32>& keys, const std::vector<double>& valu
 }
 
 // The host's part of a group-by: a table that grows, and the loops that run listed tiles again.
-template <class Key, class A>
-class group_by {
+template <class Key, class A> class group_by {
  public:
   using keys = bitwise_keys<Key>;
   using table = group_table<keys, A>;
@@ -164,8 +159,15 @@ class group_by {
   using partial = group_partial<Key, statistics::State>;
 
   group_by(const std::vector<u32>& k, const std::vector<double>& v, double least, u32 bits)
-      : n_(k.size()), keys_(k), values_(v), row_{keys_.data(), values_.data(), least}, slots_(table_slots(bits)), bits_(bits),
-        tiles_(2 * k.size() + 4096), out_keys_(k.size() + 1), out_states_(k.size() + 1) {
+      : n_(k.size()),
+        keys_(k),
+        values_(v),
+        row_{keys_.data(), values_.data(), least},
+        slots_(table_slots(bits)),
+        bits_(bits),
+        tiles_(2 * k.size() + 4096),
+        out_keys_(k.size() + 1),
+        out_states_(k.size() + 1) {
     count_.fill(0);
     init(slots_, bits_);
     reset();
@@ -176,8 +178,7 @@ class group_by {
     run_again([&](group_rows rows) { global_kernel<keys, A><<<17, 256>>>(rows, ref(), again(), row_); });
   }
 
-  template <group_copies C>
-  void shared(u64 groups) {
+  template <group_copies C> void shared(u64 groups) {
     const auto shape = plan_shared_groups(C, groups, sizeof(Key), sizeof(statistics::State), 160 * 1024);
     ASSERT_GT(shape.bytes, 0u);
     const u32 blocks = 13;
@@ -199,7 +200,7 @@ class group_by {
     device_array<u64> counts(parts), starts(parts + 1), cursors(parts), items(parts + 1), partial_count(1);
     counts.fill(0);
     partial_count.fill(0);
-    const partition_places places{bits, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
+    const partition_places places{bits, group_partition_shift, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
     device_array<Key> keys_out(n_);
     device_array<row_args> args_out(n_);
     count_kernel<keys><<<11, 512, 4u << bits>>>(n_, places, row_);
@@ -257,8 +258,7 @@ class group_by {
     finish();
   }
 
-  template <class Launch>
-  void run_again(const Launch& launch) {
+  template <class Launch> void run_again(const Launch& launch) {
     finish();
     while (full_.first() != 0) {
       ASSERT_LT(++growths_, 40);
@@ -278,8 +278,7 @@ class group_by {
       finish();
     }
   }
-  template <class Source>
-  void merge(u64 count, const Source& source) {
+  template <class Source> void merge(u64 count, const Source& source) {
     merge_kernel<keys, A><<<5, 256>>>(group_rows{count}, ref(), again(), source);
     run_again([&](group_rows rows) { merge_kernel<keys, A><<<5, 256>>>(rows, ref(), again(), source); });
   }
@@ -307,11 +306,11 @@ std::vector<double> make_values(u64 n) {
 class GroupAggregate : public Gpu {};
 
 // Runs one form over edge sizes and spreads.
-template <class Key, class A, class Run>
-void over_inputs(u32 table_bits, const Run& run) {
+template <class Key, class A, class Run> void over_inputs(u32 table_bits, const Run& run) {
   for (const u64 n : edge_sizes()) {
     const auto values = make_values(n);
-    for (const spread s : {spread::all_equal, spread::all_distinct, spread::few, spread::uniform, spread::zipf, spread::heavy, spread::extremes}) {
+    for (const spread s :
+         {spread::all_equal, spread::all_distinct, spread::few, spread::uniform, spread::zipf, spread::heavy, spread::extremes}) {
       if (n > 10000 && s != spread::zipf && s != spread::extremes && s != spread::all_distinct) continue;
       const double least = n % 2 ? 0.0 : 20.0;
       const auto keys = make_keys(n, 1000, s);
@@ -377,8 +376,9 @@ TEST(GroupPlan, chooses_a_tier_by_groups) {
   constexpr u32 budget = 227 * 1024;
   const u64 n = u64(1) << 27;
   EXPECT_EQ(plan_groups(n, 16, 4, 8, true, budget).tier, group_tier::shared_thread);
-  EXPECT_EQ(plan_groups(n, 1024, 4, 8, true, budget).tier, group_tier::shared_warp);
-  EXPECT_EQ(plan_groups(n, 1024, 4, 16, true, budget).tier, group_tier::shared_warp);
+  EXPECT_EQ(plan_groups(n, 200, 4, 8, true, budget).tier, group_tier::shared_warp);
+  EXPECT_EQ(plan_groups(n, 1024, 4, 8, false, budget).tier, group_tier::shared_warp);
+  EXPECT_EQ(plan_groups(n, 1024, 4, 8, true, budget).tier, group_tier::shared_block);
   EXPECT_EQ(plan_groups(n, 1u << 20, 4, 8, true, budget).tier, group_tier::partition);
   EXPECT_EQ(plan_groups(n, 1u << 24, 4, 8, true, budget).tier, group_tier::partition);
   EXPECT_EQ(plan_groups(n, 1u << 24, 4, 8, false, budget).tier, group_tier::global);
@@ -388,6 +388,9 @@ TEST(GroupPlan, chooses_a_tier_by_groups) {
     EXPECT_LE(plan.shape.bytes, budget);
     EXPECT_LE(plan.shape.threads, 1024u);
     EXPECT_EQ(plan.shape.threads % 32, 0u);
+    if (plan.scatter_items) {
+      EXPECT_LE(scatter_bytes(plan.partition_bits, 1024 * plan.scatter_items, 8, 8), budget) << groups;
+    }
   }
 }
 

@@ -65,6 +65,11 @@ __global__ void __launch_bounds__(256)
     probe_kernel(u64 n, hash_table_ref<keys, u64> t, Append append, u8* matched, probe_column row, pair_out out) {
   probe_unique<Kind, 4, no_args>(n, t, append, matched, keys{}, row, out);
 }
+template <join_kind Kind>
+__global__ void __launch_bounds__(128)
+    pipelined_kernel(u64 n, hash_table_ref<keys, u64> t, ordered_append append, probe_column row, pair_out out) {
+  probe_unique_pipelined<Kind, 128, 2, no_args>(n, t, append, nullptr, keys{}, row, out);
+}
 __global__ void unmatched_kernel(hash_table_ref<keys, u64> t, const u8* matched, u64* count, build_out out) {
   emit_unmatched_build(t, matched, count, out);
 }
@@ -73,8 +78,7 @@ __global__ void size_kernel(u64 n, const u32* groups, u64* sizes) { count_groups
 __global__ void lookup_kernel(u64 n, table_of_ids<keys> t, u32* groups, u8* live, u8* asked, probe_column row) {
   lookup_groups(n, t, groups, live, asked, keys{}, row);
 }
-template <join_kind Kind>
-__global__ void __launch_bounds__(match_threads) count_kernel(match_source s, u64* entries, u64* outputs) {
+template <join_kind Kind> __global__ void __launch_bounds__(match_threads) count_kernel(match_source s, u64* entries, u64* outputs) {
   count_matches<Kind>(s, entries, outputs);
 }
 __global__ void scan_kernel(u64 n, u64* values) { scan_blocks(n, values); }
@@ -127,16 +131,16 @@ std::vector<u64> unmatched(const std::vector<u64>& build, const std::vector<u64>
 
 std::vector<u64> widen(const std::vector<u32>& from) {
   std::vector<u64> to(from.size());
-  for (u64 i = 0; i < from.size(); ++i) to[i] = from[i] > 0xfffffff0u ? ~u64(0) - (0xffffffffu - from[i]) : from[i] == 17 ? dropped : from[i] * u64(3);
+  for (u64 i = 0; i < from.size(); ++i)
+    to[i] = from[i] > 0xfffffff0u ? ~u64(0) - (0xffffffffu - from[i]) : from[i] == 17 ? dropped : from[i] * u64(3);
   return to;
 }
 
 class HashJoin : public Gpu {};
 
-template <join_kind Kind>
-void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) {
+template <join_kind Kind> void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) {
   device_array<u64> build_keys(build), probe_keys(probe);
-  const u32 bits = table_bits(build.size());
+  const u32 bits = join_table_bits(build.size());
   device_array<hash_table_ref<keys, u64>::slot> slots(table_slots(bits));
   slots.fill(0xff);
   const hash_table_ref<keys, u64> table{slots.data(), bits};
@@ -147,7 +151,8 @@ void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) 
   ASSERT_EQ(repeated.first(), 0u);
 
   const u64 n = probe.size(), tiles = probe_tiles(n, 256, 4);
-  device_array<u64> ticket(1), states(append_states(tiles)), total(1), out_probe(n + 1), out_build(n + 1), rest(build.size() + 1), rest_count(1);
+  device_array<u64> ticket(1), states(append_states(tiles)), total(1), out_probe(n + 1), out_build(n + 1), rest(build.size() + 1),
+      rest_count(1);
   device_array<u8> matched(table_slots(bits));
   ticket.fill(0);
   states.fill(0);
@@ -169,11 +174,26 @@ void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) 
   std::sort(got_rest.begin(), got_rest.end());
   ASSERT_EQ(got_rest, unmatched(build, probe));
 
+  // The same by few blocks that take many tiles.
+  device_array<u64> more_states(append_states(probe_tiles(n, 128, 2)));
+  ticket.fill(0);
+  more_states.fill(0);
+  total.fill(0);
+  out_probe.fill(0xa5);
+  out_build.fill(0xa5);
+  pipelined_kernel<Kind><<<9, 128>>>(n, table, ordered_append{ticket.data(), more_states.data(), total.data()},
+                                     probe_column{probe_keys.data(), dropped}, pair_out{out_probe.data(), out_build.data()});
+  finish();
+  ASSERT_EQ(total.first(), want.size());
+  const auto again_probe = out_probe.host(want.size()), again_build = out_build.host(want.size());
+  for (u64 i = 0; i < want.size(); ++i) ASSERT_EQ(std::make_pair(again_probe[i], again_build[i]), want[i]) << i;
+
   // The same without order.
   total.fill(0);
   if (tiles != 0) {
     probe_kernel<Kind><<<static_cast<u32>(tiles), 256>>>(n, table, unordered_append{total.data()}, static_cast<u8*>(nullptr),
-                                                         probe_column{probe_keys.data(), dropped}, pair_out{out_probe.data(), out_build.data()});
+                                                         probe_column{probe_keys.data(), dropped},
+                                                         pair_out{out_probe.data(), out_build.data()});
   }
   finish();
   ASSERT_EQ(total.first(), want.size());
@@ -211,8 +231,7 @@ TEST_F(HashJoin, repeated_keys_are_reported) {
   }
 }
 
-template <join_kind Kind>
-void check_repeated(const std::vector<u64>& build, const std::vector<u64>& probe) {
+template <join_kind Kind> void check_repeated(const std::vector<u64>& build, const std::vector<u64>& probe) {
   const u64 none = 999999998;  // no row is dropped on this side
   device_array<u64> build_keys(build), probe_keys(probe);
   const u32 bits = table_bits(build.size());
@@ -259,7 +278,7 @@ void check_repeated(const std::vector<u64>& build, const std::vector<u64>& probe
   if (blocks) list_kernel<Kind><<<static_cast<u32>(blocks), match_threads>>>(source, entries.data(), outputs.data(), list.data());
   if (total) {
     expand_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), listed, device_rows.data(),
-                                                                             pair_out{out_probe.data(), out_build.data()});
+                                                                              pair_out{out_probe.data(), out_build.data()});
   }
   unasked_kernel<<<5, 256>>>(build.size(), build_groups.data(), asked.data(), rest_count.data(), build_out{rest.data()});
   finish();

@@ -19,8 +19,7 @@ struct key_row {
   u64 low, high;
 };
 
-template <class Key>
-struct column {
+template <class Key> struct column {
   const Key* keys;
   __device__ bool operator()(u64 i, Key& key) const {
     key = keys[i];
@@ -39,10 +38,7 @@ template <class Keys, class Row, class Created>
 __global__ void map_kernel(u64 n, table_of_ids<Keys> t, u32* groups, Keys keys, Row row, Created created) {
   map_keys(n, t, groups, keys, row, created);
 }
-template <class Keys>
-__global__ void grow_kernel(table_of_ids<Keys> from, table_of_ids<Keys> to, Keys keys) {
-  grow_ids(from, to, keys);
-}
+template <class Keys> __global__ void grow_kernel(table_of_ids<Keys> from, table_of_ids<Keys> to, Keys keys) { grow_ids(from, to, keys); }
 __global__ void count_kernel(u64 n, const u32* groups, u64* sizes) { count_groups(n, groups, sizes); }
 __global__ void shuffle_kernel(u64 n, const u32* groups, u64* cursors, u64* rows) { shuffle_rows(n, groups, cursors, rows); }
 __global__ void first_kernel(u64 n, const u32* groups, u64* first) { first_rows_of_groups(n, groups, first); }
@@ -50,8 +46,7 @@ struct mark {
   u8* flags;
   __device__ void operator()(u64 i) const { flags[i] += 1; }
 };
-template <class Keys, class Row>
-__global__ void presence_kernel(u64 n, table_of_ids<Keys> t, bool wanted, Keys keys, Row row, mark emit) {
+template <class Keys, class Row> __global__ void presence_kernel(u64 n, table_of_ids<Keys> t, bool wanted, Keys keys, Row row, mark emit) {
   rows_by_presence(n, t, wanted, keys, row, emit);
 }
 __global__ void canonical_kernel(u64 n, const double* values, u64* bits) {
@@ -59,16 +54,14 @@ __global__ void canonical_kernel(u64 n, const double* values, u64* bits) {
 }
 
 // Host side of the table of ids: starts at `bits` and grows as often as it takes.
-template <class Keys>
-class id_table {
+template <class Keys> class id_table {
  public:
   using slot = typename hash_table_ref<Keys, u32>::slot;
   id_table(u32 bits, Keys keys) : keys_(keys), bits_(bits), slots_(table_slots(bits)) {
     slots_.fill(0xff);
     count_.fill(0);
   }
-  template <class Row, class Created>
-  std::vector<u32> map(u64 n, const Row& row, const Created& created) {
+  template <class Row, class Created> std::vector<u32> map(u64 n, const Row& row, const Created& created) {
     device_array<u32> groups(n);
     while (true) {
       full_.fill(0);
@@ -111,8 +104,7 @@ class HashTable : public Gpu {};
 class Grouper : public Gpu {};
 
 // Equal keys have one id, others different ones, and ids are 0 ... distinct - 1.
-template <class Key>
-void expect_ids(const std::vector<Key>& keys, const std::vector<u32>& ids, u64 count) {
+template <class Key> void expect_ids(const std::vector<Key>& keys, const std::vector<u32>& ids, u64 count) {
   std::map<Key, u32> id_of;
   std::vector<int> used(count);
   for (u64 i = 0; i < keys.size(); ++i) {
@@ -125,8 +117,7 @@ void expect_ids(const std::vector<Key>& keys, const std::vector<u32>& ids, u64 c
   for (const int u : used) ASSERT_EQ(u, 1);
 }
 
-template <class Key>
-void check_ids(const std::vector<Key>& keys, u32 bits, bool must_grow = false) {
+template <class Key> void check_ids(const std::vector<Key>& keys, u32 bits, bool must_grow = false) {
   device_array<Key> column_of_keys(keys);
   device_array<u64> made_by(keys.size() + 1);
   id_table<bitwise_keys<Key>> table(bits, {});
@@ -141,7 +132,8 @@ void check_ids(const std::vector<Key>& keys, u32 bits, bool must_grow = false) {
 
 TEST_F(HashTable, gives_dense_ids_for_all_spreads_and_sizes) {
   for (const u64 n : edge_sizes()) {
-    for (const spread s : {spread::all_equal, spread::all_distinct, spread::few, spread::uniform, spread::zipf, spread::heavy, spread::extremes}) {
+    for (const spread s :
+         {spread::all_equal, spread::all_distinct, spread::few, spread::uniform, spread::zipf, spread::heavy, spread::extremes}) {
       SCOPED_TRACE(std::string(name_of(s)) + " n=" + std::to_string(n));
       check_ids(make_keys(n, 700, s), table_bits(n));
       if (HasFatalFailure()) return;
@@ -267,7 +259,8 @@ TEST_F(Grouper, makes_groups_contiguous) {
       const auto got_first = first.host();
       for (u64 g = 0; g < count; ++g) {
         for (u64 at = offsets[g]; at < offsets[g + 1]; ++at) ASSERT_EQ(groups[got[at]], g);
-        ASSERT_EQ(got_first[g], *std::min_element(got.begin() + static_cast<long>(offsets[g]), got.begin() + static_cast<long>(offsets[g + 1])));
+        ASSERT_EQ(got_first[g],
+                  *std::min_element(got.begin() + static_cast<long>(offsets[g]), got.begin() + static_cast<long>(offsets[g + 1])));
       }
       std::sort(got.begin(), got.end());
       for (u64 i = 0; i < n; ++i) ASSERT_EQ(got[i], i);

@@ -50,7 +50,8 @@ void sort_on_device(const std::vector<T>& x, std::vector<T>& sorted, std::vector
   const auto move = sweep<policy, Bits, T, Value, Count>;
   const u32 shared = radix_shared_bytes<policy, key, Value>();
   const u64 count_blocks = radix_histogram_blocks<policy>(n, resident_blocks(count, policy::histogram_threads));
-  const u64 move_blocks = radix_sweep_blocks<policy>(n, resident_blocks(move, policy::threads, shared));
+  resident_blocks(move, policy::threads, shared);  // raises the limit of shared memory
+  const u64 move_blocks = radix_sweep_blocks<policy>(n);
   const radix_buffers<key, Value> between{{keys0.data(), keys1.data()}, {values0.data(), values1.data()}};
   count<<<unsigned(count_blocks), policy::histogram_threads>>>(in.data(), n, temp.data());
   for (u32 pass = 0; pass < radix_passes(Bits); ++pass) {
@@ -174,9 +175,10 @@ TEST_F(radix_sort_test, sorts_more_than_2_to_the_31_rows) {
   const device_array<u8> out(n);
   const auto temp = zeroed(radix_temp_bytes<byte_policy, u64>(n));
   const u32 shared = radix_shared_bytes<byte_policy, u8, no_value>();
+  resident_blocks(sweep_bytes, byte_policy::threads, shared);  // raises the limit of shared memory
   count_bytes<<<unsigned(radix_histogram_blocks<byte_policy>(n, resident_blocks(count_bytes, byte_policy::histogram_threads))),
                 byte_policy::histogram_threads>>>(n, temp.data());
-  sweep_bytes<<<unsigned(radix_sweep_blocks<byte_policy>(n, resident_blocks(sweep_bytes, byte_policy::threads, shared))),
+  sweep_bytes<<<unsigned(radix_sweep_blocks<byte_policy>(n)),
                 byte_policy::threads, shared>>>(n, temp.data(), {}, out.data());
   const auto counts = zeroed(258 * 8);
   count_descents<<<1024, 256>>>(out.data(), n, reinterpret_cast<u64*>(counts.data()));

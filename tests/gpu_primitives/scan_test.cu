@@ -50,7 +50,7 @@ void expect_sums(const std::vector<u64>& x) {
 }
 
 TEST_F(scan_test, sums_of_every_width_match_a_loop) {
-  for (const u64 n : interesting_sizes(u64(scan_policy<u64>::threads) * scan_policy<u64>::items)) {
+  for (const u64 n : interesting_sizes(scan_tile<scan_policy<u64>>())) {
     const std::vector<u64> x = random_words(n, n);
     expect_sums<u8, false>(x);
     expect_sums<u32, false>(x);
@@ -58,7 +58,7 @@ TEST_F(scan_test, sums_of_every_width_match_a_loop) {
     expect_sums<u64, false>(x);
     expect_sums<u64, true>(x);
   }
-  for (const u64 n : interesting_sizes(u64(scan_policy<u32>::threads) * scan_policy<u32>::items)) expect_sums<u32, true>(random_words(n, n));
+  for (const u64 n : interesting_sizes(scan_tile<scan_policy<u32>>())) expect_sums<u32, true>(random_words(n, n));
 }
 
 // x -> scale * x + shift over integers modulo 2^64: composition does not commute, and the pair needs 16 bytes.
@@ -78,7 +78,7 @@ __global__ void compose(const u64* x, u64 n, void* temp, affine* out) {
 
 TEST_F(scan_test, keeps_the_order_of_an_operation_that_does_not_commute) {
   using policy = scan_policy<affine>;
-  for (const u64 n : interesting_sizes(u64(policy::threads) * policy::items)) {
+  for (const u64 n : interesting_sizes(scan_tile<policy>())) {
     const std::vector<u64> x = random_words(n, n + 1);
     const device_array<u64> in(x);
     const device_array<affine> out(n);
