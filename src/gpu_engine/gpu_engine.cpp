@@ -1,7 +1,9 @@
 // The GPU engine: vertices whose functions all trace run as generated kernels; their results stay on the device until
 // another vertex or the caller reads them.
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <thread>
 
 #include <query/errors.hpp>
@@ -31,6 +33,16 @@ std::optional<std::uint64_t> known_rows(const planner::branch& b) {
 
 void check_source(const planner::branch& b) {
   if (b.source && !b.source->view && b.source->what != verb::placeholder) throw not_generated("its rows come from a stream");
+}
+
+bool joins(const planner::branch& b) {
+  return std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) { return s.what == planner::stage::kind::probe; });
+}
+// The vertex as it is when its input's joins have run.
+planner::vertex behind_joins(const planner::vertex& v) {
+  planner::vertex w = v;
+  if (!w.inputs.empty() && joins(w.inputs.front())) w.inputs.front() = last_part(v.inputs.front());
+  return w;
 }
 
 // Runs on a thread of its own; what it throws comes out of wait().
@@ -66,11 +78,13 @@ class gpu_vertex final : public runtime::running_vertex {
   }
 
   result_rows result(vertex_run& run) const {
-    if (!vertex_->node) return run_collect(*vertex_, run);
-    switch (vertex_->node->what) {
-      case verb::order_by: return run_order_by(*vertex_, run);
-      case verb::cached: return run_cached(*vertex_, run);
-      default: return run_group_by(*vertex_, run);
+    run_joins(vertex_->inputs.front(), run);
+    const planner::vertex v = behind_joins(*vertex_);
+    if (!v.node) return run_collect(v, run);
+    switch (v.node->what) {
+      case verb::order_by: return run_order_by(v, run);
+      case verb::cached: return run_cached(v, run);
+      default: return run_group_by(v, run);
     }
   }
 
@@ -98,10 +112,13 @@ class engine final : public runtime::engine {
         check_source(b);
         if (const std::string few = too_few(b); !few.empty()) return few;
       }
-      if (!v.node) plan_collect(v);
-      else if (v.node->what == verb::group_by || v.node->what == verb::aggregate) plan_group_by(v);
-      else if (v.node->what == verb::order_by) plan_order_by(v);
-      else if (v.node->what == verb::cached) plan_cached(v);
+      if (!v.inputs.empty()) plan_joins(v.inputs.front());
+      const planner::vertex w = behind_joins(v);
+      if (!w.node) {
+        if (!joins(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
+      } else if (v.node->what == verb::group_by || v.node->what == verb::aggregate) plan_group_by(w);
+      else if (v.node->what == verb::order_by) plan_order_by(w);
+      else if (v.node->what == verb::cached) plan_cached(w);
       else return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};
     });
@@ -110,7 +127,8 @@ class engine final : public runtime::engine {
     return judged([&]() -> std::string {
       check_source(b);
       if (const std::string few = too_few(b); !few.empty()) return few;
-      plan_fold(b, kind);
+      plan_joins(b);
+      plan_fold(last_part(b), kind);
       return {};
     });
   }
@@ -122,7 +140,8 @@ class engine final : public runtime::engine {
   void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
             runtime::run_context& context) override {
     vertex_run run(gpu_, captures, context);
-    run_fold(b, kind, state, run);
+    run_joins(b, run);
+    run_fold(last_part(b), kind, state, run);
   }
 
  private:

@@ -45,21 +45,21 @@ std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail:
   return made;
 }
 
+std::shared_ptr<const device_rows> vertex_run::table(const planner::vertex& v, const std::vector<bool>& fields) {
+  const auto it = context_->tables.find(&v);
+  if (it == context_->tables.end()) throw internal_error("gpu: a vertex was read before it ran");
+  if (auto kept = std::dynamic_pointer_cast<device_rows>(it->second.kept)) return kept;
+  const detail::table& t = context_->fetched(it->second);
+  detail::row_block rows;
+  rows.rows = const_cast<void*>(t.rows);
+  rows.n = t.n;
+  return uploaded(&v, rows, t.type, fields);
+}
+
 std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, const std::vector<bool>& fields) {
+  if (supplied_) return supplied_;
+  if (b.table) return table(*b.table, fields);
   const ir::type* row = source_row(b);
-  const auto of_rows = [&](runtime::vertex_rows& r, const void* key) -> std::shared_ptr<const device_rows> {
-    if (auto kept = std::dynamic_pointer_cast<device_rows>(r.kept)) return kept;
-    const detail::table& t = context_->fetched(r);
-    detail::row_block rows;
-    rows.rows = const_cast<void*>(t.rows);
-    rows.n = t.n;
-    return uploaded(key, rows, row, fields);
-  };
-  if (b.table) {
-    const auto it = context_->tables.find(b.table);
-    if (it == context_->tables.end()) throw internal_error("gpu: a vertex was read before it ran");
-    return of_rows(it->second, b.table);
-  }
   if (b.source->what == detail::verb::placeholder) {
     const auto it = context_->variables.find(b.source->slot);
     if (it == context_->variables.end()) throw internal_error("gpu: a loop's variable has no rows");

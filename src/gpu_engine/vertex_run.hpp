@@ -29,8 +29,10 @@ class vertex_run {
   const stream& on() const { return *stream_; }
   runtime::run_context& context() { return *context_; }
 
-  // The rows that a branch starts from, with at least these top-level fields.
+  // The rows that a branch starts from, with at least these top-level fields: those supplied, if any.
   std::shared_ptr<const device_rows> input(const planner::branch& b, const std::vector<bool>& fields);
+  std::shared_ptr<const device_rows> table(const planner::vertex& v, const std::vector<bool>& fields);
+  void supply(std::shared_ptr<const device_rows> rows) { supplied_ = std::move(rows); }
 
   device_buffer allocate(std::size_t bytes) { return gpu_->memory().allocate(bytes, on()); }
   device_buffer zeroed(std::size_t bytes);
@@ -56,6 +58,7 @@ class vertex_run {
   runtime::run_context* context_;
   stream_lease stream_;
   const std::vector<planner::binding>* captures_;
+  std::shared_ptr<const device_rows> supplied_;
   device_buffer status_;
   std::array<std::uint64_t, words> values_{};
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;

@@ -309,6 +309,12 @@ std::string expressions::converted(const std::string& text, const ir::type* from
     line("for (u32 e = 0; e < " + std::to_string(to->count) + "; ++e) " + v + ".a[e] = " + converted(text + ".a[e]", from->element, to->element) + ";");
     return v;
   }
+  if (from->k != kind::optional && to->k == kind::optional) {
+    const std::string v = declare(to);
+    line(v + ".v = " + converted(text, from, to->element) + ";");
+    line(v + ".has = true;");
+    return v;
+  }
   if (from->k == kind::optional && to->k == kind::optional) {
     const std::string v = declare(to);
     line(v + ".v = " + converted(text + ".v", from->element, to->element) + ";");

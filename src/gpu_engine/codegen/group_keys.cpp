@@ -145,6 +145,13 @@ group_key generate_group_key(kernel_source& k, const ir::type* t) {
     const std::string from = g.bytes == 16 ? (w ? "e.high" : "e.low") : "u64(e)";
     decode += "  v" + p.path + " = " + restored(p, "(" + from + " >> " + std::to_string(shift) + ")") + ";\n";
   }
+  std::string null;
+  for (const part& p : parts)
+    if (p.flag) null += (null.empty() ? "!v" : " || !v") + p.path;
+  if (!null.empty()) {
+    g.is_null = k.fresh("null_key_");
+    k.add("__device__ __forceinline__ bool " + g.is_null + "(const " + type + "& v) { return " + null + "; }\n");
+  }
   if (words[1].empty()) words[1] = "0ull";
   const std::string value = g.bytes == 16 ? "{" + words[0] + ", " + words[1] + "}" : g.type + "(" + words[0] + ")";
   k.add("__device__ __forceinline__ " + g.type + " " + g.encode + "(const " + type + "& v) {\n  return " + (g.bytes == 16 ? g.type : "") + value + ";\n}\n");

@@ -1,4 +1,8 @@
 // where and select up to a breaker: one pass that tests, projects and writes the rows that stay, in order.
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/compact.cuh"
 
@@ -8,17 +12,17 @@ namespace {
 
 namespace device = query::gpu;
 
-constexpr std::size_t widest_item = 128;  // wider rows are staged as row numbers, and computed when they are written
+constexpr std::size_t widest_item = 112;  // wider rows are staged as row numbers, and computed when they are written
 
 // The device's policy for items of a size that only generated code knows as a type.
 struct item_policy {
-  std::uint64_t threads, items;
-  explicit item_policy(std::size_t size) : threads(256), items(size >= 128 ? 1 : size <= 8 ? 16 : 128 / size) {}
-  std::uint64_t tiles(std::uint64_t n) const { return device::divide_up(n, threads * items); }
-  std::uint64_t temp_bytes(std::uint64_t n) const { return 128 + device::tile_counts::bytes(tiles(n)); }
+  std::uint64_t threads = 0, tile = 0;
 };
-struct wide_item { unsigned char bytes[24]; };
-static_assert(device::compact_policy<wide_item>::items == 128 / 24 && device::compact_policy<double>::items == 16 && device::compact_policy<double>::threads == 256);
+template <std::size_t Size> struct sized { unsigned char bytes[Size]; };
+template <std::size_t... I> constexpr std::array<item_policy, sizeof...(I)> policies(std::index_sequence<I...>) {
+  return {item_policy{device::compact_policy<sized<I + 1>>::threads, device::compact_tile<device::compact_policy<sized<I + 1>>>()}...};
+}
+constexpr auto policy_of_size = policies(std::make_index_sequence<widest_item>());
 
 struct generated {
   kernel_source source;
@@ -43,7 +47,7 @@ void generate(generated& g, const planner::branch& b, const input_layout& in) {
   g.by_number = g.rows.out->size > widest_item;
   const std::string item = g.by_number ? "u64" : row;
   const std::string temp = k.argument(1, "void*"), count = k.argument(2, "u64*");
-  k.add("extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n"
+  k.add("using policy = compact_policy<" + item + ">;\nextern \"C\" __global__ void __launch_bounds__(policy::threads, policy::blocks) collect_rows(const __grid_constant__ words p) {\n"
         "  " + row + "* const out = " + out + ";\n"
         "  compact<compact_policy<" + item + ">, " + item + ">(" + n + ", " + temp + ", " + count + ",\n");
   if (g.by_number)
@@ -97,16 +101,15 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   if (n) {
     const auto kernel = run.compile(g.source, "collect_rows");
     const std::array<const device_rows*, 1> inputs = {in.get()};
-    const unsigned resident = resident_blocks(*kernel, 256);
     if (g.rows.filters) {
-      const item_policy policy(g.by_number ? 8 : row->size);
-      const device_buffer temp = run.zeroed(policy.temp_bytes(n));
-      const auto blocks = static_cast<unsigned>(device::larger<std::uint64_t>(device::smaller<std::uint64_t>(policy.tiles(n), resident), 1));
-      run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
+      const item_policy policy = policy_of_size[(g.by_number ? 8 : row->size) - 1];
+      const std::uint64_t tiles = device::divide_up(n, policy.tile), resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
+      const device_buffer temp = run.zeroed(128 + device::tile_counts::bytes(tiles));
+      run.launch(g.source, *kernel, {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs, std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
       run.finish(g.source);
       kept = run.read(1);
     } else {
-      const auto blocks = static_cast<unsigned>(device::smaller<std::uint64_t>(device::divide_up(n, 256), std::uint64_t{resident} * 16));
+      const auto blocks = static_cast<unsigned>(device::smaller<std::uint64_t>(device::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
       run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
       run.finish(g.source);
     }

@@ -32,6 +32,16 @@ result_rows run_group_by(const planner::vertex& v, vertex_run& run);
 void plan_order_by(const planner::vertex& v);
 result_rows run_order_by(const planner::vertex& v, vertex_run& run);
 
+// join.cpp: the probe of one join: rows of the probe side, of the build side, what the join gives of them.
+void plan_join(const planner::stage& s, const ir::type* probe);
+result_rows run_join(const planner::stage& s, const std::shared_ptr<const device_rows>& probe, vertex_run& run);
+
+// pipeline.cpp: branches with joins in them. `last` is the part behind the last join; the rest is planned, or has run and
+// is what vertex_run::input gives.
+planner::branch last_part(const planner::branch& b);
+void plan_joins(const planner::branch& b);
+void run_joins(const planner::branch& b, vertex_run& run);
+
 // cached.cpp: rows kept on the device, a column a field, for the queries that read them next.
 void plan_cached(const planner::vertex& v);
 result_rows run_cached(const planner::vertex& v, vertex_run& run);

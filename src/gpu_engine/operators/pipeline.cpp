@@ -1,0 +1,66 @@
+// Branches with joins in them: the work before a join is collected, the join writes its rows, the work behind goes on from there.
+#include <algorithm>
+
+#include "gpu_engine/operators/operators.hpp"
+
+namespace query::gpu_engine {
+
+namespace {
+
+using planner::branch;
+using planner::stage;
+
+bool probes(const stage& s) { return s.what == stage::kind::probe; }
+
+// The stages from `first` up to the next join, as a branch of their own, which starts where `from` says.
+branch part(const branch& b, std::vector<stage>::const_iterator first, const stage* join) {
+  branch p;
+  if (join) {
+    p.source = join->join;  // its rows are what the join gives
+  } else {
+    p.source = b.source;
+    p.table = b.table;
+    p.prefilters = b.prefilters;
+  }
+  p.row = join ? join->out : source_row(b);
+  for (auto s = first; s != b.stages.end() && !probes(*s); ++s) {
+    p.stages.push_back(*s);
+    p.row = s->out;
+  }
+  return p;
+}
+
+// Calls f(rows before the join, join) for each join of the branch; gives the part behind the last.
+template <class F> branch each_join(const branch& b, F f) {
+  branch now = part(b, b.stages.begin(), nullptr);
+  for (auto s = b.stages.begin(); s != b.stages.end(); ++s) {
+    if (!probes(*s)) continue;
+    f(now, *s);
+    now = part(b, std::next(s), &*s);
+  }
+  return now;
+}
+
+bool bare(const branch& b) { return b.stages.empty() && b.prefilters.empty(); }
+
+}  // namespace
+
+branch last_part(const branch& b) {
+  return each_join(b, [](const branch&, const stage&) {});
+}
+
+void plan_joins(const branch& b) {
+  each_join(b, [](const branch& before, const stage& join) {
+    if (!bare(before)) plan_collect_before(before);
+    plan_join(join, before.row);
+  });
+}
+
+void run_joins(const branch& b, vertex_run& run) {
+  each_join(b, [&](const branch& before, const stage& join) {
+    const std::vector<bool> all(before.row->k == ir::kind::record ? before.row->field_list.size() : 1, true);
+    run.supply(run_join(join, bare(before) ? run.input(before, all) : run_collect_before(before, run), run));
+  });
+}
+
+}  // namespace query::gpu_engine
