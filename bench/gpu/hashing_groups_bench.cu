@@ -1,5 +1,6 @@
 // Fused group-by, u32 key and f64 value, beside plain baselines in the same run: CUB's sort and reduce-by-key, an atomics table.
 //   hashing_groups_bench [log2 of rows = 27] [part of names]
+// Build: nvcc -std=c++20 -O3 -arch=sm_90 --extended-lambda -Isrc -Ibench/gpu bench/gpu/hashing_groups_bench.cu
 #include <cstring>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>

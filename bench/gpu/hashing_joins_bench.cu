@@ -1,5 +1,6 @@
 // Hash joins of u64 keys and u64 payloads, output materialised (key, probe value, build value), beside a plain table in the same run; and a
 // join with repeated keys under skew.   hashing_joins_bench [log2 of probe rows = 27]
+// Build: nvcc -std=c++20 -O3 -arch=sm_90 --extended-lambda -Isrc -Ibench/gpu bench/gpu/hashing_joins_bench.cu
 #include "gpu_primitives/group_partition.cuh"
 #include "gpu_primitives/hash_join.cuh"
 #include "hashing_timing.cuh"
