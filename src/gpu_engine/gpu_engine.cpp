@@ -1,5 +1,5 @@
-// The GPU engine: vertices whose functions all trace run as generated kernels; their results stay on the device until
-// another vertex or the caller reads them.
+#include "gpu_engine/gpu_engine.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -10,7 +10,6 @@
 
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/operators/operators.hpp"
-#include "runtime/engine.hpp"
 
 namespace query::gpu_engine {
 
@@ -99,7 +98,7 @@ class gpu_vertex final : public runtime::running_vertex {
 
 class engine final : public runtime::engine {
  public:
-  engine(const device& d, const runtime::gpu_limits& limits) : limits_(limits), gpu_(std::make_shared<gpu_session>(d, limits.memory, process_kernels())) {}
+  engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels) : limits_(limits), gpu_(std::make_shared<gpu_session>(d, limits.memory, kernels)) {}
 
   std::string_view name() const override { return "gpu"; }
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
@@ -165,6 +164,11 @@ class engine final : public runtime::engine {
 };
 
 }  // namespace
+
+std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels) {
+  return std::make_shared<engine>(d, limits, kernels);
+}
+
 }  // namespace query::gpu_engine
 
 namespace query::runtime {
@@ -180,7 +184,7 @@ std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& w
     why_not = compiler::why_not();
     return nullptr;
   }
-  return std::make_shared<gpu_engine::engine>(*d, limits);
+  return gpu_engine::make_engine(*d, limits, process_kernels());
 }
 
 }  // namespace query::runtime

@@ -49,7 +49,8 @@ class grouping {
     switch (plan_.tier) {
       case device::group_tier::shared_thread: use(group_program::shared_thread); break;
       case device::group_tier::shared_warp: use(group_program::shared_warp); break;
-      case device::group_tier::partition: use(group_program::partition); break;
+      case device::group_tier::shared_block: use(group_program::shared_block); break;
+      case device::group_tier::partition: choose_scatter(budget); break;
       case device::group_tier::global: break;
     }
     args_[listed_tiles] = 0;
@@ -74,6 +75,20 @@ class grouping {
     args_[out] = out_.address();
     emit();
     return true;
+  }
+
+  std::size_t scatter_shared() const {
+    return device::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.args_bytes));
+  }
+  // As many rows a thread as shared memory has room for: wide arguments want fewer, and the widest no partitions at all.
+  void choose_scatter(std::size_t budget) {
+    while (plan_.scatter_items > 4 && scatter_shared() > budget) plan_.scatter_items /= 2;
+    if (scatter_shared() > budget) {
+      plan_.tier = device::group_tier::global;
+      plan_.table_bits = device::table_bits(std::min<std::uint64_t>(n_, std::uint64_t{plan_.shape.capacity} << plan_.partition_bits));
+      return;
+    }
+    use(plan_.scatter_items == 16 ? group_program::partition_16 : plan_.scatter_items == 8 ? group_program::partition_8 : group_program::partition_4);
   }
 
   // Groups among a sample of the rows, and what that says about all of them.
@@ -201,6 +216,7 @@ class grouping {
                         item_memory = run_.allocate((parts + 1) * 8);
     const device_buffer keys_memory = run_.allocate(n_ * g_->key_bytes), args_memory = run_.allocate(std::max<std::uint64_t>(n_ * g_->aggregates.args_bytes, 16));
     args_[place_bits] = pbits;
+    args_[place_shift] = device::group_partition_shift;
     args_[chunk] = rows_of_chunk;
     args_[counts] = count_memory.address();
     args_[starts] = starts_memory.address();
@@ -211,8 +227,7 @@ class grouping {
     const std::size_t count_shared = std::size_t{4} << pbits;
     launch("count_rows", resident("count_rows", 512, count_shared), 512, count_shared);
     launch("plan_rows", 1, 1024);
-    const std::size_t scatter_shared = device::scatter_bytes(pbits, 512 * group_items, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.args_bytes));
-    launch("scatter_rows", resident("scatter_rows", 512, scatter_shared), 512, scatter_shared);
+    launch("scatter_rows", resident("scatter_rows", 1024, scatter_shared()), 1024, scatter_shared());
 
     const std::uint64_t entries = device::partition_partials(n_, pbits, rows_of_chunk, plan_.shape.capacity);
     const device_buffer partial_rows = run_.allocate(std::max<std::uint64_t>(entries, 1) * g_->partial_bytes);

@@ -51,8 +51,15 @@ class writer {
     g_.out = n_.row;
     sizes();
     table();
-    if (what == group_program::shared_thread || what == group_program::shared_warp) shared(what);
-    if (what == group_program::partition) partition();
+    switch (what) {
+      case group_program::shared_thread: shared("thread"); break;
+      case group_program::shared_warp: shared("warp"); break;
+      case group_program::shared_block: shared("block"); break;
+      case group_program::partition_4: partition("4"); break;
+      case group_program::partition_8: partition("8"); break;
+      case group_program::partition_16: partition("16"); break;
+      default: break;
+    }
   }
 
  private:
@@ -130,9 +137,8 @@ class writer {
   std::string shape() { return "{(u32)" + arg(threads) + ", (u32)" + arg(capacity) + ", (u32)" + arg(word_bits) + ", (u32)" + arg(shape_bytes) + "}"; }
   std::string entries() { return "group_rows{" + arg(partial_entries) + ", " + listed() + "}"; }
 
-  void shared(group_program what) {
-    const std::string copies = what == group_program::shared_thread ? "thread" : "warp";
-    kernel("aggregate_shared_rows", "1024",
+  void shared(const std::string& copies) {
+    kernel("aggregate_shared_rows", "1024, 1",
            "  extern __shared__ __align__(16) unsigned char shared[];\n  const shared_group_params<Keys, aggregates> g{" + all_rows() + ", " + shape() + ", the_table(p), the_list(p), " +
                arg(partials, "partial*") + ", " + arg(partial_counts, "u32*") + "};\n  aggregate_shared<group_copies::" + copies + ", " + items() + ">(g, " + keys() + ", " + row() + ", shared);\n");
     kernel("merge_partials", "256",
@@ -140,15 +146,15 @@ class writer {
                arg(partial_counts, "const u32*") + ", (u32)" + arg(capacity) + "});\n");
   }
 
-  void partition() {
-    const std::string places = "partition_places{(u32)" + arg(place_bits) + ", " + arg(chunk) + ", " + arg(counts, "u64*") + ", " + arg(starts, "u64*") + ", " + arg(cursors, "u64*") + ", " + arg(item_starts, "u64*") + "}";
+  void partition(const std::string& scatter_items) {
+    const std::string places = "partition_places{(u32)" + arg(place_bits) + ", (u32)" + arg(place_shift) + ", " + arg(chunk) + ", " + arg(counts, "u64*") + ", " + arg(starts, "u64*") + ", " + arg(cursors, "u64*") + ", " + arg(item_starts, "u64*") + "}";
     const std::string n = k_.parameter({word::role::rows, 0, 0, 0}, "u64"), shared = "  extern __shared__ __align__(16) unsigned char shared[];\n";
     const std::string scattered = "scattered_rows<Key, aggregates::Args>{" + arg(scattered_keys, "const Key*") + ", " + arg(scattered_args, "const aggregates::Args*") + "}";
-    kernel("count_rows", "512", shared + "  count_partitions<" + items() + ", aggregates::Args>(" + n + ", " + places + ", " + keys() + ", " + row() + ", shared);\n");
+    kernel("count_rows", "512", shared + "  count_partitions<8, aggregates::Args>(" + n + ", " + places + ", " + keys() + ", " + row() + ", shared);\n");
     kernel("plan_rows", "1024", "  plan_partitions(" + places + ");\n");
-    kernel("scatter_rows", "512",
-           shared + "  scatter_partitions<" + items() + ">(" + n + ", " + places + ", " + arg(scattered_keys, "Key*") + ", " + arg(scattered_args, "aggregates::Args*") + ", " + keys() + ", " + row() + ", shared);\n");
-    kernel("aggregate_partition", "1024",
+    kernel("scatter_rows", "1024, 1",
+           shared + "  scatter_partitions<" + scatter_items + ">(" + n + ", " + places + ", " + arg(scattered_keys, "Key*") + ", " + arg(scattered_args, "aggregates::Args*") + ", " + keys() + ", " + row() + ", shared);\n");
+    kernel("aggregate_partition", "1024, 1",
            shared + "  const partition_group_params<Keys, aggregates> g{" + places + ", " + shape() + ", the_table(p), the_list(p), " + arg(partials, "partial*") + ", " + arg(partial_count, "u64*") + ", " +
                arg(group_count, "u64*") + "};\n  aggregate_partitions<" + items() + ">(g, " + keys() + ", " + scattered +
                ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); }, shared);\n");

@@ -17,14 +17,14 @@ enum group_argument : std::uint32_t {
   listed_tiles, listed_count,                                   // those to run again; no tiles: all rows
   threads, capacity, word_bits, shape_bytes,                    // of the tables in shared memory
   partials, partial_counts, partial_entries,
-  place_bits, chunk, counts, starts, cursors, item_starts,      // partitions
+  place_bits, place_shift, chunk, counts, starts, cursors, item_starts,      // partitions
   scattered_keys, scattered_args, partial_count,
   out, out_capacity, group_count,
   sample_rows, sample_stride, sample_count, sample_kept,
   group_argument_count,
 };
 
-enum class group_program { sample, shared_thread, shared_warp, partition, global };
+enum class group_program { sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global };
 
 struct group_kernels {
   kernel_source source;

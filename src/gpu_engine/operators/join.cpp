@@ -88,8 +88,8 @@ void generate(generated& g, const planner::stage& s, const input_layout& probe, 
   };
   const std::string probe_n = k.parameter({word::role::rows, 0, 0, 0}, "u64"), build_n = k.parameter({word::role::rows, 1, 0, 0}, "u64");
   const std::string table = "table_of_ids<Keys>{{(ids::slot*)" + arg(slots) + ", (u32)" + arg(bits) + "}, " + arg(id_count, "u64*") + ", 0xfffffff0ull, " + arg(full, "u32*") + "}";
-  const std::string build = "[&](u64 i, Key& key) { return build_key(p, i, key); }", probe_row = "[&](u64 i, Key& key) { return probe_key(p, i, key); }";
-  kernel("map_build", "256", "  map_keys(" + build_n + ", " + table + ", " + arg(group_of_build, "u32*") + ", Keys{}, " + build + ", [](u32, u64) {});\n");
+  const std::string build_row = "[&](u64 i, Key& key) { return build_key(p, i, key); }", probe_row = "[&](u64 i, Key& key) { return probe_key(p, i, key); }";
+  kernel("map_build", "256", "  map_keys(" + build_n + ", " + table + ", " + arg(group_of_build, "u32*") + ", Keys{}, " + build_row + ", [](u32, u64) {});\n");
   kernel("lookup_probe", "256", "  lookup_groups(" + probe_n + ", " + table + ", " + arg(group_of_probe, "u32*") + ", (u8*)nullptr, (u8*)nullptr, Keys{}, " + probe_row + ");\n");
   const std::string type = k.type_name(n.row);
   if (is_semi(n.join)) {

@@ -1,0 +1,17 @@
+// The GPU engine: vertices whose functions all trace run as generated kernels; their results stay on the device until
+// another vertex or the caller reads them.
+//
+//   session.add_engine(make_engine(*device::first(), {.memory = 8ull << 30}, kernels));   // sessions do this by themselves
+#pragma once
+
+#include <memory>
+
+#include "gpu_engine/kernel_cache.hpp"
+#include "runtime/engine.hpp"
+
+namespace query::gpu_engine {
+
+// An engine on a device of the caller's choice; device and kernels outlive it.
+std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels);
+
+}  // namespace query::gpu_engine
