@@ -18,13 +18,14 @@
 
 namespace query::gpu {
 
-// A tile is (threads - 32) * items rows and at most 46 KiB of shared memory: items of more than 120 bytes do not fit, write row ids instead.
+// A tile is (threads - 32) * items rows and at most 46 KiB of shared memory: items of more than 144 bytes do not fit, write row ids instead.
 // `blocks` belongs into the kernel's __launch_bounds__(threads, blocks): with more registers fewer blocks share a multiprocessor.
 template <class Item>
 struct compact_policy {
-  static constexpr u32 threads = 416;
-  static constexpr u32 items = sizeof(Item) <= 4 ? 24 : sizeof(Item) <= 8 ? 15 : sizeof(Item) >= 112 ? 1 : 112 / u32(sizeof(Item));
-  static constexpr u32 blocks = 3;
+  static constexpr bool is_narrow = sizeof(Item) <= 4;
+  static constexpr u32 threads = is_narrow ? 288 : 352;
+  static constexpr u32 items = is_narrow ? 32 : sizeof(Item) <= 8 ? 18 : sizeof(Item) >= 144 ? 1 : 144 / u32(sizeof(Item));
+  static constexpr u32 blocks = is_narrow ? 4 : 3;
 };
 
 // Rows of one tile.

@@ -8,7 +8,7 @@
 //   extern "C" __global__ void count(const u64* hash, u64 n, void* temp, u64* starts) {
 //     partition_count<policy>(n, temp, [=](u64 i) { return u32(hash[i] >> 58); }, 64, starts);
 //   }
-//   extern "C" __global__ __launch_bounds__(policy::threads) void move(const u64* hash, u64 n, void* temp, u32* row_ids) {
+//   extern "C" __global__ __launch_bounds__(policy::threads, policy::blocks) void move(const u64* hash, u64 n, void* temp, u32* row_ids) {
 //     extern __shared__ __align__(16) u8 shared[];   // radix_shared_bytes<policy, u8, u32>() of them
 //     partition_move<policy, u32, u32>(n, temp, shared, [=](u64 i) { return u32(hash[i] >> 58); }, [](u64 i) { return u32(i); },
 //         [=](u64 at, u32 row) { row_ids[at] = row; });

@@ -20,9 +20,10 @@ namespace query::gpu {
 // `blocks` belongs into the kernel's __launch_bounds__(threads, blocks).
 template <class T>
 struct scan_policy {
-  static constexpr u32 threads = sizeof(T) <= 4 ? 288 : 160;
-  static constexpr u32 items = sizeof(T) <= 4 ? 19 : sizeof(T) <= 8 ? 21 : sizeof(T) <= 16 ? 9 : sizeof(T) <= 32 ? 5 : 1;
-  static constexpr u32 blocks = sizeof(T) <= 4 ? 5 : 4;
+  static constexpr u32 threads = sizeof(T) <= 4 ? 160 : 96;
+  static constexpr u32 items =
+      sizeof(T) <= 8 ? 39 : sizeof(T) <= 16 ? 19 : sizeof(T) <= 32 ? 9 : sizeof(T) <= 64 ? 5 : 1;
+  static constexpr u32 blocks = 5;
 };
 
 // Rows of one tile.
