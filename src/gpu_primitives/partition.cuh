@@ -24,8 +24,8 @@ using partition_policy = radix_policy<u8, Value>;
 
 #if QUERY_GPU_DEVICE_CODE
 
-// part_of(i) -> partition of row i, below 256; it is called again by partition_move. starts[p] becomes the place of partition p's first row, for
-// p in [0, parts]; starts[parts] is n. Not written if `starts` is null.
+// part_of(i) -> partition of row i, below 256; it is called again by partition_move. starts[p] becomes the place of partition p's first
+// row, for p in [0, parts]; starts[parts] is n. Not written if `starts` is null.
 template <class Policy, class PartOf>
 __device__ __forceinline__ void partition_count(u64 n, void* temp, PartOf part_of, u32 parts, u64* starts) {
   const bool is_last = radix_histogram<Policy, radix_bits>(n, temp, [=](u64 i) { return u8(part_of(i)); });

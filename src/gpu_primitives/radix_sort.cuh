@@ -1,9 +1,9 @@
 // Sorts rows by unsigned keys, stably: least significant digit first, 8 bits a pass, one read and one write of the rows a pass.
 //
-// The algorithm is Onesweep (Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022): one kernel counts
-// the digits of all passes, then each pass ranks its tiles and passes the digits' running counts from tile to tile by look-back. Passes
-// whose digit is the same in all rows are skipped: the counting kernel writes the plan, the later kernels follow it, the host need not know.
-// Signed, floating, descending and nullable keys: sort_keys.cuh. Several keys: sort by the last first, carrying row ids.
+// The algorithm is Onesweep (Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022): one kernel
+// counts the digits of all passes, then each pass ranks its tiles and passes the digits' running counts from tile to tile by look-back.
+// Passes whose digit is the same in all rows are skipped: the counting kernel writes the plan, the later kernels follow it, the host need
+// not know. Signed, floating, descending and nullable keys: sort_keys.cuh. Several keys: sort by the last first, carrying row ids.
 //
 // Launches: radix_histogram once, then radix_sweep for pass = 0 .. radix_passes(Bits) - 1, in one stream.
 //
@@ -27,7 +27,8 @@ namespace query::gpu {
 inline constexpr u32 radix_bits = 8;
 inline constexpr u32 radix_bins = 1u << radix_bits;
 
-// A tile is threads * items rows; threads must be at least radix_bins. `blocks` belongs into the sweep's __launch_bounds__(threads, blocks).
+// A tile is threads * items rows; threads must be at least radix_bins. `blocks` belongs into the sweep's __launch_bounds__(threads,
+// blocks).
 template <class Key, class Value>
 struct radix_policy {
   static constexpr u32 row_bytes = sizeof(Key) + (__is_empty(Value) ? 0 : sizeof(Value));
@@ -121,8 +122,8 @@ QUERY_GPU_BOTH constexpr u32 radix_shared_bytes() {
 
 namespace detail {
 
-// Lanes whose digit equals the caller's. Masks are zero before; the caller clears those of the digits seen. A vote for each bit of the digit
-// or the match instruction need no memory, but were slower (H200: by 5 and 40 percent of the sort).
+// Lanes whose digit equals the caller's. Masks are zero before; the caller clears those of the digits seen. A vote for each bit of the
+// digit or the match instruction need no memory, but were slower on an H200 (bench/results).
 __device__ __forceinline__ u32 same_digit(u32 digit, u32* masks) {
   atomicOr(&masks[digit], 1u << lane_id());
   __syncwarp();
@@ -468,8 +469,8 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
 
 }  // namespace detail
 
-// Runs one pass. Row i is (key_of(i), value_of(i)) before the sort; write_key(at, key) and write_value(at, value) get the at-th row after it.
-// key_of must be the histogram's. With Value = no_value the value functors are not called. `shared`: radix_shared_bytes of dynamic
+// Runs one pass. Row i is (key_of(i), value_of(i)) before the sort; write_key(at, key) and write_value(at, value) get the at-th row after
+// it. key_of must be the histogram's. With Value = no_value the value functors are not called. `shared`: radix_shared_bytes of dynamic
 // shared memory. Blocks of Policy::threads threads, radix_sweep_blocks of them.
 template <class Policy, u32 Bits, class Key, class Value, class Count, class KeyOf, class ValueOf, class WriteKey, class WriteValue>
 __device__ __forceinline__ void radix_sweep(u32 pass, u64 n, void* temp, const radix_buffers<Key, Value>& between, u8* shared, KeyOf key_of,

@@ -185,12 +185,14 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
 // overwrite row i. finish(total) is called once, by one thread, with the combination of all rows. combine(a, b) is associative, need not
 // commute, and leaves the other operand as it is when one is `identity`.
 template <class Policy, class T, class Load, class Combine, class Write, class Finish>
-__device__ __forceinline__ void exclusive_scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write, Finish finish) {
+__device__ __forceinline__ void exclusive_scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write,
+                                               Finish finish) {
   detail::scan<Policy, T, false>(n, temp, identity, load, combine, write, finish);
 }
 
 template <class Policy, class T, class Load, class Combine, class Write, class Finish>
-__device__ __forceinline__ void inclusive_scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write, Finish finish) {
+__device__ __forceinline__ void inclusive_scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write,
+                                               Finish finish) {
   detail::scan<Policy, T, true>(n, temp, identity, load, combine, write, finish);
 }
 
