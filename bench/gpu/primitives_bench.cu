@@ -16,24 +16,14 @@ void sorts();  // primitives_sort_bench.cu
 
 namespace {
 
-template <class T, u32 Items>
-struct reduce_shape : reduce_policy<T> {
-  static constexpr u32 items = Items;
-};
-template <u32 Threads, u32 Items>
-struct tile_shape {
-  static constexpr u32 threads = Threads;
-  static constexpr u32 items = Items;
-};
-
 template <class Policy>
 __global__ __launch_bounds__(Policy::threads) void sum(const double* x, u64 n, void* temp, double* out) {
   reduce<Policy>(
       n, 0.0, [=](u64 i, double& into) { into += x[i]; }, [](double a, double b) { return a + b; }, temp, [=](double s) { *out = s; });
 }
 
-template <class Policy, u32 Blocks, class T>
-__global__ __launch_bounds__(Policy::threads, Blocks) void select(const T* x, u64 n, T limit, void* temp, u64* count, T* out) {
+template <class Policy, class T>
+__global__ __launch_bounds__(Policy::threads, Policy::blocks) void select(const T* x, u64 n, T limit, void* temp, u64* count, T* out) {
   compact<Policy, T>(
       n, temp, count,
       [=](u64 i, T& item) {
@@ -43,8 +33,8 @@ __global__ __launch_bounds__(Policy::threads, Blocks) void select(const T* x, u6
       [=](u64 at, const T& item) { out[at] = item; });
 }
 
-template <class Policy, u32 Blocks, class T>
-__global__ __launch_bounds__(Policy::threads, Blocks) void prefix(const T* x, u64 n, void* temp, T* out) {
+template <class Policy, class T>
+__global__ __launch_bounds__(Policy::threads, Policy::blocks) void prefix(const T* x, u64 n, void* temp, T* out) {
   exclusive_scan<Policy, T>(
       n, temp, T(0), [=](u64 i) { return x[i]; }, [](T a, T b) { return T(a + b); }, [=](u64 i, T v) { out[i] = v; }, [](T) {});
 }
@@ -63,16 +53,6 @@ void copies(u64 bytes) {
          }));
 }
 
-template <u32 Items>
-void reduce_variant(const memory<double>& x, u64 n, double peer_ms, const char* variant) {
-  using policy = reduce_shape<double, Items>;
-  const memory<double> out(1);
-  const memory<u8> temp(reduce_temp_bytes<policy, double>(n));
-  QUERY_BENCH_CUDA(cudaMemset(temp.data(), 0, temp.bytes()));
-  const auto run = [&] { sum<policy><<<unsigned(reduce_blocks<policy>(n)), policy::threads>>>(x.data(), n, temp.data(), out.data()); };
-  report("reduce_sum_f64", variant, n, n * 8, median_ms(run), peer_ms);
-}
-
 void reductions(u64 n) {
   const memory<double> x(n), out(1);
   fill(x, 2);
@@ -81,8 +61,12 @@ void reductions(u64 n) {
   const memory<u8> temp(bytes);
   const double peer = median_ms([&] { peers::reduce_sum(temp.data(), bytes, x.data(), out.data(), n); });
   report("reduce_sum_f64", "CUB", n, n * 8, peer);
-  reduce_variant<8>(x, n, peer, "256x8");
-  reduce_variant<16>(x, n, peer, "256x16");
+
+  using policy = reduce_policy<double>;
+  const memory<u8> own_temp(reduce_temp_bytes<policy, double>(n));
+  QUERY_BENCH_CUDA(cudaMemset(own_temp.data(), 0, own_temp.bytes()));
+  const auto run = [&] { sum<policy><<<unsigned(reduce_blocks<policy>(n)), policy::threads>>>(x.data(), n, own_temp.data(), out.data()); };
+  report("reduce_sum_f64", "ours", n, n * 8, median_ms(run), peer);
 }
 
 template <class T>
@@ -108,53 +92,49 @@ struct select_data {
   static T* data(const memory<T>& m) { return m.data(); }
 };
 
-template <u32 Threads, u32 Items, u32 Blocks, class T>
-void select_variant(const select_data<T>& d, const char* variant) {
-  using policy = tile_shape<Threads, Items>;
+template <class T>
+void select_ours(const select_data<T>& d) {
+  using policy = compact_policy<T>;
   const memory<u8> temp(compact_temp_bytes<policy>(d.n));
-  const auto kernel = select<policy, Blocks, T>;
-  const u64 blocks = compact_blocks<policy>(d.n, resident(kernel, Threads));
+  const auto kernel = select<policy, T>;
+  const u64 blocks = compact_blocks<policy>(d.n, resident(kernel, policy::threads));
   QUERY_BENCH_CUDA(cudaMemset(d.out.data(), 0, d.out.bytes()));
   const double ms = median_ms([&] {
     cudaMemsetAsync(temp.data(), 0, temp.bytes());
-    kernel<<<unsigned(blocks), Threads>>>(d.x.data(), d.n, d.limit, temp.data(), d.count.data(), d.out.data());
+    kernel<<<unsigned(blocks), policy::threads>>>(d.x.data(), d.n, d.limit, temp.data(), d.count.data(), d.out.data());
   });
-  report(d.name, variant, d.n, d.bytes, ms, d.peer_ms);
-  expect_same(d.name, variant, d.out, d.expected, d.kept);
+  report(d.name, "ours", d.n, d.bytes, ms, d.peer_ms);
+  expect_same(d.name, "ours", d.out, d.expected, d.kept);
 }
 
 void selections(u64 n) {
   for (const double limit : {0.1, 0.5}) {
     const select_data<double> d(limit == 0.1 ? "select_f64_10pct" : "select_f64_50pct", n, limit);
-    select_variant<288, 16, 4>(d, "288x16/4");
-    select_variant<416, 15, 3>(d, "416x15/3");
-    select_variant<352, 18, 3>(d, "352x18/3");
+    select_ours(d);
   }
   for (const double limit : {0.1, 0.5}) {
     const select_data<u32> d(limit == 0.1 ? "select_u32_10pct" : "select_u32_50pct", n, u32(limit * 4294967295.0));
-    select_variant<416, 24, 3>(d, "416x24/3");
-    select_variant<416, 29, 3>(d, "416x29/3");
-    select_variant<288, 32, 4>(d, "288x32/4");
+    select_ours(d);
   }
 }
 
-template <u32 Threads, u32 Items, u32 Blocks, class T>
-void scan_variant(const char* name, const memory<T>& x, const memory<T>& expected, u64 n, double peer_ms, const char* variant) {
-  using policy = tile_shape<Threads, Items>;
+template <class T>
+void scan_ours(const char* name, const memory<T>& x, const memory<T>& expected, u64 n, double peer_ms) {
+  using policy = scan_policy<T>;
   const memory<T> out(n);
   const memory<u8> temp(scan_temp_bytes<policy, T>(n));
-  const auto kernel = prefix<policy, Blocks, T>;
-  const u64 blocks = scan_blocks<policy>(n, resident(kernel, Threads));
+  const auto kernel = prefix<policy, T>;
+  const u64 blocks = scan_blocks<policy>(n, resident(kernel, policy::threads));
   const double ms = median_ms([&] {
     cudaMemsetAsync(temp.data(), 0, temp.bytes());
-    kernel<<<unsigned(blocks), Threads>>>(x.data(), n, temp.data(), out.data());
+    kernel<<<unsigned(blocks), policy::threads>>>(x.data(), n, temp.data(), out.data());
   });
-  report(name, variant, n, 2 * n * sizeof(T), ms, peer_ms);
-  expect_same(name, variant, out, expected, n);
+  report(name, "ours", n, 2 * n * sizeof(T), ms, peer_ms);
+  expect_same(name, "ours", out, expected, n);
 }
 
-template <class T, class Peer, class Variants>
-void scans(const char* name, u64 n, Variants variants) {
+template <class T, class Peer>
+void scans(const char* name, u64 n) {
   const memory<T> x(n), expected(n);
   fill(x, 4);
   std::size_t bytes = 0;
@@ -164,7 +144,7 @@ void scans(const char* name, u64 n, Variants variants) {
   const memory<u8> temp(bytes);
   const double peer = median_ms([&] { peers::scan(temp.data(), bytes, in, out, n); });
   report(name, "CUB", n, 2 * n * sizeof(T), peer);
-  variants(x, expected, peer);
+  scan_ours(name, x, expected, n, peer);
 }
 
 }  // namespace
@@ -189,15 +169,6 @@ int main(int argc, char** argv) {
   if (wanted("select")) selections(n);
   if (wanted("sort")) sorts();
   if (!wanted("scan")) return 0;
-  scans<u32, std::uint32_t>("scan_u32", n, [n](const auto& x, const auto& expected, double peer) {
-    scan_variant<288, 21, 5>("scan_u32", x, expected, n, peer, "288x21/5");
-    scan_variant<160, 39, 5>("scan_u32", x, expected, n, peer, "160x39/5");
-    scan_variant<288, 19, 5>("scan_u32", x, expected, n, peer, "288x19/5");
-  });
-  scans<u64, std::uint64_t>("scan_u64", n, [n](const auto& x, const auto& expected, double peer) {
-    scan_variant<160, 17, 6>("scan_u64", x, expected, n, peer, "160x17/6");
-    scan_variant<96, 39, 5>("scan_u64", x, expected, n, peer, "96x39/5");
-    scan_variant<224, 13, 5>("scan_u64", x, expected, n, peer, "224x13/5");
-    scan_variant<160, 21, 4>("scan_u64", x, expected, n, peer, "160x21/4");
-  });
+  scans<u32, std::uint32_t>("scan_u32", n);
+  scans<u64, std::uint64_t>("scan_u64", n);
 }

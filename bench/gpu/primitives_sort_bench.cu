@@ -9,21 +9,13 @@ void sorts();
 
 namespace {
 
-template <class Key, class Value, u32 Threads, u32 Items, radix_match Match, bool Early>
-struct shape : radix_policy<Key, Value> {
-  static constexpr u32 threads = Threads;
-  static constexpr u32 items = Items;
-  static constexpr radix_match match = Match;
-  static constexpr bool early_values = Early;
-};
-
 template <class Policy, class Key>
 __global__ __launch_bounds__(Policy::histogram_threads) void count(const Key* x, u64 n, void* temp) {
   radix_histogram<Policy, 8 * sizeof(Key)>(n, temp, [=](u64 i) { return x[i]; });
 }
 
-template <class Policy, u32 Blocks, class Key, class Value>
-__global__ __launch_bounds__(Policy::threads, Blocks) void sweep(u32 pass, const Key* x, const Value* values, u64 n, void* temp,
+template <class Policy, class Key, class Value>
+__global__ __launch_bounds__(Policy::threads, Policy::blocks) void sweep(u32 pass, const Key* x, const Value* values, u64 n, void* temp,
                                                                  radix_buffers<Key, Value> between, Key* out, Value* out_values) {
   extern __shared__ __align__(16) u8 shared[];
   radix_sweep<Policy, 8 * sizeof(Key), Key, Value, u32>(
@@ -64,16 +56,16 @@ struct sort_data {
   }
 };
 
-template <u32 Threads, u32 Items, u32 Blocks, radix_match Match = radix_match::mask, bool Early = false, class Key, class Value>
-void sort_variant(const sort_data<Key, Value>& d, const char* variant) {
-  using policy = shape<Key, Value, Threads, Items, Match, Early>;
+template <class Key, class Value>
+void sort_ours(const sort_data<Key, Value>& d) {
+  using policy = radix_policy<Key, Value>;
   const memory<u8> temp(radix_temp_bytes<policy, u32>(d.n));
   const auto histogram = count<policy, Key>;
-  const auto move = sweep<policy, Blocks, Key, Value>;
+  const auto move = sweep<policy, Key, Value>;
   const u32 shared = radix_shared_bytes<policy, Key, Value>();
   const u64 histogram_blocks = radix_histogram_blocks<policy>(d.n, resident(histogram, policy::histogram_threads));
   const u64 move_blocks = radix_sweep_blocks<policy>(d.n);
-  const unsigned held = resident(move, Threads, shared);
+  resident(move, policy::threads, shared);  // raises the limit of shared memory
   const radix_buffers<Key, Value> between{{d.between.data(), d.out.data()}, {d.values_between.data(), d.out_values.data()}};
   const auto prepare = [&] {
     cudaMemsetAsync(temp.data(), 0, temp.bytes());
@@ -83,45 +75,23 @@ void sort_variant(const sort_data<Key, Value>& d, const char* variant) {
   const double ms = median_ms([&] {
     prepare();
     for (u32 pass = 0; pass < sizeof(Key); ++pass) {
-      move<<<unsigned(move_blocks), Threads, shared>>>(pass, d.x.data(), d.values.data(), d.n, temp.data(), between, d.out.data(),
+      move<<<unsigned(move_blocks), policy::threads, shared>>>(pass, d.x.data(), d.values.data(), d.n, temp.data(), between, d.out.data(),
                                                        d.out_values.data());
     }
   });
-  report(d.name, variant, d.n, d.bytes, ms, d.peer_ms);
-  std::printf("    of that %.3f ms to clear and count; %u blocks at once\n", prepare_ms, held);
-  expect_same(d.name, variant, d.out, d.expected, d.n);
-  if constexpr (sort_data<Key, Value>::has_values) expect_same(d.name, variant, d.out_values, d.expected_values, d.n);
+  report(d.name, "ours", d.n, d.bytes, ms, d.peer_ms);
+  std::printf("    of that %.3f ms to clear and count\n", prepare_ms);
+  expect_same(d.name, "ours", d.out, d.expected, d.n);
+  if constexpr (sort_data<Key, Value>::has_values) expect_same(d.name, "ours", d.out_values, d.expected_values, d.n);
 }
 
 }  // namespace
 
 void sorts() {
-  constexpr radix_match mask = radix_match::mask, vote = radix_match::vote;
-  {
-    const sort_data<u64, no_value> d("sort_keys_u64", rows());
-    sort_variant<512, 15, 2>(d, "512x15/2");
-    sort_variant<384, 19, 2>(d, "384x19/2");
-    sort_variant<384, 19, 2, vote>(d, "384x19/2 vote");
-  }
-  {
-    const sort_data<u32, no_value> d("sort_keys_u32", rows());
-    sort_variant<512, 23, 2>(d, "512x23/2");
-    sort_variant<512, 23, 2, vote>(d, "512x23/2 vote");
-    sort_variant<512, 27, 2>(d, "512x27/2");
-  }
-  {
-    const sort_data<u64, u32> d("sort_pairs_u64_u32", rows() / 2);
-    sort_variant<384, 19, 2>(d, "384x19/2");
-    sort_variant<384, 19, 2, mask, true>(d, "384x19/2 early");
-    sort_variant<384, 19, 2, vote, true>(d, "384x19/2 vote early");
-    sort_variant<512, 13, 2, mask, true>(d, "512x13/2 early");
-  }
-  {
-    const sort_data<u32, u32> d("sort_pairs_u32_u32", rows());
-    sort_variant<384, 23, 2>(d, "384x23/2");
-    sort_variant<384, 23, 2, mask, true>(d, "384x23/2 early");
-    sort_variant<512, 19, 2, mask, true>(d, "512x19/2 early");
-  }
+  sort_ours(sort_data<u64, no_value>("sort_keys_u64", rows()));
+  sort_ours(sort_data<u32, no_value>("sort_keys_u32", rows()));
+  sort_ours(sort_data<u64, u32>("sort_pairs_u64_u32", rows() / 2));
+  sort_ours(sort_data<u32, u32>("sort_pairs_u32_u32", rows()));
 }
 
 }  // namespace query::gpu::bench

@@ -1,9 +1,9 @@
 // Keeps the rows that pass a test, in their order, and writes what is projected of them: filter, projection and loads in one pass.
 //
-// One launch of any number of blocks of Policy::threads threads (compact_blocks gives a good one). The last warp of a block coordinates, the
-// others work; a block always has two tiles under way. While the workers load and test tile n, the coordinator finds the place of tile t
-// before it by look-back (look_back.cuh); then the workers write t's survivors from shared memory and put n's there, while the coordinator
-// publishes n's count and takes the next tile.
+// One launch of any number of blocks of Policy::threads threads (compact_blocks gives a good one). The last warp of a block coordinates,
+// the others work; a block always has two tiles under way. While the workers load and test tile n, the coordinator finds the place of
+// tile t before it by look-back (look_back.cuh); then the workers write t's survivors from shared memory and put n's there, while the
+// coordinator publishes n's count and takes the next tile.
 //
 //   struct row { double x; u32 id; };
 //   extern "C" __global__ void positive(const double* x, u64 n, void* temp, u64* count, double* out_x, u32* out_id) {
@@ -18,13 +18,14 @@
 
 namespace query::gpu {
 
-// A tile is (threads - 32) * items rows and at most 46 KiB of shared memory: items of more than 120 bytes do not fit, write row ids instead.
-// `blocks` belongs into the kernel's __launch_bounds__(threads, blocks): with more registers fewer blocks share a multiprocessor.
+// A tile is (threads - 32) * items rows and at most 46 KiB of shared memory: items of more than 144 bytes do not fit, write row ids
+// instead. `blocks` belongs into the kernel's __launch_bounds__(threads, blocks): with more registers fewer blocks share a multiprocessor.
 template <class Item>
 struct compact_policy {
-  static constexpr u32 threads = 416;
-  static constexpr u32 items = sizeof(Item) <= 4 ? 24 : sizeof(Item) <= 8 ? 15 : sizeof(Item) >= 112 ? 1 : 112 / u32(sizeof(Item));
-  static constexpr u32 blocks = 3;
+  static constexpr bool is_narrow = sizeof(Item) <= 4;
+  static constexpr u32 threads = is_narrow ? 288 : 352;
+  static constexpr u32 items = is_narrow ? 32 : sizeof(Item) <= 8 ? 18 : sizeof(Item) >= 144 ? 1 : 144 / u32(sizeof(Item));
+  static constexpr u32 blocks = is_narrow ? 4 : 3;
 };
 
 // Rows of one tile.
@@ -52,8 +53,8 @@ QUERY_GPU_BOTH constexpr u64 compact_temp_bytes(u64 n) {
 
 #if QUERY_GPU_DEVICE_CODE
 
-// keep(i, item) -> bool loads and tests row i and projects it into `item` (which need not be set when the row is dropped); it is called once
-// a row. write(at, item) stores the at-th row kept. *count becomes the number of rows kept, also for n = 0.
+// keep(i, item) -> bool loads and tests row i and projects it into `item` (which need not be set when the row is dropped); it is called
+// once a row. write(at, item) stores the at-th row kept. *count becomes the number of rows kept, also for n = 0.
 template <class Policy, class Item, class Keep, class Write>
 __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep, Write write) {
   constexpr u32 workers = Policy::threads / warp_size - 1;  // warps

@@ -25,7 +25,8 @@ QUERY_GPU_BOTH constexpr u64 histogram_blocks(u64 n, u64 resident) {
 
 #if QUERY_GPU_DEVICE_CODE
 
-// bin_of(i) -> bin of row i; rows whose bin is Bins or more do not count. Adds to `counts`, Bins words. A block may count 2^32 - 1 rows a bin.
+// bin_of(i) -> bin of row i; rows whose bin is Bins or more do not count. Adds to `counts`, Bins words. A block may count 2^32 - 1 rows a
+// bin.
 template <class Policy, u32 Bins, class BinOf>
 __device__ __forceinline__ void histogram(u64 n, BinOf bin_of, u64* counts) {
   static_assert(Bins <= 8192, "histogram: more bins than shared memory holds; sort or group instead");

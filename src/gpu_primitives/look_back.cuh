@@ -3,9 +3,10 @@
 //
 // Each tile publishes first its own total (partial), then the total of everything up to and including it (inclusive). A tile that wants
 // what lies before it reads its predecessors' messages backwards until it meets an inclusive one. Invariant: tile ids come from one
-// counter, a block takes them in increasing order, and before it publishes the partial total of one it waits for lower tiles at most; so the
-// lowest unpublished tile can always be published, and no wait depends on how blocks are scheduled. A block takes an id when it can begin
-// it at once: a tile that is taken but not begun stalls all later ones (measured: half the speed). All-zero memory: nothing published.
+// counter, a block takes them in increasing order, and before it publishes the partial total of one it waits for lower tiles at most; so
+// the lowest unpublished tile can always be published, and no wait depends on how blocks are scheduled. A block takes an id when it can
+// begin it at once: a tile that is taken but not begun stalls all later ones (measured: a third slower). All-zero memory: nothing
+// published.
 //
 //   if (warp == 0) { T before = look_back<tile_messages<T>>(states, tile, total, identity, op); ... }
 #pragma once

@@ -8,7 +8,7 @@
 //   extern "C" __global__ void count(const u64* hash, u64 n, void* temp, u64* starts) {
 //     partition_count<policy>(n, temp, [=](u64 i) { return u32(hash[i] >> 58); }, 64, starts);
 //   }
-//   extern "C" __global__ __launch_bounds__(policy::threads) void move(const u64* hash, u64 n, void* temp, u32* row_ids) {
+//   extern "C" __global__ __launch_bounds__(policy::threads, policy::blocks) void move(const u64* hash, u64 n, void* temp, u32* row_ids) {
 //     extern __shared__ __align__(16) u8 shared[];   // radix_shared_bytes<policy, u8, u32>() of them
 //     partition_move<policy, u32, u32>(n, temp, shared, [=](u64 i) { return u32(hash[i] >> 58); }, [](u64 i) { return u32(i); },
 //         [=](u64 at, u32 row) { row_ids[at] = row; });
@@ -24,8 +24,8 @@ using partition_policy = radix_policy<u8, Value>;
 
 #if QUERY_GPU_DEVICE_CODE
 
-// part_of(i) -> partition of row i, below 256; it is called again by partition_move. starts[p] becomes the place of partition p's first row, for
-// p in [0, parts]; starts[parts] is n. Not written if `starts` is null.
+// part_of(i) -> partition of row i, below 256; it is called again by partition_move. starts[p] becomes the place of partition p's first
+// row, for p in [0, parts]; starts[parts] is n. Not written if `starts` is null.
 template <class Policy, class PartOf>
 __device__ __forceinline__ void partition_count(u64 n, void* temp, PartOf part_of, u32 parts, u64* starts) {
   const bool is_last = radix_histogram<Policy, radix_bits>(n, temp, [=](u64 i) { return u8(part_of(i)); });

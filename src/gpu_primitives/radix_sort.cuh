@@ -1,9 +1,9 @@
 // Sorts rows by unsigned keys, stably: least significant digit first, 8 bits a pass, one read and one write of the rows a pass.
 //
-// The algorithm is Onesweep (Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022): one kernel counts
-// the digits of all passes, then each pass ranks its tiles and passes the digits' running counts from tile to tile by look-back. Passes
-// whose digit is the same in all rows are skipped: the counting kernel writes the plan, the later kernels follow it, the host need not know.
-// Signed, floating, descending and nullable keys: sort_keys.cuh. Several keys: sort by the last first, carrying row ids.
+// The algorithm is Onesweep (Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022): one kernel
+// counts the digits of all passes, then each pass ranks its tiles and passes the digits' running counts from tile to tile by look-back.
+// Passes whose digit is the same in all rows are skipped: the counting kernel writes the plan, the later kernels follow it, the host need
+// not know. Signed, floating, descending and nullable keys: sort_keys.cuh. Several keys: sort by the last first, carrying row ids.
 //
 // Launches: radix_histogram once, then radix_sweep for pass = 0 .. radix_passes(Bits) - 1, in one stream.
 //
@@ -11,7 +11,7 @@
 //   extern "C" __global__ void count(const double* x, u64 n, void* temp) {
 //     radix_histogram<policy, 64>(n, temp, [=](u64 i) { return sort_key(x[i]); });
 //   }
-//   extern "C" __global__ __launch_bounds__(policy::threads) void sweep(u32 pass, const double* x, u64 n, void* temp,
+//   extern "C" __global__ __launch_bounds__(policy::threads, policy::blocks) void sweep(u32 pass, const double* x, u64 n, void* temp,
 //                                                                       radix_buffers<u64, u32> between, u32* order) {
 //     extern __shared__ __align__(16) u8 shared[];   // radix_shared_bytes<policy, u64, u32>() of them
 //     radix_sweep<policy, 64, u64, u32, u32>(pass, n, temp, between, shared,
@@ -27,17 +27,19 @@ namespace query::gpu {
 inline constexpr u32 radix_bits = 8;
 inline constexpr u32 radix_bins = 1u << radix_bits;
 
-// How the lanes of a warp find those that hold the same digit: a mask of lanes for each digit in shared memory, or one vote a bit.
-enum class radix_match { mask, vote };
-
-// A tile is threads * items rows; threads must be at least radix_bins. `early_values`: values are loaded along with the keys, which hides
-// their latency and takes registers.
+// A tile is threads * items rows; threads must be at least radix_bins. `blocks` belongs into the sweep's __launch_bounds__(threads,
+// blocks).
 template <class Key, class Value>
 struct radix_policy {
-  static constexpr u32 threads = 512;
-  static constexpr u32 items = sizeof(Key) <= 4 ? 23 : 15;
-  static constexpr radix_match match = radix_match::mask;
-  static constexpr bool early_values = false;
+  static constexpr u32 row_bytes = sizeof(Key) + (__is_empty(Value) ? 0 : sizeof(Value));
+  static constexpr bool is_pair = !__is_empty(Value);
+  static constexpr u32 threads = !is_pair || (row_bytes > 8 && row_bytes <= 12) ? 512 : 384;
+  static constexpr u32 items = !is_pair            ? (row_bytes <= 4 ? 23 : 15)
+                               : row_bytes <= 8    ? 23
+                               : row_bytes <= 12   ? 13
+                               : row_bytes <= 16   ? 15
+                                                   : 7;
+  static constexpr u32 blocks = 2;
   static constexpr u32 histogram_threads = 512;
   static constexpr u32 histogram_items = 8;
 };
@@ -94,7 +96,7 @@ struct radix_shared {
   static constexpr u32 rows = Policy::threads * Policy::items;
   static constexpr u32 key_bytes = (sizeof(Key) * rows + 15) / 16 * 16;
   static constexpr u32 value_bytes = __is_empty(Value) ? 0 : (sizeof(Value) * rows + 15) / 16 * 16;
-  static constexpr u32 count_bytes = warps * radix_bins * sizeof(u32) * (Policy::match == radix_match::mask ? 2 : 1);
+  static constexpr u32 count_bytes = warps * radix_bins * sizeof(u32) * 2;
   static constexpr u32 counts_at = key_bytes;  // u32[warps][bins], then as many masks; the values take their place when they are done
   static constexpr u32 bases_at = counts_at + (count_bytes > value_bytes ? count_bytes : value_bytes);  // u64[bins]
   static constexpr u32 scan_at = bases_at + radix_bins * sizeof(u64);  // u32[bins / warp_size]
@@ -120,23 +122,12 @@ QUERY_GPU_BOTH constexpr u32 radix_shared_bytes() {
 
 namespace detail {
 
-// Lanes whose digit equals the caller's. Masks are zero before; the caller clears those of the digits seen.
-template <radix_match Match>
+// Lanes whose digit equals the caller's. Masks are zero before; the caller clears those of the digits seen. A vote for each bit of the
+// digit or the match instruction need no memory, but were slower on an H200 (bench/results).
 __device__ __forceinline__ u32 same_digit(u32 digit, u32* masks) {
-  if constexpr (Match == radix_match::mask) {
-    atomicOr(&masks[digit], 1u << lane_id());
-    __syncwarp();
-    return masks[digit];
-  } else {
-    u32 same = all_lanes;
-#pragma unroll
-    for (u32 b = 0; b < radix_bits; ++b) {
-      const bool set = (digit >> b & 1) != 0;
-      const u32 setters = __ballot_sync(all_lanes, set);
-      same &= set ? setters : ~setters;
-    }
-    return same;
-  }
+  atomicOr(&masks[digit], 1u << lane_id());
+  __syncwarp();
+  return masks[digit];
 }
 
 // Makes the compiler compute again what depends on `value`, where keeping it would take registers that the sort does not have.
@@ -323,6 +314,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
                                            const radix_route<Key, Value>& route, DigitOf digit_of, KeyOf key_of, ValueOf value_of,
                                            WriteKey write_key, WriteValue write_value) {
   using layout = radix_shared<Policy, Key, Value>;
+  static_assert(layout::bytes <= 227 * 1024, "radix sort: rows are too wide for shared memory; sort row ids");
   using m = radix_messages<Count>;
   constexpr u32 threads = Policy::threads;
   constexpr u32 warps = layout::warps;
@@ -373,7 +365,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
       }
     }
     Value value[items];
-    const auto load_values = [&] {
+    if constexpr (has_values) {
       if (full && !route.from_caller) {
 #pragma unroll
         for (u32 j = 0; j < items; ++j) value[j] = route.source_values[first + j * warp_size];
@@ -384,26 +376,25 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
           value[j] = route.from_caller ? value_of(first + j * warp_size) : route.source_values[first + j * warp_size];
         }
       }
-    };
-    if constexpr (has_values && Policy::early_values) load_values();
+    }
     if (messages_to_clear != nullptr && bin < radix_bins) messages_to_clear[tile * radix_bins + bin] = 0;
 
     // Rank within the warp. Missing rows of the last tile come last in the last bin, so their places lie behind all others.
     for (u32 c = lane; c < radix_bins; c += warp_size) {
       own_counts[c] = 0;
-      if constexpr (Policy::match == radix_match::mask) own_masks[c] = 0;
+      own_masks[c] = 0;
     }
     __syncwarp();
     packed_registers<items, 16> place;
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
       const u32 digit = digit_of(key[j]);
-      const u32 same = same_digit<Policy::match>(digit, own_masks);
+      const u32 same = same_digit(digit, own_masks);
       const u32 rank = own_counts[digit] + __popc(same & below);
       __syncwarp();
       if (same >> lane == 1) {  // the highest of the lanes speaks for all
         own_counts[digit] = rank + 1;
-        if constexpr (Policy::match == radix_match::mask) own_masks[digit] = 0;
+        own_masks[digit] = 0;
       }
       __syncwarp();
       place.add(j, rank);
@@ -437,7 +428,6 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
       place.add(j, own_counts[digit]);
       staged_keys[place[j]] = key[j];
     }
-    if constexpr (has_values && !Policy::early_values) load_values();
     if (bin < radix_bins) {
       const u64 before = look_back_digit(messages, tile, bin);
       const u32 real = bin == radix_bins - 1 ? in_tile - (tile_rows - rows) : in_tile;
@@ -479,8 +469,8 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
 
 }  // namespace detail
 
-// Runs one pass. Row i is (key_of(i), value_of(i)) before the sort; write_key(at, key) and write_value(at, value) get the at-th row after it.
-// key_of must be the histogram's. With Value = no_value the value functors are not called. `shared`: radix_shared_bytes of dynamic
+// Runs one pass. Row i is (key_of(i), value_of(i)) before the sort; write_key(at, key) and write_value(at, value) get the at-th row after
+// it. key_of must be the histogram's. With Value = no_value the value functors are not called. `shared`: radix_shared_bytes of dynamic
 // shared memory. Blocks of Policy::threads threads, radix_sweep_blocks of them.
 template <class Policy, u32 Bits, class Key, class Value, class Count, class KeyOf, class ValueOf, class WriteKey, class WriteValue>
 __device__ __forceinline__ void radix_sweep(u32 pass, u64 n, void* temp, const radix_buffers<Key, Value>& between, u8* shared, KeyOf key_of,

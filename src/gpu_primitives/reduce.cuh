@@ -64,8 +64,8 @@ __device__ __forceinline__ T reduce_block(T value, T* shared, Combine combine) {
 }  // namespace detail
 
 // load(i, into) folds row i into `into`; rows of one thread come in increasing order. It may treat i as the index of a group of rows
-// (a 16-byte load, say) if n counts groups. combine(a, b) must be associative and commutative up to rounding. finish(total) is called once, by
-// one thread, when all rows are folded.
+// (a 16-byte load, say) if n counts groups. combine(a, b) must be associative and commutative up to rounding. finish(total) is called
+// once, by one thread, when all rows are folded.
 template <class Policy, class T, class Load, class Combine, class Finish>
 __device__ __forceinline__ void reduce(u64 n, const T& identity, Load load, Combine combine, void* temp, Finish finish) {
   constexpr u32 threads = Policy::threads;

@@ -20,9 +20,10 @@ namespace query::gpu {
 // `blocks` belongs into the kernel's __launch_bounds__(threads, blocks).
 template <class T>
 struct scan_policy {
-  static constexpr u32 threads = sizeof(T) <= 4 ? 288 : 160;
-  static constexpr u32 items = sizeof(T) <= 4 ? 19 : sizeof(T) <= 8 ? 21 : sizeof(T) <= 16 ? 9 : sizeof(T) <= 32 ? 5 : 1;
-  static constexpr u32 blocks = sizeof(T) <= 4 ? 5 : 4;
+  static constexpr u32 threads = sizeof(T) <= 4 ? 160 : 96;
+  static constexpr u32 items =
+      sizeof(T) <= 8 ? 39 : sizeof(T) <= 16 ? 19 : sizeof(T) <= 32 ? 9 : sizeof(T) <= 64 ? 5 : 1;
+  static constexpr u32 blocks = 5;
 };
 
 // Rows of one tile.
@@ -184,12 +185,14 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
 // overwrite row i. finish(total) is called once, by one thread, with the combination of all rows. combine(a, b) is associative, need not
 // commute, and leaves the other operand as it is when one is `identity`.
 template <class Policy, class T, class Load, class Combine, class Write, class Finish>
-__device__ __forceinline__ void exclusive_scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write, Finish finish) {
+__device__ __forceinline__ void exclusive_scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write,
+                                               Finish finish) {
   detail::scan<Policy, T, false>(n, temp, identity, load, combine, write, finish);
 }
 
 template <class Policy, class T, class Load, class Combine, class Write, class Finish>
-__device__ __forceinline__ void inclusive_scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write, Finish finish) {
+__device__ __forceinline__ void inclusive_scan(u64 n, void* temp, const T& identity, Load load, Combine combine, Write write,
+                                               Finish finish) {
   detail::scan<Policy, T, true>(n, temp, identity, load, combine, write, finish);
 }
 

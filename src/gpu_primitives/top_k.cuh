@@ -1,11 +1,12 @@
 // The k first rows by key, in order, for k up to 1024: one read of the rows.
 //
-// One launch of top_k_blocks<Policy> blocks of Policy::threads threads. A block keeps its best k rows in shared memory; a row that beats the
-// worst of them joins a buffer, which is sorted and cut to k when it is full. The block that finishes last does the same with the rows
+// One launch of top_k_blocks<Policy> blocks of Policy::threads threads. A block keeps its best k rows in shared memory; a row that beats
+// the worst of them joins a buffer, which is sorted and cut to k when it is full. The block that finishes last does the same with the rows
 // that the blocks kept. Rows of equal key come in their order, so the result is that of a stable sort cut to k.
 //
 //   extern "C" __global__ void ten_cheapest(const float* price, u64 n, void* temp, u64* rows) {
-//     top_k<top_k_policy>(n, 10, temp, [=](u64 i) -> u64 { return sort_key(price[i]); }, [=](u32 at, u64 key, u64 row) { rows[at] = row; });
+//     top_k<top_k_policy>(n, 10, temp, [=](u64 i) -> u64 { return sort_key(price[i]); },
+//                         [=](u32 at, u64 key, u64 row) { rows[at] = row; });
 //   }
 #pragma once
 
@@ -77,8 +78,8 @@ struct best_rows {
 
 }  // namespace detail
 
-// key_of(i) -> u64 whose numeric order is the order wanted (sort_keys.cuh). write(at, key, row) gets the row at place `at` of the result, for at <
-// min(k, n), once each, from any thread. 1 <= k <= Policy::most.
+// key_of(i) -> u64 whose numeric order is the order wanted (sort_keys.cuh). write(at, key, row) gets the row at place `at` of the result,
+// for at < min(k, n), once each, from any thread. 1 <= k <= Policy::most.
 template <class Policy, class KeyOf, class Write>
 __device__ __forceinline__ void top_k(u64 n, u32 k, void* temp, KeyOf key_of, Write write) {
   constexpr u32 threads = Policy::threads;

@@ -38,7 +38,8 @@ QUERY_GPU_BOTH constexpr T smaller(T a, T b) { return b < a ? b : a; }
 template <class T>
 QUERY_GPU_BOTH constexpr T larger(T a, T b) { return a < b ? b : a; }
 
-// Copies the representation of one value into another, as many bytes as both have. NVRTC knows memcpy without a header, but no builtin of that name.
+// Copies the representation of one value into another, as many bytes as both have. NVRTC knows memcpy without a header, but no builtin of
+// that name.
 template <class To, class From>
 QUERY_GPU_BOTH inline void copy_bits(To& to, const From& from) {
   constexpr auto bytes = sizeof(To) < sizeof(From) ? sizeof(To) : sizeof(From);

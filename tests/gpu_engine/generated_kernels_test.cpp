@@ -56,7 +56,11 @@ class generated_kernels : public testing::Test {
     // What compiles is checked; the double does not look at the code.
     kernels_.emplace(kernel_cache::settings{.headers = embedded_sources(), .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
       ++compiled_;
-      return compiler::find()->compile(source, embedded_sources(), 90, {});
+      compiled result = compiler::find()->compile(source, embedded_sources(), 90, {});
+      // The double takes an image that lists its entries.
+      const std::string image = "image:" + std::string(source);
+      result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()), reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+      return result;
     }});
     session_.add_engine(make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_));
   }

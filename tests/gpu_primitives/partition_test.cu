@@ -22,7 +22,7 @@ __global__ void count_parts(const u64* x, u64 n, u32 parts, void* temp, u64* sta
       n, temp, [=](u64 i) { return u32(x[i] % parts); }, parts, starts);
 }
 
-__global__ __launch_bounds__(policy::threads) void move_rows(const u64* x, u64 n, u32 parts, void* temp, u32* rows) {
+__global__ __launch_bounds__(policy::threads, policy::blocks) void move_rows(const u64* x, u64 n, u32 parts, void* temp, u32* rows) {
   extern __shared__ __align__(16) u8 shared[];
   partition_move<policy, u32, u32>(
       n, temp, shared, [=](u64 i) { return u32(x[i] % parts); }, [](u64 i) { return u32(i); },

@@ -20,7 +20,7 @@ __global__ void count_digits(const T* x, u64 n, void* temp) {
 }
 
 template <class Policy, u32 Bits, class T, class Value, class Count>
-__global__ __launch_bounds__(Policy::threads) void sweep(u32 pass, const T* x, u64 n, void* temp,
+__global__ __launch_bounds__(Policy::threads, Policy::blocks) void sweep(u32 pass, const T* x, u64 n, void* temp,
                                                          radix_buffers<sort_key_of<T>, Value> between, T* out, Value* order) {
   extern __shared__ __align__(16) u8 shared[];
   radix_sweep<Policy, Bits, sort_key_of<T>, Value, Count>(
@@ -154,7 +154,8 @@ __global__ void count_bytes(u64 n, void* temp) {
   radix_histogram<byte_policy, 8>(n, temp, [](u64 i) { return u8(i * 0x9e3779b97f4a7c15ull >> 56); });
 }
 
-__global__ __launch_bounds__(byte_policy::threads) void sweep_bytes(u64 n, void* temp, radix_buffers<u8, no_value> none, u8* out) {
+__global__ __launch_bounds__(byte_policy::threads, byte_policy::blocks) void sweep_bytes(
+    u64 n, void* temp, radix_buffers<u8, no_value> none, u8* out) {
   extern __shared__ __align__(16) u8 shared[];
   radix_sweep<byte_policy, 8, u8, no_value, u64>(
       0, n, temp, none, shared, [](u64 i) { return u8(i * 0x9e3779b97f4a7c15ull >> 56); }, [](u64) { return no_value(); },

@@ -112,14 +112,5 @@ TEST_F(reduce_test, counts_rows_in_64_bits) {
   EXPECT_EQ(out.to_host()[0], n / 2 * (n - 1));
 }
 
-TEST(reduce_shape, every_row_belongs_to_a_block) {
-  for (const u64 n : {u64(0), u64(1), u64(4096), u64(4097), u64(1) << 28, (u64(1) << 40) + 3}) {
-    const u64 blocks = reduce_blocks<f64_policy>(n);
-    EXPECT_GE(blocks, 1u);
-    EXPECT_LE(blocks, f64_policy::most_blocks);
-    EXPECT_GE(blocks * reduce_rows_per_block<f64_policy>(n), n);
-  }
-}
-
 }  // namespace
 }  // namespace query::gpu::test

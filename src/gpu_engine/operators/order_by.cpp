@@ -100,7 +100,7 @@ void generate(generated& g, const planner::vertex& v, const input_layout& in, bo
     const std::string key_of = "[&](u64 j) -> " + key + " { const auto v = key_" + std::to_string(p.of) + "(p, row_at(p, j)); return " + p.key + "; }";
     k.add("extern \"C\" __global__ void __launch_bounds__(" + policy + "::histogram_threads) count_" + j + "(const __grid_constant__ words p) {\n  radix_histogram<" + policy + ", " + bits + ">(" + rows + ", " +
           k.argument(temp, "void*") + ", " + key_of + ");\n}\n");
-    k.add("extern \"C\" __global__ void __launch_bounds__(" + policy + "::threads) sweep_" + j + "(const __grid_constant__ words p) {\n  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<" + key +
+    k.add("extern \"C\" __global__ void __launch_bounds__(" + policy + "::threads, " + policy + "::blocks) sweep_" + j + "(const __grid_constant__ words p) {\n  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<" + key +
           ", number> between{{" + k.argument(keys_0, key + "*") + ", " + k.argument(keys_1, key + "*") + "}, {" + k.argument(values_0, "number*") + ", " + k.argument(order_out, "number*") + "}};\n  radix_sweep<" +
           policy + ", " + bits + ", " + key + ", number, " + value + ">((u32)" + k.argument(pass, "u64") + ", " + rows + ", " + k.argument(temp, "void*") + ", between, shared,\n    " + key_of +
           ", [&](u64 j) { return number(row_at(p, j)); },\n    [](u64, " + key + ") {}, [&](u64 at, number row) { " + k.argument(order_out, "number*") + "[at] = row; });\n}\n");
@@ -164,7 +164,7 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
                  inputs, args);
       for (std::uint32_t p = 0; p < device::radix_passes(g.passes[s].bits); ++p) {
         args[pass] = p;
-        run.launch(g.source, *sweep, {blocks(device::divide_up(n, shape.rows_of_tile), resident(*sweep, shape.threads, shape.shared)), static_cast<unsigned>(shape.threads), shape.shared}, inputs, args);
+        run.launch(g.source, *sweep, {static_cast<unsigned>(device::divide_up(n, shape.rows_of_tile)), static_cast<unsigned>(shape.threads), shape.shared}, inputs, args);
       }
       args[order_in] = order[s % 2].address();
     }

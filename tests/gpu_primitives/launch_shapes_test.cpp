@@ -1,0 +1,104 @@
+// What the host computes of GPU primitives - grids, temporary and shared memory - for every size, by the host compiler and without a GPU.
+#include <gtest/gtest.h>
+
+#include "gpu_primitives/compact.cuh"
+#include "gpu_primitives/histogram.cuh"
+#include "gpu_primitives/partition.cuh"
+#include "gpu_primitives/radix_sort.cuh"
+#include "gpu_primitives/reduce.cuh"
+#include "gpu_primitives/scan.cuh"
+#include "gpu_primitives/top_k.cuh"
+
+namespace query::gpu::test {
+namespace {
+
+constexpr u64 sizes[] = {0, 1, 31, 4096, 4097, u64(1) << 28, (u64(1) << 31) + 1, (u64(1) << 40) + 3};
+
+template <u32 Bytes>
+struct item {
+  u8 bytes[Bytes];
+};
+
+TEST(launch_shapes_test, every_row_of_a_reduction_belongs_to_one_of_few_blocks) {
+  using policy = reduce_policy<double>;
+  for (const u64 n : sizes) {
+    const u64 blocks = reduce_blocks<policy>(n);
+    EXPECT_GE(blocks, 1u);
+    EXPECT_LE(blocks, policy::most_blocks);
+    EXPECT_GE(blocks * reduce_rows_per_block<policy>(n), n);
+    EXPECT_EQ((reduce_temp_bytes<policy, double>(n)), 128 + blocks * 8);
+  }
+}
+
+TEST(launch_shapes_test, tiles_cover_all_rows_and_have_a_message_each) {
+  using compact_u64 = compact_policy<u64>;
+  using scan_u64 = scan_policy<u64>;
+  for (const u64 n : sizes) {
+    EXPECT_GE(compact_tiles<compact_u64>(n) * compact_tile<compact_u64>(), n);
+    EXPECT_EQ(compact_temp_bytes<compact_u64>(n), 128 + 8 * compact_tiles<compact_u64>(n));
+    EXPECT_GE(scan_tiles<scan_u64>(n) * scan_tile<scan_u64>(), n);
+    EXPECT_EQ((scan_temp_bytes<scan_u64, u64>(n)), 128 + 16 * scan_tiles<scan_u64>(n));
+    EXPECT_GE(compact_blocks<compact_u64>(n, 0), 1u);
+    EXPECT_LE(compact_blocks<compact_u64>(n, 528), 528u);
+    EXPECT_GE(scan_blocks<scan_u64>(n, 0), 1u);
+    EXPECT_LE(scan_blocks<scan_u64>(n, 528), 528u);
+    EXPECT_GE(histogram_blocks<histogram_policy>(n, 0), 1u);
+    EXPECT_GE(top_k_blocks<top_k_policy>(n, 0), 1u);
+  }
+}
+
+template <u32 Bytes>
+void expect_items_fit() {
+  EXPECT_LE(compact_tile<compact_policy<item<Bytes>>>() * Bytes + 1024, 48u * 1024) << Bytes;
+  EXPECT_LE(2 * (scan_tile<scan_policy<item<Bytes>>>() + 32) * Bytes + 16, 48u * 1024) << Bytes;
+}
+
+TEST(launch_shapes_test, tiles_of_every_width_fit_static_shared_memory) {
+  expect_items_fit<1>();
+  expect_items_fit<4>();
+  expect_items_fit<8>();
+  expect_items_fit<12>();
+  expect_items_fit<16>();
+  expect_items_fit<24>();
+  expect_items_fit<40>();
+  expect_items_fit<64>();
+  expect_items_fit<100>();
+  expect_items_fit<128>();
+}
+
+template <class Key, class Value>
+void expect_two_blocks_fit() {
+  EXPECT_LE((2 * (radix_shared_bytes<radix_policy<Key, Value>, Key, Value>() + 1024)), 228u * 1024);
+}
+
+TEST(launch_shapes_test, two_blocks_of_a_sort_share_a_multiprocessor) {
+  expect_two_blocks_fit<u8, no_value>();
+  expect_two_blocks_fit<u8, u32>();
+  expect_two_blocks_fit<u32, no_value>();
+  expect_two_blocks_fit<u64, no_value>();
+  expect_two_blocks_fit<u32, u32>();
+  expect_two_blocks_fit<u64, u32>();
+  expect_two_blocks_fit<u32, u64>();
+  expect_two_blocks_fit<u64, u64>();
+}
+
+TEST(launch_shapes_test, a_sort_has_a_pass_for_each_byte_of_its_key) {
+  using policy = radix_policy<u64, u32>;
+  EXPECT_EQ(radix_passes(1), 1u);
+  EXPECT_EQ(radix_passes(8), 1u);
+  EXPECT_EQ(radix_passes(33), 5u);
+  EXPECT_EQ(radix_passes(64), 8u);
+  EXPECT_TRUE(radix_fits_32_bit_counts((u64(1) << 30) - 1));
+  EXPECT_FALSE(radix_fits_32_bit_counts(u64(1) << 30));
+  for (const u64 n : sizes) {
+    EXPECT_GE(radix_tiles<policy>(n) * policy::threads * policy::items, n);
+    EXPECT_GE(radix_sweep_blocks<policy>(n), 1u);
+    EXPECT_LE(radix_sweep_blocks<policy>(n), 0x7fffffffu);
+    EXPECT_GE(radix_histogram_blocks<policy>(n, 0), 1u);
+    const u64 wider = radix_temp_bytes<policy, u64>(n) - radix_temp_bytes<policy, u32>(n);
+    EXPECT_EQ(wider, 2 * radix_tiles<policy>(n) * 256 * 4);
+  }
+}
+
+}  // namespace
+}  // namespace query::gpu::test

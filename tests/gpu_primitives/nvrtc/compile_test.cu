@@ -1,0 +1,116 @@
+// Every header of GPU primitives compiles at run time, by NVRTC without any header of its own, as the GPU engine uses them. No GPU needed.
+#include <gtest/gtest.h>
+#include <nvrtc.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+const std::vector<std::string> headers = {"types",      "look_back", "reduce",    "compact",   "scan",
+                                          "radix_sort", "sort_keys", "partition", "histogram", "top_k"};
+
+std::string text_of(const std::string& header) {
+  std::ifstream file(std::string(QUERY_SOURCE_DIR) + "/src/gpu_primitives/" + header + ".cuh");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void expect_compiles(const std::string& source, const char* architecture) {
+  std::vector<std::string> texts, names;
+  for (const std::string& h : headers) {
+    texts.push_back(text_of(h));
+    names.push_back("gpu_primitives/" + h + ".cuh");
+    ASSERT_FALSE(texts.back().empty()) << h;
+  }
+  std::vector<const char*> text_pointers, name_pointers;
+  for (const std::string& t : texts) text_pointers.push_back(t.c_str());
+  for (const std::string& n : names) name_pointers.push_back(n.c_str());
+  nvrtcProgram program;
+  ASSERT_EQ(nvrtcCreateProgram(&program, source.c_str(), "generated.cu", int(headers.size()), text_pointers.data(), name_pointers.data()),
+            NVRTC_SUCCESS);
+  const std::string target = std::string("--gpu-architecture=") + architecture;
+  const char* options[] = {target.c_str(), "--std=c++20"};
+  const nvrtcResult result = nvrtcCompileProgram(program, 2, options);
+  std::size_t size = 0;
+  nvrtcGetProgramLogSize(program, &size);
+  std::string log(size, '\0');
+  nvrtcGetProgramLog(program, log.data());
+  nvrtcDestroyProgram(&program);
+  EXPECT_EQ(result, NVRTC_SUCCESS) << log;
+}
+
+const char* const reduce_compact_scan = R"(
+#include "gpu_primitives/compact.cuh"
+#include "gpu_primitives/reduce.cuh"
+#include "gpu_primitives/scan.cuh"
+using namespace query::gpu;
+extern "C" __global__ void total(const double* x, u64 n, void* temp, double* out) {
+  reduce<reduce_policy<double>>(n, 0.0, [=](u64 i, double& into) { into += x[i]; }, [](double a, double b) { return a + b; }, temp,
+                                [=](double sum) { *out = sum; });
+}
+struct row { double x; u32 id; };
+extern "C" __global__ void positive(const double* x, u64 n, void* temp, u64* count, double* out_x, u32* out_id) {
+  compact<compact_policy<row>, row>(
+      n, temp, count, [=](u64 i, row& r) { r.x = x[i]; r.id = u32(i); return r.x > 0; },
+      [=](u64 at, const row& r) { out_x[at] = r.x; out_id[at] = r.id; });
+}
+extern "C" __global__ void offsets(const u32* sizes, u64 n, void* temp, u64* out, u64* total) {
+  exclusive_scan<scan_policy<u64>, u64>(n, temp, u64(0), [=](u64 i) -> u64 { return sizes[i]; }, [](u64 a, u64 b) { return a + b; },
+                                        [=](u64 i, u64 before) { out[i] = before; }, [=](u64 sum) { *total = sum; });
+}
+)";
+
+const char* const sort = R"(
+#include "gpu_primitives/radix_sort.cuh"
+#include "gpu_primitives/sort_keys.cuh"
+using namespace query::gpu;
+using policy = radix_policy<u64, u32>;
+extern "C" __global__ void count(const double* x, u64 n, void* temp) {
+  radix_histogram<policy, 64>(n, temp, [=](u64 i) { return sort_key(x[i]); });
+}
+extern "C" __global__ __launch_bounds__(policy::threads, policy::blocks) void sweep(
+    u32 pass, const double* x, u64 n, void* temp, radix_buffers<u64, u32> between, u32* order) {
+  extern __shared__ __align__(16) u8 shared[];
+  radix_sweep<policy, 64, u64, u32, u32>(pass, n, temp, between, shared, [=](u64 i) { return sort_key(x[i]); },
+                                         [](u64 i) { return u32(i); }, [](u64, u64) {}, [=](u64 at, u32 row) { order[at] = row; });
+}
+)";
+
+const char* const others = R"(
+#include "gpu_primitives/histogram.cuh"
+#include "gpu_primitives/partition.cuh"
+#include "gpu_primitives/sort_keys.cuh"
+#include "gpu_primitives/top_k.cuh"
+using namespace query::gpu;
+using policy = partition_policy<u32>;
+extern "C" __global__ void count(const u64* hash, u64 n, void* temp, u64* starts) {
+  partition_count<policy>(n, temp, [=](u64 i) { return u32(hash[i] >> 58); }, 64, starts);
+}
+extern "C" __global__ __launch_bounds__(policy::threads, policy::blocks) void move(const u64* hash, u64 n, void* temp, u32* row_ids) {
+  extern __shared__ __align__(16) u8 shared[];
+  partition_move<policy, u32, u32>(n, temp, shared, [=](u64 i) { return u32(hash[i] >> 58); }, [](u64 i) { return u32(i); },
+                                   [=](u64 at, u32 row) { row_ids[at] = row; });
+}
+extern "C" __global__ void ages(const u8* age, u64 n, u64* counts) {
+  histogram<histogram_policy, 256>(n, [=](u64 i) { return u32(age[i]); }, counts);
+}
+extern "C" __global__ void ten_cheapest(const float* price, u64 n, void* temp, u64* rows) {
+  top_k<top_k_policy>(n, 10, temp, [=](u64 i) -> u64 { return sort_key(price[i]); }, [=](u32 at, u64, u64 row) { rows[at] = row; });
+}
+)";
+
+TEST(nvrtc_test, compiles_reduce_compact_and_scan) {
+  for (const char* architecture : {"sm_80", "sm_90"}) expect_compiles(reduce_compact_scan, architecture);
+}
+TEST(nvrtc_test, compiles_sorts) {
+  for (const char* architecture : {"sm_80", "sm_90"}) expect_compiles(sort, architecture);
+}
+TEST(nvrtc_test, compiles_partition_histogram_and_top_k) {
+  for (const char* architecture : {"sm_80", "sm_90"}) expect_compiles(others, architecture);
+}
+
+}  // namespace
