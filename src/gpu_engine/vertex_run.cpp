@@ -132,7 +132,7 @@ void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape sh
   std::vector<std::uint64_t> all;
   for (const word& w : k.words()) all.push_back(resolve(k, w, inputs, arguments));
   if (all.empty()) all.push_back(0);
-  void* parameters[] = {all.data()};
+  void* parameters[] = {all.data(), nullptr};
   launch_with(f, shape, on(), parameters);
 }
 
