@@ -1,5 +1,6 @@
 """Our cases (cases.cpp), DuckDB and Polars on the same rows, interleaved: each round runs all three, so that a noisy moment
-meets all alike. Prints medians, the median of each round's ratio of the faster peer to us, and whether the answers agree.
+meets all alike. Prints medians, the median of each round's ratio of the faster peer to us, the same ratio by CPU time (which
+neighbours on the same cores disturb less), and whether the answers agree.
 
 Usage: peers.py CASES_PROGRAM ROWS THREADS ROUNDS [CASE...]
 """
@@ -154,8 +155,10 @@ def race(case, ours):
     db.close()
     median = {s: statistics.median(took[s]) for s in systems}
     ratio = statistics.median(min(d, p) / q for q, d, p in zip(took["query"], took["duckdb"], took["polars"]))
+    spent = {s: statistics.median(ms * cpu for ms, cpu in zip(took[s], share[s])) for s in systems}
+    by_cpu = min(spent["duckdb"], spent["polars"]) / spent["query"]
     cpus = "/".join(f"{statistics.median(share[s]):.2f}" for s in systems)
-    print(f"{case:<20} {median['query']:9.1f} {median['duckdb']:9.1f} {median['polars']:9.1f} {ratio:22.2f}   {cpus}", flush=True)
+    print(f"{case:<20} {median['query']:9.1f} {median['duckdb']:9.1f} {median['polars']:9.1f} {ratio:20.2f} {by_cpu:12.2f}   {cpus}", flush=True)
     bad = [s for s in ("duckdb", "polars") if differ(answers["query"], answers[s])]
     if bad:
         print(f"answers differ: {case}: {answers}", flush=True)
@@ -163,7 +166,7 @@ def race(case, ours):
 
 
 print(f"{rows} rows, {threads} threads, {rounds} rounds, medians in ms; DuckDB {duckdb.__version__}, Polars {pl.__version__}")
-print(f"{'case':<20} {'query':>9} {'duckdb':>9} {'polars':>9} {'faster peer / query':>22}   cpu/wall of each")
+print(f"{'case':<20} {'query':>9} {'duckdb':>9} {'polars':>9} {'faster peer / query':>20} {'by CPU time':>12}   cpu/wall of each")
 ours = Ours()
 agreed = [race(case, ours) for case in wanted or cases]
 ours.process.stdin.close()
