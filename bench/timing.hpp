@@ -39,8 +39,8 @@ class race {
       const runner& first = runners_.front();
       std::vector<double> ratios;
       for (std::size_t i = 0; i < x.ms.size(); ++i) ratios.push_back(first.ms[i] / x.ms[i]);
-      std::printf("  %-38s %9.2f ms, CPU %9.2f ms   speed against the first %5.2f, by CPU time %5.2f   answer %.10g\n", x.name.c_str(), median(x.ms),
-                  median(x.cpu), median(ratios), median(first.cpu) / median(x.cpu), x.answer);
+      std::printf("  %-38s %9.2f ms, CPU %9.2f ms   speed against the first %5.2f, by CPU time %5.2f   answer %.10g\n",
+                  x.name.c_str(), median(x.ms), median(x.cpu), median(ratios), median(first.cpu) / median(x.cpu), x.answer);
     }
   }
 

@@ -54,14 +54,17 @@ double cpu_seconds() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
+double amount(std::uint64_t i) { return static_cast<double>(mixed(i) >> 40) * 0.01; }
+
 using runner = std::function<double()>;
 
 runner filter_sum(std::size_t n, const query::Session& session) {
   auto qty = std::make_shared<std::vector<std::int32_t>>(n);
   auto price = std::make_shared<std::vector<double>>(n);
-  for (std::size_t i = 0; i < n; ++i) (*qty)[i] = static_cast<std::int32_t>(mixed(i) % 100), (*price)[i] = static_cast<double>(mixed(i + n) >> 40) * 0.01;
+  for (std::size_t i = 0; i < n; ++i) (*qty)[i] = static_cast<std::int32_t>(mixed(i) % 100), (*price)[i] = amount(i + n);
   return [=] {
-    return query::from(query::columns<Line>(*qty, *price)).in(session).where([](auto t) { return t.qty > 50; }).sum([](auto t) { return t.price * t.qty; });
+    const auto lines = query::from(query::columns<Line>(*qty, *price)).in(session);
+    return lines.where([](auto t) { return t.qty > 50; }).sum([](auto t) { return t.price * t.qty; });
   };
 }
 
@@ -70,7 +73,7 @@ template <class Row> runner group_by(std::size_t n, const query::Session& sessio
   auto sales = std::make_shared<std::vector<Row>>(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t k = mixed(i) % 1000;
-    (*sales)[i] = {static_cast<decltype(Row::key)>(spread ? mixed(k + 7) : k), static_cast<double>(mixed(i + n) >> 40) * 0.01};
+    (*sales)[i] = {static_cast<decltype(Row::key)>(spread ? mixed(k + 7) : k), amount(i + n)};
   }
   return [=] {
     const auto totals = query::from(*sales).in(session).group_by([](auto s) { return s.key; }).select([](auto g) {
@@ -94,13 +97,13 @@ runner order_by_doubles(std::size_t n, const query::Session& session) {
 runner join_1m(std::size_t n, const query::Session& session) {
   const std::size_t m = 1'000'000;
   auto sales = std::make_shared<std::vector<Sale>>(n);
-  for (std::size_t i = 0; i < n; ++i) (*sales)[i] = {static_cast<std::int64_t>(mixed(i) % (2 * m)), static_cast<double>(mixed(i + n) >> 40) * 0.01};
+  for (std::size_t i = 0; i < n; ++i) (*sales)[i] = {static_cast<std::int64_t>(mixed(i) % (2 * m)), amount(i + n)};
   auto items = std::make_shared<std::vector<Item>>(m);
-  for (std::size_t i = 0; i < m; ++i) (*items)[i] = {static_cast<std::int64_t>((i * 2) % (2 * m)), static_cast<double>(mixed(i + 2 * n) % 1000)};
+  for (std::size_t i = 0; i < m; ++i) (*items)[i] = {static_cast<std::int64_t>(i * 2), static_cast<double>(mixed(i + 2 * n) % 1000)};
   return [=] {
-    return query::from(*sales).in(session)
-        .join(query::from(*items), [](auto s) { return s.key; }, [](auto i) { return i.key; }, [](auto s, auto i) { return s.value * i.weight; })
-        .sum();
+    const auto value = [](auto s, auto i) { return s.value * i.weight; };
+    const auto key = [](auto row) { return row.key; };
+    return query::from(*sales).in(session).join(query::from(*items), key, key, value).sum();
   };
 }
 

@@ -81,7 +81,7 @@ def order_by_doubles():
 
 def join_1m():
     m = 1_000_000
-    items = {"key": (np.arange(m, dtype=np.int64) * 2) % (2 * m), "weight": below(1000, 2 * rows, m).astype(np.float64)}
+    items = {"key": np.arange(m, dtype=np.int64) * 2, "weight": below(1000, 2 * rows, m).astype(np.float64)}
     return ({"s": {"key": below(2 * m, 0, rows).astype(np.int64), "value": values()}, "i": items},
             "select sum(s.value * i.weight) from s join i on s.key = i.key",
             lambda f: f["s"].lazy().join(f["i"].lazy(), on="key").select((pl.col("value") * pl.col("weight")).sum()).collect(), single)
