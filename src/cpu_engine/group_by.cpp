@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t most_tables = 64;
 // A part whose table has outgrown this many groups, with less than four rows a group, says that pre-aggregation does not pay.
 constexpr std::size_t many_groups = 1 << 15;
+// Rows with known keys in a row that make a new key an exception.
+constexpr std::size_t long_run = 64;
 
 key_equality equality_of(const logical& n) {
   key_equality e;
@@ -40,8 +42,16 @@ class group_table {
       : node_(&n), self_(self), key_(&key), groups(n.key, pool, equality_of(n)), states(n.aggregate, self, pool), keys_(n.key, pool) {}
 
   void update(const void* rows, std::size_t n, const std::uint32_t* select) {
-    for (std::size_t from = 0; from < n; from += batch_rows) {
-      const std::size_t k = std::min(batch_rows, n - from);
+    for (std::size_t from = 0; from < n;) {
+      std::size_t most = batch_rows;
+      if (!select) {
+        const std::size_t run = update_known(static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size, n - from);
+        rows_seen += run;
+        from += run;
+        if (run >= long_run) most = long_run;  // the next row's key is new; those after it are likely not
+      }
+      const std::size_t k = std::min(most, n - from);
+      if (!k) return;
       const void* base = select ? rows : static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size;
       const std::uint32_t* chosen = select ? select + from : nullptr;
       keys_.clear();
@@ -51,6 +61,7 @@ class group_table {
       states.grow_to(groups.size());
       node_->aggregate.update(self_, states.data(), ids_, base, chosen, k);
       rows_seen += k;
+      from += k;
     }
   }
   // Takes over another table's groups; the other one is empty afterwards.
@@ -71,6 +82,14 @@ class group_table {
   }
 
  private:
+  // Updates groups that are there already, up to the first row of another one; returns how many rows that were.
+  std::size_t update_known(const void* rows, std::size_t n) {
+    if (!node_->aggregate.update_known || key_->is_interpreted()) return 0;
+    const detail::known_keys known = groups.known();
+    if (!known) return 0;
+    return node_->aggregate.update_known(self_, node_->functions[0].f.get(), known, states.data(), rows, n);
+  }
+
   const logical* node_;
   const void* self_;
   const function_calls* key_;
@@ -184,6 +203,7 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
       },
       context.cancel);
 
+  rows.reset();
   std::size_t total = 0;
   for (const rows_buffer& r : results) total += r.size();
   rows_buffer out(n.row, context.pool);

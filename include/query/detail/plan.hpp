@@ -18,6 +18,7 @@
 
 #include <query/detail/call_site.hpp>
 #include <query/detail/function_ref.hpp>
+#include <query/detail/known_keys.hpp>
 #include <query/detail/node.hpp>
 #include <query/detail/type.hpp>
 
@@ -113,6 +114,8 @@ struct aggregate_calls {
   // Row select[i] (or i) goes to states[groups[i]]; null groups: all go to states[0].
   void (*update)(const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select,
                  std::size_t n) = nullptr;
+  // For integer keys: key and update in one loop, until a row's key is not known; returns that row's number, or n.
+  std::size_t (*update_known)(const void* self, const void* key, const known_keys& known, void* states, const void* rows, std::size_t n) = nullptr;
   void (*merge)(const void* self, void* into, const std::uint32_t* groups, void* from, std::size_t n) = nullptr;
   void (*finish)(const void* self, const void* keys, void* states, std::size_t n, void* out) = nullptr;
 };

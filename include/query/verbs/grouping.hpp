@@ -112,6 +112,7 @@ template <class Q, class T, class K, class KF> class Grouped {
     u.result = ir::describe<Out>();
     n->functions.push_back(std::move(u));
     n->aggregate = agg::calls_of<A, K, T, F, Record>();
+    if constexpr (detail::integer_key<K>) n->aggregate.update_known = &agg::update_known<A, K, T, KF>;
     (void)at;
     return verbs::finish<Out>(std::move(n), q_);
   }
