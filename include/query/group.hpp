@@ -73,6 +73,11 @@ template <class K, class T> struct recorder {
   template <class F = itself> auto max(F f = {}) const { return extreme<true, F>{{}, std::move(f)}; }
   template <class F> auto arg_min(F f) const { return arg_extreme<false, F>{{}, std::move(f)}; }
   template <class F> auto arg_max(F f) const { return arg_extreme<true, F>{{}, std::move(f)}; }
+  // By the user's own order of values, less(a, b).
+  template <class F, class Less> auto min(F f, Less less) const { return extreme_by<false, F, Less>{{}, std::move(f), std::move(less)}; }
+  template <class F, class Less> auto max(F f, Less less) const { return extreme_by<true, F, Less>{{}, std::move(f), std::move(less)}; }
+  template <class F, class Less> auto arg_min(F f, Less less) const { return arg_extreme_by<false, F, Less>{{}, std::move(f), std::move(less)}; }
+  template <class F, class Less> auto arg_max(F f, Less less) const { return arg_extreme_by<true, F, Less>{{}, std::move(f), std::move(less)}; }
   template <class F = itself> auto variance(F f = {}) const { return agg::variance<false, F>{{}, std::move(f)}; }
   template <class F = itself> auto stddev(F f = {}) const { return agg::variance<true, F>{{}, std::move(f)}; }
   template <class F = itself> auto first(F f = {}) const { return edge<false, F>{{}, std::move(f)}; }
@@ -108,6 +113,10 @@ template <class K, class T> struct traced_group {
   template <class F = itself> auto max(const F& f = {}) const { return of<extreme<true, F>>("max", f); }
   template <class F> auto arg_min(const F& f) const { return of<arg_extreme<false, F>>("arg_min", f); }
   template <class F> auto arg_max(const F& f) const { return of<arg_extreme<true, F>>("arg_max", f); }
+  template <class F, class Less> auto min(const F&, const Less&) const { return own_order<extreme_by<false, F, Less>>(); }
+  template <class F, class Less> auto max(const F&, const Less&) const { return own_order<extreme_by<true, F, Less>>(); }
+  template <class F, class Less> auto arg_min(const F&, const Less&) const { return own_order<arg_extreme_by<false, F, Less>>(); }
+  template <class F, class Less> auto arg_max(const F&, const Less&) const { return own_order<arg_extreme_by<true, F, Less>>(); }
   template <class F = itself> auto variance(const F& f = {}) const { return of<agg::variance<false, F>>("variance", f); }
   template <class F = itself> auto stddev(const F& f = {}) const { return of<agg::variance<true, F>>("stddev", f); }
   template <class F = itself> auto first(const F& f = {}) const { return of<edge<false, F>>("first", f); }
@@ -127,6 +136,10 @@ template <class K, class T> struct traced_group {
   }
 
  private:
+  template <class A> static auto own_order() {
+    ir::give_up("a user-defined order");
+    return detail::make_twin<value_of<A, K, T>>(nullptr);
+  }
   template <class R> static auto leaf(const char* name, std::vector<const ir::node*> kids) {
     ir::node n;
     n.what = ir::op::aggregate;
@@ -181,6 +194,10 @@ template <class K, class T> class Group {
   template <class F = agg::itself> auto max(const F& f = {}) const { return run(agg::extreme<true, F>{{}, f}); }
   template <class F> auto arg_min(const F& f) const { return run(agg::arg_extreme<false, F>{{}, f}); }
   template <class F> auto arg_max(const F& f) const { return run(agg::arg_extreme<true, F>{{}, f}); }
+  template <class F, class Less> auto min(const F& f, const Less& less) const { return run(agg::extreme_by<false, F, Less>{{}, f, less}); }
+  template <class F, class Less> auto max(const F& f, const Less& less) const { return run(agg::extreme_by<true, F, Less>{{}, f, less}); }
+  template <class F, class Less> auto arg_min(const F& f, const Less& less) const { return run(agg::arg_extreme_by<false, F, Less>{{}, f, less}); }
+  template <class F, class Less> auto arg_max(const F& f, const Less& less) const { return run(agg::arg_extreme_by<true, F, Less>{{}, f, less}); }
   template <class F = agg::itself> auto median(const F& f = {}) const { return run(agg::quantile<F>{{}, f, 0.5}); }
   template <class F> auto any(const F& f) const { return run(agg::decided<false, F>{{}, f}); }
   template <class F> auto all(const F& f) const { return run(agg::decided<true, F>{{}, f}); }

@@ -66,11 +66,12 @@ class stop_watch {
 // One execution of one plan, with its tables.
 class execution {
  public:
-  execution(const pipe& p, const settings& s, std::string terminal)
+  execution(const pipe& p, const settings& s, std::string terminal, planner::reading how)
       : session(session_of(s)), watch(s), meter(s), graph(planner::make_machine_graph(p, std::move(terminal), options_of(*session))),
         context{*session->scheduler, session->pool, watch.flag} {
     context.verify = session->options.verify || (s && s->verify);
     runtime::place(*graph, *session);
+    planner::mark_streams(*graph, how);
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
     runtime::executor(*graph, *session, context).run_vertices();
@@ -86,7 +87,7 @@ class execution {
 }  // namespace
 
 table materialise(const pipe& p, const settings& s) {
-  execution e(p, s, "");
+  execution e(p, s, "", planner::reading::whole);
   table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
   e.meter.finished();
   // The session owns the memory that the rows are in.
@@ -100,7 +101,7 @@ table materialise(const pipe& p, const settings& s) {
 }
 
 void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
-  execution e(p, s, "rows");
+  execution e(p, s, "rows", planner::reading::in_order);
   e.session->cpu->stream(e.graph->result, e.graph->captures, expected, take, e.context);
   e.meter.finished();
 }
@@ -109,7 +110,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
   class cursor final : public row_cursor {
    public:
     cursor(const pipe& p, const settings& s)
-        : run_(p, s, "rows"), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
+        : run_(p, s, "rows", planner::reading::on_demand), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
     bool next(row_block& b) override { return rows_->next(b); }
 
    private:
@@ -121,13 +122,13 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   constexpr const char* names[] = {"count", "sum", "min", "max"};
-  execution e(p, s, names[static_cast<int>(k)]);
+  execution e(p, s, names[static_cast<int>(k)], planner::reading::whole);
   e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
   e.meter.finished();
 }
 
 void run_single(const pipe& p, const settings& s, void* to) {
-  execution e(p, s, "value");
+  execution e(p, s, "value", planner::reading::whole);
   const table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
   e.meter.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
@@ -139,12 +140,14 @@ std::string explain(const pipe& p, const settings& s, std::string_view terminal)
   const auto session = session_of(s);
   auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session));
   runtime::place(*g, *session);
+  planner::mark_streams(*g, planner::reading::in_order);
   return planner::explain(*g);
 }
 std::string explain_dot(const pipe& p, const settings& s) {
   const auto session = session_of(s);
   auto g = planner::make_machine_graph(p, "", options_of(*session));
   runtime::place(*g, *session);
+  planner::mark_streams(*g, planner::reading::in_order);
   return planner::explain_dot(*g);
 }
 
@@ -185,6 +188,29 @@ std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::
   for (std::size_t i = 0; i < n; ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return less(a, b); });
   return order;
+}
+
+own_key_index::own_key_index(key_calls calls, std::size_t n, function_ref<const void*(std::size_t)> key_at) : calls_(std::move(calls)) {
+  std::vector<std::uint64_t> hashes(n);
+  for (std::size_t i = 0; i < n; ++i) hashes[i] = hash(key_at(i));
+  order_ = sorted_positions(n, [&](std::size_t a, std::size_t b) { return hashes[a] < hashes[b]; });
+  for (const std::size_t i : order_) hashes_.push_back(hashes[i]);
+}
+
+std::size_t own_key_index::find(const void* key, function_ref<const void*(std::size_t)> key_at) const {
+  const auto [first, last] = std::equal_range(hashes_.begin(), hashes_.end(), hash(key));
+  for (auto at = first; at != last; ++at) {
+    const std::size_t i = order_[static_cast<std::size_t>(at - hashes_.begin())];
+    if (calls_.equal(calls_.context.get(), key_at(i), key)) return i;
+  }
+  return nowhere;
+}
+
+bool own_key_index::duplicate(function_ref<const void*(std::size_t)> key_at) const {
+  // The first key of each that is equal to it, among those with its hash.
+  for (const std::size_t i : order_)
+    if (find(key_at(i), key_at) != i) return true;
+  return false;
 }
 
 }  // namespace query::detail

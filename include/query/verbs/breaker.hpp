@@ -66,6 +66,26 @@ template <class K, class Equal, class Hash> detail::key_calls custom_keys(Equal 
   return c;
 }
 
+// Functions that compare keys as a verb's last arguments: group_by(key, equal, hash), order_by(key, less).
+template <class X> concept key_function =
+    (std::is_class_v<X> && !std::is_same_v<X, call_site> && !query_like<X>) || (std::is_pointer_v<X> && std::is_function_v<std::remove_pointer_t<X>>);
+
+// Does this order keys, or the values of keys that may be null? A null never reaches it: where nulls go is the verb's to say.
+template <class Less, class K> struct orders : std::is_invocable_r<bool, const Less&, const K&, const K&> {};
+template <class Less, class K> struct orders<Less, std::optional<K>>
+    : std::disjunction<std::is_invocable_r<bool, const Less&, const std::optional<K>&, const std::optional<K>&>, orders<Less, K>> {};
+template <class K, class Less> detail::order_calls order_of(Less less) {
+  static_assert(orders<Less, K>::value, "query: the order must take two keys and give bool: true if the first comes before the second");
+  detail::order_calls c;
+  c.context = std::make_shared<const Less>(std::move(less));
+  c.less = [](const void* x, const void* a, const void* b) -> bool {
+    const K &k = *static_cast<const K*>(a), &l = *static_cast<const K*>(b);
+    if constexpr (std::is_invocable_r_v<bool, const Less&, const K&, const K&>) return (*static_cast<const Less*>(x))(k, l);
+    else return (*static_cast<const Less*>(x))(*k, *l);
+  };
+  return c;
+}
+
 template <class K> constexpr void check_key() {
   static_assert(ir::described_v<K> || std::equality_comparable<K>,
                 "query: this key type has no description and no ==. Use numbers, strings, enums, optionals, arrays, tuples or a "

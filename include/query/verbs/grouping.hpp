@@ -128,16 +128,23 @@ template <class Derived, class T> class grouping {
     check_key<K>();
     return Grouped<Derived, T, K, F>(self(), std::move(f), {}, at);
   }
-  // With the user's own equality and hash of keys.
-  template <class F, class Equal, class Hash> auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  // With the user's own equality and hash of keys: an equivalence, and the same hash for equal keys. Nulls are handed to them as
+  // the empty optionals that they are; each group's key is the first of its rows' keys.
+  template <class F, key_function Equal, key_function Hash> auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     using K = detail::result_of<F, T>;
     return Grouped<Derived, T, K, F>(self(), std::move(f), custom_keys<K>(std::move(equal), std::move(hash)), at);
   }
   template <class F> auto count_by(F f, call_site at = call_site::here()) const { return group_by(std::move(f), at).count(at); }
-  // std::pair<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
+  template <class F, key_function Equal, key_function Hash> auto count_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return group_by(std::move(f), std::move(equal), std::move(hash), at).count(at);
+  }
+  // std::tuple<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
   template <class F, class S, class U, class C> auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
-    return group_by(std::move(f), at).select(
-        [seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
+    return folded(group_by(std::move(f), at), seed, update, combine, at);
+  }
+  template <class F, class S, class U, class C, key_function Equal, key_function Hash>
+  auto aggregate_by(F f, S seed, U update, C combine, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return folded(group_by(std::move(f), std::move(equal), std::move(hash), at), seed, update, combine, at);
   }
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
   template <class F> auto aggregate(F f, call_site at = call_site::here()) const {
@@ -155,6 +162,9 @@ template <class Derived, class T> class grouping {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+  template <class G, class S, class U, class C> static auto folded(const G& groups, const S& seed, const U& update, const C& combine, call_site at) {
+    return groups.select([seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
+  }
 };
 
 }  // namespace verbs

@@ -1,6 +1,9 @@
 // join (inner, left, right, full, semi, anti), group_join, cross_join.
 //
-// Equal keys match; a null matches nothing. Keys may be composite (tuple, record). The order of the rows is unspecified
+// Equal keys match; a null matches nothing. Each takes an equality and a hash of keys as its last arguments,
+// join(right, left_key, right_key, result, equal, hash); they never see a null, nor a composite key with a null part.
+//
+// Keys may be composite (tuple, record). The order of the rows is unspecified
 // unless .as_ordered() (outer row, then inner row). O(left + right + matches) time, O(right) memory for the hash table.
 #pragma once
 
@@ -19,34 +22,95 @@ template <class Derived, class T> class joins {
   auto join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
     return pairs<detail::join_kind::inner, false, false>("join", right, lf, rf, f, at);
   }
+  template <query_like Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<detail::join_kind::inner, false, false>("join", right, lf, rf, pair_rows{}, at, equal, hash);
+  }
+  template <query_like Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<detail::join_kind::inner, false, false>("join", right, lf, rf, f, at, equal, hash);
+  }
   // Every left row; r is a std::optional<R>, empty without a match.
   template <query_like Q, class LF, class RF, class F = pair_rows>
   auto left_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
     return pairs<detail::join_kind::left, false, true>("left_join", right, lf, rf, f, at);
+  }
+  template <query_like Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto left_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<detail::join_kind::left, false, true>("left_join", right, lf, rf, pair_rows{}, at, equal, hash);
+  }
+  template <query_like Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto left_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<detail::join_kind::left, false, true>("left_join", right, lf, rf, f, at, equal, hash);
   }
   // Every right row; l is a std::optional<T>.
   template <query_like Q, class LF, class RF, class F = pair_rows>
   auto right_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
     return pairs<detail::join_kind::right, true, false>("right_join", right, lf, rf, f, at);
   }
+  template <query_like Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto right_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<detail::join_kind::right, true, false>("right_join", right, lf, rf, pair_rows{}, at, equal, hash);
+  }
+  template <query_like Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto right_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<detail::join_kind::right, true, false>("right_join", right, lf, rf, f, at, equal, hash);
+  }
   // Every row of both sides; l and r are optionals.
   template <query_like Q, class LF, class RF, class F = pair_rows>
   auto full_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
     return pairs<detail::join_kind::full, true, true>("full_join", right, lf, rf, f, at);
   }
+  template <query_like Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto full_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<detail::join_kind::full, true, true>("full_join", right, lf, rf, pair_rows{}, at, equal, hash);
+  }
+  template <query_like Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto full_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<detail::join_kind::full, true, true>("full_join", right, lf, rf, f, at, equal, hash);
+  }
   // The left rows that have a match, each once.
   template <query_like Q, class LF, class RF> auto semi_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
     return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at), self());
+  }
+  template <query_like Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto semi_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at, equal, hash), self());
   }
   // The left rows without a match.
   template <query_like Q, class LF, class RF> auto anti_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
     return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at), self());
   }
+  template <query_like Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto anti_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at, equal, hash), self());
+  }
   // f(left row, const std::vector<R>& matches) for every left row, in order.
   template <query_like Q, class LF, class RF, class F> auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
+    return grouped(right, lf, rf, f, at);
+  }
+  template <query_like Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto group_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return grouped(right, lf, rf, f, at, equal, hash);
+  }
+  // Every left row with every right row.
+  template <query_like Q, class F = pair_rows> auto cross_join(const Q& right, F f = {}, call_site at = call_site::here()) const {
+    using R = typename Q::row;
+    using Out = detail::result_of<F, T, R>;
+    auto n = new_node<Out>(detail::verb::cross_join, "cross_join", at, self(), right);
+    n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
+    return finish<Out>(std::move(n), self());
+  }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+
+  // `same`: nothing, or an equality and a hash of keys.
+  template <class Q, class LF, class RF, class F, class... Same>
+  auto grouped(const Q& right, const LF& lf, const RF& rf, const F& f, call_site at, const Same&... same) const {
     using R = typename Q::row;
     using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;
-    auto n = keyed<Out, T>(detail::join_kind::left, "group_join", right, lf, rf, at);
+    auto n = keyed<Out, T>(detail::join_kind::left, "group_join", right, lf, rf, at, same...);
     n->what = detail::verb::group_join;
     detail::user_function u = detail::make_opaque("result", f, ir::describe<Out>());
     // left[0..n): rows; right[i]: a std::vector<R>
@@ -61,20 +125,8 @@ template <class Derived, class T> class joins {
     n->source = std::shared_ptr<const void>(std::shared_ptr<void>(), list);  // the type of the matches
     return finish<Out>(std::move(n), self());
   }
-  // Every left row with every right row.
-  template <query_like Q, class F = pair_rows> auto cross_join(const Q& right, F f = {}, call_site at = call_site::here()) const {
-    using R = typename Q::row;
-    using Out = detail::result_of<F, T, R>;
-    auto n = new_node<Out>(detail::verb::cross_join, "cross_join", at, self(), right);
-    n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
-    return finish<Out>(std::move(n), self());
-  }
-
- private:
-  const Derived& self() const { return static_cast<const Derived&>(*this); }
-
-  template <class Out, class L, class Q, class LF, class RF>
-  auto keyed(detail::join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at) const {
+  template <class Out, class L, class Q, class LF, class RF, class... Same>
+  auto keyed(detail::join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at, const Same&... same) const {
     using R = typename Q::row;
     query::check_callable<LF, T>();
     query::check_callable<RF, R>();
@@ -83,23 +135,24 @@ template <class Derived, class T> class joins {
     using K = common_key_t<KL, KR>;
     static_assert(!std::is_void_v<K>, "query: join: the two key functions give different types; cast one of them (query::cast<T>) "
                                       "so that both give the same");
-    check_key<K>();
     auto n = new_node<Out>(detail::verb::join, label, at, self(), right);
     n->join = k;
+    if constexpr (sizeof...(same) > 0) n->keys = custom_keys<K>(same...);
+    else check_key<K>();
     n->key = ir::describe<K>();
     n->functions.push_back(detail::make_map<T, K>("left key", lf));
     n->functions.push_back(detail::make_map<R, K>("right key", rf));
     return n;
   }
-  template <detail::join_kind Kind, bool OptionalL, bool OptionalR, class Q, class LF, class RF, class F>
-  auto pairs(const char* label, const Q& right, const LF& lf, const RF& rf, const F& f, call_site at) const {
+  template <detail::join_kind Kind, bool OptionalL, bool OptionalR, class Q, class LF, class RF, class F, class... Same>
+  auto pairs(const char* label, const Q& right, const LF& lf, const RF& rf, const F& f, call_site at, const Same&... same) const {
     using R = typename Q::row;
     using L2 = detail::side_t<T, OptionalL>;
     using R2 = detail::side_t<R, OptionalR>;
     static_assert(std::is_invocable_v<const F&, const L2&, const R2&>,
                   "query: join: the result function must take (left row, right row); the side that may be missing is a std::optional");
     using Out = detail::result_of<F, L2, R2>;
-    auto n = keyed<Out, T>(Kind, label, right, lf, rf, at);
+    auto n = keyed<Out, T>(Kind, label, right, lf, rf, at, same...);
     n->functions.push_back(detail::make_pair_map<T, OptionalL, R, OptionalR, Out>(f));
     return finish<Out>(std::move(n), self());
   }

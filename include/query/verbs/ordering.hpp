@@ -1,4 +1,7 @@
-// order_by, order_by_descending, then_by..., reverse. Sorts are stable.
+// order_by, order_by_descending, then_by..., top, reverse. Sorts are stable.
+//
+// Each takes an order of the user's, less(a, b) over keys, after the key function: order_by(key, less). Descending is its
+// reverse. It never sees a null: those go where `nulls` says. less must be a strict weak order; it may run on any thread.
 #pragma once
 
 #include <query/verbs/breaker.hpp>
@@ -9,12 +12,16 @@ enum class nulls { last, first };
 
 namespace verbs {
 
+template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where, detail::order_calls custom) {
+  using K = detail::result_of<F, T>;
+  n.functions.push_back(detail::make_map<T, K>("key", f));
+  n.order.push_back({descending, where == nulls::first, std::move(custom)});
+}
 template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where) {
   using K = detail::result_of<F, T>;
   static_assert(ir::described_v<K>, "query: order_by: this key type has no order that the library knows. Use numbers, strings, enums, "
                                     "optionals, arrays, tuples or a QUERY_RECORD, or give an order: order_by(key, less)");
-  n.functions.push_back(detail::make_map<T, K>("key", f));
-  n.order.push_back({descending, where == nulls::first});
+  add_order<T>(n, f, descending, where, {});
 }
 
 // A query in an order that can be refined.
@@ -23,11 +30,13 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
   Ordered(std::shared_ptr<const logical> n, detail::settings s) : Query<T, cpu::rows<T>>(pipe{n, nullptr}, s), order_(std::move(n)) {}
   template <class F> Ordered then_by(F f, nulls where = nulls::last) const { return refined(f, false, where); }
   template <class F> Ordered then_by_descending(F f, nulls where = nulls::last) const { return refined(f, true, where); }
+  template <class F, key_function Less> Ordered then_by(F f, Less less, nulls where = nulls::last) const { return refined(f, false, where, std::move(less)); }
+  template <class F, key_function Less> Ordered then_by_descending(F f, Less less, nulls where = nulls::last) const { return refined(f, true, where, std::move(less)); }
 
  private:
-  template <class F> Ordered refined(const F& f, bool descending, nulls where) const {
+  template <class F, class... Less> Ordered refined(const F& f, bool descending, nulls where, Less... less) const {
     auto n = std::make_shared<logical>(*order_);
-    add_order<T>(*n, f, descending, where);
+    add_order<T>(*n, f, descending, where, order_of<detail::result_of<F, T>>(std::move(less))...);
     return Ordered(std::move(n), this->run_settings());
   }
   std::shared_ptr<const logical> order_;
@@ -39,16 +48,12 @@ template <class Derived, class T> class ordering {
   // O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
   template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start(f, false, where, at); }
   template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start(f, true, where, at); }
-  // With the user's own order of keys.
-  template <class F, class Less> requires std::is_invocable_v<const Less&, const detail::result_of<F, T>&, const detail::result_of<F, T>&>
-  auto order_by(F f, Less less, call_site at = call_site::here()) const {
-    using K = detail::result_of<F, T>;
-    auto n = new_node<T>(detail::verb::order_by, "order_by", at, self());
-    n->functions.push_back(detail::make_map<T, K>("key", f));
-    n->order.push_back({});
-    n->keys.context = std::make_shared<const Less>(std::move(less));
-    n->keys.less = [](const void* c, const void* a, const void* b) -> bool { return (*static_cast<const Less*>(c))(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
-    return Ordered<T>(std::move(n), self().run_settings());
+  // With the user's own order of keys, of any type. O(n log n) comparisons.
+  template <class F, key_function Less> auto order_by(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start(f, false, where, at, std::move(less));
+  }
+  template <class F, key_function Less> auto order_by_descending(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start(f, true, where, at, std::move(less));
   }
   // Rows that are their own keys.
   auto order(nulls where = nulls::last, call_site at = call_site::here()) const {
@@ -57,16 +62,25 @@ template <class Derived, class T> class ordering {
   auto order_descending(nulls where = nulls::last, call_site at = call_site::here()) const {
     return start([](const auto& r) { return r; }, true, where, at);
   }
+  template <key_function Less> auto order(Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start([](const auto& r) { return r; }, false, where, at, std::move(less));
+  }
+  template <key_function Less> auto order_descending(Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start([](const auto& r) { return r; }, true, where, at, std::move(less));
+  }
   auto reverse(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::reverse, "reverse", at, self()), self()); }
   // The n first in the order of f: order_by_descending(f).take(n), which the planner turns into a top-k.
   template <class F> auto top(std::uint64_t n, F f, call_site at = call_site::here()) const { return start(f, true, nulls::last, at).take(n, at); }
+  template <class F, key_function Less> auto top(std::uint64_t n, F f, Less less, call_site at = call_site::here()) const {
+    return start(f, true, nulls::last, at, std::move(less)).take(n, at);
+  }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
-  template <class F> auto start(const F& f, bool descending, nulls where, call_site at) const {
+  template <class F, class... Less> auto start(const F& f, bool descending, nulls where, call_site at, Less... less) const {
     query::check_callable<F, T>();
     auto n = new_node<T>(detail::verb::order_by, descending ? "order_by_descending" : "order_by", at, self());
-    add_order<T>(*n, f, descending, where);
+    add_order<T>(*n, f, descending, where, order_of<detail::result_of<F, T>>(std::move(less))...);
     return Ordered<T>(std::move(n), self().run_settings());
   }
 };

@@ -92,13 +92,17 @@ template <class Derived, class T> class terminals {
     auto groups = self().group_by(key).groups().as_ordered().to_vector();
     return lookup<K, T>(std::move(groups));
   }
-  template <class F, class V = agg::itself> auto to_map(F key, V value = {}) const {
+  // With the user's own equality and hash of keys, as group_by has them; lookup[k] and map.at(k) go by them too.
+  template <class F, key_function Equal, key_function Hash> auto to_lookup(F key, Equal equal, Hash hash) const {
     using K = detail::result_of<F, T>;
-    using E = detail::result_of<V, T>;
-    map_of<K, E> m;
-    visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
-    m.seal("to_map");
-    return m;
+    return lookup<K, T>(self().group_by(key, equal, hash).groups().as_ordered().to_vector(), custom_keys<K>(equal, hash));
+  }
+  template <class F, class V = agg::itself> auto to_map(F key, V value = {}) const { return mapped(key, value); }
+  template <class F, key_function Equal, key_function Hash> auto to_map(F key, Equal equal, Hash hash) const {
+    return mapped(key, agg::itself{}, custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash)));
+  }
+  template <class F, class V, key_function Equal, key_function Hash> auto to_map(F key, V value, Equal equal, Hash hash) const {
+    return mapped(key, value, custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash)));
   }
   // f(row), in order, in the caller's thread order: each row exactly once.
   template <class F> void for_each(F f) const {
@@ -148,7 +152,15 @@ template <class Derived, class T> class terminals {
   bool contains(const T& value) const {
     return any([value](const T& r) { return r == value; });
   }
+  // Rows are compared one by one: an equality needs no hash here. equal(row, value).
+  template <key_function Equal> bool contains(const T& value, Equal equal) const {
+    return any([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); });
+  }
   template <query_like Q> bool sequence_equal(const Q& q) const {
+    return sequence_equal(q, [](const T& a, const T& b) { return a == b; });
+  }
+  template <query_like Q, key_function Equal> bool sequence_equal(const Q& q, Equal equal) const {
+    static_assert(std::is_same_v<typename Q::row, T>, "query: sequence_equal: both queries must have the same row type");
     auto a = detail::open_cursor(pipe_of(), settings());
     auto b = detail::open_cursor(q.to_pipe(), q.run_settings());
     detail::row_block x, y;
@@ -159,16 +171,19 @@ template <class Derived, class T> class terminals {
       while (j == y.n && (more_y = b->next(y))) j = 0;
       if (i == x.n || j == y.n) return i == x.n && j == y.n && !more_x && !more_y;
       for (; i < x.n && j < y.n; ++i, ++j)
-        if (!(static_cast<const T*>(x.rows)[i] == static_cast<const T*>(y.rows)[j])) return false;
+        if (!equal(static_cast<const T*>(x.rows)[i], static_cast<const T*>(y.rows)[j])) return false;
     }
   }
   template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
+    return sequence_equal(range, [](const T& a, const auto& b) { return a == b; });
+  }
+  template <class R, key_function Equal> requires(!query_like<R>) bool sequence_equal(const R& range, Equal equal) const {
     auto it = range.begin();
     auto c = detail::open_cursor(pipe_of(), settings());
     detail::row_block b;
     while (c->next(b))
       for (std::size_t i = 0; i < b.n; ++i)
-        if (it == range.end() || !(static_cast<const T*>(b.rows)[i] == *it++)) return false;
+        if (it == range.end() || !equal(static_cast<const T*>(b.rows)[i], *it++)) return false;
     return it == range.end();
   }
 
@@ -186,6 +201,9 @@ template <class Derived, class T> class terminals {
   auto max() const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.max(); }); }
   template <class F> auto min(F f) const { return self().select(f).min(); }
   template <class F> auto max(F f) const { return self().select(f).max(); }
+  // By the user's own order of f's values: less(a, b). Nulls are passed over; among equals, the first.
+  template <class F, key_function Less> auto min(F f, Less less) const { return perhaps([=](auto g) { return g.min(f, less); }); }
+  template <class F, key_function Less> auto max(F f, Less less) const { return perhaps([=](auto g) { return g.max(f, less); }); }
   std::optional<double> average() const requires std::is_arithmetic_v<T> {
     const detail::fold_state s = folded(detail::fold_kind::sum);
     if (!s.count) return std::nullopt;
@@ -198,6 +216,8 @@ template <class Derived, class T> class terminals {
   // The row with the smallest or largest f; the first of several; empty for no rows.
   template <class F> std::optional<T> min_by(F f) const { return perhaps([f](auto g) { return g.arg_min(f); }); }
   template <class F> std::optional<T> max_by(F f) const { return perhaps([f](auto g) { return g.arg_max(f); }); }
+  template <class F, key_function Less> std::optional<T> min_by(F f, Less less) const { return perhaps([=](auto g) { return g.arg_min(f, less); }); }
+  template <class F, key_function Less> std::optional<T> max_by(F f, Less less) const { return perhaps([=](auto g) { return g.arg_max(f, less); }); }
   // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
   template <class F> auto reduce(F f) const { return single_value(self().aggregate(f)); }
   // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
@@ -238,6 +258,15 @@ template <class Derived, class T> class terminals {
       for (std::size_t i = 0; i < b.n; ++i) f(static_cast<const T*>(b.rows)[i]);
       return true;
     });
+  }
+  // `keys`: nothing, or the user's own equality and hash.
+  template <class F, class V, class... Keys> auto mapped(const F& key, const V& value, Keys... keys) const {
+    using K = detail::result_of<F, T>;
+    using E = detail::result_of<V, T>;
+    map_of<K, E> m;
+    visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
+    m.seal("to_map", std::move(keys)...);
+    return m;
   }
   detail::fold_state folded(detail::fold_kind k) const {
     detail::fold_state s;
