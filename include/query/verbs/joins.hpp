@@ -1,10 +1,9 @@
 // join (inner, left, right, full, semi, anti), group_join, cross_join.
 //
-// Equal keys match; a null matches nothing. Each takes an equality and a hash of keys as its last arguments,
-// join(right, left_key, right_key, result, equal, hash); they never see a null, nor a composite key with a null part.
-//
-// Keys may be composite (tuple, record). The order of the rows is unspecified
+// Equal keys match; a null matches nothing. Keys may be composite (tuple, record). The order of the rows is unspecified
 // unless .as_ordered() (outer row, then inner row). O(left + right + matches) time, O(right) memory for the hash table.
+// Each takes an equality and a hash of keys as its last arguments, join(right, left_key, right_key, result, equal, hash);
+// they never see a null, nor a composite key with a null part.
 #pragma once
 
 #include <query/verbs/breaker.hpp>

@@ -30,8 +30,12 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
   Ordered(std::shared_ptr<const logical> n, detail::settings s) : Query<T, cpu::rows<T>>(pipe{n, nullptr}, s), order_(std::move(n)) {}
   template <class F> Ordered then_by(F f, nulls where = nulls::last) const { return refined(f, false, where); }
   template <class F> Ordered then_by_descending(F f, nulls where = nulls::last) const { return refined(f, true, where); }
-  template <class F, key_function Less> Ordered then_by(F f, Less less, nulls where = nulls::last) const { return refined(f, false, where, std::move(less)); }
-  template <class F, key_function Less> Ordered then_by_descending(F f, Less less, nulls where = nulls::last) const { return refined(f, true, where, std::move(less)); }
+  template <class F, key_function Less> Ordered then_by(F f, Less less, nulls where = nulls::last) const {
+    return refined(f, false, where, std::move(less));
+  }
+  template <class F, key_function Less> Ordered then_by_descending(F f, Less less, nulls where = nulls::last) const {
+    return refined(f, true, where, std::move(less));
+  }
 
  private:
   template <class F, class... Less> Ordered refined(const F& f, bool descending, nulls where, Less... less) const {

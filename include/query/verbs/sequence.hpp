@@ -1,4 +1,5 @@
 // Verbs about the sequence of rows: take, skip, append, zip, chunk, window, index, partitions, apply. They keep source order.
+// Over a generator they hand rows on as they come, but for take_last, skip_last, sample, partitions and apply, which read all.
 #pragma once
 
 #include <query/verbs/breaker.hpp>
@@ -31,7 +32,8 @@ template <class Derived, class T> class sequence {
   auto skip_last(std::uint64_t n, call_site at = call_site::here()) const { return counted(detail::verb::skip_last, "skip_last", n, at); }
   template <class F> auto take_while(F f, call_site at = call_site::here()) const { return tested(detail::verb::take_while, "take_while", f, at); }
   template <class F> auto skip_while(F f, call_site at = call_site::here()) const { return tested(detail::verb::skip_while, "skip_while", f, at); }
-  // n rows drawn without replacement, in source order; the same seed draws the same rows.
+  // n rows drawn without replacement, in source order; the same seed draws the same rows. Needs all rows: each row's chance
+  // depends on how many there are.
   auto sample(std::uint64_t n, std::uint64_t seed = 1, call_site at = call_site::here()) const {
     auto node = new_node<T>(detail::verb::sample, "sample(" + std::to_string(n) + ")", at, self());
     node->count = n;

@@ -94,7 +94,8 @@ template <class Derived, class T> class sets {
   template <class F, class... Same> auto one_for_each(const char* label, const F& f, call_site at, const Same&... same) const {
     return keyed(new_node<T>(detail::verb::distinct, label, at, self()), f, same...);
   }
-  template <class Q, class F, class... Same> auto set(detail::verb v, const char* label, const Q& q, const F& f, call_site at, const Same&... same) const {
+  template <class Q, class F, class... Same>
+  auto set(detail::verb v, const char* label, const Q& q, const F& f, call_site at, const Same&... same) const {
     same_row<Q>();
     return keyed(new_node<T>(v, label, at, self(), q), f, same...);
   }
