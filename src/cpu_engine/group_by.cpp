@@ -10,6 +10,7 @@
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/group_states.hpp"
 #include "cpu_engine/grouper.hpp"
+#include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pipeline.hpp"
 
 namespace query::cpu {
@@ -25,21 +26,11 @@ constexpr std::size_t many_groups = 1 << 15;
 // Rows with known keys in a row that make a new key an exception.
 constexpr std::size_t long_run = 64;
 
-key_equality equality_of(const logical& n) {
-  key_equality e;
-  if (n.keys.equal) {
-    e.context = n.keys.context.get();
-    e.equal = n.keys.equal;
-    e.hash = n.keys.hash;
-  }
-  return e;
-}
-
 // One table of groups, fed with batches of rows.
 class group_table {
  public:
   group_table(const logical& n, const void* self, const function_calls& key, runtime::buffer_pool& pool)
-      : node_(&n), self_(self), key_(&key), groups(n.key, pool, equality_of(n)), states(n.aggregate, self, pool), keys_(n.key, pool) {}
+      : node_(&n), self_(self), key_(&key), groups(n.key, pool, equality_of(n.keys)), states(n.aggregate, self, pool), keys_(n.key, pool) {}
 
   void update(const void* rows, std::size_t n, const std::uint32_t* select) {
     for (std::size_t from = 0; from < n;) {
@@ -136,7 +127,7 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
         rows_buffer keys(n.key, context.pool);
         interpreter::scratch scratch;
         std::uint64_t hashes[batch_rows];
-        const key_equality equality = equality_of(n);
+        const key_equality equality = equality_of(n.keys);
         for (std::size_t from = c * per_chunk; from < std::min(in.n, (c + 1) * per_chunk); from += batch_rows) {
           const std::size_t k = std::min(batch_rows, std::min(in.n, (c + 1) * per_chunk) - from);
           keys.clear();
@@ -270,7 +261,7 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
     p.run_all(run);
     merge_window(1);
   } else {
-    for (std::size_t first = 1; p.run_some(most_tables, run); first += most_tables) merge_window(first);
+    for (std::size_t first = p.next_part(); p.run_some(most_tables, run); first = p.next_part()) merge_window(first);
   }
   rows_buffer out(n.row, context.pool);
   if (all) all->finish(out);
@@ -304,8 +295,9 @@ detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& con
       parts.emplace_back(n.aggregate, self.get(), context.pool);
       parts.back().grow_to(1);
     }
+    const std::size_t first = p.next_part();
     const bool more = p.run_some(window, [&](const pipeline::part& part) {
-      sink s(n, self.get(), parts[part.index % window].data());
+      sink s(n, self.get(), parts[part.index - first].data());
       part.run(s);
     });
     for (group_states& s : parts) n.aggregate.merge(self.get(), total.data(), nullptr, s.data(), 1);

@@ -19,6 +19,7 @@ struct key_equality {
   bool (*equal)(const void* context, const void* a, const void* b) = nullptr;
   std::uint64_t (*hash)(const void* context, const void* a) = nullptr;
   const void* context = nullptr;
+  bool sees_nulls = true;  // else keys that are null, or have a null part, are equal to nothing, and are not handed to the functions
   explicit operator bool() const { return equal != nullptr; }
 };
 
@@ -35,6 +36,7 @@ std::uint64_t hash_key(const ir::type& type, const void* key);  // one value, dr
 // into lists.
 std::size_t find_nulls(const ir::type& type, const void* keys, std::size_t n, std::uint8_t* out);
 bool may_be_null(const ir::type& type);
+bool is_null(const ir::type& type, const void* key);
 
 using detail::hash_word;
 

@@ -135,7 +135,7 @@ rows_buffer sample_of(const planner::branch& b, runtime::run_context& context) {
 namespace {
 void check_branch(const planner::branch& b, const std::vector<planner::binding>& captures, const logical* reader, runtime::run_context& context) {
   // A stream's rows can be read only once in a run.
-  if (b.source && b.source->open) return;
+  if ((b.source && b.source->open) || (b.table && b.table->streamed)) return;
   rows_buffer rows = sample_of(b, context);
   if (!rows.type()->trivial && !rows.type()->life.copy) return;
   const auto bindings = context.bind(captures);

@@ -80,6 +80,7 @@ struct vertex {
   std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter
+  bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
   std::vector<std::string> notes;       // what rules did here
   // do_while
@@ -110,6 +111,11 @@ struct plan_options {
 // Splits a logical plan into vertices. Throws user_error for what cannot be: a placeholder outside its loop, a function
 // under must_trace that does not trace, require_gpu() without a GPU.
 std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string terminal, const plan_options& options);
+
+// How the terminal verb reads the result: as a whole, all rows in order, or as far as its user goes.
+enum class reading : std::uint8_t { whole, in_order, on_demand };
+// Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
+void mark_streams(machine_graph& g, reading how);
 
 // The plan as people read it; and as DOT.
 std::string explain(const machine_graph& g);

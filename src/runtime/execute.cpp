@@ -67,11 +67,12 @@ class execution {
       fail_at(e, *last);
     }
   }
-  execution(const pipe& p, const settings& s, std::string terminal)
+  execution(const pipe& p, const settings& s, std::string terminal, planner::reading how)
       : last(p.node), session(session_of(s)), watch(s), meter(s), graph(planner::make_machine_graph(p, std::move(terminal), options_of(*session))),
         context{*session->scheduler, session->pool, *watch.flag} {
     context.verify = session->options.verify || (s && s->verify);
     runtime::place(*graph, *session);
+    planner::mark_streams(*graph, how);
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
     placed([&] {
@@ -90,7 +91,7 @@ class execution {
 }  // namespace
 
 table materialise(const pipe& p, const settings& s) {
-  execution e(p, s, "");
+  execution e(p, s, "", planner::reading::whole);
   table t = e.placed([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
   // The session owns the memory that the rows are in.
@@ -104,7 +105,7 @@ table materialise(const pipe& p, const settings& s) {
 }
 
 void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
-  execution e(p, s, "rows");
+  execution e(p, s, "rows", planner::reading::in_order);
   e.placed([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expected, take, e.context); });
   e.meter.finished();
 }
@@ -113,7 +114,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
   class cursor final : public row_cursor {
    public:
     cursor(const pipe& p, const settings& s)
-        : run_(p, s, "rows"), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
+        : run_(p, s, "rows", planner::reading::on_demand), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
     bool next(row_block& b) override {
       return run_.placed([&] { return rows_->next(b); });
     }
@@ -127,13 +128,13 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   constexpr const char* names[] = {"count", "sum", "min", "max"};
-  execution e(p, s, names[static_cast<int>(k)]);
+  execution e(p, s, names[static_cast<int>(k)], planner::reading::whole);
   e.placed([&] { e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context); });
   e.meter.finished();
 }
 
 void run_single(const pipe& p, const settings& s, void* to) {
-  execution e(p, s, "value");
+  execution e(p, s, "value", planner::reading::whole);
   const table t = e.placed([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
@@ -145,12 +146,14 @@ std::string explain(const pipe& p, const settings& s, std::string_view terminal)
   const auto session = session_of(s);
   auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session));
   runtime::place(*g, *session);
+  planner::mark_streams(*g, planner::reading::in_order);
   return planner::explain(*g);
 }
 std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal) {
   const auto session = session_of(s);
   auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session));
   runtime::place(*g, *session);
+  planner::mark_streams(*g, planner::reading::in_order);
   return planner::explain_dot(*g);
 }
 

@@ -54,7 +54,10 @@ void place(planner::machine_graph& g, const session_state& session) {
 }
 
 void executor::run_vertices() {
-  for (const vertex* v : graph_->top) run(*v);
+  for (const vertex* v : graph_->top) {
+    if (!v->streamed) run(*v);
+    else if (context_->progress) context_->progress->vertex_done();
+  }
 }
 
 void executor::run(const vertex& v) {

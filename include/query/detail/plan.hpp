@@ -125,6 +125,10 @@ struct key_calls {
   std::shared_ptr<const void> context;
   bool (*equal)(const void* context, const void* a, const void* b) = nullptr;
   std::uint64_t (*hash)(const void* context, const void* key) = nullptr;
+};
+// The user's own order of keys.
+struct order_calls {
+  std::shared_ptr<const void> context;
   bool (*less)(const void* context, const void* a, const void* b) = nullptr;
 };
 
@@ -155,6 +159,7 @@ std::string_view name_of(join_kind k);
 struct order_key {
   bool descending = false;
   bool nulls_first = false;
+  order_calls custom = {};  // never asked about nulls
 };
 
 // One verb of a query. Immutable once built; shared by all queries that grew from it.
@@ -177,7 +182,7 @@ struct logical : std::enable_shared_from_this<logical> {
   std::shared_ptr<const void> options;     // source_file: what src/data needs to open it
   const ir::type* key = nullptr;           // group_by, join, distinct, sets, partition: the key's type
   aggregate_calls aggregate;               // group_by, aggregate, group_join
-  key_calls keys;                          // custom equality, hash or order
+  key_calls keys;                          // keyed verbs: custom equality and hash
   std::vector<order_key> order;            // order_by: one a function
   join_kind join = join_kind::inner;
   std::uint64_t count = 0;                 // take, skip, chunk, window, sample, partition
@@ -189,6 +194,14 @@ struct logical : std::enable_shared_from_this<logical> {
   std::uint64_t previous_slot = 0, next_slot = 0;  // do_while: placeholders of its condition
   std::uint64_t most_rounds = 0;           // do_while; 0: as the condition says
   bool (*loop_test)(const void* f, const void* previous, std::size_t n, const void* next, std::size_t m) = nullptr;  // do_while: functions[0]
+
+  // Does the verb compare keys by functions of the user's? They run in the user's process only, and know keys better than any rule.
+  bool has_own_equality() const { return keys.equal != nullptr; }
+  bool has_own_order() const {
+    for (const order_key& k : order)
+      if (k.custom.less) return true;
+    return false;
+  }
 };
 
 // ---------------------------------------------------------------- running

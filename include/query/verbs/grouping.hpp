@@ -130,8 +130,9 @@ template <class Derived, class T> class grouping {
     if constexpr (!check::group_by::key<F, T>()) return check::after_error{};
     else return Grouped<Derived, T, detail::result_of<F, T>, F>(self(), std::move(f), {}, at);
   }
-  // With the user's own equality and hash of keys.
-  template <class F, class Equal, class Hash> auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  // With the user's own equality and hash of keys: an equivalence, and the same hash for equal keys. Nulls are handed to them as
+  // the empty optionals that they are; each group's key is the first of its rows' keys.
+  template <class F, key_function Equal, key_function Hash> auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::group_by::custom_key<F, T, Equal, Hash>()) {
       return check::after_error{};
     } else {
@@ -143,11 +144,19 @@ template <class Derived, class T> class grouping {
     if constexpr (!check::count_by::key<F, T>()) return check::after_error{};
     else return group_by(std::move(f), at).count(at);
   }
-  // std::pair<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
+  template <class F, key_function Equal, key_function Hash> auto count_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!check::count_by::custom_key<F, T, Equal, Hash>()) return check::after_error{};
+    else return group_by(std::move(f), std::move(equal), std::move(hash), at).count(at);
+  }
+  // std::tuple<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
   template <class F, class S, class U, class C> auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate_by::key<F, T>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
-    else return group_by(std::move(f), at).select(
-        [seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
+    else return folded(group_by(std::move(f), at), seed, update, combine, at);
+  }
+  template <class F, class S, class U, class C, key_function Equal, key_function Hash>
+  auto aggregate_by(F f, S seed, U update, C combine, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!check::aggregate_by::custom_key<F, T, Equal, Hash>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
+    else return folded(group_by(std::move(f), std::move(equal), std::move(hash), at), seed, update, combine, at);
   }
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
   template <class F> auto aggregate(F f, call_site at = call_site::here()) const {
@@ -169,6 +178,9 @@ template <class Derived, class T> class grouping {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+  template <class G, class S, class U, class C> static auto folded(const G& groups, const S& seed, const U& update, const C& combine, call_site at) {
+    return groups.select([seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
+  }
 };
 
 }  // namespace verbs
