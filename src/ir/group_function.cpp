@@ -82,6 +82,25 @@ bool fits(const aggregate_call& c) {
   return false;
 }
 
+// What there is no way to do without the compiled function; empty where there is one.
+std::string beyond_expressions(const aggregate_call& c) {
+  const auto copies = [](const type* t) { return t->trivial || (t->life.copy && t->life.copy_assign); };
+  const type* result = c.source->type;
+  switch (c.what) {
+    case aggregate_kind::min:
+    case aggregate_kind::max:
+    case aggregate_kind::arg_min:
+    case aggregate_kind::arg_max:
+      if (!is_arithmetic(c.value->k) && c.value->k != kind::string) return "values of " + std::string(c.value->name) + " have an operator < of their own";
+      break;
+    default: break;
+  }
+  if (!copies(result) || (c.argument && !copies(c.argument->type))) return "its values cannot be copied";
+  if (result->k == kind::optional && !result->get.emplace) return "its values have no default";
+  if (c.what == aggregate_kind::collect && (!result->get.resize || !copies(result->element))) return "its values have no default";
+  return {};
+}
+
 std::optional<aggregate_kind> kind_of(const node* n) {
   if (n->text == "median") return aggregate_kind::quantile;
   for (std::size_t k = 0; k <= static_cast<std::size_t>(aggregate_kind::custom); ++k)
@@ -109,7 +128,10 @@ std::string read_call(arena& a, const node* n, aggregate_call& c) {
     c.value = c.nullable ? c.argument->type->element : c.argument->type;
     if (n->kids.size() > 1 && n->kids[1]->what == op::literal && n->kids[1]->type->k == kind::f64) std::memcpy(&c.rank, &n->kids[1]->bits, sizeof c.rank);
   }
-  if (fits(c)) return {};
+  if (fits(c)) {
+    const std::string why = beyond_expressions(c);
+    return why.empty() ? why : n->text + ": " + why;
+  }
   std::string why = n->text + ": its expression, traced, is of another type than in C++";
   if (c.argument) why += " (" + std::string(c.argument->type->name) + ")";
   return why;

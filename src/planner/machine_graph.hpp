@@ -15,6 +15,8 @@
 
 #include <query/detail/plan.hpp>
 
+#include "ir/group_function.hpp"
+
 namespace query::planner {
 
 using detail::logical;
@@ -80,6 +82,7 @@ struct vertex {
   std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter
+  std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
   std::vector<std::string> notes;       // what rules did here
   // do_while
