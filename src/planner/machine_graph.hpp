@@ -106,6 +106,7 @@ struct machine_graph {
 struct plan_options {
   bool interpret = false;             // prefer the interpreter over native code for traced functions
   bool rewrite = true;                // apply the rules of src/planner/rules
+  bool verify = false;                // traced and compiled functions will be compared: none takes the other's place
   bool separate_result = false;       // row-wise work before the terminal is a vertex, so that any engine may take it
   std::string gpu_status = "no GPU engine built";
 };

@@ -119,7 +119,7 @@ template <class Derived, class T> class terminals {
   T first(call_site at = call_site::here()) const { return need(first_or_none(), "first", at); }
   T first_or_default(T other = T()) const { return first_or_none().value_or(std::move(other)); }
   template <class F> requires std::is_invocable_v<const F&, const T&> T first(F f, call_site at = call_site::here()) const { return need(self().where(f, at).first_or_none(), "first", at); }
-  template <class F> requires std::is_invocable_v<const F&, const T&> T first_or_default(F f, T other) const { return self().where(f).first_or_none().value_or(std::move(other)); }
+  template <class F> requires std::is_invocable_v<const F&, const T&> T first_or_default(F f, T other, call_site at = call_site::here()) const { return self().where(f, at).first_or_none().value_or(std::move(other)); }
   template <class F> requires std::is_invocable_v<const F&, const T&> T last(F f, call_site at = call_site::here()) const { return need(self().where(f, at).last_or_none(), "last", at); }
   template <class F> requires std::is_invocable_v<const F&, const T&> T single(F f, call_site at = call_site::here()) const { return self().where(f, at).single(at); }
   T last(call_site at = call_site::here()) const { return need(last_or_none(), "last", at); }
@@ -141,9 +141,9 @@ template <class Derived, class T> class terminals {
 
   // ---- questions
   bool any() const { return first_or_none().has_value(); }
-  template <class F> bool any(F f) const { return self().where(f).first_or_none().has_value(); }
-  template <class F> bool all(F f) const {
-    return !self().where([f](const auto& r) { return !static_cast<bool>(f(r)); }).first_or_none().has_value();
+  template <class F> bool any(F f, call_site at = call_site::here()) const { return self().where(f, at).first_or_none().has_value(); }
+  template <class F> bool all(F f, call_site at = call_site::here()) const {
+    return !self().where([f](const auto& r) { return !static_cast<bool>(f(r)); }, at).first_or_none().has_value();
   }
   bool contains(const T& value) const {
     return any([value](const T& r) { return r == value; });
@@ -174,35 +174,35 @@ template <class Derived, class T> class terminals {
 
   // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
   std::int64_t count() const { return static_cast<std::int64_t>(folded(detail::fold_kind::count).count); }
-  template <class F> std::int64_t count(F f) const { return self().where(f).count(); }
+  template <class F> std::int64_t count(F f, call_site at = call_site::here()) const { return self().where(f, at).count(); }
   auto sum() const requires std::is_arithmetic_v<T> { return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum)); }
   // Nulls are passed over.
   auto sum() const requires ir::is_optional_v<T> { return self().values().sum(); }
-  template <class F> auto sum(F f) const { return self().select(f).sum(); }
+  template <class F> auto sum(F f, call_site at = call_site::here()) const { return self().select(f, at).sum(); }
   // Empty for no rows; NaNs are passed over unless there is nothing else.
   std::optional<T> min() const requires std::is_arithmetic_v<T> { return extreme(detail::fold_kind::min); }
   std::optional<T> max() const requires std::is_arithmetic_v<T> { return extreme(detail::fold_kind::max); }
-  auto min() const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.min(); }); }
-  auto max() const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.max(); }); }
-  template <class F> auto min(F f) const { return self().select(f).min(); }
-  template <class F> auto max(F f) const { return self().select(f).max(); }
+  auto min(call_site at = call_site::here()) const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.min(); }, at, "min"); }
+  auto max(call_site at = call_site::here()) const requires(!std::is_arithmetic_v<T>) { return perhaps([](auto g) { return g.max(); }, at, "max"); }
+  template <class F> auto min(F f, call_site at = call_site::here()) const { return self().select(f, at).min(); }
+  template <class F> auto max(F f, call_site at = call_site::here()) const { return self().select(f, at).max(); }
   std::optional<double> average() const requires std::is_arithmetic_v<T> {
     const detail::fold_state s = folded(detail::fold_kind::sum);
     if (!s.count) return std::nullopt;
     return static_cast<double>(cpu::load<cpu::wide_t<T>>(s)) / static_cast<double>(s.count);
   }
   auto average() const requires ir::is_optional_v<T> { return self().values().average(); }
-  template <class F> auto average(F f) const { return self().select(f).average(); }
+  template <class F> auto average(F f, call_site at = call_site::here()) const { return self().select(f, at).average(); }
   auto mean() const { return average(); }
-  template <class F> auto mean(F f) const { return average(f); }
+  template <class F> auto mean(F f, call_site at = call_site::here()) const { return average(f, at); }
   // The row with the smallest or largest f; the first of several; empty for no rows.
-  template <class F> std::optional<T> min_by(F f) const { return perhaps([f](auto g) { return g.arg_min(f); }); }
-  template <class F> std::optional<T> max_by(F f) const { return perhaps([f](auto g) { return g.arg_max(f); }); }
+  template <class F> std::optional<T> min_by(F f, call_site at = call_site::here()) const { return perhaps([f](auto g) { return g.arg_min(f); }, at, "min_by"); }
+  template <class F> std::optional<T> max_by(F f, call_site at = call_site::here()) const { return perhaps([f](auto g) { return g.arg_max(f); }, at, "max_by"); }
   // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
-  template <class F> auto reduce(F f) const { return single_value(self().aggregate(f)); }
+  template <class F> auto reduce(F f, call_site at = call_site::here(), const char* label = "reduce") const { return single_value(self().aggregate(f, at, label)); }
   // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
-  template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}) const {
-    return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); });
+  template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
+    return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at, "aggregate");
   }
 
   // ---- for people and files
@@ -255,8 +255,8 @@ template <class Derived, class T> class terminals {
     return Value<typename Q::row>(q).get();
   }
   // An aggregate of possibly no rows: empty then.
-  template <class F> auto perhaps(F f) const {
-    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); });
+  template <class F> auto perhaps(F f, call_site at, const char* label) const {
+    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); }, at, label);
     using R = typename agg::unwrapped<std::tuple_element_t<1, decltype(v)>>::type;
     std::optional<R> r;
     if (std::get<0>(v) > 0) r = std::move(std::get<1>(v));
