@@ -97,7 +97,7 @@ class custom_column final : public aggregate_column {
   group_expressions::call call_;
   const ir::type* state_;
   const ir::type* row_;
-  value_slots states_;               // empty until the group's first row: the seed is the identity of combine
+  value_slots states_;  // empty until the group's first row: the seed is the identity of combine
   rows_buffer next_, seeds_;
   std::vector<std::size_t> rounds_;  // by group: how many of its rows the batch has had
   interpreter::scratch scratch_;

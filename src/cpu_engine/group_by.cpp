@@ -39,7 +39,8 @@ class group_table {
   group_table(const logical& n, const group_program& program, const function_calls& key, runtime::buffer_pool& pool)
       : node_(&n), key_(&key), groups(n.key, pool, equality_of(n)), states_(program.states(pool)), keys_(n.key, pool) {}
 
-  void update(const void* rows, std::size_t n, const std::uint32_t* select) {
+  // opened: gets the number of the row that each new group came from; groups are numbered as they appear.
+  void update(const void* rows, std::size_t n, const std::uint32_t* select, std::vector<std::uint32_t>* opened = nullptr) {
     for (std::size_t from = 0; from < n; from += batch_rows) {
       const std::size_t k = std::min(batch_rows, n - from);
       const void* base = select ? rows : static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size;
@@ -50,6 +51,9 @@ class group_table {
       groups.find_or_insert(keys_.data(), k, ids_);
       states_->grow_to(groups.size());
       states_->update(ids_, base, chosen, k);
+      if (opened)
+        for (std::size_t i = 0; i < k; ++i)
+          if (ids_[i] == opened->size()) opened->push_back(chosen[i]);
       rows_seen += k;
     }
   }
@@ -172,10 +176,7 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
           t.update(in.rows, k, ids);
         } else {
           std::vector<std::uint32_t> first;
-          for (std::size_t i = 0; i < k; ++i) {  // one by one: which row opened the group?
-            t.update(in.rows, 1, ids + i);
-            if (t.groups.size() > first.size()) first.push_back(ids[i]);
-          }
+          t.update(in.rows, k, ids, &first);
           firsts[p] = context.pool.allocate_array<std::uint32_t>(first.size());
           std::copy(first.begin(), first.end(), firsts[p].as<std::uint32_t>());
         }

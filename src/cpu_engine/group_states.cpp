@@ -36,7 +36,9 @@ class compiled_states final : public group_states {
   void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) override {
     calls_->merge(self_.get(), memory_.data(), groups, static_cast<compiled_states&>(from).at(first), n);
   }
-  void finish(const void* keys, std::size_t first, std::size_t n, void* out) override { calls_->finish(self_.get(), keys, at(first), n, out); }
+  void finish(const void* keys, std::size_t first, std::size_t n, void* out) override {
+    calls_->finish(self_.get(), keys, at(first), n, out);
+  }
   void clear() override {
     if (n_) calls_->destroy(memory_.data(), n_);
     n_ = 0;
@@ -56,8 +58,11 @@ class compiled_states final : public group_states {
 
 group_program::group_program(const detail::logical& n, const ir::group_plan* plan) : node_(&n) {
   const detail::user_function& f = n.functions.back();
-  if (plan) expressions_ = std::make_shared<const group_expressions>(*plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row);
-  else compiled_ = n.aggregate.record(f.f.get());
+  if (plan)
+    expressions_ = std::make_shared<const group_expressions>(
+        *plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row);
+  else
+    compiled_ = n.aggregate.record(f.f.get());
 }
 group_program::~group_program() = default;
 

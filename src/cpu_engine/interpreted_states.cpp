@@ -13,7 +13,9 @@ namespace query::cpu {
 
 namespace {
 
-std::shared_ptr<const interpreter::program> compiled(const ir::node* n) { return n ? std::make_shared<const interpreter::program>(n) : nullptr; }
+std::shared_ptr<const interpreter::program> compiled(const ir::node* n) {
+  return n ? std::make_shared<const interpreter::program>(n) : nullptr;
+}
 
 class interpreted_states final : public group_states {
  public:
@@ -104,7 +106,8 @@ std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const grou
   return std::make_unique<interpreted_states>(std::move(expressions), pool);
 }
 
-std::unique_ptr<aggregate_column> make_aggregate_column(const group_expressions::call& call, const ir::type* row, runtime::buffer_pool& pool) {
+std::unique_ptr<aggregate_column> make_aggregate_column(const group_expressions::call& call, const ir::type* row,
+                                                        runtime::buffer_pool& pool) {
   if (call.what.what == ir::aggregate_kind::custom) return make_custom_column(call, row, pool);
   if (auto c = make_number_column(call.what, pool)) return c;
   return make_value_column(call.what, row, pool);

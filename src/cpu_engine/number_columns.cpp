@@ -117,8 +117,10 @@ template <class Aggregate, class V> class number_column final : public aggregate
     for (std::size_t i = 0; i < n; ++i) {
       state& s = states_[first + i];
       const auto v = aggregate_.template value<V>(0, s.s);
-      if constexpr (ir::is_optional_v<std::remove_cvref_t<decltype(v)>>) put_result(t, true, v.has_value(), v ? &*v : nullptr, sizeof *v, place(out, i, t->size));
-      else put_result(t, t->k == ir::kind::optional, s.any, &v, sizeof v, place(out, i, t->size));
+      if constexpr (ir::is_optional_v<std::remove_cvref_t<decltype(v)>>)
+        put_result(t, true, v.has_value(), v ? &*v : nullptr, sizeof *v, place(out, i, t->size));
+      else
+        put_result(t, t->k == ir::kind::optional, s.any, &v, sizeof v, place(out, i, t->size));
     }
   }
 
@@ -213,7 +215,8 @@ column_pointer make_number_column(const aggregate_call& c, runtime::buffer_pool&
     default: break;
   }
   if (c.value->k == ir::kind::array && (c.what == aggregate_kind::sum || c.what == aggregate_kind::mean))
-    return interpreter::by_kind<column_pointer>(c.value->element->k, [&]<class E>(E) -> column_pointer { return std::make_unique<array_column<E>>(c, pool); });
+    return interpreter::by_kind<column_pointer>(c.value->element->k,
+                                                [&]<class E>(E) -> column_pointer { return std::make_unique<array_column<E>>(c, pool); });
   return interpreter::by_kind<column_pointer>(c.value->k, [&]<class V>(V) { return column_of<V>(c, pool); });
 }
 

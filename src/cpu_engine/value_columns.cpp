@@ -28,13 +28,16 @@ const void* value_at(const aggregate_call& c, const void* arguments, std::size_t
 }
 
 void assign(const ir::type* t, void* to, const void* from) {
-  if (t->trivial) std::memcpy(to, from, t->size);
-  else t->life.copy_assign(to, from);
+  if (t->trivial)
+    std::memcpy(to, from, t->size);
+  else
+    t->life.copy_assign(to, from);
 }
 
 class edge_column final : public aggregate_column {
  public:
-  edge_column(const aggregate_call& c, runtime::buffer_pool& pool) : call_(c), last_(c.what == aggregate_kind::last), kept_(c.argument->type, pool) {}
+  edge_column(const aggregate_call& c, runtime::buffer_pool& pool)
+      : call_(c), last_(c.what == aggregate_kind::last), kept_(c.argument->type, pool) {}
   void grow_to(std::size_t n) override { kept_.grow_to(n); }
   void update(const aggregate_batch& b) override {
     for (std::size_t i = 0; i < b.n; ++i)
@@ -50,7 +53,8 @@ class edge_column final : public aggregate_column {
   void result(std::size_t first, std::size_t n, void* out, collections) override {
     const ir::type* t = call_.source->type;
     for (std::size_t i = 0; i < n; ++i)
-      if (!kept_.has(first + i)) throw user_error("query: " + call_.source->text + ": there are no rows; count() tells, or use first_or_none()");
+      if (!kept_.has(first + i))
+        throw user_error("query: " + call_.source->text + ": there are no rows; count() tells, or use first_or_none()");
     new_rows made(t, out);
     for (std::size_t i = 0; i < n; ++i) {
       copy_rows(t, made.end(), kept_.at(first + i), 1);

@@ -97,8 +97,10 @@ class walk {
       }
       if (!verify::takes(f, rows.type())) return through_loop(s, before);
       verify::row_function both(*n, f, *pool_);
-      if (n->what == verb::where) rows = kept(rows, both.filter(rows), *pool_);
-      else rows = both.map(rows);
+      if (n->what == verb::where)
+        rows = kept(rows, both.filter(rows), *pool_);
+      else
+        rows = both.map(rows);
     }
     return rows;
   }
@@ -150,7 +152,8 @@ void verify_join(const planner::vertex& v, const rows_buffer& left, runtime::run
   const detail::table right_rows = collect(v.inputs[1], v.captures, context);
   const detail::table left_rows = whole ? collect(v.inputs[0], v.captures, context) : detail::table{};
   const verify::join_side right{right_rows.rows, right_rows.n, right_rows.type, true};
-  const verify::join_side l = whole ? verify::join_side{left_rows.rows, left_rows.n, left_rows.type, true} : verify::join_side{left.data(), left.size(), left.type(), false};
+  const verify::join_side l = whole ? verify::join_side{left_rows.rows, left_rows.n, left_rows.type, true}
+                                    : verify::join_side{left.data(), left.size(), left.type(), false};
   const verify::pairs pairs = verify::joined(join, l, right, context.pool);
   if (whole) verify::map_pairs(join, l.type, right.type, pairs, context.pool);
 }
@@ -185,9 +188,12 @@ void verify_verb(const planner::vertex& v, std::vector<std::optional<rows_buffer
     for (const detail::user_function& f : n.functions) {
       if (!verify::takes(f, rows->type())) continue;
       verify::row_function form(n, f, context.pool);
-      if (n.what == verb::take_while || n.what == verb::skip_while) form.filter_to_first_failure(*rows);
-      else if (f.native.map) form.map(*rows);
-      else form.filter(*rows);
+      if (n.what == verb::take_while || n.what == verb::skip_while)
+        form.filter_to_first_failure(*rows);
+      else if (f.native.map)
+        form.map(*rows);
+      else
+        form.filter(*rows);
     }
     if (n.what == verb::group_by || n.what == verb::aggregate) verify::check_group_function(n, *rows, context.pool);
   }

@@ -15,7 +15,8 @@ template <class T> bool close(const void* a, const void* b, double tolerance) {
   std::memcpy(&x, a, sizeof x);
   std::memcpy(&y, b, sizeof y);
   if (x == y || (x != x && y != y)) return true;
-  return std::abs(static_cast<double>(x) - static_cast<double>(y)) <= tolerance * std::max(std::abs(static_cast<double>(x)), std::abs(static_cast<double>(y)));
+  return std::abs(static_cast<double>(x) - static_cast<double>(y)) <=
+         tolerance * std::max(std::abs(static_cast<double>(x)), std::abs(static_cast<double>(y)));
 }
 
 }  // namespace
@@ -27,7 +28,8 @@ bool same(const ir::type* t, const void* a, const void* b) {
     case ir::kind::f64: return close<double>(a, b, 1e-9);
     case ir::kind::string: return *static_cast<const std::string*>(a) == *static_cast<const std::string*>(b);
     case ir::kind::record:
-      return std::all_of(t->field_list.begin(), t->field_list.end(), [&](const ir::field& f) { return same(f.of, part(a, f.offset), part(b, f.offset)); });
+      return std::all_of(t->field_list.begin(), t->field_list.end(),
+                         [&](const ir::field& f) { return same(f.of, part(a, f.offset), part(b, f.offset)); });
     case ir::kind::array:
       for (std::size_t i = 0; i < t->count; ++i)
         if (!same(t->element, part(a, i * t->element->size), part(b, i * t->element->size))) return false;
@@ -51,9 +53,10 @@ bool same(const ir::type* t, const void* a, const void* b) {
 void differ(const detail::logical& n, const detail::user_function& f, const std::string& rows, const ir::type* t, const void* native,
             const void* traced, const ir::node* expression) {
   const std::string file = n.where.file;
-  throw difference("query: verify: " + n.label + " (" + std::string(f.role) + ", " + file.substr(file.rfind('/') + 1) + ":" + std::to_string(n.where.line) +
-                   "): " + rows + ": native " + data::format_value(t, native, 17) + ", traced " + data::format_value(t, traced, 17) + " by " +
-                   ir::show(expression) + ". The function does something that tracing cannot see; wrap it in query::opaque(...)");
+  throw difference("query: verify: " + n.label + " (" + std::string(f.role) + ", " + file.substr(file.rfind('/') + 1) + ":" +
+                   std::to_string(n.where.line) + "): " + rows + ": native " + data::format_value(t, native, 17) + ", traced " +
+                   data::format_value(t, traced, 17) + " by " + ir::show(expression) +
+                   ". The function does something that tracing cannot see; wrap it in query::opaque(...)");
 }
 
 std::string shown_row(std::string_view side, std::size_t i, const ir::type* t, const void* row) {

@@ -16,8 +16,8 @@ struct difference : user_error {
 bool same(const ir::type* t, const void* native, const void* traced);
 
 // Throws a difference that names the verb, its call site, the rows that the function met, and both values.
-[[noreturn]] void differ(const detail::logical& n, const detail::user_function& f, const std::string& rows, const ir::type* t, const void* native,
-                         const void* traced, const ir::node* expression);
+[[noreturn]] void differ(const detail::logical& n, const detail::user_function& f, const std::string& rows, const ir::type* t,
+                         const void* native, const void* traced, const ir::node* expression);
 
 // "row 7 = Trade{1, 2.5}"; "right row 7 = ..." with side "right "
 std::string shown_row(std::string_view side, std::size_t i, const ir::type* t, const void* row);

@@ -18,7 +18,7 @@ namespace {
 
 // The groups of the sample, by number.
 struct groups_of_rows {
-  std::vector<std::uint32_t> of;              // of each row
+  std::vector<std::uint32_t> of;  // of each row
   std::vector<std::vector<std::uint32_t>> rows;
   rows_buffer keys;
 };
@@ -101,11 +101,14 @@ void check_group_function(const logical& n, const rows_buffer& rows, runtime::bu
     for (const std::uint32_t i : groups.rows[g]) {
       auto alone = forms.of({i}, groups.keys.at(g));
       if (!alone || forms.agree(*alone)) continue;
-      differ(n, f, where + shown_row({}, i, rows.type(), rows.at(i)) + ", alone", n.row, alone->native.data(), alone->traced.data(), t.root);
+      differ(n, f, where + shown_row({}, i, rows.type(), rows.at(i)) + ", alone", n.row, alone->native.data(), alone->traced.data(),
+             t.root);
     }
     const auto found = forms.of(groups.rows[g], groups.keys.at(g));
     if (!found || forms.agree(*found)) continue;
-    differ(n, f, where + std::to_string(groups.rows[g].size()) + " rows, first " + shown_row({}, groups.rows[g].front(), rows.type(), rows.at(groups.rows[g].front())),
+    differ(n, f,
+           where + std::to_string(groups.rows[g].size()) + " rows, first " +
+               shown_row({}, groups.rows[g].front(), rows.type(), rows.at(groups.rows[g].front())),
            n.row, found->native.data(), found->traced.data(), t.root);
   }
 }

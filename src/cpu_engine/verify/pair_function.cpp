@@ -27,7 +27,8 @@ rows_buffer map_pairs(const logical& n, const ir::type* left, const ir::type* ri
   results.grow(count);
   for (std::size_t i = 0; i < count; ++i)
     if (!same(n.row, out.at(i), results.at(i)))
-      differ(n, f, shown_row("left ", i, left, of.left[i]) + ", " + shown_row("right ", i, right, of.right[i]), n.row, out.at(i), results.at(i), f.trace().root);
+      differ(n, f, shown_row("left ", i, left, of.left[i]) + ", " + shown_row("right ", i, right, of.right[i]), n.row, out.at(i),
+             results.at(i), f.trace().root);
   return out;
 }
 

@@ -27,7 +27,8 @@ rows_buffer row_function::map(const rows_buffer& rows, std::string_view side) {
     traced.grow(n);
     for (std::size_t i = 0; i < n; ++i)
       if (!same(function_->result, out.at(from + i), traced.at(i)))
-        differ(*node_, *function_, shown_row(side, from + i, rows.type(), rows.at(from + i)), function_->result, out.at(from + i), traced.at(i), expression_.root);
+        differ(*node_, *function_, shown_row(side, from + i, rows.type(), rows.at(from + i)), function_->result, out.at(from + i),
+               traced.at(i), expression_.root);
   }
   return out;
 }
@@ -40,7 +41,8 @@ void row_function::check_filter(const rows_buffer& rows, const bool* native, std
   program_->filter({&row, 1}, {collections, {}}, n, traced.get(), scratch_);
   for (std::size_t i = 0; i < n; ++i)
     if (native[i] != traced[i])
-      differ(*node_, *function_, shown_row({}, first + i, rows.type(), rows.at(first + i)), ir::describe<bool>(), &native[i], &traced[i], expression_.root);
+      differ(*node_, *function_, shown_row({}, first + i, rows.type(), rows.at(first + i)), ir::describe<bool>(), &native[i], &traced[i],
+             expression_.root);
 }
 
 std::vector<char> row_function::filter(const rows_buffer& rows) {
@@ -60,6 +62,8 @@ std::size_t row_function::filter_to_first_failure(const rows_buffer& rows) {
   return rows.size();
 }
 
-bool takes(const detail::user_function& f, const ir::type* row) { return f.row == row && !f.native.map_pairs && (f.native.map || f.native.filter); }
+bool takes(const detail::user_function& f, const ir::type* row) {
+  return f.row == row && !f.native.map_pairs && (f.native.map || f.native.filter);
+}
 
 }  // namespace query::cpu::verify

@@ -106,7 +106,8 @@ bool made_anew(rewriting& r, const logical& above, const logical& below, const b
 // A vertex that stays as a mere collection of its rows loses the bounds if anything happens to the rows on the way.
 bool can_go(const vertex& v, const edge& above) {
   const branch& rows = v.inputs.front();
-  const bool streamed = above.how == edge::kind::rows && above.through->prefilters.empty() && (!above.reader || above.reader->slots == v.slots);
+  const bool streamed =
+      above.how == edge::kind::rows && above.through->prefilters.empty() && (!above.reader || above.reader->slots == v.slots);
   return streamed || (rows.stages.empty() && rows.prefilters.empty());
 }
 
@@ -146,9 +147,12 @@ void remove_partition(rewriting& r) {
     if (!v->node || v->node->what != verb::apply || v->node->all) continue;
     const vertex* rows = v->inputs.front().table;
     // A table that is handed on as it is keeps its bounds.
-    while (rows && (!rows->node || rows->node->what == verb::cached) && rows->inputs.front().stages.empty()) rows = rows->inputs.front().table;
-    if (is_partition(rows)) note(r, v.get(), "partitions: " + partitions_text(r, *rows->node) + ", inferred from " + verb_at(*rows->node));
-    else note(r, v.get(), "partitions: runs of rows that the engine chooses");
+    while (rows && (!rows->node || rows->node->what == verb::cached) && rows->inputs.front().stages.empty())
+      rows = rows->inputs.front().table;
+    if (is_partition(rows))
+      note(r, v.get(), "partitions: " + partitions_text(r, *rows->node) + ", inferred from " + verb_at(*rows->node));
+    else
+      note(r, v.get(), "partitions: runs of rows that the engine chooses");
   }
 }
 
