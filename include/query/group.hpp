@@ -199,9 +199,9 @@ template <class K, class T> struct traced_group {
     return of<agg::quantile<F>>("quantile", f, at);
   }
   template <class F = itself> auto collect(const F& f = {}) const { return of<agg::collect<F>>("collect", f); }
-  template <class S, class U, class C, class F = itself> auto aggregate(const S&, const U&, const C&, const F& = {}) const {
-    ir::give_up("a user-defined aggregate");
-    return detail::make_twin<detail::stored_t<std::invoke_result_t<const F&, S>>>(nullptr);
+  template <class S, class U, class C, class F = itself> auto aggregate(const S& seed, const U& update, const C& combine, const F& finish = {}) const {
+    using R = detail::stored_t<std::invoke_result_t<const F&, S>>;
+    return detail::make_twin<R>(custom_node<R>(seed, update, combine, finish));
   }
 
  private:
@@ -229,10 +229,58 @@ template <class K, class T> struct traced_group {
       if constexpr (!std::is_same_v<F, itself>) ir::give_up(std::string(name) + "(f): the parameter of f is not generic (write `auto`)");
       return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});
     } else {
+      using X = std::invoke_result_t<const F&, const detail::twin_t<T>&>;
+      if constexpr (!std::is_same_v<detail::held_t<X>, given<F, T>>)
+        ir::give_up(std::string(name) + "(f): " + detail::types_differ(detail::type_name<detail::held_t<X>>(), detail::type_name<given<F, T>>()));
       std::vector<const ir::node*> kids{ir::explore([&] { return detail::to_node(f(detail::make_twin<T>(detail::row_node(ir::describe<T>(), 0)))); })};
       kids.insert(kids.end(), more.begin(), more.end());
       return leaf<R>(name, std::move(kids));
     }
+  }
+
+  // Kids: the seed; update over the row and a state, row number `id`; combine over states `id` and `id + 1`; finish over `id`.
+  template <class R, class S, class U, class C, class F>
+  static const ir::node* custom_node(const S& seed, const U& update, const C& combine, const F& finish) {
+    if constexpr (!ir::described_v<T>) {
+      ir::give_up("no QUERY_RECORD for the row type");
+    } else if constexpr (!state_traces<S>() || !ir::described_v<R>) {
+      ir::give_up("a user-defined aggregate whose state or result is not made of numbers");
+    } else {
+      using state = detail::twin_t<S>;
+      if constexpr (!traces<U, state, detail::twin_t<T>>() || !traces<C, state, state>() || !traces<F, state>()) {
+        ir::give_up("a user-defined aggregate with a parameter that is not generic (write `auto`)");
+      } else {
+        const ir::nested_scope earlier, later;
+        const state a = detail::make_twin<S>(detail::row_node(ir::describe<S>(), earlier.id));
+        const state b = detail::make_twin<S>(detail::row_node(ir::describe<S>(), later.id));
+        ir::node n;
+        n.what = ir::op::aggregate;
+        n.type = ir::describe<R>();
+        n.id = earlier.id;
+        n.text = "aggregate";
+        n.kids = {detail::node_of_type<S>(seed),
+                  ir::explore([&] { return detail::node_of_type<S>(update(a, detail::make_twin<T>(detail::row_node(ir::describe<T>(), 0)))); }),
+                  ir::explore([&] { return detail::node_of_type<S>(combine(a, b)); }), ir::explore([&] { return detail::to_node(finish(a)); })};
+        return ir::current_arena().put(std::move(n));
+      }
+    }
+  }
+  // States of other types are built up in place (push_back), which has no traced form.
+  template <class S> static constexpr bool state_traces() {
+    if constexpr (std::is_arithmetic_v<S>) return true;
+    else if constexpr (ir::is_array_v<S>) return state_traces<typename ir::array_traits<S>::element>();
+    else if constexpr (ir::is_optional_v<S>) return state_traces<typename S::value_type>();
+    else if constexpr (ir::is_tuple_v<S>) {
+      return []<std::size_t... I>(std::index_sequence<I...>) {
+        return (state_traces<std::tuple_element_t<I, S>>() && ...);
+      }(std::make_index_sequence<std::tuple_size_v<S>>{});
+    } else if constexpr (record<S>) {
+      return []<std::size_t... I>(std::index_sequence<I...>) { return (state_traces<field_t<S, I>>() && ...); }(field_indices<S>{});
+    } else return false;
+  }
+  template <class F, class... Twin> static constexpr bool traces() {
+    if constexpr (detail::wrapper<F>::opaque || detail::names_its_types<F>) return false;
+    else return std::is_invocable_v<const F&, const Twin&...>;
   }
 };
 

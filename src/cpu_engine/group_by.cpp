@@ -29,10 +29,11 @@ constexpr std::size_t long_run = 64;
 // One table of groups, fed with batches of rows.
 class group_table {
  public:
-  group_table(const logical& n, const void* self, const function_calls& key, runtime::buffer_pool& pool)
-      : node_(&n), self_(self), key_(&key), groups(n.key, pool, equality_of(n.keys)), states(n.aggregate, self, pool), keys_(n.key, pool) {}
+  group_table(const logical& n, const group_program& program, const function_calls& key, runtime::buffer_pool& pool)
+      : node_(&n), key_(&key), groups(n.key, pool, equality_of(n.keys)), states_(program.states(pool)), keys_(n.key, pool) {}
 
-  void update(const void* rows, std::size_t n, const std::uint32_t* select) {
+  // opened: gets the number of the row that each new group came from; groups are numbered as they appear.
+  void update(const void* rows, std::size_t n, const std::uint32_t* select, std::vector<std::uint32_t>* opened = nullptr) {
     for (std::size_t from = 0; from < n;) {
       std::size_t most = batch_rows;
       if (!select) {
@@ -49,8 +50,11 @@ class group_table {
       key_->map(base, chosen, k, keys_.extend(k), scratch_);
       keys_.grow(k);
       groups.find_or_insert(keys_.data(), k, ids_);
-      states.grow_to(groups.size());
-      node_->aggregate.update(self_, states.data(), ids_, base, chosen, k);
+      states_->grow_to(groups.size());
+      states_->update(ids_, base, chosen, k);
+      if (opened)
+        for (std::size_t i = 0; i < k; ++i)
+          if (ids_[i] == opened->size()) opened->push_back(chosen[i]);
       rows_seen += k;
       from += k;
     }
@@ -61,36 +65,35 @@ class group_table {
     for (std::size_t from = 0; from < o.groups.size(); from += batch_rows) {
       const std::size_t k = std::min(batch_rows, o.groups.size() - from);
       groups.find_or_insert(static_cast<const std::byte*>(o.groups.keys()) + from * key_size, k, ids_);
-      states.grow_to(groups.size());
-      node_->aggregate.merge(self_, states.data(), ids_, o.states.at(from), k);
+      states_->grow_to(groups.size());
+      states_->merge(ids_, *o.states_, from, k);
     }
-    o.states.clear();
+    o.states_->clear();
   }
   void finish(rows_buffer& out) {
     const std::size_t n = groups.size();
-    node_->aggregate.finish(self_, groups.keys(), states.data(), n, out.extend(n));
+    states_->finish(groups.keys(), 0, n, out.extend(n));
     out.grow(n);
   }
 
  private:
   // Updates groups that are there already, up to the first row of another one; returns how many rows that were.
   std::size_t update_known(const void* rows, std::size_t n) {
-    if (!node_->aggregate.update_known || key_->is_interpreted()) return 0;
+    if (!states_->knows_keys() || key_->is_interpreted()) return 0;
     const detail::known_keys known = groups.known();
     if (!known) return 0;
-    return node_->aggregate.update_known(self_, node_->functions[0].f.get(), known, states.data(), rows, n);
+    return states_->update_known(node_->functions[0].f.get(), known, rows, n);
   }
 
   const logical* node_;
-  const void* self_;
   const function_calls* key_;
 
  public:
   grouper groups;
-  group_states states;
   std::size_t rows_seen = 0;
 
  private:
+  std::unique_ptr<group_states> states_;
   rows_buffer keys_;
   interpreter::scratch scratch_;
   std::uint32_t ids_[batch_rows];
@@ -106,7 +109,7 @@ class group_sink final : public detail::batch_sink {
 };
 
 // Many groups: the input as one table, its rows' numbers partitioned by hash, in order within each partition.
-detail::table group_partitioned(const planner::vertex& v, const detail::table& in, const void* self, const function_calls& key,
+detail::table group_partitioned(const planner::vertex& v, const detail::table& in, const group_program& program, const function_calls& key,
                                 runtime::run_context& context) {
   const logical& n = *v.node;
   const auto bindings = context.bind(v.captures);
@@ -177,16 +180,13 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
         const detail::binding_scope scope(bindings);
         const std::size_t k = starts[p + 1] - starts[p];
         if (!k) return;
-        group_table t(n, self, key, context.pool);
+        group_table t(n, program, key, context.pool);
         const std::uint32_t* ids = rows.as<std::uint32_t>() + starts[p];
         if (!v.ordered) {
           t.update(in.rows, k, ids);
         } else {
           std::vector<std::uint32_t> first;
-          for (std::size_t i = 0; i < k; ++i) {  // one by one: which row opened the group?
-            t.update(in.rows, 1, ids + i);
-            if (t.groups.size() > first.size()) first.push_back(ids[i]);
-          }
+          t.update(in.rows, k, ids, &first);
           firsts[p] = context.pool.allocate_array<std::uint32_t>(first.size());
           std::copy(first.begin(), first.end(), firsts[p].as<std::uint32_t>());
         }
@@ -223,7 +223,9 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
 
 detail::table group_rows(const planner::vertex& v, runtime::run_context& context) {
   const logical& n = *v.node;
-  const std::shared_ptr<const void> self = n.aggregate.record(n.functions[1].f.get());
+  const auto bindings = context.bind(v.captures);
+  const detail::binding_scope scope(bindings);  // merging and finishing call functions too
+  const group_program program(n, v.group_function.get());
   const function_calls key(n.functions[0], v.interpreted, false);
 
   pipeline p(v.inputs[0], v.captures, context);
@@ -234,7 +236,7 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
   bool partition = false;
   const auto run = [&](const pipeline::part& part) {
     auto& t = tables[part.index % tables.size()];
-    if (!t) t = std::make_unique<group_table>(n, self.get(), key, context.pool);
+    if (!t) t = std::make_unique<group_table>(n, program, key, context.pool);
     group_sink sink(*t);
     part.run(sink);
   };
@@ -244,7 +246,7 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
   }
   if (partition) {
     tables.clear();
-    return group_partitioned(v, collect(v.inputs[0], v.captures, context), self.get(), key, context);
+    return group_partitioned(v, collect(v.inputs[0], v.captures, context), program, key, context);
   }
   // The tables of a window, in the order of their parts, join the first one.
   std::unique_ptr<group_table> all = std::move(tables.front());
@@ -270,42 +272,42 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
 
 detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& context) {
   const logical& n = *v.node;
-  const std::shared_ptr<const void> self = n.aggregate.record(n.functions[0].f.get());
+  const group_program program(n, v.group_function.get());
+  const auto bindings = context.bind(v.captures);
+  const detail::binding_scope scope(bindings);
   pipeline p(v.inputs[0], v.captures, context);
   p.limit_parts(most_tables);
   const bool known = p.parts().has_value();
   const std::size_t window = known ? std::max<std::size_t>(*p.parts(), 1) : most_tables;
-  group_states total(n.aggregate, self.get(), context.pool);
-  total.grow_to(1);
+  const std::unique_ptr<group_states> total = program.states(context.pool);
+  total->grow_to(1);
 
   class sink final : public detail::batch_sink {
    public:
-    sink(const logical& l, const void* s, void* state) : node_(&l), self_(s), state_(state) {}
-    void push(const row_block& b) override { node_->aggregate.update(self_, state_, nullptr, b.rows, nullptr, b.n); }
+    explicit sink(group_states& s) : states_(&s) {}
+    void push(const row_block& b) override { states_->update(nullptr, b.rows, nullptr, b.n); }
 
    private:
-    const logical* node_;
-    const void* self_;
-    void* state_;
+    group_states* states_;
   };
   while (true) {
-    std::vector<group_states> parts;
+    std::vector<std::unique_ptr<group_states>> parts;
     parts.reserve(window);
     for (std::size_t i = 0; i < window; ++i) {
-      parts.emplace_back(n.aggregate, self.get(), context.pool);
-      parts.back().grow_to(1);
+      parts.push_back(program.states(context.pool));
+      parts.back()->grow_to(1);
     }
     const std::size_t first = p.next_part();
     const bool more = p.run_some(window, [&](const pipeline::part& part) {
-      sink s(n, self.get(), parts[part.index - first].data());
+      sink s(*parts[part.index - first]);
       part.run(s);
     });
-    for (group_states& s : parts) n.aggregate.merge(self.get(), total.data(), nullptr, s.data(), 1);
+    for (const auto& s : parts) total->merge(nullptr, *s, 0, 1);
     if (!more || known) break;
   }
   rows_buffer out(n.row, context.pool);
   const std::int64_t no_key = 0;
-  n.aggregate.finish(self.get(), &no_key, total.data(), 1, out.extend(1));
+  total->finish(&no_key, 0, 1, out.extend(1));
   out.grow(1);
   return std::move(out).to_table();
 }

@@ -15,6 +15,8 @@
 
 #include <query/detail/plan.hpp>
 
+#include "ir/group_function.hpp"
+
 namespace query::planner {
 
 using detail::logical;
@@ -81,6 +83,7 @@ struct vertex {
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter
   bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
+  std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
   std::vector<std::string> notes;       // what rules did here
   // do_while
@@ -104,6 +107,7 @@ struct machine_graph {
 struct plan_options {
   bool interpret = false;             // prefer the interpreter over native code for traced functions
   bool rewrite = true;                // apply the rules of src/planner/rules
+  bool verify = false;                // traced and compiled functions will be compared: none takes the other's place
   bool separate_result = false;       // row-wise work before the terminal is a vertex, so that any engine may take it
   std::string gpu_status = "no GPU engine built";
 };

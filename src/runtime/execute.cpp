@@ -30,9 +30,12 @@ using runtime::session_state;
 
 std::shared_ptr<session_state> session_of(const settings& s) { return s && s->session ? s->session : Session::standard().state(); }
 
-planner::plan_options options_of(const session_state& s) {
+bool verifies(const session_state& session, const settings& s) { return session.options.verify || (s && s->verify); }
+
+planner::plan_options options_of(const session_state& s, const settings& of_query) {
   planner::plan_options o;
   o.interpret = s.options.interpret;
+  o.verify = verifies(s, of_query);
   o.separate_result = !s.engines.empty();
   return o;
 }
@@ -68,9 +71,9 @@ class execution {
     }
   }
   execution(const pipe& p, const settings& s, std::string terminal, planner::reading how)
-      : last(p.node), session(session_of(s)), watch(s), meter(s), graph(planner::make_machine_graph(p, std::move(terminal), options_of(*session))),
+      : last(p.node), session(session_of(s)), watch(s), meter(s), graph(planner::make_machine_graph(p, std::move(terminal), options_of(*session, s))),
         context{*session->scheduler, session->pool, *watch.flag} {
-    context.verify = session->options.verify || (s && s->verify);
+    context.verify = verifies(*session, s);
     runtime::place(*graph, *session);
     planner::mark_streams(*graph, how);
     meter.expect(graph->top.size() + 1);
@@ -144,14 +147,14 @@ void run_single(const pipe& p, const settings& s, void* to) {
 
 std::string explain(const pipe& p, const settings& s, std::string_view terminal) {
   const auto session = session_of(s);
-  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session));
+  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session, s));
   runtime::place(*g, *session);
   planner::mark_streams(*g, planner::reading::in_order);
   return planner::explain(*g);
 }
 std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal) {
   const auto session = session_of(s);
-  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session));
+  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session, s));
   runtime::place(*g, *session);
   planner::mark_streams(*g, planner::reading::in_order);
   return planner::explain_dot(*g);

@@ -1,5 +1,6 @@
 // Plans as text: one golden file a rule, in golden/.
 #include <algorithm>
+#include <span>
 
 #include "planner/plan_fixture.hpp"
 
@@ -132,6 +133,17 @@ TEST(golden_plan, distinct_of_distinct_rows) {
             .distinct()
             .where([](auto g) { return g.n > 90; })
             .distinct());
+}
+
+TEST(golden_plan, partitions_that_are_there_already) {
+  const auto sizes = [](std::span<const Total> rows) { return std::vector<std::int64_t>{std::ssize(rows), rows.empty() ? 0 : rows[0].qty}; };
+  check("remove_partition", query::from(trades)
+                                .partitioned(3)
+                                .hash_partitioned_by([](auto t) { return t.symbol; }, 8)
+                                .where([](auto t) { return t.qty > 100; })
+                                .select([](auto t) { return query::make<Total>(t.symbol, t.qty, 1); })
+                                .hash_partitioned_by([](auto t) { return t.symbol; }, 8)
+                                .apply(sizes));
 }
 
 TEST(golden_plan, groups_that_are_materialised) {

@@ -26,6 +26,8 @@ namespace query::detail {
 
 struct capture;  // include/query/broadcast.hpp
 
+class batch_sink;
+
 // ---------------------------------------------------------------- user functions
 // Native calls over a batch. `select` picks rows by number; null means rows 0..n-1. `out` is raw memory unless said otherwise.
 struct native_calls {
@@ -33,6 +35,8 @@ struct native_calls {
   void (*filter)(const void* f, const void* rows, std::size_t n, bool* out) = nullptr;
   // Rows of two inputs, by address; a null address is the missing side of an outer join.
   void (*map_pairs)(const void* f, const void* const* left, const void* const* right, std::size_t n, void* out) = nullptr;
+  // select_many: the elements that f gives for each row.
+  void (*expand)(const void* f, const void* rows, std::size_t n, batch_sink& to) = nullptr;
 };
 
 struct user_function {

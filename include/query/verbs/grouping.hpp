@@ -85,7 +85,7 @@ template <class Q, class T, class K, class KF> class Grouped {
   // aggregate(sum(f), count(), ...): std::tuple<K, values...>. Aggregates are functions of a group:
   // aggregate([](auto g) { return g.sum(f); }, ...) or those of query::aggregates.
   template <class... A> auto aggregate(A... a) const {
-    return select(agg::key_and<A...>{std::tuple<A...>(std::move(a)...)});
+    return select(agg::key_and<A...>{std::tuple<A...>(std::move(a)...)}, at_);
   }
   auto count(call_site at = call_site::here()) const {
     return select([](auto g) { return std::tuple(g.key(), g.count()); }, at);
@@ -159,14 +159,14 @@ template <class Derived, class T> class grouping {
     else return folded(group_by(std::move(f), std::move(equal), std::move(hash), at), seed, update, combine, at);
   }
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
-  template <class F> auto aggregate(F f, call_site at = call_site::here()) const {
+  template <class F> auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {
     using K = agg::nothing_key;
     using A = agg::program_t<K, T, F>;
     if constexpr (agg::is_refused<A>) {
       return check::after_error{};
     } else {
       using Out = agg::value_of<A, K, T>;
-      auto n = new_node<Out>(detail::verb::aggregate, "aggregate", at, self());
+      auto n = new_node<Out>(detail::verb::aggregate, label, at, self());
       detail::user_function u = detail::hold("aggregate", f);
       u.retrace = &agg::trace_group<std::int64_t, T, F>;
       u.result = ir::describe<Out>();

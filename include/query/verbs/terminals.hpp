@@ -235,12 +235,12 @@ template <class Derived, class T> class terminals {
   auto min(call_site at = call_site::here()) const {
     if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::min);
     else if constexpr (!check::min::ordered<agg::itself, T>()) return check::after_error{};
-    else return perhaps([](auto g) { return g.min(); }, at);
+    else return perhaps([](auto g) { return g.min(); }, at, "min");
   }
   auto max(call_site at = call_site::here()) const {
     if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::max);
     else if constexpr (!check::max::ordered<agg::itself, T>()) return check::after_error{};
-    else return perhaps([](auto g) { return g.max(); }, at);
+    else return perhaps([](auto g) { return g.max(); }, at, "max");
   }
   template <class F> requires(!std::is_same_v<F, call_site>) auto min(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min::ordered<F, T>()) return check::after_error{};
@@ -253,11 +253,11 @@ template <class Derived, class T> class terminals {
   // By the user's own order of f's values: less(a, b). Nulls are passed over; among equals, the first.
   template <class F, key_function Less> auto min(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::min::custom_order<F, T, Less>()) return check::after_error{};
-    else return perhaps([=](auto g) { return g.min(f, less); }, at);
+    else return perhaps([=](auto g) { return g.min(f, less); }, at, "min");
   }
   template <class F, key_function Less> auto max(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::max::custom_order<F, T, Less>()) return check::after_error{};
-    else return perhaps([=](auto g) { return g.max(f, less); }, at);
+    else return perhaps([=](auto g) { return g.max(f, less); }, at, "max");
   }
   // std::optional<double>, empty for no rows; nulls are passed over.
   auto average() const { return average_of<check::average>(); }
@@ -267,26 +267,26 @@ template <class Derived, class T> class terminals {
   // The row with the smallest or largest f; the first of several; empty for no rows.
   template <class F> std::optional<T> min_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min_by::ordered<F, T>()) return std::nullopt;
-    else return perhaps([f](auto g) { return g.arg_min(f); }, at);
+    else return perhaps([f](auto g) { return g.arg_min(f); }, at, "min_by");
   }
   template <class F> std::optional<T> max_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::max_by::ordered<F, T>()) return std::nullopt;
-    else return perhaps([f](auto g) { return g.arg_max(f); }, at);
+    else return perhaps([f](auto g) { return g.arg_max(f); }, at, "max_by");
   }
   template <class F, key_function Less> std::optional<T> min_by(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::min_by::custom_order<F, T, Less>()) return std::nullopt;
-    else return perhaps([=](auto g) { return g.arg_min(f, less); }, at);
+    else return perhaps([=](auto g) { return g.arg_min(f, less); }, at, "min_by");
   }
   template <class F, key_function Less> std::optional<T> max_by(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::max_by::custom_order<F, T, Less>()) return std::nullopt;
-    else return perhaps([=](auto g) { return g.arg_max(f, less); }, at);
+    else return perhaps([=](auto g) { return g.arg_max(f, less); }, at, "max_by");
   }
   // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
-  template <class F> auto reduce(F f, call_site at = call_site::here()) const { return single_value(self().aggregate(f, at)); }
+  template <class F> auto reduce(F f, call_site at = call_site::here(), const char* label = "reduce") const { return single_value(self().aggregate(f, at, label)); }
   // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
   template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
-    else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at);
+    else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at, "aggregate");
   }
 
   // ---- for people and files
@@ -396,8 +396,8 @@ template <class Derived, class T> class terminals {
     else return Value<typename Q::row>(q).get();
   }
   // An aggregate of possibly no rows: empty then.
-  template <class F> auto perhaps(F f, call_site at) const {
-    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); }, at);
+  template <class F> auto perhaps(F f, call_site at, const char* label) const {
+    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); }, at, label);
     using R = typename agg::unwrapped<std::tuple_element_t<1, decltype(v)>>::type;
     std::optional<R> r;
     if (std::get<0>(v) > 0) r = std::move(std::get<1>(v));
