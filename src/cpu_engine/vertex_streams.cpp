@@ -141,8 +141,7 @@ std::unique_ptr<row_pieces> open_without_limit(const planner::vertex& v, runtime
 }  // namespace
 
 std::unique_ptr<row_pieces> open_vertex(const planner::vertex& v, runtime::run_context& context) {
-  if (context.verify)
-    for (const planner::branch& b : v.inputs) verify_branch(b, v.captures, v.node, context);
+  if (context.verify) verify_vertex(v, context);
   auto rows = open_without_limit(v, context);
   if (v.limit == ~0ull) return rows;
   return std::make_unique<cut>(std::move(rows), v.limit);
