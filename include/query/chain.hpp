@@ -81,7 +81,19 @@ template <class T, class Chain = cpu::rows<T>> class Query
     } else {
       using link = cpu::select_many<Chain, F>;
       using R = typename link::row;
-      return extend<R>(detail::verb::select_many, "select_many", detail::make_opaque("collection", f, ir::describe<R>()), at, origin_, link(chain_, f));
+      detail::user_function u = detail::make_opaque("collection", f, ir::describe<R>());
+      u.row = ir::describe<T>();
+      u.native.expand = [](const void* g, const void* rows, std::size_t n, detail::batch_sink& to) {
+        cpu::batch<R> out;
+        for (std::size_t i = 0; i < n; ++i)
+          for (auto&& x : detail::call(*static_cast<const F*>(g), static_cast<const T*>(rows)[i])) {
+            ::new (static_cast<void*>(out.end())) R(detail::as_stored<R>(x));
+            out.grow(1);
+            if (out.full()) out.flush(to);
+          }
+        out.flush(to);
+      };
+      return extend<R>(detail::verb::select_many, "select_many", std::move(u), at, origin_, link(chain_, f));
     }
   }
   // Numbers and enums as another type, by static_cast. as_type<double>().

@@ -98,6 +98,23 @@ template <class K, class T> struct recorder {
     if constexpr (!check::arg_max::ordered<F, T>()) return refused{};
     else return arg_extreme<true, F>{{}, std::move(f)};
   }
+  // By the user's own order of values, less(a, b).
+  template <class F, class Less> auto min(F f, Less less) const {
+    if constexpr (!check::min::custom_order<F, T, Less>()) return refused{};
+    else return extreme_by<false, F, Less>{{}, std::move(f), std::move(less)};
+  }
+  template <class F, class Less> auto max(F f, Less less) const {
+    if constexpr (!check::max::custom_order<F, T, Less>()) return refused{};
+    else return extreme_by<true, F, Less>{{}, std::move(f), std::move(less)};
+  }
+  template <class F, class Less> auto arg_min(F f, Less less) const {
+    if constexpr (!check::arg_min::custom_order<F, T, Less>()) return refused{};
+    else return arg_extreme_by<false, F, Less>{{}, std::move(f), std::move(less)};
+  }
+  template <class F, class Less> auto arg_max(F f, Less less) const {
+    if constexpr (!check::arg_max::custom_order<F, T, Less>()) return refused{};
+    else return arg_extreme_by<true, F, Less>{{}, std::move(f), std::move(less)};
+  }
   template <class F = itself> auto variance(F f = {}) const {
     if constexpr (!check::variance::number_of<F, T>()) return refused{};
     else return agg::variance<false, F>{{}, std::move(f)};
@@ -165,6 +182,10 @@ template <class K, class T> struct traced_group {
   template <class F = itself> auto max(const F& f = {}) const { return of<extreme<true, F>>("max", f); }
   template <class F> auto arg_min(const F& f) const { return of<arg_extreme<false, F>>("arg_min", f); }
   template <class F> auto arg_max(const F& f) const { return of<arg_extreme<true, F>>("arg_max", f); }
+  template <class F, class Less> auto min(const F&, const Less&) const { return own_order<extreme_by<false, F, Less>>(); }
+  template <class F, class Less> auto max(const F&, const Less&) const { return own_order<extreme_by<true, F, Less>>(); }
+  template <class F, class Less> auto arg_min(const F&, const Less&) const { return own_order<arg_extreme_by<false, F, Less>>(); }
+  template <class F, class Less> auto arg_max(const F&, const Less&) const { return own_order<arg_extreme_by<true, F, Less>>(); }
   template <class F = itself> auto variance(const F& f = {}) const { return of<agg::variance<false, F>>("variance", f); }
   template <class F = itself> auto stddev(const F& f = {}) const { return of<agg::variance<true, F>>("stddev", f); }
   template <class F = itself> auto first(const F& f = {}) const { return of<edge<false, F>>("first", f); }
@@ -184,6 +205,10 @@ template <class K, class T> struct traced_group {
   }
 
  private:
+  template <class A> static auto own_order() {
+    ir::give_up("a user-defined order");
+    return detail::make_twin<value_of<A, K, T>>(nullptr);
+  }
   template <class R> static auto leaf(const char* name, std::vector<const ir::node*> kids) {
     ir::node n;
     n.what = ir::op::aggregate;
@@ -306,6 +331,22 @@ template <class K, class T> class Group {
   template <class F> auto arg_max(const F& f) const {
     if constexpr (!check::arg_max::ordered<F, T>()) return check::after_error{};
     else return run(agg::arg_extreme<true, F>{{}, f});
+  }
+  template <class F, class Less> auto min(const F& f, const Less& less) const {
+    if constexpr (!check::min::custom_order<F, T, Less>()) return check::after_error{};
+    else return run(agg::extreme_by<false, F, Less>{{}, f, less});
+  }
+  template <class F, class Less> auto max(const F& f, const Less& less) const {
+    if constexpr (!check::max::custom_order<F, T, Less>()) return check::after_error{};
+    else return run(agg::extreme_by<true, F, Less>{{}, f, less});
+  }
+  template <class F, class Less> auto arg_min(const F& f, const Less& less) const {
+    if constexpr (!check::arg_min::custom_order<F, T, Less>()) return check::after_error{};
+    else return run(agg::arg_extreme_by<false, F, Less>{{}, f, less});
+  }
+  template <class F, class Less> auto arg_max(const F& f, const Less& less) const {
+    if constexpr (!check::arg_max::custom_order<F, T, Less>()) return check::after_error{};
+    else return run(agg::arg_extreme_by<true, F, Less>{{}, f, less});
   }
   template <class F = agg::itself> auto median(const F& f = {}) const {
     if constexpr (!check::median::number_of<F, T>()) return check::after_error{};

@@ -1,4 +1,5 @@
-// What to_lookup and to_map give: sorted arrays with binary search, small enough to need no hash of the user's key.
+// What to_lookup and to_map give: sorted arrays with binary search, small enough to need no hash of the user's key. Given an
+// equality and a hash, they are sorted by that hash.
 #pragma once
 
 #include <string>
@@ -16,6 +17,7 @@ std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::
 // The library's order of described values: all NaNs are equal and largest.
 bool value_less(const ir::type* t, const void* a, const void* b);
 
+template <class K> concept ordered_key = ir::described_v<K> || requires(const K& a, const K& b) { a < b; };
 // The order of keys: the library's, or < for types without a description.
 template <class K> bool key_less(const K& a, const K& b) {
   if constexpr (std::is_integral_v<K>) return a < b;
@@ -25,18 +27,38 @@ template <class K> bool key_less(const K& a, const K& b) {
     return a < b;
   }
 }
+
+// Positions of keys by the user's equality and hash.
+class own_key_index {
+ public:
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+  own_key_index() = default;
+  // key_at(i): the address of key i. Keys must be distinct, but for what duplicate() then tells.
+  own_key_index(key_calls calls, std::size_t n, function_ref<const void*(std::size_t)> key_at);
+  explicit operator bool() const { return calls_.equal != nullptr; }
+  std::size_t find(const void* key, function_ref<const void*(std::size_t)> key_at) const;
+  bool duplicate(function_ref<const void*(std::size_t)> key_at) const;
+
+ private:
+  std::uint64_t hash(const void* key) const { return calls_.hash(calls_.context.get(), key); }
+  key_calls calls_;
+  std::vector<std::uint64_t> hashes_;  // sorted
+  std::vector<std::size_t> order_;     // hashes_[i] is that of key order_[i]
+};
 }  // namespace detail
 
 // Key -> rows with that key. Iterates over groups in order of first appearance.
 template <class K, class T> class lookup {
  public:
+  lookup(std::vector<Group<K, T>> groups, detail::key_calls keys)
+      : groups_(std::move(groups)), own_(std::move(keys), groups_.size(), [this](std::size_t i) { return address(i); }) {}
   explicit lookup(std::vector<Group<K, T>> groups) : groups_(std::move(groups)) {
     order_ = detail::sorted_positions(groups_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(groups_[a].key(), groups_[b].key()); });
   }
   std::size_t size() const { return groups_.size(); }
   auto begin() const { return groups_.begin(); }
   auto end() const { return groups_.end(); }
-  // The rows of a key; none for an unknown key. O(log groups).
+  // The rows of a key; none for an unknown key. O(log groups), as long as few keys share a hash of the user's.
   const std::vector<T>& operator[](const K& k) const {
     static const std::vector<T> none;
     const Group<K, T>* g = find(k);
@@ -45,7 +67,16 @@ template <class K, class T> class lookup {
   bool contains(const K& k) const { return find(k) != nullptr; }
 
  private:
+  const void* address(std::size_t i) const { return &groups_[i].key(); }
   const Group<K, T>* find(const K& k) const {
+    if (own_) {
+      const std::size_t at = own_.find(&k, [this](std::size_t i) { return address(i); });
+      return at == own_.nowhere ? nullptr : &groups_[at];
+    }
+    if constexpr (detail::ordered_key<K>) return find_in_order(k);
+    else return nullptr;
+  }
+  const Group<K, T>* find_in_order(const K& k) const {
     std::size_t a = 0, b = order_.size();
     while (a < b) {
       const std::size_t m = a + (b - a) / 2;
@@ -57,19 +88,24 @@ template <class K, class T> class lookup {
   }
   std::vector<Group<K, T>> groups_;
   std::vector<std::size_t> order_;
+  detail::own_key_index own_;
 };
 
-// Key -> value, in the order of the keys.
+// Key -> value, in the order of the keys; in that of the rows where keys have an equality of the user's.
 template <class K, class V> class map_of {
  public:
   void insert(K k, V v) { entries_.emplace_back(std::move(k), std::move(v)); }
+  void seal(const char* verb, detail::key_calls keys, detail::call_site at) {
+    const auto key_at = [this](std::size_t i) { return address(i); };
+    own_ = detail::own_key_index(std::move(keys), entries_.size(), key_at);
+    if (own_.duplicate(key_at)) two_rows(verb, at);
+  }
   void seal(const char* verb, detail::call_site at) {
     const auto order = detail::sorted_positions(entries_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(entries_[a].first, entries_[b].first); });
     std::vector<std::pair<K, V>> sorted;
     sorted.reserve(order.size());
     for (std::size_t i : order) {
-      if (!sorted.empty() && !detail::key_less(sorted.back().first, entries_[i].first))
-        detail::fail(verb, "two rows have the same key; use to_lookup, or distinct_by first", at);
+      if (!sorted.empty() && !detail::key_less(sorted.back().first, entries_[i].first)) two_rows(verb, at);
       sorted.push_back(std::move(entries_[i]));
     }
     entries_ = std::move(sorted);
@@ -78,13 +114,12 @@ template <class K, class V> class map_of {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   const V* find(const K& k) const {
-    std::size_t a = 0, b = entries_.size();
-    while (a < b) {
-      const std::size_t m = a + (b - a) / 2;
-      if (detail::key_less(entries_[m].first, k)) a = m + 1;
-      else b = m;
+    if (own_) {
+      const std::size_t at = own_.find(&k, [this](std::size_t i) { return address(i); });
+      return at == own_.nowhere ? nullptr : &entries_[at].second;
     }
-    return a < entries_.size() && !detail::key_less(k, entries_[a].first) ? &entries_[a].second : nullptr;
+    if constexpr (detail::ordered_key<K>) return find_in_order(k);
+    else return nullptr;
   }
   bool contains(const K& k) const { return find(k) != nullptr; }
   const V& at(const K& k, detail::call_site where = detail::call_site::here()) const {
@@ -94,7 +129,21 @@ template <class K, class V> class map_of {
   }
 
  private:
+  [[noreturn]] static void two_rows(const char* verb, detail::call_site at) {
+    detail::fail(verb, "two rows have the same key; use to_lookup, or distinct_by first", at);
+  }
+  const void* address(std::size_t i) const { return &entries_[i].first; }
+  const V* find_in_order(const K& k) const {
+    std::size_t a = 0, b = entries_.size();
+    while (a < b) {
+      const std::size_t m = a + (b - a) / 2;
+      if (detail::key_less(entries_[m].first, k)) a = m + 1;
+      else b = m;
+    }
+    return a < entries_.size() && !detail::key_less(k, entries_[a].first) ? &entries_[a].second : nullptr;
+  }
   std::vector<std::pair<K, V>> entries_;
+  detail::own_key_index own_;
 };
 
 }  // namespace query

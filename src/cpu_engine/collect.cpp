@@ -75,9 +75,9 @@ detail::table collect(const planner::branch& b, const std::vector<planner::bindi
   while (total < limit) {
     const std::size_t base = pieces.size();
     for (std::size_t i = 0; i < window; ++i) pieces.emplace_back(p.row(), context.pool);
-    const std::size_t first = base;
+    const std::size_t first_part = p.next_part();
     const bool more = p.run_some(window, [&](const pipeline::part& part) {
-      append_sink sink(pieces[first + part.index % window]);
+      append_sink sink(pieces[base + part.index - first_part]);
       part.run(sink);
     });
     for (std::size_t i = base; i < pieces.size(); ++i) total += pieces[i].size();

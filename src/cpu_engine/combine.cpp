@@ -4,6 +4,7 @@
 #include "cpu_engine/pair_calls.hpp"
 #include "cpu_engine/row_prefix.hpp"
 #include "cpu_engine/table_verbs.hpp"
+#include "cpu_engine/vertex_streams.hpp"
 
 namespace query::cpu {
 
@@ -29,18 +30,11 @@ detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   return slice(side_by_side(std::move(all), v.node->row, tasks), 0, v.limit);
 }
 
-detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  row_prefix left(v.inputs[0], v, tasks), right(v.inputs[1], v, tasks);
-  // One of them may have no end: each is computed only as far as the other reaches.
-  while (std::min(left.size(), right.size()) < v.limit) {
-    row_prefix& behind = left.size() <= right.size() ? left : right;
-    if (behind.ended()) break;
-    behind.advance(v.limit - behind.size());
-  }
-  const std::uint64_t n = std::min({left.size(), right.size(), v.limit});
-  const detail::table a = std::move(left).to_table(n), b = std::move(right).to_table(n);
-  const pair_calls result(v.node->functions[0], a.type, b.type, v.interpreted, tasks.pool());
-  return construct_rows(v.node->row, static_cast<std::size_t>(n), tasks, [&](std::size_t first, std::size_t k, void* out) {
+namespace {
+
+// f(a, b) of the first n rows of both.
+detail::table zipped(const planner::vertex& v, const pair_calls& result, const detail::table& a, const detail::table& b, std::size_t n, const vertex_tasks& tasks) {
+  return construct_rows(v.node->row, n, tasks, [&](std::size_t first, std::size_t k, void* out) {
     const void *l[batch_rows], *r[batch_rows];
     pair_calls::scratch scratch;
     new_rows made(v.node->row, out);
@@ -56,6 +50,47 @@ detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
     }
     made.release();
   }).to_table();
+}
+
+class streamed_zip final : public row_pieces {
+ public:
+  streamed_zip(const planner::vertex& v, runtime::run_context& context)
+      : v_(&v), tasks_(context, v.captures), left_(v.inputs[0], v, tasks_), right_(v.inputs[1], v, tasks_) {}
+  bool next(detail::table& out, std::size_t) override {
+    if ((!a_.n && !left_.next(a_, ~0ull)) || (!b_.n && !right_.next(b_, ~0ull))) return false;
+    if (!result_) result_.emplace(v_->node->functions[0], a_.type, b_.type, v_->interpreted, tasks_.pool());
+    const std::size_t n = std::min(a_.n, b_.n);
+    out = zipped(*v_, *result_, a_, b_, n, tasks_);
+    a_ = slice(a_, n, ~0ull);
+    b_ = slice(b_, n, ~0ull);
+    return true;
+  }
+  bool prompt() const override { return false; }
+
+ private:
+  const planner::vertex* v_;
+  vertex_tasks tasks_;
+  row_prefix left_, right_;
+  std::optional<pair_calls> result_;
+  detail::table a_, b_;  // what has been read of each side and not given yet
+};
+
+}  // namespace
+
+std::unique_ptr<row_pieces> stream_of_zip(const planner::vertex& v, runtime::run_context& context) { return std::make_unique<streamed_zip>(v, context); }
+
+detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  row_prefix left(v.inputs[0], v, tasks), right(v.inputs[1], v, tasks);
+  // One of them may have no end: each is computed only as far as the other reaches.
+  while (std::min(left.size(), right.size()) < v.limit) {
+    row_prefix& behind = left.size() <= right.size() ? left : right;
+    if (behind.ended()) break;
+    behind.advance(v.limit - behind.size());
+  }
+  const std::uint64_t n = std::min({left.size(), right.size(), v.limit});
+  const detail::table a = std::move(left).to_table(n), b = std::move(right).to_table(n);
+  const pair_calls result(v.node->functions[0], a.type, b.type, v.interpreted, tasks.pool());
+  return zipped(v, result, a, b, static_cast<std::size_t>(n), tasks);
 }
 
 detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks) {

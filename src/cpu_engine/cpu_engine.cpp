@@ -55,8 +55,7 @@ class cpu_engine final : public runtime::local_engine {
                                                  runtime::run_context& context) override {
     const auto begin = std::chrono::steady_clock::now();
     output.tell(runtime::signal::begin_stream);
-    if (context.verify)
-      for (const planner::branch& b : v.inputs) verify_branch(b, v.captures, v.node, context);
+    if (context.verify) verify_vertex(v, context);
     const detail::table t = run_vertex(v, context);
     runtime::block b;
     // A table without an owner is a source that the caller keeps alive.
@@ -85,7 +84,7 @@ class cpu_engine final : public runtime::local_engine {
   std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
     return open_branch(b, c, context);
   }
-  void verify(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override { verify_branch(b, c, nullptr, context); }
+  void verify(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override { verify_branch(b, c, context); }
 
  private:
   static inline char t_nothing = 0;

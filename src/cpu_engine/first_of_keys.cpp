@@ -129,6 +129,12 @@ permutation first_of_keys(const ir::type* type, const void* base, std::size_t n,
   return rows_flagged(flags, n, 1, tasks);
 }
 
+permutation seen_keys::first_of(const void* keys, std::size_t n, const vertex_tasks& tasks) {
+  const runtime::buffer flags = tasks.pool().allocate(n);
+  flag_first(groups_, keys, &groups_.key_type(), n, flags.as<std::uint8_t>(), tasks.cancel());
+  return rows_flagged(flags.as<std::uint8_t>(), n, 1, tasks);
+}
+
 permutation rows_flagged(const std::uint8_t* flags, std::size_t n, std::uint8_t wanted, const vertex_tasks& tasks) {
   std::vector<std::size_t> starts(chunks_of(n) + 1);
   tasks.chunks(n, [&](std::size_t first, std::size_t k) {

@@ -3,7 +3,7 @@
 //   permutation first = first_of_keys(type, keys, n, {}, tasks);   // row numbers, ascending
 #pragma once
 
-#include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/grouper.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
@@ -14,5 +14,15 @@ permutation first_of_keys(const ir::type* key, const void* keys, std::size_t n, 
 
 // The numbers of the rows whose flag is `wanted`, ascending.
 permutation rows_flagged(const std::uint8_t* flags, std::size_t n, std::uint8_t wanted, const vertex_tasks& tasks);
+
+// The same for rows that come bit by bit: it knows the keys of all calls so far.
+class seen_keys {
+ public:
+  seen_keys(const ir::type* key, key_equality custom, runtime::buffer_pool& pool) : groups_(key, pool, custom) {}
+  permutation first_of(const void* keys, std::size_t n, const vertex_tasks& tasks);
+
+ private:
+  grouper groups_;
+};
 
 }  // namespace query::cpu

@@ -37,15 +37,11 @@ void function_calls::map(const void* rows, const std::uint32_t* select, std::siz
     return;
   }
   const auto collections = captured_collections(function_);
-  if (!select) {
-    const interpreter::binding row{rows, row_size_, {}};
-    program_->run({&row, 1}, {collections, {}}, n, out, s);
-    return;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    const interpreter::binding row{static_cast<const std::byte*>(rows) + select[i] * row_size_, row_size_, {}};
-    program_->run({&row, 1}, {collections, {}}, 1, static_cast<std::byte*>(out) + i * function_->result->size, s);
-  }
+  interpreter::binding row;
+  row.base = rows;
+  row.stride = row_size_;
+  row.select = select;
+  program_->run({&row, 1}, {collections, {}}, n, out, s);
 }
 
 void function_calls::map_pairs(const void* const* left, const void* const* right, std::size_t n, void* out) const {

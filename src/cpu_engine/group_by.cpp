@@ -10,6 +10,7 @@
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/group_states.hpp"
 #include "cpu_engine/grouper.hpp"
+#include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pipeline.hpp"
 
 namespace query::cpu {
@@ -22,35 +23,40 @@ namespace {
 constexpr std::size_t most_tables = 64;
 // A part whose table has outgrown this many groups, with less than four rows a group, says that pre-aggregation does not pay.
 constexpr std::size_t many_groups = 1 << 15;
-
-key_equality equality_of(const logical& n) {
-  key_equality e;
-  if (n.keys.equal) {
-    e.context = n.keys.context.get();
-    e.equal = n.keys.equal;
-    e.hash = n.keys.hash;
-  }
-  return e;
-}
+// Rows with known keys in a row that make a new key an exception.
+constexpr std::size_t long_run = 64;
 
 // One table of groups, fed with batches of rows.
 class group_table {
  public:
-  group_table(const logical& n, const void* self, const function_calls& key, runtime::buffer_pool& pool)
-      : node_(&n), self_(self), key_(&key), groups(n.key, pool, equality_of(n)), states(n.aggregate, self, pool), keys_(n.key, pool) {}
+  group_table(const logical& n, const group_program& program, const function_calls& key, runtime::buffer_pool& pool)
+      : node_(&n), key_(&key), groups(n.key, pool, equality_of(n.keys)), states_(program.states(pool)), keys_(n.key, pool) {}
 
-  void update(const void* rows, std::size_t n, const std::uint32_t* select) {
-    for (std::size_t from = 0; from < n; from += batch_rows) {
-      const std::size_t k = std::min(batch_rows, n - from);
+  // opened: gets the number of the row that each new group came from; groups are numbered as they appear.
+  void update(const void* rows, std::size_t n, const std::uint32_t* select, std::vector<std::uint32_t>* opened = nullptr) {
+    for (std::size_t from = 0; from < n;) {
+      std::size_t most = batch_rows;
+      if (!select) {
+        const std::size_t run = update_known(static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size, n - from);
+        rows_seen += run;
+        from += run;
+        if (run >= long_run) most = long_run;  // the next row's key is new; those after it are likely not
+      }
+      const std::size_t k = std::min(most, n - from);
+      if (!k) return;
       const void* base = select ? rows : static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size;
       const std::uint32_t* chosen = select ? select + from : nullptr;
       keys_.clear();
       key_->map(base, chosen, k, keys_.extend(k), scratch_);
       keys_.grow(k);
       groups.find_or_insert(keys_.data(), k, ids_);
-      states.grow_to(groups.size());
-      node_->aggregate.update(self_, states.data(), ids_, base, chosen, k);
+      states_->grow_to(groups.size());
+      states_->update(ids_, base, chosen, k);
+      if (opened)
+        for (std::size_t i = 0; i < k; ++i)
+          if (ids_[i] == opened->size()) opened->push_back(chosen[i]);
       rows_seen += k;
+      from += k;
     }
   }
   // Takes over another table's groups; the other one is empty afterwards.
@@ -59,28 +65,35 @@ class group_table {
     for (std::size_t from = 0; from < o.groups.size(); from += batch_rows) {
       const std::size_t k = std::min(batch_rows, o.groups.size() - from);
       groups.find_or_insert(static_cast<const std::byte*>(o.groups.keys()) + from * key_size, k, ids_);
-      states.grow_to(groups.size());
-      node_->aggregate.merge(self_, states.data(), ids_, o.states.at(from), k);
+      states_->grow_to(groups.size());
+      states_->merge(ids_, *o.states_, from, k);
     }
-    o.states.clear();
+    o.states_->clear();
   }
   void finish(rows_buffer& out) {
     const std::size_t n = groups.size();
-    node_->aggregate.finish(self_, groups.keys(), states.data(), n, out.extend(n));
+    states_->finish(groups.keys(), 0, n, out.extend(n));
     out.grow(n);
   }
 
  private:
+  // Updates groups that are there already, up to the first row of another one; returns how many rows that were.
+  std::size_t update_known(const void* rows, std::size_t n) {
+    if (!states_->knows_keys() || key_->is_interpreted()) return 0;
+    const detail::known_keys known = groups.known();
+    if (!known) return 0;
+    return states_->update_known(node_->functions[0].f.get(), known, rows, n);
+  }
+
   const logical* node_;
-  const void* self_;
   const function_calls* key_;
 
  public:
   grouper groups;
-  group_states states;
   std::size_t rows_seen = 0;
 
  private:
+  std::unique_ptr<group_states> states_;
   rows_buffer keys_;
   interpreter::scratch scratch_;
   std::uint32_t ids_[batch_rows];
@@ -96,7 +109,7 @@ class group_sink final : public detail::batch_sink {
 };
 
 // Many groups: the input as one table, its rows' numbers partitioned by hash, in order within each partition.
-detail::table group_partitioned(const planner::vertex& v, const detail::table& in, const void* self, const function_calls& key,
+detail::table group_partitioned(const planner::vertex& v, const detail::table& in, const group_program& program, const function_calls& key,
                                 runtime::run_context& context) {
   const logical& n = *v.node;
   const auto bindings = context.bind(v.captures);
@@ -117,7 +130,7 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
         rows_buffer keys(n.key, context.pool);
         interpreter::scratch scratch;
         std::uint64_t hashes[batch_rows];
-        const key_equality equality = equality_of(n);
+        const key_equality equality = equality_of(n.keys);
         for (std::size_t from = c * per_chunk; from < std::min(in.n, (c + 1) * per_chunk); from += batch_rows) {
           const std::size_t k = std::min(batch_rows, std::min(in.n, (c + 1) * per_chunk) - from);
           keys.clear();
@@ -167,16 +180,13 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
         const detail::binding_scope scope(bindings);
         const std::size_t k = starts[p + 1] - starts[p];
         if (!k) return;
-        group_table t(n, self, key, context.pool);
+        group_table t(n, program, key, context.pool);
         const std::uint32_t* ids = rows.as<std::uint32_t>() + starts[p];
         if (!v.ordered) {
           t.update(in.rows, k, ids);
         } else {
           std::vector<std::uint32_t> first;
-          for (std::size_t i = 0; i < k; ++i) {  // one by one: which row opened the group?
-            t.update(in.rows, 1, ids + i);
-            if (t.groups.size() > first.size()) first.push_back(ids[i]);
-          }
+          t.update(in.rows, k, ids, &first);
           firsts[p] = context.pool.allocate_array<std::uint32_t>(first.size());
           std::copy(first.begin(), first.end(), firsts[p].as<std::uint32_t>());
         }
@@ -184,6 +194,7 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
       },
       context.cancel);
 
+  rows.reset();
   std::size_t total = 0;
   for (const rows_buffer& r : results) total += r.size();
   rows_buffer out(n.row, context.pool);
@@ -212,7 +223,9 @@ detail::table group_partitioned(const planner::vertex& v, const detail::table& i
 
 detail::table group_rows(const planner::vertex& v, runtime::run_context& context) {
   const logical& n = *v.node;
-  const std::shared_ptr<const void> self = n.aggregate.record(n.functions[1].f.get());
+  const auto bindings = context.bind(v.captures);
+  const detail::binding_scope scope(bindings);  // merging and finishing call functions too
+  const group_program program(n, v.group_function.get());
   const function_calls key(n.functions[0], v.interpreted, false);
 
   pipeline p(v.inputs[0], v.captures, context);
@@ -223,7 +236,7 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
   bool partition = false;
   const auto run = [&](const pipeline::part& part) {
     auto& t = tables[part.index % tables.size()];
-    if (!t) t = std::make_unique<group_table>(n, self.get(), key, context.pool);
+    if (!t) t = std::make_unique<group_table>(n, program, key, context.pool);
     group_sink sink(*t);
     part.run(sink);
   };
@@ -233,7 +246,7 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
   }
   if (partition) {
     tables.clear();
-    return group_partitioned(v, collect(v.inputs[0], v.captures, context), self.get(), key, context);
+    return group_partitioned(v, collect(v.inputs[0], v.captures, context), program, key, context);
   }
   // The tables of a window, in the order of their parts, join the first one.
   std::unique_ptr<group_table> all = std::move(tables.front());
@@ -250,7 +263,7 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
     p.run_all(run);
     merge_window(1);
   } else {
-    for (std::size_t first = 1; p.run_some(most_tables, run); first += most_tables) merge_window(first);
+    for (std::size_t first = p.next_part(); p.run_some(most_tables, run); first = p.next_part()) merge_window(first);
   }
   rows_buffer out(n.row, context.pool);
   if (all) all->finish(out);
@@ -259,41 +272,42 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
 
 detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& context) {
   const logical& n = *v.node;
-  const std::shared_ptr<const void> self = n.aggregate.record(n.functions[0].f.get());
+  const group_program program(n, v.group_function.get());
+  const auto bindings = context.bind(v.captures);
+  const detail::binding_scope scope(bindings);
   pipeline p(v.inputs[0], v.captures, context);
   p.limit_parts(most_tables);
   const bool known = p.parts().has_value();
   const std::size_t window = known ? std::max<std::size_t>(*p.parts(), 1) : most_tables;
-  group_states total(n.aggregate, self.get(), context.pool);
-  total.grow_to(1);
+  const std::unique_ptr<group_states> total = program.states(context.pool);
+  total->grow_to(1);
 
   class sink final : public detail::batch_sink {
    public:
-    sink(const logical& l, const void* s, void* state) : node_(&l), self_(s), state_(state) {}
-    void push(const row_block& b) override { node_->aggregate.update(self_, state_, nullptr, b.rows, nullptr, b.n); }
+    explicit sink(group_states& s) : states_(&s) {}
+    void push(const row_block& b) override { states_->update(nullptr, b.rows, nullptr, b.n); }
 
    private:
-    const logical* node_;
-    const void* self_;
-    void* state_;
+    group_states* states_;
   };
   while (true) {
-    std::vector<group_states> parts;
+    std::vector<std::unique_ptr<group_states>> parts;
     parts.reserve(window);
     for (std::size_t i = 0; i < window; ++i) {
-      parts.emplace_back(n.aggregate, self.get(), context.pool);
-      parts.back().grow_to(1);
+      parts.push_back(program.states(context.pool));
+      parts.back()->grow_to(1);
     }
+    const std::size_t first = p.next_part();
     const bool more = p.run_some(window, [&](const pipeline::part& part) {
-      sink s(n, self.get(), parts[part.index % window].data());
+      sink s(*parts[part.index - first]);
       part.run(s);
     });
-    for (group_states& s : parts) n.aggregate.merge(self.get(), total.data(), nullptr, s.data(), 1);
+    for (const auto& s : parts) total->merge(nullptr, *s, 0, 1);
     if (!more || known) break;
   }
   rows_buffer out(n.row, context.pool);
   const std::int64_t no_key = 0;
-  n.aggregate.finish(self.get(), &no_key, total.data(), 1, out.extend(1));
+  total->finish(&no_key, 0, 1, out.extend(1));
   out.grow(1);
   return std::move(out).to_table();
 }

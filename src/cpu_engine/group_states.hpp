@@ -1,50 +1,53 @@
-// The states of one table of groups: state i belongs to group i.
+// The states of one table of groups, a state a group, whatever keeps them: the compiled function of the user's, or the
+// aggregates of its expression.
+//
+//   group_program program(node, vertex.groups.get());
+//   std::unique_ptr<group_states> states = program.states(pool);
+//   states->grow_to(groups); states->update(ids, rows, nullptr, n); states->finish(keys, 0, groups, out);
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 
 #include <query/detail/plan.hpp>
 
+#include "ir/group_function.hpp"
 #include "runtime/buffer_pool.hpp"
 
 namespace query::cpu {
 
 class group_states {
  public:
-  group_states(const detail::aggregate_calls& calls, const void* self, runtime::buffer_pool& pool) : calls_(&calls), self_(self), pool_(&pool) {}
-  group_states(group_states&& o) noexcept
-      : calls_(o.calls_), self_(o.self_), pool_(o.pool_), memory_(std::move(o.memory_)), n_(std::exchange(o.n_, 0)), capacity_(std::exchange(o.capacity_, 0)) {}
-  ~group_states() { clear(); }
+  virtual ~group_states() = default;
 
-  std::size_t size() const { return n_; }
-  void* data() const { return memory_.data(); }
-  void* at(std::size_t i) const { return memory_.as<std::byte>() + i * calls_->state_size; }
+  virtual void grow_to(std::size_t groups) = 0;  // fresh states up to that number
+  // Row select[i], or i, goes to group groups[i]; null groups: all to group 0.
+  virtual void update(const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) = 0;
+  // Are key and states updated in one loop? Then update_known updates the groups of rows whose keys are known, up to the first
+  // row of another key, and returns how many rows that were.
+  virtual bool knows_keys() const { return false; }
+  virtual std::size_t update_known(const void* /*key*/, const detail::known_keys& /*keys*/, const void* /*rows*/, std::size_t /*n*/) { return 0; }
+  // States [first, first + n) of `from`, of the same program, join groups[i], or group 0. They are of no use afterwards.
+  virtual void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) = 0;
+  // Constructs the results of groups [first, first + n) in raw memory; keys[i] belongs to group first + i. Once for each group.
+  virtual void finish(const void* keys, std::size_t first, std::size_t n, void* out) = 0;
+  virtual void clear() = 0;
+};
 
-  // Fresh states up to n.
-  void grow_to(std::size_t n) {
-    if (n <= n_) return;
-    if (n > capacity_) {
-      std::size_t next = capacity_ * 2 > n ? capacity_ * 2 : n;
-      if (next < 64) next = 64;
-      runtime::buffer larger = pool_->allocate(runtime::buffer_pool::checked_bytes(next, calls_->state_size));
-      if (n_) calls_->relocate(larger.data(), memory_.data(), n_);
-      memory_ = std::move(larger);
-      capacity_ = next;
-    }
-    calls_->init(self_, at(n_), n - n_);
-    n_ = n;
-  }
-  void clear() {
-    if (n_) calls_->destroy(memory_.data(), n_);
-    n_ = 0;
-  }
+// The function of groups of a group_by or aggregate, for one execution.
+class group_program {
+ public:
+  // plan: keep the states by its expressions; null: as the compiled function does.
+  group_program(const detail::logical& n, const ir::group_plan* plan);
+  ~group_program();
+
+  std::unique_ptr<group_states> states(runtime::buffer_pool& pool) const;
 
  private:
-  const detail::aggregate_calls* calls_;
-  const void* self_;
-  runtime::buffer_pool* pool_;
-  runtime::buffer memory_;
-  std::size_t n_ = 0, capacity_ = 0;
+  const detail::logical* node_;
+  std::shared_ptr<const void> compiled_;
+  std::shared_ptr<const class group_expressions> expressions_;
 };
 
 }  // namespace query::cpu

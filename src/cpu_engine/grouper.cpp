@@ -99,6 +99,24 @@ class key_table {
         if (misfit[i] != 0) ids[i] = no_id;
   }
 
+  detail::known_keys known() const {
+    detail::known_keys k;
+    const ir::type& t = words_.type();
+    if (!words_.integral() || !ir::is_arithmetic(t.k)) return k;
+    // Words of signed keys have their sign bit flipped, which is an addition.
+    if (ir::is_signed_integer(t.k)) k.offset = std::uint64_t{1} << (t.size * 8 - 1);
+    if (dense_) {
+      k.offset -= low_;
+      k.dense = index_.as<std::uint32_t>();
+      k.range = range_;
+    } else if (form_ == form::narrow) {
+      if (!narrow_.large()) narrow_.show(k);
+    } else if (!word_.large()) {
+      word_.show(k);
+    }
+    return k;
+  }
+
   void reserve(std::size_t keys) {
     expected_ = keys;
     if (dense_) return;
@@ -271,6 +289,8 @@ void grouper::find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids
     if (count > 0) store(b.keys, {added, count});
   }
 }
+
+detail::known_keys grouper::known() const { return table_->known(); }
 
 void grouper::find(const void* keys, std::size_t n, std::uint32_t* ids) const {
   const auto* at = static_cast<const std::byte*>(keys);

@@ -42,6 +42,10 @@ class grouper {
   // Writes ids, `absent` for unknown keys.
   void find(const void* keys, std::size_t n, std::uint32_t* ids) const;
 
+  // For keys that are single integers (detail::integer_key), while their tables are small enough to be searched without
+  // prefetching; else empty. Valid until the next find_or_insert, reserve or clear.
+  detail::known_keys known() const;
+
   std::size_t size() const { return size_; }
   const void* keys() const { return keys_.data(); }  // size() values of K, by id; moves when the table grows
   const void* key(std::uint32_t id) const { return keys_.as<std::byte>() + id * key_->size; }

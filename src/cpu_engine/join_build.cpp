@@ -276,7 +276,7 @@ class join_table::builder {
 
 join_table::join_table(const ir::type* key, const void* keys, std::size_t n, const join_options& options,
                        runtime::scheduler& scheduler, runtime::buffer_pool& pool, const runtime::cancel_flag& cancel)
-    : words_(*key, options.custom), form_(words_.first_form()), keys_(static_cast<const std::byte*>(keys)), rows_(n),
+    : words_(*key, options.custom_equality()), form_(words_.first_form()), keys_(static_cast<const std::byte*>(keys)), rows_(n),
       nulls_match_(options.nulls_match), wide_rows_(n > std::numeric_limits<std::uint32_t>::max() - 1) {
   builder(*this, scheduler, pool, cancel).build();
   const std::size_t mark_words = (n + 63) / 64;

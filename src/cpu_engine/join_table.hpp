@@ -48,6 +48,11 @@ class match_batch {
 struct join_options {
   bool nulls_match = false;   // a null matches nothing, as in SQL; true: it equals other nulls (set operations)
   key_equality custom = {};
+  key_equality custom_equality() const {
+    key_equality e = custom;
+    e.sees_nulls = nulls_match;
+    return e;
+  }
 };
 
 class join_table {

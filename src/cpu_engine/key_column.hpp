@@ -38,6 +38,6 @@ class key_column {
 // Where in its row the value lies that the function gives; nothing if it computes one.
 std::optional<std::size_t> part_of_row(const detail::user_function& f);
 
-inline key_equality equality_of(const detail::key_calls& k) { return {k.equal, k.hash, k.context.get()}; }
+inline key_equality equality_of(const detail::key_calls& k) { return {.equal = k.equal, .hash = k.hash, .context = k.context.get()}; }
 
 }  // namespace query::cpu

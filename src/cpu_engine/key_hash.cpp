@@ -49,22 +49,6 @@ bool all_equal(std::size_t n, F&& equal) {
   return true;
 }
 
-bool is_null(const ir::type& t, const std::byte* at) {
-  switch (t.k) {
-    case ir::kind::optional: {
-      const void* value = t.get.value(at);
-      return value == nullptr || is_null(*t.element, static_cast<const std::byte*>(value));
-    }
-    case ir::kind::record:
-      return std::any_of(t.fields().begin(), t.fields().end(), [&](const ir::field& f) { return is_null(*f.of, at + f.offset); });
-    case ir::kind::array:
-      for (std::size_t i = 0; i < t.count; ++i)
-        if (is_null(*t.element, at + i * t.element->size)) return true;
-      return false;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 bool hashable(const ir::type& t) {
@@ -110,7 +94,11 @@ std::uint64_t hash_key(const ir::type& t, const void* key) {
 void hash_keys(const ir::type& t, const void* keys, std::size_t n, std::uint64_t* out, key_equality custom) {
   const auto* base = static_cast<const std::byte*>(keys);
   if (custom) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = hash_word(custom.hash(custom.context, base + i * t.size));
+    const bool skip_nulls = !custom.sees_nulls && may_be_null(t);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::byte* key = base + i * t.size;
+      out[i] = skip_nulls && is_null(t, key) ? null_hash : hash_word(custom.hash(custom.context, key));
+    }
     return;
   }
   if (!hashable(t)) throw detail::unplaced_error("the key type is not hashable: " + std::string(t.name));
@@ -161,6 +149,23 @@ bool may_be_null(const ir::type& t) {
     case ir::kind::array: return may_be_null(*t.element);
     case ir::kind::record:
       return std::any_of(t.fields().begin(), t.fields().end(), [](const ir::field& f) { return may_be_null(*f.of); });
+    default: return false;
+  }
+}
+
+bool is_null(const ir::type& t, const void* key) {
+  const auto* at = static_cast<const std::byte*>(key);
+  switch (t.k) {
+    case ir::kind::optional: {
+      const void* value = t.get.value(key);
+      return value == nullptr || is_null(*t.element, value);
+    }
+    case ir::kind::record:
+      return std::any_of(t.fields().begin(), t.fields().end(), [&](const ir::field& f) { return is_null(*f.of, at + f.offset); });
+    case ir::kind::array:
+      for (std::size_t i = 0; i < t.count; ++i)
+        if (is_null(*t.element, at + i * t.element->size)) return true;
+      return false;
     default: return false;
   }
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <query/detail/known_keys.hpp>
 #include <query/detail/type.hpp>
 
 namespace query::cpu {
@@ -18,6 +19,7 @@ struct key_equality {
   bool (*equal)(const void* context, const void* a, const void* b) = nullptr;
   std::uint64_t (*hash)(const void* context, const void* a) = nullptr;
   const void* context = nullptr;
+  bool sees_nulls = true;  // else keys that are null, or have a null part, are equal to nothing, and are not handed to the functions
   explicit operator bool() const { return equal != nullptr; }
 };
 
@@ -34,12 +36,8 @@ std::uint64_t hash_key(const ir::type& type, const void* key);  // one value, dr
 // into lists.
 std::size_t find_nulls(const ir::type& type, const void* keys, std::size_t n, std::uint8_t* out);
 bool may_be_null(const ir::type& type);
+bool is_null(const ir::type& type, const void* key);
 
-// Spreads a word over 64 bits: both halves of a 128-bit product, as in wyhash (Wang Yi, github.com/wangyi-fudan/wyhash).
-inline std::uint64_t hash_word(std::uint64_t x) {
-  __extension__ using u128 = unsigned __int128;
-  const u128 product = u128{x ^ 0xa0761d6478bd642fu} * 0xe7037ed1a0b428dbu;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
+using detail::hash_word;
 
 }  // namespace query::cpu

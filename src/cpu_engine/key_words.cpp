@@ -45,7 +45,9 @@ key_words::form key_words::next(form f) const {
 }
 
 bool key_words::equal(const void* a, const void* b) const {
-  return custom_ ? custom_.equal(custom_.context, a, b) : equal_keys(*type_, a, b);
+  if (!custom_) return equal_keys(*type_, a, b);
+  if (!custom_.sees_nulls && (is_null(*type_, a) || is_null(*type_, b))) return false;
+  return custom_.equal(custom_.context, a, b);
 }
 
 // Returns how many of the n keys from `at` on are strings that do not fit.

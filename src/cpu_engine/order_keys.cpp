@@ -19,6 +19,16 @@ int compare_scalars(const void* a, const void* b) {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
+// Nulls have their place whatever the user's order; it is asked about values only.
+int compare_custom(const sort_key& k, const void* a, const void* b) {
+  if (k.type->k == ir::kind::optional) {
+    const bool no_a = k.type->get.value(a) == nullptr, no_b = k.type->get.value(b) == nullptr;
+    if (no_a || no_b) return no_a == no_b ? 0 : no_a == k.nulls_first ? -1 : 1;
+  }
+  const int c = k.custom.compare(k.custom.context, a, b);
+  return !k.descending ? c : c < 0 ? 1 : c > 0 ? -1 : 0;
+}
+
 }  // namespace
 
 bool orderable(const ir::type& t) {
@@ -71,8 +81,7 @@ int compare_rows(std::span<const sort_key> keys, std::size_t a, std::size_t b) {
   for (const sort_key& k : keys) {
     int c = 0;
     if (k.custom.compare != nullptr) {
-      c = k.custom.compare(k.custom.context, k.at(a), k.at(b));
-      if (k.descending) c = c < 0 ? 1 : c > 0 ? -1 : 0;
+      c = compare_custom(k, k.at(a), k.at(b));
     } else {
       c = compare_values(*k.type, k.at(a), k.at(b), k.descending, k.nulls_first);
     }

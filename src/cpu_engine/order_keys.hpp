@@ -26,7 +26,7 @@ struct wide_word {
   friend auto operator<=>(const wide_word&, const wide_word&) = default;
 };
 
-// A user's own order: less, equal or greater than zero.
+// A user's own order: less, equal or greater than zero. It is not asked about nulls.
 struct key_order {
   int (*compare)(const void* context, const void* a, const void* b) = nullptr;
   const void* context = nullptr;

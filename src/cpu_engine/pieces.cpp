@@ -44,7 +44,7 @@ bool part_windows::run(std::size_t most, const ir::type* out, body f, std::vecto
     ended_ = true;
     return false;
   }
-  next_ += most;
+  next_ = pipeline_->next_part();
   if (const auto all = pipeline_->parts(); all && next_ >= *all) ended_ = true;
   for (rows_buffer& rows : given)
     if (rows.size()) to.emplace_back(std::move(rows));

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <query/cpu/typed_segment.hpp>
 #include <query/errors.hpp>
+
+#include "cpu_engine/vertex_streams.hpp"
 
 namespace query::cpu {
 
@@ -12,9 +15,16 @@ using detail::logical;
 using detail::row_block;
 using detail::verb;
 
+namespace {
+constexpr std::size_t piece_part_rows = 1 << 13;
+}  // namespace
+
 pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
     : context_(&context), bindings_(context.bind(captures)), row_(b.row) {
-  if (b.table) {
+  if (b.table && b.table->streamed) {
+    stream_ = open_vertex(*b.table, context);
+    source_row_ = b.table->row();
+  } else if (b.table) {
     const detail::table& t = context.table_of(*b.table);
     whole_.rows = const_cast<void*>(t.rows);
     whole_.n = t.n;
@@ -27,7 +37,7 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
     owner_ = t.owner;
     source_row_ = t.type;
   } else if (b.source->open) {
-    stream_ = b.source->open(b.source->source.get());
+    stream_ = generated_rows(b.source->open(b.source->source.get()), b.source->row, context);
     source_row_ = b.source->row;
   } else {
     b.source->view(b.source->source.get(), whole_);
@@ -81,19 +91,24 @@ void pipeline::limit_parts(std::size_t most) {
 
 void pipeline::fill_window(std::size_t most) {
   window_.clear();
+  // Who begins with a single part may want a few rows only.
+  piece_rows_ = piece_rows_ ? std::min(8 * piece_rows_, part_rows) : most == 1 ? batch_rows : part_rows;
   while (window_.size() < most && !stream_ended_) {
-    context_->cancel.check();
-    rows_buffer rows(source_row_, context_->pool);
-    rows.reserve(part_rows);
-    while (rows.size() < part_rows) {
-      const std::size_t k = stream_->next(rows.extend(std::min<std::size_t>(1024, part_rows - rows.size())), std::min<std::size_t>(1024, part_rows - rows.size()));
-      if (k == 0) {
+    if (cut_.empty()) {
+      if (!stream_->prompt() && !window_.empty()) return;
+      context_->cancel.check();
+      detail::table rows;
+      if (!stream_->next(rows, piece_rows_)) {
         stream_ended_ = true;
-        break;
+        return;
       }
-      rows.grow(k);
+      // The single piece of a slow stream is still work for several threads.
+      const std::size_t length = stream_->prompt() ? part_rows : piece_part_rows;
+      for (std::size_t from = 0; from < rows.n; from += length) cut_.push_back(slice(rows, from, length));
     }
-    if (rows.size()) window_.push_back(std::move(rows));
+    window_.push_back({std::move(cut_.front()), stream_rows_});
+    cut_.pop_front();
+    stream_rows_ += window_.back().rows.n;
   }
 }
 
@@ -115,9 +130,9 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
         p.index = base + i;
         p.of = this;
         if (stream_) {
-          p.rows.rows = window_[i].data();
-          p.rows.n = window_[i].size();
-          p.rows.first = p.index * part_rows;
+          p.rows.rows = const_cast<void*>(window_[i].rows.rows);
+          p.rows.n = window_[i].rows.n;
+          p.rows.first = window_[i].first;
         } else {
           const std::size_t from = p.index * rows_a_part_;
           p.rows = whole_;

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "cpu_engine/row_pieces.hpp"
 #include "cpu_engine/rows_buffer.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/run_context.hpp"
@@ -52,12 +54,14 @@ class pipeline {
   };
 
   const ir::type* row() const { return row_; }
-  std::optional<std::uint64_t> source_rows() const;  // unknown for streams
+  std::optional<std::uint64_t> source_rows() const;  // unknown for streams: generators, vertices that hand rows on
   bool keeps_rows() const { return keeps_rows_; }     // one row out for each row in
   std::optional<detail::table> as_table() const;      // the source itself, if nothing happens to it
 
-  // Runs the next `most` parts in parallel; body sees each once. False when the source has ended and nothing ran.
+  // Runs the next `most` parts in parallel, or fewer of a stream; body sees each once. False when the source has ended and
+  // nothing ran.
   bool run_some(std::size_t most, function_ref<void(const part&)> body);
+  std::size_t next_part() const { return next_part_; }
   // Runs all parts that are left. For sources of unknown length, in windows.
   void run_all(function_ref<void(const part&)> body);
   // Parts of run_all if the source's length is known.
@@ -78,9 +82,16 @@ class pipeline {
   bool keeps_rows_ = true;
   detail::row_block whole_;                       // of sources with a length
   std::shared_ptr<const void> owner_;
-  std::unique_ptr<detail::row_stream> stream_;    // of sources without
+  std::unique_ptr<row_pieces> stream_;            // of sources without
   bool stream_ended_ = false;
-  std::vector<rows_buffer> window_;
+  std::size_t piece_rows_ = 0;                    // what the stream is asked for
+  std::deque<detail::table> cut_;                 // of the last piece, what has not run yet
+  struct window_part {
+    detail::table rows;
+    std::uint64_t first = 0;
+  };
+  std::vector<window_part> window_;
+  std::uint64_t stream_rows_ = 0;                 // in windows so far
   std::size_t next_part_ = 0, rows_a_part_ = part_rows;
 };
 

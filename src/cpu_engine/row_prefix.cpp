@@ -128,6 +128,22 @@ bool row_prefix::advance(std::uint64_t most) {
   return ran;
 }
 
+bool row_prefix::next(detail::table& rows, std::uint64_t most) {
+  if (whole_) {
+    if (given_ >= whole_->n) return false;
+    rows = slice(*whole_, given_, part_rows);
+    given_ += rows.n;
+    return true;
+  }
+  while (given_ == pieces_.size()) {
+    pieces_.clear();
+    given_ = 0;
+    if (!advance(most)) return false;
+  }
+  rows = std::move(pieces_[given_++]).to_table();
+  return true;
+}
+
 std::vector<piece> row_prefix::pieces() && {
   if (whole_) pieces_.emplace_back(std::move(*whole_));
   whole_.reset();

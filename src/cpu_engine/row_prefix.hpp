@@ -26,6 +26,8 @@ class row_prefix {
   bool advance(std::uint64_t most);               // one more window of parts; false when ended
   std::uint64_t size() const { return size_; }    // may be more than was asked for
   bool ended() const { return ended_; }
+  // The rows piece by piece, instead of what follows: at least one more, of which `most` at most are wanted; false at the end.
+  bool next(detail::table& rows, std::uint64_t most);
   // What the branch reads, if that is a table to which nothing happens; the prefix is then complete from the start.
   bool is_table() const { return whole_.has_value(); }
 
@@ -41,6 +43,7 @@ class row_prefix {
   part_windows parts_;
   std::optional<detail::table> whole_;
   std::vector<piece> pieces_;
+  std::size_t given_ = 0;  // by next(): pieces of pieces_, or rows of whole_
   std::uint64_t size_ = 0;
   bool ended_ = false;
 };

@@ -4,6 +4,7 @@
 #include "cpu_engine/partition.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/table_verbs.hpp"
+#include "cpu_engine/vertex_streams.hpp"
 
 namespace query::cpu {
 
@@ -61,6 +62,77 @@ detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->step, rows.n));
   return call_runs(v, rows, (rows.n - static_cast<std::size_t>(length)) / step + 1, runs_a_task(length), tasks,
                    [&](std::size_t i) { return run{i * step, static_cast<std::size_t>(length)}; });
+}
+
+namespace {
+
+// Runs of a stream: `length` rows each, `step` apart; a chunk's last one may be shorter.
+class streamed_runs final : public row_pieces {
+ public:
+  streamed_runs(const planner::vertex& v, runtime::run_context& context)
+      : v_(&v), input_(v, context), held_(row_of(v), context.pool), length_(v.node->count),
+        step_(v.node->what == detail::verb::chunk ? v.node->count : v.node->step), short_end_(v.node->what == detail::verb::chunk) {}
+
+  bool next(detail::table& out, std::size_t) override {
+    while (true) {
+      const std::size_t n = held_.size();
+      if (n >= length_) {
+        out = call((n - static_cast<std::size_t>(length_)) / static_cast<std::size_t>(std::min<std::uint64_t>(step_, n)) + 1, length_);
+      } else if (ended_) {
+        if (n == 0 || !short_end_) return false;
+        out = call(1, n);
+      } else {
+        read();
+        continue;
+      }
+      if (out.n) return true;
+    }
+  }
+  bool prompt() const override { return false; }
+
+ private:
+  static const ir::type* row_of(const planner::vertex& v) { return v.node->inputs.front().node->row; }
+  void read() {
+    detail::table rows;
+    if (!input_.next(rows)) {
+      ended_ = true;
+      return;
+    }
+    const auto passed = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, rows.n));
+    skip_ -= passed;
+    detail::row_block b;
+    b.rows = const_cast<std::byte*>(row_at(rows, passed));
+    b.n = rows.n - passed;
+    b.owned = input_.fresh();
+    held_.append(b);
+  }
+  // `count` runs of the rows at hand, which are then given back but for those of later runs.
+  detail::table call(std::size_t count, std::uint64_t length) {
+    const detail::table rows = std::move(held_).to_table();
+    held_ = rows_buffer(rows.type, input_.tasks().pool());
+    const auto n = static_cast<std::size_t>(length);
+    const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(step_, rows.n));
+    constexpr std::size_t rows_a_task = 1 << 12;
+    detail::table out = call_runs(*v_, rows, count, std::max<std::size_t>(1, rows_a_task / n), input_.tasks(), [&](std::size_t i) { return run{i * step, n}; });
+    const std::uint64_t used = step_ > rows.n ? step_ : std::uint64_t{count} * step;
+    if (used < rows.n) held_.take_rows(const_cast<std::byte*>(row_at(rows, static_cast<std::size_t>(used))), rows.n - static_cast<std::size_t>(used));
+    else skip_ = used - rows.n;
+    return out;
+  }
+
+  const planner::vertex* v_;
+  vertex_input input_;
+  rows_buffer held_;
+  std::uint64_t length_, step_, skip_ = 0;  // skip_: rows still to come that no run wants
+  bool short_end_, ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<row_pieces> stream_of_runs(const planner::vertex& v, runtime::run_context& context) {
+  check_positive(v.node->count, *v.node, "the length");
+  check_positive(v.node->step, *v.node, "the step");
+  return std::make_unique<streamed_runs>(v, context);
 }
 
 namespace {

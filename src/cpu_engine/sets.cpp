@@ -3,6 +3,7 @@
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/table_verbs.hpp"
+#include "cpu_engine/vertex_streams.hpp"
 
 namespace query::cpu {
 
@@ -73,6 +74,38 @@ detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks) {
     }
     made.release();
   }).to_table();
+}
+
+namespace {
+
+// distinct and union_with of streams: the keys seen so far are kept, the rows are not. One thread looks keys up.
+class streamed_distinct final : public row_pieces {
+ public:
+  streamed_distinct(const planner::vertex& v, runtime::run_context& context)
+      : v_(&v), input_(v, context), seen_(v.node->functions[0].result, equality_of(v.node->keys), context.pool) {}
+  bool next(detail::table& out, std::size_t) override {
+    detail::table rows;
+    while (input_.next(rows)) {
+      const key_column keys(v_->node->functions[0], v_->interpreted, rows, input_.tasks(), key_column::layout::adjacent);
+      const permutation first = seen_.first_of(keys.base(), rows.n, input_.tasks());
+      if (first.size() == 0) continue;
+      out = take_rows_by_id({rows, input_.fresh()}, first, input_.tasks());
+      return true;
+    }
+    return false;
+  }
+  bool prompt() const override { return false; }
+
+ private:
+  const planner::vertex* v_;
+  vertex_input input_;
+  seen_keys seen_;
+};
+
+}  // namespace
+
+std::unique_ptr<row_pieces> stream_of_distinct(const planner::vertex& v, runtime::run_context& context) {
+  return std::make_unique<streamed_distinct>(v, context);
 }
 
 detail::table intersect_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_found(v, true, tasks); }

@@ -14,9 +14,9 @@ namespace {
 constexpr std::uint64_t few_rows = 1 << 14;
 
 int compare_by_less(const void* context, const void* a, const void* b) {
-  const auto& keys = *static_cast<const detail::key_calls*>(context);
-  if (keys.less(keys.context.get(), a, b)) return -1;
-  return keys.less(keys.context.get(), b, a) ? 1 : 0;
+  const auto& order = *static_cast<const detail::order_calls*>(context);
+  if (order.less(order.context.get(), a, b)) return -1;
+  return order.less(order.context.get(), b, a) ? 1 : 0;
 }
 
 // The keys of one table; those that are parts of its rows stay where they are.
@@ -27,8 +27,7 @@ class sort_columns {
     for (std::size_t i = 0; i < node.functions.size(); ++i) {
       const key_column& c = columns_.emplace_back(node.functions[i], v.interpreted, rows, tasks, key_column::layout::any);
       sort_key k{.type = c.type(), .base = c.base(), .stride = c.stride(), .descending = node.order[i].descending, .nulls_first = node.order[i].nulls_first};
-      // The user's own order is that of the first key; then_by adds keys with the library's.
-      if (i == 0 && node.keys.less) k.custom = {compare_by_less, &node.keys};
+      if (node.order[i].custom.less) k.custom = {compare_by_less, &node.order[i].custom};
       keys_.push_back(k);
     }
   }
@@ -54,7 +53,7 @@ detail::table first_in_order(const planner::vertex& v, const input_rows& input, 
 // Rows that are numbers and their own keys need neither keys nor row ids.
 bool sorts_values(const planner::vertex& v, const detail::table& rows) {
   const detail::logical& node = *v.node;
-  return node.functions.size() == 1 && !node.keys.less && ir::is_arithmetic(rows.type->k) && node.functions[0].result == rows.type && v.limit >= rows.n &&
+  return node.functions.size() == 1 && !node.has_own_order() && ir::is_arithmetic(rows.type->k) && node.functions[0].result == rows.type && v.limit >= rows.n &&
          rows.n > 1 && part_of_row(node.functions[0]) == 0;
 }
 

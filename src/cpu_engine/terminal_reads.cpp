@@ -18,7 +18,8 @@ void fold_branch(const planner::branch& b, const std::vector<planner::binding>& 
   bool more = true;
   while (more) {
     std::vector<detail::fold_state> states(window);
-    more = p.run_some(window, [&](const pipeline::part& part) { part.fold(k, states[part.index % window]); });
+    const std::size_t first = p.next_part();
+    more = p.run_some(window, [&](const pipeline::part& part) { part.fold(k, states[part.index - first]); });
     for (const detail::fold_state& s : states) merge_folds(k, p.row(), state, s);
   }
 }
@@ -124,14 +125,13 @@ class window_cursor final : public detail::row_cursor {
     while (at_ == window_.size()) {
       window_.clear();
       at_ = 0;
-      const std::size_t base = parts_;
+      const std::size_t base = pipeline_.next_part();
       for (std::size_t i = 0; i < size_; ++i) window_.emplace_back(pipeline_.row(), context_->pool);
       if (!pipeline_.run_some(size_, [&](const pipeline::part& part) {
             append_sink sink(window_[part.index - base]);
             part.run(sink);
           }))
         return false;
-      parts_ += size_;
       // A reader that stays gets larger windows; one that wanted the first row has paid for one part.
       size_ = std::min(size_ * 2, static_cast<std::size_t>(context_->scheduler.concurrency()) * 4);
     }
@@ -148,7 +148,7 @@ class window_cursor final : public detail::row_cursor {
   std::optional<detail::table> whole_;
   bool done_ = false;
   std::vector<rows_buffer> window_;
-  std::size_t at_ = 0, parts_ = 0, size_ = 1;
+  std::size_t at_ = 0, size_ = 1;
 };
 
 }  // namespace

@@ -1,191 +1,219 @@
 #include "cpu_engine/verify.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <optional>
 
-#include <query/detail/failure.hpp>
-
-#include "cpu_engine/captured.hpp"
+#include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/pipeline.hpp"
-#include "data/format_value.hpp"
+#include "cpu_engine/verify/difference.hpp"
+#include "cpu_engine/verify/group_function.hpp"
+#include "cpu_engine/verify/pair_function.hpp"
+#include "cpu_engine/verify/row_function.hpp"
 
 namespace query::cpu {
 
 using detail::logical;
 using detail::verb;
+using planner::stage;
+using verify::sample_rows;
 
 namespace {
 
-constexpr std::size_t sample_rows = 1000;
-
-struct difference : user_error {
-  using user_error::user_error;
-};
-
-template <class T> bool close(const void* a, const void* b, double tolerance) {
-  T x, y;
-  std::memcpy(&x, a, sizeof x);
-  std::memcpy(&y, b, sizeof y);
-  if (x == y || (x != x && y != y)) return true;
-  return std::abs(static_cast<double>(x) - static_cast<double>(y)) <= tolerance * std::max(std::abs(static_cast<double>(x)), std::abs(static_cast<double>(y)));
-}
-
-// Equal, or floats apart by no more than contraction of a * b + c explains.
-bool same(const ir::type* t, const void* a, const void* b) {
-  const auto part = [](const void* p, std::size_t at) { return static_cast<const std::byte*>(p) + at; };
-  switch (t->k) {
-    case ir::kind::f32: return close<float>(a, b, 1e-4);
-    case ir::kind::f64: return close<double>(a, b, 1e-9);
-    case ir::kind::string: return *static_cast<const std::string*>(a) == *static_cast<const std::string*>(b);
-    case ir::kind::record:
-      return std::all_of(t->field_list.begin(), t->field_list.end(), [&](const ir::field& f) { return same(f.of, part(a, f.offset), part(b, f.offset)); });
-    case ir::kind::array:
-      for (std::size_t i = 0; i < t->count; ++i)
-        if (!same(t->element, part(a, i * t->element->size), part(b, i * t->element->size))) return false;
-      return true;
-    case ir::kind::optional: {
-      const void *x = t->get.value(a), *y = t->get.value(b);
-      return (!x && !y) || (x && y && same(t->element, x, y));
-    }
-    case ir::kind::list: {
-      const std::size_t n = t->get.size(a);
-      if (n != t->get.size(b)) return false;
-      for (std::size_t i = 0; i < n; ++i)
-        if (!same(t->element, part(t->get.data(a), i * t->element->size), part(t->get.data(b), i * t->element->size))) return false;
-      return true;
-    }
-    case ir::kind::opaque: return true;  // nothing to look at
-    default: return std::memcmp(a, b, t->size) == 0;
-  }
-}
-
-// Both forms of one function over rows; gives the native results, to go on with.
-class checker {
+class first_rows final : public detail::batch_sink {
  public:
-  checker(const logical& n, const detail::user_function& f) : node_(&n), function_(&f), expression_(f.trace()) {
-    if (expression_ && knows_captures(f, expression_.root) && f.row) program_.emplace(expression_.root);
+  explicit first_rows(rows_buffer& to) : to_(&to) {}
+  void push(const detail::row_block& block) override {
+    if (to_->size() < sample_rows) to_->append_rows(block.rows, std::min(block.n, sample_rows - to_->size()));
   }
-  void map(const rows_buffer& rows, rows_buffer& out) {
-    function_->native.map(function_->f.get(), rows.data(), nullptr, rows.size(), out.extend(rows.size()));
-    out.grow(rows.size());
-    if (!program_) return;
-    const auto collections = captured_collections(function_);
-    for (std::size_t from = 0; from < rows.size(); from += 1024) {
-      const std::size_t n = std::min<std::size_t>(1024, rows.size() - from);
-      rows_buffer traced(function_->result, context_pool(out));
-      const interpreter::binding row{rows.at(from), rows.type()->size, {}};
-      program_->run({&row, 1}, {collections, {}}, n, traced.extend(n), scratch_);
-      traced.grow(n);
-      for (std::size_t i = 0; i < n; ++i)
-        if (!same(function_->result, out.at(from + i), traced.at(i))) differ(rows, from + i, out.at(from + i), traced.at(i), function_->result);
-    }
-  }
-  void filter(const rows_buffer& rows, std::vector<char>& keep) {
-    const auto pass = std::make_unique<bool[]>(rows.size());
-    function_->native.filter(function_->f.get(), rows.data(), rows.size(), pass.get());
-    if (program_) {
-      const auto collections = captured_collections(function_);
-      const auto traced = std::make_unique<bool[]>(rows.size());
-      const interpreter::binding row{rows.data(), rows.type()->size, {}};
-      program_->filter({&row, 1}, {collections, {}}, rows.size(), traced.get(), scratch_);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        if (pass[i] != traced[i]) differ(rows, i, &pass[i], &traced[i], ir::describe<bool>());
-    }
-    keep.assign(pass.get(), pass.get() + rows.size());
-  }
-  void set_pool(runtime::buffer_pool& p) { pool_ = &p; }
 
  private:
-  runtime::buffer_pool& context_pool(const rows_buffer&) { return *pool_; }
-  [[noreturn]] void differ(const rows_buffer& rows, std::size_t i, const void* native, const void* traced, const ir::type* t) const {
-    throw difference("verify: " + node_->label + ", " + std::string(function_->role) + ": row " + std::to_string(i) + " = " + data::format_value(rows.type(), rows.at(i)) +
-                     ": native " + data::format_value(t, native, 17) + ", traced " + data::format_value(t, traced, 17) + " by " +
-                     ir::show(expression_) + "; the function does something that tracing cannot see: wrap it in query::opaque(...) (" + detail::place_of(node_->where) + ")");
-  }
-  const logical* node_;
-  const detail::user_function* function_;
-  ir::traced expression_;
-  std::optional<interpreter::program> program_;
-  interpreter::scratch scratch_;
-  runtime::buffer_pool* pool_ = nullptr;
+  rows_buffer* to_;
 };
 
-// The first rows of the branch before its stages.
-rows_buffer sample_of(const planner::branch& b, runtime::run_context& context) {
-  planner::branch bare = b;
-  bare.stages.clear();
-  bare.prefilters.clear();
-  bare.row = nullptr;
-  pipeline p(bare, {}, context);
-  rows_buffer rows(p.row(), context.pool);
-  struct first_rows final : detail::batch_sink {
-    explicit first_rows(rows_buffer& r) : to(&r) {}
-    void push(const detail::row_block& block) override {
-      if (to->size() < sample_rows) to->append_rows(block.rows, std::min(block.n, sample_rows - to->size()));
-    }
-    rows_buffer* to;
-  } sink(rows);
-  p.run_some(1, [&](const pipeline::part& part) { part.run(sink); });
-  return rows;
+rows_buffer kept(const rows_buffer& rows, const std::vector<char>& keep, runtime::buffer_pool& pool) {
+  rows_buffer left(rows.type(), pool);
+  for (std::size_t i = 0; i < keep.size(); ++i)
+    if (keep[i]) left.append_rows(rows.at(i), 1);
+  return left;
 }
 
-}  // namespace
+bool can_copy(const ir::type* t) { return t->trivial || t->life.copy; }
 
-namespace {
-void check_branch(const planner::branch& b, const std::vector<planner::binding>& captures, const logical* reader, runtime::run_context& context) {
-  // A stream's rows can be read only once in a run.
-  if (b.source && b.source->open) return;
-  rows_buffer rows = sample_of(b, context);
-  if (!rows.type()->trivial && !rows.type()->life.copy) return;
-  const auto bindings = context.bind(captures);
-  const detail::binding_scope scope(bindings);
-  for (const planner::stage& s : b.stages) {
-    if (s.what != planner::stage::kind::rowwise) return;  // joins are checked where they run
+// Follows the first rows of a branch through its functions.
+class walk {
+ public:
+  explicit walk(runtime::run_context& context) : context_(&context), pool_(&context.pool) {}
+
+  // A sample of what the branch gives; none where it cannot be had.
+  std::optional<rows_buffer> branch(const planner::branch& b) {
+    // A stream's rows can be read only once in a run.
+    if ((b.source && b.source->open) || (b.table && b.table->streamed)) return std::nullopt;
+    std::optional<rows_buffer> rows = sample_of(b);
+    for (const planner::prefilter& f : b.prefilters)
+      if (rows) rows = prefilter(f, std::move(*rows));
+    for (const stage& s : b.stages)
+      if (rows) rows = s.what == stage::kind::probe ? probe(s, *rows) : row_wise(s, std::move(*rows));
+    return rows;
+  }
+
+ private:
+  std::optional<rows_buffer> sample_of(const planner::branch& b) {
+    planner::branch bare = b;
+    bare.stages.clear();
+    bare.prefilters.clear();
+    bare.row = nullptr;
+    pipeline p(bare, {}, *context_);
+    if (!can_copy(p.row())) return std::nullopt;
+    rows_buffer rows(p.row(), *pool_);
+    first_rows sink(rows);
+    p.run_some(1, [&](const pipeline::part& part) { part.run(sink); });
+    return rows;
+  }
+  // Later functions see only rows that pass.
+  std::optional<rows_buffer> prefilter(const planner::prefilter& f, rows_buffer rows) {
+    if (f.expression) {
+      interpreter::scratch scratch;
+      const auto pass = std::make_unique<bool[]>(rows.size());
+      function_calls(f.expression, rows.type()).filter(rows.data(), rows.size(), pass.get(), scratch);
+      return kept(rows, {pass.get(), pass.get() + rows.size()}, *pool_);
+    }
+    if (f.function->row != rows.type() || !f.function->native.filter) return rows;
+    const std::vector<char> pass = verify::row_function(*f.from, *f.function, *pool_).filter(rows);
+    return kept(rows, pass, *pool_);
+  }
+  std::optional<rows_buffer> row_wise(const stage& s, rows_buffer rows) {
+    const rows_buffer before = copy(rows);
     for (const logical* n : s.nodes) {
       const detail::user_function& f = n->functions.front();
-      if (f.row != rows.type() || (!f.native.map && !f.native.filter)) return;
-      checker check(*n, f);
-      check.set_pool(context.pool);
-      if (n->what == verb::where) {
-        std::vector<char> keep;
-        check.filter(rows, keep);
-        rows_buffer left(rows.type(), context.pool);
-        for (std::size_t i = 0; i < keep.size(); ++i)
-          if (keep[i]) left.append_rows(rows.at(i), 1);
-        rows = std::move(left);
-      } else {
-        rows_buffer next(n->row, context.pool);
-        check.map(rows, next);
-        rows = std::move(next);
+      // Functions of the row's number and those that give collections have one form only.
+      if (f.row == rows.type() && f.native.expand && can_copy(n->row)) {
+        rows_buffer elements(n->row, *pool_);
+        first_rows sink(elements);
+        f.native.expand(f.f.get(), rows.data(), rows.size(), sink);
+        rows = std::move(elements);
+        continue;
       }
+      if (!verify::takes(f, rows.type())) return through_loop(s, before);
+      verify::row_function both(*n, f, *pool_);
+      if (n->what == verb::where)
+        rows = kept(rows, both.filter(rows), *pool_);
+      else
+        rows = both.map(rows);
     }
+    return rows;
   }
-  if (!reader) return;
-  for (const detail::user_function& f : reader->functions) {
-    if (f.row != rows.type() || f.native.map_pairs) continue;
-    checker check(*reader, f);
-    check.set_pool(context.pool);
-    if (f.native.map) {
-      rows_buffer keys(f.result, context.pool);
-      check.map(rows, keys);
-    } else if (f.native.filter) {
-      std::vector<char> keep;
-      check.filter(rows, keep);
+  std::optional<rows_buffer> through_loop(const stage& s, const rows_buffer& rows) {
+    if (!s.native || rows.type() != s.native->in || !can_copy(s.native->out)) return std::nullopt;
+    detail::row_block block;
+    block.rows = rows.data();
+    block.n = rows.size();
+    rows_buffer out(s.native->out, *pool_);
+    first_rows sink(out);
+    s.native->run(block, false, sink);
+    return out;
+  }
+  // Rows that meet a join's hash table. The other side is there as a whole.
+  std::optional<rows_buffer> probe(const stage& s, const rows_buffer& rows) {
+    const detail::table& table = context_->table_of(*s.build);
+    const verify::join_side met{rows.data(), rows.size(), rows.type(), false}, built{table.rows, table.n, table.type, true};
+    const verify::join_side &left = s.build_left ? built : met, &right = s.build_left ? met : built;
+    const verify::pairs pairs = verify::joined(*s.join, left, right, *pool_);
+    if (s.join->functions.size() > 2) return verify::map_pairs(*s.join, left.type, right.type, pairs, *pool_);
+    rows_buffer out(rows.type(), *pool_);
+    for (const void* l : pairs.left) out.append_rows(l, 1);
+    return out;
+  }
+  rows_buffer copy(const rows_buffer& rows) {
+    rows_buffer c(rows.type(), *pool_);
+    c.append_rows(rows.data(), rows.size());
+    return c;
+  }
+
+  runtime::run_context* context_;
+  runtime::buffer_pool* pool_;
+};
+
+// A function that throws on a row of the sample may never meet that row in the query (take_while, an earlier filter).
+template <class F> void ignoring_failures(F check) {
+  try {
+    check();
+  } catch (const verify::difference&) {
+    throw;
+  } catch (const std::exception&) {
+  }
+}
+
+// Joins that are vertices: right and full ones need their left rows as a whole, to know which right rows have no match.
+void verify_join(const planner::vertex& v, const rows_buffer& left, runtime::run_context& context) {
+  const logical& join = *v.node;
+  const bool whole = join.what == verb::join;
+  const detail::table right_rows = collect(v.inputs[1], v.captures, context);
+  const detail::table left_rows = whole ? collect(v.inputs[0], v.captures, context) : detail::table{};
+  const verify::join_side right{right_rows.rows, right_rows.n, right_rows.type, true};
+  const verify::join_side l = whole ? verify::join_side{left_rows.rows, left_rows.n, left_rows.type, true}
+                                    : verify::join_side{left.data(), left.size(), left.type(), false};
+  const verify::pairs pairs = verify::joined(join, l, right, context.pool);
+  if (whole) verify::map_pairs(join, l.type, right.type, pairs, context.pool);
+}
+
+void verify_verb(const planner::vertex& v, std::vector<std::optional<rows_buffer>>& inputs, runtime::run_context& context) {
+  const logical& n = *v.node;
+  const auto both = [&] { return inputs.size() > 1 && inputs[0] && inputs[1]; };
+  switch (n.what) {
+    case verb::join:
+    case verb::group_join:
+      if (both()) verify_join(v, *inputs[0], context);
+      return;
+    case verb::cross_join:
+    case verb::zip: {
+      if (!both()) return;
+      const rows_buffer &l = *inputs[0], &r = *inputs[1];
+      verify::pairs pairs;
+      if (n.what == verb::zip) {
+        for (std::size_t i = 0; i < std::min(l.size(), r.size()); ++i) pairs.add(l.at(i), r.at(i));
+      } else {
+        constexpr std::size_t side = 32;  // about sample_rows pairs
+        for (std::size_t i = 0; i < std::min(l.size(), side); ++i)
+          for (std::size_t j = 0; j < std::min(r.size(), side); ++j) pairs.add(l.at(i), r.at(j));
+      }
+      verify::map_pairs(n, l.type(), r.type(), pairs, context.pool);
+      return;
     }
+    default: break;
+  }
+  for (const auto& rows : inputs) {
+    if (!rows) continue;
+    for (const detail::user_function& f : n.functions) {
+      if (!verify::takes(f, rows->type())) continue;
+      verify::row_function form(n, f, context.pool);
+      if (n.what == verb::take_while || n.what == verb::skip_while)
+        form.filter_to_first_failure(*rows);
+      else if (f.native.map)
+        form.map(*rows);
+      else
+        form.filter(*rows);
+    }
+    if (n.what == verb::group_by || n.what == verb::aggregate) verify::check_group_function(n, *rows, context.pool);
   }
 }
 
 }  // namespace
 
-void verify_branch(const planner::branch& b, const std::vector<planner::binding>& captures, const logical* reader, runtime::run_context& context) {
-  try {
-    check_branch(b, captures, reader, context);
-  } catch (const difference&) {
-    throw;
-  } catch (const std::exception&) {
-    // A function that throws on a row of the sample may never meet that row in the query (take_while, an earlier filter).
+void verify_vertex(const planner::vertex& v, runtime::run_context& context) {
+  const auto bindings = context.bind(v.captures);
+  const detail::binding_scope scope(bindings);
+  std::vector<std::optional<rows_buffer>> inputs;
+  for (const planner::branch& b : v.inputs) {
+    inputs.emplace_back();
+    ignoring_failures([&] { inputs.back() = walk(context).branch(b); });
   }
+  if (v.node) ignoring_failures([&] { verify_verb(v, inputs, context); });
+}
+
+void verify_branch(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context) {
+  const auto bindings = context.bind(captures);
+  const detail::binding_scope scope(bindings);
+  ignoring_failures([&] { (void)walk(context).branch(b); });
 }
 
 }  // namespace query::cpu

@@ -1,7 +1,8 @@
 // Verify mode: native functions and their traces, side by side on a sample of rows.
 //
 // What tracing cannot see, such as `if constexpr` on the type of a field, makes the two differ; here that becomes an error
-// instead of an answer that depends on the engine.
+// instead of an answer that depends on the engine. Compared are functions of rows (predicates, projections, keys of all
+// verbs, both keys of joins), of pairs of rows (results of joins, cross_join and zip), and of groups.
 #pragma once
 
 #include "planner/machine_graph.hpp"
@@ -9,8 +10,10 @@
 
 namespace query::cpu {
 
-// Sends the first rows of a branch through its row-wise functions, then through `then` (functions of the branch's rows, of
-// verb `reader`), natively and by expression. Throws user_error naming the verb, the call site, the row and both values.
-void verify_branch(const planner::branch& b, const std::vector<planner::binding>& captures, const detail::logical* reader, runtime::run_context& context);
+// Before the vertex runs: its branches, then the functions of its verb on what they give. Throws user_error that names the
+// verb, the call site, the row and both values.
+void verify_vertex(const planner::vertex& v, runtime::run_context& context);
+// The branch that the terminal verb reads.
+void verify_branch(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context);
 
 }  // namespace query::cpu

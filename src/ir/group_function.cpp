@@ -9,8 +9,9 @@
 namespace query::ir {
 
 std::string_view name_of(aggregate_kind k) {
-  constexpr std::string_view names[] = {"count",    "count_if", "sum",   "mean", "min", "max", "arg_min",        "arg_max",  "variance",
-                                        "stddev",   "first",    "last",  "any",  "all", "count_distinct", "quantile", "collect", "aggregate"};
+  constexpr std::string_view names[] = {"count",          "count_if", "sum",     "mean",     "min",  "max", "arg_min",
+                                        "arg_max",        "variance", "stddev",  "first",    "last", "any", "all",
+                                        "count_distinct", "quantile", "collect", "aggregate"};
   static_assert(std::size(names) == static_cast<std::size_t>(aggregate_kind::custom) + 1);
   return names[static_cast<std::size_t>(k)];
 }
@@ -61,11 +62,13 @@ bool fits(const aggregate_call& c) {
     case aggregate_kind::all: return result->k == kind::boolean && !c.nullable && is_arithmetic(value->k);
     case aggregate_kind::sum:
       if (is_arithmetic(value->k)) return result->k == widened(value->k);
-      return is_array_of_numbers(value) && result->k == kind::array && result->count == value->count && result->element->k == widened(value->element->k);
+      return is_array_of_numbers(value) && result->k == kind::array && result->count == value->count &&
+             result->element->k == widened(value->element->k);
     case aggregate_kind::mean:
       if (is_arithmetic(value->k)) return is_perhaps(result, c.nullable, of_kind(kind::f64));
       return is_array_of_numbers(value) && is_perhaps(result, c.nullable, [&](const type* t) {
-               return t->k == kind::array && t->count == value->count && t->element->k == (value->element->k == kind::f32 ? kind::f32 : kind::f64);
+               return t->k == kind::array && t->count == value->count &&
+                      t->element->k == (value->element->k == kind::f32 ? kind::f32 : kind::f64);
              });
     case aggregate_kind::min:
     case aggregate_kind::max: return is_perhaps(result, c.nullable, [&](const type* t) { return same(t, value); });
@@ -77,9 +80,30 @@ bool fits(const aggregate_call& c) {
     case aggregate_kind::first:
     case aggregate_kind::last: return same(result, c.argument->type);
     case aggregate_kind::collect: return result->k == kind::list && same(result->element, c.argument->type);
-    case aggregate_kind::custom: return same(c.update->type, c.seed->type) && same(c.combine->type, c.seed->type) && same(c.finish->type, result);
+    case aggregate_kind::custom:
+      return same(c.update->type, c.seed->type) && same(c.combine->type, c.seed->type) && same(c.finish->type, result);
   }
   return false;
+}
+
+// What there is no way to do without the compiled function; empty where there is one.
+std::string beyond_expressions(const aggregate_call& c) {
+  const auto copies = [](const type* t) { return t->trivial || (t->life.copy && t->life.copy_assign); };
+  const type* result = c.source->type;
+  switch (c.what) {
+    case aggregate_kind::min:
+    case aggregate_kind::max:
+    case aggregate_kind::arg_min:
+    case aggregate_kind::arg_max:
+      if (!is_arithmetic(c.value->k) && c.value->k != kind::string)
+        return "values of " + std::string(c.value->name) + " have an operator < of their own";
+      break;
+    default: break;
+  }
+  if (!copies(result) || (c.argument && !copies(c.argument->type))) return "its values cannot be copied";
+  if (result->k == kind::optional && !result->get.emplace) return "its values have no default";
+  if (c.what == aggregate_kind::collect && (!result->get.resize || !copies(result->element))) return "its values have no default";
+  return {};
 }
 
 std::optional<aggregate_kind> kind_of(const node* n) {
@@ -107,9 +131,13 @@ std::string read_call(arena& a, const node* n, aggregate_call& c) {
     c.argument = n->kids[0];
     c.nullable = c.argument->type->k == kind::optional;
     c.value = c.nullable ? c.argument->type->element : c.argument->type;
-    if (n->kids.size() > 1 && n->kids[1]->what == op::literal && n->kids[1]->type->k == kind::f64) std::memcpy(&c.rank, &n->kids[1]->bits, sizeof c.rank);
+    if (n->kids.size() > 1 && n->kids[1]->what == op::literal && n->kids[1]->type->k == kind::f64)
+      std::memcpy(&c.rank, &n->kids[1]->bits, sizeof c.rank);
   }
-  if (fits(c)) return {};
+  if (fits(c)) {
+    const std::string why = beyond_expressions(c);
+    return why.empty() ? why : n->text + ": " + why;
+  }
   std::string why = n->text + ": its expression, traced, is of another type than in C++";
   if (c.argument) why += " (" + std::string(c.argument->type->name) + ")";
   return why;

@@ -228,10 +228,31 @@ class builder {
     v->captures = take_captures();
     captures_ = std::move(outer);
     v->interpreted = options_.interpret;
+    if (options_.interpret && (n.what == verb::group_by || n.what == verb::aggregate)) plan_group_function(*v);
     v->ordered = ordered_ = ordered;
     finish(*v);
     if (v->slots.empty()) made_[&n] = v;
     return v;
+  }
+
+  // The function of groups runs by its expressions, or explain() says why not.
+  void plan_group_function(vertex& v) const {
+    const detail::user_function& f = v.node->functions.back();
+    const ir::traced t = trace_of(*v.node, f);
+    ir::group_analysis a = ir::plan_group_function(t, v.node->key, v.node->row);
+    // Collections captured by reference are known to compiled code alone.
+    const auto known = [&](std::uint64_t slot) { return std::any_of(f.captures.begin(), f.captures.end(), [&](const auto& c) { return c->slot == slot; }); };
+    if (a.plan)
+      for (const std::uint64_t slot : ir::captures(t.root))
+        if (!known(slot)) a = {std::nullopt, "it captures a collection by reference"};
+    if (!a.plan) {
+      v.notes.push_back("aggregates run natively: " + a.reason);
+      return;
+    }
+    std::string names;
+    for (const ir::aggregate_call& c : a.plan->calls) names += (names.empty() ? " " : ", ") + ir::show(c.source);
+    v.notes.push_back("aggregates interpreted:" + (names.empty() ? " none, the key alone" : names));
+    v.group_function = std::make_shared<const ir::group_plan>(std::move(*a.plan));
   }
 
   vertex* make_loop(const pipe& p) {

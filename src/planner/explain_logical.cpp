@@ -46,6 +46,7 @@ class writer {
     std::string w;
     if (n.ordered) w += ", as ordered";
     if (n.gpu_required) w += ", GPU required";
+    if (n.has_own_equality()) w += ", by the user's own equality";
     return w;
   }
   static std::string title(const logical& n, std::size_t input) {
@@ -57,7 +58,7 @@ class writer {
     if (i >= n.order.size()) return {};
     std::string o = n.order[i].descending ? ", descending" : "";
     if (n.order[i].nulls_first) o += ", nulls first";
-    if (i == 0 && n.keys.less) o += ", in the user's own order";
+    if (n.order[i].custom.less) o += ", in the user's own order";
     return o;
   }
   void function(const detail::user_function& f, const logical& n, int depth) {

@@ -29,8 +29,11 @@ class writer {
     to_.line(depth, number(v) + " " + vertex_name(v) + (v.interpreted ? ", interpreted" : ""), engine);
     for (const branch& b : v.inputs) rows(b, depth + 1);
     captures(v.captures, depth + 1);
+    if (v.node && v.node->has_own_equality()) to_.line(depth + 1, "keys: by the user's own equality and hash");
+    if (v.node && v.node->has_own_order()) to_.line(depth + 1, "keys: in the user's own order");
     if (const std::string w = wanted_text(v.row(), v.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
     if (v.limit != ~0ull) to_.line(depth + 1, "limit: the first " + std::to_string(v.limit) + " rows");
+    if (v.streamed) to_.line(depth + 1, "streamed: its reader takes the rows as they come");
     loop(v, depth + 1);
     for (const std::string& n : v.notes) to_.line(depth + 1, n);
   }
@@ -53,7 +56,8 @@ class writer {
     for (const stage& s : b.stages) to_.line(depth + 1, s.what == stage::kind::probe ? probe(s) : verbs_text(s) + ": " + form_text(s));
   }
   static std::string probe(const stage& s) {
-    return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build);
+    return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build) +
+           (s.join->has_own_equality() ? ", by the user's own equality" : "");
   }
   void captures(const std::vector<binding>& list, int depth) {
     for (const binding& c : list) to_.line(depth, "captures the rows of " + number(*c.table));

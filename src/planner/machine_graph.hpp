@@ -15,6 +15,8 @@
 
 #include <query/detail/plan.hpp>
 
+#include "ir/group_function.hpp"
+
 namespace query::planner {
 
 using detail::logical;
@@ -81,6 +83,8 @@ struct vertex {
   bool accelerated = false;             // as_accelerated() was said here or below
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter
+  bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
+  std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
   std::vector<std::string> notes;       // what rules did here
   // do_while
@@ -104,6 +108,7 @@ struct machine_graph {
 struct plan_options {
   bool interpret = false;             // prefer the interpreter over native code for traced functions
   bool rewrite = true;                // apply the rules of src/planner/rules
+  bool verify = false;                // traced and compiled functions will be compared: none takes the other's place
   bool separate_result = false;       // row-wise work before the terminal is a vertex, so that any engine may take it
   std::string gpu_status = "no GPU";  // why there is none; "" if there is one
 };
@@ -111,6 +116,11 @@ struct plan_options {
 // Splits a logical plan into vertices. Throws user_error for what cannot be: a placeholder outside its loop, a function
 // under must_trace that does not trace, require_gpu() without a GPU.
 std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string terminal, const plan_options& options);
+
+// How the terminal verb reads the result: as a whole, all rows in order, or as far as its user goes.
+enum class reading : std::uint8_t { whole, in_order, on_demand };
+// Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
+void mark_streams(machine_graph& g, reading how);
 
 // The plan as people read it; and as DOT.
 std::string explain(const machine_graph& g);

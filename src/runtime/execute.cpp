@@ -30,11 +30,14 @@ using runtime::session_state;
 
 std::shared_ptr<session_state> session_of(const settings& s) { return s && s->session ? s->session : Session::standard().state(); }
 
-planner::plan_options options_of(const session_state& s, const pipe& p) {
+bool verifies(const session_state& session, const settings& s) { return session.options.verify || (s && s->verify); }
+
+planner::plan_options options_of(const session_state& s, const settings& of_query, const pipe& p) {
   planner::plan_options o;
   o.interpret = s.options.interpret;
+  o.verify = verifies(s, of_query);
   if (p.node->accelerated) o.gpu_status = s.gpu_status();
-  o.separate_result = !s.engines.empty() || (p.node->accelerated && s.gpu());
+  o.separate_result = !s.engines.empty();
   return o;
 }
 
@@ -57,6 +60,45 @@ struct stop_watch {
   std::optional<runtime::cancel_flag> flag;
 };
 
+constexpr const char* fold_names[] = {"count", "sum", "min", "max"};
+std::optional<fold_kind> fold_named(std::string_view terminal) {
+  for (std::size_t k = 0; k < std::size(fold_names); ++k)
+    if (terminal == fold_names[k]) return static_cast<fold_kind>(k);
+  return std::nullopt;
+}
+
+struct planned {
+  std::unique_ptr<planner::machine_graph> graph;
+  runtime::engine* folds = nullptr;  // the engine that runs the terminal fold; null: the CPU
+};
+
+// The plan of a terminal verb. What an accelerated query computes last, row by row or as a fold, is part of the terminal unless
+// the GPU takes it: then it is a vertex, or the GPU's own fold.
+planned plan_of(const pipe& p, const settings& s, const session_state& session, const std::string& terminal, planner::reading how,
+                std::optional<fold_kind> fold = {}) {
+  planned plan;
+  const auto make = [&](bool separate) {
+    planner::plan_options options = options_of(session, s, p);
+    options.separate_result = options.separate_result || separate;
+    plan.graph = planner::make_machine_graph(p, terminal, options);
+    runtime::place(*plan.graph, session, !verifies(session, s));
+  };
+  const bool gpu = p.node->accelerated && session.gpu() && !verifies(session, s);
+  if (gpu && !fold) {
+    make(true);
+    const planner::vertex* last = plan.graph->result.table;
+    if (!last || last->node || last->engine == "cpu") plan.graph = nullptr;
+  }
+  if (!plan.graph) make(false);
+  if (gpu && fold) {
+    const runtime::verdict answer = session.gpu()->accepts_fold(plan.graph->result, plan.graph->captures, *fold);
+    if (answer) plan.folds = session.gpu();
+    plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
+  }
+  planner::mark_streams(*plan.graph, how);
+  return plan;
+}
+
 // One execution of one plan, with its tables.
 class execution {
  public:
@@ -68,20 +110,10 @@ class execution {
       fail_at(e, *last);
     }
   }
-  execution(const pipe& p, const settings& s, std::string terminal, std::optional<fold_kind> fold = {})
-      : last(p.node), session(session_of(s)), watch(s), meter(s), context{*session->scheduler, session->pool, *watch.flag} {
-    context.verify = session->options.verify || (s && s->verify);
-    planner::plan_options options = options_of(*session, p);
-    if (fold && p.node->accelerated && session->gpu()) {
-      // The fold itself may run there, with the row-wise work before it.
-      options.separate_result = false;
-      graph = planner::make_machine_graph(p, terminal, options);
-      if (session->gpu()->accepts_fold(graph->result, graph->captures, *fold)) folds = session->gpu();
-      else graph = nullptr;
-      options.separate_result = true;
-    }
-    if (!graph) graph = planner::make_machine_graph(p, std::move(terminal), options);
-    runtime::place(*graph, *session);
+  execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
+      : last(p.node), session(session_of(s)), watch(s), meter(s), plan(plan_of(p, s, *session, terminal, how, fold)), graph(plan.graph.get()),
+        context{*session->scheduler, session->pool, *watch.flag} {
+    context.verify = verifies(*session, s);
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
     placed([&] {
@@ -93,15 +125,15 @@ class execution {
   std::shared_ptr<session_state> session;
   stop_watch watch;
   runtime::progress meter;
-  std::unique_ptr<planner::machine_graph> graph;
+  planned plan;
+  planner::machine_graph* graph;
   runtime::run_context context;
-  runtime::engine* folds = nullptr;  // the engine that runs the terminal fold; null: the CPU
 };
 
 }  // namespace
 
 table materialise(const pipe& p, const settings& s) {
-  execution e(p, s, "");
+  execution e(p, s, "", planner::reading::whole);
   table t = e.placed([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
   // The session owns the memory that the rows are in.
@@ -115,7 +147,7 @@ table materialise(const pipe& p, const settings& s) {
 }
 
 void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
-  execution e(p, s, "rows");
+  execution e(p, s, "rows", planner::reading::in_order);
   e.placed([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expected, take, e.context); });
   e.meter.finished();
 }
@@ -124,7 +156,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
   class cursor final : public row_cursor {
    public:
     cursor(const pipe& p, const settings& s)
-        : run_(p, s, "rows"), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
+        : run_(p, s, "rows", planner::reading::on_demand), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
     bool next(row_block& b) override {
       return run_.placed([&] { return rows_->next(b); });
     }
@@ -137,17 +169,16 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 }
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
-  constexpr const char* names[] = {"count", "sum", "min", "max"};
-  execution e(p, s, names[static_cast<int>(k)], k);
+  execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::whole, k);
   e.placed([&] {
-    if (e.folds) e.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
+    if (e.plan.folds) e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
     else e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
   });
   e.meter.finished();
 }
 
 void run_single(const pipe& p, const settings& s, void* to) {
-  execution e(p, s, "value");
+  execution e(p, s, "value", planner::reading::whole);
   const table t = e.placed([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
@@ -157,15 +188,11 @@ void run_single(const pipe& p, const settings& s, void* to) {
 
 std::string explain(const pipe& p, const settings& s, std::string_view terminal) {
   const auto session = session_of(s);
-  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session, p));
-  runtime::place(*g, *session);
-  return planner::explain(*g);
+  return planner::explain(*plan_of(p, s, *session, std::string(terminal), planner::reading::in_order, fold_named(terminal)).graph);
 }
 std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal) {
   const auto session = session_of(s);
-  auto g = planner::make_machine_graph(p, std::string(terminal), options_of(*session, p));
-  runtime::place(*g, *session);
-  return planner::explain_dot(*g);
+  return planner::explain_dot(*plan_of(p, s, *session, std::string(terminal), planner::reading::in_order, fold_named(terminal)).graph);
 }
 
 void advise_huge_pages(void* at, std::size_t bytes) {

@@ -58,7 +58,7 @@ void require_gpu(const vertex& v) {
 
 }  // namespace
 
-void place(planner::machine_graph& g, const session_state& session) {
+void place(planner::machine_graph& g, const session_state& session, bool gpu) {
   for (auto& v : g.vertices) {
     v->engine = "cpu";
     if (v->node && v->node->what == verb::do_while) {
@@ -75,7 +75,8 @@ void place(planner::machine_graph& g, const session_state& session) {
     for (const auto& e : session.engines)
       if ((placed = ask(*e))) break;
     if (!placed && v->accelerated) {
-      if (engine* gpu = session.gpu()) ask(*gpu);
+      if (!gpu) v->why = "not on gpu: verified queries run natively";
+      else if (engine* there = session.gpu()) ask(*there);
       else v->why = session.gpu_status();
     }
     require_gpu(*v);
@@ -83,7 +84,10 @@ void place(planner::machine_graph& g, const session_state& session) {
 }
 
 void executor::run_vertices() {
-  for (const vertex* v : graph_->top) run(*v);
+  for (const vertex* v : graph_->top) {
+    if (!v->streamed) run(*v);
+    else if (context_->progress) context_->progress->vertex_done();
+  }
 }
 
 void executor::run(const vertex& v) {

@@ -10,8 +10,8 @@
 namespace query::runtime {
 
 // Names the engine of every vertex, by asking the session's engines in their order, and why. Throws user_error where
-// require_gpu() was said and the GPU cannot.
-void place(planner::machine_graph& g, const session_state& session);
+// require_gpu() was said and the GPU cannot. Without `gpu`, accelerated vertices stay on the CPU.
+void place(planner::machine_graph& g, const session_state& session, bool gpu);
 
 class executor {
  public:

@@ -25,9 +25,9 @@ engine_config gpu() {
 
 const std::vector<engine_config>& engines() {
   static const std::vector<engine_config> all = {
-      {"cpu, 1 thread", "cpu", query::Session({.threads = 1})},
-      {"cpu, 4 threads", "cpu", query::Session({.threads = 4})},
-      {"interpreter", "interpreter", query::Session({.threads = 4, .interpret = true})},
+      {"cpu, 1 thread", "cpu", query::Session({.threads = 1, .gpu = query::gpu_use::off})},
+      {"cpu, 4 threads", "cpu", query::Session({.threads = 4, .gpu = query::gpu_use::off})},
+      {"interpreter", "interpreter", query::Session({.threads = 4, .interpret = true, .gpu = query::gpu_use::off})},
       gpu(),
   };
   return all;

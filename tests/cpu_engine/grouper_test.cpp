@@ -119,6 +119,53 @@ TEST(grouper, grows_over_millions_of_keys) {
   for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(ids[i], i % 1000000);
 }
 
+// known() against find(), for keys that are there, keys beside them, and the extremes.
+template <class T>
+class known_keys_of : public testing::Test {};
+using integer_types = testing::Types<char, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
+                                     std::uint64_t, colour>;
+TYPED_TEST_SUITE(known_keys_of, integer_types);
+
+TYPED_TEST(known_keys_of, are_those_that_find_finds) {
+  using T = TypeParam;
+  runtime::buffer_pool pool;
+  for (const auto& column : key_columns<T>(17)) {
+    grouper groups(ir::describe<T>(), pool);
+    EXPECT_FALSE(groups.known());
+    std::vector<T> probes = column;
+    for (const std::uint64_t x : {0ull, 1ull, 127ull, 128ull, 255ull, 32767ull, 65535ull, 0x7fffffffull, 0x80000000ull, 0xffffffffull, 0x7fffffffffffffffull,
+                                  0x8000000000000000ull, 0xffffffffffffffffull})
+      for (const std::uint64_t d : {0ull, 1ull, ~0ull}) probes.push_back(static_cast<T>(x + d));
+    std::vector<std::uint32_t> ids(column.size()), found(probes.size());
+    for (std::size_t begin = 0, step = 1; begin < column.size(); begin += step, step = step * 3 + 1) {
+      groups.find_or_insert(column.data() + begin, std::min(step, column.size() - begin), ids.data());
+      const detail::known_keys known = groups.known();
+      if (!known) continue;  // a large table
+      groups.find(probes.data(), probes.size(), found.data());
+      for (std::size_t i = 0; i < probes.size(); ++i) ASSERT_EQ(known.find(probes[i]), found[i]) << "probe " << i;
+    }
+  }
+}
+
+TEST(known_keys, are_for_small_tables_of_single_integers) {
+  runtime::buffer_pool pool;
+  const auto known_after = [&]<class T>(const std::vector<T>& keys) {
+    grouper groups(ir::describe<T>(), pool);
+    std::vector<std::uint32_t> ids(keys.size());
+    groups.find_or_insert(keys.data(), keys.size(), ids.data());
+    return static_cast<bool>(groups.known());
+  };
+  EXPECT_TRUE(known_after(std::vector<std::int64_t>{5, -5}));
+  EXPECT_TRUE(known_after(std::vector<std::int64_t>{5, std::numeric_limits<std::int64_t>::min()}));
+  EXPECT_TRUE(known_after(std::vector<std::int32_t>{5, std::numeric_limits<std::int32_t>::min()}));
+  EXPECT_FALSE(known_after(std::vector<double>{5, -5}));
+  EXPECT_FALSE(known_after(std::vector<std::optional<std::int8_t>>{5, std::nullopt}));
+  EXPECT_FALSE(known_after(std::vector<std::string>{"a"}));
+  std::vector<std::int64_t> many(1 << 18);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int64_t>(hash_word(i));
+  EXPECT_FALSE(known_after(many));
+}
+
 struct modulo {
   int value;
   std::string text;

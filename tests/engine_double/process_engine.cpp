@@ -181,12 +181,14 @@ void process_engine::stop_worker() noexcept {
 }
 
 runtime::verdict process_engine::accepts(const planner::vertex& v) const {
+  if (v.node && (v.node->has_own_equality() || v.node->has_own_order())) return {false, "the user's own comparison of keys stays here"};
   if (v.node) return {false, "only row-wise work runs there"};
   if (v.inputs.size() != 1 || !v.captures.empty()) return {false, "captured collections stay here"};
   const planner::branch& b = v.inputs.front();
   if (!b.prefilters.empty()) return {false, "pushed-down predicates stay here"};
   if (b.stages.empty()) return {false, "nothing to compute"};
   for (const planner::stage& s : b.stages) {
+    if (s.join && s.join->has_own_equality()) return {false, "the user's own comparison of keys stays here"};
     if (s.what != planner::stage::kind::rowwise) return {false, "joins stay here"};
     if (!s.in->trivial || !s.out->trivial) return {false, "rows own memory"};
     for (const detail::logical* n : s.nodes) {

@@ -108,4 +108,35 @@ TEST_F(engine_test, can_be_cancelled_while_it_runs) {
   expect_scaled(readings(1000), scaled(readings(1000)).to_vector());
 }
 
+TEST_F(engine_test, leaves_the_users_comparisons_of_keys_here) {
+  use({});
+  const auto rows = readings(1000);
+  const auto q = query::from(rows).in(session);
+  const auto sensor = [](auto r) { return r.sensor; };
+  const auto same = [](std::int32_t a, std::int32_t b) { return a / 2 == b / 2; };
+  const auto hash = [](std::int32_t a) { return static_cast<std::size_t>(a / 2); };
+  const auto less = [](std::int32_t a, std::int32_t b) { return b < a; };
+  const std::string refused = "process: the user's own comparison of keys stays here";
+  const auto refuses = [&](const std::string& plan) { return plan.find(refused) != std::string::npos; };
+  EXPECT_TRUE(refuses(q.distinct_by(sensor, same, hash).explain()));
+  EXPECT_TRUE(refuses(q.count_by(sensor, same, hash).explain()));
+  EXPECT_TRUE(refuses(q.order_by(sensor, less).explain()));
+  EXPECT_TRUE(refuses(q.order_by(sensor).then_by(sensor, less).explain()));
+  EXPECT_TRUE(refuses(q.semi_join(q, sensor, sensor, same, hash).explain()));
+  EXPECT_TRUE(refuses(q.full_join(q, sensor, sensor, same, hash).explain()));
+  EXPECT_FALSE(refuses(q.order_by(sensor).distinct_by(sensor).explain()));
+  EXPECT_EQ(q.distinct_by(sensor, same, hash).count(), 7);
+  EXPECT_EQ(q.order_by(sensor, less).first().sensor, 12);
+  EXPECT_EQ(engine->started(), 0);
+}
+
+TEST_F(engine_test, rows_of_a_generator_are_handed_on_around_it) {
+  use({});
+  const auto numbers = query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); }).in(session).timeout(60);
+  const auto odd = query::opaque([](std::int64_t x) { return x % 2 == 1; });
+  EXPECT_EQ(numbers.where(odd).chunk(3).first(), (std::vector<std::int64_t>{1, 3, 5}));
+  EXPECT_EQ(numbers.where(odd).distinct().take(2).to_vector(), (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(engine->started(), 0);
+}
+
 }  // namespace

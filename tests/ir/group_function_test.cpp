@@ -45,7 +45,9 @@ template <class F> group_analysis analyse(const F& f) {
 
 TEST(group_function, vwap_needs_two_sums_and_a_count_and_divides_at_the_end) {
   const auto a = analyse([](auto g) {
-    return query::make<Vwap>(g.key(), g.sum([](auto t) { return t.price * query::cast<double>(t.qty); }) / query::cast<double>(g.sum([](auto t) { return t.qty; })),
+    return query::make<Vwap>(g.key(), g.sum([](auto t) {
+      return t.price * query::cast<double>(t.qty);
+    }) / query::cast<double>(g.sum([](auto t) { return t.qty; })),
                              g.count());
   });
   ASSERT_TRUE(a.plan) << a.reason;
@@ -62,14 +64,17 @@ TEST(group_function, vwap_needs_two_sums_and_a_count_and_divides_at_the_end) {
 }
 
 TEST(group_function, an_aggregate_that_is_used_twice_is_kept_once) {
-  const auto a = analyse([](auto g) { return g.max([](auto t) { return t.price; }) - g.min([](auto t) { return t.price; }) / g.max([](auto t) { return t.price; }); });
+  const auto a = analyse([](auto g) {
+    return g.max([](auto t) { return t.price; }) - g.min([](auto t) { return t.price; }) / g.max([](auto t) { return t.price; });
+  });
   ASSERT_TRUE(a.plan) << a.reason;
   EXPECT_EQ(a.plan->calls.size(), 2u);
   EXPECT_EQ(a.plan->key, nullptr);
 }
 
 TEST(group_function, nulls_and_ranks_are_part_of_the_call) {
-  const auto a = analyse([](auto g) { return std::tuple(g.quantile([](auto t) { return t.fee; }, 0.25), g.median([](auto t) { return t.price; })); });
+  const auto a =
+      analyse([](auto g) { return std::tuple(g.quantile([](auto t) { return t.fee; }, 0.25), g.median([](auto t) { return t.price; })); });
   ASSERT_TRUE(a.plan) << a.reason;
   const auto& low = a.plan->calls[0];
   EXPECT_EQ(low.what, aggregate_kind::quantile);
@@ -84,16 +89,16 @@ TEST(group_function, every_kind_of_aggregate_is_known) {
   const auto p = [](auto t) { return t.price; };
   const auto high = [](auto t) { return t.price > 3; };
   const auto a = analyse([=](auto g) {
-    return std::tuple(g.count(high), g.mean(p), g.arg_min(p), g.arg_max(p), g.variance(p), g.stddev(p), g.first(p), g.last(p), g.any(high), g.all(high),
-                      g.count_distinct(p), g.collect(p), g.sum([](auto t) { return t.at; }), g.mean([](auto t) { return t.at; }),
-                      g.min([](auto t) { return t.note; }));
+    return std::tuple(g.count(high), g.mean(p), g.arg_min(p), g.arg_max(p), g.variance(p), g.stddev(p), g.first(p), g.last(p), g.any(high),
+                      g.all(high), g.count_distinct(p), g.collect(p), g.sum([](auto t) { return t.at; }),
+                      g.mean([](auto t) { return t.at; }), g.min([](auto t) { return t.note; }));
   });
   ASSERT_TRUE(a.plan) << a.reason;
   std::vector<aggregate_kind> kinds;
   for (const auto& c : a.plan->calls) kinds.push_back(c.what);
   using k = aggregate_kind;
-  EXPECT_EQ(kinds, (std::vector<aggregate_kind>{k::count_if, k::mean, k::arg_min, k::arg_max, k::variance, k::stddev, k::first, k::last, k::any, k::all,
-                                                k::count_distinct, k::collect, k::sum, k::mean, k::min}));
+  EXPECT_EQ(kinds, (std::vector<aggregate_kind>{k::count_if, k::mean, k::arg_min, k::arg_max, k::variance, k::stddev, k::first, k::last,
+                                                k::any, k::all, k::count_distinct, k::collect, k::sum, k::mean, k::min}));
 }
 
 TEST(group_function, a_users_own_aggregate_is_four_expressions_over_rows_and_states) {
@@ -118,11 +123,22 @@ TEST(group_function, what_cannot_be_planned_says_why) {
   EXPECT_NE(analyse([](auto g) { return g.sum([](const Fill& t) { return t.price; }); }).reason.find("not generic"), std::string::npos);
   EXPECT_NE(analyse([](const query::Group<std::int32_t, Fill>& g) { return g.count(); }).reason.find("materialised"), std::string::npos);
   const auto lists = analyse([](auto g) {
-    return g.aggregate(std::vector<double>{}, [](std::vector<double> s, const Fill& t) { s.push_back(t.price); return s; },
-                       [](std::vector<double> x, std::vector<double> y) { x.insert(x.end(), y.begin(), y.end()); return x; });
+    return g.aggregate(
+        std::vector<double>{},
+        [](std::vector<double> s, const Fill& t) {
+          s.push_back(t.price);
+          return s;
+        },
+        [](std::vector<double> x, std::vector<double> y) {
+          x.insert(x.end(), y.begin(), y.end());
+          return x;
+        });
   });
   EXPECT_NE(lists.reason.find("user-defined"), std::string::npos) << lists.reason;
-  const auto typed = analyse([](auto g) { return g.aggregate(0.0, [](double s, auto t) { return s + t.price; }, [](double x, double y) { return x + y; }); });
+  const auto typed = analyse([](auto g) {
+    return g.aggregate(
+        0.0, [](double s, auto t) { return s + t.price; }, [](double x, double y) { return x + y; });
+  });
   EXPECT_FALSE(typed.plan);
 }
 

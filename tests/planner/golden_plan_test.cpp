@@ -1,5 +1,6 @@
 // Plans as text: one golden file a rule, in golden/.
 #include <algorithm>
+#include <span>
 
 #include "planner/plan_fixture.hpp"
 
@@ -60,6 +61,24 @@ TEST(golden_plan, predicate_below_distinct_by_its_key_only) {
   check("predicate_distinct_not", by_venue.where([](auto t) { return t.price > 100.0; }));
 }
 
+// The user's equality may call rows equal that a predicate tells apart, even by their key.
+TEST(golden_plan, predicate_stays_above_the_users_equality) {
+  const auto near = [](std::int32_t a, std::int32_t b) { return a / 2 == b / 2; };
+  const auto half = [](std::int32_t a) { return static_cast<std::size_t>(a / 2); };
+  check("own_equality", query::from(trades)
+                            .distinct_by([](auto t) { return t.venue; }, near, half)
+                            .join(query::from(stocks), [](auto t) { return t.symbol; }, [](auto s) { return s.symbol; },
+                                  [](auto t, auto s) { return query::make<Priced>(t.venue, s.sector, t.price); }, near, half)
+                            .where([](auto p) { return p.symbol < 3; }));
+}
+
+TEST(golden_plan, top_k_in_the_users_order) {
+  check("own_order", query::from(trades)
+                         .order_by([](auto t) { return t.venue; })
+                         .then_by_descending([](auto t) { return t.qty; }, [](std::int64_t a, std::int64_t b) { return a % 100 < b % 100; })
+                         .take(10));
+}
+
 TEST(golden_plan, predicate_goes_to_both_sides_of_a_join) {
   check("predicate_join",
         query::from(trades)
@@ -114,6 +133,17 @@ TEST(golden_plan, distinct_of_distinct_rows) {
             .distinct()
             .where([](auto g) { return g.n > 90; })
             .distinct());
+}
+
+TEST(golden_plan, partitions_that_are_there_already) {
+  const auto sizes = [](std::span<const Total> rows) { return std::vector<std::int64_t>{std::ssize(rows), rows.empty() ? 0 : rows[0].qty}; };
+  check("remove_partition", query::from(trades)
+                                .partitioned(3)
+                                .hash_partitioned_by([](auto t) { return t.symbol; }, 8)
+                                .where([](auto t) { return t.qty > 100; })
+                                .select([](auto t) { return query::make<Total>(t.symbol, t.qty, 1); })
+                                .hash_partitioned_by([](auto t) { return t.symbol; }, 8)
+                                .apply(sizes));
 }
 
 TEST(golden_plan, groups_that_are_materialised) {

@@ -1,5 +1,6 @@
 // Every rule gives the rows that the plan without rules gives; and none fires where that could be noticed.
 #include <algorithm>
+#include <span>
 
 #include "planner/plan_fixture.hpp"
 
@@ -34,6 +35,48 @@ TEST(rules_keep_results, predicates_below_sets) {
   expect_same_rows(a.except(a.skip(100)).where(expensive), "predicate_pushdown");
   expect_same_rows(a.distinct_by(symbol_of).where([](auto t) { return t.symbol > 20; }), "predicate_pushdown");
   expect_same_rows(a.reverse().where(expensive), "predicate_pushdown", order::as_is);
+}
+
+// Which rows each partition has, and in which order.
+const auto fingerprint = [](std::span<const Trade> rows) {
+  std::int64_t order = 17;
+  for (const Trade& t : rows) order = (order * 31 + t.symbol * 7 + t.qty) % 1000003;
+  return std::vector<std::int64_t>{std::ssize(rows), order};
+};
+
+TEST(rules_keep_results, partitions_that_are_there_already) {
+  const auto a = query::from(trades);
+  const auto venue_of = [](auto t) { return t.venue; };
+  const auto dearer = [](auto t) { return query::make<Trade>(t.symbol, t.price + 1.0, t.qty, t.venue); };
+  const std::string inferred = "partitioning inferred from hash_partitioned_by", anew = "partitions its rows anew";
+  expect_same_rows(a.hash_partitioned_by(symbol_of, 8).hash_partitioned_by(symbol_of, 8).apply(fingerprint), inferred, order::as_is);
+  expect_same_rows(a.hash_partitioned_by(symbol_of, 8).where(expensive).select(dearer).hash_partitioned_by(symbol_of, 8).apply(fingerprint), inferred, order::as_is);
+  expect_same_rows(a.hash_partitioned_by(symbol_of).select(dearer).hash_partitioned_by(symbol_of).apply(fingerprint), inferred, order::as_is);
+  expect_same_rows(a.range_partitioned_by(symbol_of, 5).select(dearer).range_partitioned_by(symbol_of, 5).apply(fingerprint), "inferred from range_partitioned_by", order::as_is);
+  expect_same_rows(a.partitioned(6).select(dearer).partitioned(6).apply(fingerprint), "inferred from partitioned", order::as_is);
+  expect_same_rows(a.partitioned(6).where(expensive).partitioned(3).apply(fingerprint), anew, order::as_is);
+  expect_same_rows(a.partitioned(6).range_partitioned_by(venue_of, 3).apply(fingerprint), anew, order::as_is);
+  expect_same_rows(a.hash_partitioned_by(symbol_of, 4).where(expensive).hash_partitioned_by(symbol_of, 8).apply(fingerprint), anew, order::as_is);
+  // Shared by two readers, and read behind a join.
+  const auto parts = a.hash_partitioned_by(symbol_of, 8);
+  expect_same_rows(parts.hash_partitioned_by(symbol_of, 8).apply(fingerprint).concat(parts.apply(fingerprint)), inferred, order::as_is);
+}
+
+TEST(rules_keep_results, partitions_that_only_look_alike_stay) {
+  const auto a = query::from(trades);
+  const auto venue_of = [](auto t) { return t.venue; };
+  const auto other_symbol = [](auto t) { return query::make<Trade>(t.venue, t.price, t.qty, t.symbol); };
+  const auto left_out = "is left out";
+  expect_no(a.hash_partitioned_by(symbol_of, 8).hash_partitioned_by(venue_of, 8).apply(fingerprint), left_out);
+  expect_no(a.hash_partitioned_by(symbol_of, 8).range_partitioned_by(symbol_of, 8).apply(fingerprint), left_out);
+  expect_no(a.hash_partitioned_by(symbol_of, 8).hash_partitioned_by(symbol_of, 4).apply(fingerprint), left_out);
+  // The select gives the name to another value.
+  expect_no(a.hash_partitioned_by(symbol_of, 8).select(other_symbol).hash_partitioned_by(symbol_of, 8).apply(fingerprint), left_out);
+  // A filter changes where ranges end, and which partitions are empty.
+  expect_no(a.range_partitioned_by(symbol_of, 5).where(expensive).range_partitioned_by(symbol_of, 5).apply(fingerprint), left_out);
+  expect_no(a.hash_partitioned_by(symbol_of).where(expensive).hash_partitioned_by(symbol_of).apply(fingerprint), left_out);
+  expect_no(a.hash_partitioned_by([](const Trade& t) { return t.symbol; }, 8).hash_partitioned_by([](const Trade& t) { return t.symbol; }, 8).apply(fingerprint), left_out);
+  EXPECT_NE(plan_of(a.apply(fingerprint), "").find("partitions: runs of rows that the engine chooses"), std::string::npos);
 }
 
 TEST(rules_keep_results, predicates_below_joins_of_every_kind) {

@@ -210,6 +210,51 @@ template <bool Max, class F> struct arg_extreme : expression {
     return r;
   }
 };
+// The same by the user's own order of values; `less` is kept beside the state, as states merge by themselves.
+template <class V, class T, class Less> struct own_best {
+  std::optional<V> v;
+  std::optional<T> row;  // of arg_min, arg_max
+  const Less* less = nullptr;
+};
+template <bool Max, class Less, class V> bool beats_by(const Less& less, const V& a, const V& b) { return static_cast<bool>(Max ? less(b, a) : less(a, b)); }
+template <bool Max, class F, class Less> struct extreme_by : expression {
+  static constexpr const char* name = Max ? "max" : "min";
+  F f;
+  Less less;
+  template <class T> using state = own_best<value_in<F, T>, nothing, Less>;
+  template <class S, class T> void step(S& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) {
+      const value_in<F, T> own(v);
+      if (!s.v || beats_by<Max>(less, own, *s.v)) s = {own, {}, &less};
+    });
+  }
+  template <class S> static void merge(S& a, S& b) {
+    if (b.v && (!a.v || beats_by<Max>(*b.less, *b.v, *a.v))) a = std::move(b);
+  }
+  template <class T, class K, class S> auto value(const K&, S& s) const {
+    perhaps<nullable<F, T>, value_in<F, T>> r{};
+    if (s.v) r = std::move(*s.v);
+    return r;
+  }
+};
+template <bool Max, class F, class Less> struct arg_extreme_by : expression {
+  static constexpr const char* name = Max ? "arg_max" : "arg_min";
+  F f;
+  Less less;
+  template <class T> using state = own_best<value_in<F, T>, T, Less>;
+  template <class S, class T> void step(S& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) {
+      const value_in<F, T> own(v);
+      if (!s.v || beats_by<Max>(less, own, *s.v)) s = {own, t, &less};
+    });
+  }
+  template <class S> static void merge(S& a, S& b) { extreme_by<Max, F, Less>::merge(a, b); }
+  template <class T, class K, class S> auto value(const K&, S& s) const {
+    perhaps<nullable<F, T>, T> r{};
+    if (s.row) r = std::move(*s.row);
+    return r;
+  }
+};
 // Sample variance (n - 1), or its root.
 template <bool Root, class F> struct variance : expression {
   static constexpr const char* name = Root ? "stddev" : "variance";

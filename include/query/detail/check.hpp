@@ -67,23 +67,24 @@ struct stop_on {
   }
 };
 
-struct group_by { QUERY_DETAIL_HAVE_KEY(group_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(group_by) };
-struct count_by { QUERY_DETAIL_HAVE_KEY(count_by, "") };
+struct group_by { QUERY_DETAIL_HAVE_KEY(group_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(group_by, "key, ") };
+struct count_by { QUERY_DETAIL_HAVE_KEY(count_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(count_by, "key, ") };
 struct aggregate_by {
   QUERY_DETAIL_HAVE_KEY(aggregate_by, "")
+  QUERY_DETAIL_HAVE_CUSTOM_KEY(aggregate_by, "key, seed, update, combine, ")
   QUERY_DETAIL_HAVE_SEED(aggregate_by)
 };
 struct aggregate { QUERY_DETAIL_HAVE_SEED(aggregate) };
 
-#define QUERY_DETAIL_JOIN(verb, rows, more)                                                                                               \
-  struct verb { QUERY_DETAIL_HAVE_TWO_KEYS(verb) QUERY_DETAIL_HAVE_PAIR(verb, rows, more) };
-QUERY_DETAIL_JOIN(join, "(left row, right row)", "")
-QUERY_DETAIL_JOIN(left_join, "(left row, std::optional<right row>)", ": a left row may have no match")
-QUERY_DETAIL_JOIN(right_join, "(std::optional<left row>, right row)", ": a right row may have no match")
-QUERY_DETAIL_JOIN(full_join, "(std::optional<left row>, std::optional<right row>)", ": either side may have no match")
-QUERY_DETAIL_JOIN(semi_join, "", "")
-QUERY_DETAIL_JOIN(anti_join, "", "")
-QUERY_DETAIL_JOIN(group_join, "(left row, const std::vector<right row>&)", "")
+#define QUERY_DETAIL_JOIN(verb, form, rows, more)                                                                                         \
+  struct verb { QUERY_DETAIL_HAVE_TWO_KEYS(verb, "right, left key, right key, " form) QUERY_DETAIL_HAVE_PAIR(verb, rows, more) };
+QUERY_DETAIL_JOIN(join, "", "(left row, right row)", "")
+QUERY_DETAIL_JOIN(left_join, "", "(left row, std::optional<right row>)", ": a left row may have no match")
+QUERY_DETAIL_JOIN(right_join, "", "(std::optional<left row>, right row)", ": a right row may have no match")
+QUERY_DETAIL_JOIN(full_join, "", "(std::optional<left row>, std::optional<right row>)", ": either side may have no match")
+QUERY_DETAIL_JOIN(semi_join, "", "", "")
+QUERY_DETAIL_JOIN(anti_join, "", "", "")
+QUERY_DETAIL_JOIN(group_join, "result, ", "(left row, const std::vector<right row>&)", "")
 #undef QUERY_DETAIL_JOIN
 #define QUERY_DETAIL_PAIRS(verb, rows)                                                                                                    \
   struct verb {                                                                                                                           \
@@ -98,24 +99,14 @@ QUERY_DETAIL_PAIRS(cross_join, "(left row, right row)")
 QUERY_DETAIL_PAIRS(zip, "(this query's row, the other's row)")
 #undef QUERY_DETAIL_PAIRS
 
-struct order_by {
-  QUERY_DETAIL_HAVE_ORDER(order_by, QUERY_DETAIL_OR_LESS)
-  template <class F, class T, class Less> static constexpr bool custom_order() {
-    if constexpr (!value<F, T>()) return false;
-    else {
-      using K = detail::result_of<F, T>;
-      constexpr bool ok = std::is_invocable_r_v<bool, const Less&, const K&, const K&>;
-      static_assert(ok, "query: order_by: the order must take two keys and give bool: order_by(key, less)");
-      return ok;
-    }
-  }
-};
-struct order_by_descending { QUERY_DETAIL_HAVE_ORDER(order_by_descending, QUERY_DETAIL_OR_LESS) };
-struct order { QUERY_DETAIL_HAVE_ORDER(order, QUERY_DETAIL_OR_LESS) };
-struct order_descending { QUERY_DETAIL_HAVE_ORDER(order_descending, QUERY_DETAIL_OR_LESS) };
+#define QUERY_DETAIL_SORT(verb, form)                                                                                                     \
+  struct verb { QUERY_DETAIL_HAVE_ORDER(verb, QUERY_DETAIL_OR_LESS) QUERY_DETAIL_HAVE_CUSTOM_ORDER(verb, form) };
+QUERY_DETAIL_SORT(order_by, "key, ") QUERY_DETAIL_SORT(order_by_descending, "key, ")
+QUERY_DETAIL_SORT(order, "") QUERY_DETAIL_SORT(order_descending, "")
+#undef QUERY_DETAIL_SORT
 #define QUERY_DETAIL_REFINE(verb)                                                                                                         \
   struct verb {                                                                                                                           \
-    QUERY_DETAIL_HAVE_ORDER(verb, "")                                                                                                     \
+    QUERY_DETAIL_HAVE_ORDER(verb, "") QUERY_DETAIL_HAVE_CUSTOM_ORDER(verb, "key, ")                                                       \
     template <class D> static constexpr bool after_order() {                                                                              \
       static_assert(sizeof(D) == 0, "query: " #verb ": there is no order to refine. Write order_by(key)." #verb "(key), next to "  \
                                     "each other");                                                                                        \
@@ -125,13 +116,18 @@ struct order_descending { QUERY_DETAIL_HAVE_ORDER(order_descending, QUERY_DETAIL
 QUERY_DETAIL_REFINE(then_by)
 QUERY_DETAIL_REFINE(then_by_descending)
 #undef QUERY_DETAIL_REFINE
-struct top { QUERY_DETAIL_HAVE_ORDER(top, "") QUERY_DETAIL_HAVE_COUNT(top, " and then the key: top(10, key)") };
+struct top {
+  QUERY_DETAIL_HAVE_ORDER(top, "")
+  QUERY_DETAIL_HAVE_CUSTOM_ORDER(top, "n, key, ")
+  QUERY_DETAIL_HAVE_COUNT(top, " and then the key: top(10, key)")
+};
 
-struct distinct { QUERY_DETAIL_HAVE_KEY(distinct, ", or distinct_by(key)") };
-struct distinct_by { QUERY_DETAIL_HAVE_KEY(distinct_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(distinct_by) };
-#define QUERY_DETAIL_SET(verb) struct verb { QUERY_DETAIL_HAVE_KEY(verb, "") QUERY_DETAIL_HAVE_SAME_ROW(verb) };
-QUERY_DETAIL_SET(union_with) QUERY_DETAIL_SET(intersect) QUERY_DETAIL_SET(except)
-QUERY_DETAIL_SET(union_with_by) QUERY_DETAIL_SET(intersect_by) QUERY_DETAIL_SET(except_by)
+struct distinct { QUERY_DETAIL_HAVE_KEY(distinct, ", or distinct_by(key)") QUERY_DETAIL_HAVE_CUSTOM_KEY(distinct, "") };
+struct distinct_by { QUERY_DETAIL_HAVE_KEY(distinct_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(distinct_by, "key, ") };
+#define QUERY_DETAIL_SET(verb, form)                                                                                                      \
+  struct verb { QUERY_DETAIL_HAVE_KEY(verb, "") QUERY_DETAIL_HAVE_CUSTOM_KEY(verb, form) QUERY_DETAIL_HAVE_SAME_ROW(verb) };
+QUERY_DETAIL_SET(union_with, "other, ") QUERY_DETAIL_SET(intersect, "other, ") QUERY_DETAIL_SET(except, "other, ")
+QUERY_DETAIL_SET(union_with_by, "other, key, ") QUERY_DETAIL_SET(intersect_by, "other, key, ") QUERY_DETAIL_SET(except_by, "other, key, ")
 #undef QUERY_DETAIL_SET
 struct concat { QUERY_DETAIL_HAVE_SAME_ROW(concat) };
 
@@ -221,8 +217,8 @@ struct groups {
   }
 };
 
-struct to_map { QUERY_DETAIL_HAVE_KEY(to_map, "") };
-struct to_lookup { QUERY_DETAIL_HAVE_KEY(to_lookup, "") };
+struct to_map { QUERY_DETAIL_HAVE_KEY(to_map, "") QUERY_DETAIL_HAVE_CUSTOM_KEY(to_map, "key, value, ") };
+struct to_lookup { QUERY_DETAIL_HAVE_KEY(to_lookup, "") QUERY_DETAIL_HAVE_CUSTOM_KEY(to_lookup, "key, ") };
 struct first { QUERY_DETAIL_HAVE_PREDICATE(first) };
 struct first_or_default { QUERY_DETAIL_HAVE_PREDICATE(first_or_default) };
 struct last { QUERY_DETAIL_HAVE_PREDICATE(last) };
@@ -247,23 +243,27 @@ struct stddev { QUERY_DETAIL_HAVE_NUMBER(stddev) };
 struct median { QUERY_DETAIL_HAVE_NUMBER(median) };
 struct quantile { QUERY_DETAIL_HAVE_NUMBER(quantile) };
 struct count_distinct { QUERY_DETAIL_HAVE_KEY(count_distinct, "") };
-struct min { QUERY_DETAIL_HAVE_LESS(min) };
-struct max { QUERY_DETAIL_HAVE_LESS(max) };
-struct min_by { QUERY_DETAIL_HAVE_LESS(min_by) };
-struct max_by { QUERY_DETAIL_HAVE_LESS(max_by) };
-struct arg_min { QUERY_DETAIL_HAVE_LESS(arg_min) };
-struct arg_max { QUERY_DETAIL_HAVE_LESS(arg_max) };
+struct min { QUERY_DETAIL_HAVE_LESS(min) QUERY_DETAIL_HAVE_CUSTOM_ORDER(min, "f, ") };
+struct max { QUERY_DETAIL_HAVE_LESS(max) QUERY_DETAIL_HAVE_CUSTOM_ORDER(max, "f, ") };
+struct min_by { QUERY_DETAIL_HAVE_LESS(min_by) QUERY_DETAIL_HAVE_CUSTOM_ORDER(min_by, "f, ") };
+struct max_by { QUERY_DETAIL_HAVE_LESS(max_by) QUERY_DETAIL_HAVE_CUSTOM_ORDER(max_by, "f, ") };
+struct arg_min { QUERY_DETAIL_HAVE_LESS(arg_min) QUERY_DETAIL_HAVE_CUSTOM_ORDER(arg_min, "f, ") };
+struct arg_max { QUERY_DETAIL_HAVE_LESS(arg_max) QUERY_DETAIL_HAVE_CUSTOM_ORDER(arg_max, "f, ") };
 struct contains {
   QUERY_DETAIL_HAVE_EQUAL(contains, ", or use any(predicate)")
+  QUERY_DETAIL_HAVE_CUSTOM_EQUAL(contains, "value, ")
   QUERY_DETAIL_HAVE_ROW(contains, ". For a part of the row use any(predicate)")
 };
 struct sequence_equal {
   QUERY_DETAIL_HAVE_EQUAL(sequence_equal, "")
+  QUERY_DETAIL_HAVE_CUSTOM_EQUAL(sequence_equal, "other, ")
   QUERY_DETAIL_HAVE_SAME_ROW(sequence_equal)
+  template <class R> static constexpr bool range() {
+    static_assert(row_range<const R>, "query: sequence_equal: takes another query, or a range with begin() and end()");
+    return row_range<const R>;
+  }
   template <class R, class T> static constexpr bool range_of() {
-    constexpr bool is_range = row_range<const R>;
-    static_assert(is_range, "query: sequence_equal: takes another query, or a range with begin() and end()");
-    if constexpr (is_range) {
+    if constexpr (range<R>()) {
       constexpr bool ok = requires(const T& a, const R& r) { static_cast<bool>(a == *r.begin()); };
       static_assert(ok, "query: sequence_equal: these rows have no == with the elements of that range. Use .select(...) first, or give the "
                         "record `bool operator==(const Row&) const = default`");
@@ -338,7 +338,10 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_CALL
 #undef QUERY_DETAIL_HAVE_PREDICATE
 #undef QUERY_DETAIL_HAVE_KEY
+#undef QUERY_DETAIL_HAVE_OWN_KEYS
 #undef QUERY_DETAIL_HAVE_CUSTOM_KEY
+#undef QUERY_DETAIL_HAVE_CUSTOM_EQUAL
+#undef QUERY_DETAIL_HAVE_CUSTOM_ORDER
 #undef QUERY_DETAIL_HAVE_ORDER
 #undef QUERY_DETAIL_HAVE_LESS
 #undef QUERY_DETAIL_HAVE_NUMBER

@@ -61,6 +61,11 @@ template <class X> using row_of_t = typename row_of<X>::type;
 template <class S, class U, class Row> inline constexpr bool updates = std::is_invocable_r_v<S, const U&, S, const Row&>;
 template <class S, class C> inline constexpr bool combines = std::is_invocable_r_v<S, const C&, S, S>;
 
+// Does this order keys, or the values of keys that may be null? A null never reaches it: where nulls go is the verb's to say.
+template <class Less, class K> struct orders : std::is_invocable_r<bool, const Less&, const K&, const K&> {};
+template <class Less, class K> struct orders<Less, std::optional<K>>
+    : std::disjunction<std::is_invocable_r<bool, const Less&, const std::optional<K>&, const std::optional<K>&>, orders<Less, K>> {};
+
 // ---------------------------------------------------------------- the texts
 #define QUERY_DETAIL_HAVE_CALL(verb)                                                                                                      \
   template <class F, class... Row> static constexpr bool callable() {                                                                     \
@@ -102,16 +107,35 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
     }                                                                                                                                     \
   }
 // The user's own equality and hash of keys.
-#define QUERY_DETAIL_HAVE_CUSTOM_KEY(verb)                                                                                                \
+#define QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                            \
+  template <class K, class Equal, class Hash> static constexpr bool own_keys() {                                                          \
+    constexpr bool equal = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;                                                 \
+    constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                      \
+    static_assert(equal, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)");              \
+    static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(" form "equal, hash)");               \
+    return equal && hash;                                                                                                                 \
+  }
+#define QUERY_DETAIL_HAVE_CUSTOM_KEY(verb, form)                                                                                          \
+  QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                                  \
   template <class F, class Row, class Equal, class Hash> static constexpr bool custom_key() {                                             \
     if constexpr (!value<F, Row>()) return false;                                                                                         \
+    else return own_keys<detail::result_of<F, Row>, Equal, Hash>();                                                                       \
+  }
+// An equality where rows are compared one by one, A with B.
+#define QUERY_DETAIL_HAVE_CUSTOM_EQUAL(verb, form)                                                                                        \
+  template <class Equal, class A, class B> static constexpr bool custom_equal() {                                                         \
+    constexpr bool ok = std::is_invocable_r_v<bool, const Equal&, const A&, const B&>;                                                    \
+    static_assert(ok, "query: " #verb ": the equality must take two rows and give bool: " #verb "(" form "equal)");                       \
+    return ok;                                                                                                                            \
+  }
+// The user's own order of keys, or of values.
+#define QUERY_DETAIL_HAVE_CUSTOM_ORDER(verb, form)                                                                                        \
+  template <class F, class Row, class Less> static constexpr bool custom_order() {                                                        \
+    if constexpr (!value<F, Row>()) return false;                                                                                         \
     else {                                                                                                                                \
-      using K = detail::result_of<F, Row>;                                                                                                \
-      constexpr bool equal = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;                                               \
-      constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                    \
-      static_assert(equal, "query: " #verb ": the equality must take two keys and give bool: " #verb "(key, equal, hash)");               \
-      static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(key, equal, hash)");                \
-      return equal && hash;                                                                                                               \
+      constexpr bool ok = orders<Less, detail::result_of<F, Row>>::value;                                                                 \
+      static_assert(ok, "query: " #verb ": the order must take two keys and give bool: " #verb "(" form "less)");                         \
+      return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
 #define QUERY_DETAIL_HAVE_ORDER(verb, more)                                                                                               \
@@ -177,8 +201,10 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
     static_assert(ok, "query: " #verb ": the value must be a row of this query (or convert to one)" more);                                \
     return ok;                                                                                                                            \
   }
-// Two key functions that must meet in one type, common_key_t (void where there is none).
-#define QUERY_DETAIL_HAVE_TWO_KEYS(verb)                                                                                                  \
+// Two key functions that must meet in one type, common_key_t (void where there is none). Same: nothing, or the user's own equality
+// and hash of keys.
+#define QUERY_DETAIL_HAVE_TWO_KEYS(verb, form)                                                                                            \
+  QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                                  \
   QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                           \
   template <class LF, class L, class RF, class R> static constexpr bool keys_callable() {                                                 \
     constexpr bool left = gives_value<LF, L>(), right = gives_value<RF, R>();                                                             \
@@ -188,15 +214,17 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
                                   "nothing. The arguments are " #verb "(right, left key, right key, ...)");                               \
     return left && right;                                                                                                                 \
   }                                                                                                                                       \
-  template <class K> static constexpr bool common_key() {                                                                                 \
+  template <class K, class... Same> static constexpr bool common_key() {                                                                  \
     constexpr bool same = !std::is_void_v<K>;                                                                                             \
     static_assert(same, "query: " #verb ": the two key functions give different types. Cast one of them (query::cast<T>) so "             \
                         "that both give the same");                                                                                       \
-    if constexpr (same) {                                                                                                                 \
-      static_assert(ir::described_v<K>, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "  \
-                                        "strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key");                                 \
+    if constexpr (!same) return false;                                                                                                    \
+    else if constexpr (sizeof...(Same) > 0) return own_keys<K, Same...>();                                                                \
+    else {                                                                                                                                \
+      static_assert(ir::described_v<K>, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "        \
+                                        "strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key");                        \
       return ir::described_v<K>;                                                                                                          \
-    } else return false;                                                                                                                  \
+    }                                                                                                                                     \
   }
 // A function of two rows.
 #define QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                          \

@@ -18,12 +18,15 @@
 
 #include <query/detail/call_site.hpp>
 #include <query/detail/function_ref.hpp>
+#include <query/detail/known_keys.hpp>
 #include <query/detail/node.hpp>
 #include <query/detail/type.hpp>
 
 namespace query::detail {
 
 struct capture;  // include/query/broadcast.hpp
+
+class batch_sink;
 
 // ---------------------------------------------------------------- user functions
 // Native calls over a batch. `select` picks rows by number; null means rows 0..n-1. `out` is raw memory unless said otherwise.
@@ -32,6 +35,8 @@ struct native_calls {
   void (*filter)(const void* f, const void* rows, std::size_t n, bool* out) = nullptr;
   // Rows of two inputs, by address; a null address is the missing side of an outer join.
   void (*map_pairs)(const void* f, const void* const* left, const void* const* right, std::size_t n, void* out) = nullptr;
+  // select_many: the elements that f gives for each row.
+  void (*expand)(const void* f, const void* rows, std::size_t n, batch_sink& to) = nullptr;
 };
 
 struct user_function {
@@ -113,6 +118,8 @@ struct aggregate_calls {
   // Row select[i] (or i) goes to states[groups[i]]; null groups: all go to states[0].
   void (*update)(const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select,
                  std::size_t n) = nullptr;
+  // For integer keys: key and update in one loop, until a row's key is not known; returns that row's number, or n.
+  std::size_t (*update_known)(const void* self, const void* key, const known_keys& known, void* states, const void* rows, std::size_t n) = nullptr;
   void (*merge)(const void* self, void* into, const std::uint32_t* groups, void* from, std::size_t n) = nullptr;
   void (*finish)(const void* self, const void* keys, void* states, std::size_t n, void* out) = nullptr;
 };
@@ -122,6 +129,10 @@ struct key_calls {
   std::shared_ptr<const void> context;
   bool (*equal)(const void* context, const void* a, const void* b) = nullptr;
   std::uint64_t (*hash)(const void* context, const void* key) = nullptr;
+};
+// The user's own order of keys.
+struct order_calls {
+  std::shared_ptr<const void> context;
   bool (*less)(const void* context, const void* a, const void* b) = nullptr;
 };
 
@@ -152,6 +163,7 @@ std::string_view name_of(join_kind k);
 struct order_key {
   bool descending = false;
   bool nulls_first = false;
+  order_calls custom = {};  // never asked about nulls
 };
 
 // One verb of a query. Immutable once built; shared by all queries that grew from it.
@@ -174,7 +186,7 @@ struct logical : std::enable_shared_from_this<logical> {
   std::shared_ptr<const void> options;     // source_file: what src/data needs to open it
   const ir::type* key = nullptr;           // group_by, join, distinct, sets, partition: the key's type
   aggregate_calls aggregate;               // group_by, aggregate, group_join
-  key_calls keys;                          // custom equality, hash or order
+  key_calls keys;                          // keyed verbs: custom equality and hash
   std::vector<order_key> order;            // order_by: one a function
   join_kind join = join_kind::inner;
   std::uint64_t count = 0;                 // take, skip, chunk, window, sample, partition
@@ -186,6 +198,14 @@ struct logical : std::enable_shared_from_this<logical> {
   std::uint64_t previous_slot = 0, next_slot = 0;  // do_while: placeholders of its condition
   std::uint64_t most_rounds = 0;           // do_while; 0: as the condition says
   bool (*loop_test)(const void* f, const void* previous, std::size_t n, const void* next, std::size_t m) = nullptr;  // do_while: functions[0]
+
+  // Does the verb compare keys by functions of the user's? They run in the user's process only, and know keys better than any rule.
+  bool has_own_equality() const { return keys.equal != nullptr; }
+  bool has_own_order() const {
+    for (const order_key& k : order)
+      if (k.custom.less) return true;
+    return false;
+  }
 };
 
 // ---------------------------------------------------------------- running

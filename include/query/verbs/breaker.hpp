@@ -55,8 +55,6 @@ template <class A, class B> requires(!std::is_same_v<A, B>) struct common_key<st
 template <class A, class B> using common_key_t = typename common_key<A, B>::type;
 
 template <class K, class Equal, class Hash> detail::key_calls custom_keys(Equal equal, Hash hash) {
-  static_assert(std::is_invocable_r_v<bool, const Equal&, const K&, const K&>, "query: the equality must take two keys and give bool");
-  static_assert(std::is_invocable_r_v<std::size_t, const Hash&, const K&>, "query: the hash must take a key and give std::size_t");
   struct both {
     Equal equal;
     Hash hash;
@@ -65,6 +63,21 @@ template <class K, class Equal, class Hash> detail::key_calls custom_keys(Equal 
   c.context = std::make_shared<const both>(both{std::move(equal), std::move(hash)});
   c.equal = [](const void* x, const void* a, const void* b) -> bool { return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
   c.hash = [](const void* x, const void* k) -> std::uint64_t { return static_cast<const both*>(x)->hash(*static_cast<const K*>(k)); };
+  return c;
+}
+
+// Functions that compare keys as a verb's last arguments: group_by(key, equal, hash), order_by(key, less).
+template <class X> concept key_function =
+    (std::is_class_v<X> && !std::is_same_v<X, call_site> && !query_like<X>) || (std::is_pointer_v<X> && std::is_function_v<std::remove_pointer_t<X>>);
+
+template <class K, class Less> detail::order_calls order_of(Less less) {
+  detail::order_calls c;
+  c.context = std::make_shared<const Less>(std::move(less));
+  c.less = [](const void* x, const void* a, const void* b) -> bool {
+    const K &k = *static_cast<const K*>(a), &l = *static_cast<const K*>(b);
+    if constexpr (std::is_invocable_r_v<bool, const Less&, const K&, const K&>) return (*static_cast<const Less*>(x))(k, l);
+    else return (*static_cast<const Less*>(x))(*k, *l);
+  };
   return c;
 }
 

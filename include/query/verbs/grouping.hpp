@@ -85,7 +85,7 @@ template <class Q, class T, class K, class KF> class Grouped {
   // aggregate(sum(f), count(), ...): std::tuple<K, values...>. Aggregates are functions of a group:
   // aggregate([](auto g) { return g.sum(f); }, ...) or those of query::aggregates.
   template <class... A> auto aggregate(A... a) const {
-    return select(agg::key_and<A...>{std::tuple<A...>(std::move(a)...)});
+    return select(agg::key_and<A...>{std::tuple<A...>(std::move(a)...)}, at_);
   }
   auto count(call_site at = call_site::here()) const {
     return select([](auto g) { return std::tuple(g.key(), g.count()); }, at);
@@ -112,6 +112,7 @@ template <class Q, class T, class K, class KF> class Grouped {
     u.result = ir::describe<Out>();
     n->functions.push_back(std::move(u));
     n->aggregate = agg::calls_of<A, K, T, F, Record>();
+    if constexpr (detail::integer_key<K>) n->aggregate.update_known = &agg::update_known<A, K, T, KF>;
     (void)at;
     return verbs::finish<Out>(std::move(n), q_);
   }
@@ -129,8 +130,9 @@ template <class Derived, class T> class grouping {
     if constexpr (!check::group_by::key<F, T>()) return check::after_error{};
     else return Grouped<Derived, T, detail::result_of<F, T>, F>(self(), std::move(f), {}, at);
   }
-  // With the user's own equality and hash of keys.
-  template <class F, class Equal, class Hash> auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  // With the user's own equality and hash of keys: an equivalence, and the same hash for equal keys. Nulls are handed to them as
+  // the empty optionals that they are; each group's key is the first of its rows' keys.
+  template <class F, key_function Equal, key_function Hash> auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::group_by::custom_key<F, T, Equal, Hash>()) {
       return check::after_error{};
     } else {
@@ -142,21 +144,29 @@ template <class Derived, class T> class grouping {
     if constexpr (!check::count_by::key<F, T>()) return check::after_error{};
     else return group_by(std::move(f), at).count(at);
   }
-  // std::pair<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
+  template <class F, key_function Equal, key_function Hash> auto count_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!check::count_by::custom_key<F, T, Equal, Hash>()) return check::after_error{};
+    else return group_by(std::move(f), std::move(equal), std::move(hash), at).count(at);
+  }
+  // std::tuple<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
   template <class F, class S, class U, class C> auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate_by::key<F, T>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
-    else return group_by(std::move(f), at).select(
-        [seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
+    else return folded(group_by(std::move(f), at), seed, update, combine, at);
+  }
+  template <class F, class S, class U, class C, key_function Equal, key_function Hash>
+  auto aggregate_by(F f, S seed, U update, C combine, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!check::aggregate_by::custom_key<F, T, Equal, Hash>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
+    else return folded(group_by(std::move(f), std::move(equal), std::move(hash), at), seed, update, combine, at);
   }
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
-  template <class F> auto aggregate(F f, call_site at = call_site::here()) const {
+  template <class F> auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {
     using K = agg::nothing_key;
     using A = agg::program_t<K, T, F>;
     if constexpr (agg::is_refused<A>) {
       return check::after_error{};
     } else {
       using Out = agg::value_of<A, K, T>;
-      auto n = new_node<Out>(detail::verb::aggregate, "aggregate", at, self());
+      auto n = new_node<Out>(detail::verb::aggregate, label, at, self());
       detail::user_function u = detail::hold("aggregate", f);
       u.retrace = &agg::trace_group<std::int64_t, T, F>;
       u.result = ir::describe<Out>();
@@ -168,6 +178,9 @@ template <class Derived, class T> class grouping {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+  template <class G, class S, class U, class C> static auto folded(const G& groups, const S& seed, const U& update, const C& combine, call_site at) {
+    return groups.select([seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
+  }
 };
 
 }  // namespace verbs

@@ -2,6 +2,8 @@
 //
 // Equal keys match; a null matches nothing. Keys may be composite (tuple, record). The order of the rows is unspecified
 // unless .as_ordered() (outer row, then inner row). O(left + right + matches) time, O(right) memory for the hash table.
+// Each takes an equality and a hash of keys as its last arguments, join(right, left_key, right_key, result, equal, hash);
+// they never see a null, nor a composite key with a null part.
 #pragma once
 
 #include <query/verbs/breaker.hpp>
@@ -19,53 +21,80 @@ template <class Derived, class T> class joins {
   auto join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
     return pairs<check::join, detail::join_kind::inner, false, false>("join", right, lf, rf, f, at);
   }
+  template <class Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<check::join, detail::join_kind::inner, false, false>("join", right, lf, rf, pair_rows{}, at, equal, hash);
+  }
+  template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<check::join, detail::join_kind::inner, false, false>("join", right, lf, rf, f, at, equal, hash);
+  }
   // Every left row; r is a std::optional<R>, empty without a match.
   template <class Q, class LF, class RF, class F = pair_rows>
   auto left_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
     return pairs<check::left_join, detail::join_kind::left, false, true>("left_join", right, lf, rf, f, at);
+  }
+  template <class Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto left_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<check::left_join, detail::join_kind::left, false, true>("left_join", right, lf, rf, pair_rows{}, at, equal, hash);
+  }
+  template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto left_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<check::left_join, detail::join_kind::left, false, true>("left_join", right, lf, rf, f, at, equal, hash);
   }
   // Every right row; l is a std::optional<T>.
   template <class Q, class LF, class RF, class F = pair_rows>
   auto right_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
     return pairs<check::right_join, detail::join_kind::right, true, false>("right_join", right, lf, rf, f, at);
   }
+  template <class Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto right_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<check::right_join, detail::join_kind::right, true, false>("right_join", right, lf, rf, pair_rows{}, at, equal, hash);
+  }
+  template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto right_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<check::right_join, detail::join_kind::right, true, false>("right_join", right, lf, rf, f, at, equal, hash);
+  }
   // Every row of both sides; l and r are optionals.
   template <class Q, class LF, class RF, class F = pair_rows>
   auto full_join(const Q& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
     return pairs<check::full_join, detail::join_kind::full, true, true>("full_join", right, lf, rf, f, at);
+  }
+  template <class Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto full_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<check::full_join, detail::join_kind::full, true, true>("full_join", right, lf, rf, pair_rows{}, at, equal, hash);
+  }
+  template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto full_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return pairs<check::full_join, detail::join_kind::full, true, true>("full_join", right, lf, rf, f, at, equal, hash);
   }
   // The left rows that have a match, each once.
   template <class Q, class LF, class RF> auto semi_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
     if constexpr (!joinable<check::semi_join, Q, LF, RF>()) return check::after_error{};
     else return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at), self());
   }
+  template <class Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto semi_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!joinable<check::semi_join, Q, LF, RF, Equal, Hash>()) return check::after_error{};
+    else return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at, equal, hash), self());
+  }
   // The left rows without a match.
   template <class Q, class LF, class RF> auto anti_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
     if constexpr (!joinable<check::anti_join, Q, LF, RF>()) return check::after_error{};
     else return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at), self());
   }
+  template <class Q, class LF, class RF, key_function Equal, key_function Hash>
+  auto anti_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!joinable<check::anti_join, Q, LF, RF, Equal, Hash>()) return check::after_error{};
+    else return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at, equal, hash), self());
+  }
   // f(left row, const std::vector<R>& matches) for every left row, in order.
   template <class Q, class LF, class RF, class F> auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
-    using R = check::row_of_t<Q>;
-    if constexpr (!joinable<check::group_join, Q, LF, RF, F, T, std::vector<R>>()) {
-      return check::after_error{};
-    } else {
-      using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;
-      auto n = keyed<Out, T>(detail::join_kind::left, "group_join", right, lf, rf, at);
-      n->what = detail::verb::group_join;
-      detail::user_function u = detail::make_opaque("result", f, ir::describe<Out>());
-      // left[0..n): rows; right[i]: a std::vector<R>
-      u.native.map_pairs = [](const void* g, const void* const* left, const void* const* groups, std::size_t k, void* out) {
-        detail::made_so_far<Out> made(static_cast<Out*>(out));
-        for (std::size_t i = 0; i < k; ++i)
-          made.add(i, (*static_cast<const F*>(g))(*static_cast<const T*>(left[i]), *static_cast<const std::vector<R>*>(groups[i])));
-        made.keep();
-      };
-      n->functions.push_back(std::move(u));
-      static const ir::type* list = ir::describe<std::vector<R>>();
-      n->source = std::shared_ptr<const void>(std::shared_ptr<void>(), list);  // the type of the matches
-      return finish<Out>(std::move(n), self());
-    }
+    return grouped(right, lf, rf, f, at);
+  }
+  template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
+  auto group_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return grouped(right, lf, rf, f, at, equal, hash);
   }
   // Every left row with every right row.
   template <class Q, class F = pair_rows> auto cross_join(const Q& right, F f = {}, call_site at = call_site::here()) const {
@@ -83,37 +112,64 @@ template <class Derived, class T> class joins {
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
 
-  // The right side is a query, the keys meet in one type; with F, F takes L and R.
-  template <class Check, class Q, class LF, class RF, class F = void, class... Sides> static constexpr bool joinable() {
+  // The right side is a query, the keys meet in one type that the library, or the user's equality and hash, can tell apart.
+  // Same: nothing, or that equality and hash.
+  template <class Check, class Q, class LF, class RF, class... Same> static constexpr bool joinable() {
     if constexpr (!Check::template other<Q>()) return false;
     else if constexpr (!Check::template keys_callable<LF, T, RF, typename Q::row>()) return false;
-    else if constexpr (!Check::template common_key<common_key_t<detail::result_of<LF, T>, detail::result_of<RF, typename Q::row>>>()) return false;
-    else if constexpr (sizeof...(Sides) == 2) return Check::template pair<F, Sides...>();
-    else return true;
+    else return Check::template common_key<common_key_t<detail::result_of<LF, T>, detail::result_of<RF, typename Q::row>>, Same...>();
   }
-  template <class Out, class L, class Q, class LF, class RF>
-  auto keyed(detail::join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at) const {
+  template <class Q, class LF, class RF, class F, class... Same>
+  auto grouped(const Q& right, const LF& lf, const RF& rf, const F& f, call_site at, const Same&... same) const {
+    using R = check::row_of_t<Q>;
+    if constexpr (!joinable<check::group_join, Q, LF, RF, Same...>()) {
+      return check::after_error{};
+    } else if constexpr (!check::group_join::pair<F, T, std::vector<R>>()) {
+      return check::after_error{};
+    } else {
+      using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;
+      auto n = keyed<Out, T>(detail::join_kind::left, "group_join", right, lf, rf, at, same...);
+      n->what = detail::verb::group_join;
+      detail::user_function u = detail::make_opaque("result", f, ir::describe<Out>());
+      // left[0..n): rows; right[i]: a std::vector<R>
+      u.native.map_pairs = [](const void* g, const void* const* left, const void* const* groups, std::size_t k, void* out) {
+        detail::made_so_far<Out> made(static_cast<Out*>(out));
+        for (std::size_t i = 0; i < k; ++i)
+          made.add(i, (*static_cast<const F*>(g))(*static_cast<const T*>(left[i]), *static_cast<const std::vector<R>*>(groups[i])));
+        made.keep();
+      };
+      n->functions.push_back(std::move(u));
+      static const ir::type* list = ir::describe<std::vector<R>>();
+      n->source = std::shared_ptr<const void>(std::shared_ptr<void>(), list);  // the type of the matches
+      return finish<Out>(std::move(n), self());
+    }
+  }
+  template <class Out, class L, class Q, class LF, class RF, class... Same>
+  auto keyed(detail::join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at, const Same&... same) const {
     using R = typename Q::row;
     using KL = detail::result_of<LF, T>;
     using KR = detail::result_of<RF, R>;
     using K = common_key_t<KL, KR>;
     auto n = new_node<Out>(detail::verb::join, label, at, self(), right);
     n->join = k;
+    if constexpr (sizeof...(same) > 0) n->keys = custom_keys<K>(same...);
     n->key = ir::describe<K>();
     n->functions.push_back(detail::make_map<T, K>("left key", lf));
     n->functions.push_back(detail::make_map<R, K>("right key", rf));
     return n;
   }
-  template <class Check, detail::join_kind Kind, bool OptionalL, bool OptionalR, class Q, class LF, class RF, class F>
-  auto pairs(const char* label, const Q& right, const LF& lf, const RF& rf, const F& f, call_site at) const {
+  template <class Check, detail::join_kind Kind, bool OptionalL, bool OptionalR, class Q, class LF, class RF, class F, class... Same>
+  auto pairs(const char* label, const Q& right, const LF& lf, const RF& rf, const F& f, call_site at, const Same&... same) const {
     using R = check::row_of_t<Q>;
     using L2 = detail::side_t<T, OptionalL>;
     using R2 = detail::side_t<R, OptionalR>;
-    if constexpr (!joinable<Check, Q, LF, RF, F, L2, R2>()) {
+    if constexpr (!joinable<Check, Q, LF, RF, Same...>()) {
+      return check::after_error{};
+    } else if constexpr (!Check::template pair<F, L2, R2>()) {
       return check::after_error{};
     } else {
       using Out = detail::result_of<F, L2, R2>;
-      auto n = keyed<Out, T>(Kind, label, right, lf, rf, at);
+      auto n = keyed<Out, T>(Kind, label, right, lf, rf, at, same...);
       n->functions.push_back(detail::make_pair_map<T, OptionalL, R, OptionalR, Out>(f));
       return finish<Out>(std::move(n), self());
     }

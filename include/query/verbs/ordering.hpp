@@ -1,4 +1,7 @@
-// order_by, order_by_descending, then_by..., reverse. Sorts are stable.
+// order_by, order_by_descending, then_by..., top, reverse. Sorts are stable.
+//
+// Each takes an order of the user's, less(a, b) over keys, after the key function: order_by(key, less). Descending is its
+// reverse. It never sees a null: those go where `nulls` says. less must be a strict weak order; it may run on any thread.
 #pragma once
 
 #include <query/verbs/breaker.hpp>
@@ -9,10 +12,13 @@ enum class nulls { last, first };
 
 namespace verbs {
 
-template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where) {
+template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where, detail::order_calls custom) {
   using K = detail::result_of<F, T>;
   n.functions.push_back(detail::make_map<T, K>("key", f));
-  n.order.push_back({descending, where == nulls::first});
+  n.order.push_back({descending, where == nulls::first, std::move(custom)});
+}
+template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where) {
+  add_order<T>(n, f, descending, where, {});
 }
 
 // A query in an order that can be refined.
@@ -27,11 +33,19 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
     if constexpr (!check::then_by_descending::sort_key<F, T>()) return *this;
     else return refined(f, true, where);
   }
+  template <class F, key_function Less> Ordered then_by(F f, Less less, nulls where = nulls::last) const {
+    if constexpr (!check::then_by::custom_order<F, T, Less>()) return *this;
+    else return refined(f, false, where, std::move(less));
+  }
+  template <class F, key_function Less> Ordered then_by_descending(F f, Less less, nulls where = nulls::last) const {
+    if constexpr (!check::then_by_descending::custom_order<F, T, Less>()) return *this;
+    else return refined(f, true, where, std::move(less));
+  }
 
  private:
-  template <class F> Ordered refined(const F& f, bool descending, nulls where) const {
+  template <class F, class... Less> Ordered refined(const F& f, bool descending, nulls where, Less... less) const {
     auto n = std::make_shared<logical>(*order_);
-    add_order<T>(*n, f, descending, where);
+    add_order<T>(*n, f, descending, where, order_of<detail::result_of<F, T>>(std::move(less))...);
     return Ordered(std::move(n), this->run_settings());
   }
   std::shared_ptr<const logical> order_;
@@ -43,20 +57,12 @@ template <class Derived, class T> class ordering {
   // O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
   template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by>(f, false, where, at); }
   template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by_descending>(f, true, where, at); }
-  // With the user's own order of keys.
-  template <class F, class Less> requires(!std::is_same_v<Less, nulls>)
-  auto order_by(F f, Less less, call_site at = call_site::here()) const {
-    if constexpr (!check::order_by::custom_order<F, T, Less>()) {
-      return check::after_error{};
-    } else {
-      using K = detail::result_of<F, T>;
-      auto n = new_node<T>(detail::verb::order_by, "order_by", at, self());
-      n->functions.push_back(detail::make_map<T, K>("key", f));
-      n->order.push_back({});
-      n->keys.context = std::make_shared<const Less>(std::move(less));
-      n->keys.less = [](const void* c, const void* a, const void* b) -> bool { return (*static_cast<const Less*>(c))(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
-      return Ordered<T>(std::move(n), self().run_settings());
-    }
+  // With the user's own order of keys, of any type. O(n log n) comparisons.
+  template <class F, key_function Less> auto order_by(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start<check::order_by>(f, false, where, at, std::move(less));
+  }
+  template <class F, key_function Less> auto order_by_descending(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start<check::order_by_descending>(f, true, where, at, std::move(less));
   }
   // They refine the order of order_by: without one there is nothing to refine.
   template <class F> auto then_by(const F&, nulls = nulls::last) const { check::then_by::after_order<F>(); return check::after_error{}; }
@@ -68,21 +74,35 @@ template <class Derived, class T> class ordering {
   auto order_descending(nulls where = nulls::last, call_site at = call_site::here()) const {
     return start<check::order_descending>([](const auto& r) { return r; }, true, where, at);
   }
+  template <key_function Less> auto order(Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start<check::order>([](const auto& r) { return r; }, false, where, at, std::move(less));
+  }
+  template <key_function Less> auto order_descending(Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start<check::order_descending>([](const auto& r) { return r; }, true, where, at, std::move(less));
+  }
   auto reverse(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::reverse, "reverse", at, self()), self()); }
   // The n first in the order of f: order_by_descending(f).take(n), which the planner turns into a top-k.
   template <class N, class F> auto top(N n, F f, call_site at = call_site::here()) const {
     if constexpr (!check::top::whole<N>()) return check::after_error{};
     else return start<check::top>(f, true, nulls::last, at).take(detail::row_count("top", n, at), at);
   }
+  template <class N, class F, key_function Less> auto top(N n, F f, Less less, call_site at = call_site::here()) const {
+    if constexpr (!check::top::whole<N>()) return check::after_error{};
+    else return start<check::top>(f, true, nulls::last, at, std::move(less)).take(detail::row_count("top", n, at), at);
+  }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
-  template <class Check, class F> auto start(const F& f, bool descending, nulls where, call_site at) const {
-    if constexpr (!Check::template sort_key<F, T>()) {
+  template <class Check, class F, class... Less> static constexpr bool sorts() {
+    if constexpr (sizeof...(Less) == 0) return Check::template sort_key<F, T>();
+    else return Check::template custom_order<F, T, Less...>();
+  }
+  template <class Check, class F, class... Less> auto start(const F& f, bool descending, nulls where, call_site at, Less... less) const {
+    if constexpr (!sorts<Check, F, Less...>()) {
       return check::after_error{};
     } else {
       auto n = new_node<T>(detail::verb::order_by, descending ? "order_by_descending" : "order_by", at, self());
-      add_order<T>(*n, f, descending, where);
+      add_order<T>(*n, f, descending, where, order_of<detail::result_of<F, T>>(std::move(less))...);
       return Ordered<T>(std::move(n), self().run_settings());
     }
   }

@@ -1,4 +1,5 @@
 // Verbs about the sequence of rows: take, skip, append, zip, chunk, window, index, partitions, apply. They keep source order.
+// Over a generator they hand rows on as they come, but for take_last, skip_last, sample, partitions and apply, which read all.
 #pragma once
 
 #include <query/verbs/breaker.hpp>
@@ -31,7 +32,8 @@ template <class Derived, class T> class sequence {
   template <class N> auto skip_last(N n, call_site at = call_site::here()) const { return counted<check::skip_last>(detail::verb::skip_last, "skip_last", n, at); }
   template <class F> auto take_while(F f, call_site at = call_site::here()) const { return tested<check::take_while>(detail::verb::take_while, "take_while", f, at); }
   template <class F> auto skip_while(F f, call_site at = call_site::here()) const { return tested<check::skip_while>(detail::verb::skip_while, "skip_while", f, at); }
-  // n rows drawn without replacement, in source order; the same seed draws the same rows.
+  // n rows drawn without replacement, in source order; the same seed draws the same rows. Needs all rows: each row's chance
+  // depends on how many there are.
   template <class N> auto sample(N n, std::uint64_t seed = 1, call_site at = call_site::here()) const {
     if constexpr (!check::sample::whole<N>()) {
       return check::after_error{};

@@ -1,6 +1,7 @@
 // distinct, union, intersect, except (each also _by a key), concat.
 //
-// Results hold one row for each key, the first to appear; their order is unspecified unless .as_ordered().
+// Results hold one row for each key, the first to appear; their order is unspecified unless .as_ordered(). Each (but concat)
+// takes an equality and a hash of the keys, or of the rows, as its last arguments: nulls are handed to them like any key.
 #pragma once
 
 #include <query/verbs/breaker.hpp>
@@ -13,30 +14,49 @@ struct whole_row {
 
 template <class Derived, class T> class sets {
  public:
-  auto distinct(call_site at = call_site::here()) const {
-    if constexpr (!check::distinct::key<whole_row, T>()) return check::after_error{};
-    else return finish<T>(keyed(detail::verb::distinct, "distinct", whole_row{}, at, self()), self());
+  auto distinct(call_site at = call_site::here()) const { return one_for_each<check::distinct>("distinct", whole_row{}, at); }
+  template <key_function Equal, key_function Hash>
+  auto distinct(Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return one_for_each<check::distinct>("distinct", whole_row{}, at, equal, hash);
   }
-  template <class F> auto distinct_by(F f, call_site at = call_site::here()) const {
-    if constexpr (!check::distinct_by::key<F, T>()) return check::after_error{};
-    else return finish<T>(keyed(detail::verb::distinct, "distinct_by", f, at, self()), self());
-  }
-  template <class F, class Equal, class Hash> auto distinct_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    if constexpr (!check::distinct_by::custom_key<F, T, Equal, Hash>()) {
-      return check::after_error{};
-    } else {
-      auto n = keyed(detail::verb::distinct, "distinct_by", f, at, self());
-      n->keys = custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash));
-      return finish<T>(std::move(n), self());
-    }
+  template <class F> auto distinct_by(F f, call_site at = call_site::here()) const { return one_for_each<check::distinct_by>("distinct_by", f, at); }
+  template <class F, key_function Equal, key_function Hash>
+  auto distinct_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return one_for_each<check::distinct_by>("distinct_by", f, at, equal, hash);
   }
 
   template <class Q> auto union_with(const Q& q, call_site at = call_site::here()) const { return set<check::union_with>(detail::verb::union_with, "union_with", q, whole_row{}, at); }
+  template <class Q, key_function Equal, key_function Hash>
+  auto union_with(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::union_with>(detail::verb::union_with, "union_with", q, whole_row{}, at, equal, hash);
+  }
   template <class Q, class F> auto union_with_by(const Q& q, F f, call_site at = call_site::here()) const { return set<check::union_with_by>(detail::verb::union_with, "union_with_by", q, f, at); }
+  template <class Q, class F, key_function Equal, key_function Hash>
+  auto union_with_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::union_with_by>(detail::verb::union_with, "union_with_by", q, f, at, equal, hash);
+  }
+
   template <class Q> auto intersect(const Q& q, call_site at = call_site::here()) const { return set<check::intersect>(detail::verb::intersect, "intersect", q, whole_row{}, at); }
+  template <class Q, key_function Equal, key_function Hash>
+  auto intersect(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::intersect>(detail::verb::intersect, "intersect", q, whole_row{}, at, equal, hash);
+  }
   template <class Q, class F> auto intersect_by(const Q& q, F f, call_site at = call_site::here()) const { return set<check::intersect_by>(detail::verb::intersect, "intersect_by", q, f, at); }
+  template <class Q, class F, key_function Equal, key_function Hash>
+  auto intersect_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::intersect_by>(detail::verb::intersect, "intersect_by", q, f, at, equal, hash);
+  }
+
   template <class Q> auto except(const Q& q, call_site at = call_site::here()) const { return set<check::except>(detail::verb::except, "except", q, whole_row{}, at); }
+  template <class Q, key_function Equal, key_function Hash>
+  auto except(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::except>(detail::verb::except, "except", q, whole_row{}, at, equal, hash);
+  }
   template <class Q, class F> auto except_by(const Q& q, F f, call_site at = call_site::here()) const { return set<check::except_by>(detail::verb::except, "except_by", q, f, at); }
+  template <class Q, class F, key_function Equal, key_function Hash>
+  auto except_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::except_by>(detail::verb::except, "except_by", q, f, at, equal, hash);
+  }
 
   // The rows of this query, then those of the other, in order.
   template <class Q> auto concat(const Q& q, call_site at = call_site::here()) const {
@@ -46,17 +66,27 @@ template <class Derived, class T> class sets {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
-  template <class F, class... Q> auto keyed(detail::verb v, const char* label, const F& f, call_site at, const Q&... q) const {
+  // `same`: nothing, or an equality and a hash of keys.
+  template <class Check, class F, class... Same> static constexpr bool keyed_by() {
+    if constexpr (sizeof...(Same) == 0) return Check::template key<F, T>();
+    else return Check::template custom_key<F, T, Same...>();
+  }
+  template <class F, class... Same> auto keyed(std::shared_ptr<logical> n, const F& f, const Same&... same) const {
     using K = detail::result_of<F, T>;
-    auto n = new_node<T>(v, label, at, q...);
+    if constexpr (sizeof...(same) > 0) n->keys = custom_keys<K>(same...);
     n->key = ir::describe<K>();
     n->functions.push_back(detail::make_map<T, K>("key", f));
-    return n;
+    return finish<T>(std::move(n), self());
   }
-  template <class Check, class Q, class F> auto set(detail::verb v, const char* label, const Q& q, const F& f, call_site at) const {
+  template <class Check, class F, class... Same> auto one_for_each(const char* label, const F& f, call_site at, const Same&... same) const {
+    if constexpr (!keyed_by<Check, F, Same...>()) return check::after_error{};
+    else return keyed(new_node<T>(detail::verb::distinct, label, at, self()), f, same...);
+  }
+  template <class Check, class Q, class F, class... Same>
+  auto set(detail::verb v, const char* label, const Q& q, const F& f, call_site at, const Same&... same) const {
     if constexpr (!Check::template same_row<Q, T>()) return check::after_error{};
-    else if constexpr (!Check::template key<F, T>()) return check::after_error{};
-    else return finish<T>(keyed(v, label, f, at, self(), q), self());
+    else if constexpr (!keyed_by<Check, F, Same...>()) return check::after_error{};
+    else return keyed(new_node<T>(v, label, at, self(), q), f, same...);
   }
 };
 

@@ -99,17 +99,25 @@ template <class Derived, class T> class terminals {
       return lookup<detail::result_of<F, T>, T>(std::move(groups));
     }
   }
-  template <class F, class V = agg::itself> auto to_map(F key, V value = {}, call_site at = call_site::here()) const {
-    if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) {
+  // With the user's own equality and hash of keys, as group_by has them; lookup[k] and map.at(k) go by them too.
+  template <class F, key_function Equal, key_function Hash> auto to_lookup(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!check::to_lookup::custom_key<F, T, Equal, Hash>()) {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
-      using E = detail::result_of<V, T>;
-      map_of<K, E> m;
-      visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
-      m.seal("to_map", at);
-      return m;
+      return lookup<K, T>(self().group_by(key, equal, hash, at).groups(at).as_ordered().to_vector(), custom_keys<K>(equal, hash));
     }
+  }
+  template <class F, class V = agg::itself> auto to_map(F key, V value = {}, call_site at = call_site::here()) const {
+    if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) return check::after_error{};
+    else return mapped(key, value, at);
+  }
+  template <class F, key_function Equal, key_function Hash> auto to_map(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return to_map(std::move(key), agg::itself{}, std::move(equal), std::move(hash), at);
+  }
+  template <class F, class V, key_function Equal, key_function Hash> auto to_map(F key, V value, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!check::to_map::custom_key<F, T, Equal, Hash>() || !check::to_map::value<V, T>()) return check::after_error{};
+    else return mapped(key, value, at, custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash)));
   }
   // f(row), in order, in the caller's thread order: each row exactly once.
   template <class F> void for_each(F f) const {
@@ -183,13 +191,28 @@ template <class Derived, class T> class terminals {
     else return any([value](const T& r) { return r == value; });
   }
   template <class X> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
+  // Rows are compared one by one: an equality needs no hash here. equal(row, value).
+  template <key_function Equal> bool contains(const T& value, Equal equal) const {
+    if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
+    else return any([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); });
+  }
+  template <class X, key_function Equal> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
   template <query_like Q> bool sequence_equal(const Q& q) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::equal<T>()) return check::after_error{};
-    else return same_rows(q);
+    else return same_rows(q, [](const T& x, const T& y) { return static_cast<bool>(x == y); });
+  }
+  template <query_like Q, key_function Equal> bool sequence_equal(const Q& q, Equal equal) const {
+    if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::custom_equal<Equal, T, T>()) return check::after_error{};
+    else return same_rows(q, equal);
   }
   template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
     if constexpr (!check::sequence_equal::range_of<R, T>()) return check::after_error{};
-    else return same_rows_as_range(range);
+    else return same_rows_as_range(range, [](const T& x, const auto& y) { return static_cast<bool>(x == y); });
+  }
+  template <class R, key_function Equal> requires(!query_like<R>) bool sequence_equal(const R& range, Equal equal) const {
+    if constexpr (!check::sequence_equal::range<R>()) return check::after_error{};
+    else if constexpr (!check::sequence_equal::custom_equal<Equal, T, std::remove_cvref_t<decltype(*range.begin())>>()) return check::after_error{};
+    else return same_rows_as_range(range, equal);
   }
 
   // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
@@ -212,12 +235,12 @@ template <class Derived, class T> class terminals {
   auto min(call_site at = call_site::here()) const {
     if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::min);
     else if constexpr (!check::min::ordered<agg::itself, T>()) return check::after_error{};
-    else return perhaps([](auto g) { return g.min(); }, at);
+    else return perhaps([](auto g) { return g.min(); }, at, "min");
   }
   auto max(call_site at = call_site::here()) const {
     if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::max);
     else if constexpr (!check::max::ordered<agg::itself, T>()) return check::after_error{};
-    else return perhaps([](auto g) { return g.max(); }, at);
+    else return perhaps([](auto g) { return g.max(); }, at, "max");
   }
   template <class F> requires(!std::is_same_v<F, call_site>) auto min(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min::ordered<F, T>()) return check::after_error{};
@@ -227,6 +250,15 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::max::ordered<F, T>()) return check::after_error{};
     else return self().select(f, at).max(at);
   }
+  // By the user's own order of f's values: less(a, b). Nulls are passed over; among equals, the first.
+  template <class F, key_function Less> auto min(F f, Less less, call_site at = call_site::here()) const {
+    if constexpr (!check::min::custom_order<F, T, Less>()) return check::after_error{};
+    else return perhaps([=](auto g) { return g.min(f, less); }, at, "min");
+  }
+  template <class F, key_function Less> auto max(F f, Less less, call_site at = call_site::here()) const {
+    if constexpr (!check::max::custom_order<F, T, Less>()) return check::after_error{};
+    else return perhaps([=](auto g) { return g.max(f, less); }, at, "max");
+  }
   // std::optional<double>, empty for no rows; nulls are passed over.
   auto average() const { return average_of<check::average>(); }
   template <class F> auto average(F f, call_site at = call_site::here()) const { return average_of<check::average>(f, at); }
@@ -235,18 +267,26 @@ template <class Derived, class T> class terminals {
   // The row with the smallest or largest f; the first of several; empty for no rows.
   template <class F> std::optional<T> min_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min_by::ordered<F, T>()) return std::nullopt;
-    else return perhaps([f](auto g) { return g.arg_min(f); }, at);
+    else return perhaps([f](auto g) { return g.arg_min(f); }, at, "min_by");
   }
   template <class F> std::optional<T> max_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::max_by::ordered<F, T>()) return std::nullopt;
-    else return perhaps([f](auto g) { return g.arg_max(f); }, at);
+    else return perhaps([f](auto g) { return g.arg_max(f); }, at, "max_by");
+  }
+  template <class F, key_function Less> std::optional<T> min_by(F f, Less less, call_site at = call_site::here()) const {
+    if constexpr (!check::min_by::custom_order<F, T, Less>()) return std::nullopt;
+    else return perhaps([=](auto g) { return g.arg_min(f, less); }, at, "min_by");
+  }
+  template <class F, key_function Less> std::optional<T> max_by(F f, Less less, call_site at = call_site::here()) const {
+    if constexpr (!check::max_by::custom_order<F, T, Less>()) return std::nullopt;
+    else return perhaps([=](auto g) { return g.arg_max(f, less); }, at, "max_by");
   }
   // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
-  template <class F> auto reduce(F f, call_site at = call_site::here()) const { return single_value(self().aggregate(f, at)); }
+  template <class F> auto reduce(F f, call_site at = call_site::here(), const char* label = "reduce") const { return single_value(self().aggregate(f, at, label)); }
   // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
   template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
-    else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at);
+    else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at, "aggregate");
   }
 
   // ---- for people and files
@@ -286,7 +326,7 @@ template <class Derived, class T> class terminals {
     shown.type = ir::describe<T>();
     return detail::print_rows(shown, total, options);
   }
-  template <class Q> bool same_rows(const Q& q) const {
+  template <class Q, class Equal> bool same_rows(const Q& q, const Equal& equal) const {
     auto a = detail::open_cursor(pipe_of(), settings());
     auto b = detail::open_cursor(q.to_pipe(), q.run_settings());
     detail::row_block x, y;
@@ -297,16 +337,16 @@ template <class Derived, class T> class terminals {
       while (j == y.n && (more_y = b->next(y))) j = 0;
       if (i == x.n || j == y.n) return i == x.n && j == y.n && !more_x && !more_y;
       for (; i < x.n && j < y.n; ++i, ++j)
-        if (!(static_cast<const T*>(x.rows)[i] == static_cast<const T*>(y.rows)[j])) return false;
+        if (!equal(static_cast<const T*>(x.rows)[i], static_cast<const T*>(y.rows)[j])) return false;
     }
   }
-  template <class R> bool same_rows_as_range(const R& range) const {
+  template <class R, class Equal> bool same_rows_as_range(const R& range, const Equal& equal) const {
     auto it = range.begin();
     auto c = detail::open_cursor(pipe_of(), settings());
     detail::row_block b;
     while (c->next(b))
       for (std::size_t i = 0; i < b.n; ++i)
-        if (it == range.end() || !(static_cast<const T*>(b.rows)[i] == *it++)) return false;
+        if (it == range.end() || !equal(static_cast<const T*>(b.rows)[i], *it++)) return false;
     return it == range.end();
   }
   template <class F> void visit(F&& f) const {
@@ -314,6 +354,15 @@ template <class Derived, class T> class terminals {
       for (std::size_t i = 0; i < b.n; ++i) f(static_cast<const T*>(b.rows)[i]);
       return true;
     });
+  }
+  // `keys`: nothing, or the user's own equality and hash.
+  template <class F, class V, class... Keys> auto mapped(const F& key, const V& value, call_site at, Keys... keys) const {
+    using K = detail::result_of<F, T>;
+    using E = detail::result_of<V, T>;
+    map_of<K, E> m;
+    visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
+    m.seal("to_map", std::move(keys)..., at);
+    return m;
   }
   detail::fold_state folded(detail::fold_kind k) const {
     detail::fold_state s;
@@ -347,8 +396,8 @@ template <class Derived, class T> class terminals {
     else return Value<typename Q::row>(q).get();
   }
   // An aggregate of possibly no rows: empty then.
-  template <class F> auto perhaps(F f, call_site at) const {
-    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); }, at);
+  template <class F> auto perhaps(F f, call_site at, const char* label) const {
+    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); }, at, label);
     using R = typename agg::unwrapped<std::tuple_element_t<1, decltype(v)>>::type;
     std::optional<R> r;
     if (std::get<0>(v) > 0) r = std::move(std::get<1>(v));

@@ -38,6 +38,7 @@ std::string verb_at(const logical& n);
 
 void remove_order(rewriting& r);         // sorts whose consumer does not care
 void merge_distinct(rewriting& r);       // distinct of what is distinct already, or will be
+void remove_partition(rewriting& r);     // partitions of what is partitioned so already, or will be made anew
 void predicate_pushdown(rewriting& r);   // tests below sorts, sets, concatenations and joins
 void limit_pushdown(rewriting& r);       // take(n) through verbs that keep order and number
 void top_k(rewriting& r);                // order and take: keep the best rows only

@@ -1,0 +1,49 @@
+// The states of one aggregate, one a group, without the user's types: what the compiled function keeps inside its own state.
+//
+//   auto column = make_aggregate_column(call, row_type, pool);
+//   column->grow_to(groups); column->update(batch); column->result(0, groups, out);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "cpu_engine/interpreted_states.hpp"
+
+namespace query::cpu {
+
+// Rows with the values that the aggregate is of.
+struct aggregate_batch {
+  const std::uint32_t* groups = nullptr;  // null: all rows are of group 0
+  const void* rows = nullptr;
+  const std::uint32_t* select = nullptr;  // null: rows 0..n-1
+  std::size_t n = 0;
+  const void* arguments = nullptr;  // n values of call.argument->type
+  std::span<const interpreter::collection> collections;
+
+  std::size_t group(std::size_t i) const { return groups ? groups[i] : 0; }
+};
+
+class aggregate_column {
+ public:
+  virtual ~aggregate_column() = default;
+  virtual void grow_to(std::size_t groups) = 0;
+  virtual void update(const aggregate_batch& b) = 0;
+  // States [first, first + n) of a column of the same aggregate join groups[i], or group 0.
+  virtual void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n,
+                     std::span<const interpreter::collection> collections) = 0;
+  // Constructs values of the call's type in raw memory; if it throws, nothing is left constructed.
+  virtual void result(std::size_t first, std::size_t n, void* out, std::span<const interpreter::collection> collections) = 0;
+};
+
+std::unique_ptr<aggregate_column> make_aggregate_column(const group_expressions::call& call, const ir::type* row,
+                                                        runtime::buffer_pool& pool);
+
+// By what the state is: a number or a few (count, sum, mean, min, variance, any...); values of a type known at run time
+// (first, collect, arg_min, min of strings...); the user's own.
+std::unique_ptr<aggregate_column> make_number_column(const ir::aggregate_call& call, runtime::buffer_pool& pool);  // null: not of that kind
+std::unique_ptr<aggregate_column> make_value_column(const ir::aggregate_call& call, const ir::type* row, runtime::buffer_pool& pool);
+std::unique_ptr<aggregate_column> make_custom_column(const group_expressions::call& call, const ir::type* row, runtime::buffer_pool& pool);
+
+}  // namespace query::cpu

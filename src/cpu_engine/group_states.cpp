@@ -1,0 +1,78 @@
+#include "cpu_engine/group_states.hpp"
+
+#include <utility>
+
+#include "cpu_engine/interpreted_states.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+// States as the user's compiler laid them out, side by side.
+class compiled_states final : public group_states {
+ public:
+  compiled_states(const detail::aggregate_calls& calls, std::shared_ptr<const void> self, runtime::buffer_pool& pool)
+      : calls_(&calls), self_(std::move(self)), pool_(&pool) {}
+  compiled_states(const compiled_states&) = delete;
+  compiled_states& operator=(const compiled_states&) = delete;
+  ~compiled_states() override { compiled_states::clear(); }
+
+  void grow_to(std::size_t n) override {
+    if (n <= n_) return;
+    if (n > capacity_) {
+      std::size_t next = capacity_ * 2 > n ? capacity_ * 2 : n;
+      if (next < 64) next = 64;
+      runtime::buffer larger = pool_->allocate(runtime::buffer_pool::checked_bytes(next, calls_->state_size));
+      if (n_) calls_->relocate(larger.data(), memory_.data(), n_);
+      memory_ = std::move(larger);
+      capacity_ = next;
+    }
+    calls_->init(self_.get(), at(n_), n - n_);
+    n_ = n;
+  }
+  void update(const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) override {
+    calls_->update(self_.get(), memory_.data(), groups, rows, select, n);
+  }
+  bool knows_keys() const override { return calls_->update_known != nullptr; }
+  std::size_t update_known(const void* key, const detail::known_keys& keys, const void* rows, std::size_t n) override {
+    return calls_->update_known(self_.get(), key, keys, memory_.data(), rows, n);
+  }
+  void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) override {
+    calls_->merge(self_.get(), memory_.data(), groups, static_cast<compiled_states&>(from).at(first), n);
+  }
+  void finish(const void* keys, std::size_t first, std::size_t n, void* out) override {
+    calls_->finish(self_.get(), keys, at(first), n, out);
+  }
+  void clear() override {
+    if (n_) calls_->destroy(memory_.data(), n_);
+    n_ = 0;
+  }
+
+ private:
+  void* at(std::size_t i) const { return memory_.as<std::byte>() + i * calls_->state_size; }
+
+  const detail::aggregate_calls* calls_;
+  std::shared_ptr<const void> self_;
+  runtime::buffer_pool* pool_;
+  runtime::buffer memory_;
+  std::size_t n_ = 0, capacity_ = 0;
+};
+
+}  // namespace
+
+group_program::group_program(const detail::logical& n, const ir::group_plan* plan) : node_(&n) {
+  const detail::user_function& f = n.functions.back();
+  if (plan)
+    expressions_ = std::make_shared<const group_expressions>(
+        *plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row);
+  else
+    compiled_ = n.aggregate.record(f.f.get());
+}
+group_program::~group_program() = default;
+
+std::unique_ptr<group_states> group_program::states(runtime::buffer_pool& pool) const {
+  if (expressions_) return make_interpreted_states(expressions_, pool);
+  return std::make_unique<compiled_states>(node_->aggregate, compiled_, pool);
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,116 @@
+#include "cpu_engine/interpreted_states.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <query/cpu/typed_segment.hpp>
+
+#include "cpu_engine/aggregate_column.hpp"
+#include "cpu_engine/captured.hpp"
+#include "cpu_engine/vertex_tasks.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+std::shared_ptr<const interpreter::program> compiled(const ir::node* n) {
+  return n ? std::make_shared<const interpreter::program>(n) : nullptr;
+}
+
+class interpreted_states final : public group_states {
+ public:
+  interpreted_states(std::shared_ptr<const group_expressions> e, runtime::buffer_pool& pool) : expressions_(std::move(e)), pool_(&pool) {
+    for (const auto& c : expressions_->calls()) {
+      columns_.push_back(make_aggregate_column(c, expressions_->row(), pool));
+      arguments_.emplace_back(c.what.argument ? c.what.argument->type : ir::describe<std::int64_t>(), pool);
+    }
+  }
+
+  void grow_to(std::size_t n) override {
+    for (auto& c : columns_) c->grow_to(n);
+  }
+  void update(const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) override {
+    const auto collections = captured_collections(&expressions_->function());
+    const std::size_t size = expressions_->row()->size;
+    for (std::size_t from = 0; from < n; from += batch_rows) {
+      aggregate_batch b;
+      b.n = std::min(batch_rows, n - from);
+      b.groups = groups ? groups + from : nullptr;
+      b.rows = select ? rows : static_cast<const std::byte*>(rows) + from * size;
+      b.select = select ? select + from : nullptr;
+      b.collections = collections;
+      interpreter::binding row;
+      row.base = b.rows;
+      row.stride = size;
+      row.select = b.select;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const auto& argument = expressions_->calls()[i].argument;
+        b.arguments = nullptr;
+        if (argument) {
+          arguments_[i].clear();
+          argument->run({&row, 1}, {collections, {}}, b.n, arguments_[i].extend(b.n), scratch_);
+          arguments_[i].grow(b.n);
+          b.arguments = arguments_[i].data();
+        }
+        columns_[i]->update(b);
+      }
+    }
+  }
+  void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) override {
+    const auto collections = captured_collections(&expressions_->function());
+    auto& o = static_cast<interpreted_states&>(from);
+    for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i]->merge(groups, *o.columns_[i], first, n, collections);
+  }
+  void finish(const void* keys, std::size_t first, std::size_t n, void* out) override {
+    const auto collections = captured_collections(&expressions_->function());
+    const ir::type* type = expressions_->finish().type();
+    const std::size_t key_size = expressions_->key() ? expressions_->key_type()->size : 0;
+    new_rows made(type, out);
+    for (std::size_t from = 0; from < n; from += batch_rows) {
+      const std::size_t k = std::min(batch_rows, n - from);
+      std::vector<interpreter::bound_value> values;
+      if (expressions_->key()) values.push_back({expressions_->key(), static_cast<const std::byte*>(keys) + from * key_size, key_size});
+      std::vector<rows_buffer> results;
+      results.reserve(columns_.size());
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const ir::node* source = expressions_->calls()[i].what.source;
+        rows_buffer& r = results.emplace_back(source->type, *pool_);
+        columns_[i]->result(first + from, k, r.extend(k), collections);
+        r.grow(k);
+        values.push_back({source, r.data(), source->type->size});
+      }
+      expressions_->finish().run({}, {collections, values}, k, made.end(), scratch_);
+      made.grow(k);
+    }
+    made.release();
+  }
+  void clear() override { columns_.clear(); }
+
+ private:
+  std::shared_ptr<const group_expressions> expressions_;
+  runtime::buffer_pool* pool_;
+  std::vector<std::unique_ptr<aggregate_column>> columns_;
+  std::vector<rows_buffer> arguments_;
+  interpreter::scratch scratch_;
+};
+
+}  // namespace
+
+group_expressions::group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row)
+    : plan_(plan), function_(&f), row_(row), finish_(plan.finish) {
+  for (const ir::aggregate_call& c : plan_.calls)
+    calls_.push_back({c, compiled(c.argument), compiled(c.seed), compiled(c.update), compiled(c.combine), compiled(c.finish)});
+}
+
+std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const group_expressions> expressions, runtime::buffer_pool& pool) {
+  return std::make_unique<interpreted_states>(std::move(expressions), pool);
+}
+
+std::unique_ptr<aggregate_column> make_aggregate_column(const group_expressions::call& call, const ir::type* row,
+                                                        runtime::buffer_pool& pool) {
+  if (call.what.what == ir::aggregate_kind::custom) return make_custom_column(call, row, pool);
+  if (auto c = make_number_column(call.what, pool)) return c;
+  return make_value_column(call.what, row, pool);
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,41 @@
+// Functions of groups run from their expressions alone: aggregated expressions by the vectorised interpreter, a column of
+// states for each aggregate, then the finishing expression over the key and the columns' results.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cpu_engine/group_states.hpp"
+#include "cpu_engine/interpreter.hpp"
+
+namespace query::cpu {
+
+// The compiled expressions of one function of groups; shared by the tables of all tasks.
+class group_expressions {
+ public:
+  // row: the type of the rows that are grouped. The function tells which collections it captured; it outlives this.
+  group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row);
+
+  struct call {
+    ir::aggregate_call what;
+    std::shared_ptr<const interpreter::program> argument;                         // null: there is none
+    std::shared_ptr<const interpreter::program> seed, update, combine, finish;    // custom
+  };
+  const std::vector<call>& calls() const { return calls_; }
+  const interpreter::program& finish() const { return finish_; }
+  const ir::node* key() const { return plan_.key; }
+  const ir::type* key_type() const { return plan_.key ? plan_.key->type : nullptr; }
+  const ir::type* row() const { return row_; }
+  const detail::user_function& function() const { return *function_; }
+
+ private:
+  ir::group_plan plan_;
+  const detail::user_function* function_;
+  const ir::type* row_;
+  std::vector<call> calls_;
+  interpreter::program finish_;
+};
+
+std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const group_expressions> expressions, runtime::buffer_pool& pool);
+
+}  // namespace query::cpu

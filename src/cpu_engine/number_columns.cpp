@@ -1,0 +1,223 @@
+// Aggregates of numbers: the states and steps are those of the compiled aggregates (query/detail/aggregate_kinds.hpp), for
+// the types that values can have at run time.
+#include <cstring>
+
+#include <query/detail/aggregate_kinds.hpp>
+
+#include "cpu_engine/aggregate_column.hpp"
+#include "cpu_engine/interpreter/by_kind.hpp"
+#include "cpu_engine/state_array.hpp"
+
+namespace query::cpu {
+
+using ir::aggregate_call;
+using ir::aggregate_kind;
+
+namespace {
+
+using collections = std::span<const interpreter::collection>;
+using column_pointer = std::unique_ptr<aggregate_column>;
+
+std::byte* place(void* p, std::size_t i, std::size_t size) { return static_cast<std::byte*>(p) + i * size; }
+const std::byte* place(const void* p, std::size_t i, std::size_t size) { return static_cast<const std::byte*>(p) + i * size; }
+
+// The value of argument i; null where it is null.
+const void* value_at(const aggregate_call& c, const void* arguments, std::size_t i) {
+  const void* p = place(arguments, i, c.argument->type->size);
+  return c.nullable ? c.argument->type->get.value(p) : p;
+}
+
+// `bytes` of a result, as the call's type wants it: itself, or within an optional that is engaged where there was a value.
+void put_result(const ir::type* t, bool optional, bool any, const void* value, std::size_t bytes, void* out) {
+  if (!optional) {
+    std::memcpy(out, value, bytes);
+    return;
+  }
+  t->life.construct(out, 1);
+  if (any) std::memcpy(t->get.emplace(out), value, bytes);
+}
+
+class count_column final : public aggregate_column {
+ public:
+  explicit count_column(runtime::buffer_pool& pool) : n_(pool) {}
+  void grow_to(std::size_t n) override { n_.grow_to(n); }
+  void update(const aggregate_batch& b) override {
+    for (std::size_t i = 0; i < b.n; ++i) ++n_[b.group(i)];
+  }
+  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
+    for (std::size_t i = 0; i < n; ++i) n_[groups ? groups[i] : 0] += static_cast<count_column&>(from).n_[first + i];
+  }
+  void result(std::size_t first, std::size_t n, void* out, collections) override { std::memcpy(out, &n_[first], n * sizeof(std::int64_t)); }
+
+ private:
+  state_array<std::int64_t> n_;
+};
+
+// count_if, any, all: of rows where a value is true, or there.
+class truth_column final : public aggregate_column {
+ public:
+  truth_column(const aggregate_call& c, runtime::buffer_pool& pool) : call_(c), n_(pool) {}
+  void grow_to(std::size_t n) override { n_.grow_to(n); }
+  void update(const aggregate_batch& b) override {
+    for (std::size_t i = 0; i < b.n; ++i) {
+      const bool t = truth(b.arguments, i);
+      n_[b.group(i)] += call_.what == aggregate_kind::all ? !t : t;
+    }
+  }
+  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
+    for (std::size_t i = 0; i < n; ++i) n_[groups ? groups[i] : 0] += static_cast<truth_column&>(from).n_[first + i];
+  }
+  void result(std::size_t first, std::size_t n, void* out, collections) override {
+    if (call_.what == aggregate_kind::count_if) {
+      std::memcpy(out, &n_[first], n * sizeof(std::int64_t));
+      return;
+    }
+    for (std::size_t i = 0; i < n; ++i) static_cast<bool*>(out)[i] = (n_[first + i] != 0) == (call_.what == aggregate_kind::any);
+  }
+
+ private:
+  bool truth(const void* arguments, std::size_t i) const {
+    const void* p = value_at(call_, arguments, i);
+    if (call_.nullable) return p != nullptr;
+    return interpreter::by_kind<bool>(call_.value->k, [&]<class V>(V v) {
+      std::memcpy(&v, p, sizeof v);
+      return v != V{};
+    });
+  }
+  aggregate_call call_;
+  state_array<std::int64_t> n_;  // rows that decide
+};
+
+// Aggregate: of the compiled kinds, with rows that are the values themselves.
+template <class Aggregate, class V> class number_column final : public aggregate_column {
+ public:
+  number_column(const aggregate_call& c, Aggregate a, runtime::buffer_pool& pool) : call_(c), aggregate_(std::move(a)), states_(pool) {}
+  void grow_to(std::size_t n) override { states_.grow_to(n); }
+  void update(const aggregate_batch& b) override {
+    for (std::size_t i = 0; i < b.n; ++i) {
+      const void* p = value_at(call_, b.arguments, i);
+      if (!p) continue;
+      V v;
+      std::memcpy(&v, p, sizeof v);
+      state& s = states_[b.group(i)];
+      aggregate_.step(s.s, v);
+      s.any = true;
+    }
+  }
+  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
+    for (std::size_t i = 0; i < n; ++i) {
+      state &s = states_[groups ? groups[i] : 0], &o = static_cast<number_column&>(from).states_[first + i];
+      if (!o.any) continue;
+      Aggregate::merge(s.s, o.s);
+      s.any = true;
+    }
+  }
+  void result(std::size_t first, std::size_t n, void* out, collections) override {
+    const ir::type* t = call_.source->type;
+    for (std::size_t i = 0; i < n; ++i) {
+      state& s = states_[first + i];
+      const auto v = aggregate_.template value<V>(0, s.s);
+      if constexpr (ir::is_optional_v<std::remove_cvref_t<decltype(v)>>)
+        put_result(t, true, v.has_value(), v ? &*v : nullptr, sizeof *v, place(out, i, t->size));
+      else
+        put_result(t, t->k == ir::kind::optional, s.any, &v, sizeof v, place(out, i, t->size));
+    }
+  }
+
+ private:
+  struct state {
+    typename Aggregate::template state<V> s{};
+    bool any = false;  // a value that is not null
+  };
+  aggregate_call call_;
+  Aggregate aggregate_;
+  state_array<state> states_;
+};
+
+// Sums and means of arrays, element by element.
+template <class E> class array_column final : public aggregate_column {
+ public:
+  using W = agg::wide_t<E>;
+  array_column(const aggregate_call& c, runtime::buffer_pool& pool) : call_(c), length_(c.value->count), sums_(pool), n_(pool) {}
+  void grow_to(std::size_t n) override {
+    sums_.grow_to(n * length_);
+    n_.grow_to(n);
+  }
+  void update(const aggregate_batch& b) override {
+    for (std::size_t i = 0; i < b.n; ++i) {
+      const void* p = value_at(call_, b.arguments, i);
+      if (!p) continue;
+      const std::size_t g = b.group(i);
+      for (std::size_t e = 0; e < length_; ++e) {
+        E v;
+        std::memcpy(&v, place(p, e, sizeof v), sizeof v);
+        agg::add(sums_[g * length_ + e], v);
+      }
+      ++n_[g];
+    }
+  }
+  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
+    auto& o = static_cast<array_column&>(from);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t g = groups ? groups[i] : 0;
+      for (std::size_t e = 0; e < length_; ++e) agg::add(sums_[g * length_ + e], o.sums_[(first + i) * length_ + e]);
+      n_[g] += o.n_[first + i];
+    }
+  }
+  void result(std::size_t first, std::size_t n, void* out, collections) override {
+    const ir::type* t = call_.source->type;
+    const bool optional = t->k == ir::kind::optional;
+    for (std::size_t i = 0; i < n; ++i) {
+      const W* s = &sums_[(first + i) * length_];
+      void* to = place(out, i, t->size);
+      if (call_.what == aggregate_kind::sum) {
+        std::memcpy(to, s, length_ * sizeof(W));
+        continue;
+      }
+      using R = std::conditional_t<std::is_same_v<E, float>, float, double>;
+      const std::int64_t rows = n_[first + i];
+      std::vector<R> mean(length_);
+      for (std::size_t e = 0; e < length_; ++e) mean[e] = static_cast<R>(static_cast<double>(s[e]) / static_cast<double>(rows));
+      put_result(t, optional, rows > 0, mean.data(), length_ * sizeof(R), to);
+    }
+  }
+
+ private:
+  aggregate_call call_;
+  std::size_t length_;
+  state_array<W> sums_;
+  state_array<std::int64_t> n_;
+};
+
+template <class V> column_pointer column_of(const aggregate_call& c, runtime::buffer_pool& pool) {
+  using agg::itself;
+  const auto make = [&]<class A>(A a) -> column_pointer { return std::make_unique<number_column<A, V>>(c, std::move(a), pool); };
+  switch (c.what) {
+    case aggregate_kind::sum: return make(agg::sum<itself>{});
+    case aggregate_kind::mean: return make(agg::mean<itself>{});
+    case aggregate_kind::min: return make(agg::extreme<false, itself>{});
+    case aggregate_kind::max: return make(agg::extreme<true, itself>{});
+    case aggregate_kind::variance: return make(agg::variance<false, itself>{});
+    case aggregate_kind::stddev: return make(agg::variance<true, itself>{});
+    case aggregate_kind::quantile: return make(agg::quantile<itself>{{}, {}, c.rank});
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+column_pointer make_number_column(const aggregate_call& c, runtime::buffer_pool& pool) {
+  switch (c.what) {
+    case aggregate_kind::count: return std::make_unique<count_column>(pool);
+    case aggregate_kind::count_if:
+    case aggregate_kind::any:
+    case aggregate_kind::all: return std::make_unique<truth_column>(c, pool);
+    default: break;
+  }
+  if (c.value->k == ir::kind::array && (c.what == aggregate_kind::sum || c.what == aggregate_kind::mean))
+    return interpreter::by_kind<column_pointer>(c.value->element->k,
+                                                [&]<class E>(E) -> column_pointer { return std::make_unique<array_column<E>>(c, pool); });
+  return interpreter::by_kind<column_pointer>(c.value->k, [&]<class V>(V) { return column_of<V>(c, pool); });
+}
+
+}  // namespace query::cpu

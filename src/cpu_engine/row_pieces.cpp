@@ -1,0 +1,49 @@
+#include "cpu_engine/row_pieces.hpp"
+
+#include <algorithm>
+
+#include <query/cpu/typed_segment.hpp>
+
+#include "cpu_engine/rows_buffer.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+class generated final : public row_pieces {
+ public:
+  generated(std::unique_ptr<detail::row_stream> stream, const ir::type* row, runtime::run_context& context)
+      : stream_(std::move(stream)), row_(row), context_(&context) {}
+  bool next(detail::table& rows, std::size_t about) override {
+    if (ended_) return false;
+    rows_buffer made(row_, context_->pool);
+    made.reserve(about);
+    while (made.size() < about) {
+      const std::size_t most = std::min(batch_rows, about - made.size());
+      const std::size_t k = stream_->next(made.extend(most), most);
+      if (k == 0) {
+        ended_ = true;
+        break;
+      }
+      made.grow(k);
+    }
+    if (made.size() == 0) return false;
+    rows = std::move(made).to_table();
+    return true;
+  }
+  bool prompt() const override { return true; }
+
+ private:
+  std::unique_ptr<detail::row_stream> stream_;
+  const ir::type* row_;
+  runtime::run_context* context_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<row_pieces> generated_rows(std::unique_ptr<detail::row_stream> stream, const ir::type* row, runtime::run_context& context) {
+  return std::make_unique<generated>(std::move(stream), row, context);
+}
+
+}  // namespace query::cpu

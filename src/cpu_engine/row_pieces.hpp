@@ -1,0 +1,31 @@
+// Rows that come piece by piece, as they are asked for: what a pipeline reads where a source has no known length.
+//
+// Sources are generators and the like (generated_rows), and vertices that hand rows on as they come (vertex_streams.hpp).
+//
+//   detail::table rows;
+//   while (source->next(rows, 1024)) use(rows);
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <query/detail/plan.hpp>
+
+#include "runtime/run_context.hpp"
+
+namespace query::cpu {
+
+class row_pieces {
+ public:
+  virtual ~row_pieces() = default;
+  // The next rows, at least one; false at the end. `about`: how many the reader would like, a hint.
+  virtual bool next(detail::table& rows, std::size_t about) = 0;
+  // Each piece follows the one before without delay. Else the next one may take any time, or never come, and a reader works on
+  // those that it has before it asks again.
+  virtual bool prompt() const = 0;
+};
+
+// What a source calls for more rows, of type `row`.
+std::unique_ptr<row_pieces> generated_rows(std::unique_ptr<detail::row_stream> stream, const ir::type* row, runtime::run_context& context);
+
+}  // namespace query::cpu

@@ -1,0 +1,60 @@
+// Places for values of a run-time type, each empty or filled.
+#pragma once
+
+#include "cpu_engine/state_array.hpp"
+#include "cpu_engine/vertex_tasks.hpp"
+
+namespace query::cpu {
+
+class value_slots {
+ public:
+  value_slots(const ir::type* t, runtime::buffer_pool& pool) : type_(t), pool_(&pool), filled_(pool) {}
+  value_slots(const value_slots&) = delete;
+  value_slots& operator=(const value_slots&) = delete;
+  ~value_slots() {
+    for (std::size_t i = 0; i < filled_.size(); ++i)
+      if (filled_[i]) destroy_rows(type_, at(i), 1);
+  }
+
+  bool has(std::size_t i) { return filled_[i]; }
+  std::byte* at(std::size_t i) const { return memory_.as<std::byte>() + i * type_->size; }
+
+  void grow_to(std::size_t n) {
+    if (n > capacity_) {
+      const std::size_t next = std::max<std::size_t>({n, capacity_ * 2, 64});
+      runtime::buffer larger = pool_->allocate(runtime::buffer_pool::checked_bytes(next, type_->size));
+      for (std::size_t i = 0; i < filled_.size(); ++i)
+        if (filled_[i]) relocate_rows(type_, larger.as<std::byte>() + i * type_->size, at(i), 1);
+      memory_ = std::move(larger);
+      capacity_ = next;
+    }
+    filled_.grow_to(n, false);
+  }
+  // A copy of the value, in the place of what was there.
+  void put(std::size_t i, const void* value) {
+    empty(i);
+    copy_rows(type_, at(i), value, 1);
+    filled_[i] = true;
+  }
+  // The value moves in; `value` stays alive.
+  void take(std::size_t i, void* value) {
+    empty(i);
+    move_rows(type_, at(i), value, 1);
+    filled_[i] = true;
+  }
+
+ private:
+  void empty(std::size_t i) {
+    if (!filled_[i]) return;
+    filled_[i] = false;
+    destroy_rows(type_, at(i), 1);
+  }
+
+  const ir::type* type_;
+  runtime::buffer_pool* pool_;
+  runtime::buffer memory_;
+  state_array<bool> filled_;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace query::cpu

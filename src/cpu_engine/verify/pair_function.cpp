@@ -1,0 +1,101 @@
+#include "cpu_engine/verify/pair_function.hpp"
+
+#include <algorithm>
+
+#include "cpu_engine/grouper.hpp"
+#include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/pair_calls.hpp"
+#include "cpu_engine/verify/difference.hpp"
+#include "cpu_engine/verify/row_function.hpp"
+
+namespace query::cpu::verify {
+
+using detail::join_kind;
+using detail::logical;
+
+rows_buffer map_pairs(const logical& n, const ir::type* left, const ir::type* right, const pairs& of, runtime::buffer_pool& pool) {
+  const detail::user_function& f = n.functions.back();
+  const std::size_t count = of.left.size();
+  rows_buffer out(n.row, pool);
+  f.native.map_pairs(f.f.get(), of.left.data(), of.right.data(), count, out.extend(count));
+  out.grow(count);
+  const pair_calls traced(f, left, right, true, pool);
+  if (!traced.is_interpreted()) return out;
+  rows_buffer results(n.row, pool);
+  pair_calls::scratch scratch;
+  traced.map(of.left.data(), of.right.data(), count, results.extend(count), scratch);
+  results.grow(count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!same(n.row, out.at(i), results.at(i)))
+      differ(n, f, shown_row("left ", i, left, of.left[i]) + ", " + shown_row("right ", i, right, of.right[i]), n.row, out.at(i),
+             results.at(i), f.trace().root);
+  return out;
+}
+
+namespace {
+
+// The keys of a side, in both forms on the first rows and natively on the others.
+rows_buffer keys_of(const logical& join, std::size_t side, const join_side& rows, runtime::buffer_pool& pool) {
+  const detail::user_function& f = join.functions[side];
+  rows_buffer sample(rows.type, pool);
+  const std::size_t first = std::min(rows.n, sample_rows);
+  sample.append_rows(rows.rows, first);
+  rows_buffer keys = row_function(join, f, pool).map(sample, side == 0 ? "left " : "right ");
+  if (rows.n > first) {
+    f.native.map(f.f.get(), row_at(rows.rows, rows.type, first), nullptr, rows.n - first, keys.extend(rows.n - first));
+    keys.grow(rows.n - first);
+  }
+  return keys;
+}
+
+bool is_null(const ir::type* t, const void* key) { return t->k == ir::kind::optional && !t->get.value(key); }
+
+}  // namespace
+
+pairs joined(const logical& join, const join_side& left, const join_side& right, runtime::buffer_pool& pool) {
+  const rows_buffer left_keys = keys_of(join, 0, left, pool), right_keys = keys_of(join, 1, right, pool);
+  key_equality equality;
+  if (join.keys.equal) {
+    equality.context = join.keys.context.get();
+    equality.equal = join.keys.equal;
+    equality.hash = join.keys.hash;
+  }
+  grouper groups(join.key, pool, equality);
+  std::vector<std::uint32_t> left_ids(left.n), right_ids(right.n);
+  groups.find_or_insert(left_keys.data(), left.n, left_ids.data());
+  groups.find(right_keys.data(), right.n, right_ids.data());
+  std::vector<std::vector<std::size_t>> matches(groups.size());
+  for (std::size_t i = 0; i < right.n; ++i)
+    if (right_ids[i] != grouper::absent && !is_null(join.key, right_keys.at(i))) matches[right_ids[i]].push_back(i);
+
+  pairs made;
+  const bool semi = join.join == join_kind::semi, anti = join.join == join_kind::anti;
+  const bool keeps_left = join.join == join_kind::left || join.join == join_kind::full;
+  const bool keeps_right = join.join == join_kind::right || join.join == join_kind::full;
+  std::vector<char> met(right.n, false);
+  for (std::size_t i = 0; i < left.n; ++i) {
+    const void* l = row_at(left.rows, left.type, i);
+    const bool null = is_null(join.key, left_keys.at(i));
+    const bool any = !null && !matches[left_ids[i]].empty();
+    if (any)
+      for (const std::size_t m : matches[left_ids[i]]) met[m] = true;
+    if (made.left.size() >= sample_rows) continue;
+    if (semi || anti) {
+      if (any ? semi : anti && right.all) made.add(l, nullptr);
+    } else if (any) {
+      for (const std::size_t m : matches[left_ids[i]])
+        if (made.left.size() < sample_rows) made.add(l, row_at(right.rows, right.type, m));
+    } else if (keeps_left && right.all) {
+      made.add(l, nullptr);
+    }
+  }
+  if (keeps_right && left.all)
+    for (std::size_t i = 0, more = 0; i < right.n && more < sample_rows; ++i)
+      if (!met[i]) {
+        made.add(nullptr, row_at(right.rows, right.type, i));
+        ++more;
+      }
+  return made;
+}
+
+}  // namespace query::cpu::verify

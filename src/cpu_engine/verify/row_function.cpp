@@ -1,0 +1,69 @@
+#include "cpu_engine/verify/row_function.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "cpu_engine/captured.hpp"
+#include "cpu_engine/verify/difference.hpp"
+
+namespace query::cpu::verify {
+
+row_function::row_function(const detail::logical& n, const detail::user_function& f, runtime::buffer_pool& pool)
+    : node_(&n), function_(&f), pool_(&pool), expression_(f.trace()) {
+  if (expression_ && knows_captures(f, expression_.root) && f.row) program_.emplace(expression_.root);
+}
+
+rows_buffer row_function::map(const rows_buffer& rows, std::string_view side) {
+  rows_buffer out(function_->result, *pool_);
+  function_->native.map(function_->f.get(), rows.data(), nullptr, rows.size(), out.extend(rows.size()));
+  out.grow(rows.size());
+  if (!program_) return out;
+  const auto collections = captured_collections(function_);
+  for (std::size_t from = 0; from < rows.size(); from += 1024) {
+    const std::size_t n = std::min<std::size_t>(1024, rows.size() - from);
+    rows_buffer traced(function_->result, *pool_);
+    const interpreter::binding row{rows.at(from), rows.type()->size, {}};
+    program_->run({&row, 1}, {collections, {}}, n, traced.extend(n), scratch_);
+    traced.grow(n);
+    for (std::size_t i = 0; i < n; ++i)
+      if (!same(function_->result, out.at(from + i), traced.at(i)))
+        differ(*node_, *function_, shown_row(side, from + i, rows.type(), rows.at(from + i)), function_->result, out.at(from + i),
+               traced.at(i), expression_.root);
+  }
+  return out;
+}
+
+void row_function::check_filter(const rows_buffer& rows, const bool* native, std::size_t first, std::size_t n) {
+  if (!program_) return;
+  const auto collections = captured_collections(function_);
+  const auto traced = std::make_unique<bool[]>(n);
+  const interpreter::binding row{rows.at(first), rows.type()->size, {}};
+  program_->filter({&row, 1}, {collections, {}}, n, traced.get(), scratch_);
+  for (std::size_t i = 0; i < n; ++i)
+    if (native[i] != traced[i])
+      differ(*node_, *function_, shown_row({}, first + i, rows.type(), rows.at(first + i)), ir::describe<bool>(), &native[i], &traced[i],
+             expression_.root);
+}
+
+std::vector<char> row_function::filter(const rows_buffer& rows) {
+  const auto pass = std::make_unique<bool[]>(rows.size());
+  function_->native.filter(function_->f.get(), rows.data(), rows.size(), pass.get());
+  check_filter(rows, pass.get(), 0, rows.size());
+  return {pass.get(), pass.get() + rows.size()};
+}
+
+std::size_t row_function::filter_to_first_failure(const rows_buffer& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    bool pass = false;
+    function_->native.filter(function_->f.get(), rows.at(i), 1, &pass);
+    check_filter(rows, &pass, i, 1);
+    if (!pass) return i;
+  }
+  return rows.size();
+}
+
+bool takes(const detail::user_function& f, const ir::type* row) {
+  return f.row == row && !f.native.map_pairs && (f.native.map || f.native.filter);
+}
+
+}  // namespace query::cpu::verify

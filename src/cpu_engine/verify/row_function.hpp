@@ -1,0 +1,39 @@
+// One function of rows in both forms, side by side: predicates, projections, and the keys of all verbs.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cpu_engine/interpreter.hpp"
+#include "cpu_engine/rows_buffer.hpp"
+
+namespace query::cpu::verify {
+
+// How many rows a branch is sampled by.
+inline constexpr std::size_t sample_rows = 1000;
+
+class row_function {
+ public:
+  row_function(const detail::logical& n, const detail::user_function& f, runtime::buffer_pool& pool);
+
+  // The native results; throws a difference where those of the expression are others. `side`: of a join, for the report.
+  rows_buffer map(const rows_buffer& rows, std::string_view side = {});
+  std::vector<char> filter(const rows_buffer& rows);
+  // The same up to the first row that fails, with that row: what a verb that stops there lets the function see.
+  std::size_t filter_to_first_failure(const rows_buffer& rows);
+
+ private:
+  void check_filter(const rows_buffer& rows, const bool* native, std::size_t first, std::size_t n);
+
+  const detail::logical* node_;
+  const detail::user_function* function_;
+  runtime::buffer_pool* pool_;
+  ir::traced expression_;
+  std::optional<interpreter::program> program_;  // none: there is nothing to compare with
+  interpreter::scratch scratch_;
+};
+
+// Does the function take rows of this type, and can it be called?
+bool takes(const detail::user_function& f, const ir::type* row);
+
+}  // namespace query::cpu::verify

@@ -1,0 +1,7 @@
+// form: from_trades.join(from_stocks, symbol_of, symbol_of, [](auto l, auto r) { return l.qty + r.symbol; }, [](int a) { return a; }, [](int a) { return std::size_t(a); }).to_vector()
+// message: query: join: the equality must take two keys and give bool: join(right, left key, right key, equal, hash)
+// expect: query: join: the equality must take two keys and give bool: join(right, left key, right key, equal, hash)
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.join(from_stocks, symbol_of, symbol_of, [](auto l, auto r) { return l.qty + r.symbol; }, [](int a) { return a; }, [](int a) { return std::size_t(a); }).to_vector()); }
