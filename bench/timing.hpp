@@ -44,6 +44,8 @@ class race {
     }
   }
 
+  double median_of(std::size_t i) const { return median(runners_[i].ms); }  // milliseconds
+
  private:
   struct runner {
     std::string name;

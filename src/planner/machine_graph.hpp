@@ -110,7 +110,7 @@ struct plan_options {
   bool rewrite = true;                // apply the rules of src/planner/rules
   bool verify = false;                // traced and compiled functions will be compared: none takes the other's place
   bool separate_result = false;       // row-wise work before the terminal is a vertex, so that any engine may take it
-  std::string gpu_status = "no GPU";  // why there is none; "" if there is one
+  std::string gpu_status = "no GPU engine asked";  // why there is none; "" if there is one
 };
 
 // Splits a logical plan into vertices. Throws user_error for what cannot be: a placeholder outside its loop, a function
