@@ -62,11 +62,12 @@ class compiled_states final : public group_states {
 
 group_program::group_program(const detail::logical& n, const ir::group_plan* plan) : node_(&n) {
   const detail::user_function& f = n.functions.back();
+  auto compiled = n.aggregate.record(f.f.get());  // for its expressions too: it looks at arguments such as quantile's
   if (plan)
     expressions_ = std::make_shared<const group_expressions>(
         *plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row);
   else
-    compiled_ = n.aggregate.record(f.f.get());
+    compiled_ = std::move(compiled);
 }
 group_program::~group_program() = default;
 

@@ -90,8 +90,8 @@ CONFORMS(messages, sinks, "write_csv", "to_map") {
 
 CONFORMS(messages, aggregates, "aggregate", "group_by", "reduce") {
   const auto q = source(e, few);
-  EXPECT_MESSAGE("aggregate: there are no rows for g.first()", q.where([](auto x) { return x > 10; }).reduce([](auto g) { return g.first(); }));
-  EXPECT_MESSAGE("aggregate: g.quantile(f, q): q must lie between 0 and 1: 1.5", q.reduce([](auto g) { return g.quantile(itself, 1.5); }));
+  EXPECT_MESSAGE("reduce: there are no rows for g.first()", q.where([](auto x) { return x > 10; }).reduce([](auto g) { return g.first(); }));
+  EXPECT_MESSAGE("reduce: g.quantile(f, q): q must lie between 0 and 1: 1.5", q.reduce([](auto g) { return g.quantile(itself, 1.5); }));
   EXPECT_MESSAGE("group_by: g.quantile(f, q): q must lie between 0 and 1", q.group_by(itself).select([](auto g) { return g.quantile(itself, -0.5); }).to_vector());
 }
 

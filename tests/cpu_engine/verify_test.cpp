@@ -55,7 +55,7 @@ template <class F> std::string message_of(F run) {
 #define EXPECT_FOUND(verb, row, ...)                                                                              \
   do {                                                                                                            \
     const std::string m = message_of([&] { (void)(__VA_ARGS__); });                                               \
-    EXPECT_EQ(m.rfind(std::string("query: verify: ") + verb + " (", 0), 0u) << m;                                 \
+    EXPECT_EQ(m.rfind(std::string("verify: ") + verb + ", ", 0), 0u) << m;                                        \
     EXPECT_NE(m.find("verify_test.cpp:" + std::to_string(__LINE__)), std::string::npos) << m;                      \
     EXPECT_NE(m.find(row), std::string::npos) << m;                                                               \
   } while (false)
