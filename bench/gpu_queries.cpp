@@ -57,7 +57,8 @@ template <class Q> double kmeans(const Q& points, const std::vector<Centre>& sta
   const auto centres = query::from(start).as_accelerated().do_while(
       [&](query::Query<Centre> now) {
         const auto c = query::broadcast(now);
-        return points.select([c](auto p) { return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x); })
+        return points
+            .select([c](auto p) { return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x); })
             .group_by([](auto a) { return a.first; })
             .select([](auto g) { return query::make<Centre>(g.key(), g.mean([](auto a) { return a.second; })); });
       },
@@ -103,7 +104,11 @@ int main(int argc, char** argv) {
       std::vector<Side> sides(1 << 20);
       for (std::uint32_t i = 0; i < sides.size(); ++i) sides[i] = {i, static_cast<float>(i)};
       const auto joined = [&](const auto& q) {
-        return q.join(query::from(sides), [](auto x) { return x.key; }, [](auto s) { return s.id; }, [](auto x, auto s) { return x.weight * s.rate; }).sum();
+        return q
+            .join(
+                query::from(sides), [](auto x) { return x.key; }, [](auto s) { return s.id; },
+                [](auto x, auto s) { return x.weight * s.rate; })
+            .sum();
       };
       bench::race j("join with a million keys, summed");
       j.add("GPU, rows there", [&] { return joined(there); });

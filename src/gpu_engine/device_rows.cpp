@@ -32,7 +32,8 @@ detail::table device_rows::fetch(runtime::run_context& context) {
         const std::size_t size = part.type->size;
         gpu_->copies().download(
             [&](std::size_t first, std::size_t k, const void* from) {
-              for (std::size_t i = 0; i < k / size; ++i) std::memcpy(base + (first / size + i) * stride, static_cast<const std::byte*>(from) + i * size, size);
+              for (std::size_t i = 0; i < k / size; ++i)
+                std::memcpy(base + (first / size + i) * stride, static_cast<const std::byte*>(from) + i * size, size);
             },
             addresses_[c], t.n * size, size, *s, context.scheduler, context.cancel);
       }

@@ -81,9 +81,12 @@ class gpu_vertex final : public runtime::running_vertex {
     const planner::vertex v = behind_joins(*vertex_);
     if (!v.node) return run_collect(v, run);
     switch (v.node->what) {
-      case verb::order_by: return run_order_by(v, run);
-      case verb::cached: return run_cached(v, run);
-      default: return run_group_by(v, run);
+      case verb::order_by:
+        return run_order_by(v, run);
+      case verb::cached:
+        return run_cached(v, run);
+      default:
+        return run_group_by(v, run);
     }
   }
 
@@ -98,7 +101,8 @@ class gpu_vertex final : public runtime::running_vertex {
 
 class engine final : public runtime::engine {
  public:
-  engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels) : limits_(limits), gpu_(std::make_shared<gpu_session>(d, limits.memory, kernels)) {}
+  engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels)
+      : limits_(limits), gpu_(std::make_shared<gpu_session>(d, limits.memory, kernels)) {}
 
   std::string_view name() const override { return "gpu"; }
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
@@ -115,10 +119,14 @@ class engine final : public runtime::engine {
       const planner::vertex w = behind_joins(v);
       if (!w.node) {
         if (!joins(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
-      } else if (v.node->what == verb::group_by || v.node->what == verb::aggregate) plan_group_by(w);
-      else if (v.node->what == verb::order_by) plan_order_by(w);
-      else if (v.node->what == verb::cached) plan_cached(w);
-      else return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
+      } else if (v.node->what == verb::group_by || v.node->what == verb::aggregate)
+        plan_group_by(w);
+      else if (v.node->what == verb::order_by)
+        plan_order_by(w);
+      else if (v.node->what == verb::cached)
+        plan_cached(w);
+      else
+        return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};
     });
   }
@@ -132,8 +140,8 @@ class engine final : public runtime::engine {
     });
   }
 
-  std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>, runtime::output_port& output,
-                                                 runtime::run_context& context) override {
+  std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
+                                                 runtime::output_port& output, runtime::run_context& context) override {
     return std::make_unique<gpu_vertex>(gpu_, v, output, context);
   }
   void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,

@@ -38,7 +38,8 @@ class stream_lease {
 // Thread-safe.
 class gpu_session {
  public:
-  gpu_session(const device& d, std::size_t memory_budget, kernel_cache& kernels) : on_(d), memory_(d, memory_budget), copies_(d), kernels_(kernels) {}
+  gpu_session(const device& d, std::size_t memory_budget, kernel_cache& kernels)
+      : on_(d), memory_(d, memory_budget), copies_(d), kernels_(kernels) {}
 
   const device& on() const { return on_; }
   device_memory& memory() { return memory_; }

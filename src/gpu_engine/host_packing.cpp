@@ -18,7 +18,8 @@ std::size_t rounded(std::size_t n) { return (n + heap_alignment - 1) / heap_alig
 std::size_t heap_bytes(const ir::type* t, const std::byte* v) {
   if (same_on_device(t)) return 0;
   switch (t->k) {
-    case kind::string: return rounded(reinterpret_cast<const std::string*>(v)->size());
+    case kind::string:
+      return rounded(reinterpret_cast<const std::string*>(v)->size());
     case kind::record: {
       std::size_t n = 0;
       for (const ir::field& f : t->field_list) n += heap_bytes(f.of, v + f.offset);
@@ -40,7 +41,8 @@ std::size_t heap_bytes(const ir::type* t, const std::byte* v) {
       for (std::size_t i = 0; i < count; ++i) n += heap_bytes(t->element, e + i * t->element->size);
       return n;
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -75,7 +77,8 @@ void pack(const ir::type* t, const std::byte* v, std::byte* to, heap_end& heap) 
       return;
     }
     case kind::record:
-      for (std::size_t i = 0; i < t->field_list.size(); ++i) pack(t->field_list[i].of, v + t->field_list[i].offset, to + device_offset(t, i), heap);
+      for (std::size_t i = 0; i < t->field_list.size(); ++i)
+        pack(t->field_list[i].of, v + t->field_list[i].offset, to + device_offset(t, i), heap);
       return;
     case kind::array: {
       const std::size_t size = device_layout(t->element).size;
@@ -85,8 +88,10 @@ void pack(const ir::type* t, const std::byte* v, std::byte* to, heap_end& heap) 
     case kind::optional: {
       const std::size_t size = device_layout(t->element).size;
       const void* inner = t->get.value(v);
-      if (inner) pack(t->element, static_cast<const std::byte*>(inner), to, heap);
-      else std::memset(to, 0, size);
+      if (inner)
+        pack(t->element, static_cast<const std::byte*>(inner), to, heap);
+      else
+        std::memset(to, 0, size);
       to[size] = static_cast<std::byte>(inner != nullptr);
       return;
     }
@@ -98,7 +103,8 @@ void pack(const ir::type* t, const std::byte* v, std::byte* to, heap_end& heap) 
       write_view(to, there, count);
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -112,12 +118,14 @@ std::shared_ptr<const void> upload_owning_values(gpu_session& gpu, const ir::typ
     for (std::size_t i = c * chunk_rows; i < std::min(n, (c + 1) * chunk_rows); ++i) f(i);
   };
   context.scheduler.for_each(
-      chunks, [&](std::size_t c) { each_row(c, [&](std::size_t i) { begins[c + 1] += heap_bytes(t, values + i * stride); }); }, context.cancel);
+      chunks, [&](std::size_t c) { each_row(c, [&](std::size_t i) { begins[c + 1] += heap_bytes(t, values + i * stride); }); },
+      context.cancel);
   for (std::size_t c = 0; c < chunks; ++c) begins[c + 1] += begins[c];
 
   const std::size_t bytes = std::max<std::size_t>(begins.back(), heap_alignment);
   auto heap = std::make_shared<device_buffer>(gpu.memory().allocate(bytes, s));
-  const runtime::buffer views = context.pool.allocate(runtime::buffer_pool::checked_bytes(n, size)), characters = context.pool.allocate(bytes);
+  const runtime::buffer views = context.pool.allocate(runtime::buffer_pool::checked_bytes(n, size)),
+                        characters = context.pool.allocate(bytes);
   std::memset(characters.data(), 0, std::min(bytes, heap_alignment));
   context.scheduler.for_each(
       chunks,

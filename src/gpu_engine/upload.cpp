@@ -15,11 +15,16 @@ void gather(std::byte* to, const std::byte* from, std::size_t stride, std::size_
     for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * Size, from + i * stride, Size);
   };
   switch (size) {
-    case 1: return copy(std::integral_constant<std::size_t, 1>{});
-    case 2: return copy(std::integral_constant<std::size_t, 2>{});
-    case 4: return copy(std::integral_constant<std::size_t, 4>{});
-    case 8: return copy(std::integral_constant<std::size_t, 8>{});
-    case 16: return copy(std::integral_constant<std::size_t, 16>{});
+    case 1:
+      return copy(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return copy(std::integral_constant<std::size_t, 2>{});
+    case 4:
+      return copy(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return copy(std::integral_constant<std::size_t, 8>{});
+    case 16:
+      return copy(std::integral_constant<std::size_t, 16>{});
     default:
       for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * stride, size);
   }
@@ -35,7 +40,8 @@ host_column locate(const detail::row_block& rows, const ir::type* row, const inp
   if (row->k != ir::kind::record) return {static_cast<const std::byte*>(rows.columns[0]) + part.offset, row->size};
   for (std::size_t i = 0; i < row->field_list.size(); ++i) {
     const ir::field& f = row->field_list[i];
-    if (part.offset >= f.offset && part.offset < f.offset + f.of->size) return {static_cast<const std::byte*>(rows.columns[i]) + (part.offset - f.offset), f.of->size};
+    if (part.offset >= f.offset && part.offset < f.offset + f.of->size)
+      return {static_cast<const std::byte*>(rows.columns[i]) + (part.offset - f.offset), f.of->size};
   }
   throw not_generated("a column that the source does not have");
 }

@@ -31,7 +31,8 @@ device_buffer vertex_run::zeroed(std::size_t bytes) {
   return b;
 }
 
-std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail::row_block& rows, const ir::type* row, const std::vector<bool>& fields) {
+std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
+                                                  const std::vector<bool>& fields) {
   std::vector<bool> wanted = fields;
   const auto known = context_->copies.find(key);
   const auto* before = known == context_->copies.end() ? nullptr : dynamic_cast<const device_rows*>(known->second.get());
@@ -106,26 +107,37 @@ const device_rows& vertex_run::collection(const collection_use& c) {
   return *collections_.back().second;
 }
 
-std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs, std::span<const std::uint64_t> arguments) {
+std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs,
+                                  std::span<const std::uint64_t> arguments) {
   switch (w.what) {
-    case word::role::literal: return w.value;
-    case word::role::errors: return status_.address();
-    case word::role::rows: return inputs[w.index]->size();
-    case word::role::column: return inputs[w.index]->column(w.part);
-    case word::role::collection: return collection(k.used(w.value)).column(0);
-    case word::role::collection_size: return collection(k.used(w.value)).size();
+    case word::role::literal:
+      return w.value;
+    case word::role::errors:
+      return status_.address();
+    case word::role::rows:
+      return inputs[w.index]->size();
+    case word::role::column:
+      return inputs[w.index]->column(w.part);
+    case word::role::collection:
+      return collection(k.used(w.value)).column(0);
+    case word::role::collection_size:
+      return collection(k.used(w.value)).size();
     case word::role::text_literal: {
       const std::string& text = k.texts()[w.index];
       texts_.push_back(allocate(std::max<std::size_t>(text.size(), 1)));
-      if (!text.empty()) gpu_->copies().upload_plain(texts_.back().address(), text.data(), text.size(), on(), context_->scheduler, context_->cancel);
+      if (!text.empty())
+        gpu_->copies().upload_plain(texts_.back().address(), text.data(), text.size(), on(), context_->scheduler, context_->cancel);
       return texts_.back().address();
     }
-    case word::role::argument: return arguments[w.index];
+    case word::role::argument:
+      return arguments[w.index];
   }
   return 0;
 }
 
-std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const char* entry) { return gpu_->kernels().get(k.text(), entry, gpu_->on()); }
+std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const char* entry) {
+  return gpu_->kernels().get(k.text(), entry, gpu_->on());
+}
 
 void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
                         std::span<const std::uint64_t> arguments) {
@@ -146,13 +158,20 @@ void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites)
   const error_site at = number < sites.size() ? sites[number] : error_site{"query", {}};
   // As the codes of device/expressions.cuh.
   switch (status & 0xff) {
-    case 1: detail::fail(at.verb, "division by zero", at.where);
-    case 2: throw std::bad_optional_access();
-    case 3: detail::fail(at.verb, "an index lies outside its array or list", at.where);
-    case 4: detail::fail(at.verb, "loop: a row needs more than 16777216 iterations", at.where);
-    case 5: detail::fail(at.verb, "no value for an empty collection", at.where);
-    case 6: throw std::out_of_range("substr: the start lies behind the string's end");
-    default: throw internal_error("gpu: a kernel reported an unknown error " + std::to_string(status));
+    case 1:
+      detail::fail(at.verb, "division by zero", at.where);
+    case 2:
+      throw std::bad_optional_access();
+    case 3:
+      detail::fail(at.verb, "an index lies outside its array or list", at.where);
+    case 4:
+      detail::fail(at.verb, "loop: a row needs more than 16777216 iterations", at.where);
+    case 5:
+      detail::fail(at.verb, "no value for an empty collection", at.where);
+    case 6:
+      throw std::out_of_range("substr: the start lies behind the string's end");
+    default:
+      throw internal_error("gpu: a kernel reported an unknown error " + std::to_string(status));
   }
 }
 

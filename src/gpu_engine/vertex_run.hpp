@@ -43,16 +43,19 @@ class vertex_run {
   std::uint64_t read(std::size_t i) const { return values_[i]; }  // after finish or look
 
   std::shared_ptr<const kernel> compile(const kernel_source& k, const char* entry);
-  void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs, std::span<const std::uint64_t> arguments);
+  void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
+              std::span<const std::uint64_t> arguments);
 
   // Waits for the device and reads the status block; throws user_error, or what the CPU would throw, for a row that failed.
   void finish(const kernel_source& k);
   void reset_status();
 
  private:
-  std::shared_ptr<device_rows> uploaded(const void* key, const detail::row_block& rows, const ir::type* row, const std::vector<bool>& fields);
+  std::shared_ptr<device_rows> uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
+                                        const std::vector<bool>& fields);
   const device_rows& collection(const collection_use& c);
-  std::uint64_t resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs, std::span<const std::uint64_t> arguments);
+  std::uint64_t resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs,
+                        std::span<const std::uint64_t> arguments);
 
   std::shared_ptr<gpu_session> gpu_;
   runtime::run_context* context_;

@@ -24,7 +24,8 @@ constexpr std::array known_reasons = {"strings are not joined on the GPU", "new 
 
 std::vector<form> traced_forms() {
   std::vector<form> v;
-  for (auto batch : {corpus::branches, corpus::arithmetic, corpus::records_and_arrays, corpus::strings_and_nulls, corpus::nested, corpus::library, corpus::black_boxes})
+  for (auto batch : {corpus::branches, corpus::arithmetic, corpus::records_and_arrays, corpus::strings_and_nulls, corpus::nested,
+                     corpus::library, corpus::black_boxes})
     for (form& f : batch())
       if (f.trace && f.expected == corpus::outcome::traced) v.push_back(std::move(f));
   return v;
@@ -41,8 +42,9 @@ void add(program& p, const form& f) {
   for (const auto& c : f.captures) k.know(c);
   const std::string function = generate_function(k, f.trace, f.row, f.name, {});
   const std::string row = k.type_name(f.row), result = k.type_name(f.trace.root->type);
-  k.add("extern \"C\" __global__ void " + entry_of(p.forms.size()) + "(const __grid_constant__ words p) {\n  const u64 i = blockIdx.x * 256ull + threadIdx.x;\n  if (i < " + k.argument(2, "u64") + ") (" +
-        k.argument(1, result + "*") + ")[i] = " + function + "(p, (" + k.argument(0, "const " + row + "*") + ")[i]);\n}\n");
+  k.add("extern \"C\" __global__ void " + entry_of(p.forms.size()) +
+        "(const __grid_constant__ words p) {\n  const u64 i = blockIdx.x * 256ull + threadIdx.x;\n  if (i < " + k.argument(2, "u64") +
+        ") (" + k.argument(1, result + "*") + ")[i] = " + function + "(p, (" + k.argument(0, "const " + row + "*") + ")[i]);\n}\n");
   p.forms.push_back(&f);
 }
 
@@ -53,7 +55,8 @@ std::vector<program> programs(const std::vector<form>& forms) {
       kernel_source alone;  // a form that fails half way would spoil a batch
       (void)generate_function(alone, f.trace, f.row, f.name, {});
     } catch (const not_generated& e) {
-      EXPECT_TRUE(std::find(known_reasons.begin(), known_reasons.end(), std::string_view(e.what())) != known_reasons.end()) << f.batch << ": " << f.name << ": " << e.what();
+      EXPECT_TRUE(std::find(known_reasons.begin(), known_reasons.end(), std::string_view(e.what())) != known_reasons.end())
+          << f.batch << ": " << f.name << ": " << e.what();
       continue;
     }
     if (all.empty() || all.back().forms.size() == forms_of_program) all.emplace_back();
@@ -67,7 +70,8 @@ TEST(gpu_lambda_forms, compile) {
   const std::vector<form> forms = traced_forms();
   std::size_t compiled = 0;
   for (const program& p : programs(forms)) {
-    EXPECT_NO_THROW((void)compiler::find()->compile(p.source.text(), embedded_sources(), 90, {})) << "forms from " << p.forms.front()->name << " to " << p.forms.back()->name;
+    EXPECT_NO_THROW((void)compiler::find()->compile(p.source.text(), embedded_sources(), 90, {}))
+        << "forms from " << p.forms.front()->name << " to " << p.forms.back()->name;
     compiled += p.forms.size();
   }
   EXPECT_GE(compiled, 350u);

@@ -47,21 +47,25 @@ class generated_kernels : public testing::Test {
  protected:
   void SetUp() override {
     if (!compiler::find()) GTEST_SKIP() << "SKIPPED: no NVRTC: " << compiler::why_not();
-    for (const char* entry : {"collect_rows", "fold_rows", "sample_groups", "init_table", "grow_table", "aggregate_rows", "emit_table", "aggregate_shared_rows", "merge_partials", "gather_rows", "map_build",
-                              "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output", "list_output", "expand_output"})
+    for (const char* entry :
+         {"collect_rows",          "fold_rows",      "sample_groups", "init_table",  "grow_table",   "aggregate_rows", "emit_table",
+          "aggregate_shared_rows", "merge_partials", "gather_rows",   "map_build",   "lookup_probe", "keep_rows",      "count_build",
+          "shuffle_build",         "scan_sizes",     "count_output",  "scan_output", "list_output",  "expand_output"})
       fake_.add_kernel(entry, [](void**) {});
     for (int i = 0; i < 8; ++i)
       for (const char* pass : {"count_", "sweep_"}) fake_.add_kernel(pass + std::to_string(i), [](void**) {});
     pretended_.emplace(fake_.calls(), 0);
     // What compiles is checked; the double does not look at the code.
-    kernels_.emplace(kernel_cache::settings{.headers = embedded_sources(), .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
-      ++compiled_;
-      compiled result = compiler::find()->compile(source, embedded_sources(), 90, {});
-      // The double takes an image that lists its entries.
-      const std::string image = "image:" + std::string(source);
-      result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()), reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-      return result;
-    }});
+    kernels_.emplace(
+        kernel_cache::settings{.headers = embedded_sources(), .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
+                                 ++compiled_;
+                                 compiled result = compiler::find()->compile(source, embedded_sources(), 90, {});
+                                 // The double takes an image that lists its entries.
+                                 const std::string image = "image:" + std::string(source);
+                                 result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
+                                                     reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+                                 return result;
+                               }});
     session_.add_engine(make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_));
   }
 
@@ -87,7 +91,9 @@ class generated_kernels : public testing::Test {
 
 TEST_F(generated_kernels, of_row_wise_verbs) {
   compiles("select", trades().select([](auto t) { return t.price * t.qty; }));
-  compiles("where, select", trades().where([](auto t) { return t.qty > 3 && t.name == "IBM"; }).select([](auto t) { return query::make<Pair>(t.symbol, t.price); }));
+  compiles("where, select", trades().where([](auto t) { return t.qty > 3 && t.name == "IBM"; }).select([](auto t) {
+    return query::make<Pair>(t.symbol, t.price);
+  }));
   compiles("an optional", trades().where([](auto t) { return t.lot.has_value(); }).select([](auto t) { return t.lot; }));
   compiles("an array", trades().select([](auto t) { return t.x; }));
 }
@@ -106,8 +112,12 @@ TEST_F(generated_kernels, of_joins) {
   const auto id = [](auto s) { return s.id; };
   const auto symbol = [](auto t) { return t.symbol; };
   compiles("inner", trades().join(symbols, symbol, id, [](auto t, auto s) { return t.price * s.rate; }));
-  compiles("left", trades().left_join(symbols, symbol, id, [](auto t, auto s) { return query::make<Pair>(t.symbol, s.has_value() ? s->rate : t.price); }));
-  compiles("grouped", trades().join(symbols, symbol, id, [](auto t, auto s) { return query::make<Pair>(t.symbol, s.rate); }).group_by([](auto p) { return p.a; }).select([](auto g) { return g.sum([](auto p) { return p.b; }); }));
+  compiles("left", trades().left_join(symbols, symbol, id,
+                                      [](auto t, auto s) { return query::make<Pair>(t.symbol, s.has_value() ? s->rate : t.price); }));
+  compiles("grouped", trades()
+                          .join(symbols, symbol, id, [](auto t, auto s) { return query::make<Pair>(t.symbol, s.rate); })
+                          .group_by([](auto p) { return p.a; })
+                          .select([](auto g) { return g.sum([](auto p) { return p.b; }); }));
 }
 
 TEST_F(generated_kernels, of_folds) {
@@ -127,7 +137,8 @@ template <class Q> void group_programs_compile(const char* what, const Q& q) {
   const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
   for (const auto& v : g->vertices) {
     if (!v->node || v->node->what != query::detail::verb::group_by) continue;
-    for (const group_program p : {group_program::sample, group_program::shared_thread, group_program::shared_warp, group_program::shared_block, group_program::partition_4, group_program::global}) {
+    for (const group_program p : {group_program::sample, group_program::shared_thread, group_program::shared_warp,
+                                  group_program::shared_block, group_program::partition_4, group_program::global}) {
       const group_kernels k = generate_group_kernels(*v, planned_layout(v->inputs.front(), group_fields(*v)), p);
       const bool atomics_only = p == group_program::shared_block || p == group_program::partition_4;
       if (atomics_only && !k.aggregates.atomic) continue;
@@ -137,14 +148,20 @@ template <class Q> void group_programs_compile(const char* what, const Q& q) {
 }
 
 TEST_F(generated_kernels, of_groups) {
-  group_programs_compile("sum", trades().group_by([](auto t) { return t.symbol; }).select([](auto g) { return std::make_tuple(g.key(), g.sum([](auto t) { return t.price; })); }));
-  group_programs_compile("all that atomics can", trades().where([](auto t) { return t.qty > 3; }).group_by([](auto t) { return t.lot; }).select([](auto g) {
-    return std::make_tuple(g.key(), g.count(), g.mean([](auto t) { return t.weight; }), g.min([](auto t) { return t.price; }), g.max([](auto t) { return t.level; }), g.min([](auto t) { return t.lot; }),
-                           g.sum([](auto t) { return t.x; }), g.any([](auto t) { return t.hot; }), g.all([](auto t) { return t.hot; }));
+  group_programs_compile("sum", trades().group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.sum([](auto t) { return t.price; }));
   }));
-  group_programs_compile("moments and firsts", trades().group_by([](auto t) { return query::make<Triple>(t.symbol, t.price, t.qty); }).select([](auto g) {
-    return std::make_tuple(g.key(), g.stddev([](auto t) { return t.weight; }), g.first([](auto t) { return t.qty; }), g.last([](auto t) { return t.qty; }));
-  }));
+  group_programs_compile(
+      "all that atomics can", trades().where([](auto t) { return t.qty > 3; }).group_by([](auto t) { return t.lot; }).select([](auto g) {
+        return std::make_tuple(g.key(), g.count(), g.mean([](auto t) { return t.weight; }), g.min([](auto t) { return t.price; }),
+                               g.max([](auto t) { return t.level; }), g.min([](auto t) { return t.lot; }),
+                               g.sum([](auto t) { return t.x; }), g.any([](auto t) { return t.hot; }), g.all([](auto t) { return t.hot; }));
+      }));
+  group_programs_compile("moments and firsts",
+                         trades().group_by([](auto t) { return query::make<Triple>(t.symbol, t.price, t.qty); }).select([](auto g) {
+                           return std::make_tuple(g.key(), g.stddev([](auto t) { return t.weight; }), g.first([](auto t) { return t.qty; }),
+                                                  g.last([](auto t) { return t.qty; }));
+                         }));
   group_programs_compile("names", trades().group_by([](auto t) { return t.name; }).select([](auto g) { return g.count(); }));
 }
 

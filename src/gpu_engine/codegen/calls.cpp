@@ -14,13 +14,15 @@ namespace {
 [[noreturn]] void unknown(const node* n) { throw not_generated("the function " + n->text + " has no form on the GPU"); }
 
 // CUDA's names are C's: sqrt and sqrtf.
-constexpr std::array unary = {"sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-                              "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "round", "trunc", "erf", "erfc", "tgamma"};
+constexpr std::array unary = {"sqrt",  "cbrt",  "exp",  "exp2",  "expm1", "log",  "log2", "log10", "log1p", "sin",
+                              "cos",   "tan",   "asin", "acos",  "atan",  "sinh", "cosh", "tanh",  "asinh", "acosh",
+                              "atanh", "floor", "ceil", "round", "trunc", "erf",  "erfc", "tgamma"};
 constexpr std::array binary = {"pow", "atan2", "fmod", "hypot", "copysign", "fmin", "fmax", "remainder", "fdim"};
 struct predicate {
   std::string_view name, text;
 };
-constexpr std::array predicates = {predicate{"isnan", "is_nan"}, predicate{"isinf", "is_inf"}, predicate{"isfinite", "is_finite"}, predicate{"signbit", "sign_bit"}};
+constexpr std::array predicates = {predicate{"isnan", "is_nan"}, predicate{"isinf", "is_inf"}, predicate{"isfinite", "is_finite"},
+                                   predicate{"signbit", "sign_bit"}};
 
 template <class List> bool contains(const List& all, std::string_view name) { return std::find(all.begin(), all.end(), name) != all.end(); }
 
@@ -98,17 +100,19 @@ std::string expressions::call_array(const node* n) {
   line("for (u32 e = 0; e < " + std::to_string(at->count) + "; ++e) {");
   if (distance) {
     line("  const " + name + " d = sub<" + name + ">(" + a + ".a[e], " + converted(b + ".a[e]", bt->element, t) + ");");
-    line("  " + sums + "[e % " + std::to_string(lanes) + "] = add<" + name + ">(" + sums + "[e % " + std::to_string(lanes) + "], mul<" + name + ">(d, d));");
+    line("  " + sums + "[e % " + std::to_string(lanes) + "] = add<" + name + ">(" + sums + "[e % " + std::to_string(lanes) + "], mul<" +
+         name + ">(d, d));");
   } else {
-    line("  " + sums + "[e % " + std::to_string(lanes) + "] = add<" + name + ">(" + sums + "[e % " + std::to_string(lanes) + "], mul<" + name + ">(" + a +
-         ".a[e], " + converted(b + ".a[e]", bt->element, t) + "));");
+    line("  " + sums + "[e % " + std::to_string(lanes) + "] = add<" + name + ">(" + sums + "[e % " + std::to_string(lanes) + "], mul<" +
+         name + ">(" + a + ".a[e], " + converted(b + ".a[e]", bt->element, t) + "));");
   }
   line("}");
   line(name + " " + total + " = 0;");
   line("#pragma unroll");
   line("for (u32 e = 0; e < " + std::to_string(lanes) + "; ++e) " + total + " = add<" + name + ">(" + total + ", " + sums + "[e]);");
   if (!norm) return define(n->type, converted(total, t, n->type));
-  if (!ir::is_floating(t->k)) return define(n->type, std::string(n->type->k == kind::f32 ? "sqrtf" : "sqrt") + "(" + converted(total, t, n->type) + ")");
+  if (!ir::is_floating(t->k))
+    return define(n->type, std::string(n->type->k == kind::f32 ? "sqrtf" : "sqrt") + "(" + converted(total, t, n->type) + ")");
   return define(n->type, converted(std::string(t->k == kind::f32 ? "sqrtf(" : "sqrt(") + total + ")", t, n->type));
 }
 

@@ -24,13 +24,17 @@ std::size_t own_kids(const node* n) {
 bool may_fail(const node* n) {
   switch (n->what) {
     case op::div:
-    case op::mod: return !ir::is_floating(n->type->k);
+    case op::mod:
+      return !ir::is_floating(n->type->k);
     case op::value:
     case op::index:
     case op::nested:
-    case op::loop: return true;
-    case op::call: return n->text == "substr";
-    default: return false;
+    case op::loop:
+      return true;
+    case op::call:
+      return n->text == "substr";
+    default:
+      return false;
   }
 }
 
@@ -39,7 +43,7 @@ bool chooses(const node* n) { return n->what == op::select || n->what == op::log
 }  // namespace
 
 struct expressions::facts {
-  bool total = true;                   // cannot fail and ends soon: may run for rows that do not need it
+  bool total = true;  // cannot fail and ends soon: may run for rows that do not need it
   std::uint32_t uses = 0;
   std::vector<std::uint32_t> binders;  // loops and nested computations that it depends on
 };
@@ -121,7 +125,8 @@ void expressions::analyse(const node* root) {
       ++kid.uses;
       f.total = f.total && kid.total;
       for (const std::uint32_t b : kid.binders)
-        if (!(binds && i >= own && b == n->id) && std::find(f.binders.begin(), f.binders.end(), b) == f.binders.end()) f.binders.push_back(b);
+        if (!(binds && i >= own && b == n->id) && std::find(f.binders.begin(), f.binders.end(), b) == f.binders.end())
+          f.binders.push_back(b);
     }
     facts_.emplace(n, std::move(f));
   }
@@ -177,8 +182,10 @@ void expressions::compute(const node* root) {
       const std::size_t i = e.next++;
       const node* kid = n->kids[i];
       if ((chooses(n) && i > 0 && !total(kid)) || kid->what == op::collection || known(kid)) continue;
-      if (scope_for(kid) + 1 < scopes_.size()) compute(kid);
-      else stack.push_back({kid, 0});
+      if (scope_for(kid) + 1 < scopes_.size())
+        compute(kid);
+      else
+        stack.push_back({kid, 0});
       continue;
     }
     stack.pop_back();
@@ -196,29 +203,40 @@ void expressions::compute(const node* root) {
 std::string expressions::statement(const node* n) {
   const auto kid = [&](std::size_t i) { return value(n->kids[i]); };
   switch (n->what) {
-    case op::literal: return literal(n);
-    case op::null: return define(n->type, k_.type_name(n->type) + "{}");
+    case op::literal:
+      return literal(n);
+    case op::null:
+      return define(n->type, k_.type_name(n->type) + "{}");
     case op::row:
     case op::field: {
       const auto it = rows_.find(n->id);
       if (it == rows_.end()) throw not_generated("a row outside its computation");
       const std::string text = part_of(it->second, n->what == op::field ? n->bits : 0, n->type, k_);
       // Rows and records in memory are read field by field by those who use them.
-      return ir::is_arithmetic(n->type->k) || n->type->k == kind::string || it->second.what == row_source::form::columns ? define(n->type, text) : text;
+      return ir::is_arithmetic(n->type->k) || n->type->k == kind::string || it->second.what == row_source::form::columns
+                 ? define(n->type, text)
+                 : text;
     }
     case op::key:
-    case op::aggregate: throw not_generated("a group's value outside the function of a group");
+    case op::aggregate:
+      throw not_generated("a group's value outside the function of a group");
     case op::variable: {
       const auto it = variables_.find(n->id);
       if (it == variables_.end() || n->bits >= it->second.size()) throw not_generated("a variable outside its loop");
       return it->second[n->bits];
     }
-    case op::collection: return "";
-    case op::member: return kid(0) + ".f" + std::to_string(n->bits);
-    case op::element: return kid(0) + ".a[" + std::to_string(n->bits) + "]";
-    case op::index: return index(n);
-    case op::make: return make(n);
-    case op::has_value: return kid(0) + ".has";
+    case op::collection:
+      return "";
+    case op::member:
+      return kid(0) + ".f" + std::to_string(n->bits);
+    case op::element:
+      return kid(0) + ".a[" + std::to_string(n->bits) + "]";
+    case op::index:
+      return index(n);
+    case op::make:
+      return make(n);
+    case op::has_value:
+      return kid(0) + ".has";
     case op::value: {
       const std::string o = kid(0);
       line("if (!" + o + ".has) fail(" + k_.errors() + ", empty_optional, " + std::to_string(site_) + ");");
@@ -235,8 +253,10 @@ std::string expressions::statement(const node* n) {
       if (t->k == kind::array) return define(n->type, std::to_string(t->count));
       return define(n->type, "(" + k_.type_name(n->type) + ")" + kid(0) + ".size");
     }
-    case op::cast: return define(n->type, converted(kid(0), n->kids[0]->type, n->type));
-    case op::logical_not: return define(n->type, "!" + kid(0));
+    case op::cast:
+      return define(n->type, converted(kid(0), n->kids[0]->type, n->type));
+    case op::logical_not:
+      return define(n->type, "!" + kid(0));
     case op::negate:
     case op::bit_not: {
       const char* f = n->what == op::negate ? "neg" : "bit_not";
@@ -244,18 +264,39 @@ std::string expressions::statement(const node* n) {
       if (n->type->k != kind::array) return define(n->type, std::string(f) + "<" + k_.type_name(n->type) + ">(" + a + ")");
       const std::string v = declare(n->type);
       line("#pragma unroll");
-      line("for (u32 e = 0; e < " + std::to_string(n->type->count) + "; ++e) " + v + ".a[e] = " + f + "<" + k_.type_name(n->type->element) + ">(" + a + ".a[e]);");
+      line("for (u32 e = 0; e < " + std::to_string(n->type->count) + "; ++e) " + v + ".a[e] = " + f + "<" + k_.type_name(n->type->element) +
+           ">(" + a + ".a[e]);");
       return v;
     }
-    case op::add: case op::sub: case op::mul: case op::div: case op::mod:
-    case op::bit_and: case op::bit_or: case op::bit_xor: case op::shl: case op::shr: return arithmetic(n);
-    case op::lt: case op::le: case op::gt: case op::ge: case op::eq: case op::ne: return comparison(n);
+    case op::add:
+    case op::sub:
+    case op::mul:
+    case op::div:
+    case op::mod:
+    case op::bit_and:
+    case op::bit_or:
+    case op::bit_xor:
+    case op::shl:
+    case op::shr:
+      return arithmetic(n);
+    case op::lt:
+    case op::le:
+    case op::gt:
+    case op::ge:
+    case op::eq:
+    case op::ne:
+      return comparison(n);
     case op::logical_and:
-    case op::logical_or: return logic(n);
-    case op::select: return select(n);
-    case op::call: return call(n);
-    case op::nested: return n->text == "at" || n->text == "size" ? access(n) : nested(n);
-    case op::loop: return loop(n);
+    case op::logical_or:
+      return logic(n);
+    case op::select:
+      return select(n);
+    case op::call:
+      return call(n);
+    case op::nested:
+      return n->text == "at" || n->text == "size" ? access(n) : nested(n);
+    case op::loop:
+      return loop(n);
   }
   throw not_generated("an unknown operation");
 }
@@ -263,7 +304,8 @@ std::string expressions::statement(const node* n) {
 std::string expressions::part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {
   if (r.what == row_source::form::value) return r.text + path_to(r.type, offset, t);
   for (const column_source& c : r.columns)
-    if (offset >= c.offset && offset + t->size <= c.offset + c.type->size) return c.pointer + "[" + r.text + "]" + path_to(c.type, offset - c.offset, t);
+    if (offset >= c.offset && offset + t->size <= c.offset + c.type->size)
+      return c.pointer + "[" + r.text + "]" + path_to(c.type, offset - c.offset, t);
   // Its parts lie in several columns.
   if (t->k == kind::record || t->k == kind::array) {
     const bool record = t->k == kind::record;
@@ -275,7 +317,8 @@ std::string expressions::part_of(const row_source& r, std::size_t offset, const 
       return all + "}}";
     }
     for (std::size_t i = 0; i < n; ++i)
-      all += std::string(i ? ", " : "") + ".f" + std::to_string(i) + " = " + part_of(r, offset + t->field_list[i].offset, t->field_list[i].of, k);
+      all += std::string(i ? ", " : "") + ".f" + std::to_string(i) + " = " +
+             part_of(r, offset + t->field_list[i].offset, t->field_list[i].of, k);
     return all + "}";
   }
   throw not_generated("a field that was not brought to the device");
@@ -306,7 +349,8 @@ std::string expressions::converted(const std::string& text, const ir::type* from
     if (k_.type_name(from) == k_.type_name(to)) return text;
     const std::string v = declare(to);
     line("#pragma unroll");
-    line("for (u32 e = 0; e < " + std::to_string(to->count) + "; ++e) " + v + ".a[e] = " + converted(text + ".a[e]", from->element, to->element) + ";");
+    line("for (u32 e = 0; e < " + std::to_string(to->count) + "; ++e) " + v +
+         ".a[e] = " + converted(text + ".a[e]", from->element, to->element) + ";");
     return v;
   }
   if (from->k != kind::optional && to->k == kind::optional) {
@@ -328,7 +372,10 @@ std::string expressions::converted(const std::string& text, const ir::type* from
 std::string expressions::arithmetic(const node* n) {
   const ir::type* t = n->type;
   if (t->k == kind::string) throw not_generated("strings are not joined on the GPU");
-  const std::string f(n->what == op::bit_and ? "bit_and" : n->what == op::bit_or ? "bit_or" : n->what == op::bit_xor ? "bit_xor" : ir::name_of(n->what));
+  const std::string f(n->what == op::bit_and   ? "bit_and"
+                      : n->what == op::bit_or  ? "bit_or"
+                      : n->what == op::bit_xor ? "bit_xor"
+                                               : ir::name_of(n->what));
   const bool shift = n->what == op::shl || n->what == op::shr, division = n->what == op::div || n->what == op::mod;
   const ir::type* element = t->k == kind::array ? t->element : t;
   if (!ir::is_arithmetic(element->k)) throw not_generated("arithmetic on " + std::string(element->name));
@@ -344,7 +391,9 @@ std::string expressions::arithmetic(const node* n) {
   const ir::type *ta = n->kids[0]->type, *tb = n->kids[1]->type;
   if (t->k != kind::array) return define(t, apply(converted(a, ta, t), converted(b, tb, t)));
   const std::string v = declare(t);
-  const auto at = [&](const std::string& x, const ir::type* tx) { return tx->k == kind::array ? converted(x + ".a[e]", tx->element, element) : converted(x, tx, element); };
+  const auto at = [&](const std::string& x, const ir::type* tx) {
+    return tx->k == kind::array ? converted(x + ".a[e]", tx->element, element) : converted(x, tx, element);
+  };
   line("#pragma unroll");
   line("for (u32 e = 0; e < " + std::to_string(t->count) + "; ++e) " + v + ".a[e] = " + apply(at(a, ta), at(b, tb)) + ";");
   return v;
@@ -359,16 +408,27 @@ std::string expressions::comparison(const node* n) {
   const ir::type* t = n->kids[0]->type;
   const std::string a = value(n->kids[0]), b = converted(value(n->kids[1]), n->kids[1]->type, t);
   if (ir::is_arithmetic(t->k)) {
-    const char* sign = n->what == op::lt ? "<" : n->what == op::le ? "<=" : n->what == op::gt ? ">" : n->what == op::ge ? ">=" : n->what == op::eq ? "==" : "!=";
+    const char* sign = n->what == op::lt   ? "<"
+                       : n->what == op::le ? "<="
+                       : n->what == op::gt ? ">"
+                       : n->what == op::ge ? ">="
+                       : n->what == op::eq ? "=="
+                                           : "!=";
     return define(n->type, a + " " + sign + " " + b);
   }
   switch (n->what) {
-    case op::eq: return define(n->type, k_.equal_name(t) + "(" + a + ", " + b + ")");
-    case op::ne: return define(n->type, "!" + k_.equal_name(t) + "(" + a + ", " + b + ")");
-    case op::lt: return define(n->type, k_.less_name(t) + "(" + a + ", " + b + ", false)");
-    case op::le: return define(n->type, k_.less_name(t) + "(" + a + ", " + b + ", true)");
-    case op::gt: return define(n->type, k_.less_name(t) + "(" + b + ", " + a + ", false)");
-    default: return define(n->type, k_.less_name(t) + "(" + b + ", " + a + ", true)");
+    case op::eq:
+      return define(n->type, k_.equal_name(t) + "(" + a + ", " + b + ")");
+    case op::ne:
+      return define(n->type, "!" + k_.equal_name(t) + "(" + a + ", " + b + ")");
+    case op::lt:
+      return define(n->type, k_.less_name(t) + "(" + a + ", " + b + ", false)");
+    case op::le:
+      return define(n->type, k_.less_name(t) + "(" + a + ", " + b + ", true)");
+    case op::gt:
+      return define(n->type, k_.less_name(t) + "(" + b + ", " + a + ", false)");
+    default:
+      return define(n->type, k_.less_name(t) + "(" + b + ", " + a + ", true)");
   }
 }
 
@@ -410,7 +470,8 @@ std::string expressions::make(const node* n) {
   for (std::size_t i = 0; i < parts; ++i)
     texts.push_back(converted(value(n->kids[i]), n->kids[i]->type, array ? n->type->element : n->type->field_list[i].of));
   const std::string v = declare(n->type);
-  for (std::size_t i = 0; i < parts; ++i) line(v + (array ? ".a[" + std::to_string(i) + "]" : ".f" + std::to_string(i)) + " = " + texts[i] + ";");
+  for (std::size_t i = 0; i < parts; ++i)
+    line(v + (array ? ".a[" + std::to_string(i) + "]" : ".f" + std::to_string(i)) + " = " + texts[i] + ";");
   return v;
 }
 
@@ -418,7 +479,8 @@ std::string expressions::index(const node* n) {
   const ir::type* t = n->kids[0]->type;
   const std::string from = value(n->kids[0]);
   const std::string at = "inside(" + converted(value(n->kids[1]), n->kids[1]->type, ir::describe<std::int64_t>()) + ", " +
-                         (t->k == kind::array ? std::to_string(t->count) : from + ".size") + ", " + k_.errors() + ", " + std::to_string(site_) + ")";
+                         (t->k == kind::array ? std::to_string(t->count) : from + ".size") + ", " + k_.errors() + ", " +
+                         std::to_string(site_) + ")";
   const std::string i = define(ir::describe<std::uint64_t>(), at);
   if (t->k == kind::array) return from + ".a[" + i + "]";
   if (t->k != kind::list) throw not_generated("an index into a type without elements");

@@ -24,16 +24,16 @@ namespace query::gpu_engine {
 
 // One column of an input: values of a part of the row, `index` rows apart.
 struct column_source {
-  std::size_t offset = 0;            // in the host's row
+  std::size_t offset = 0;  // in the host's row
   const ir::type* type = nullptr;
-  std::string pointer;               // text of the typed base address
+  std::string pointer;  // text of the typed base address
 };
 
 // Where the fields of a row are read.
 struct row_source {
   enum class form : std::uint8_t { value, columns } what = form::value;
   const ir::type* type = nullptr;
-  std::string text;                  // value: an lvalue of the row; columns: the row's number
+  std::string text;  // value: an lvalue of the row; columns: the row's number
   std::vector<column_source> columns;
 
   static row_source of_value(std::string text, const ir::type* t) { return {form::value, t, std::move(text), {}}; }
@@ -44,11 +44,11 @@ class expressions {
   expressions(kernel_source& k, std::uint32_t site, int indent = 1);
   ~expressions();
 
-  void bind(std::uint32_t row, row_source r);                    // rows 0 and 1, before value()
-  void bind(const ir::node* n, std::string text);                // a key or an aggregate, computed elsewhere
-  std::string value(const ir::node* n);                          // the text of its value
+  void bind(std::uint32_t row, row_source r);      // rows 0 and 1, before value()
+  void bind(const ir::node* n, std::string text);  // a key or an aggregate, computed elsewhere
+  std::string value(const ir::node* n);            // the text of its value
   std::string converted(const std::string& text, const ir::type* from, const ir::type* to);
-  std::string take();                                            // the statements so far
+  std::string take();  // the statements so far
 
   static std::string part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k);
 
@@ -58,30 +58,30 @@ class expressions {
 
   void analyse(const ir::node* root);
   bool total(const ir::node* n) const;
-  std::size_t home(const ir::node* n) const;                     // of the innermost loop that it depends on
+  std::size_t home(const ir::node* n) const;  // of the innermost loop that it depends on
   std::size_t scope_for(const ir::node* n) const;
   const std::string* known(const ir::node* n) const;
-  void compute(const ir::node* n);                               // n and what it surely needs
-  std::string statement(const ir::node* n);                      // in the scope on top
+  void compute(const ir::node* n);           // n and what it surely needs
+  std::string statement(const ir::node* n);  // in the scope on top
   std::string define(const ir::type* t, const std::string& text);
   std::string declare(const ir::type* t);
   void line(const std::string& s);
   void open(std::uint32_t binder = 0);
-  std::string close();                                           // the statements of the scope
+  std::string close();  // the statements of the scope
   void block(const std::string& head, const std::string& inner);
 
   std::string literal(const ir::node* n);
-  std::string constant_or_value(const ir::node* n);              // integer literals inline: array bounds, shifts, divisors
+  std::string constant_or_value(const ir::node* n);  // integer literals inline: array bounds, shifts, divisors
   std::string arithmetic(const ir::node* n);
   std::string comparison(const ir::node* n);
   std::string select(const ir::node* n);
   std::string logic(const ir::node* n);
   std::string make(const ir::node* n);
   std::string index(const ir::node* n);
-  std::string call(const ir::node* n);                           // calls.cpp
+  std::string call(const ir::node* n);  // calls.cpp
   std::string call_text(const ir::node* n);
   std::string call_array(const ir::node* n);
-  std::string loop(const ir::node* n);                           // nests.cpp
+  std::string loop(const ir::node* n);  // nests.cpp
   std::string nested(const ir::node* n);
   std::string access(const ir::node* n);
   std::string less(const ir::type* t, const std::string& a, const std::string& b);

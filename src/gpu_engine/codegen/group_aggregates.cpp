@@ -16,12 +16,23 @@ kind widened(kind k) { return ir::is_floating(k) ? kind::f64 : ir::is_integer(k)
 // What extremes are kept in: the widths that atomics have.
 kind kept_in(kind k) {
   switch (k) {
-    case kind::boolean: case kind::u8: case kind::u16: return kind::u32;
-    case kind::i8: case kind::i16: return kind::i32;
-    default: return k;
+    case kind::boolean:
+    case kind::u8:
+    case kind::u16:
+      return kind::u32;
+    case kind::i8:
+    case kind::i16:
+      return kind::i32;
+    default:
+      return k;
   }
 }
-std::size_t size_of(kind k) { return k == kind::i64 || k == kind::u64 || k == kind::f64 ? 8 : k == kind::boolean || k == kind::i8 || k == kind::u8 ? 1 : k == kind::i16 || k == kind::u16 ? 2 : 4; }
+std::size_t size_of(kind k) {
+  return k == kind::i64 || k == kind::u64 || k == kind::f64     ? 8
+         : k == kind::boolean || k == kind::i8 || k == kind::u8 ? 1
+         : k == kind::i16 || k == kind::u16                     ? 2
+                                                                : 4;
+}
 
 struct member {
   std::string type, name;
@@ -32,7 +43,8 @@ struct member {
 struct members {
   std::vector<member> all;
   void add(std::string type, std::string name, std::size_t size, std::size_t align) {
-    if (std::none_of(all.begin(), all.end(), [&](const member& m) { return m.name == name; })) all.push_back({std::move(type), std::move(name), size, align});
+    if (std::none_of(all.begin(), all.end(), [&](const member& m) { return m.name == name; }))
+      all.push_back({std::move(type), std::move(name), size, align});
   }
   std::size_t align(std::size_t least) const {
     std::size_t a = least;
@@ -77,7 +89,9 @@ class writer {
     code += "  static_assert(sizeof(State) == " + number(g.state_bytes) + ");\n";
     code += "  struct Args {\n" + args_.text() + "  };\n";
     if (g.args_bytes) code += "  static_assert(sizeof(Args) == " + number(g.args_bytes) + ");\n";
-    const auto function = [&](const char* signature, const std::string& body) { code += std::string("  static __device__ __forceinline__ void ") + signature + " {\n" + body + "  }\n"; };
+    const auto function = [&](const char* signature, const std::string& body) {
+      code += std::string("  static __device__ __forceinline__ void ") + signature + " {\n" + body + "  }\n";
+    };
     function("init(State& s)", all_.init);
     function("update(State& s, const Args& a)", all_.update);
     function("merge(State& s, const State& o)", all_.merge);
@@ -116,7 +130,9 @@ class writer {
 
   void add(const aggregate_call& c, const std::string& j, expressions& row) {
     const std::string s = "s.s" + j, o = "o.s" + j, a = "a.a" + j, n = "s.n" + j, on = "o.n" + j, has = "a.h" + j;
-    const auto unsupported = [&] { throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet"); };
+    const auto unsupported = [&] {
+      throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet");
+    };
     if (c.what == aggregate_kind::count) {
       count_rows();
       return;
@@ -168,8 +184,10 @@ class writer {
           state_.add("struct { " + wide + " a[" + count + "]; }", "s" + j, t->count * 8, 8);
           const auto each = [&](const std::string& body) { return "for (u32 e = 0; e < " + count + "; ++e) " + body; };
           init(each(s + ".a[e] = 0;"));
-          both(guard + each(s + ".a[e] = add<" + wide + ">(" + s + ".a[e], (" + wide + ")" + a + ".a[e]);"), each(s + ".a[e] = add<" + wide + ">(" + s + ".a[e], " + o + ".a[e]);"));
-          atomics(guard + each("atomic_add(&" + s + ".a[e], (" + wide + ")" + a + ".a[e]);"), each("atomic_add(&" + s + ".a[e], " + o + ".a[e]);"));
+          both(guard + each(s + ".a[e] = add<" + wide + ">(" + s + ".a[e], (" + wide + ")" + a + ".a[e]);"),
+               each(s + ".a[e] = add<" + wide + ">(" + s + ".a[e], " + o + ".a[e]);"));
+          atomics(guard + each("atomic_add(&" + s + ".a[e], (" + wide + ")" + a + ".a[e]);"),
+                  each("atomic_add(&" + s + ".a[e], " + o + ".a[e]);"));
         } else {
           const kind w = widened(t->k);
           const std::string wide(scalar_text(w));
@@ -223,9 +241,11 @@ class writer {
         state_.add("double", "m" + j, 8, 8);
         init(n + " = 0; " + s + " = 0; s.m" + j + " = 0;");
         // Welford; merged as Chan, Golub and LeVeque 1979.
-        both((c.nullable ? "if (" + has + ") " : std::string()) + "{ const double d = " + a + " - " + s + "; " + s + " += d / double(++" + n + "); s.m" + j + " += d * (" + a + " - " + s + "); }",
-             "if (" + on + ") { const double n = double(" + n + " + " + on + "), d = " + o + " - " + s + "; s.m" + j + " += o.m" + j + " + d * d * double(" + n + ") * double(" + on + ") / n; " + s +
-                 " += d * double(" + on + ") / n; " + n + " += " + on + "; }");
+        both((c.nullable ? "if (" + has + ") " : std::string()) + "{ const double d = " + a + " - " + s + "; " + s + " += d / double(++" +
+                 n + "); s.m" + j + " += d * (" + a + " - " + s + "); }",
+             "if (" + on + ") { const double n = double(" + n + " + " + on + "), d = " + o + " - " + s + "; s.m" + j + " += o.m" + j +
+                 " + d * d * double(" + n + ") * double(" + on + ") / n; " + s + " += d * double(" + on + ") / n; " + n + " += " + on +
+                 "; }");
         atomic_ = false;
         return;
       }
@@ -242,7 +262,8 @@ class writer {
         atomic_ = false;
         if (c.what == aggregate_kind::first || c.what == aggregate_kind::last) {
           const std::string better = c.what == aggregate_kind::first ? " < " : " > ";
-          both("if (" + n + " == ~u64(0) || a.at" + better + n + ") " + n + " = a.at;", "if (" + on + " != ~u64(0) && (" + n + " == ~u64(0) || " + on + better + n + ")) " + n + " = " + on + ";");
+          both("if (" + n + " == ~u64(0) || a.at" + better + n + ") " + n + " = a.at;",
+               "if (" + on + " != ~u64(0) && (" + n + " == ~u64(0) || " + on + better + n + ")) " + n + " = " + on + ";");
           return;
         }
         if (!ir::is_arithmetic(t->k)) unsupported();
@@ -254,14 +275,17 @@ class writer {
         init(s + " = 0;");
         const auto beats = [&](const std::string& x, const std::string& at) {
           const std::string nan = ir::is_floating(t->k) ? "(" + s + " != " + s + " && " + x + " == " + x + ") || " : "";
-          const std::string tie = ir::is_floating(t->k) ? "(" + x + " == " + s + " || (" + x + " != " + x + " && " + s + " != " + s + "))" : x + " == " + s;
+          const std::string tie =
+              ir::is_floating(t->k) ? "(" + x + " == " + s + " || (" + x + " != " + x + " && " + s + " != " + s + "))" : x + " == " + s;
           return n + " == ~u64(0) || " + nan + x + less + s + " || (" + tie + " && " + at + " < " + n + ")";
         };
-        both((c.nullable ? "if (" + has + ") " : std::string()) + "if (" + beats(a, "a.at") + ") { " + s + " = " + a + "; " + n + " = a.at; }",
+        both((c.nullable ? "if (" + has + ") " : std::string()) + "if (" + beats(a, "a.at") + ") { " + s + " = " + a + "; " + n +
+                 " = a.at; }",
              "if (" + on + " != ~u64(0) && (" + beats(o, on) + ")) { " + s + " = " + o + "; " + n + " = " + on + "; }");
         return;
       }
-      default: unsupported();
+      default:
+        unsupported();
     }
   }
 
@@ -297,27 +321,40 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
       if (optional) body += "  " + name + ".has = " + when + ";\n";
     };
     switch (c.what) {
-      case aggregate_kind::count: body += "  " + to + " = (i64)s.rows;\n"; break;
-      case aggregate_kind::count_if: body += "  " + to + " = (i64)" + s + ";\n"; break;
+      case aggregate_kind::count:
+        body += "  " + to + " = (i64)s.rows;\n";
+        break;
+      case aggregate_kind::count_if:
+        body += "  " + to + " = (i64)" + s + ";\n";
+        break;
       case aggregate_kind::any:
-      case aggregate_kind::all: body += "  " + to + " = " + s + " != 0;\n"; break;
+      case aggregate_kind::all:
+        body += "  " + to + " = " + s + " != 0;\n";
+        break;
       case aggregate_kind::sum:
-        if (plain->k == kind::array) body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = " + s + ".a[e];\n";
-        else body += "  " + to + " = " + s + ";\n";
+        if (plain->k == kind::array)
+          body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = " + s + ".a[e];\n";
+        else
+          body += "  " + to + " = " + s + ";\n";
         break;
       case aggregate_kind::mean: {
         const std::string count = c.nullable ? n : "s.rows";
         if (plain->k == kind::array)
-          body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = (" + k.type_name(plain->element) + ")((double)" + s + ".a[e] / (double)" + count + ");\n";
-        else body += "  " + to + " = (double)" + s + " / (double)" + count + ";\n";
+          body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = (" + k.type_name(plain->element) +
+                  ")((double)" + s + ".a[e] / (double)" + count + ");\n";
+        else
+          body += "  " + to + " = (double)" + s + " / (double)" + count + ";\n";
         present(count + " != 0");
         break;
       }
       case aggregate_kind::min:
       case aggregate_kind::max: {
         const std::string x = "(" + k.type_name(plain) + ")" + s;
-        if (ir::is_floating(c.value->k)) body += "  " + to + " = " + n + " == 2u ? " + x + " : " + (c.value->k == kind::f32 ? "__uint_as_float(0x7fc00000u)" : "__longlong_as_double(0x7ff8000000000000ll)") + ";\n";
-        else body += "  " + to + " = " + x + ";\n";
+        if (ir::is_floating(c.value->k))
+          body += "  " + to + " = " + n + " == 2u ? " + x + " : " +
+                  (c.value->k == kind::f32 ? "__uint_as_float(0x7fc00000u)" : "__longlong_as_double(0x7ff8000000000000ll)") + ";\n";
+        else
+          body += "  " + to + " = " + x + ";\n";
         present(n + " != 0u");
         break;
       }
@@ -344,14 +381,16 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
         }
         break;
       }
-      default: throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet");
+      default:
+        throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet");
     }
     e.bind(c.source, name);
   }
   const std::string v = e.value(plan.finish);
   const std::string converted = e.converted(v, plan.finish->type, result);
   const std::string key_parameter = key ? "const " + k.type_name(key) + "& key, " : "";
-  k.add("__device__ __forceinline__ " + k.type_name(result) + " finish_group(const words& p, " + key_parameter + "const aggregates::State& s) {\n" + body + e.take() + "  return " + converted + ";\n}\n");
+  k.add("__device__ __forceinline__ " + k.type_name(result) + " finish_group(const words& p, " + key_parameter +
+        "const aggregates::State& s) {\n" + body + e.take() + "  return " + converted + ";\n}\n");
 }
 
 }  // namespace query::gpu_engine

@@ -13,10 +13,10 @@
 namespace query::gpu_engine {
 
 struct generated_aggregates {
-  std::string fill;               // statements that set `args` from expressions over the row, and its number `i`
+  std::string fill;  // statements that set `args` from expressions over the row, and its number `i`
   std::size_t state_bytes = 0, state_align = 4, args_bytes = 0;
-  bool atomic = true;             // the aggregates have update_atomic and merge_atomic
-  bool row_numbers = false;       // some result is a row that is fetched by its number
+  bool atomic = true;        // the aggregates have update_atomic and merge_atomic
+  bool row_numbers = false;  // some result is a row that is fetched by its number
 };
 
 // Adds `struct aggregates { State, Args, init, update, merge... }`. The arguments are evaluated by `row`, in the order of the

@@ -10,11 +10,11 @@ namespace {
 
 // One scalar of a key, at a byte of the encoded key.
 struct part {
-  std::string path;      // ".f1.v"
-  std::string guard;     // path of the flag without which it counts as zero: ".f1.has"
+  std::string path;   // ".f1.v"
+  std::string guard;  // path of the flag without which it counts as zero: ".f1.has"
   kind k = kind::u8;
   std::size_t at = 0, size = 0;
-  bool flag = false;     // an optional's own flag
+  bool flag = false;  // an optional's own flag
 };
 
 // Takes the key apart; false if it has strings or lists.
@@ -37,7 +37,8 @@ bool take_apart(const ir::type* t, const std::string& path, const std::string& g
       if (!guard.empty()) return false;  // an optional within an optional
       parts.push_back({path + ".has", "", kind::boolean, 0, 1, true});
       return take_apart(t->element, path + ".v", path + ".has", parts);
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -46,22 +47,41 @@ std::string canonical(const part& p, const std::string& value) {
   const std::string v = value + p.path;
   std::string bits;
   switch (p.k) {
-    case kind::f32: bits = "u64(canonical_bits(" + v + "))"; break;
-    case kind::f64: bits = "canonical_bits(" + v + ")"; break;
-    case kind::boolean: case kind::u8: case kind::i8: bits = "u64(u8(" + v + "))"; break;
-    case kind::i16: case kind::u16: bits = "u64(u16(" + v + "))"; break;
-    case kind::i32: case kind::u32: bits = "u64(u32(" + v + "))"; break;
-    default: bits = "u64(" + v + ")";
+    case kind::f32:
+      bits = "u64(canonical_bits(" + v + "))";
+      break;
+    case kind::f64:
+      bits = "canonical_bits(" + v + ")";
+      break;
+    case kind::boolean:
+    case kind::u8:
+    case kind::i8:
+      bits = "u64(u8(" + v + "))";
+      break;
+    case kind::i16:
+    case kind::u16:
+      bits = "u64(u16(" + v + "))";
+      break;
+    case kind::i32:
+    case kind::u32:
+      bits = "u64(u32(" + v + "))";
+      break;
+    default:
+      bits = "u64(" + v + ")";
   }
   return p.guard.empty() ? bits : "(" + value + p.guard + " ? " + bits + " : 0ull)";
 }
 
 std::string restored(const part& p, const std::string& bits) {
   switch (p.k) {
-    case kind::f32: return "__uint_as_float(u32(" + bits + "))";
-    case kind::f64: return "__longlong_as_double(i64(" + bits + "))";
-    case kind::boolean: return "((" + bits + ") & 0xff) != 0";
-    default: return "(" + std::string(scalar_text(p.k)) + ")(" + bits + ")";
+    case kind::f32:
+      return "__uint_as_float(u32(" + bits + "))";
+    case kind::f64:
+      return "__longlong_as_double(i64(" + bits + "))";
+    case kind::boolean:
+      return "((" + bits + ") & 0xff) != 0";
+    default:
+      return "(" + std::string(scalar_text(p.k)) + ")(" + bits + ")";
   }
 }
 
@@ -78,9 +98,11 @@ std::string generate_key_hash(kernel_source& k, const ir::type* t) {
   } else if (t->k == kind::optional) {
     code = "  return v.has ? " + generate_key_hash(k, t->element) + "(v.v, h ^ 1) : mix64(h);\n";
   } else if (t->k == kind::array) {
-    code = "  for (u32 i = 0; i < " + std::to_string(t->count) + "; ++i) h = " + generate_key_hash(k, t->element) + "(v.a[i], h + i);\n  return h;\n";
+    code = "  for (u32 i = 0; i < " + std::to_string(t->count) + "; ++i) h = " + generate_key_hash(k, t->element) +
+           "(v.a[i], h + i);\n  return h;\n";
   } else if (t->k == kind::record) {
-    for (std::size_t i = 0; i < t->field_list.size(); ++i) code += "  h = " + generate_key_hash(k, t->field_list[i].of) + "(v.f" + std::to_string(i) + ", h + 1);\n";
+    for (std::size_t i = 0; i < t->field_list.size(); ++i)
+      code += "  h = " + generate_key_hash(k, t->field_list[i].of) + "(v.f" + std::to_string(i) + ", h + 1);\n";
     code += "  return h;\n";
   } else {
     throw not_generated("keys of type " + std::string(t->name));
@@ -92,12 +114,17 @@ std::string generate_key_hash(kernel_source& k, const ir::type* t) {
 std::string generate_key_equality(kernel_source& k, const ir::type* t) {
   const std::string name = k.fresh("same_key_"), type = k.type_name(t);
   std::string code;
-  if (ir::is_floating(t->k)) code = "  return canonical_bits(a) == canonical_bits(b);\n";
-  else if (ir::is_arithmetic(t->k)) code = "  return a == b;\n";
-  else if (t->k == kind::string) code = "  return equal(a, b);\n";
-  else if (t->k == kind::optional) code = "  return a.has == b.has && (!a.has || " + generate_key_equality(k, t->element) + "(a.v, b.v));\n";
+  if (ir::is_floating(t->k))
+    code = "  return canonical_bits(a) == canonical_bits(b);\n";
+  else if (ir::is_arithmetic(t->k))
+    code = "  return a == b;\n";
+  else if (t->k == kind::string)
+    code = "  return equal(a, b);\n";
+  else if (t->k == kind::optional)
+    code = "  return a.has == b.has && (!a.has || " + generate_key_equality(k, t->element) + "(a.v, b.v));\n";
   else if (t->k == kind::array)
-    code = "  for (u32 i = 0; i < " + std::to_string(t->count) + "; ++i) if (!" + generate_key_equality(k, t->element) + "(a.a[i], b.a[i])) return false;\n  return true;\n";
+    code = "  for (u32 i = 0; i < " + std::to_string(t->count) + "; ++i) if (!" + generate_key_equality(k, t->element) +
+           "(a.a[i], b.a[i])) return false;\n  return true;\n";
   else if (t->k == kind::record) {
     for (std::size_t i = 0; i < t->field_list.size(); ++i) {
       const std::string f = ".f" + std::to_string(i);
@@ -154,7 +181,8 @@ group_key generate_group_key(kernel_source& k, const ir::type* t) {
   }
   if (words[1].empty()) words[1] = "0ull";
   const std::string value = g.bytes == 16 ? "{" + words[0] + ", " + words[1] + "}" : g.type + "(" + words[0] + ")";
-  k.add("__device__ __forceinline__ " + g.type + " " + g.encode + "(const " + type + "& v) {\n  return " + (g.bytes == 16 ? g.type : "") + value + ";\n}\n");
+  k.add("__device__ __forceinline__ " + g.type + " " + g.encode + "(const " + type + "& v) {\n  return " + (g.bytes == 16 ? g.type : "") +
+        value + ";\n}\n");
   k.add("__device__ __forceinline__ " + type + " " + g.decode + "(const " + g.type + "& e) {\n" + decode + "  return v;\n}\n");
   return g;
 }

@@ -13,13 +13,13 @@
 namespace query::gpu_engine {
 
 struct group_key {
-  std::size_t bytes = 0;   // of the encoded key: 4, 8 or 16; 0: it does not fit, keys are rows
-  std::string type;        // "u32", "u64", "two_words"
-  std::string encode;      // the name of `Type encode(const K&)`
-  std::string is_null;     // of `bool is_null(const K&)`: some part of the key is an empty optional; empty if none can be
-  std::string decode;      // of `K decode(const Type&)`; empty for rows
-  std::string hash;        // for rows: of `u64 hash(const K&)`
-  std::string equal;       // for rows: of `bool equal(const K&, const K&)`, as keys are compared
+  std::size_t bytes = 0;  // of the encoded key: 4, 8 or 16; 0: it does not fit, keys are rows
+  std::string type;       // "u32", "u64", "two_words"
+  std::string encode;     // the name of `Type encode(const K&)`
+  std::string is_null;    // of `bool is_null(const K&)`: some part of the key is an empty optional; empty if none can be
+  std::string decode;     // of `K decode(const Type&)`; empty for rows
+  std::string hash;       // for rows: of `u64 hash(const K&)`
+  std::string equal;      // for rows: of `bool equal(const K&, const K&)`, as keys are compared
 };
 
 // Throws not_generated for keys that have no form on the device.

@@ -31,8 +31,7 @@ std::string kernel_source::literal(kind k, std::uint64_t bits) {
 std::string kernel_source::text_literal(const std::string& characters) {
   const auto index = static_cast<std::uint32_t>(texts_.size());
   texts_.push_back(characters);
-  return "text{" + parameter({word::role::text_literal, index, 0, 0}, "const char*") + ", " +
-         literal(kind::u64, characters.size()) + "}";
+  return "text{" + parameter({word::role::text_literal, index, 0, 0}, "const char*") + ", " + literal(kind::u64, characters.size()) + "}";
 }
 
 collection_use& kernel_source::use(std::uint64_t slot) {
@@ -72,7 +71,8 @@ ir::traced kernel_source::trace(const detail::logical& n, const detail::user_fun
 
 std::uint32_t kernel_source::site(std::string verb, detail::call_site where) {
   for (std::size_t i = 0; i < sites_.size(); ++i)
-    if (sites_[i].verb == verb && sites_[i].where.file == where.file && sites_[i].where.line == where.line) return static_cast<std::uint32_t>(i);
+    if (sites_[i].verb == verb && sites_[i].where.file == where.file && sites_[i].where.line == where.line)
+      return static_cast<std::uint32_t>(i);
   sites_.push_back({std::move(verb), where});
   return static_cast<std::uint32_t>(sites_.size() - 1);
 }

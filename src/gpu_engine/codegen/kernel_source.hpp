@@ -27,14 +27,14 @@ struct not_generated : std::runtime_error {
 // Where a parameter word comes from at launch.
 struct word {
   enum class role : std::uint8_t {
-    literal,          // `value` itself; two literals of one kernel may share a word
-    errors,           // the address of the error word
-    rows,             // number of rows of input `index`
-    column,           // address of column `part` of input `index`
-    collection,       // address of the rows of captured collection `value` (its slot)
+    literal,     // `value` itself; two literals of one kernel may share a word
+    errors,      // the address of the error word
+    rows,        // number of rows of input `index`
+    column,      // address of column `part` of input `index`
+    collection,  // address of the rows of captured collection `value` (its slot)
     collection_size,
-    text_literal,     // address of the characters of literal string `index`
-    argument,         // argument `index` of the kernel's own: tables, outputs, counters
+    text_literal,  // address of the characters of literal string `index`
+    argument,      // argument `index` of the kernel's own: tables, outputs, counters
   } what = role::literal;
   std::uint32_t index = 0, part = 0;
   std::uint64_t value = 0;
@@ -51,8 +51,8 @@ struct error_site {
 // A collection that the functions of a kernel look through.
 struct collection_use {
   std::uint64_t slot = 0;
-  const ir::type* element = nullptr;                 // null: captured, but not read by an expression
-  std::shared_ptr<const detail::capture> capture;    // null: the plan binds it
+  const ir::type* element = nullptr;               // null: captured, but not read by an expression
+  std::shared_ptr<const detail::capture> capture;  // null: the plan binds it
 };
 
 class kernel_source {
@@ -68,7 +68,7 @@ class kernel_source {
   std::string argument(std::uint32_t index, std::string_view type) { return parameter({word::role::argument, index, 0, 0}, type); }
   std::string errors() { return parameter({word::role::errors, 0, 0, 0}, "u64*"); }
   std::uint32_t site(std::string verb, detail::call_site where);
-  std::string collection(std::uint64_t slot, const ir::type* element);       // the address of its rows
+  std::string collection(std::uint64_t slot, const ir::type* element);  // the address of its rows
   std::string collection_size(std::uint64_t slot, const ir::type* element);
 
   // ---- types: the name of a type's form on the device; throws not_generated for types that have none

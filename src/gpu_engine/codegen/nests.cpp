@@ -47,7 +47,8 @@ std::string expressions::nested(const node* n) {
   const std::string& verb = n->text;
   const bool smallest = verb == "min" || verb == "arg_min", largest = verb == "max" || verb == "arg_max";
   const bool index_wanted = verb == "arg_min" || verb == "arg_max", fold = verb == "fold";
-  if (n->kids.empty() || n->kids.size() > (fold ? 3u : 2u) || (fold && n->kids.size() != 3)) throw not_generated("a nested " + verb + " with missing parts");
+  if (n->kids.empty() || n->kids.size() > (fold ? 3u : 2u) || (fold && n->kids.size() != 3))
+    throw not_generated("a nested " + verb + " with missing parts");
 
   // The elements.
   const node* from = n->kids[0];
@@ -77,12 +78,19 @@ std::string expressions::nested(const node* n) {
   const node* expression = fold ? n->kids[2] : n->kids.size() > 1 ? n->kids[1] : nullptr;
   const ir::type* of = expression ? expression->type : element_type;
   const ir::type* result_type = n->type->k == kind::optional && (smallest || largest) ? n->type->element : n->type;
-  const ir::type* state_type = fold || verb == "sum" ? n->type : smallest || largest ? of : verb == "count" ? ir::describe<std::int64_t>() : ir::describe<bool>();
+  const ir::type* state_type = fold || verb == "sum" ? n->type
+                               : smallest || largest ? of
+                               : verb == "count"     ? ir::describe<std::int64_t>()
+                                                     : ir::describe<bool>();
   const std::string state = declare(state_type);
-  if (fold) line(state + " = " + converted(value(n->kids[1]), n->kids[1]->type, n->type) + ";");
-  else if (verb == "any" || verb == "all") line(state + (verb == "all" ? " = true;" : " = false;"));
-  else if (verb == "sum" || verb == "count" || smallest || largest) line(state + " = " + k_.type_name(state_type) + "{};");
-  else throw not_generated("the nested verb " + verb + " has no form on the GPU");
+  if (fold)
+    line(state + " = " + converted(value(n->kids[1]), n->kids[1]->type, n->type) + ";");
+  else if (verb == "any" || verb == "all")
+    line(state + (verb == "all" ? " = true;" : " = false;"));
+  else if (verb == "sum" || verb == "count" || smallest || largest)
+    line(state + " = " + k_.type_name(state_type) + "{};");
+  else
+    throw not_generated("the nested verb " + verb + " has no form on the GPU");
   std::string best;
   if (index_wanted) {
     best = k_.fresh("v");
@@ -100,8 +108,8 @@ std::string expressions::nested(const node* n) {
   } else if (verb == "sum") {
     if (n->type->k == kind::array) {
       line("#pragma unroll");
-      line("for (u32 e = 0; e < " + std::to_string(n->type->count) + "; ++e) " + state + ".a[e] = add<" + k_.type_name(n->type->element) + ">(" + state + ".a[e], " +
-           converted(v + ".a[e]", vt->element, n->type->element) + ");");
+      line("for (u32 e = 0; e < " + std::to_string(n->type->count) + "; ++e) " + state + ".a[e] = add<" + k_.type_name(n->type->element) +
+           ">(" + state + ".a[e], " + converted(v + ".a[e]", vt->element, n->type->element) + ");");
     } else if (ir::is_arithmetic(n->type->k)) {
       line(state + " = add<" + k_.type_name(n->type) + ">(" + state + ", " + converted(v, vt, n->type) + ");");
     } else {
@@ -140,12 +148,14 @@ std::string expressions::access(const node* n) {
   const node* from = n->kids.at(0);
   if (from->what != op::collection) {
     if (n->text == "at") return index(n);
-    return define(n->type, from->type->k == kind::array ? std::to_string(from->type->count) : converted(value(from) + ".size", ir::describe<std::uint64_t>(), n->type));
+    return define(n->type, from->type->k == kind::array ? std::to_string(from->type->count)
+                                                        : converted(value(from) + ".size", ir::describe<std::uint64_t>(), n->type));
   }
   const std::string size = k_.collection_size(from->bits, from->type);
   if (n->text == "size") return define(n->type, converted(size, ir::describe<std::uint64_t>(), n->type));
-  const std::string i = define(ir::describe<std::uint64_t>(), "inside(" + converted(value(n->kids.at(1)), n->kids[1]->type, ir::describe<std::int64_t>()) + ", " + size + ", " +
-                                                                  k_.errors() + ", " + std::to_string(site_) + ")");
+  const std::string i =
+      define(ir::describe<std::uint64_t>(), "inside(" + converted(value(n->kids.at(1)), n->kids[1]->type, ir::describe<std::int64_t>()) +
+                                                ", " + size + ", " + k_.errors() + ", " + std::to_string(site_) + ")");
   const std::string v = declare(from->type);
   line("if (" + size + ") " + v + " = " + k_.collection(from->bits, from->type) + "[" + i + "]; else " + v + " = " +
        k_.type_name(from->type) + "{};");

@@ -48,8 +48,9 @@ row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const
   f.row.type = in.row;
   f.row.text = "i";
   for (std::uint32_t c = 0; c < in.columns.size(); ++c)
-    f.row.columns.push_back({in.columns[c].offset, in.columns[c].type,
-                             k.parameter({word::role::column, input, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
+    f.row.columns.push_back(
+        {in.columns[c].offset, in.columns[c].type,
+         k.parameter({word::role::column, input, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
   const auto evaluate = [&](const ir::traced& t, const logical& n) {
     expressions e(k, k.site(n.label, n.where));
     e.bind(0, f.row);
@@ -86,16 +87,19 @@ row_function generate_rows(kernel_source& k, const planner::branch& b, const inp
   row_pipeline rows = generate_pipeline(k, b, in, input);
   if (result) rows.body += "  out = " + expressions::part_of(rows.row, 0, b.row, k) + ";\n";
   row_function f{k.fresh("rows_"), b.row, rows.filters};
-  k.add("__device__ __forceinline__ bool " + f.name + "(const words& p, u64 i, " + k.type_name(f.out) + "& out) {\n" + rows.body + "  return true;\n}\n");
+  k.add("__device__ __forceinline__ bool " + f.name + "(const words& p, u64 i, " + k.type_name(f.out) + "& out) {\n" + rows.body +
+        "  return true;\n}\n");
   return f;
 }
 
-std::string generate_function(kernel_source& k, const ir::traced& t, const ir::type* row, const std::string& verb, detail::call_site where) {
+std::string generate_function(kernel_source& k, const ir::traced& t, const ir::type* row, const std::string& verb,
+                              detail::call_site where) {
   expressions e(k, k.site(verb, where));
   e.bind(0, row_source::of_value("row", row));
   const std::string v = e.value(t.root);
   const std::string name = k.fresh("f_"), result = k.type_name(t.root->type), argument = k.type_name(row);
-  k.add("__device__ __forceinline__ " + result + " " + name + "(const words& p, const " + argument + "& row) {\n" + e.take() + "  return " + v + ";\n}\n");
+  k.add("__device__ __forceinline__ " + result + " " + name + "(const words& p, const " + argument + "& row) {\n" + e.take() + "  return " +
+        v + ";\n}\n");
   return name;
 }
 

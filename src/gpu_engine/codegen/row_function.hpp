@@ -45,7 +45,7 @@ row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const
 struct row_function {
   std::string name;
   const ir::type* out = nullptr;
-  bool filters = false;     // may return false
+  bool filters = false;  // may return false
 };
 row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result = true);
 

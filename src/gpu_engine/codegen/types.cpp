@@ -17,7 +17,8 @@ std::size_t rounded(std::size_t n, std::size_t to) { return (n + to - 1) / to * 
 std::vector<std::size_t> by_offset(const ir::type* t) {
   std::vector<std::size_t> order(t->field_list.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return t->field_list[a].offset < t->field_list[b].offset; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return t->field_list[a].offset < t->field_list[b].offset; });
   return order;
 }
 
@@ -27,18 +28,30 @@ std::vector<std::size_t> by_offset(const ir::type* t) {
 
 std::string_view scalar_text(kind k) {
   switch (k) {
-    case kind::boolean: return "bool";
-    case kind::i8: return "i8";
-    case kind::i16: return "i16";
-    case kind::i32: return "i32";
-    case kind::i64: return "i64";
-    case kind::u8: return "u8";
-    case kind::u16: return "u16";
-    case kind::u32: return "u32";
-    case kind::u64: return "u64";
-    case kind::f32: return "float";
-    case kind::f64: return "double";
-    default: return "";
+    case kind::boolean:
+      return "bool";
+    case kind::i8:
+      return "i8";
+    case kind::i16:
+      return "i16";
+    case kind::i32:
+      return "i32";
+    case kind::i64:
+      return "i64";
+    case kind::u8:
+      return "u8";
+    case kind::u16:
+      return "u16";
+    case kind::u32:
+      return "u32";
+    case kind::u64:
+      return "u64";
+    case kind::f32:
+      return "float";
+    case kind::f64:
+      return "double";
+    default:
+      return "";
   }
 }
 
@@ -46,12 +59,18 @@ bool same_on_device(const ir::type* t) {
   switch (t->k) {
     case kind::opaque:
     case kind::string:
-    case kind::list: return false;
+    case kind::list:
+      return false;
     // A tuple of such parts is copied by its bytes too, though its assignment is not trivial.
-    case kind::record: return (t->trivial || t->name == "tuple") && std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return same_on_device(f.of); });
-    case kind::array: return same_on_device(t->element);
-    case kind::optional: return t->trivial && same_on_device(t->element) && t->size == rounded(t->element->size + 1, t->align);
-    default: return true;
+    case kind::record:
+      return (t->trivial || t->name == "tuple") &&
+             std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return same_on_device(f.of); });
+    case kind::array:
+      return same_on_device(t->element);
+    case kind::optional:
+      return t->trivial && same_on_device(t->element) && t->size == rounded(t->element->size + 1, t->align);
+    default:
+      return true;
   }
 }
 
@@ -59,7 +78,8 @@ layout device_layout(const ir::type* t) {
   if (same_on_device(t)) return {t->size, t->align};
   switch (t->k) {
     case kind::string:
-    case kind::list: return {16, 8};
+    case kind::list:
+      return {16, 8};
     case kind::array: {
       const layout e = device_layout(t->element);
       return {e.size * t->count, e.align};
@@ -78,7 +98,8 @@ layout device_layout(const ir::type* t) {
       all.size = std::max<std::size_t>(rounded(all.size, all.align), 1);
       return all;
     }
-    default: no_form(t, "its fields are not described");
+    default:
+      no_form(t, "its fields are not described");
   }
 }
 
@@ -130,7 +151,8 @@ std::string kernel_source::define(const ir::type* t) {
   } else {
     no_form(t, "its fields are not described");
   }
-  definitions_ += "struct alignas(" + number(l.align) + ") " + name + " {\n" + fields + "};\nstatic_assert(sizeof(" + name + ") == " + number(l.size) + ");\n";
+  definitions_ += "struct alignas(" + number(l.align) + ") " + name + " {\n" + fields + "};\nstatic_assert(sizeof(" + name +
+                  ") == " + number(l.size) + ");\n";
   return name;
 }
 
@@ -158,17 +180,23 @@ std::string path_to(const ir::type* t, std::size_t offset, const ir::type* part)
   }
   if (t->k == kind::array && t->element->size && offset < t->size)
     return ".a[" + number(offset / t->element->size) + "]" + path_to(t->element, offset % t->element->size, part);
-  throw not_generated("rows of " + std::string(t->name) + ": no described part of type " + std::string(part->name) + " at byte " + number(offset));
+  throw not_generated("rows of " + std::string(t->name) + ": no described part of type " + std::string(part->name) + " at byte " +
+                      number(offset));
 }
 
 std::string kernel_source::equal_name(const ir::type* t) {
   if (const auto it = equal_.find(t); it != equal_.end()) return it->second;
   const std::string type = type_name(t);
   std::string code;
-  if (ir::is_arithmetic(t->k)) code = "return a == b;";
-  else if (t->k == kind::string) code = "return equal(a, b);";
-  else if (t->k == kind::optional) code = "return a.has == b.has && (!a.has || " + equal_name(t->element) + "(a.v, b.v));";
-  else if (t->k == kind::array) code = "for (u32 i = 0; i < " + number(t->count) + "; ++i) if (!" + equal_name(t->element) + "(a.a[i], b.a[i])) return false;\n  return true;";
+  if (ir::is_arithmetic(t->k))
+    code = "return a == b;";
+  else if (t->k == kind::string)
+    code = "return equal(a, b);";
+  else if (t->k == kind::optional)
+    code = "return a.has == b.has && (!a.has || " + equal_name(t->element) + "(a.v, b.v));";
+  else if (t->k == kind::array)
+    code = "for (u32 i = 0; i < " + number(t->count) + "; ++i) if (!" + equal_name(t->element) +
+           "(a.a[i], b.a[i])) return false;\n  return true;";
   else if (t->k == kind::record) {
     code = "return true";
     for (std::size_t i = 0; i < t->field_list.size(); ++i) {
@@ -192,14 +220,19 @@ std::string kernel_source::less_name(const ir::type* t) {
   // As std::pair: the first part that differs decides; a part that is neither less nor greater counts as equal.
   const auto part = [&](const ir::type* f, const std::string& x, const std::string& y) {
     const std::string less = less_name(f);
-    return "  if (" + less + "(" + x + ", " + y + ", false)) return true;\n  if (" + less + "(" + y + ", " + x + ", false)) return false;\n";
+    return "  if (" + less + "(" + x + ", " + y + ", false)) return true;\n  if (" + less + "(" + y + ", " + x +
+           ", false)) return false;\n";
   };
-  if (ir::is_arithmetic(t->k)) code = "  return a < b || (equal_counts && a == b);\n";
-  else if (t->k == kind::string) code = "  const int c = compare(a, b);\n  return c < 0 || (equal_counts && c == 0);\n";
+  if (ir::is_arithmetic(t->k))
+    code = "  return a < b || (equal_counts && a == b);\n";
+  else if (t->k == kind::string)
+    code = "  const int c = compare(a, b);\n  return c < 0 || (equal_counts && c == 0);\n";
   else if (t->k == kind::optional)
-    code = "  if (!a.has) return b.has || equal_counts;\n  if (!b.has) return false;\n  return " + less_name(t->element) + "(a.v, b.v, equal_counts);\n";
+    code = "  if (!a.has) return b.has || equal_counts;\n  if (!b.has) return false;\n  return " + less_name(t->element) +
+           "(a.v, b.v, equal_counts);\n";
   else if (t->k == kind::array)
-    code = "  for (u32 i = 0; i < " + number(t->count) + "; ++i) {\n" + part(t->element, "a.a[i]", "b.a[i]") + "  }\n  return equal_counts;\n";
+    code =
+        "  for (u32 i = 0; i < " + number(t->count) + "; ++i) {\n" + part(t->element, "a.a[i]", "b.a[i]") + "  }\n  return equal_counts;\n";
   else if (t->k == kind::record) {
     for (std::size_t i = 0; i < t->field_list.size(); ++i) code += part(t->field_list[i].of, "a.f" + number(i), "b.f" + number(i));
     code += "  return equal_counts;\n";
@@ -207,7 +240,8 @@ std::string kernel_source::less_name(const ir::type* t) {
     throw not_generated("values of type " + std::string(t->name) + " have no order on the GPU");
   }
   const std::string unique = "less_" + std::to_string(less_.size());
-  definitions_ += "__device__ __forceinline__ bool " + unique + "(const " + type + "& a, const " + type + "& b, bool equal_counts) {\n" + code + "}\n";
+  definitions_ +=
+      "__device__ __forceinline__ bool " + unique + "(const " + type + "& a, const " + type + "& b, bool equal_counts) {\n" + code + "}\n";
   less_[t] = unique;
   return unique;
 }

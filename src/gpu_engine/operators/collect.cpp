@@ -37,25 +37,40 @@ void generate(generated& g, const planner::branch& b, const input_layout& in) {
   const std::string row = k.type_name(g.rows.out), n = k.parameter({word::role::rows, 0, 0, 0}, "u64");
   const std::string out = k.argument(0, row + "*");
   if (!g.rows.filters) {
-    k.add("extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n"
-          "  " + row + "* const out = " + out + ";\n"
-          "  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " + n + "; i += gridDim.x * 256ull) {\n"
-          "    " + row + " row;\n    if (" + g.rows.name + "(p, i, row)) out[i] = row;\n  }\n}\n");
+    k.add(
+        "extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n"
+        "  " +
+        row + "* const out = " + out +
+        ";\n"
+        "  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " +
+        n +
+        "; i += gridDim.x * 256ull) {\n"
+        "    " +
+        row + " row;\n    if (" + g.rows.name + "(p, i, row)) out[i] = row;\n  }\n}\n");
     return;
   }
   k.include("gpu_primitives/compact.cuh");
   g.by_number = g.rows.out->size > widest_item;
   const std::string item = g.by_number ? "u64" : row;
   const std::string temp = k.argument(1, "void*"), count = k.argument(2, "u64*");
-  k.add("using policy = compact_policy<" + item + ">;\nextern \"C\" __global__ void __launch_bounds__(policy::threads, policy::blocks) collect_rows(const __grid_constant__ words p) {\n"
-        "  " + row + "* const out = " + out + ";\n"
-        "  compact<compact_policy<" + item + ">, " + item + ">(" + n + ", " + temp + ", " + count + ",\n");
+  k.add("using policy = compact_policy<" + item +
+        ">;\nextern \"C\" __global__ void __launch_bounds__(policy::threads, policy::blocks) collect_rows(const __grid_constant__ words p) "
+        "{\n"
+        "  " +
+        row + "* const out = " + out +
+        ";\n"
+        "  compact<compact_policy<" +
+        item + ">, " + item + ">(" + n + ", " + temp + ", " + count + ",\n");
   if (g.by_number)
-    k.add("    [&](u64 i, u64& item) { item = i; " + row + " row; return " + g.rows.name + "(p, i, row); },\n"
-          "    [&](u64 at, const u64& i) { " + row + " row; " + g.rows.name + "(p, i, row); out[at] = row; });\n}\n");
+    k.add("    [&](u64 i, u64& item) { item = i; " + row + " row; return " + g.rows.name +
+          "(p, i, row); },\n"
+          "    [&](u64 at, const u64& i) { " +
+          row + " row; " + g.rows.name + "(p, i, row); out[at] = row; });\n}\n");
   else
-    k.add("    [&](u64 i, " + item + "& item) { return " + g.rows.name + "(p, i, item); },\n"
-          "    [&](u64 at, const " + item + "& item) { out[at] = item; });\n}\n");
+    k.add("    [&](u64 i, " + item + "& item) { return " + g.rows.name +
+          "(p, i, item); },\n"
+          "    [&](u64 at, const " +
+          item + "& item) { out[at] = item; });\n}\n");
 }
 
 }  // namespace
@@ -103,13 +118,17 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
     const std::array<const device_rows*, 1> inputs = {in.get()};
     if (g.rows.filters) {
       const item_policy policy = policy_of_size[(g.by_number ? 8 : row->size) - 1];
-      const std::uint64_t tiles = device::divide_up(n, policy.tile), resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
+      const std::uint64_t tiles = device::divide_up(n, policy.tile),
+                          resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
       const device_buffer temp = run.zeroed(128 + device::tile_counts::bytes(tiles));
-      run.launch(g.source, *kernel, {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs, std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
+      run.launch(g.source, *kernel,
+                 {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs,
+                 std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
       run.finish(g.source);
       kept = run.read(1);
     } else {
-      const auto blocks = static_cast<unsigned>(device::smaller<std::uint64_t>(device::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
+      const auto blocks = static_cast<unsigned>(
+          device::smaller<std::uint64_t>(device::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
       run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
       run.finish(g.source);
     }

@@ -64,13 +64,23 @@ void generate(generated& g, const planner::branch& b, const input_layout& in, fo
   const std::string row = counts ? "char" : k.type_name(rows.out), n = k.parameter({word::role::rows, 0, 0, 0}, "u64");
   const std::string temp = k.argument(0, "void*"), out = k.argument(1, "u64*");
   const std::string row_type = k.type_name(rows.out);
-  k.add("struct state { " + fields + " };\n"
+  k.add("struct state { " + fields +
+        " };\n"
         "extern \"C\" __global__ void __launch_bounds__(256) fold_rows(const __grid_constant__ words p) {\n"
-        "  const state none = " + none + ";\n"
-        "  reduce<reduce_policy<state>>(" + n + ", none,\n"
-        "    [&](u64 i, state& into) { " + row_type + " row; if (!" + rows.name + "(p, i, row)) return; " + update + " },\n"
-        "    [](const state& a, const state& b) { return state" + merge + "; }, " + temp + ",\n"
-        "    [&](const state& s) { u64* const out = " + out + "; " + finish + " });\n}\n");
+        "  const state none = " +
+        none +
+        ";\n"
+        "  reduce<reduce_policy<state>>(" +
+        n +
+        ", none,\n"
+        "    [&](u64 i, state& into) { " +
+        row_type + " row; if (!" + rows.name + "(p, i, row)) return; " + update +
+        " },\n"
+        "    [](const state& a, const state& b) { return state" +
+        merge + "; }, " + temp +
+        ",\n"
+        "    [&](const state& s) { u64* const out = " +
+        out + "; " + finish + " });\n}\n");
 }
 
 template <std::size_t Words> struct state_of { std::uint64_t w[Words]; };
@@ -113,17 +123,29 @@ void merge(fold_kind what, kind k, std::uint64_t bits, std::uint64_t numbers, de
   if (what == fold_kind::count || !numbers) return;
   const bool largest = what == fold_kind::max, first = state.numbers == 0;
   switch (k) {
-    case kind::boolean: case kind::u8: return merge_extreme<std::uint8_t>(largest, bits, first, state.value);
-    case kind::i8: return merge_extreme<std::int8_t>(largest, bits, first, state.value);
-    case kind::i16: return merge_extreme<std::int16_t>(largest, bits, first, state.value);
-    case kind::u16: return merge_extreme<std::uint16_t>(largest, bits, first, state.value);
-    case kind::i32: return merge_extreme<std::int32_t>(largest, bits, first, state.value);
-    case kind::u32: return merge_extreme<std::uint32_t>(largest, bits, first, state.value);
-    case kind::i64: return merge_extreme<std::int64_t>(largest, bits, first, state.value);
-    case kind::u64: return merge_extreme<std::uint64_t>(largest, bits, first, state.value);
-    case kind::f32: return merge_extreme<float>(largest, bits, first, state.value);
-    case kind::f64: return merge_extreme<double>(largest, bits, first, state.value);
-    default: return;
+    case kind::boolean:
+    case kind::u8:
+      return merge_extreme<std::uint8_t>(largest, bits, first, state.value);
+    case kind::i8:
+      return merge_extreme<std::int8_t>(largest, bits, first, state.value);
+    case kind::i16:
+      return merge_extreme<std::int16_t>(largest, bits, first, state.value);
+    case kind::u16:
+      return merge_extreme<std::uint16_t>(largest, bits, first, state.value);
+    case kind::i32:
+      return merge_extreme<std::int32_t>(largest, bits, first, state.value);
+    case kind::u32:
+      return merge_extreme<std::uint32_t>(largest, bits, first, state.value);
+    case kind::i64:
+      return merge_extreme<std::int64_t>(largest, bits, first, state.value);
+    case kind::u64:
+      return merge_extreme<std::uint64_t>(largest, bits, first, state.value);
+    case kind::f32:
+      return merge_extreme<float>(largest, bits, first, state.value);
+    case kind::f64:
+      return merge_extreme<double>(largest, bits, first, state.value);
+    default:
+      return;
   }
 }
 
@@ -144,7 +166,8 @@ void run_fold(const planner::branch& b, fold_kind what, detail::fold_state& stat
   const reduce_shape shape = reduce_shape::of(g.state_words, n);
   const device_buffer temp = run.zeroed(shape.bytes);
   const std::array<const device_rows*, 1> inputs = {in.get()};
-  run.launch(g.source, *kernel, {static_cast<unsigned>(shape.blocks), 256, 0}, inputs, std::array<std::uint64_t, 2>{temp.address(), run.status_word(1)});
+  run.launch(g.source, *kernel, {static_cast<unsigned>(shape.blocks), 256, 0}, inputs,
+             std::array<std::uint64_t, 2>{temp.address(), run.status_word(1)});
   run.finish(g.source);
   // Words: value, count, numbers; a count alone has its place too.
   const std::uint64_t numbers = run.read(3);

@@ -14,15 +14,25 @@ namespace {
 
 namespace device = query::gpu;
 
-constexpr std::uint64_t sampled = 1 << 16;       // rows looked at to guess the number of groups
+constexpr std::uint64_t sampled = 1 << 16;  // rows looked at to guess the number of groups
 constexpr std::uint32_t most_table_bits = 33;
 
 // Words of the status block.
-enum status : std::size_t { again_word = 1, full_word, merge_again_word, merge_full_word, groups_word, partials_word, sample_word, kept_word };
+enum status : std::size_t {
+  again_word = 1,
+  full_word,
+  merge_again_word,
+  merge_full_word,
+  groups_word,
+  partials_word,
+  sample_word,
+  kept_word
+};
 
 class grouping {
  public:
-  grouping(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in) : v_(v), run_(run), in_(std::move(in)), n_(in_->size()) {}
+  grouping(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in)
+      : v_(v), run_(run), in_(std::move(in)), n_(in_->size()) {}
 
   result_rows go() {
     std::uint64_t groups = estimate();
@@ -45,13 +55,23 @@ class grouping {
     // The state's size decides about the tier, and every program has the same states.
     use(group_program::global);
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
-    plan_ = device::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
+    plan_ = device::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes),
+                                static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
     switch (plan_.tier) {
-      case device::group_tier::shared_thread: use(group_program::shared_thread); break;
-      case device::group_tier::shared_warp: use(group_program::shared_warp); break;
-      case device::group_tier::shared_block: use(group_program::shared_block); break;
-      case device::group_tier::partition: choose_scatter(budget); break;
-      case device::group_tier::global: break;
+      case device::group_tier::shared_thread:
+        use(group_program::shared_thread);
+        break;
+      case device::group_tier::shared_warp:
+        use(group_program::shared_warp);
+        break;
+      case device::group_tier::shared_block:
+        use(group_program::shared_block);
+        break;
+      case device::group_tier::partition:
+        choose_scatter(budget);
+        break;
+      case device::group_tier::global:
+        break;
     }
     args_[listed_tiles] = 0;
     args_[again_count] = run_.status_word(again_word);
@@ -78,7 +98,8 @@ class grouping {
   }
 
   std::size_t scatter_shared() const {
-    return device::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.args_bytes));
+    return device::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes),
+                                 static_cast<std::uint32_t>(g_->aggregates.args_bytes));
   }
   // As many rows a thread as shared memory has room for: wide arguments want fewer, and the widest no partitions at all.
   void choose_scatter(std::size_t budget) {
@@ -88,7 +109,9 @@ class grouping {
       plan_.table_bits = device::table_bits(std::min<std::uint64_t>(n_, std::uint64_t{plan_.shape.capacity} << plan_.partition_bits));
       return;
     }
-    use(plan_.scatter_items == 16 ? group_program::partition_16 : plan_.scatter_items == 8 ? group_program::partition_8 : group_program::partition_4);
+    use(plan_.scatter_items == 16  ? group_program::partition_16
+        : plan_.scatter_items == 8 ? group_program::partition_8
+                                   : group_program::partition_4);
   }
 
   // Groups among a sample of the rows, and what that says about all of them.
@@ -113,24 +136,29 @@ class grouping {
     if (distinct * 4 < kept) return static_cast<std::uint64_t>(distinct);  // nearly all were seen
     // Rows that repeat a key, as birthdays do: kept^2 / (2 * repeats) groups, and no more than rows that pass.
     const double passing = std::max(kept, 1.0) / static_cast<double>(rows) * static_cast<double>(n_), repeats = kept - distinct;
-    return static_cast<std::uint64_t>(std::max(std::max(distinct, 1.0), repeats < 1 ? passing : std::min(passing, kept * kept / (2 * repeats))));
+    return static_cast<std::uint64_t>(
+        std::max(std::max(distinct, 1.0), repeats < 1 ? passing : std::min(passing, kept * kept / (2 * repeats))));
   }
 
-  unsigned resident(const char* entry, unsigned block, std::size_t dynamic = 0) { return resident_blocks(*run_.compile(g_->source, entry), block, dynamic); }
+  unsigned resident(const char* entry, unsigned block, std::size_t dynamic = 0) {
+    return resident_blocks(*run_.compile(g_->source, entry), block, dynamic);
+  }
   void launch(const char* entry, unsigned grid, unsigned block, std::size_t dynamic = 0) {
     const std::array<const device_rows*, 1> inputs = {in_.get()};
     run_.launch(g_->source, *run_.compile(g_->source, entry), {grid, block, dynamic}, inputs, args_);
   }
 
   void start_table(std::uint32_t table_bits) {
-    if (table_bits > most_table_bits) throw resource_error("query: group_by: a table of 2^" + std::to_string(table_bits) + " groups does not fit the GPU");
+    if (table_bits > most_table_bits)
+      throw resource_error("query: group_by: a table of 2^" + std::to_string(table_bits) + " groups does not fit the GPU");
     table_ = run_.allocate(device::table_slots(table_bits) * g_->slot_bytes);
     args_[slots] = table_.address();
     args_[bits] = table_bits;
     launch("init_table", blocks(device::table_slots(table_bits)), 256);
   }
   unsigned blocks(std::uint64_t items) const {
-    return static_cast<unsigned>(std::clamp<std::uint64_t>(device::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
+    return static_cast<unsigned>(
+        std::clamp<std::uint64_t>(device::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
   }
   // Room for tiles that find no place.
   void listed(std::uint64_t tiles) {
@@ -184,10 +212,12 @@ class grouping {
   }
 
   void shared() {
-    const unsigned grid = std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
-                                             static_cast<unsigned>(device::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
+    const unsigned grid =
+        std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
+                           static_cast<unsigned>(device::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
     const std::uint64_t entries = std::uint64_t{grid} * plan_.shape.capacity;
-    const device_buffer partial_rows = run_.allocate(entries * g_->partial_bytes), counts_of_blocks = run_.allocate(std::uint64_t{grid} * 4);
+    const device_buffer partial_rows = run_.allocate(entries * g_->partial_bytes),
+                        counts_of_blocks = run_.allocate(std::uint64_t{grid} * 4);
     args_[partials] = partial_rows.address();
     args_[partial_counts] = counts_of_blocks.address();
     args_[partial_entries] = entries;
@@ -212,9 +242,10 @@ class grouping {
   bool partitioned(std::uint64_t groups) {
     const std::uint32_t pbits = plan_.partition_bits;
     const std::uint64_t parts = std::uint64_t{1} << pbits, rows_of_chunk = device::partition_chunk(n_, pbits);
-    const device_buffer count_memory = run_.zeroed(parts * 8), starts_memory = run_.allocate((parts + 1) * 8), cursor_memory = run_.allocate(parts * 8),
-                        item_memory = run_.allocate((parts + 1) * 8);
-    const device_buffer keys_memory = run_.allocate(n_ * g_->key_bytes), args_memory = run_.allocate(std::max<std::uint64_t>(n_ * g_->aggregates.args_bytes, 16));
+    const device_buffer count_memory = run_.zeroed(parts * 8), starts_memory = run_.allocate((parts + 1) * 8),
+                        cursor_memory = run_.allocate(parts * 8), item_memory = run_.allocate((parts + 1) * 8);
+    const device_buffer keys_memory = run_.allocate(n_ * g_->key_bytes),
+                        args_memory = run_.allocate(std::max<std::uint64_t>(n_ * g_->aggregates.args_bytes, 16));
     args_[place_bits] = pbits;
     args_[place_shift] = device::group_partition_shift;
     args_[chunk] = rows_of_chunk;

@@ -20,7 +20,8 @@ ir::group_plan plan_of(kernel_source& k, const planner::vertex& v) {
 
 bool needs_rows(const ir::group_plan& p) {
   return std::any_of(p.calls.begin(), p.calls.end(), [](const ir::aggregate_call& c) {
-    return c.what == ir::aggregate_kind::first || c.what == ir::aggregate_kind::last || c.what == ir::aggregate_kind::arg_min || c.what == ir::aggregate_kind::arg_max;
+    return c.what == ir::aggregate_kind::first || c.what == ir::aggregate_kind::last || c.what == ir::aggregate_kind::arg_min ||
+           c.what == ir::aggregate_kind::arg_max;
   });
 }
 
@@ -52,20 +53,34 @@ class writer {
     sizes();
     table();
     switch (what) {
-      case group_program::shared_thread: shared("thread"); break;
-      case group_program::shared_warp: shared("warp"); break;
-      case group_program::shared_block: shared("block"); break;
-      case group_program::partition_4: partition("4"); break;
-      case group_program::partition_8: partition("8"); break;
-      case group_program::partition_16: partition("16"); break;
-      default: break;
+      case group_program::shared_thread:
+        shared("thread");
+        break;
+      case group_program::shared_warp:
+        shared("warp");
+        break;
+      case group_program::shared_block:
+        shared("block");
+        break;
+      case group_program::partition_4:
+        partition("4");
+        break;
+      case group_program::partition_8:
+        partition("8");
+        break;
+      case group_program::partition_16:
+        partition("16");
+        break;
+      default:
+        break;
     }
   }
 
  private:
   std::string arg(group_argument a, std::string_view type = "u64") { return k_.argument(a, type); }
   void kernel(const std::string& name, const std::string& bounds, const std::string& body) {
-    k_.add("extern \"C\" __global__ void __launch_bounds__(" + bounds + ") " + name + "(const __grid_constant__ words p) {\n" + body + "}\n");
+    k_.add("extern \"C\" __global__ void __launch_bounds__(" + bounds + ") " + name + "(const __grid_constant__ words p) {\n" + body +
+           "}\n");
   }
 
   // group_row: row i -> key and args; false if it is filtered out.
@@ -79,8 +94,10 @@ class writer {
     const std::string key_text = e.converted(e.value(key.root), key.root->type, n_.key);
     std::string body = row.body + e.take();
     g_.aggregates = {};
-    if (with_aggregates) g_.aggregates = generate_aggregates(k_, plan, e);
-    else k_.add("struct aggregates { struct Args {}; };\n");
+    if (with_aggregates)
+      g_.aggregates = generate_aggregates(k_, plan, e);
+    else
+      k_.add("struct aggregates { struct Args {}; };\n");
     const std::string type = k_.type_name(n_.key);
     if (g_.key.bytes) {
       k_.add("using Keys = bitwise_keys<" + g_.key.type + ">;\n");
@@ -88,22 +105,31 @@ class writer {
       return;
     }
     // Keys of any width: rows are compared by the keys that they give.
-    k_.add("__device__ __noinline__ bool key_of(const words& p, u64 i, " + type + "& key) {\n" + body + "  key = " + key_text + ";\n  return true;\n}\n");
-    k_.add("struct rows_equal {\n  const words* p;\n  __device__ bool operator()(u64 a, u64 b) const {\n    " + type + " x{}, y{};\n    key_of(*p, a, x);\n    key_of(*p, b, y);\n    return " +
-           g_.key.equal + "(x, y);\n  }\n};\nusing Keys = row_keys<rows_equal>;\n");
+    k_.add("__device__ __noinline__ bool key_of(const words& p, u64 i, " + type + "& key) {\n" + body + "  key = " + key_text +
+           ";\n  return true;\n}\n");
+    k_.add("struct rows_equal {\n  const words* p;\n  __device__ bool operator()(u64 a, u64 b) const {\n    " + type +
+           " x{}, y{};\n    key_of(*p, a, x);\n    key_of(*p, b, y);\n    return " + g_.key.equal +
+           "(x, y);\n  }\n};\nusing Keys = row_keys<rows_equal>;\n");
     row_body(body + "  key = row_key{" + g_.key.hash + "(" + key_text + "), i};\n" + g_.aggregates.fill);
   }
   void row_body(const std::string& body) {
-    k_.add("using Key = Keys::key_type;\n__device__ __forceinline__ bool group_row(const words& p, u64 i, Key& key, aggregates::Args& args) {\n" + body + "  return true;\n}\n");
+    k_.add(
+        "using Key = Keys::key_type;\n__device__ __forceinline__ bool group_row(const words& p, u64 i, Key& key, aggregates::Args& args) "
+        "{\n" +
+        body + "  return true;\n}\n");
   }
   std::string keys() const { return g_.key.bytes ? "Keys{}" : "Keys{{&p}}"; }
   static const char* row() { return "[&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }"; }
 
   void sample() {
     kernel("sample_groups", "256",
-           "  const table_of_ids<Keys> t{{(hash_table_ref<Keys, u32>::slot*)" + arg(slots) + ", (u32)" + arg(bits) + "}, " + arg(sample_count, "u64*") + ", 1u << 30, " + arg(full, "u32*") +
-               "};\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " + arg(sample_rows) + "; j += gridDim.x * 256ull) {\n    Key key;\n    aggregates::Args args;\n"
-               "    if (!group_row(p, j * " + arg(sample_stride) + ", key, args)) continue;\n    take_one(" + arg(sample_kept, "u64*") + ");\n    find_or_insert_id(t, " + keys() + ", key, [](u32) {});\n  }\n");
+           "  const table_of_ids<Keys> t{{(hash_table_ref<Keys, u32>::slot*)" + arg(slots) + ", (u32)" + arg(bits) + "}, " +
+               arg(sample_count, "u64*") + ", 1u << 30, " + arg(full, "u32*") +
+               "};\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " + arg(sample_rows) +
+               "; j += gridDim.x * 256ull) {\n    Key key;\n    aggregates::Args args;\n"
+               "    if (!group_row(p, j * " +
+               arg(sample_stride) + ", key, args)) continue;\n    take_one(" + arg(sample_kept, "u64*") + ");\n    find_or_insert_id(t, " +
+               keys() + ", key, [](u32) {});\n  }\n");
     g_.slot_bytes = g_.key.bytes == 4 || g_.key.bytes == 8 ? 2 * g_.key.bytes : 32;
     k_.add("static_assert(sizeof(hash_table_ref<Keys, u32>::slot) == " + std::to_string(g_.slot_bytes) + ");\n");
   }
@@ -112,16 +138,23 @@ class writer {
     g_.key_bytes = g_.key.bytes ? g_.key.bytes : 16;
     g_.slot_bytes = slot_size(g_.key, g_.aggregates);
     const std::size_t key_align = g_.key_bytes == 4 ? 4 : 8;
-    g_.partial_bytes = rounded(rounded(g_.key_bytes, g_.aggregates.state_align) + g_.aggregates.state_bytes, std::max(key_align, g_.aggregates.state_align));
-    k_.add("using table = group_table<Keys, aggregates>;\nusing partial = group_partial<Key, aggregates::State>;\n"
-           "static_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) + ");\nstatic_assert(sizeof(partial) == " + std::to_string(g_.partial_bytes) + ");\n");
+    g_.partial_bytes = rounded(rounded(g_.key_bytes, g_.aggregates.state_align) + g_.aggregates.state_bytes,
+                               std::max(key_align, g_.aggregates.state_align));
+    k_.add(
+        "using table = group_table<Keys, aggregates>;\nusing partial = group_partial<Key, aggregates::State>;\n"
+        "static_assert(sizeof(table::slot) == " +
+        std::to_string(g_.slot_bytes) + ");\nstatic_assert(sizeof(partial) == " + std::to_string(g_.partial_bytes) + ");\n");
     const std::string key = g_.key.bytes ? g_.key.decode + "(key)" : "k";
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
-    k_.add("__device__ __forceinline__ void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " + arg(out_capacity) + ") return;\n" + body +
-           "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key + ", s);\n}\n");
-    k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) + "}; }\n");
-    k_.add("__device__ __forceinline__ tiles_again the_list(const words& p) { return {" + arg(again_tiles, "u64*") + ", " + arg(again_count, "u64*") + ", " + arg(full, "u32*") + "}; }\n");
+    k_.add(
+        "__device__ __forceinline__ void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
+        arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
+        ", s);\n}\n");
+    k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) +
+           "}; }\n");
+    k_.add("__device__ __forceinline__ tiles_again the_list(const words& p) { return {" + arg(again_tiles, "u64*") + ", " +
+           arg(again_count, "u64*") + ", " + arg(full, "u32*") + "}; }\n");
   }
   std::string all_rows() { return "group_rows{" + k_.parameter({word::role::rows, 0, 0, 0}, "u64") + ", " + listed() + "}"; }
   std::string listed() { return arg(listed_tiles, "const u64*") + ", " + arg(listed_count); }
@@ -130,37 +163,52 @@ class writer {
   void table() {
     kernel("init_table", "256", "  init_groups<Keys, aggregates>(the_table(p));\n");
     kernel("grow_table", "256",
-           "  grow_groups<Keys, aggregates>(the_table(p), table{(table::slot*)" + arg(larger_slots) + ", (u32)" + arg(larger_bits) + "}, " + arg(full, "u32*") + ", " + keys() + ");\n");
-    kernel("aggregate_rows", "256", "  aggregate_global<" + items() + ">(" + all_rows() + ", the_table(p), the_list(p), " + keys() + ", " + row() + ");\n");
-    kernel("emit_table", "256", "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") + ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
+           "  grow_groups<Keys, aggregates>(the_table(p), table{(table::slot*)" + arg(larger_slots) + ", (u32)" + arg(larger_bits) + "}, " +
+               arg(full, "u32*") + ", " + keys() + ");\n");
+    kernel("aggregate_rows", "256",
+           "  aggregate_global<" + items() + ">(" + all_rows() + ", the_table(p), the_list(p), " + keys() + ", " + row() + ");\n");
+    kernel("emit_table", "256",
+           "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+               ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
   }
-  std::string shape() { return "{(u32)" + arg(threads) + ", (u32)" + arg(capacity) + ", (u32)" + arg(word_bits) + ", (u32)" + arg(shape_bytes) + "}"; }
+  std::string shape() {
+    return "{(u32)" + arg(threads) + ", (u32)" + arg(capacity) + ", (u32)" + arg(word_bits) + ", (u32)" + arg(shape_bytes) + "}";
+  }
   std::string entries() { return "group_rows{" + arg(partial_entries) + ", " + listed() + "}"; }
 
   void shared(const std::string& copies) {
     kernel("aggregate_shared_rows", "1024, 1",
-           "  extern __shared__ __align__(16) unsigned char shared[];\n  const shared_group_params<Keys, aggregates> g{" + all_rows() + ", " + shape() + ", the_table(p), the_list(p), " +
-               arg(partials, "partial*") + ", " + arg(partial_counts, "u32*") + "};\n  aggregate_shared<group_copies::" + copies + ", " + items() + ">(g, " + keys() + ", " + row() + ", shared);\n");
+           "  extern __shared__ __align__(16) unsigned char shared[];\n  const shared_group_params<Keys, aggregates> g{" + all_rows() +
+               ", " + shape() + ", the_table(p), the_list(p), " + arg(partials, "partial*") + ", " + arg(partial_counts, "u32*") +
+               "};\n  aggregate_shared<group_copies::" + copies + ", " + items() + ">(g, " + keys() + ", " + row() + ", shared);\n");
     kernel("merge_partials", "256",
-           "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", shared_partials<Key, aggregates::State>{" + arg(partials, "const partial*") + ", " +
-               arg(partial_counts, "const u32*") + ", (u32)" + arg(capacity) + "});\n");
+           "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", shared_partials<Key, aggregates::State>{" +
+               arg(partials, "const partial*") + ", " + arg(partial_counts, "const u32*") + ", (u32)" + arg(capacity) + "});\n");
   }
 
   void partition(const std::string& scatter_items) {
-    const std::string places = "partition_places{(u32)" + arg(place_bits) + ", (u32)" + arg(place_shift) + ", " + arg(chunk) + ", " + arg(counts, "u64*") + ", " + arg(starts, "u64*") + ", " + arg(cursors, "u64*") + ", " + arg(item_starts, "u64*") + "}";
-    const std::string n = k_.parameter({word::role::rows, 0, 0, 0}, "u64"), shared = "  extern __shared__ __align__(16) unsigned char shared[];\n";
-    const std::string scattered = "scattered_rows<Key, aggregates::Args>{" + arg(scattered_keys, "const Key*") + ", " + arg(scattered_args, "const aggregates::Args*") + "}";
-    kernel("count_rows", "512", shared + "  count_partitions<8, aggregates::Args>(" + n + ", " + places + ", " + keys() + ", " + row() + ", shared);\n");
+    const std::string places = "partition_places{(u32)" + arg(place_bits) + ", (u32)" + arg(place_shift) + ", " + arg(chunk) + ", " +
+                               arg(counts, "u64*") + ", " + arg(starts, "u64*") + ", " + arg(cursors, "u64*") + ", " +
+                               arg(item_starts, "u64*") + "}";
+    const std::string n = k_.parameter({word::role::rows, 0, 0, 0}, "u64"),
+                      shared = "  extern __shared__ __align__(16) unsigned char shared[];\n";
+    const std::string scattered = "scattered_rows<Key, aggregates::Args>{" + arg(scattered_keys, "const Key*") + ", " +
+                                  arg(scattered_args, "const aggregates::Args*") + "}";
+    kernel("count_rows", "512",
+           shared + "  count_partitions<8, aggregates::Args>(" + n + ", " + places + ", " + keys() + ", " + row() + ", shared);\n");
     kernel("plan_rows", "1024", "  plan_partitions(" + places + ");\n");
     kernel("scatter_rows", "1024, 1",
-           shared + "  scatter_partitions<" + scatter_items + ">(" + n + ", " + places + ", " + arg(scattered_keys, "Key*") + ", " + arg(scattered_args, "aggregates::Args*") + ", " + keys() + ", " + row() + ", shared);\n");
+           shared + "  scatter_partitions<" + scatter_items + ">(" + n + ", " + places + ", " + arg(scattered_keys, "Key*") + ", " +
+               arg(scattered_args, "aggregates::Args*") + ", " + keys() + ", " + row() + ", shared);\n");
     kernel("aggregate_partition", "1024, 1",
-           shared + "  const partition_group_params<Keys, aggregates> g{" + places + ", " + shape() + ", the_table(p), the_list(p), " + arg(partials, "partial*") + ", " + arg(partial_count, "u64*") + ", " +
-               arg(group_count, "u64*") + "};\n  aggregate_partitions<" + items() + ">(g, " + keys() + ", " + scattered +
+           shared + "  const partition_group_params<Keys, aggregates> g{" + places + ", " + shape() + ", the_table(p), the_list(p), " +
+               arg(partials, "partial*") + ", " + arg(partial_count, "u64*") + ", " + arg(group_count, "u64*") +
+               "};\n  aggregate_partitions<" + items() + ">(g, " + keys() + ", " + scattered +
                ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); }, shared);\n");
 
     kernel("merge_partials", "256",
-           "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", plain_partials<Key, aggregates::State>{" + arg(partials, "const partial*") + "});\n");
+           "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", plain_partials<Key, aggregates::State>{" +
+               arg(partials, "const partial*") + "});\n");
   }
 
   group_kernels& g_;

@@ -12,15 +12,39 @@ namespace query::gpu_engine {
 
 // Arguments of the kernels, by their numbers in the parameter words.
 enum group_argument : std::uint32_t {
-  slots, bits, larger_slots, larger_bits,                       // the global table, and the one it grows into
-  again_tiles, again_count, full,                               // tiles that found no place
-  listed_tiles, listed_count,                                   // those to run again; no tiles: all rows
-  threads, capacity, word_bits, shape_bytes,                    // of the tables in shared memory
-  partials, partial_counts, partial_entries,
-  place_bits, place_shift, chunk, counts, starts, cursors, item_starts,      // partitions
-  scattered_keys, scattered_args, partial_count,
-  out, out_capacity, group_count,
-  sample_rows, sample_stride, sample_count, sample_kept,
+  slots,
+  bits,
+  larger_slots,
+  larger_bits,  // the global table, and the one it grows into
+  again_tiles,
+  again_count,
+  full,  // tiles that found no place
+  listed_tiles,
+  listed_count,  // those to run again; no tiles: all rows
+  threads,
+  capacity,
+  word_bits,
+  shape_bytes,  // of the tables in shared memory
+  partials,
+  partial_counts,
+  partial_entries,
+  place_bits,
+  place_shift,
+  chunk,
+  counts,
+  starts,
+  cursors,
+  item_starts,  // partitions
+  scattered_keys,
+  scattered_args,
+  partial_count,
+  out,
+  out_capacity,
+  group_count,
+  sample_rows,
+  sample_stride,
+  sample_count,
+  sample_kept,
   group_argument_count,
 };
 
@@ -28,7 +52,7 @@ enum class group_program { sample, shared_thread, shared_warp, shared_block, par
 
 struct group_kernels {
   kernel_source source;
-  group_key key;                        // of a group_by
+  group_key key;  // of a group_by
   generated_aggregates aggregates;
   const ir::type* out = nullptr;
   std::size_t slot_bytes = 0, partial_bytes = 0, key_bytes = 0;
