@@ -71,7 +71,8 @@ struct generated {
 void generate(generated& g, const planner::vertex& v, const input_layout& in, bool wide_numbers) {
   const detail::logical& n = *v.node;
   kernel_source& k = g.source;
-  if (n.keys.less) throw not_generated("the order is the user's own function");
+  if (std::any_of(n.order.begin(), n.order.end(), [](const detail::order_key& o) { return o.custom.less != nullptr; }))
+    throw not_generated("the order is the user's own function");
   if (!same_on_device(n.row)) throw not_generated("the rows own memory (strings, lists)");
   k.include("gpu_primitives/radix_sort.cuh");
   k.include("gpu_primitives/sort_keys.cuh");
