@@ -1,6 +1,7 @@
 #include "cpu_engine/group_by.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -36,10 +37,12 @@ class group_table {
   void update(const void* rows, std::size_t n, const std::uint32_t* select, std::vector<std::uint32_t>* opened = nullptr) {
     for (std::size_t from = 0; from < n;) {
       std::size_t most = batch_rows;
-      if (!select) {
+      bool first_known = false;  // the first row's key was computed by the loop that did not know it
+      if (!select && fuses()) {
         const std::size_t run = update_known(static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size, n - from);
         rows_seen += run;
         from += run;
+        first_known = from < n;
         if (run >= long_run) most = long_run;  // the next row's key is new; those after it are likely not
       }
       const std::size_t k = std::min(most, n - from);
@@ -47,7 +50,14 @@ class group_table {
       const void* base = select ? rows : static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size;
       const std::uint32_t* chosen = select ? select + from : nullptr;
       keys_.clear();
-      key_->map(base, chosen, k, keys_.extend(k), scratch_);
+      auto* keys = static_cast<std::byte*>(keys_.extend(k));
+      if (first_known) {
+        const std::size_t size = node_->key->size;
+        std::memcpy(keys, missed_, size);
+        if (k > 1) key_->map(static_cast<const std::byte*>(base) + node_->functions[0].row->size, nullptr, k - 1, keys + size, scratch_);
+      } else {
+        key_->map(base, chosen, k, keys, scratch_);
+      }
       keys_.grow(k);
       groups.find_or_insert(keys_.data(), k, ids_);
       states_->grow_to(groups.size());
@@ -78,11 +88,9 @@ class group_table {
 
  private:
   // Updates groups that are there already, up to the first row of another one; returns how many rows that were.
+  bool fuses() const { return states_->knows_keys() && !key_->is_interpreted() && groups.known(); }
   std::size_t update_known(const void* rows, std::size_t n) {
-    if (!states_->knows_keys() || key_->is_interpreted()) return 0;
-    const detail::known_keys known = groups.known();
-    if (!known) return 0;
-    return states_->update_known(node_->functions[0].f.get(), known, rows, n);
+    return states_->update_known(node_->functions[0].f.get(), groups.known(), rows, n, missed_);
   }
 
   const logical* node_;
@@ -97,6 +105,7 @@ class group_table {
   rows_buffer keys_;
   interpreter::scratch scratch_;
   std::uint32_t ids_[batch_rows];
+  alignas(8) std::byte missed_[8];  // an integer key
 };
 
 class group_sink final : public detail::batch_sink {

@@ -34,8 +34,8 @@ class compiled_states final : public group_states {
     calls_->update(self_.get(), memory_.data(), groups, rows, select, n);
   }
   bool knows_keys() const override { return calls_->update_known != nullptr; }
-  std::size_t update_known(const void* key, const detail::known_keys& keys, const void* rows, std::size_t n) override {
-    return calls_->update_known(self_.get(), key, keys, memory_.data(), rows, n);
+  std::size_t update_known(const void* key, const detail::known_keys& keys, const void* rows, std::size_t n, void* missed) override {
+    return calls_->update_known(self_.get(), key, keys, memory_.data(), rows, n, missed);
   }
   void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) override {
     calls_->merge(self_.get(), memory_.data(), groups, static_cast<compiled_states&>(from).at(first), n);

@@ -25,9 +25,12 @@ class group_states {
   // Row select[i], or i, goes to group groups[i]; null groups: all to group 0.
   virtual void update(const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) = 0;
   // Are key and states updated in one loop? Then update_known updates the groups of rows whose keys are known, up to the first
-  // row of another key, and returns how many rows that were.
+  // row of another key, which goes to `missed`, and returns how many rows that were.
   virtual bool knows_keys() const { return false; }
-  virtual std::size_t update_known(const void* /*key*/, const detail::known_keys& /*keys*/, const void* /*rows*/, std::size_t /*n*/) { return 0; }
+  virtual std::size_t update_known(const void* /*key*/, const detail::known_keys& /*keys*/, const void* /*rows*/, std::size_t /*n*/,
+                                   void* /*missed*/) {
+    return 0;
+  }
   // States [first, first + n) of `from`, of the same program, join groups[i], or group 0. They are of no use afterwards.
   virtual void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) = 0;
   // Constructs the results of groups [first, first + n) in raw memory; keys[i] belongs to group first + i. Once for each group.

@@ -56,15 +56,20 @@ template <class A, class K, class T, class F, A (*Record)(const F&)> detail::agg
 }
 
 template <class A, class K, class T, class KF>
-std::size_t update_known(const void* self, const void* key, const detail::known_keys& known_now, void* states, const void* rows, std::size_t n) {
+std::size_t update_known(const void* self, const void* key, const detail::known_keys& known_now, void* states, const void* rows, std::size_t n,
+                         void* missed) {
   const A& a = *static_cast<const A*>(self);
   const KF& f = *static_cast<const KF*>(key);
   const detail::known_keys known = known_now;  // a copy whose address nobody has stays in registers
   auto* s = static_cast<typename A::template state<T>*>(states);
   const T* r = static_cast<const T*>(rows);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t id = known.find<K>(detail::as_stored<K>(call(f, r[i])));
-    if (id == detail::known_keys::absent) return i;
+    const K k = detail::as_stored<K>(call(f, r[i]));
+    const std::uint32_t id = known.find<K>(k);
+    if (id == detail::known_keys::absent) {
+      *static_cast<K*>(missed) = k;
+      return i;
+    }
     a.step(s[id], r[i]);
   }
   return n;

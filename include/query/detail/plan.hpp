@@ -118,8 +118,10 @@ struct aggregate_calls {
   // Row select[i] (or i) goes to states[groups[i]]; null groups: all go to states[0].
   void (*update)(const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select,
                  std::size_t n) = nullptr;
-  // For integer keys: key and update in one loop, until a row's key is not known; returns that row's number, or n.
-  std::size_t (*update_known)(const void* self, const void* key, const known_keys& known, void* states, const void* rows, std::size_t n) = nullptr;
+  // For integer keys: key and update in one loop, until a row's key is not known; returns that row's number, or n. `missed`
+  // gets the unknown key, so that it is computed once.
+  std::size_t (*update_known)(const void* self, const void* key, const known_keys& known, void* states, const void* rows, std::size_t n,
+                              void* missed) = nullptr;
   void (*merge)(const void* self, void* into, const std::uint32_t* groups, void* from, std::size_t n) = nullptr;
   void (*finish)(const void* self, const void* keys, void* states, std::size_t n, void* out) = nullptr;
 };
