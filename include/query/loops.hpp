@@ -56,9 +56,13 @@ template <class X, class F> auto extreme(const char* verb, const X& list, const 
 
 }  // namespace detail
 
+namespace detail {
+[[noreturn]] void endless_loop();  // a row went round too often
+}
+
 // Applies `step` to the state as long as `condition` holds; gives the last state. The state is a number, a tuple of numbers
 // or a record; where the functions use the row, it must be traced: query::value_t<int, decltype(t)>(0), t.price, or a
-// tuple or query::make of such. Engines stop a row's loop with a user_error after 2^24 steps.
+// tuple or query::make of such. A row's loop ends with a user_error after 2^24 steps.
 template <class State, class Condition, class Step> auto loop(const State& state, const Condition& condition, const Step& step) {
   using S = detail::held_t<State>;
   using Next = std::invoke_result_t<const Step&, std::conditional_t<detail::any_twin<State>, detail::twin_t<S>, S>>;
@@ -77,6 +81,7 @@ template <class State, class Condition, class Step> auto loop(const State& state
     S s = state;
     for (std::size_t i = 0; condition(s); ++i) {
       if (i == 100000 && ir::tracing()) ir::give_up("a loop over plain values that runs more than 100000 times");
+      if (i == std::size_t{1} << 24) detail::endless_loop();
       s = step(s);
     }
     return s;

@@ -42,7 +42,8 @@ struct join_probe::prepared {
         key(j.functions[left ? 1 : 0], interpreted, false),
         key_type(j.functions[left ? 1 : 0].result),
         probe_type(j.functions[left ? 1 : 0].row),
-        pool(tasks.pool()) {
+        pool(tasks.pool()),
+        cancel(tasks.cancel()) {
     if (j.functions.size() > 2) result.emplace(j.functions[2], j.functions[0].row, j.functions[1].row, interpreted, pool);
     key_part = part_of_row(j.functions[left ? 1 : 0]);
   }
@@ -55,6 +56,7 @@ struct join_probe::prepared {
   std::optional<std::size_t> key_part;  // where in a streamed row its key lies, if it does
   std::optional<pair_calls> result;
   runtime::buffer_pool& pool;
+  const runtime::cancel_flag& cancel;
 
   bool marks() const { return join.join == join_kind::right || join.join == join_kind::full; }
   join_table::unmatched alone() const {
@@ -148,7 +150,9 @@ class join_probe::pair_runner final : public stage_runner {
     cursor_.reset();
     join_table& table = p_->build.table();
     const join_table::unmatched alone = p_->alone();
+    // One row may have millions of partners: batches of matches, not of rows, are where a query stops.
     while (table.probe(keys, n, cursor_, matches_, alone)) {
+      p_->cancel.check();
       if (p_->marks()) table.mark(matches_);
       find_rows(rows);
       emit(matches_.size());

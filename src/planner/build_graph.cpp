@@ -78,6 +78,7 @@ class builder {
       case verb::source_rows:
       case verb::source_columns:
       case verb::source_stream:
+        check(n);
         b.source = &n;
         b.row = n.row;
         return;
@@ -167,7 +168,12 @@ class builder {
     s.build = make_table(n.inputs[s.build_left ? 0 : 1]);
     captures_ = std::move(outer);
     follow(n.inputs[s.build_left ? 1 : 0], b, slots);
-    for (const detail::user_function& f : n.functions) capture(n, f);
+    bool traced = true;
+    for (const detail::user_function& f : n.functions) {
+      capture(n, f);
+      traced = traced && trace_of(n, f);
+    }
+    if (options_.interpret && traced) s.how = form::interpreted;
     s.in = b.row;
     s.out = n.row;
     b.row = n.row;

@@ -34,6 +34,7 @@ void unknown_while_tracing() {
   ir::give_up("the rows of a captured query are not known while a function is traced: give the row, as in "
               "c.arg_min(row, [](auto row, auto e) {...}), c.count(row, f), c.any(row, f)");
 }
+void endless_loop() { throw user_error("loop: a row needs more than 16777216 iterations; mend its condition"); }
 void unrolled_too_far() {
   ir::give_up("a loop over a captured collection of more than 64 elements: use its sum, min, any, fold...");
 }

@@ -44,10 +44,12 @@ namespace {
 // The verb that said require_gpu(), if one of the vertex's did.
 const detail::logical* gpu_required(const vertex& v) {
   if (v.node && v.node->gpu_required) return v.node;
-  for (const planner::branch& b : v.inputs)
+  for (const planner::branch& b : v.inputs) {
+    if (b.source && b.source->gpu_required) return b.source;
     for (const planner::stage& s : b.stages)
       for (const detail::logical* n : s.nodes)
         if (n->gpu_required) return n;
+  }
   return nullptr;
 }
 

@@ -100,7 +100,9 @@ CONFORMS(failures, what_does_not_fit_in_memory_is_a_resource_error, "in") {
   EXPECT_THROW(q.order_by([](auto t) { return t.amount; }).to_vector(), query::resource_error);
   EXPECT_THROW(q.group_by([](auto t) { return t.id; }).aggregate([](auto g) { return g.sum([](auto t) { return t.price; }); }).to_vector(), query::resource_error);
   // On a GPU a join that is counted needs none of this memory.
-  if (!e.accelerate) EXPECT_THROW(q.join(q, [](auto t) { return t.id; }, [](auto t) { return t.id; }).count(), query::resource_error);
+  if (!e.accelerate) {
+    EXPECT_THROW(q.join(q, [](auto t) { return t.id; }, [](auto t) { return t.id; }).count(), query::resource_error);
+  }
   EXPECT_EQ(q.where([](auto t) { return t.id >= 0; }).count(), std::ssize(rows));  // needs no memory
   EXPECT_EQ(q.count_by([](auto t) { return t.amount % 10; }).to_vector().size(), 19u);
   EXPECT_EQ(small.memory_used(), 0u);
@@ -113,6 +115,19 @@ CONFORMS(failures, verified_queries_give_the_same_rows, "verify") {
   EXPECT_EQ(source(e, rows).verify().where(p).count_by([](auto t) { return t.key; }).count(), std::ssize(grouped(kept(rows, p), [](const trade& t) { return t.key; })));
 }
 
+CONFORMS(failures, a_row_with_many_partners_is_cancelled, "join", "timeout") {
+  if (e.accelerate) return;  // a hundred billion pairs are no row-wise work there
+  const auto all = on(e, query::range(0, 300000));
+  const auto zero = query::opaque([](const std::int64_t&) { return 0; });
+  EXPECT_THROW(all.join(query::range(0, 300000), zero, zero, query::opaque([](std::int64_t a, std::int64_t b) { return a + b; })).where([](auto x) { return x < 0; }).timeout(0.2).count(),
+               query::cancelled);
+}
+
+CONFORMS(failures, a_loop_without_end_ends, "where") {
+  const std::vector<int> rows = {1, 2};
+  EXPECT_THROW(source(e, rows).where(query::opaque([](const int& x) { return query::loop(x, [](int) { return true; }, [](int s) { return s; }) > 0; })).count(), query::user_error);
+}
+
 CONFORMS(failures, the_gpu_may_be_preferred_or_demanded, "as_accelerated", "require_gpu") {
   const auto& rows = many_ticks();
   const auto p = [](auto t) { return t.amount > 0; };
@@ -121,8 +136,9 @@ CONFORMS(failures, the_gpu_may_be_preferred_or_demanded, "as_accelerated", "requ
   try {  // where there is none, demanding one says so
     source(e, rows).require_gpu().where(p).to_vector();
     ADD_FAILURE() << "require_gpu() ran without a GPU";
-  } catch (const query::error&) {
+  } catch (const query::user_error&) {
   }
+  EXPECT_THROW(source(e, rows).require_gpu().count(), query::user_error);
 }
 
 }  // namespace

@@ -72,6 +72,8 @@ CONFORMS(terminals, questions, "any", "all", "contains", "count") {
       const auto p = [limit](auto t) { return t.amount < limit; };
       EXPECT_EQ(q.any(p), std::any_of(d.rows.begin(), d.rows.end(), p));
       EXPECT_EQ(q.all(p), std::all_of(d.rows.begin(), d.rows.end(), p));
+      using row = typename std::decay_t<decltype(d.rows)>::value_type;
+      EXPECT_EQ(q.all([p](const row& r) { return static_cast<bool>(p(r)); }), q.all(p));
       EXPECT_EQ(q.count(p), std::count_if(d.rows.begin(), d.rows.end(), p));
       EXPECT_EQ(q.where(p).any(), std::any_of(d.rows.begin(), d.rows.end(), p));
     }

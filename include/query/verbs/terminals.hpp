@@ -127,64 +127,68 @@ template <class Derived, class T> class terminals {
   std::default_sentinel_t end() const { return {}; }
 
   // ---- one row
-  std::optional<T> first_or_none() const {
+  std::optional<T> first_or_none(call_site at = call_site::here()) const {
     std::optional<T> r;
-    auto c = detail::open_cursor(self().take(1).to_pipe(), settings());
+    auto c = detail::open_cursor(self().take(1, at).to_pipe(), settings());
     detail::row_block b;
     while (!r && c->next(b))
       if (b.n) r.emplace(*static_cast<const T*>(b.rows));
     return r;
   }
-  T first(call_site at = call_site::here()) const { return need(first_or_none(), "first", at); }
-  T first_or_default(T other = T()) const { return first_or_none().value_or(std::move(other)); }
+  T first(call_site at = call_site::here()) const { return need(first_or_none(at), "first", at); }
+  T first_or_default(T other = T(), call_site at = call_site::here()) const { return first_or_none(at).value_or(std::move(other)); }
   template <class F> requires(!std::is_same_v<F, call_site>) T first(F f, call_site at = call_site::here()) const {
     if constexpr (!check::first::predicate<F, T>()) return check::after_error{};
-    else return need(self().where(f, at).first_or_none(), "first", at);
+    else return need(self().where(f, at).first_or_none(at), "first", at);
   }
   template <class F> T first_or_default(F f, T other, call_site at = call_site::here()) const {
     if constexpr (!check::first_or_default::predicate<F, T>()) return check::after_error{};
-    else return self().where(f, at).first_or_none().value_or(std::move(other));
+    else return self().where(f, at).first_or_none(at).value_or(std::move(other));
   }
   template <class F> requires(!std::is_same_v<F, call_site>) T last(F f, call_site at = call_site::here()) const {
     if constexpr (!check::last::predicate<F, T>()) return check::after_error{};
-    else return need(self().where(f, at).last_or_none(), "last", at);
+    else return need(self().where(f, at).last_or_none(at), "last", at);
   }
   template <class F> requires(!std::is_same_v<F, call_site>) T single(F f, call_site at = call_site::here()) const {
     if constexpr (!check::single::predicate<F, T>()) return check::after_error{};
     else return self().where(f, at).single(at);
   }
-  T last(call_site at = call_site::here()) const { return need(last_or_none(), "last", at); }
-  T last_or_default(T other = T()) const { return last_or_none().value_or(std::move(other)); }
-  std::optional<T> last_or_none() const { return only(self().take_last(1).to_vector()); }
+  T last(call_site at = call_site::here()) const { return need(last_or_none(at), "last", at); }
+  T last_or_default(T other = T(), call_site at = call_site::here()) const { return last_or_none(at).value_or(std::move(other)); }
+  std::optional<T> last_or_none(call_site at = call_site::here()) const { return only(self().take_last(1, at).to_vector()); }
   // The only row; user_error for none or several.
   T single(call_site at = call_site::here()) const {
-    auto v = self().take(2).to_vector();
+    auto v = self().take(2, at).to_vector();
     if (v.size() == 2) detail::fail("single", "the query has more than one row; use first, or a stricter where", at);
     return need(only(std::move(v)), "single", at);
   }
   T single_or_default(T other = T(), call_site at = call_site::here()) const {
-    auto v = self().take(2).to_vector();
+    auto v = self().take(2, at).to_vector();
     if (v.size() == 2) detail::fail("single_or_default", "the query has more than one row; use first_or_default, or a stricter where", at);
     return only(std::move(v)).value_or(std::move(other));
   }
   template <class N> T element_at(N i, call_site at = call_site::here()) const {
     if constexpr (!check::element_at::whole<N>()) return check::after_error{};
-    else return need(self().skip(detail::row_count("element_at", i, at), at).first_or_none(), "element_at", at);
+    else return need(self().skip(detail::row_count("element_at", i, at), at).first_or_none(at), "element_at", at);
   }
   template <class N> T element_at_or_default(N i, T other = T(), call_site at = call_site::here()) const {
     if constexpr (!check::element_at_or_default::whole<N>()) return check::after_error{};
-    else return self().skip(detail::row_count("element_at_or_default", i, at), at).first_or_none().value_or(std::move(other));
+    else return self().skip(detail::row_count("element_at_or_default", i, at), at).first_or_none(at).value_or(std::move(other));
   }
 
   // ---- questions
-  bool any() const { return first_or_none().has_value(); }
-  template <class F> bool any(F f, call_site at = call_site::here()) const {
+  bool any(call_site at = call_site::here()) const { return first_or_none(at).has_value(); }
+  template <class F> requires(!std::is_same_v<F, call_site>) bool any(F f, call_site at = call_site::here()) const {
     if constexpr (!check::any::predicate<F, T>()) return check::after_error{};
-    else return self().where(f, at).first_or_none().has_value();
+    else return self().where(f, at).first_or_none(at).has_value();
   }
   template <class F> bool all(F f, call_site at = call_site::here()) const {
     if constexpr (!check::all::predicate<F, T>()) return check::after_error{};
-    else return !self().where([f](const auto& r) { return !static_cast<bool>(f(r)); }, at).first_or_none().has_value();
+    else
+      return !self()
+                  .where([f](const auto& r) requires std::is_invocable_v<const F&, decltype(r)> { return !static_cast<bool>(f(r)); }, at)
+                  .first_or_none(at)
+                  .has_value();
   }
   bool contains(const T& value) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
