@@ -90,7 +90,7 @@ class generated_kernels : public testing::Test {
 };
 
 TEST_F(generated_kernels, of_row_wise_verbs) {
-  compiles("select", trades().select([](auto t) { return t.price * t.qty; }));
+  compiles("select", trades().select([](auto t) { return t.price * query::cast<double>(t.qty); }));
   compiles("where, select", trades().where([](auto t) { return t.qty > 3 && t.name == "IBM"; }).select([](auto t) {
     return query::make<Pair>(t.symbol, t.price);
   }));
