@@ -31,6 +31,7 @@ class device_rows final : public runtime::kept_rows {
   }
   void keep(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
 
+  bool on(const device& d) const { return &gpu_->on() == &d; }
   const input_layout& layout() const { return layout_; }
   device_address column(std::size_t i) const { return addresses_[i]; }
   bool whole() const { return layout_.columns.size() == 1 && layout_.columns[0].offset == 0 && layout_.columns[0].type == layout_.row; }

@@ -30,7 +30,10 @@ std::optional<std::uint64_t> known_rows(const planner::branch& b) {
   return rows.n;
 }
 
+// A vertex takes its whole input: what might never end stays where it can be read piece by piece.
 void check_source(const planner::branch& b) {
+  if (b.table)
+    for (const planner::branch& input : b.table->inputs) check_source(input);
   if (b.source && !b.source->view && b.source->what != verb::placeholder) throw not_generated("its rows come from a stream");
 }
 

@@ -31,6 +31,12 @@ device_buffer vertex_run::zeroed(std::size_t bytes) {
   return b;
 }
 
+// Rows that lie on this device already.
+std::shared_ptr<const device_rows> vertex_run::here(const runtime::vertex_rows& r) const {
+  auto kept = std::dynamic_pointer_cast<device_rows>(r.kept);
+  return kept && kept->on(gpu_->on()) ? kept : nullptr;
+}
+
 std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
                                                   const std::vector<bool>& fields) {
   std::vector<bool> wanted = fields;
@@ -49,7 +55,7 @@ std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail:
 std::shared_ptr<const device_rows> vertex_run::table(const planner::vertex& v, const std::vector<bool>& fields) {
   const auto it = context_->tables.find(&v);
   if (it == context_->tables.end()) throw internal_error("gpu: a vertex was read before it ran");
-  if (auto kept = std::dynamic_pointer_cast<device_rows>(it->second.kept)) return kept;
+  if (auto kept = here(it->second)) return kept;
   const detail::table& t = context_->fetched(it->second);
   detail::row_block rows;
   rows.rows = const_cast<void*>(t.rows);
@@ -64,7 +70,7 @@ std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, c
   if (b.source->what == detail::verb::placeholder) {
     const auto it = context_->variables.find(b.source->slot);
     if (it == context_->variables.end()) throw internal_error("gpu: a loop's variable has no rows");
-    if (auto kept = std::dynamic_pointer_cast<device_rows>(it->second.kept)) return kept;
+    if (auto kept = here(it->second)) return kept;
     // The variable's rows change from round to round: no copy is kept.
     const detail::table& t = context_->fetched(it->second);
     detail::row_block rows;
@@ -91,7 +97,7 @@ const device_rows& vertex_run::collection(const collection_use& c) {
   const auto bound = std::find_if(captures_->begin(), captures_->end(), [&](const planner::binding& b) { return b.slot == c.slot; });
   if (bound != captures_->end()) {
     runtime::vertex_rows& r = context_->tables.at(bound->table);
-    auto kept = std::dynamic_pointer_cast<device_rows>(r.kept);
+    auto kept = here(r);
     if (kept && kept->whole()) {
       rows = kept;
     } else {

@@ -51,6 +51,7 @@ class vertex_run {
   void reset_status();
 
  private:
+  std::shared_ptr<const device_rows> here(const runtime::vertex_rows& r) const;
   std::shared_ptr<device_rows> uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
                                         const std::vector<bool>& fields);
   const device_rows& collection(const collection_use& c);

@@ -171,7 +171,9 @@ class builder {
     bool traced = true;
     for (const detail::user_function& f : n.functions) {
       capture(n, f);
-      traced = traced && trace_of(n, f);
+      // Keys that differ in type meet in their common one, which only compiled functions convert to.
+      const ir::traced t = trace_of(n, f);
+      traced = traced && t && t.root->type->k == f.result->k && t.root->type->size == f.result->size;
     }
     if (options_.interpret && traced) s.how = form::interpreted;
     s.in = b.row;
