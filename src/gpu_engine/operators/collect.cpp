@@ -10,8 +10,6 @@ namespace query::gpu_engine {
 
 namespace {
 
-namespace device = query::gpu;
-
 constexpr std::size_t widest_item = 112;  // wider rows are staged as row numbers, and computed when they are written
 
 // The device's policy for items of a size that only generated code knows as a type.
@@ -20,7 +18,7 @@ struct item_policy {
 };
 template <std::size_t Size> struct sized { unsigned char bytes[Size]; };
 template <std::size_t... I> constexpr std::array<item_policy, sizeof...(I)> policies(std::index_sequence<I...>) {
-  return {item_policy{device::compact_policy<sized<I + 1>>::threads, device::compact_tile<device::compact_policy<sized<I + 1>>>()}...};
+  return {item_policy{gpu::compact_policy<sized<I + 1>>::threads, gpu::compact_tile<gpu::compact_policy<sized<I + 1>>>()}...};
 }
 constexpr auto policy_of_size = policies(std::make_index_sequence<widest_item>());
 
@@ -118,9 +116,9 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
     const std::array<const device_rows*, 1> inputs = {in.get()};
     if (g.rows.filters) {
       const item_policy policy = policy_of_size[(g.by_number ? 8 : row->size) - 1];
-      const std::uint64_t tiles = device::divide_up(n, policy.tile),
+      const std::uint64_t tiles = gpu::divide_up(n, policy.tile),
                           resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
-      const device_buffer temp = run.zeroed(128 + device::tile_counts::bytes(tiles));
+      const device_buffer temp = run.zeroed(128 + gpu::tile_counts::bytes(tiles));
       run.launch(g.source, *kernel,
                  {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs,
                  std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
@@ -128,7 +126,7 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
       kept = run.read(1);
     } else {
       const auto blocks = static_cast<unsigned>(
-          device::smaller<std::uint64_t>(device::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
+          gpu::smaller<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
       run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
       run.finish(g.source);
     }

@@ -8,7 +8,6 @@ namespace query::gpu_engine {
 
 namespace {
 
-namespace device = query::gpu;
 using detail::fold_kind;
 using ir::kind;
 
@@ -89,8 +88,8 @@ template <std::size_t Words> struct state_of { std::uint64_t w[Words]; };
 struct reduce_shape {
   std::uint64_t blocks, bytes;
   template <class S> static reduce_shape of(std::uint64_t n) {
-    using policy = device::reduce_policy<S>;
-    return {device::reduce_blocks<policy>(n), device::reduce_temp_bytes<policy, S>(n)};
+    using policy = gpu::reduce_policy<S>;
+    return {gpu::reduce_blocks<policy>(n), gpu::reduce_temp_bytes<policy, S>(n)};
   }
   static reduce_shape of(std::size_t words, std::uint64_t n) {
     return words == 1 ? of<state_of<1>>(n) : words == 2 ? of<state_of<2>>(n) : of<state_of<3>>(n);

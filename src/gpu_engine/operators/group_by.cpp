@@ -12,8 +12,6 @@ namespace query::gpu_engine {
 
 namespace {
 
-namespace device = query::gpu;
-
 constexpr std::uint64_t sampled = 1 << 16;  // rows looked at to guess the number of groups
 constexpr std::uint32_t most_table_bits = 33;
 
@@ -55,22 +53,22 @@ class grouping {
     // The state's size decides about the tier, and every program has the same states.
     use(group_program::global);
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
-    plan_ = device::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes),
+    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes),
                                 static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
     switch (plan_.tier) {
-      case device::group_tier::shared_thread:
+      case gpu::group_tier::shared_thread:
         use(group_program::shared_thread);
         break;
-      case device::group_tier::shared_warp:
+      case gpu::group_tier::shared_warp:
         use(group_program::shared_warp);
         break;
-      case device::group_tier::shared_block:
+      case gpu::group_tier::shared_block:
         use(group_program::shared_block);
         break;
-      case device::group_tier::partition:
+      case gpu::group_tier::partition:
         choose_scatter(budget);
         break;
-      case device::group_tier::global:
+      case gpu::group_tier::global:
         break;
     }
     args_[listed_tiles] = 0;
@@ -82,15 +80,15 @@ class grouping {
     args_[word_bits] = plan_.shape.word_bits;
     args_[shape_bytes] = plan_.shape.bytes;
     start_table(plan_.table_bits);
-    if (plan_.tier == device::group_tier::partition) return partitioned(groups);
-    if (plan_.tier == device::group_tier::global) {
+    if (plan_.tier == gpu::group_tier::partition) return partitioned(groups);
+    if (plan_.tier == gpu::group_tier::global) {
       listed(n_ / (32 * group_items) + 1);
       launch("aggregate_rows", resident("aggregate_rows", 256), 256);
       run_again("aggregate_rows", again_word, full_word);
     } else {
       shared();
     }
-    args_[out_capacity] = std::min<std::uint64_t>(n_, device::table_slots(static_cast<std::uint32_t>(args_[bits])));
+    args_[out_capacity] = std::min<std::uint64_t>(n_, gpu::table_slots(static_cast<std::uint32_t>(args_[bits])));
     out_ = run_.allocate(std::max<std::uint64_t>(args_[out_capacity], 1) * g_->out->size);
     args_[out] = out_.address();
     emit();
@@ -98,15 +96,15 @@ class grouping {
   }
 
   std::size_t scatter_shared() const {
-    return device::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes),
+    return gpu::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes),
                                  static_cast<std::uint32_t>(g_->aggregates.args_bytes));
   }
   // As many rows a thread as shared memory has room for: wide arguments want fewer, and the widest no partitions at all.
   void choose_scatter(std::size_t budget) {
     while (plan_.scatter_items > 4 && scatter_shared() > budget) plan_.scatter_items /= 2;
     if (scatter_shared() > budget) {
-      plan_.tier = device::group_tier::global;
-      plan_.table_bits = device::table_bits(std::min<std::uint64_t>(n_, std::uint64_t{plan_.shape.capacity} << plan_.partition_bits));
+      plan_.tier = gpu::group_tier::global;
+      plan_.table_bits = gpu::table_bits(std::min<std::uint64_t>(n_, std::uint64_t{plan_.shape.capacity} << plan_.partition_bits));
       return;
     }
     use(plan_.scatter_items == 16  ? group_program::partition_16
@@ -119,9 +117,9 @@ class grouping {
     if (n_ <= 2048) return n_;
     g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
     const std::uint64_t rows = std::min(n_, sampled);
-    const std::uint32_t table = device::table_bits(rows);
-    const device_buffer slots_memory = run_.allocate(device::table_slots(table) * g_->slot_bytes);
-    run_.fill(slots_memory.address(), 0xff, device::table_slots(table) * g_->slot_bytes);
+    const std::uint32_t table = gpu::table_bits(rows);
+    const device_buffer slots_memory = run_.allocate(gpu::table_slots(table) * g_->slot_bytes);
+    run_.fill(slots_memory.address(), 0xff, gpu::table_slots(table) * g_->slot_bytes);
     args_[slots] = slots_memory.address();
     args_[bits] = table;
     args_[sample_rows] = rows;
@@ -129,7 +127,7 @@ class grouping {
     args_[sample_count] = run_.status_word(sample_word);
     args_[sample_kept] = run_.status_word(kept_word);
     args_[full] = run_.status_word(full_word);
-    launch("sample_groups", static_cast<unsigned>(device::divide_up(rows, 256)), 256);
+    launch("sample_groups", static_cast<unsigned>(gpu::divide_up(rows, 256)), 256);
     run_.finish(g_->source);
     const auto distinct = static_cast<double>(run_.read(sample_word)), kept = static_cast<double>(run_.read(kept_word));
     run_.reset_status();
@@ -151,14 +149,14 @@ class grouping {
   void start_table(std::uint32_t table_bits) {
     if (table_bits > most_table_bits)
       throw resource_error("query: group_by: a table of 2^" + std::to_string(table_bits) + " groups does not fit the GPU");
-    table_ = run_.allocate(device::table_slots(table_bits) * g_->slot_bytes);
+    table_ = run_.allocate(gpu::table_slots(table_bits) * g_->slot_bytes);
     args_[slots] = table_.address();
     args_[bits] = table_bits;
-    launch("init_table", blocks(device::table_slots(table_bits)), 256);
+    launch("init_table", blocks(gpu::table_slots(table_bits)), 256);
   }
   unsigned blocks(std::uint64_t items) const {
     return static_cast<unsigned>(
-        std::clamp<std::uint64_t>(device::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
+        std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
   }
   // Room for tiles that find no place.
   void listed(std::uint64_t tiles) {
@@ -200,7 +198,7 @@ class grouping {
       args_[bits] = old_bits;
       clear(full_word);
       args_[full] = run_.status_word(full_word);
-      launch("grow_table", blocks(device::table_slots(static_cast<std::uint32_t>(old_bits))), 256);
+      launch("grow_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(old_bits))), 256);
       run_.finish(g_->source);
       if (!(run_.read(full_word) & 0xffffffffu)) {
         args_[slots] = args_[larger_slots];
@@ -214,7 +212,7 @@ class grouping {
   void shared() {
     const unsigned grid =
         std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
-                           static_cast<unsigned>(device::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
+                           static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
     const std::uint64_t entries = std::uint64_t{grid} * plan_.shape.capacity;
     const device_buffer partial_rows = run_.allocate(entries * g_->partial_bytes),
                         counts_of_blocks = run_.allocate(std::uint64_t{grid} * 4);
@@ -235,19 +233,19 @@ class grouping {
     run_again("merge_partials", merge_again_word, merge_full_word);
   }
   void emit() {
-    launch("emit_table", blocks(device::divide_up(device::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)), 256);
+    launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)), 256);
     run_.finish(g_->source);
   }
 
   bool partitioned(std::uint64_t groups) {
     const std::uint32_t pbits = plan_.partition_bits;
-    const std::uint64_t parts = std::uint64_t{1} << pbits, rows_of_chunk = device::partition_chunk(n_, pbits);
+    const std::uint64_t parts = std::uint64_t{1} << pbits, rows_of_chunk = gpu::partition_chunk(n_, pbits);
     const device_buffer count_memory = run_.zeroed(parts * 8), starts_memory = run_.allocate((parts + 1) * 8),
                         cursor_memory = run_.allocate(parts * 8), item_memory = run_.allocate((parts + 1) * 8);
     const device_buffer keys_memory = run_.allocate(n_ * g_->key_bytes),
                         args_memory = run_.allocate(std::max<std::uint64_t>(n_ * g_->aggregates.args_bytes, 16));
     args_[place_bits] = pbits;
-    args_[place_shift] = device::group_partition_shift;
+    args_[place_shift] = gpu::group_partition_shift;
     args_[chunk] = rows_of_chunk;
     args_[counts] = count_memory.address();
     args_[starts] = starts_memory.address();
@@ -260,11 +258,11 @@ class grouping {
     launch("plan_rows", 1, 1024);
     launch("scatter_rows", resident("scatter_rows", 1024, scatter_shared()), 1024, scatter_shared());
 
-    const std::uint64_t entries = device::partition_partials(n_, pbits, rows_of_chunk, plan_.shape.capacity);
+    const std::uint64_t entries = gpu::partition_partials(n_, pbits, rows_of_chunk, plan_.shape.capacity);
     const device_buffer partial_rows = run_.allocate(std::max<std::uint64_t>(entries, 1) * g_->partial_bytes);
     args_[partials] = partial_rows.address();
     args_[partial_count] = run_.status_word(partials_word);
-    const auto items = static_cast<unsigned>(device::partition_items(n_, pbits, rows_of_chunk));
+    const auto items = static_cast<unsigned>(gpu::partition_items(n_, pbits, rows_of_chunk));
     args_[out_capacity] = std::min(n_, groups + groups / 4 + 65536);
     for (bool first = true;; first = false) {
       out_ = run_.allocate(args_[out_capacity] * g_->out->size);
@@ -292,7 +290,7 @@ class grouping {
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
   std::optional<group_kernels> g_;
-  device::group_plan plan_;
+  gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
   device_buffer table_, again_, out_;
   std::uint64_t again_room_ = 0;

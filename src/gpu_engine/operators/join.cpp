@@ -16,7 +16,6 @@ namespace query::gpu_engine {
 
 namespace {
 
-namespace device = query::gpu;
 using detail::join_kind;
 using ir::kind;
 
@@ -192,8 +191,8 @@ class joining {
   }
 
   result_rows go() {
-    const auto table = device::table_bits(std::max<std::uint64_t>(build_n_, 1));
-    const std::uint64_t slot_count = device::table_slots(table);
+    const auto table = gpu::table_bits(std::max<std::uint64_t>(build_n_, 1));
+    const std::uint64_t slot_count = gpu::table_slots(table);
     const device_buffer slot_memory = run_.allocate(slot_count * g_.slot_bytes),
                         build_ids = run_.allocate(std::max<std::uint64_t>(build_n_, 1) * 4),
                         probe_ids = run_.allocate(std::max<std::uint64_t>(probe_n_, 1) * 4);
@@ -211,11 +210,11 @@ class joining {
     run_.finish(g_.source);
     if (run_.read(full_word) & 0xffffffffu) throw resource_error("query: join: the GPU's table of keys is full");
     const std::uint64_t groups = run_.read(ids_word);
-    using scan = device::scan_policy<std::uint64_t>;
+    using scan = gpu::scan_policy<std::uint64_t>;
     const device_buffer size_memory = run_.zeroed((groups + 1) * 8), offset_memory = run_.zeroed((groups + 1) * 8),
                         cursor_memory = run_.allocate((groups + 1) * 8),
                         row_memory = run_.allocate(std::max<std::uint64_t>(build_n_, 1) * 8),
-                        scan_memory = run_.zeroed(device::scan_temp_bytes<scan, std::uint64_t>(groups));
+                        scan_memory = run_.zeroed(gpu::scan_temp_bytes<scan, std::uint64_t>(groups));
     args_[sizes] = size_memory.address();
     args_[offsets] = offset_memory.address();
     args_[scan_temp] = scan_memory.address();
@@ -226,14 +225,14 @@ class joining {
     if (groups) {
       const auto f = run_.compile(g_.source, "scan_sizes");
       run_.launch(g_.source, *f,
-                  {static_cast<unsigned>(device::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0}, inputs_,
+                  {static_cast<unsigned>(gpu::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0}, inputs_,
                   args_);
     }
     copy(cursor_memory.address(), offset_memory.address(), (groups + 1) * 8);
     if (build_n_) launch("shuffle_build", blocks(build_n_));
 
     // The last entry behind the blocks of probe rows becomes the total.
-    const std::uint64_t match = device::match_blocks(probe_n_);
+    const std::uint64_t match = gpu::match_blocks(probe_n_);
     const device_buffer entry_memory = run_.zeroed((match + 1) * 8), output_memory = run_.zeroed((match + 1) * 8);
     args_[entries] = entry_memory.address();
     args_[outputs] = output_memory.address();
@@ -246,13 +245,13 @@ class joining {
     const std::uint64_t total = run_.read(outputs_word), listed = run_.read(entries_word);
     device_buffer out_memory = run_.allocate(std::max<std::uint64_t>(total, 1) * s_.join->row->size);
     if (total) {
-      const device_buffer list_memory = run_.allocate(listed * sizeof(device::match_entry));
+      const device_buffer list_memory = run_.allocate(listed * sizeof(gpu::match_entry));
       args_[list] = list_memory.address();
       args_[output_total] = total;
       args_[entry_total] = listed;
       args_[out] = out_memory.address();
       launch("list_output", static_cast<unsigned>(match));
-      launch("expand_output", static_cast<unsigned>(device::expand_blocks(total)));
+      launch("expand_output", static_cast<unsigned>(gpu::expand_blocks(total)));
       run_.finish(g_.source);
     }
     return result(std::move(out_memory), total);
@@ -261,8 +260,8 @@ class joining {
  private:
   result_rows semi() {
     device_buffer out_memory = run_.allocate(std::max<std::uint64_t>(probe_n_, 1) * s_.join->row->size);
-    using policy = device::compact_policy<std::uint64_t>;
-    const device_buffer temporary = run_.zeroed(device::compact_temp_bytes<policy>(probe_n_));
+    using policy = gpu::compact_policy<std::uint64_t>;
+    const device_buffer temporary = run_.zeroed(gpu::compact_temp_bytes<policy>(probe_n_));
     args_[out] = out_memory.address();
     args_[compact_temp] = temporary.address();
     args_[kept] = run_.status_word(kept_word);
@@ -270,7 +269,7 @@ class joining {
       const auto f = run_.compile(g_.source, "keep_rows");
       run_.launch(
           g_.source, *f,
-          {static_cast<unsigned>(device::compact_blocks<policy>(probe_n_, resident_blocks(*f, policy::threads))), policy::threads, 0},
+          {static_cast<unsigned>(gpu::compact_blocks<policy>(probe_n_, resident_blocks(*f, policy::threads))), policy::threads, 0},
           inputs_, args_);
     }
     run_.finish(g_.source);
@@ -292,7 +291,7 @@ class joining {
   }
   unsigned blocks(std::uint64_t items) const {
     return static_cast<unsigned>(
-        std::clamp<std::uint64_t>(device::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
+        std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
   }
 
   const planner::stage& s_;

@@ -11,7 +11,6 @@ namespace query::gpu_engine {
 
 namespace {
 
-namespace device = query::gpu;
 using ir::kind;
 
 // Arguments of the kernels.
@@ -130,13 +129,13 @@ void generate(generated& g, const planner::vertex& v, const input_layout& in, bo
 struct sweep_shape {
   std::uint64_t threads, histogram_threads, histogram_items, rows_of_tile, temp_bytes, shared;
   template <class Key, class Number> static sweep_shape of(std::uint64_t n) {
-    using policy = device::radix_policy<Key, Number>;
+    using policy = gpu::radix_policy<Key, Number>;
     return {policy::threads,
             policy::histogram_threads,
             policy::histogram_items,
             std::uint64_t{policy::threads} * policy::items,
-            device::radix_temp_bytes<policy, Number>(n),
-            device::radix_shared_bytes<policy, Key, Number>()};
+            gpu::radix_temp_bytes<policy, Number>(n),
+            gpu::radix_shared_bytes<policy, Key, Number>()};
   }
 };
 
@@ -154,7 +153,7 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
   const bool bare = b.stages.empty() && b.prefilters.empty();
   const std::shared_ptr<const device_rows> in = bare ? run.input(b, fields_read(b, true)) : run_collect_before(b, run);
   const std::uint64_t n = in->size();
-  const bool wide = !device::radix_fits_32_bit_counts(n);
+  const bool wide = !gpu::radix_fits_32_bit_counts(n);
   generated g;
   generate(g, v, in->layout(), wide);
   const ir::type* row = v.node->row;
@@ -175,8 +174,8 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
       run.context().cancel.check();
       const bool narrow = g.passes[s].bits <= 32;
       const sweep_shape shape =
-          wide ? (narrow ? sweep_shape::of<device::u32, device::u64>(n) : sweep_shape::of<device::u64, device::u64>(n))
-               : (narrow ? sweep_shape::of<device::u32, device::u32>(n) : sweep_shape::of<device::u64, device::u32>(n));
+          wide ? (narrow ? sweep_shape::of<gpu::u32, gpu::u64>(n) : sweep_shape::of<gpu::u64, gpu::u64>(n))
+               : (narrow ? sweep_shape::of<gpu::u32, gpu::u32>(n) : sweep_shape::of<gpu::u64, gpu::u32>(n));
       const device_buffer temporary = run.zeroed(shape.temp_bytes);
       args[temp] = temporary.address();
       args[order_out] = order[s % 2].address();
@@ -187,13 +186,13 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
       };
       run.launch(
           g.source, *count,
-          {blocks(device::divide_up(n, shape.histogram_threads * shape.histogram_items), resident(*count, shape.histogram_threads, 0)),
+          {blocks(gpu::divide_up(n, shape.histogram_threads * shape.histogram_items), resident(*count, shape.histogram_threads, 0)),
            static_cast<unsigned>(shape.histogram_threads), 0},
           inputs, args);
-      for (std::uint32_t p = 0; p < device::radix_passes(g.passes[s].bits); ++p) {
+      for (std::uint32_t p = 0; p < gpu::radix_passes(g.passes[s].bits); ++p) {
         args[pass] = p;
         run.launch(g.source, *sweep,
-                   {static_cast<unsigned>(device::divide_up(n, shape.rows_of_tile)), static_cast<unsigned>(shape.threads), shape.shared},
+                   {static_cast<unsigned>(gpu::divide_up(n, shape.rows_of_tile)), static_cast<unsigned>(shape.threads), shape.shared},
                    inputs, args);
       }
       args[order_in] = order[s % 2].address();
@@ -202,7 +201,7 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
     args[out_rows] = kept;
     const auto gather = run.compile(g.source, "gather_rows");
     run.launch(g.source, *gather,
-               {static_cast<unsigned>(std::min(device::divide_up(kept, 256), device::u64{resident(*gather, 256, 0)} * 8)), 256, 0}, inputs,
+               {static_cast<unsigned>(std::min(gpu::divide_up(kept, 256), gpu::u64{resident(*gather, 256, 0)} * 8)), 256, 0}, inputs,
                args);
     run.finish(g.source);
   }
