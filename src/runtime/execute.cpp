@@ -171,8 +171,15 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::whole, k);
   e.placed([&] {
-    if (e.plan.folds) e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
-    else e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
+    if (e.plan.folds) {
+      try {
+        e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
+        return;
+      } catch (const resource_error&) {  // as for vertices: the CPU takes over; the state is changed at the end only
+        e.context.cancel.check();
+      }
+    }
+    e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
   });
   e.meter.finished();
 }

@@ -34,9 +34,10 @@ class grouping {
 
   result_rows go() {
     std::uint64_t groups = estimate();
-    while (!attempt(groups)) {
+    for (bool partitions = true; !attempt(groups, partitions);) {
       // The sample was far off, and rows went astray between tables: from the beginning, for more groups.
       run_.context().cancel.check();
+      partitions = groups < n_;  // not even with room for as many groups as rows: hashes crowd; a table that grows ends
       groups = std::max<std::uint64_t>(groups * 16, 1 << 16);
       run_.reset_status();
     }
@@ -49,12 +50,16 @@ class grouping {
   void use(group_program what) { g_.emplace(generate_group_kernels(v_, in_->layout(), what)); }
 
   // False if the partitions had too little room for their groups.
-  bool attempt(std::uint64_t groups) {
+  bool attempt(std::uint64_t groups, bool partitions) {
     // The state's size decides about the tier, and every program has the same states.
     use(group_program::global);
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
     plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes),
                                 static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
+    if (plan_.tier == gpu::group_tier::partition && !partitions) {
+      plan_.tier = gpu::group_tier::global;
+      plan_.table_bits = gpu::table_bits(n_);
+    }
     switch (plan_.tier) {
       case gpu::group_tier::shared_thread:
         use(group_program::shared_thread);

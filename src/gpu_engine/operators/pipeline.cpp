@@ -50,6 +50,11 @@ branch last_part(const branch& b) {
 }
 
 void plan_joins(const branch& b) {
+  // LINQ's order of pairs may be asked of a verb above the join, too.
+  const bool joins = std::any_of(b.stages.begin(), b.stages.end(), probes);
+  for (const stage& s : b.stages)
+    for (const detail::logical* n : s.nodes)
+      if (joins && n->ordered) throw not_generated("as_ordered() asks for the order of a join's rows");
   each_join(b, [](const branch& before, const stage& join) {
     if (!bare(before)) plan_collect_before(before);
     plan_join(join, before.row);
