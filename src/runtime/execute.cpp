@@ -204,15 +204,22 @@ void run_single(const pipe& p, const settings& s, void* to) {
   else t.type->life.copy(to, t.rows, 1);
 }
 
-std::string explain(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
+namespace {
+// As that verb has it planned (rules know counts and sums by their names), shown under the user's name.
+std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
   const auto session = session_of(s);
   const runtime::terminal_plan t = runtime::terminal_plan_of(p, terminal, at);
-  return planner::explain(*plan_of(t.pipe, s, *session, std::string(terminal), t.how, t.fold).graph);
+  const char* runs = t.fold ? fold_names[static_cast<std::size_t>(*t.fold)] : "rows";
+  auto graph = plan_of(t.pipe, s, *session, runs, t.how, t.fold).graph;
+  graph->terminal = terminal;
+  return graph;
+}
+}  // namespace
+std::string explain(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
+  return planner::explain(*explained(p, s, terminal, at));
 }
 std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
-  const auto session = session_of(s);
-  const runtime::terminal_plan t = runtime::terminal_plan_of(p, terminal, at);
-  return planner::explain_dot(*plan_of(t.pipe, s, *session, std::string(terminal), t.how, t.fold).graph);
+  return planner::explain_dot(*explained(p, s, terminal, at));
 }
 void explain_refused(std::string_view terminal, call_site at) { runtime::refuse_argument(terminal, at); }
 

@@ -73,6 +73,12 @@ template <class S, class C> inline constexpr bool combines = std::is_invocable_r
 // Does this compare two keys?
 template <class Equal, class K> inline constexpr bool compares = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;
 
+// Does an equality stand where the hash must?
+template <class Hash, class K> constexpr bool forgotten() {
+  if constexpr (std::is_invocable_v<const Hash&, const K&>) return false;
+  else return compares<Hash, K>;
+}
+
 // Does this order keys, or the values of keys that may be null? A null never reaches it: where nulls go is the verb's to say.
 template <class Less, class K> struct orders : std::is_invocable_r<bool, const Less&, const K&, const K&> {};
 template <class Less, class K> struct orders<Less, std::optional<K>>
@@ -126,7 +132,7 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     return false;                                                                                                                         \
   }                                                                                                                                       \
   template <class K, class Equal, class Hash> static constexpr bool own_keys() {                                                          \
-    if constexpr (!std::is_invocable_v<const Hash&, const K&> && compares<Hash, K>) return no_hash<Hash>(); /* (..., result, equal) */    \
+    if constexpr (forgotten<Hash, K>()) return no_hash<Hash>(); /* (..., result, equal) */                                                \
     else {                                                                                                                                \
       constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                    \
       static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)");\
@@ -258,7 +264,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 #define QUERY_DETAIL_HAVE_PAIR_OR_EQUAL(verb, rows, more)                                                                                 \
   QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                                \
   template <class F, class L, class R, class K> static constexpr bool pair_of() {                                                         \
-    if constexpr (!can_call<F, L, R> && compares<F, K>) return no_hash<F>();                                                              \
+    if constexpr (can_call<F, L, R>) return pair<F, L, R>(); /* a result function is never tried on keys: its body may not compile */     \
+    else if constexpr (compares<F, K>) return no_hash<F>();                                                                               \
     else return pair<F, L, R>();                                                                                                          \
   }
 // A function of a run of rows.
