@@ -36,6 +36,7 @@ std::map<int, std::size_t> homes_of(const std::vector<std::vector<trade>>& parts
 void check_homes(const std::vector<trade>& rows, const std::vector<std::vector<trade>>& parts) {
   const std::map<int, std::size_t> home = homes_of(parts);
   for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (parts[p].empty()) continue;
     const auto here = [&](const trade& t) {
       const auto at = home.find(rest(t.lot));
       return at != home.end() && at->second == p;
