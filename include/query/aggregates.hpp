@@ -36,6 +36,9 @@ QUERY_DETAIL_AGGREGATE(collect)
 template <class F> auto count_if(F f) {
   return [f](auto g) { return g.count(f); };
 }
+template <class F, class Equal, class Hash> auto count_distinct(F f, Equal equal, Hash hash) {
+  return [f, equal, hash](auto g) { return g.count_distinct(f, equal, hash); };
+}
 template <class F> auto quantile(F f, double q) {
   return [f, q](auto g) { return g.quantile(f, q); };
 }

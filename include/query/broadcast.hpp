@@ -40,7 +40,12 @@ template <class T> class collection {
   // of a lazy query).
   std::size_t size() const { return rows().size(); }
   bool empty() const { return size() == 0; }
-  const T& operator[](std::size_t i) const { return rows()[i]; }
+  // Throws user_error where there is no such element.
+  const T& operator[](std::size_t i) const {
+    const std::span<const T> r = rows();
+    if (i >= r.size()) detail::outside_collection(i, r.size());
+    return r[i];
+  }
   const T* begin() const { return unrolled().data(); }
   const T* end() const { return begin() + rows().size(); }
   // The element at a position that depends on the row.

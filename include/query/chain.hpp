@@ -13,6 +13,7 @@
 #include <query/detail/failure.hpp>
 #include <query/detail/make_function.hpp>
 #include <query/group.hpp>
+#include <query/verbs/explained.hpp>
 #include <query/verbs/grouping.hpp>
 #include <query/verbs/joins.hpp>
 #include <query/verbs/loops.hpp>
@@ -49,29 +50,30 @@ template <class T, class Chain = cpu::rows<T>> class Query
 
   // ---- row-wise verbs
   // Keeps the rows for which f is true; f takes the row, or the row and its number (std::int64_t, from 0).
-  template <class F> auto where(F f, detail::call_site at = detail::call_site::here()) const {
+  // (`label`: the verb that errors and plans name, where this is a part of another.)
+  template <class F> auto where(F f, detail::call_site at = detail::call_site::here(), const char* label = "where") const {
     if constexpr (!check::where::tests<F, T>()) {
       return check::after_error{};
     } else if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
       auto [origin, chain] = positioned(at);
-      return extend<T>(detail::verb::where, "where", detail::make_opaque("predicate", f, ir::describe<bool>()), at, std::move(origin),
+      return extend<T>(detail::verb::where, label, detail::make_opaque("predicate", f, ir::describe<bool>()), at, std::move(origin),
                        cpu::where_at<decltype(chain), F>(chain, f));
     } else {
-      return extend<T>(detail::verb::where, "where", detail::make_filter<T>("predicate", f), at, origin_, cpu::where<Chain, F>(chain_, f));
+      return extend<T>(detail::verb::where, label, detail::make_filter<T>("predicate", f), at, origin_, cpu::where<Chain, F>(chain_, f));
     }
   }
   // Replaces each row by f(row), or f(row, number).
-  template <class F> auto select(F f, detail::call_site at = detail::call_site::here()) const {
+  template <class F> auto select(F f, detail::call_site at = detail::call_site::here(), const char* label = "select") const {
     if constexpr (!check::select::maps<F, T>()) {
       return check::after_error{};
     } else if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
       auto [origin, chain] = positioned(at);
       using link = cpu::select_at<decltype(chain), F>;
       using R = typename link::row;
-      return extend<R>(detail::verb::select, "select", detail::make_opaque("projection", f, ir::describe<R>()), at, std::move(origin), link(chain, f));
+      return extend<R>(detail::verb::select, label, detail::make_opaque("projection", f, ir::describe<R>()), at, std::move(origin), link(chain, f));
     } else {
       using R = detail::result_of<F, T>;
-      return extend<R>(detail::verb::select, "select", detail::make_map<T, R>("projection", f), at, origin_, cpu::select<Chain, F>(chain_, f));
+      return extend<R>(detail::verb::select, label, detail::make_map<T, R>("projection", f), at, origin_, cpu::select<Chain, F>(chain_, f));
     }
   }
   // Replaces each row by the elements of f(row), any range.
@@ -99,12 +101,12 @@ template <class T, class Chain = cpu::rows<T>> class Query
   // Numbers and enums as another type, by static_cast. as_type<double>().
   template <class U> auto as_type(detail::call_site at = detail::call_site::here()) const {
     if constexpr (!check::as_type::converts<U, T>()) return check::after_error{};
-    else return select([](const auto& r) { return query::cast<U>(r); }, at);
+    else return select([](const auto& r) { return query::cast<U>(r); }, at, "as_type");
   }
   // Rows that hold a value, without the optional around it.
-  auto values(detail::call_site at = detail::call_site::here()) const {
+  auto values(detail::call_site at = detail::call_site::here(), const char* label = "values") const {
     if constexpr (!check::values::optionals<T>()) return check::after_error{};
-    else return where([](const auto& r) { return r.has_value(); }, at).select([](const auto& r) { return *r; }, at);
+    else return where([](const auto& r) { return r.has_value(); }, at, label).select([](const auto& r) { return *r; }, at, label);
   }
 
   // The same query without the chain in its type: for templates over Query<T>, members, returns.
@@ -115,37 +117,50 @@ template <class T, class Chain = cpu::rows<T>> class Query
   Query require_gpu() const { return marked([](detail::logical& n) { n.accelerated = n.gpu_required = true; }); }
   Query as_ordered() const { return marked([](detail::logical& n) { n.ordered = true; }); }
   Query named(std::string name) const { return marked([&](detail::logical& n) { n.name = std::move(name); }); }
+  // The session that the query runs in; said again, it replaces the one before. Queries that are put together must not name two.
   Query in(const Session& s) const { return with_settings([&](detail::run_settings& r) { r.session = s.state(); }); }
   Query verify() const { return with_settings([](detail::run_settings& r) { r.verify = true; }); }
-  // The terminal verb throws query::cancelled after so many seconds; 0: no limit.
+  // The terminal verb throws query::cancelled after so many seconds; 0: no limit. Said again, it replaces the limit before.
   Query timeout(double seconds, detail::call_site at = detail::call_site::here()) const {
     if (!(seconds >= 0)) detail::fail("timeout", "the seconds must not be negative", at);
     return with_settings([&](detail::run_settings& r) { r.seconds = seconds; });
   }
   // Stops when token.stop_requested(): a std::stop_token or anything like it. The terminal verb throws query::cancelled, or
   // what stop_requested() throws. Tokens of other types are asked about once a millisecond, by one thread at a time.
+  // Each of several tokens stops the query.
   template <class Token> Query stop_on(Token token) const {
     if constexpr (!check::stop_on::token<Token>()) return *this;
     else return with_settings([&](detail::run_settings& r) {
-      r.stop_token_type = &typeid(Token);
-      r.stop_token = std::make_shared<const Token>(std::move(token));
-      r.stop_requested = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
+      const auto asked = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
+      r.stops.push_back({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
     });
   }
-  // report(fraction) is called now and then, by any thread, one call at a time.
+  // report(fraction) is called now and then, by any thread, one call at a time; so is each of several.
   template <class F> Query on_progress(F report) const {
     if constexpr (!check::on_progress::takes_fraction<F>()) return *this;
     else return with_settings([&](detail::run_settings& r) {
-      r.progress = std::make_shared<const F>(std::move(report));
-      r.report = [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); };
+      r.progress.push_back({std::make_shared<const F>(std::move(report)), [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); }});
     });
   }
 
   // ---- the plan
   // The plan as text: verbs with their expressions, the kind of every function, where each vertex runs and why.
-  // With the name of a terminal verb, as that verb asks for it: explain("sum").
-  std::string explain(std::string_view terminal = {}) const { return detail::explain(to_pipe(), settings_, terminal); }
-  std::string explain_dot(std::string_view terminal = {}) const { return detail::explain_dot(to_pipe(), settings_, terminal); }
+  // With the name of a terminal verb, as that verb runs it: explain("sum"); with the argument of a verb that needs one:
+  // explain("min_by", f), explain("element_at", 5). Throws user_error for other names.
+  std::string explain(std::string_view terminal = {}, detail::call_site at = detail::call_site::here()) const {
+    return verbs::for_terminal(*this, terminal, at, [&](const auto& q) { return detail::explain(q.to_pipe(), q.run_settings(), terminal, at); });
+  }
+  std::string explain_dot(std::string_view terminal = {}, detail::call_site at = detail::call_site::here()) const {
+    return verbs::for_terminal(*this, terminal, at, [&](const auto& q) { return detail::explain_dot(q.to_pipe(), q.run_settings(), terminal, at); });
+  }
+  template <class X> requires(!std::is_same_v<X, detail::call_site>)
+  std::string explain(std::string_view terminal, const X& argument, detail::call_site at = detail::call_site::here()) const {
+    return verbs::with_argument(*this, terminal, argument, at, [&](const auto& q) { return q.explain(terminal, at); });
+  }
+  template <class X> requires(!std::is_same_v<X, detail::call_site>)
+  std::string explain_dot(std::string_view terminal, const X& argument, detail::call_site at = detail::call_site::here()) const {
+    return verbs::with_argument(*this, terminal, argument, at, [&](const auto& q) { return q.explain_dot(terminal, at); });
+  }
 
   detail::pipe to_pipe() const {
     if constexpr (Chain::identity) return origin_;
@@ -159,13 +174,15 @@ template <class T, class Chain = cpu::rows<T>> class Query
     auto n = std::make_shared<detail::logical>();
     n->what = v;
     n->label = label;
+    verbs::name_part(*n, v == detail::verb::where ? "where" : v == detail::verb::select ? "select" : label);
     n->inputs.push_back({node_, nullptr});
     n->row = ir::describe<R>();
     n->functions.push_back(std::move(f));
     n->where = at;
     n->accelerated = node_->accelerated;
     n->gpu_required = node_->gpu_required;
-    return {std::move(origin), std::move(link), std::move(n), settings_};
+    detail::settings s = detail::with_captured(settings_, *n);
+    return {std::move(origin), std::move(link), std::move(n), std::move(s)};
   }
   // A function of the row's number needs rows whose numbers are known: a filter upstream ends the chain.
   auto positioned(detail::call_site) const {

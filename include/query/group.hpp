@@ -11,6 +11,7 @@
 #include <query/detail/aggregate_calls.hpp>
 #include <query/detail/aggregate_expression.hpp>
 #include <query/detail/check.hpp>
+#include <query/detail/own_keys.hpp>
 #include <query/detail/traced_row.hpp>
 #include <query/function.hpp>
 
@@ -143,6 +144,15 @@ template <class K, class T> struct recorder {
     if constexpr (!check::count_distinct::key<F, T>()) return refused{};
     else return agg::count_distinct<F>{{}, std::move(f)};
   }
+  // By the user's own equality and hash of the values.
+  template <class F, class Equal, class Hash> auto count_distinct(F f, Equal equal, Hash hash) const {
+    if constexpr (!check::count_distinct::custom_key<F, T, Equal, Hash>()) return refused{};
+    else return count_distinct_by<F>{{}, std::move(f), detail::custom_keys<value_in<F, T>>(std::move(equal), std::move(hash))};
+  }
+  template <class F, class Equal> auto count_distinct(const F&, const Equal&) const {
+    check::count_distinct::no_hash<Equal>();
+    return refused{};
+  }
   template <class F = itself> auto median(F f = {}) const {
     if constexpr (!check::median::number_of<F, T>()) return refused{};
     else return agg::quantile<F>{{}, std::move(f), 0.5};
@@ -182,10 +192,10 @@ template <class K, class T> struct traced_group {
   template <class F = itself> auto max(const F& f = {}) const { return of<extreme<true, F>>("max", f); }
   template <class F> auto arg_min(const F& f) const { return of<arg_extreme<false, F>>("arg_min", f); }
   template <class F> auto arg_max(const F& f) const { return of<arg_extreme<true, F>>("arg_max", f); }
-  template <class F, class Less> auto min(const F&, const Less&) const { return own_order<extreme_by<false, F, Less>>(); }
-  template <class F, class Less> auto max(const F&, const Less&) const { return own_order<extreme_by<true, F, Less>>(); }
-  template <class F, class Less> auto arg_min(const F&, const Less&) const { return own_order<arg_extreme_by<false, F, Less>>(); }
-  template <class F, class Less> auto arg_max(const F&, const Less&) const { return own_order<arg_extreme_by<true, F, Less>>(); }
+  template <class F, class Less> auto min(const F&, const Less&) const { return own<extreme_by<false, F, Less>>("a user-defined order"); }
+  template <class F, class Less> auto max(const F&, const Less&) const { return own<extreme_by<true, F, Less>>("a user-defined order"); }
+  template <class F, class Less> auto arg_min(const F&, const Less&) const { return own<arg_extreme_by<false, F, Less>>("a user-defined order"); }
+  template <class F, class Less> auto arg_max(const F&, const Less&) const { return own<arg_extreme_by<true, F, Less>>("a user-defined order"); }
   template <class F = itself> auto variance(const F& f = {}) const { return of<agg::variance<false, F>>("variance", f); }
   template <class F = itself> auto stddev(const F& f = {}) const { return of<agg::variance<true, F>>("stddev", f); }
   template <class F = itself> auto first(const F& f = {}) const { return of<edge<false, F>>("first", f); }
@@ -193,6 +203,9 @@ template <class K, class T> struct traced_group {
   template <class F> auto any(const F& f) const { return of<decided<false, F>>("any", f); }
   template <class F> auto all(const F& f) const { return of<decided<true, F>>("all", f); }
   template <class F = itself> auto count_distinct(const F& f = {}) const { return of<agg::count_distinct<F>>("count_distinct", f); }
+  template <class F, class Equal, class Hash> auto count_distinct(const F&, const Equal&, const Hash&) const {
+    return own<count_distinct_by<F>>("a user-defined equality");
+  }
   template <class F = itself> auto median(const F& f = {}) const { return of<agg::quantile<F>>("median", f); }
   template <class F = itself> auto quantile(const F& f, double q) const {
     const ir::node* at[] = {detail::literal(q)};
@@ -205,8 +218,8 @@ template <class K, class T> struct traced_group {
   }
 
  private:
-  template <class A> static auto own_order() {
-    ir::give_up("a user-defined order");
+  template <class A> static auto own(const char* reason) {
+    ir::give_up(reason);
     return detail::make_twin<value_of<A, K, T>>(nullptr);
   }
   template <class R> static auto leaf(const char* name, std::vector<const ir::node*> kids) {

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <typeinfo>
+#include <vector>
 
 #include <query/detail/call_site.hpp>
 #include <query/detail/function_ref.hpp>
@@ -61,18 +63,34 @@ class Session {
 
 namespace detail {
 
+// A token that stops a query, and a function that is told of its progress.
+struct stop_call {
+  std::shared_ptr<const void> token;
+  bool (*stop_requested)(const void* token) = nullptr;
+  const std::type_info* type = nullptr;  // a std::stop_token calls back; others are asked now and then
+};
+struct progress_call {
+  std::shared_ptr<const void> f;
+  void (*report)(const void* f, double fraction) = nullptr;
+};
+
 // How one query wants to be run; shared by the queries that grow from it.
 struct run_settings {
   std::shared_ptr<runtime::session_state> session;  // null: the standard session
-  std::shared_ptr<const void> stop_token;
-  bool (*stop_requested)(const void* token) = nullptr;
-  const std::type_info* stop_token_type = nullptr;  // a std::stop_token calls back; others are asked now and then
+  std::vector<stop_call> stops;                     // each of them stops it
   double seconds = 0;                               // deadline after the start; 0: none
   bool verify = false;
-  std::shared_ptr<const void> progress;
-  void (*report)(const void* progress, double fraction) = nullptr;
+  std::vector<progress_call> progress;              // each of them is told
 };
 using settings = std::shared_ptr<const run_settings>;  // null: all defaults
+
+// Of a query that `verb` puts together from two (docs/sessions.md): one session, all tokens, the earlier deadline. Throws
+// user_error where they name two sessions.
+settings merged(const settings& a, const settings& b, std::string_view verb, call_site at);
+// a's session, stopped by what stops either: for terminal verbs that run two queries side by side.
+settings stopped_by_both(const settings& a, const settings& b);
+// Does a query run by s keep to the session, tokens and deadline that `part` asks for?
+bool covers(const settings& s, const settings& part);
 
 }  // namespace detail
 }  // namespace query

@@ -227,7 +227,7 @@ template <class T> auto read_csv(const std::string& path, const csv_options& opt
 // The rows of a lazy query, or of a loop's placeholder, for use inside a lambda: computed once an execution, bound anew in
 // each round of a loop. centres.arg_min(p, f), rates.any(row, f)... (query/broadcast.hpp)
 template <class T, class Chain> collection<T> broadcast(const Query<T, Chain>& q) {
-  return collection<T>(detail::make_capture(ir::describe<T>(), std::make_shared<const detail::pipe>(q.to_pipe())));
+  return collection<T>(detail::make_capture(ir::describe<T>(), std::make_shared<const detail::pipe>(q.to_pipe()), q.run_settings()));
 }
 
 template <class T> detail::pipe rows_pipe(std::vector<T> rows, detail::call_site at) { return from(std::move(rows), at).to_pipe(); }

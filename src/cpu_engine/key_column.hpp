@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/order_keys.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
@@ -38,6 +39,16 @@ class key_column {
 // Where in its row the value lies that the function gives; nothing if it computes one.
 std::optional<std::size_t> part_of_row(const detail::user_function& f);
 
+// The user's own comparisons as the engine's tables and sorts take them; the calls must outlive what is made of them.
 inline key_equality equality_of(const detail::key_calls& k) { return {.equal = k.equal, .hash = k.hash, .context = k.context.get()}; }
+inline key_order order_of(const detail::order_calls& calls) {
+  if (!calls.less) return {};
+  const auto compare = [](const void* context, const void* a, const void* b) {
+    const auto& own = *static_cast<const detail::order_calls*>(context);
+    if (own.less(own.context.get(), a, b)) return -1;
+    return own.less(own.context.get(), b, a) ? 1 : 0;
+  };
+  return {compare, &calls};
+}
 
 }  // namespace query::cpu

@@ -61,7 +61,8 @@ placed_rows by_hash(const planner::vertex& v, const detail::table& rows, std::si
 // Partitions of about equal length, in the order of the keys; equal keys are never split. Source order in each partition.
 placed_rows by_range(const planner::vertex& v, const detail::table& rows, std::size_t parts, const vertex_tasks& tasks) {
   const key_column keys(v.node->functions[0], v.interpreted, rows, tasks, key_column::layout::any);
-  const sort_key key{.type = keys.type(), .base = keys.base(), .stride = keys.stride()};
+  const key_order own = v.node->order.empty() ? key_order{} : order_of(v.node->order.front().custom);
+  const sort_key key{.type = keys.type(), .base = keys.base(), .stride = keys.stride(), .custom = own};
   placed_rows placed{sort_rows({&key, 1}, rows.n, tasks.scheduler(), tasks.pool(), tasks.cancel()), {}};
   const permutation& order = placed.order;
   std::size_t end = 0;

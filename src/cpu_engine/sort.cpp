@@ -2,6 +2,8 @@
 
 #include <deque>
 
+#include <query/detail/failure.hpp>
+
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -13,27 +15,32 @@ namespace {
 // Fewer rows than this are kept while the input streams by; more, and the whole input is collected and sorted.
 constexpr std::uint64_t few_rows = 1 << 14;
 
-int compare_by_less(const void* context, const void* a, const void* b) {
-  const auto& order = *static_cast<const detail::order_calls*>(context);
-  if (order.less(order.context.get(), a, b)) return -1;
-  return order.less(order.context.get(), b, a) ? 1 : 0;
-}
-
 // The keys of one table; those that are parts of its rows stay where they are.
 class sort_columns {
  public:
   sort_columns(const planner::vertex& v, const detail::table& rows, const vertex_tasks& tasks) {
     const detail::logical& node = *v.node;
     for (std::size_t i = 0; i < node.functions.size(); ++i) {
-      const key_column& c = columns_.emplace_back(node.functions[i], v.interpreted, rows, tasks, key_column::layout::any);
-      sort_key k{.type = c.type(), .base = c.base(), .stride = c.stride(), .descending = node.order[i].descending, .nulls_first = node.order[i].nulls_first};
-      if (node.order[i].custom.less) k.custom = {compare_by_less, &node.order[i].custom};
-      keys_.push_back(k);
+      const detail::order_key& o = node.order[i];
+      const key_column& c = placed(o, [&]() -> key_column& {
+        return columns_.emplace_back(node.functions[i], v.interpreted, rows, tasks, key_column::layout::any);
+      });
+      keys_.push_back({.type = c.type(), .base = c.base(), .stride = c.stride(), .descending = o.descending, .nulls_first = o.nulls_first,
+                       .custom = order_of(o.custom)});
     }
   }
   std::span<const sort_key> keys() const { return keys_; }
 
  private:
+  // What is found wrong in the function of a then_by, with its own place.
+  template <class Call> static key_column& placed(const detail::order_key& o, Call call) {
+    try {
+      return call();
+    } catch (const detail::unplaced_error& e) {
+      if (o.verb.empty()) throw;
+      detail::fail(o.verb, e.what(), o.where);
+    }
+  }
   std::deque<key_column> columns_;
   std::vector<sort_key> keys_;
 };

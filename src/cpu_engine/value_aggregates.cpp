@@ -7,6 +7,7 @@
 #include <query/lookup.hpp>
 
 #include "cpu_engine/grouper.hpp"
+#include "cpu_engine/key_column.hpp"
 #include "cpu_engine/order_keys.hpp"
 
 bool query::detail::value_less(const ir::type* t, const void* a, const void* b) { return cpu::compare_values(*t, a, b) < 0; }
@@ -35,12 +36,14 @@ runtime::buffer_pool& unlimited() {
 }  // namespace
 
 struct value_set_impl {
-  explicit value_set_impl(const ir::type* t) : groups(t, unlimited()) {}
+  value_set_impl(const ir::type* t, detail::key_calls k) : own(std::move(k)), groups(t, unlimited(), cpu::equality_of(own)) {}
+  detail::key_calls own;  // of the user's, if it has functions
   cpu::grouper groups;
 };
 
-void value_set::insert(const void* value) {
-  if (!impl_) impl_ = std::make_shared<value_set_impl>(type_);
+void value_set::insert(const void* value) { insert(value, {}); }
+void value_set::insert(const void* value, const detail::key_calls& own) {
+  if (!impl_) impl_ = std::make_shared<value_set_impl>(type_, own);
   std::uint32_t id;
   impl_->groups.find_or_insert(value, 1, &id);
 }

@@ -48,7 +48,7 @@ class moments {
     squares_ += delta * (x - mean_);
   }
   void write(column_summary& to) const {
-    if (n_ > 0) to.mean = mean_;
+    if (n_ > 0) to.mean = mean_ + 0.0;  // -0.0 + 0.0 is 0.0
     if (n_ > 1) to.stddev = std::sqrt(squares_ / static_cast<double>(n_ - 1));
   }
 
@@ -88,6 +88,10 @@ void summarise_values(column_summary& to, const leaf_column& leaf, const ir::typ
     any = true;
   });
   if constexpr (!std::is_same_v<T, std::string_view>) sums.write(to);
+  if constexpr (std::is_floating_point_v<T>) {  // as keys, too, -0.0 is 0.0
+    least += T{0};
+    most += T{0};
+  }
   if (any) {
     to.min = text_of(leaf.value_type(), least);
     to.max = text_of(leaf.value_type(), most);

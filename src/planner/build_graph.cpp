@@ -25,7 +25,10 @@ ir::traced trace_of(const logical& n, const detail::user_function& f) {
   try {
     return f.trace();
   } catch (const detail::unplaced_error& e) {
-    detail::fail(n.label, std::string(f.role) + ": " + e.what(), n.where);
+    // Each then_by of a sort has a place of its own.
+    const auto i = static_cast<std::size_t>(&f - n.functions.data());
+    const bool own = i < n.order.size() && !n.order[i].verb.empty();
+    detail::fail(own ? n.order[i].verb : n.label, std::string(f.role) + ": " + e.what(), own ? n.order[i].where : n.where);
   }
 }
 
@@ -337,7 +340,12 @@ class builder {
       const detail::capture_recorder recorder;
       (void)trace_of(n, f);
       for (const auto& c : recorder.found())
-        if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) all.push_back(c);
+        if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) {
+          // Settings of what is captured by value were taken over when the query was written.
+          if (!detail::covers(options_.settings, c->settings))
+            detail::fail(n.label, "a query captured by reference has a session, stop token or timeout of its own; capture it by value", n.where);
+          all.push_back(c);
+        }
     }
     for (const auto& c : all) {
       if (c->owner || std::any_of(captures_.begin(), captures_.end(), [&](const binding& b) { return b.slot == c->slot; })) continue;

@@ -26,7 +26,7 @@ std::string source_text(const logical& n) { return n.label + " of " + std::strin
 std::string verbs_text(const stage& s) {
   if (s.nodes.empty()) return "rows of columns";
   std::string all;
-  for (const logical* n : s.nodes) all += (all.empty() ? "" : ", ") + n->label;
+  for (const logical* n : s.nodes) all += (all.empty() ? "" : ", ") + verb_of(*n);
   return all;
 }
 
@@ -65,7 +65,7 @@ std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted) {
   return (all.empty() ? "none" : all) + " of " + std::to_string(wanted.size());
 }
 
-std::string vertex_name(const vertex& v) { return v.node ? v.node->label : "collect"; }
+std::string vertex_name(const vertex& v) { return v.node ? verb_of(*v.node) : "collect"; }
 
 std::string explain(const machine_graph& g) {
   text t;

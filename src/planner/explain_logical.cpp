@@ -24,7 +24,7 @@ class writer {
   void chain(const logical& n, int depth) {
     const bool first_time = written_.insert(&n).second;
     if (!first_time && !n.inputs.empty()) {
-      to_.line(depth, "the rows of " + n.label + ", as above", "@" + place_of(n.where));
+      to_.line(depth, "the rows of " + verb_of(n) + ", as above", "@" + place_of(n.where));
       return;
     }
     if (n.inputs.empty()) {
@@ -32,7 +32,7 @@ class writer {
       return;
     }
     chain(*n.inputs.front().node, depth);
-    to_.line(depth, n.label + words(n) + name(n), "@" + place_of(n.where));
+    to_.line(depth, verb_of(n) + words(n) + name(n), "@" + place_of(n.where));
     for (const detail::user_function& f : n.functions) function(f, n, depth + 1);
     for (std::size_t i = 1; i < n.inputs.size(); ++i) {
       to_.line(depth + 1, title(n, i));

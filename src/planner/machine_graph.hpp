@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <query/detail/plan.hpp>
+#include <query/session.hpp>
 
 #include "ir/group_function.hpp"
 
@@ -110,6 +111,7 @@ struct plan_options {
   bool rewrite = true;                // apply the rules of src/planner/rules
   bool verify = false;                // traced and compiled functions will be compared: none takes the other's place
   bool separate_result = false;       // row-wise work before the terminal is a vertex, so that any engine may take it
+  detail::settings settings = {};     // how the query wants to be run; captured queries must not want more
   std::string gpu_status = "no GPU engine asked";  // why there is none; "" if there is one
 };
 

@@ -27,6 +27,8 @@ std::string_view name_of(join_kind k) {
 
 namespace query::planner {
 
+std::string verb_of(const detail::logical& n) { return n.part.empty() ? n.label : n.label + " (" + n.part + ")"; }
+
 std::string place_of(const detail::call_site& at) {
   const std::string_view file = at.file;
   return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(at.line);

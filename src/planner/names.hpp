@@ -7,6 +7,8 @@
 
 namespace query::planner {
 
+// "take(10)"; "top (order_by_descending)" where the user's verb is made of others.
+std::string verb_of(const detail::logical& n);
 // "plan.cpp:12", without folders: the same on every machine.
 std::string place_of(const detail::call_site& at);
 // An expression, cut where it gets long; captured collections are numbered by appearance: slots differ from run to run.

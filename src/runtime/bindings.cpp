@@ -19,8 +19,9 @@ std::uint64_t next_slot() {
 std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> owner, const void* data, std::size_t size) {
   return std::make_shared<const capture>(capture{next_slot(), element, nullptr, std::move(owner), data, size});
 }
-std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> plan) {
-  return std::make_shared<const capture>(capture{next_slot(), element, std::move(plan), nullptr, nullptr, 0});
+std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> plan,
+                                            std::shared_ptr<const run_settings> settings) {
+  return std::make_shared<const capture>(capture{next_slot(), element, std::move(plan), nullptr, nullptr, 0, std::move(settings)});
 }
 
 bound lookup_binding(const capture& c) {
@@ -33,6 +34,10 @@ bound lookup_binding(const capture& c) {
 void unknown_while_tracing() {
   ir::give_up("the rows of a captured query are not known while a function is traced: give the row, as in "
               "c.arg_min(row, [](auto row, auto e) {...}), c.count(row, f), c.any(row, f)");
+}
+// As the interpreter says it of a traced index; one that was negative is shown as such.
+void outside_collection(std::size_t i, std::size_t size) {
+  throw unplaced_error("index outside the collection: " + std::to_string(static_cast<std::int64_t>(i)) + " of " + std::to_string(size));
 }
 void endless_loop() { throw user_error("loop: a row needs more than 16777216 iterations; mend its condition"); }
 void unrolled_too_far() {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <list>
 #include <stop_token>
 #include <typeinfo>
 
@@ -21,6 +22,7 @@
 #include "planner/machine_graph.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/session_state.hpp"
+#include "runtime/terminal_plan.hpp"
 
 namespace query::detail {
 
@@ -37,6 +39,7 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   o.interpret = s.options.interpret;
   o.verify = verifies(s, of_query);
   if (p.node->accelerated) o.gpu_status = s.gpu_status();
+  o.settings = of_query;
   o.separate_result = !s.engines.empty();
   return o;
 }
@@ -48,24 +51,32 @@ std::optional<runtime::cancel_flag::clock::time_point> deadline_of(const setting
   return clock::now() + std::chrono::duration_cast<clock::duration>(std::min(seconds, most));
 }
 
-// How a query is told to stop: a standard token calls back, one of the user's own kind is asked. No work begins after that.
+// How a query is told to stop: standard tokens call back, those of the user's own kinds are asked. No work begins after that.
 struct stop_watch {
   explicit stop_watch(const settings& s) {
-    if (s && s->stop_token_type && *s->stop_token_type == typeid(std::stop_token))
-      flag.emplace(*static_cast<const std::stop_token*>(s->stop_token.get()), deadline_of(s));
-    else if (s && s->stop_requested) flag.emplace([s] { return s->stop_requested(s->stop_token.get()); }, deadline_of(s));
-    else flag.emplace(std::stop_token(), deadline_of(s));
+    std::vector<stop_call> asked;
+    std::vector<std::stop_token> calling;
+    for (const stop_call& c : s ? s->stops : std::vector<stop_call>{}) {
+      if (*c.type == typeid(std::stop_token)) calling.push_back(*static_cast<const std::stop_token*>(c.token.get()));
+      else asked.push_back(c);
+    }
+    const auto any = [asked] {
+      return std::any_of(asked.begin(), asked.end(), [](const stop_call& c) { return c.stop_requested(c.token.get()); });
+    };
+    if (asked.empty()) flag.emplace(std::stop_token(), deadline_of(s));
+    else flag.emplace(any, deadline_of(s));
+    for (const std::stop_token& t : calling) told.emplace_back(t, stop{&*flag});
     flag->check();
   }
+  struct stop {
+    runtime::cancel_flag* flag;
+    void operator()() const noexcept { flag->cancel(); }
+  };
   std::optional<runtime::cancel_flag> flag;
+  std::list<std::stop_callback<stop>> told;
 };
 
 constexpr const char* fold_names[] = {"count", "sum", "min", "max"};
-std::optional<fold_kind> fold_named(std::string_view terminal) {
-  for (std::size_t k = 0; k < std::size(fold_names); ++k)
-    if (terminal == fold_names[k]) return static_cast<fold_kind>(k);
-  return std::nullopt;
-}
 
 struct planned {
   std::unique_ptr<planner::machine_graph> graph;
@@ -193,14 +204,24 @@ void run_single(const pipe& p, const settings& s, void* to) {
   else t.type->life.copy(to, t.rows, 1);
 }
 
-std::string explain(const pipe& p, const settings& s, std::string_view terminal) {
+namespace {
+// As that verb has it planned (rules know counts and sums by their names), shown under the user's name.
+std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
   const auto session = session_of(s);
-  return planner::explain(*plan_of(p, s, *session, std::string(terminal), planner::reading::in_order, fold_named(terminal)).graph);
+  const runtime::terminal_plan t = runtime::terminal_plan_of(p, terminal, at);
+  const char* runs = t.fold ? fold_names[static_cast<std::size_t>(*t.fold)] : "rows";
+  auto graph = plan_of(t.pipe, s, *session, runs, t.how, t.fold).graph;
+  graph->terminal = terminal;
+  return graph;
 }
-std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal) {
-  const auto session = session_of(s);
-  return planner::explain_dot(*plan_of(p, s, *session, std::string(terminal), planner::reading::in_order, fold_named(terminal)).graph);
+}  // namespace
+std::string explain(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
+  return planner::explain(*explained(p, s, terminal, at));
 }
+std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
+  return planner::explain_dot(*explained(p, s, terminal, at));
+}
+void explain_refused(std::string_view terminal, call_site at) { runtime::refuse_argument(terminal, at); }
 
 void advise_huge_pages(void* at, std::size_t bytes) {
   constexpr std::uintptr_t huge = 2u << 20;

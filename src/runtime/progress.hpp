@@ -11,7 +11,7 @@ namespace query::runtime {
 class progress {
  public:
   explicit progress(const detail::settings& s) : settings_(s) {}
-  explicit operator bool() const { return settings_ && settings_->report; }
+  explicit operator bool() const { return settings_ && !settings_->progress.empty(); }
 
   void expect(std::size_t vertices) { vertices_ = vertices ? vertices : 1; }
   void vertex_done() {
@@ -38,7 +38,7 @@ class progress {
     if (fraction < last_ + 0.01 && fraction < 1) return;
     if (fraction <= last_) return;
     last_ = fraction;
-    settings_->report(settings_->progress.get(), fraction);
+    for (const detail::progress_call& c : settings_->progress) c.report(c.f.get(), fraction);
   }
 
   detail::settings settings_;

@@ -5,26 +5,11 @@
 #include <thread>
 
 #include "conformance/engines.hpp"
+#include "conformance/expect_message.hpp"
 #include "conformance/rows.hpp"
 
 namespace conformance {
 namespace {
-
-// f must throw user_error: "<text> ... (messages_test.cpp:<line>)".
-template <class F> void expect_message(const std::string& text, int line, F f) {
-  SCOPED_TRACE(text);
-  const std::string place = " (messages_test.cpp:" + std::to_string(line) + ")";
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const query::user_error& e) {
-    const std::string what = e.what();
-    EXPECT_TRUE(what.starts_with(text)) << what;
-    EXPECT_TRUE(what.ends_with(place)) << what;
-  }
-}
-// The call is on the line of the macro.
-#define EXPECT_MESSAGE(text, ...) expect_message(text, __LINE__, [&] { (void)(__VA_ARGS__); })
 
 const std::vector<std::int64_t> few = {1, 2, 0, 3};
 const auto itself = [](auto x) { return x; };

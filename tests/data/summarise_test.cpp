@@ -65,6 +65,14 @@ TEST(summarise_test, nans_are_no_extremes_and_one_distinct_value) {
   EXPECT_TRUE(std::isnan(*s[0].mean));
 }
 
+TEST(summarise_test, a_negative_zero_is_shown_as_zero) {
+  const auto s = summary<double>({-0.0, -0.0});
+  EXPECT_EQ(s[0].min, "0");
+  EXPECT_EQ(s[0].max, "0");
+  EXPECT_FALSE(std::signbit(*s[0].mean));
+  EXPECT_EQ(summary<float>({-0.0f, -1.5f})[0].max, "0");
+}
+
 TEST(summarise_test, deviations_of_large_numbers_keep_their_digits) {
   EXPECT_NEAR(*summary<double>({1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16})[0].stddev, std::sqrt(30.0), 1e-9);
 }

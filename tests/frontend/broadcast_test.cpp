@@ -50,6 +50,13 @@ TEST(collection, without_elements_has_no_extremes) {
   EXPECT_THROW(c.min([](int e) { return e; }), query::user_error);
 }
 
+TEST(collection, has_no_elements_outside) {
+  const auto c = query::broadcast(std::vector<int>{5, 2});
+  EXPECT_EQ(c[1], 2);
+  EXPECT_THROW(c[2], query::user_error);
+  EXPECT_THROW(c[static_cast<std::size_t>(-1)], query::user_error);
+}
+
 TEST(collection, copies_share_the_rows) {
   const auto c = query::broadcast(std::vector<int>(1000, 1));
   const auto d = c;

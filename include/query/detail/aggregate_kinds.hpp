@@ -349,11 +349,12 @@ template <class F> struct quantile : expression {
   }
 };
 
-// Distinct values, by the library's own idea of equality (src/cpu_engine/distinct_count.cpp).
+// Distinct values, by the library's own idea of equality or the user's (src/cpu_engine/value_aggregates.cpp).
 class value_set {
  public:
   explicit value_set(const ir::type* t) : type_(t) {}
   void insert(const void* value);
+  void insert(const void* value, const detail::key_calls& own);  // the same functions at each call
   void merge(const value_set& other);
   std::size_t size() const;
 
@@ -372,6 +373,22 @@ template <class F> struct count_distinct : expression {
     with_value(f, t, [&](const auto& v) {
       const value_in<F, T> own(v);
       s.insert(&own);
+    });
+  }
+  template <class S> static void merge(S& a, S& b) { a.value_set::merge(b); }
+  template <class T, class K, class S> auto value(const K&, S& s) const { return static_cast<std::int64_t>(s.size()); }
+};
+
+// The same by the user's own equality and hash of values, of any type.
+template <class F> struct count_distinct_by : expression {
+  static constexpr const char* name = "count_distinct";
+  F f;
+  detail::key_calls own;
+  template <class T> using state = typename count_distinct<F>::template state<T>;
+  template <class S, class T> void step(S& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) {
+      const value_in<F, T> one(v);
+      s.insert(&one, own);
     });
   }
   template <class S> static void merge(S& a, S& b) { a.value_set::merge(b); }

@@ -16,6 +16,8 @@
 
 namespace query::detail {
 
+struct run_settings;  // include/query/session.hpp
+
 // One captured collection; immutable.
 struct capture {
   std::uint64_t slot = 0;  // unique in the process
@@ -24,6 +26,7 @@ struct capture {
   std::shared_ptr<const void> owner;  // of `data`; null when it is bound lazily
   const void* data = nullptr;
   std::size_t size = 0;
+  std::shared_ptr<const run_settings> settings = {};  // of the query that `plan` is
 };
 
 struct bound {
@@ -39,14 +42,16 @@ struct binding {
 std::uint64_t next_slot();
 // A capture of rows that are there already.
 std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> owner, const void* data, std::size_t size);
-// A capture of rows that `plan` will give.
-std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> plan);
+// A capture of rows that `plan` will give; the query that captures them takes its settings over.
+std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> plan,
+                                            std::shared_ptr<const run_settings> settings = nullptr);
 
 // The rows of this thread's execution context. Throws user_error if the slot is not bound.
 bound lookup_binding(const capture& c);
 inline bound lookup(const capture& c) { return c.owner ? bound{c.data, c.size} : lookup_binding(c); }
 
 [[noreturn]] void unknown_while_tracing();
+[[noreturn]] void outside_collection(std::size_t i, std::size_t size);
 [[noreturn]] void unrolled_too_far();
 
 // Sets the bindings of this thread; `all` lives longer than the scope. Bindings of the scope around it do not shine through.

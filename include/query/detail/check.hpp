@@ -77,15 +77,26 @@ struct aggregate_by {
 struct aggregate { QUERY_DETAIL_HAVE_SEED(aggregate) };
 
 #define QUERY_DETAIL_JOIN(verb, form, rows, more)                                                                                         \
-  struct verb { QUERY_DETAIL_HAVE_TWO_KEYS(verb, "right, left key, right key, " form) QUERY_DETAIL_HAVE_PAIR(verb, rows, more) };
+  struct verb {                                                                                                                           \
+    QUERY_DETAIL_HAVE_TWO_KEYS(verb, "right, left key, right key, " form)                                                                 \
+    QUERY_DETAIL_HAVE_PAIR_OR_EQUAL(verb, rows, more)                                                                                     \
+  };
 QUERY_DETAIL_JOIN(join, "", "(left row, right row)", "")
 QUERY_DETAIL_JOIN(left_join, "", "(left row, std::optional<right row>)", ": a left row may have no match")
 QUERY_DETAIL_JOIN(right_join, "", "(std::optional<left row>, right row)", ": a right row may have no match")
 QUERY_DETAIL_JOIN(full_join, "", "(std::optional<left row>, std::optional<right row>)", ": either side may have no match")
 QUERY_DETAIL_JOIN(semi_join, "", "", "")
 QUERY_DETAIL_JOIN(anti_join, "", "", "")
-QUERY_DETAIL_JOIN(group_join, "result, ", "(left row, const std::vector<right row>&)", "")
 #undef QUERY_DETAIL_JOIN
+struct group_join {
+  QUERY_DETAIL_HAVE_TWO_KEYS(group_join, "right, left key, right key, result, ")
+  QUERY_DETAIL_HAVE_PAIR_OR_EQUAL(group_join, "(left row, const std::vector<right row>&)", "")
+  template <class Q> static constexpr bool no_result() {
+    static_assert(sizeof(Q) == 0, "query: group_join: the result function is missing: group_join(right, left key, right key, "
+                                  "[](const auto& row, const auto& matches) { ... }), where matches is a std::vector of right rows");
+    return false;
+  }
+};
 #define QUERY_DETAIL_PAIRS(verb, rows)                                                                                                    \
   struct verb {                                                                                                                           \
     QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                         \
@@ -141,11 +152,13 @@ struct element_at { QUERY_DETAIL_HAVE_COUNT(element_at, " that lie before the wa
 struct element_at_or_default { QUERY_DETAIL_HAVE_COUNT(element_at_or_default, " that lie before the wanted one, from 0") };
 struct partitioned { QUERY_DETAIL_HAVE_COUNT(partitioned, ": how many partitions, from 1") };
 struct hash_partitioned_by {
-  QUERY_DETAIL_HAVE_KEY(hash_partitioned_by, "")
+  QUERY_DETAIL_HAVE_KEY(hash_partitioned_by, QUERY_DETAIL_OR_EQUAL)
+  QUERY_DETAIL_HAVE_CUSTOM_KEY(hash_partitioned_by, "key, n, ")
   QUERY_DETAIL_HAVE_COUNT(hash_partitioned_by, ": how many partitions")
 };
 struct range_partitioned_by {
-  QUERY_DETAIL_HAVE_ORDER(range_partitioned_by, "")
+  QUERY_DETAIL_HAVE_ORDER(range_partitioned_by, ", or give an order: range_partitioned_by(key, n, less)")
+  QUERY_DETAIL_HAVE_CUSTOM_ORDER(range_partitioned_by, "key, n, ")
   QUERY_DETAIL_HAVE_COUNT(range_partitioned_by, ": how many partitions")
 };
 struct chunk { QUERY_DETAIL_HAVE_RUN(chunk) QUERY_DETAIL_HAVE_COUNT(chunk, ", from 1") };
@@ -217,7 +230,16 @@ struct groups {
   }
 };
 
-struct to_map { QUERY_DETAIL_HAVE_KEY(to_map, "") QUERY_DETAIL_HAVE_CUSTOM_KEY(to_map, "key, value, ") };
+struct to_map {
+  QUERY_DETAIL_HAVE_KEY(to_map, QUERY_DETAIL_OR_EQUAL)
+  QUERY_DETAIL_HAVE_CUSTOM_KEY(to_map, "key, value, ")
+  // Of to_map(key, x): is x an equality of keys whose hash is missing, instead of a function of the value?
+  template <class F, class X, class Row> static constexpr bool equality_for_value() {
+    if constexpr (can_call<X, Row> || !gives_value<F, Row>()) return false;
+    else if constexpr (compares<X, detail::result_of<F, Row>>) return !no_hash<X>();
+    else return false;
+  }
+};
 struct to_lookup { QUERY_DETAIL_HAVE_KEY(to_lookup, "") QUERY_DETAIL_HAVE_CUSTOM_KEY(to_lookup, "key, ") };
 struct first { QUERY_DETAIL_HAVE_PREDICATE(first) };
 struct first_or_default { QUERY_DETAIL_HAVE_PREDICATE(first_or_default) };
@@ -242,7 +264,15 @@ struct variance { QUERY_DETAIL_HAVE_NUMBER(variance) };
 struct stddev { QUERY_DETAIL_HAVE_NUMBER(stddev) };
 struct median { QUERY_DETAIL_HAVE_NUMBER(median) };
 struct quantile { QUERY_DETAIL_HAVE_NUMBER(quantile) };
-struct count_distinct { QUERY_DETAIL_HAVE_KEY(count_distinct, "") };
+struct count_distinct {
+  QUERY_DETAIL_HAVE_KEY(count_distinct, ", or give an equality and a hash: count_distinct(f, equal, hash)")
+  QUERY_DETAIL_HAVE_OWN_KEYS(count_distinct, "f, ")
+  // Nulls are passed over: the functions see the values of optionals.
+  template <class F, class Row, class Equal, class Hash> static constexpr bool custom_key() {
+    if constexpr (!value<F, Row>()) return false;
+    else return own_keys<without_null_t<detail::result_of<F, Row>>, Equal, Hash>();
+  }
+};
 struct min { QUERY_DETAIL_HAVE_LESS(min) QUERY_DETAIL_HAVE_CUSTOM_ORDER(min, "f, ") };
 struct max { QUERY_DETAIL_HAVE_LESS(max) QUERY_DETAIL_HAVE_CUSTOM_ORDER(max, "f, ") };
 struct min_by { QUERY_DETAIL_HAVE_LESS(min_by) QUERY_DETAIL_HAVE_CUSTOM_ORDER(min_by, "f, ") };
@@ -351,6 +381,7 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_ROW
 #undef QUERY_DETAIL_HAVE_TWO_KEYS
 #undef QUERY_DETAIL_HAVE_PAIR
+#undef QUERY_DETAIL_HAVE_PAIR_OR_EQUAL
 #undef QUERY_DETAIL_HAVE_RUN
 #undef QUERY_DETAIL_HAVE_DESCRIBED
 #undef QUERY_DETAIL_HAVE_EQUAL

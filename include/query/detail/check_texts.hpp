@@ -70,6 +70,15 @@ template <class X> using row_of_t = typename row_of<X>::type;
 template <class S, class U, class Row> inline constexpr bool updates = std::is_invocable_r_v<S, const U&, S, const Row&>;
 template <class S, class C> inline constexpr bool combines = std::is_invocable_r_v<S, const C&, S, S>;
 
+// Does this compare two keys?
+template <class Equal, class K> inline constexpr bool compares = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;
+
+// Does an equality stand where the hash must?
+template <class Hash, class K> constexpr bool forgotten() {
+  if constexpr (std::is_invocable_v<const Hash&, const K&>) return false;
+  else return compares<Hash, K>;
+}
+
 // Does this order keys, or the values of keys that may be null? A null never reaches it: where nulls go is the verb's to say.
 template <class Less, class K> struct orders : std::is_invocable_r<bool, const Less&, const K&, const K&> {};
 template <class Less, class K> struct orders<Less, std::optional<K>>
@@ -117,12 +126,19 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   }
 // The user's own equality and hash of keys.
 #define QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                            \
+  template <class Equal> static constexpr bool no_hash() {                                                                                \
+    static_assert(sizeof(Equal) == 0, "query: " #verb ": an equality of your own needs a hash that agrees with it, the same for equal "   \
+                                      "keys: " #verb "(" form "equal, hash)");                                                            \
+    return false;                                                                                                                         \
+  }                                                                                                                                       \
   template <class K, class Equal, class Hash> static constexpr bool own_keys() {                                                          \
-    constexpr bool equal = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;                                                 \
-    constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                      \
-    static_assert(equal, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)");              \
-    static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(" form "equal, hash)");               \
-    return equal && hash;                                                                                                                 \
+    if constexpr (forgotten<Hash, K>()) return no_hash<Hash>(); /* (..., result, equal) */                                                \
+    else {                                                                                                                                \
+      constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                    \
+      static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)");\
+      static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(" form "equal, hash)");             \
+      return compares<Equal, K> && hash;                                                                                                  \
+    }                                                                                                                                     \
   }
 #define QUERY_DETAIL_HAVE_CUSTOM_KEY(verb, form)                                                                                          \
   QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                                  \
@@ -243,6 +259,14 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
       static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row");                         \
       return gives_value<F, L, R>();                                                                                                      \
     } else return false;                                                                                                                  \
+  }
+// Where the result function, or an equality of keys K without its hash, may stand last.
+#define QUERY_DETAIL_HAVE_PAIR_OR_EQUAL(verb, rows, more)                                                                                 \
+  QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                                \
+  template <class F, class L, class R, class K> static constexpr bool pair_of() {                                                         \
+    if constexpr (can_call<F, L, R>) return pair<F, L, R>(); /* a result function is never tried on keys: its body may not compile */     \
+    else if constexpr (compares<F, K>) return no_hash<F>();                                                                               \
+    else return pair<F, L, R>();                                                                                                          \
   }
 // A function of a run of rows.
 #define QUERY_DETAIL_HAVE_RUN(verb)                                                                                                       \

@@ -30,8 +30,15 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state);
 // The row of a query that has exactly one, copied or moved to `to` (raw memory).
 void run_single(const pipe& p, const settings& s, void* to);
 
-std::string explain(const pipe& p, const settings& s, std::string_view terminal);
-std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal);
+// The settings of a query whose last verb is n, with those of the queries that n's functions captured by value.
+settings with_captured(settings s, const logical& n);
+
+// The plan of a terminal verb, by its name. Of a verb that needs an argument (min_by, element_at...), p is the plan with that
+// argument in it, its last node labelled with the verb. Throws user_error for a name that is no terminal verb.
+std::string explain(const pipe& p, const settings& s, std::string_view terminal, call_site at);
+std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal, call_site at);
+// For an argument that the verb does not take, or a verb that is none.
+[[noreturn]] void explain_refused(std::string_view terminal, call_site at);
 
 // Large blocks of memory that a user's container has just taken are worth huge pages.
 void advise_huge_pages(void* at, std::size_t bytes);

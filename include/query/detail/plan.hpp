@@ -166,12 +166,15 @@ struct order_key {
   bool descending = false;
   bool nulls_first = false;
   order_calls custom = {};  // never asked about nulls
+  std::string_view verb = {};  // then_by, whose place is its own; empty: the node's
+  call_site where = {};
 };
 
 // One verb of a query. Immutable once built; shared by all queries that grew from it.
 struct logical : std::enable_shared_from_this<logical> {
   verb what = verb::source_rows;
-  std::string label;                       // the verb as the user wrote it: "group_by", "take(10)"
+  std::string label;                       // the verb as the user wrote it: "group_by", "take(10)", "top"
+  std::string part;                        // what it is there, if that is another: "order_by_descending" of "top"
   std::vector<pipe> inputs;
   const ir::type* row = nullptr;           // what it gives
   std::vector<user_function> functions;

@@ -8,6 +8,7 @@
 #include <query/detail/execute.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/make_function.hpp>
+#include <query/detail/own_keys.hpp>
 
 namespace query {
 
@@ -33,8 +34,17 @@ template <class Out, class... Q> std::shared_ptr<logical> new_node(detail::verb 
   }
   return n;
 }
-template <class Out, class Q> Query<Out, cpu::rows<Out>> finish(std::shared_ptr<logical> n, const Q& first) {
-  return Query<Out, cpu::rows<Out>>(pipe{std::move(n), nullptr}, first.run_settings());
+// Says which verb a node is, where the user wrote another that is made of it.
+inline void name_part(logical& n, std::string verb) {
+  if (n.label != verb) n.part = std::move(verb);
+}
+// The query of the node, run as its inputs and the queries that its functions capture want to be run.
+template <class Out, class First, class... More>
+Query<Out, cpu::rows<Out>> finish(std::shared_ptr<logical> n, const First& first, const More&... more) {
+  detail::settings s = first.run_settings();
+  ((s = detail::merged(s, more.run_settings(), n->label, n->where)), ...);
+  s = detail::with_captured(std::move(s), *n);
+  return Query<Out, cpu::rows<Out>>(pipe{std::move(n), nullptr}, std::move(s));
 }
 
 template <class X> inline constexpr bool is_query = false;
@@ -54,21 +64,17 @@ template <class A, class B> requires(!ir::is_optional_v<A>) struct common_key<A,
 template <class A, class B> requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, std::optional<B>> { using type = nullable_key_t<A, B>; };
 template <class A, class B> using common_key_t = typename common_key<A, B>::type;
 
-template <class K, class Equal, class Hash> detail::key_calls custom_keys(Equal equal, Hash hash) {
-  struct both {
-    Equal equal;
-    Hash hash;
-  };
-  detail::key_calls c;
-  c.context = std::make_shared<const both>(both{std::move(equal), std::move(hash)});
-  c.equal = [](const void* x, const void* a, const void* b) -> bool { return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
-  c.hash = [](const void* x, const void* k) -> std::uint64_t { return static_cast<const both*>(x)->hash(*static_cast<const K*>(k)); };
-  return c;
-}
+using detail::custom_keys;
 
 // Functions that compare keys as a verb's last arguments: group_by(key, equal, hash), order_by(key, less).
 template <class X> concept key_function =
     (std::is_class_v<X> && !std::is_same_v<X, call_site> && !query_like<X>) || (std::is_pointer_v<X> && std::is_function_v<std::remove_pointer_t<X>>);
+
+// What a verb gives for an equality without its hash.
+template <class Check, class Equal> check::after_error forgot_hash() {
+  Check::template no_hash<Equal>();
+  return {};
+}
 
 template <class K, class Less> detail::order_calls order_of(Less less) {
   detail::order_calls c;

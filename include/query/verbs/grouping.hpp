@@ -60,7 +60,8 @@ namespace verbs {
 // rows.group_by(key): choose what becomes of each group.
 template <class Q, class T, class K, class KF> class Grouped {
  public:
-  Grouped(Q q, KF f, detail::key_calls keys, call_site at) : q_(std::move(q)), f_(std::move(f)), keys_(std::move(keys)), at_(at) {}
+  Grouped(Q q, KF f, detail::key_calls keys, call_site at, const char* label)
+      : q_(std::move(q)), f_(std::move(f)), keys_(std::move(keys)), at_(at), label_(label) {}
 
   // One row a group. f(auto g): aggregates, kept up incrementally; f(const Group<K, T>& g): groups with their rows.
   // O(rows) time; O(groups) memory for aggregates, O(rows) for materialised groups.
@@ -103,7 +104,8 @@ template <class Q, class T, class K, class KF> class Grouped {
  private:
   template <class A, class F, A (*Record)(const F&)> auto finish(const char* role, const F& f, call_site at, ir::traced (*retrace)(const void*)) const {
     using Out = agg::value_of<A, K, T>;
-    auto n = new_node<Out>(detail::verb::group_by, "group_by", at_, q_);
+    auto n = new_node<Out>(detail::verb::group_by, label_, at_, q_);
+    name_part(*n, "group_by");
     n->key = ir::describe<K>();
     n->keys = keys_;
     n->functions.push_back(detail::make_map<T, K>("key", f_));
@@ -120,43 +122,49 @@ template <class Q, class T, class K, class KF> class Grouped {
   KF f_;
   detail::key_calls keys_;
   call_site at_;
+  const char* label_;
 };
 
 template <class Derived, class T> class grouping {
  public:
   // Groups rows by f(row); then .select(function of groups), .aggregate(...), .count(), .groups().
   // Keys: numbers, strings, enums, optionals, arrays, tuples, records. A null is a group of its own; all NaNs are one key.
-  template <class F> auto group_by(F f, call_site at = call_site::here()) const {
+  template <class F> auto group_by(F f, call_site at = call_site::here(), const char* label = "group_by") const {
     if constexpr (!check::group_by::key<F, T>()) return check::after_error{};
-    else return Grouped<Derived, T, detail::result_of<F, T>, F>(self(), std::move(f), {}, at);
+    else return Grouped<Derived, T, detail::result_of<F, T>, F>(self(), std::move(f), {}, at, label);
   }
   // With the user's own equality and hash of keys: an equivalence, and the same hash for equal keys. Nulls are handed to them as
   // the empty optionals that they are; each group's key is the first of its rows' keys.
-  template <class F, key_function Equal, key_function Hash> auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  template <class F, key_function Equal, key_function Hash>
+  auto group_by(F f, Equal equal, Hash hash, call_site at = call_site::here(), const char* label = "group_by") const {
     if constexpr (!check::group_by::custom_key<F, T, Equal, Hash>()) {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
-      return Grouped<Derived, T, K, F>(self(), std::move(f), custom_keys<K>(std::move(equal), std::move(hash)), at);
+      return Grouped<Derived, T, K, F>(self(), std::move(f), custom_keys<K>(std::move(equal), std::move(hash)), at, label);
     }
   }
+  template <class F, key_function Equal> auto group_by(const F&, const Equal&) const { return forgot_hash<check::group_by, Equal>(); }
   template <class F> auto count_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::count_by::key<F, T>()) return check::after_error{};
-    else return group_by(std::move(f), at).count(at);
+    else return group_by(std::move(f), at, "count_by").count(at);
   }
+  template <class F, key_function Equal> auto count_by(const F&, const Equal&) const { return forgot_hash<check::count_by, Equal>(); }
   template <class F, key_function Equal, key_function Hash> auto count_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::count_by::custom_key<F, T, Equal, Hash>()) return check::after_error{};
-    else return group_by(std::move(f), std::move(equal), std::move(hash), at).count(at);
+    else return group_by(std::move(f), std::move(equal), std::move(hash), at, "count_by").count(at);
   }
   // std::tuple<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
   template <class F, class S, class U, class C> auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate_by::key<F, T>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
-    else return folded(group_by(std::move(f), at), seed, update, combine, at);
+    else return folded(group_by(std::move(f), at, "aggregate_by"), seed, update, combine, at);
   }
+  template <class F, class S, class U, class C, key_function Equal>
+  auto aggregate_by(const F&, const S&, const U&, const C&, const Equal&) const { return forgot_hash<check::aggregate_by, Equal>(); }
   template <class F, class S, class U, class C, key_function Equal, key_function Hash>
   auto aggregate_by(F f, S seed, U update, C combine, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate_by::custom_key<F, T, Equal, Hash>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
-    else return folded(group_by(std::move(f), std::move(equal), std::move(hash), at), seed, update, combine, at);
+    else return folded(group_by(std::move(f), std::move(equal), std::move(hash), at, "aggregate_by"), seed, update, combine, at);
   }
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
   template <class F> auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {

@@ -71,23 +71,27 @@ template <class Derived, class T> class joins {
   // The left rows that have a match, each once.
   template <class Q, class LF, class RF> auto semi_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
     if constexpr (!joinable<check::semi_join, Q, LF, RF>()) return check::after_error{};
-    else return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at), self());
+    else return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at), self(), right);
   }
   template <class Q, class LF, class RF, key_function Equal, key_function Hash>
   auto semi_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!joinable<check::semi_join, Q, LF, RF, Equal, Hash>()) return check::after_error{};
-    else return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at, equal, hash), self());
+    else return finish<T>(keyed<T, T>(detail::join_kind::semi, "semi_join", right, lf, rf, at, equal, hash), self(), right);
   }
   // The left rows without a match.
   template <class Q, class LF, class RF> auto anti_join(const Q& right, LF lf, RF rf, call_site at = call_site::here()) const {
     if constexpr (!joinable<check::anti_join, Q, LF, RF>()) return check::after_error{};
-    else return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at), self());
+    else return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at), self(), right);
   }
   template <class Q, class LF, class RF, key_function Equal, key_function Hash>
   auto anti_join(const Q& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!joinable<check::anti_join, Q, LF, RF, Equal, Hash>()) return check::after_error{};
-    else return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at, equal, hash), self());
+    else return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at, equal, hash), self(), right);
   }
+  template <class Q, class LF, class RF, key_function Equal>
+  auto semi_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::semi_join, Equal>(); }
+  template <class Q, class LF, class RF, key_function Equal>
+  auto anti_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::anti_join, Equal>(); }
   // f(left row, const std::vector<R>& matches) for every left row, in order.
   template <class Q, class LF, class RF, class F> auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
     return grouped(right, lf, rf, f, at);
@@ -96,16 +100,24 @@ template <class Derived, class T> class joins {
   auto group_join(const Q& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return grouped(right, lf, rf, f, at, equal, hash);
   }
+  template <class Q, class LF, class RF, class F, key_function Equal>
+  auto group_join(const Q&, const LF&, const RF&, const F&, const Equal&) const { return forgot_hash<check::group_join, Equal>(); }
+  template <class Q, class LF, class RF> auto group_join(const Q&, const LF&, const RF&) const {
+    check::group_join::no_result<Q>();
+    return check::after_error{};
+  }
   // Every left row with every right row.
-  template <class Q, class F = pair_rows> auto cross_join(const Q& right, F f = {}, call_site at = call_site::here()) const {
+  template <class Q, class F = pair_rows>
+  auto cross_join(const Q& right, F f = {}, call_site at = call_site::here(), const char* label = "cross_join") const {
     using R = check::row_of_t<Q>;
     if constexpr (!check::cross_join::pairs<Q, F, T, R>()) {
       return check::after_error{};
     } else {
       using Out = detail::result_of<F, T, R>;
-      auto n = new_node<Out>(detail::verb::cross_join, "cross_join", at, self(), right);
+      auto n = new_node<Out>(detail::verb::cross_join, label, at, self(), right);
+      name_part(*n, "cross_join");
       n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
-      return finish<Out>(std::move(n), self());
+      return finish<Out>(std::move(n), self(), right);
     }
   }
 
@@ -124,7 +136,7 @@ template <class Derived, class T> class joins {
     using R = check::row_of_t<Q>;
     if constexpr (!joinable<check::group_join, Q, LF, RF, Same...>()) {
       return check::after_error{};
-    } else if constexpr (!check::group_join::pair<F, T, std::vector<R>>()) {
+    } else if constexpr (!check::group_join::pair_of<F, T, std::vector<R>, common_key_t<detail::result_of<LF, T>, detail::result_of<RF, R>>>()) {
       return check::after_error{};
     } else {
       using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;
@@ -141,7 +153,7 @@ template <class Derived, class T> class joins {
       n->functions.push_back(std::move(u));
       static const ir::type* list = ir::describe<std::vector<R>>();
       n->source = std::shared_ptr<const void>(std::shared_ptr<void>(), list);  // the type of the matches
-      return finish<Out>(std::move(n), self());
+      return finish<Out>(std::move(n), self(), right);
     }
   }
   template <class Out, class L, class Q, class LF, class RF, class... Same>
@@ -165,13 +177,13 @@ template <class Derived, class T> class joins {
     using R2 = detail::side_t<R, OptionalR>;
     if constexpr (!joinable<Check, Q, LF, RF, Same...>()) {
       return check::after_error{};
-    } else if constexpr (!Check::template pair<F, L2, R2>()) {
+    } else if constexpr (!Check::template pair_of<F, L2, R2, common_key_t<detail::result_of<LF, T>, detail::result_of<RF, R>>>()) {
       return check::after_error{};
     } else {
       using Out = detail::result_of<F, L2, R2>;
       auto n = keyed<Out, T>(Kind, label, right, lf, rf, at, same...);
       n->functions.push_back(detail::make_pair_map<T, OptionalL, R, OptionalR, Out>(f));
-      return finish<Out>(std::move(n), self());
+      return finish<Out>(std::move(n), self(), right);
     }
   }
 };

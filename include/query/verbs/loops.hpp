@@ -30,25 +30,26 @@ template <class T> class Value {
 namespace verbs {
 template <class X> inline constexpr bool is_value = false;
 template <class T> inline constexpr bool is_value<Value<T>> = true;
-template <class A, class F> auto map_value(const A& a, F f) {
-  auto q = a.query().select(f, a.to_pipe().node->where);  // operators have no call site of their own
+// Operators have no call site of their own: errors name that of the (left) value.
+template <class A, class F> auto map_value(const char* label, const A& a, F f) {
+  auto q = a.query().select(f, a.to_pipe().node->where, label);
   return Value<typename decltype(q)::row>(q);
 }
-template <class A, class B, class F> auto combine_values(const A& a, const B& b, F f) {
-  auto q = a.query().cross_join(b.query(), f, a.to_pipe().node->where);
+template <class A, class B, class F> auto combine_values(const char* label, const A& a, const B& b, F f) {
+  auto q = a.query().cross_join(b.query(), f, a.to_pipe().node->where, label);
   return Value<typename decltype(q)::row>(q);
 }
 }  // namespace verbs
 
 #define QUERY_DETAIL_VALUE(sign)                                                                                       \
   template <class A, class B> auto operator sign(const Value<A>& a, const Value<B>& b) {                              \
-    return verbs::combine_values(a, b, [](const auto& x, const auto& y) { return x sign y; });                        \
+    return verbs::combine_values("operator" #sign, a, b, [](const auto& x, const auto& y) { return x sign y; });      \
   }                                                                                                                    \
   template <class A, class B> requires(!verbs::is_value<B>) auto operator sign(const Value<A>& a, const B& b) {       \
-    return verbs::map_value(a, [b](const auto& x) { return x sign b; });                                              \
+    return verbs::map_value("operator" #sign, a, [b](const auto& x) { return x sign b; });                            \
   }                                                                                                                    \
   template <class A, class B> requires(!verbs::is_value<A>) auto operator sign(const A& a, const Value<B>& b) {       \
-    return verbs::map_value(b, [a](const auto& x) { return a sign x; });                                              \
+    return verbs::map_value("operator" #sign, b, [a](const auto& x) { return a sign x; });                            \
   }
 QUERY_DETAIL_VALUE(+)
 QUERY_DETAIL_VALUE(-)
@@ -64,7 +65,7 @@ QUERY_DETAIL_VALUE(&&)
 QUERY_DETAIL_VALUE(||)
 #undef QUERY_DETAIL_VALUE
 template <std::same_as<bool> B> auto operator!(const Value<B>& a) {
-  return verbs::map_value(a, [](const auto& x) { return !x; });
+  return verbs::map_value("operator!", a, [](const auto& x) { return !x; });
 }
 
 // The terminal verbs as lazy values: value_of(q).sum() > 10 is a Value<bool>.
@@ -72,18 +73,18 @@ template <class Q> class lazily {
  public:
   explicit lazily(Q q) : q_(std::move(q)) {}
   using call_site = detail::call_site;
-  auto count(call_site at = call_site::here()) const { return one([](auto g) { return g.count(); }, at); }
-  auto sum(call_site at = call_site::here()) const { return one([](auto g) { return g.sum(); }, at); }
-  auto min(call_site at = call_site::here()) const { return one([](auto g) { return g.min(); }, at); }
-  auto max(call_site at = call_site::here()) const { return one([](auto g) { return g.max(); }, at); }
-  auto mean(call_site at = call_site::here()) const { return one([](auto g) { return g.mean(); }, at); }
-  template <class F> auto any(F f, call_site at = call_site::here()) const { return one([f](auto g) { return g.any(f); }, at); }
-  template <class F> auto all(F f, call_site at = call_site::here()) const { return one([f](auto g) { return g.all(f); }, at); }
-  template <class F> auto aggregate(F f, call_site at = call_site::here()) const { return one(f, at); }
+  auto count(call_site at = call_site::here()) const { return one([](auto g) { return g.count(); }, at, "count"); }
+  auto sum(call_site at = call_site::here()) const { return one([](auto g) { return g.sum(); }, at, "sum"); }
+  auto min(call_site at = call_site::here()) const { return one([](auto g) { return g.min(); }, at, "min"); }
+  auto max(call_site at = call_site::here()) const { return one([](auto g) { return g.max(); }, at, "max"); }
+  auto mean(call_site at = call_site::here()) const { return one([](auto g) { return g.mean(); }, at, "mean"); }
+  template <class F> auto any(F f, call_site at = call_site::here()) const { return one([f](auto g) { return g.any(f); }, at, "any"); }
+  template <class F> auto all(F f, call_site at = call_site::here()) const { return one([f](auto g) { return g.all(f); }, at, "all"); }
+  template <class F> auto aggregate(F f, call_site at = call_site::here()) const { return one(f, at, "aggregate"); }
 
  private:
-  template <class F> auto one(F f, call_site at) const {
-    auto a = q_.aggregate(f, at);
+  template <class F> auto one(F f, call_site at, const char* label) const {
+    auto a = q_.aggregate(f, at, label);
     if constexpr (std::is_same_v<decltype(a), check::after_error>) return a;
     else return Value<typename decltype(a)::row>(a);
   }
@@ -118,10 +119,14 @@ template <class Derived, class T> class loops {
     else return looped(body, condition, most_rounds, at);
   }
   // Computed once for each session and kept as long as a query made from this one is alive.
-  auto cached(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::cached, "cached", at, self()), self()); }
+  auto cached(call_site at = call_site::here(), const char* label = "cached") const {
+    auto n = new_node<T>(detail::verb::cached, label, at, self());
+    name_part(*n, "cached");
+    return finish<T>(std::move(n), self());
+  }
   // Several queries over the same rows, which are computed once: auto [a, b] = q.fork(f, g).
   template <class... F> auto fork(const F&... f) const {
-    const auto shared = cached();
+    const auto shared = cached(self().to_pipe().node->where, "fork");  // behind functions there is no room for a call site
     if constexpr ((check::fork::branch<F, decltype(cached())>() && ...)) return std::tuple(f(shared)...);
     else return std::array<check::after_error, sizeof...(F)>{};
   }
@@ -134,6 +139,7 @@ template <class Derived, class T> class loops {
     n->slot = detail::next_slot();
     const Rows result = body(placeholder(n->slot, at));
     n->inputs.push_back(result.to_pipe());
+    detail::settings inner = result.run_settings();
     if constexpr (std::is_same_v<C, times>) {
       n->label = "do_while(" + std::to_string(condition.rounds) + " times)";
       n->count = condition.rounds;
@@ -142,6 +148,7 @@ template <class Derived, class T> class loops {
       n->next_slot = detail::next_slot();
       auto c = condition(placeholder(n->previous_slot, at), placeholder(n->next_slot, at));
       n->inputs.push_back(c.to_pipe());
+      inner = detail::merged(inner, c.run_settings(), "do_while", at);
     } else {
       n->functions.push_back(detail::make_opaque("condition", condition, ir::describe<bool>()));
       n->loop_test = [](const void* f, const void* p, std::size_t np, const void* q, std::size_t nq) -> bool {
@@ -149,7 +156,9 @@ template <class Derived, class T> class loops {
       };
     }
     n->most_rounds = most_rounds;
-    return finish<T>(std::move(n), self());
+    inner = detail::merged(self().run_settings(), inner, "do_while", at);
+    inner = detail::with_captured(std::move(inner), *n);
+    return Query<T, cpu::rows<T>>(pipe{std::move(n), nullptr}, std::move(inner));
   }
   auto placeholder(std::uint64_t slot, call_site at) const {
     auto p = std::make_shared<logical>();
@@ -159,7 +168,7 @@ template <class Derived, class T> class loops {
     p->slot = slot;
     p->where = at;
     p->accelerated = self().to_pipe().node->accelerated;
-    return Query<T, cpu::rows<T>>(pipe{std::move(p), nullptr}, self().run_settings());
+    return Query<T, cpu::rows<T>>(pipe{std::move(p), nullptr}, nullptr);  // run by the settings of the loop
   }
 };
 

@@ -15,7 +15,7 @@ namespace verbs {
 template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where, detail::order_calls custom) {
   using K = detail::result_of<F, T>;
   n.functions.push_back(detail::make_map<T, K>("key", f));
-  n.order.push_back({descending, where == nulls::first, std::move(custom)});
+  n.order.push_back({.descending = descending, .nulls_first = where == nulls::first, .custom = std::move(custom)});
 }
 template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where) {
   add_order<T>(n, f, descending, where, {});
@@ -25,28 +25,33 @@ template <class T, class F> void add_order(logical& n, const F& f, bool descendi
 template <class T> class Ordered : public Query<T, cpu::rows<T>> {
  public:
   Ordered(std::shared_ptr<const logical> n, detail::settings s) : Query<T, cpu::rows<T>>(pipe{n, nullptr}, s), order_(std::move(n)) {}
-  template <class F> Ordered then_by(F f, nulls where = nulls::last) const {
+  template <class F> Ordered then_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
     if constexpr (!check::then_by::sort_key<F, T>()) return *this;
-    else return refined(f, false, where);
+    else return refined("then_by", f, false, where, at);
   }
-  template <class F> Ordered then_by_descending(F f, nulls where = nulls::last) const {
+  template <class F> Ordered then_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
     if constexpr (!check::then_by_descending::sort_key<F, T>()) return *this;
-    else return refined(f, true, where);
+    else return refined("then_by_descending", f, true, where, at);
   }
-  template <class F, key_function Less> Ordered then_by(F f, Less less, nulls where = nulls::last) const {
+  template <class F, key_function Less> Ordered then_by(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
     if constexpr (!check::then_by::custom_order<F, T, Less>()) return *this;
-    else return refined(f, false, where, std::move(less));
+    else return refined("then_by", f, false, where, at, std::move(less));
   }
-  template <class F, key_function Less> Ordered then_by_descending(F f, Less less, nulls where = nulls::last) const {
+  template <class F, key_function Less>
+  Ordered then_by_descending(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
     if constexpr (!check::then_by_descending::custom_order<F, T, Less>()) return *this;
-    else return refined(f, true, where, std::move(less));
+    else return refined("then_by_descending", f, true, where, at, std::move(less));
   }
 
  private:
-  template <class F, class... Less> Ordered refined(const F& f, bool descending, nulls where, Less... less) const {
+  template <class F, class... Less>
+  Ordered refined(const char* verb, const F& f, bool descending, nulls where, call_site at, Less... less) const {
     auto n = std::make_shared<logical>(*order_);
     add_order<T>(*n, f, descending, where, order_of<detail::result_of<F, T>>(std::move(less))...);
-    return Ordered(std::move(n), this->run_settings());
+    n->order.back().verb = verb;
+    n->order.back().where = at;
+    auto s = detail::with_captured(this->run_settings(), *n);
+    return Ordered(std::move(n), std::move(s));
   }
   std::shared_ptr<const logical> order_;
 };
@@ -55,40 +60,40 @@ template <class Derived, class T> class ordering {
  public:
   // NaNs come after all numbers (first in a descending order); nulls last in both directions unless nulls::first. Arrays, tuples and records compare lexicographically.
   // O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
-  template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by>(f, false, where, at); }
-  template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by_descending>(f, true, where, at); }
+  template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by>("order_by", f, false, where, at); }
+  template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by_descending>("order_by_descending", f, true, where, at); }
   // With the user's own order of keys, of any type. O(n log n) comparisons.
   template <class F, key_function Less> auto order_by(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start<check::order_by>(f, false, where, at, std::move(less));
+    return start<check::order_by>("order_by", f, false, where, at, std::move(less));
   }
   template <class F, key_function Less> auto order_by_descending(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start<check::order_by_descending>(f, true, where, at, std::move(less));
+    return start<check::order_by_descending>("order_by_descending", f, true, where, at, std::move(less));
   }
   // They refine the order of order_by: without one there is nothing to refine.
   template <class F> auto then_by(const F&, nulls = nulls::last) const { check::then_by::after_order<F>(); return check::after_error{}; }
   template <class F> auto then_by_descending(const F&, nulls = nulls::last) const { check::then_by_descending::after_order<F>(); return check::after_error{}; }
   // Rows that are their own keys.
   auto order(nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start<check::order>([](const auto& r) { return r; }, false, where, at);
+    return start<check::order>("order", [](const auto& r) { return r; }, false, where, at);
   }
   auto order_descending(nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start<check::order_descending>([](const auto& r) { return r; }, true, where, at);
+    return start<check::order_descending>("order_descending", [](const auto& r) { return r; }, true, where, at);
   }
   template <key_function Less> auto order(Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start<check::order>([](const auto& r) { return r; }, false, where, at, std::move(less));
+    return start<check::order>("order", [](const auto& r) { return r; }, false, where, at, std::move(less));
   }
   template <key_function Less> auto order_descending(Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start<check::order_descending>([](const auto& r) { return r; }, true, where, at, std::move(less));
+    return start<check::order_descending>("order_descending", [](const auto& r) { return r; }, true, where, at, std::move(less));
   }
   auto reverse(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::reverse, "reverse", at, self()), self()); }
   // The n first in the order of f: order_by_descending(f).take(n), which the planner turns into a top-k.
   template <class N, class F> auto top(N n, F f, call_site at = call_site::here()) const {
     if constexpr (!check::top::whole<N>()) return check::after_error{};
-    else return start<check::top>(f, true, nulls::last, at).take(detail::row_count("top", n, at), at);
+    else return start<check::top>("top", f, true, nulls::last, at).take(detail::row_count("top", n, at), at, "top");
   }
   template <class N, class F, key_function Less> auto top(N n, F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::top::whole<N>()) return check::after_error{};
-    else return start<check::top>(f, true, nulls::last, at, std::move(less)).take(detail::row_count("top", n, at), at);
+    else return start<check::top>("top", f, true, nulls::last, at, std::move(less)).take(detail::row_count("top", n, at), at, "top");
   }
 
  private:
@@ -97,13 +102,16 @@ template <class Derived, class T> class ordering {
     if constexpr (sizeof...(Less) == 0) return Check::template sort_key<F, T>();
     else return Check::template custom_order<F, T, Less...>();
   }
-  template <class Check, class F, class... Less> auto start(const F& f, bool descending, nulls where, call_site at, Less... less) const {
+  template <class Check, class F, class... Less>
+  auto start(const char* label, const F& f, bool descending, nulls where, call_site at, Less... less) const {
     if constexpr (!sorts<Check, F, Less...>()) {
       return check::after_error{};
     } else {
-      auto n = new_node<T>(detail::verb::order_by, descending ? "order_by_descending" : "order_by", at, self());
+      auto n = new_node<T>(detail::verb::order_by, label, at, self());
+      if constexpr (std::is_same_v<Check, check::top>) name_part(*n, "order_by_descending");
       add_order<T>(*n, f, descending, where, order_of<detail::result_of<F, T>>(std::move(less))...);
-      return Ordered<T>(std::move(n), self().run_settings());
+      auto s = detail::with_captured(self().run_settings(), *n);
+      return Ordered<T>(std::move(n), std::move(s));
     }
   }
 };

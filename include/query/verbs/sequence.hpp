@@ -26,10 +26,18 @@ template <class V> struct element_of { using type = detail::stored_t<decltype(*s
 
 template <class Derived, class T> class sequence {
  public:
-  template <class N> auto take(N n, call_site at = call_site::here()) const { return counted<check::take>(detail::verb::take, "take", n, at); }
-  template <class N> auto skip(N n, call_site at = call_site::here()) const { return counted<check::skip>(detail::verb::skip, "skip", n, at); }
-  template <class N> auto take_last(N n, call_site at = call_site::here()) const { return counted<check::take_last>(detail::verb::take_last, "take_last", n, at); }
-  template <class N> auto skip_last(N n, call_site at = call_site::here()) const { return counted<check::skip_last>(detail::verb::skip_last, "skip_last", n, at); }
+  template <class N> auto take(N n, call_site at = call_site::here(), const char* label = nullptr) const {
+    return counted<check::take>(detail::verb::take, "take", n, at, label);
+  }
+  template <class N> auto skip(N n, call_site at = call_site::here(), const char* label = nullptr) const {
+    return counted<check::skip>(detail::verb::skip, "skip", n, at, label);
+  }
+  template <class N> auto take_last(N n, call_site at = call_site::here(), const char* label = nullptr) const {
+    return counted<check::take_last>(detail::verb::take_last, "take_last", n, at, label);
+  }
+  template <class N> auto skip_last(N n, call_site at = call_site::here()) const {
+    return counted<check::skip_last>(detail::verb::skip_last, "skip_last", n, at);
+  }
   template <class F> auto take_while(F f, call_site at = call_site::here()) const { return tested<check::take_while>(detail::verb::take_while, "take_while", f, at); }
   template <class F> auto skip_while(F f, call_site at = call_site::here()) const { return tested<check::skip_while>(detail::verb::skip_while, "skip_while", f, at); }
   // n rows drawn without replacement, in source order; the same seed draws the same rows. Needs all rows: each row's chance
@@ -65,7 +73,7 @@ template <class Derived, class T> class sequence {
       using Out = detail::result_of<F, T, R>;
       auto n = new_node<Out>(detail::verb::zip, "zip", at, self(), q);
       n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
-      return finish<Out>(std::move(n), self());
+      return finish<Out>(std::move(n), self(), q);
     }
   }
   template <class Q> auto zip(const Q& q, call_site at = call_site::here()) const {
@@ -74,7 +82,7 @@ template <class Derived, class T> class sequence {
   }
   // Rows with their numbers: query::indexed<T>{index, value}.
   auto index(call_site at = call_site::here()) const {
-    return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at);
+    return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at, "index");
   }
   // std::vector<T> of n rows each; the last may be shorter.
   template <class N> auto chunk(N n, call_site at = call_site::here()) const {
@@ -90,14 +98,38 @@ template <class Derived, class T> class sequence {
   }
 
   // ---- partitions, for apply
-  // n: how many; 0: the engine chooses.
-  template <class F, class N = int> auto hash_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
+  // n: how many; 0: the engine chooses. Equal keys share a partition; with an equality and a hash, or an order, of the user's,
+  // those that it calls equal. Nulls are handed to an equality and hash, never to an order: they come last.
+  template <class F, class N = int> requires(!key_function<N>) auto hash_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
     if constexpr (!check::hash_partitioned_by::key<F, T>() || !check::hash_partitioned_by::whole<N>()) return check::after_error{};
-    else return partitioned_by(f, detail::row_count("hash_partitioned_by", n, at), "hash_partitioned_by", 0, at);
+    else return hash_parts(f, n, at);
   }
-  template <class F, class N = int> auto range_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
+  template <class F, class N, key_function Equal, key_function Hash> requires(!key_function<N>)
+  auto hash_partitioned_by(F f, N n, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    using check_here = check::hash_partitioned_by;
+    if constexpr (!check_here::custom_key<F, T, Equal, Hash>() || !check_here::whole<N>()) return check::after_error{};
+    else return hash_parts(f, n, at, equal, hash);
+  }
+  template <class F, key_function Equal, key_function Hash>
+  auto hash_partitioned_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return hash_partitioned_by(std::move(f), 0, std::move(equal), std::move(hash), at);
+  }
+  template <class F, key_function Equal> auto hash_partitioned_by(const F&, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal>(); }
+  template <class F, class N, key_function Equal> requires(!key_function<N>)
+  auto hash_partitioned_by(const F&, N, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal>(); }
+
+  template <class F, class N = int> requires(!key_function<N>) auto range_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
     if constexpr (!check::range_partitioned_by::sort_key<F, T>() || !check::range_partitioned_by::whole<N>()) return check::after_error{};
-    else return partitioned_by(f, detail::row_count("range_partitioned_by", n, at), "range_partitioned_by", 1, at);
+    else return range_parts(f, n, at);
+  }
+  template <class F, class N, key_function Less> requires(!key_function<N>)
+  auto range_partitioned_by(F f, N n, Less less, call_site at = call_site::here()) const {
+    using check_here = check::range_partitioned_by;
+    if constexpr (!check_here::custom_order<F, T, Less>() || !check_here::whole<N>()) return check::after_error{};
+    else return range_parts(f, n, at, less);
+  }
+  template <class F, key_function Less> auto range_partitioned_by(F f, Less less, call_site at = call_site::here()) const {
+    return range_partitioned_by(std::move(f), 0, std::move(less), at);
   }
   // n runs of adjacent rows of about equal length.
   template <class N> auto partitioned(N n, call_site at = call_site::here()) const {
@@ -118,11 +150,14 @@ template <class Derived, class T> class sequence {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
-  template <class Check, class N> auto counted(detail::verb v, const char* label, N n, call_site at) const {
+  // `part_of`: the verb that the user wrote, if this is a part of it.
+  template <class Check, class N> auto counted(detail::verb v, const char* label, N n, call_site at, const char* part_of = nullptr) const {
     if constexpr (!Check::template whole<N>()) {
       return check::after_error{};
     } else {
-      auto node = new_node<T>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());
+      std::string text = std::string(label) + "(" + std::to_string(n) + ")";
+      auto node = new_node<T>(v, part_of ? part_of : text, at, self());
+      name_part(*node, std::move(text));
       node->count = detail::row_count(label, n, at);
       return finish<T>(std::move(node), self());
     }
@@ -146,14 +181,25 @@ template <class Derived, class T> class sequence {
     n->inputs = {std::move(a), std::move(b)};
     return finish<T>(std::move(n), self());
   }
-  template <class F> auto partitioned_by(const F& f, std::uint64_t parts, const char* label, std::uint64_t how, call_site at) const {
+  template <class F, class N> std::shared_ptr<logical> parts(const F& f, N n, const char* label, std::uint64_t how, call_site at) const {
     using K = detail::result_of<F, T>;
-    auto n = new_node<T>(detail::verb::partition, label, at, self());
-    n->key = ir::describe<K>();
-    n->functions.push_back(detail::make_map<T, K>("key", f));
-    n->count = parts;
-    n->step = how;
-    return finish<T>(std::move(n), self());
+    auto node = new_node<T>(detail::verb::partition, label, at, self());
+    node->key = ir::describe<K>();
+    node->functions.push_back(detail::make_map<T, K>("key", f));
+    node->count = detail::row_count(label, n, at);
+    node->step = how;
+    return node;
+  }
+  // `same`: nothing, or an equality and a hash of keys.
+  template <class F, class N, class... Same> auto hash_parts(const F& f, N n, call_site at, const Same&... same) const {
+    auto node = parts(f, n, "hash_partitioned_by", 0, at);
+    if constexpr (sizeof...(same) > 0) node->keys = custom_keys<detail::result_of<F, T>>(same...);
+    return finish<T>(std::move(node), self());
+  }
+  template <class F, class N, class... Less> auto range_parts(const F& f, N n, call_site at, const Less&... less) const {
+    auto node = parts(f, n, "range_partitioned_by", 1, at);
+    if constexpr (sizeof...(less) > 0) node->order.push_back({.custom = order_of<detail::result_of<F, T>>(less...)});
+    return finish<T>(std::move(node), self());
   }
   template <class F, class Out> static detail::rows_function caller() {
     return [](const void* f, const void* rows, std::size_t n, detail::batch_sink& to) {

@@ -58,10 +58,21 @@ template <class Derived, class T> class sets {
     return set<check::except_by>(detail::verb::except, "except_by", q, f, at, equal, hash);
   }
 
+  template <key_function Equal> auto distinct(const Equal&) const { return forgot_hash<check::distinct, Equal>(); }
+  template <class F, key_function Equal> auto distinct_by(const F&, const Equal&) const { return forgot_hash<check::distinct_by, Equal>(); }
+  template <class Q, key_function E> auto union_with(const Q&, const E&) const { return forgot_hash<check::union_with, E>(); }
+  template <class Q, key_function E> auto intersect(const Q&, const E&) const { return forgot_hash<check::intersect, E>(); }
+  template <class Q, key_function E> auto except(const Q&, const E&) const { return forgot_hash<check::except, E>(); }
+  template <class Q, class F, key_function E>
+  auto union_with_by(const Q&, const F&, const E&) const { return forgot_hash<check::union_with_by, E>(); }
+  template <class Q, class F, key_function E>
+  auto intersect_by(const Q&, const F&, const E&) const { return forgot_hash<check::intersect_by, E>(); }
+  template <class Q, class F, key_function E> auto except_by(const Q&, const F&, const E&) const { return forgot_hash<check::except_by, E>(); }
+
   // The rows of this query, then those of the other, in order.
   template <class Q> auto concat(const Q& q, call_site at = call_site::here()) const {
     if constexpr (!check::concat::same_row<Q, T>()) return check::after_error{};
-    else return finish<T>(new_node<T>(detail::verb::concat, "concat", at, self(), q), self());
+    else return finish<T>(new_node<T>(detail::verb::concat, "concat", at, self(), q), self(), q);
   }
 
  private:
@@ -71,22 +82,22 @@ template <class Derived, class T> class sets {
     if constexpr (sizeof...(Same) == 0) return Check::template key<F, T>();
     else return Check::template custom_key<F, T, Same...>();
   }
-  template <class F, class... Same> auto keyed(std::shared_ptr<logical> n, const F& f, const Same&... same) const {
+  template <class F, class... Same> static std::shared_ptr<logical> keyed(std::shared_ptr<logical> n, const F& f, const Same&... same) {
     using K = detail::result_of<F, T>;
     if constexpr (sizeof...(same) > 0) n->keys = custom_keys<K>(same...);
     n->key = ir::describe<K>();
     n->functions.push_back(detail::make_map<T, K>("key", f));
-    return finish<T>(std::move(n), self());
+    return n;
   }
   template <class Check, class F, class... Same> auto one_for_each(const char* label, const F& f, call_site at, const Same&... same) const {
     if constexpr (!keyed_by<Check, F, Same...>()) return check::after_error{};
-    else return keyed(new_node<T>(detail::verb::distinct, label, at, self()), f, same...);
+    else return finish<T>(keyed(new_node<T>(detail::verb::distinct, label, at, self()), f, same...), self());
   }
   template <class Check, class Q, class F, class... Same>
   auto set(detail::verb v, const char* label, const Q& q, const F& f, call_site at, const Same&... same) const {
     if constexpr (!Check::template same_row<Q, T>()) return check::after_error{};
     else if constexpr (!keyed_by<Check, F, Same...>()) return check::after_error{};
-    else return keyed(new_node<T>(v, label, at, self(), q), f, same...);
+    else return finish<T>(keyed(new_node<T>(v, label, at, self(), q), f, same...), self(), q);
   }
 };
 

@@ -95,7 +95,7 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::to_lookup::key<F, T>()) {
       return check::after_error{};
     } else {
-      auto groups = self().group_by(key, at).groups(at).as_ordered().to_vector();
+      auto groups = self().group_by(key, at, "to_lookup").groups(at).as_ordered().to_vector();
       return lookup<detail::result_of<F, T>, T>(std::move(groups));
     }
   }
@@ -105,11 +105,13 @@ template <class Derived, class T> class terminals {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
-      return lookup<K, T>(self().group_by(key, equal, hash, at).groups(at).as_ordered().to_vector(), custom_keys<K>(equal, hash));
+      return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(), custom_keys<K>(equal, hash));
     }
   }
+  template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal>(); }
   template <class F, class V = agg::itself> auto to_map(F key, V value = {}, call_site at = call_site::here()) const {
-    if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) return check::after_error{};
+    if constexpr (check::to_map::equality_for_value<F, V, T>()) return check::after_error{};
+    else if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) return check::after_error{};
     else return mapped(key, value, at);
   }
   template <class F, key_function Equal, key_function Hash> auto to_map(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
@@ -127,78 +129,82 @@ template <class Derived, class T> class terminals {
   std::default_sentinel_t end() const { return {}; }
 
   // ---- one row
-  std::optional<T> first_or_none(call_site at = call_site::here()) const {
+  // (`label`: the verb that errors and plans name, where this is a part of another.)
+  std::optional<T> first_or_none(call_site at = call_site::here(), const char* label = "first_or_none") const {
     std::optional<T> r;
-    auto c = detail::open_cursor(self().take(1, at).to_pipe(), settings());
+    auto c = detail::open_cursor(self().take(1, at, label).to_pipe(), settings());
     detail::row_block b;
     while (!r && c->next(b))
       if (b.n) r.emplace(*static_cast<const T*>(b.rows));
     return r;
   }
-  T first(call_site at = call_site::here()) const { return need(first_or_none(at), "first", at); }
-  T first_or_default(T other = T(), call_site at = call_site::here()) const { return first_or_none(at).value_or(std::move(other)); }
+  T first(call_site at = call_site::here()) const { return need(first_or_none(at, "first"), "first", at); }
+  T first_or_default(T other = T(), call_site at = call_site::here()) const {
+    return first_or_none(at, "first_or_default").value_or(std::move(other));
+  }
   template <class F> requires(!std::is_same_v<F, call_site>) T first(F f, call_site at = call_site::here()) const {
     if constexpr (!check::first::predicate<F, T>()) return check::after_error{};
-    else return need(self().where(f, at).first_or_none(at), "first", at);
+    else return need(self().where(f, at, "first").first_or_none(at, "first"), "first", at);
   }
   template <class F> T first_or_default(F f, T other, call_site at = call_site::here()) const {
     if constexpr (!check::first_or_default::predicate<F, T>()) return check::after_error{};
-    else return self().where(f, at).first_or_none(at).value_or(std::move(other));
+    else return self().where(f, at, "first_or_default").first_or_none(at, "first_or_default").value_or(std::move(other));
   }
   template <class F> requires(!std::is_same_v<F, call_site>) T last(F f, call_site at = call_site::here()) const {
     if constexpr (!check::last::predicate<F, T>()) return check::after_error{};
-    else return need(self().where(f, at).last_or_none(at), "last", at);
+    else return need(self().where(f, at, "last").last_or_none(at, "last"), "last", at);
   }
   template <class F> requires(!std::is_same_v<F, call_site>) T single(F f, call_site at = call_site::here()) const {
     if constexpr (!check::single::predicate<F, T>()) return check::after_error{};
-    else return self().where(f, at).single(at);
+    else return self().where(f, at, "single").single(at);
   }
-  T last(call_site at = call_site::here()) const { return need(last_or_none(at), "last", at); }
-  T last_or_default(T other = T(), call_site at = call_site::here()) const { return last_or_none(at).value_or(std::move(other)); }
-  std::optional<T> last_or_none(call_site at = call_site::here()) const { return only(self().take_last(1, at).to_vector()); }
+  T last(call_site at = call_site::here()) const { return need(last_or_none(at, "last"), "last", at); }
+  T last_or_default(T other = T(), call_site at = call_site::here()) const {
+    return last_or_none(at, "last_or_default").value_or(std::move(other));
+  }
+  std::optional<T> last_or_none(call_site at = call_site::here(), const char* label = "last_or_none") const {
+    return only(self().take_last(1, at, label).to_vector());
+  }
   // The only row; user_error for none or several.
   T single(call_site at = call_site::here()) const {
-    auto v = self().take(2, at).to_vector();
+    auto v = self().take(2, at, "single").to_vector();
     if (v.size() == 2) detail::fail("single", "the query has more than one row; use first, or a stricter where", at);
     return need(only(std::move(v)), "single", at);
   }
   T single_or_default(T other = T(), call_site at = call_site::here()) const {
-    auto v = self().take(2, at).to_vector();
+    auto v = self().take(2, at, "single_or_default").to_vector();
     if (v.size() == 2) detail::fail("single_or_default", "the query has more than one row; use first_or_default, or a stricter where", at);
     return only(std::move(v)).value_or(std::move(other));
   }
   template <class N> T element_at(N i, call_site at = call_site::here()) const {
     if constexpr (!check::element_at::whole<N>()) return check::after_error{};
-    else return need(self().skip(detail::row_count("element_at", i, at), at).first_or_none(at), "element_at", at);
+    else return need(nth("element_at", i, at), "element_at", at);
   }
   template <class N> T element_at_or_default(N i, T other = T(), call_site at = call_site::here()) const {
     if constexpr (!check::element_at_or_default::whole<N>()) return check::after_error{};
-    else return self().skip(detail::row_count("element_at_or_default", i, at), at).first_or_none(at).value_or(std::move(other));
+    else return nth("element_at_or_default", i, at).value_or(std::move(other));
   }
 
   // ---- questions
-  bool any(call_site at = call_site::here()) const { return first_or_none(at).has_value(); }
+  bool any(call_site at = call_site::here()) const { return first_or_none(at, "any").has_value(); }
   template <class F> requires(!std::is_same_v<F, call_site>) bool any(F f, call_site at = call_site::here()) const {
     if constexpr (!check::any::predicate<F, T>()) return check::after_error{};
-    else return self().where(f, at).first_or_none(at).has_value();
+    else return exists(f, at, "any");
   }
   template <class F> bool all(F f, call_site at = call_site::here()) const {
     if constexpr (!check::all::predicate<F, T>()) return check::after_error{};
     else
-      return !self()
-                  .where([f](const auto& r) requires std::is_invocable_v<const F&, decltype(r)> { return !static_cast<bool>(f(r)); }, at)
-                  .first_or_none(at)
-                  .has_value();
+      return !exists([f](const auto& r) requires std::is_invocable_v<const F&, decltype(r)> { return !static_cast<bool>(f(r)); }, at, "all");
   }
-  bool contains(const T& value) const {
+  bool contains(const T& value, call_site at = call_site::here()) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
-    else return any([value](const T& r) { return r == value; });
+    else return exists([value](const T& r) { return r == value; }, at, "contains");
   }
   template <class X> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
   // Rows are compared one by one: an equality needs no hash here. equal(row, value).
-  template <key_function Equal> bool contains(const T& value, Equal equal) const {
+  template <key_function Equal> bool contains(const T& value, Equal equal, call_site at = call_site::here()) const {
     if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
-    else return any([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); });
+    else return exists([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); }, at, "contains");
   }
   template <class X, key_function Equal> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
   template <query_like Q> bool sequence_equal(const Q& q) const {
@@ -223,17 +229,17 @@ template <class Derived, class T> class terminals {
   std::int64_t count() const { return static_cast<std::int64_t>(folded(detail::fold_kind::count).count); }
   template <class F> std::int64_t count(F f, call_site at = call_site::here()) const {
     if constexpr (!check::count::predicate<F, T>()) return check::after_error{};
-    else return self().where(f, at).count();
+    else return self().where(f, at, "count").count();
   }
   // Nulls are passed over.
-  auto sum() const {
-    if constexpr (ir::is_optional_v<T>) return self().values().sum();
+  auto sum(call_site at = call_site::here()) const {
+    if constexpr (ir::is_optional_v<T>) return self().values(at, "sum").sum(at);
     else if constexpr (!check::sum::number<T>()) return check::after_error{};
     else return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum));
   }
-  template <class F> auto sum(F f, call_site at = call_site::here()) const {
+  template <class F> requires(!std::is_same_v<F, call_site>) auto sum(F f, call_site at = call_site::here()) const {
     if constexpr (!check::sum::number_of<F, T>()) return check::after_error{};
-    else return self().select(f, at).sum();
+    else return self().select(f, at, "sum").sum(at);
   }
   // Empty for no rows; NaNs are passed over unless there is nothing else.
   auto min(call_site at = call_site::here()) const {
@@ -248,11 +254,11 @@ template <class Derived, class T> class terminals {
   }
   template <class F> requires(!std::is_same_v<F, call_site>) auto min(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min::ordered<F, T>()) return check::after_error{};
-    else return self().select(f, at).min(at);
+    else return self().select(f, at, "min").min(at);
   }
   template <class F> requires(!std::is_same_v<F, call_site>) auto max(F f, call_site at = call_site::here()) const {
     if constexpr (!check::max::ordered<F, T>()) return check::after_error{};
-    else return self().select(f, at).max(at);
+    else return self().select(f, at, "max").max(at);
   }
   // By the user's own order of f's values: less(a, b). Nulls are passed over; among equals, the first.
   template <class F, key_function Less> auto min(F f, Less less, call_site at = call_site::here()) const {
@@ -264,10 +270,14 @@ template <class Derived, class T> class terminals {
     else return perhaps([=](auto g) { return g.max(f, less); }, at, "max");
   }
   // std::optional<double>, empty for no rows; nulls are passed over.
-  auto average() const { return average_of<check::average>(); }
-  template <class F> auto average(F f, call_site at = call_site::here()) const { return average_of<check::average>(f, at); }
-  auto mean() const { return average_of<check::mean>(); }
-  template <class F> auto mean(F f, call_site at = call_site::here()) const { return average_of<check::mean>(f, at); }
+  auto average(call_site at = call_site::here()) const { return average_of<check::average>(at, "average"); }
+  template <class F> requires(!std::is_same_v<F, call_site>) auto average(F f, call_site at = call_site::here()) const {
+    return average_of<check::average>(f, at, "average");
+  }
+  auto mean(call_site at = call_site::here()) const { return average_of<check::mean>(at, "mean"); }
+  template <class F> requires(!std::is_same_v<F, call_site>) auto mean(F f, call_site at = call_site::here()) const {
+    return average_of<check::mean>(f, at, "mean");
+  }
   // The row with the smallest or largest f; the first of several; empty for no rows.
   template <class F> std::optional<T> min_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min_by::ordered<F, T>()) return std::nullopt;
@@ -331,8 +341,8 @@ template <class Derived, class T> class terminals {
     return detail::print_rows(shown, total, options);
   }
   template <class Q, class Equal> bool same_rows(const Q& q, const Equal& equal) const {
-    auto a = detail::open_cursor(pipe_of(), settings());
-    auto b = detail::open_cursor(q.to_pipe(), q.run_settings());
+    auto a = detail::open_cursor(pipe_of(), detail::stopped_by_both(settings(), q.run_settings()));
+    auto b = detail::open_cursor(q.to_pipe(), detail::stopped_by_both(q.run_settings(), settings()));
     detail::row_block x, y;
     std::size_t i = 0, j = 0;
     while (true) {
@@ -368,6 +378,12 @@ template <class Derived, class T> class terminals {
     m.seal("to_map", std::move(keys)..., at);
     return m;
   }
+  template <class F> bool exists(const F& f, call_site at, const char* label) const {
+    return self().where(f, at, label).first_or_none(at, label).has_value();
+  }
+  template <class N> std::optional<T> nth(const char* label, N i, call_site at) const {
+    return self().skip(detail::row_count(label, i, at), at, label).first_or_none(at, label);
+  }
   detail::fold_state folded(detail::fold_kind k) const {
     detail::fold_state s;
     detail::fold(pipe_of(), settings(), k, s);
@@ -380,9 +396,9 @@ template <class Derived, class T> class terminals {
       if (!s.numbers) return std::numeric_limits<T>::quiet_NaN();
     return cpu::load<T>(s);
   }
-  template <class Check> auto average_of() const {
+  template <class Check> auto average_of(call_site at, const char* label) const {
     if constexpr (ir::is_optional_v<T>) {
-      return Check::template number<T>() ? self().values().average() : std::nullopt;
+      return Check::template number<T>() ? self().values(at, label).average(at) : std::nullopt;
     } else if constexpr (!Check::template number<T>()) {
       return std::optional<double>();
     } else {
@@ -391,9 +407,9 @@ template <class Derived, class T> class terminals {
       return std::optional<double>(static_cast<double>(cpu::load<cpu::wide_t<T>>(s)) / static_cast<double>(s.count));
     }
   }
-  template <class Check, class F> auto average_of(const F& f, call_site at) const {
+  template <class Check, class F> auto average_of(const F& f, call_site at, const char* label) const {
     if constexpr (!Check::template number_of<F, T>()) return std::optional<double>();
-    else return self().select(f, at).average();
+    else return self().select(f, at, label).average(at);
   }
   template <class Q> static auto single_value(const Q& q) {
     if constexpr (std::is_same_v<Q, check::after_error>) return q;

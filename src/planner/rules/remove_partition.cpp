@@ -68,7 +68,8 @@ std::optional<ir::traced> key_below(rewriting& r, const logical& partition, cons
 }
 
 bool same_key(rewriting& r, const logical& above, const logical& below, const branch& between) {
-  if (above.key != below.key) return false;
+  const auto own = [](const logical& n) { return n.has_own_equality() || n.has_own_order(); };
+  if (above.key != below.key || own(above) || own(below)) return false;
   const auto key = key_below(r, above, between);
   const ir::traced& known = r.trace(below.functions.front());
   // Of rows that compiled code rounds otherwise in two places, one may change sides.

@@ -11,6 +11,6 @@ const ir::traced& rewriting::trace(const detail::user_function& f) {
 
 void note(rewriting& r, vertex* at, std::string text) { (at ? at->notes : r.graph.notes).push_back(std::move(text)); }
 
-std::string verb_at(const logical& n) { return n.label + " @" + place_of(n.where); }
+std::string verb_at(const logical& n) { return verb_of(n) + " @" + place_of(n.where); }
 
 }  // namespace query::planner::rules

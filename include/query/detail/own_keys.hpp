@@ -1,0 +1,26 @@
+// The user's own equality and hash of keys as the library calls them: by address, whatever the key's type.
+//
+//   n->keys = custom_keys<std::string>(same_text{}, text_hash{});
+#pragma once
+
+#include <utility>
+
+#include <query/detail/plan.hpp>
+
+namespace query::detail {
+
+template <class K, class Equal, class Hash> key_calls custom_keys(Equal equal, Hash hash) {
+  struct both {
+    Equal equal;
+    Hash hash;
+  };
+  key_calls c;
+  c.context = std::make_shared<const both>(both{std::move(equal), std::move(hash)});
+  c.equal = [](const void* x, const void* a, const void* b) -> bool {
+    return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b));
+  };
+  c.hash = [](const void* x, const void* k) -> std::uint64_t { return static_cast<const both*>(x)->hash(*static_cast<const K*>(k)); };
+  return c;
+}
+
+}  // namespace query::detail

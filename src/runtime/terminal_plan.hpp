@@ -1,0 +1,28 @@
+// Terminal verbs by name, for explain("first"): what each makes of the query, and how it reads the result.
+//
+//   const terminal_plan t = terminal_plan_of(pipe, "first", at);   // take(1) of the rows, read on demand
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <query/detail/plan.hpp>
+
+#include "planner/machine_graph.hpp"
+
+namespace query::runtime {
+
+struct terminal_plan {
+  detail::pipe pipe;
+  planner::reading how = planner::reading::in_order;
+  std::optional<detail::fold_kind> fold = {};
+};
+
+// "": rows in order. Throws user_error for a name that is no terminal verb, and for a verb whose argument is missing: that is
+// there if the pipe's last node is labelled with the verb.
+terminal_plan terminal_plan_of(const detail::pipe& rows, std::string_view terminal, detail::call_site at);
+
+// For an argument that the verb does not take.
+[[noreturn]] void refuse_argument(std::string_view terminal, detail::call_site at);
+
+}  // namespace query::runtime
