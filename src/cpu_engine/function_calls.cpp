@@ -9,26 +9,40 @@
 
 #include "cpu_engine/captured.hpp"
 #include "cpu_engine/rows_buffer.hpp"
+#include "ir/visit.hpp"
 
 namespace query::cpu {
 
 function_calls::function_calls(const detail::user_function& f, bool interpreted, bool) : function_(&f), row_size_(f.row ? f.row->size : 0) {
   if (!interpreted) return;
-  expression_ = f.trace();
-  if (expression_ && row_size_ && knows_captures(f, expression_.root)) program_ = std::make_shared<const interpreter::program>(expression_.root);
+  planner::interpretation i = planner::interpret(f);
+  if (!i) return;
+  expression_ = std::move(i.expression);
+  captures_ = std::move(i.captures);
+  program_ = std::make_shared<const interpreter::program>(expression_.root);
 }
 function_calls::function_calls(const ir::traced& p, const ir::type* row) : expression_(p), row_size_(row->size) {
   program_ = std::make_shared<const interpreter::program>(expression_.root);
 }
 
+bool function_calls::reads_fields_only() const {
+  bool whole = false;
+  ir::each_node(expression_.root, [&](const ir::node* n) { whole = whole || (n->what == ir::op::row && n->id == 0); });
+  return program_ && !whole;
+}
+
+void function_calls::filter(const interpreter::binding& rows, std::size_t n, bool* out, interpreter::scratch& s) const {
+  const auto collections = captured_collections(captures_);
+  program_->filter({&rows, 1}, {collections, {}}, n, out, s);
+}
+void function_calls::map(const interpreter::binding& rows, std::size_t n, void* out, interpreter::scratch& s) const {
+  const auto collections = captured_collections(captures_);
+  program_->run({&rows, 1}, {collections, {}}, n, out, s);
+}
+
 void function_calls::filter(const void* rows, std::size_t n, bool* out, interpreter::scratch& s) const {
-  if (!program_) {
-    function_->native.filter(function_->f.get(), rows, n, out);
-    return;
-  }
-  const interpreter::binding row{rows, row_size_, {}};
-  const auto collections = captured_collections(function_);
-  program_->filter({&row, 1}, {collections, {}}, n, out, s);
+  if (program_) filter(interpreter::binding{rows, row_size_, {}}, n, out, s);
+  else function_->native.filter(function_->f.get(), rows, n, out);
 }
 
 void function_calls::map(const void* rows, const std::uint32_t* select, std::size_t n, void* out, interpreter::scratch& s) const {
@@ -36,16 +50,11 @@ void function_calls::map(const void* rows, const std::uint32_t* select, std::siz
     function_->native.map(function_->f.get(), rows, select, n, out);
     return;
   }
-  const auto collections = captured_collections(function_);
   interpreter::binding row;
   row.base = rows;
   row.stride = row_size_;
   row.select = select;
-  program_->run({&row, 1}, {collections, {}}, n, out, s);
-}
-
-void function_calls::map_pairs(const void* const* left, const void* const* right, std::size_t n, void* out) const {
-  function_->native.map_pairs(function_->f.get(), left, right, n, out);
+  map(row, n, out, s);
 }
 
 }  // namespace query::cpu

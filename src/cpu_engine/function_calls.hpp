@@ -1,4 +1,4 @@
-// One user function over batches, natively or by the interpreter: the single place where that choice takes effect.
+// One user function over batches, natively or by the interpreter: where the choice of planner/interpretation.hpp takes effect.
 //
 //   function_calls key(node.functions[0], vertex.interpreted, false);
 //   key.map(rows, nullptr, n, out, scratch);
@@ -9,25 +9,30 @@
 #include <query/detail/plan.hpp>
 
 #include "cpu_engine/interpreter.hpp"
+#include "planner/interpretation.hpp"
 
 namespace query::cpu {
 
 class function_calls {
  public:
-  // interpreted: use the traced expression if there is one. predicate: filter() is called, else map().
+  // interpreted: by its expression, if it has one. predicate: filter() is called, else map().
   function_calls(const detail::user_function& f, bool interpreted, bool predicate);
   function_calls(const ir::traced& predicate, const ir::type* row);  // an expression over rows of `row` that never had native code
 
   bool is_interpreted() const { return program_ != nullptr; }
+  // Of an interpreted function: does it read fields alone? Then it runs over columns too.
+  bool reads_fields_only() const;
   void filter(const void* rows, std::size_t n, bool* out, interpreter::scratch& s) const;
   // Rows 0..n-1, or those that `select` names; constructs results in raw memory.
   void map(const void* rows, const std::uint32_t* select, std::size_t n, void* out, interpreter::scratch& s) const;
-  // Pairs of rows by address; a null address is the missing side of an outer join.
-  void map_pairs(const void* const* left, const void* const* right, std::size_t n, void* out) const;
+  // The same of an interpreted function over rows wherever they are, in columns for one.
+  void filter(const interpreter::binding& rows, std::size_t n, bool* out, interpreter::scratch& s) const;
+  void map(const interpreter::binding& rows, std::size_t n, void* out, interpreter::scratch& s) const;
 
  private:
   const detail::user_function* function_ = nullptr;
   ir::traced expression_;
+  planner::captured captures_;
   std::shared_ptr<const interpreter::program> program_;
   std::size_t row_size_ = 0;
 };

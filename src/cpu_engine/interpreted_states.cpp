@@ -30,7 +30,7 @@ class interpreted_states final : public group_states {
     for (auto& c : columns_) c->grow_to(n);
   }
   void update(const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) override {
-    const auto collections = captured_collections(&expressions_->function());
+    const auto collections = captured_collections(expressions_->captures());
     const std::size_t size = expressions_->row()->size;
     for (std::size_t from = 0; from < n; from += batch_rows) {
       aggregate_batch b;
@@ -57,12 +57,12 @@ class interpreted_states final : public group_states {
     }
   }
   void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) override {
-    const auto collections = captured_collections(&expressions_->function());
+    const auto collections = captured_collections(expressions_->captures());
     auto& o = static_cast<interpreted_states&>(from);
     for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i]->merge(groups, *o.columns_[i], first, n, collections);
   }
   void finish(const void* keys, std::size_t first, std::size_t n, void* out) override {
-    const auto collections = captured_collections(&expressions_->function());
+    const auto collections = captured_collections(expressions_->captures());
     const ir::type* type = expressions_->finish().type();
     const std::size_t key_size = expressions_->key() ? expressions_->key_type()->size : 0;
     new_rows made(type, out);
@@ -97,7 +97,7 @@ class interpreted_states final : public group_states {
 }  // namespace
 
 group_expressions::group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row)
-    : plan_(plan), function_(&f), row_(row), finish_(plan.finish) {
+    : plan_(plan), captures_(planner::captures_of(f)), row_(row), finish_(plan.finish) {
   for (const ir::aggregate_call& c : plan_.calls)
     calls_.push_back({c, compiled(c.argument), compiled(c.seed), compiled(c.update), compiled(c.combine), compiled(c.finish)});
 }

@@ -7,13 +7,14 @@
 
 #include "cpu_engine/group_states.hpp"
 #include "cpu_engine/interpreter.hpp"
+#include "planner/interpretation.hpp"
 
 namespace query::cpu {
 
 // The compiled expressions of one function of groups; shared by the tables of all tasks.
 class group_expressions {
  public:
-  // row: the type of the rows that are grouped. The function tells which collections it captured; it outlives this.
+  // row: the type of the rows that are grouped. The function tells which collections it captured.
   group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row);
 
   struct call {
@@ -26,11 +27,11 @@ class group_expressions {
   const ir::node* key() const { return plan_.key; }
   const ir::type* key_type() const { return plan_.key ? plan_.key->type : nullptr; }
   const ir::type* row() const { return row_; }
-  const detail::user_function& function() const { return *function_; }
+  const planner::captured& captures() const { return captures_; }
 
  private:
   ir::group_plan plan_;
-  const detail::user_function* function_;
+  planner::captured captures_;
   const ir::type* row_;
   std::vector<call> calls_;
   interpreter::program finish_;

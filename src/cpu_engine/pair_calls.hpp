@@ -11,12 +11,13 @@
 
 #include "cpu_engine/interpreter.hpp"
 #include "cpu_engine/rows_buffer.hpp"
+#include "planner/interpretation.hpp"
 
 namespace query::cpu {
 
 class pair_calls {
  public:
-  // left, right: the row types of the two sides. `interpreted`: use the traced expression where that is possible.
+  // left, right: the row types of the two sides. `interpreted`: by its expression, if it has one.
   pair_calls(const detail::user_function& f, const ir::type* left, const ir::type* right, bool interpreted, runtime::buffer_pool& pool);
 
   // Working memory of one thread.
@@ -24,7 +25,7 @@ class pair_calls {
    private:
     friend class pair_calls;
     interpreter::scratch registers_;
-    std::optional<rows_buffer> sides_[2];
+    std::optional<rows_buffer> optionals_[2];
   };
 
   const ir::type* result() const { return function_->result; }
@@ -33,13 +34,11 @@ class pair_calls {
   void map(const void* const* left, const void* const* right, std::size_t n, void* out, scratch& s) const;
 
  private:
-  const void* gather(int side, const void* const* rows, std::size_t n, scratch& s) const;
+  interpreter::binding side(int number, const void* const* rows, std::size_t n, scratch& s) const;
 
   const detail::user_function* function_;
-  ir::traced expression_;
+  planner::pair_interpretation how_;
   std::shared_ptr<const interpreter::program> program_;
-  const ir::type* seen_[2] = {};    // the sides' types as the expression sees them; null: it does not read that side
-  bool optional_[2] = {};
   runtime::buffer_pool* pool_;
 };
 

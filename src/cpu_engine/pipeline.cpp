@@ -6,7 +6,9 @@
 #include <query/cpu/typed_segment.hpp>
 #include <query/errors.hpp>
 
-#include "cpu_engine/vertex_streams.hpp"
+#include "cpu_engine/columns.hpp"
+#include "cpu_engine/sampled_pieces.hpp"
+#include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
 
@@ -21,9 +23,9 @@ constexpr std::size_t piece_part_rows = 1 << 13;
 
 pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
     : context_(&context), bindings_(context.bind(captures)), row_(b.row) {
-  if (b.table && b.table->streamed) {
-    stream_ = open_vertex(*b.table, context);
-    source_row_ = b.table->row();
+  if (comes_in_pieces(b)) {
+    stream_ = open_pieces(b, context);
+    source_row_ = b.table ? b.table->row() : b.source->row;
   } else if (b.table) {
     const detail::table& t = context.table_of(*b.table);
     whole_.rows = const_cast<void*>(t.rows);
@@ -36,23 +38,28 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
     whole_.n = t.n;
     owner_ = t.owner;
     source_row_ = t.type;
-  } else if (b.source->open) {
-    stream_ = generated_rows(b.source->open(b.source->source.get()), b.source->row, context);
-    source_row_ = b.source->row;
   } else {
     b.source->view(b.source->source.get(), whole_);
     owner_ = b.source->source;
     source_row_ = b.source->row;
   }
   const bool columns = whole_.columns != nullptr;
-  const bool first_reads_columns = b.prefilters.empty() && !b.stages.empty() && b.stages.front().native && b.stages.front().native->reads_columns();
-  if (columns && !first_reads_columns) stages_.push_back(rows_from_columns(source_row_, b.wanted));
+  const planner::stage* first = b.prefilters.empty() && !b.stages.empty() ? &b.stages.front() : nullptr;
+  const bool compiled_for_columns = first && first->native && first->native->reads_columns() && first->how == planner::form::native;
+  const bool interprets_columns = columns && first && first->how == planner::form::interpreted && first->what == planner::stage::kind::rowwise;
+  if (columns && !compiled_for_columns && !interprets_columns) stages_.push_back(rows_from_columns(source_row_, b.wanted));
   for (const planner::prefilter& f : b.prefilters) {
     stages_.push_back(prepare_prefilter(f, source_row_, context));
     keeps_rows_ = false;
   }
   for (const planner::stage& s : b.stages) {
-    stages_.push_back(prepare_stage(s, bindings_, context));
+    if (&s == first && interprets_columns) {
+      planner::stage rest = s;
+      stages_.push_back(interpreted_columns(rest, b.wanted, context));
+      if (!rest.nodes.empty()) stages_.push_back(prepare_stage(rest, bindings_, context));
+    } else {
+      stages_.push_back(prepare_stage(s, bindings_, context));
+    }
     if (s.what == planner::stage::kind::probe) keeps_rows_ = false;
     else if (s.native) keeps_rows_ = keeps_rows_ && s.native->keeps_position();
     else

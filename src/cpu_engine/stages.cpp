@@ -133,7 +133,18 @@ class map_runner final : public stage_runner {
   batch_sink* next_;
 };
 
-// where and select, one function after the other.
+// The elements that a function gives for each row. It has no expression.
+class expand_runner final : public stage_runner {
+ public:
+  expand_runner(const detail::user_function& f, batch_sink& next) : function_(&f), next_(&next) {}
+  void push(const row_block& b) override { function_->native.expand(function_->f.get(), b.rows, b.n, *next_); }
+
+ private:
+  const detail::user_function* function_;
+  batch_sink* next_;
+};
+
+// where, select and select_many, one function after the other.
 class functions_stage final : public prepared_stage {
  public:
   functions_stage(const planner::stage& s, runtime::run_context& context) : pool_(&context.pool) {
@@ -157,7 +168,8 @@ class functions_stage final : public prepared_stage {
       batch_sink* to = &next;
       for (std::size_t i = s.steps_.size(); i-- > 0;) {
         const step& x = s.steps_[i];
-        if (x.node->what == verb::where) parts_.push_back(std::make_unique<filter_runner>(x.calls, x.node, x.in, *s.pool_, *to));
+        if (x.node->what == verb::select_many) parts_.push_back(std::make_unique<expand_runner>(x.node->functions[0], *to));
+        else if (x.node->what == verb::where) parts_.push_back(std::make_unique<filter_runner>(x.calls, x.node, x.in, *s.pool_, *to));
         else parts_.push_back(std::make_unique<map_runner>(x.calls, x.node, x.in, x.out, *s.pool_, *to));
         to = parts_.back().get();
       }
@@ -176,65 +188,13 @@ class functions_stage final : public prepared_stage {
 class prefilter_stage final : public prepared_stage {
  public:
   prefilter_stage(const planner::prefilter& f, const ir::type* row, runtime::buffer_pool& pool)
-      : calls_(f.expression ? function_calls(f.expression, row) : function_calls(*f.function, false, true)), row_(row), pool_(&pool) {}
+      : calls_(f.expression ? function_calls(f.expression, row) : function_calls(*f.function, f.interpreted, true)), row_(row), pool_(&pool) {}
   std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<filter_runner>(calls_, nullptr, row_, *pool_, next); }
 
  private:
   function_calls calls_;
   const ir::type* row_;
   runtime::buffer_pool* pool_;
-};
-
-// Columns become rows, a batch at a time; fields that nobody reads stay empty.
-class gather_stage final : public prepared_stage {
- public:
-  gather_stage(const ir::type* row, std::vector<bool> wanted) : row_(row), wanted_(std::move(wanted)) {}
-  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<runner>(*this, next); }
-
- private:
-  class runner final : public stage_runner {
-   public:
-    runner(const gather_stage& s, batch_sink& next) : stage_(&s), memory_(new std::byte[batch_rows * s.row_->size + s.row_->align]), next_(&next) {}
-    void push(const row_block& b) override {
-      const ir::type* t = stage_->row_;
-      void* raw = memory_.get();
-      std::size_t space = batch_rows * t->size + t->align;
-      std::byte* rows = static_cast<std::byte*>(std::align(t->align, batch_rows * t->size, raw, space));
-      for (std::size_t from = 0; from < b.n; from += batch_rows) {
-        const std::size_t n = std::min(batch_rows, b.n - from);
-        if (t->trivial) std::memset(rows, 0, n * t->size);
-        else t->life.construct(rows, n);
-        struct guard {
-          const ir::type* t;
-          void* rows;
-          std::size_t n;
-          ~guard() { destroy_rows(t, rows, n); }
-        } alive{t, rows, n};
-        for (std::size_t f = 0; f < t->field_list.size(); ++f)
-          if (stage_->wanted_.empty() || stage_->wanted_[f]) fill(t->field_list[f], static_cast<const std::byte*>(b.columns[f]) + from * t->field_list[f].of->size, rows, n);
-        row_block out;
-        out.rows = rows;
-        out.n = n;
-        out.first = b.first + from;
-        out.owned = true;
-        next_->push(out);
-      }
-    }
-
-   private:
-    void fill(const ir::field& f, const std::byte* column, std::byte* rows, std::size_t n) const {
-      const std::size_t size = f.of->size, stride = stage_->row_->size;
-      for (std::size_t i = 0; i < n; ++i) {
-        if (f.of->trivial) std::memcpy(rows + i * stride + f.offset, column + i * size, size);
-        else f.of->life.copy_assign(rows + i * stride + f.offset, column + i * size);
-      }
-    }
-    const gather_stage* stage_;
-    std::unique_ptr<std::byte[]> memory_;
-    batch_sink* next_;
-  };
-  const ir::type* row_;
-  std::vector<bool> wanted_;
 };
 
 }  // namespace
@@ -247,8 +207,4 @@ std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std
 std::unique_ptr<prepared_stage> prepare_prefilter(const planner::prefilter& f, const ir::type* row, runtime::run_context& context) {
   return std::make_unique<prefilter_stage>(f, row, context.pool);
 }
-std::unique_ptr<prepared_stage> rows_from_columns(const ir::type* row, const std::vector<bool>& wanted) {
-  return std::make_unique<gather_stage>(row, wanted);
-}
-
 }  // namespace query::cpu

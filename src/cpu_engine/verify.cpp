@@ -5,6 +5,7 @@
 
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/verify/difference.hpp"
 #include "cpu_engine/verify/group_function.hpp"
 #include "cpu_engine/verify/pair_function.hpp"
@@ -30,6 +31,13 @@ class first_rows final : public detail::batch_sink {
   rows_buffer* to_;
 };
 
+// The first rows that a branch gives. read: of rows of a source whose fields nobody reads all, those that somebody does.
+struct sample {
+  rows_buffer rows;
+  std::vector<bool> read = {};
+  verify::join_side side() const { return {rows.data(), rows.size(), rows.type(), false, read}; }
+};
+
 rows_buffer kept(const rows_buffer& rows, const std::vector<char>& keep, runtime::buffer_pool& pool) {
   rows_buffer left(rows.type(), pool);
   for (std::size_t i = 0; i < keep.size(); ++i)
@@ -39,24 +47,48 @@ rows_buffer kept(const rows_buffer& rows, const std::vector<char>& keep, runtime
 
 bool can_copy(const ir::type* t) { return t->trivial || t->life.copy; }
 
+bool only_tests(const stage& s) {
+  return s.what == stage::kind::probe ? s.join->functions.size() == 2
+                                      : std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
+}
+
+// Of the rows that a vertex gives as a table.
+std::vector<bool> read_of(const planner::vertex& v);
+// Of the rows that a branch starts with.
+std::vector<bool> read_first(const planner::branch& b) { return b.table ? read_of(*b.table) : b.wanted; }
+std::vector<bool> read_of(const planner::vertex& v) {
+  if (v.node) return v.wanted;
+  const planner::branch& b = v.inputs.front();
+  return std::all_of(b.stages.begin(), b.stages.end(), only_tests) ? read_first(b) : std::vector<bool>();
+}
+
 // Follows the first rows of a branch through its functions.
 class walk {
  public:
   explicit walk(runtime::run_context& context) : context_(&context), pool_(&context.pool) {}
 
   // A sample of what the branch gives; none where it cannot be had.
-  std::optional<rows_buffer> branch(const planner::branch& b) {
-    // A stream's rows can be read only once in a run.
-    if ((b.source && b.source->open) || (b.table && b.table->streamed)) return std::nullopt;
-    std::optional<rows_buffer> rows = sample_of(b);
+  std::optional<sample> branch(const planner::branch& b) {
+    std::optional<rows_buffer> rows = comes_in_pieces(b) ? sample_of_pieces(b) : sample_of(b);
+    read_ = read_first(b);
     for (const planner::prefilter& f : b.prefilters)
       if (rows) rows = prefilter(f, std::move(*rows));
-    for (const stage& s : b.stages)
+    for (const stage& s : b.stages) {
       if (rows) rows = s.what == stage::kind::probe ? probe(s, *rows) : row_wise(s, std::move(*rows));
-    return rows;
+      if (!only_tests(s)) read_.clear();
+    }
+    if (!rows) return std::nullopt;
+    return sample{std::move(*rows), std::move(read_)};
   }
 
  private:
+  std::optional<rows_buffer> sample_of_pieces(const planner::branch& b) {
+    const ir::type* t = b.table ? b.table->row() : b.source->row;
+    if (!can_copy(t)) return std::nullopt;
+    rows_buffer rows(t, *pool_);
+    sample_pieces(b, *context_, [&](const detail::table& piece) { rows.append_rows(piece.rows, std::min(piece.n, sample_rows)); });
+    return rows;
+  }
   std::optional<rows_buffer> sample_of(const planner::branch& b) {
     planner::branch bare = b;
     bare.stages.clear();
@@ -78,7 +110,7 @@ class walk {
       return kept(rows, {pass.get(), pass.get() + rows.size()}, *pool_);
     }
     if (f.function->row != rows.type() || !f.function->native.filter) return rows;
-    const std::vector<char> pass = verify::row_function(*f.from, *f.function, *pool_).filter(rows);
+    const std::vector<char> pass = verify::row_function(*f.from, *f.function, read_, *pool_).filter(rows);
     return kept(rows, pass, *pool_);
   }
   std::optional<rows_buffer> row_wise(const stage& s, rows_buffer rows) {
@@ -91,14 +123,17 @@ class walk {
         first_rows sink(elements);
         f.native.expand(f.f.get(), rows.data(), rows.size(), sink);
         rows = std::move(elements);
+        read_.clear();
         continue;
       }
       if (!verify::takes(f, rows.type())) return through_loop(s, before);
-      verify::row_function both(*n, f, *pool_);
-      if (n->what == verb::where)
+      verify::row_function both(*n, f, read_, *pool_);
+      if (n->what == verb::where) {
         rows = kept(rows, both.filter(rows), *pool_);
-      else
+      } else {
         rows = both.map(rows);
+        read_.clear();
+      }
     }
     return rows;
   }
@@ -115,10 +150,10 @@ class walk {
   // Rows that meet a join's hash table. The other side is there as a whole.
   std::optional<rows_buffer> probe(const stage& s, const rows_buffer& rows) {
     const detail::table& table = context_->table_of(*s.build);
-    const verify::join_side met{rows.data(), rows.size(), rows.type(), false}, built{table.rows, table.n, table.type, true};
+    const verify::join_side met{rows.data(), rows.size(), rows.type(), false, read_}, built{table.rows, table.n, table.type, true, read_of(*s.build)};
     const verify::join_side &left = s.build_left ? built : met, &right = s.build_left ? met : built;
     const verify::pairs pairs = verify::joined(*s.join, left, right, *pool_);
-    if (s.join->functions.size() > 2) return verify::map_pairs(*s.join, left.type, right.type, pairs, *pool_);
+    if (s.join->functions.size() > 2) return verify::map_pairs(*s.join, left, right, pairs, *pool_);
     rows_buffer out(rows.type(), *pool_);
     for (const void* l : pairs.left) out.append_rows(l, 1);
     return out;
@@ -131,6 +166,7 @@ class walk {
 
   runtime::run_context* context_;
   runtime::buffer_pool* pool_;
+  std::vector<bool> read_;  // sample::read of the rows in hand
 };
 
 // A function that throws on a row of the sample may never meet that row in the query (take_while, an earlier filter).
@@ -143,31 +179,38 @@ template <class F> void ignoring_failures(F check) {
   }
 }
 
-// Joins that are vertices: right and full ones need their left rows as a whole, to know which right rows have no match.
-void verify_join(const planner::vertex& v, const rows_buffer& left, runtime::run_context& context) {
+// Joins that are vertices: right and full ones need their left rows as a whole, to know which right rows have no match. A stream
+// is read once, by the join itself: of its rows there is the sample.
+void verify_join(const planner::vertex& v, const sample& left, const sample& right, runtime::run_context& context) {
   const logical& join = *v.node;
-  const bool whole = join.what == verb::join;
-  const detail::table right_rows = collect(v.inputs[1], v.captures, context);
-  const detail::table left_rows = whole ? collect(v.inputs[0], v.captures, context) : detail::table{};
-  const verify::join_side right{right_rows.rows, right_rows.n, right_rows.type, true};
-  const verify::join_side l = whole ? verify::join_side{left_rows.rows, left_rows.n, left_rows.type, true}
-                                    : verify::join_side{left.data(), left.size(), left.type(), false};
-  const verify::pairs pairs = verify::joined(join, l, right, context.pool);
-  if (whole) verify::map_pairs(join, l.type, right.type, pairs, context.pool);
+  detail::table tables[2];
+  const auto side = [&](std::size_t i, const sample& first, bool whole) {
+    verify::join_side s = first.side();
+    if (!whole || comes_in_pieces(v.inputs[i])) return s;
+    tables[i] = collect(v.inputs[i], v.captures, context);
+    s.rows = tables[i].rows;
+    s.n = tables[i].n;
+    s.all = true;
+    return s;
+  };
+  const bool pairs_too = join.what == verb::join;
+  const verify::join_side r = side(1, right, true), l = side(0, left, pairs_too);
+  const verify::pairs pairs = verify::joined(join, l, r, context.pool);
+  if (pairs_too) verify::map_pairs(join, l, r, pairs, context.pool);
 }
 
-void verify_verb(const planner::vertex& v, std::vector<std::optional<rows_buffer>>& inputs, runtime::run_context& context) {
+void verify_verb(const planner::vertex& v, std::vector<std::optional<sample>>& inputs, runtime::run_context& context) {
   const logical& n = *v.node;
   const auto both = [&] { return inputs.size() > 1 && inputs[0] && inputs[1]; };
   switch (n.what) {
     case verb::join:
     case verb::group_join:
-      if (both()) verify_join(v, *inputs[0], context);
+      if (both()) verify_join(v, *inputs[0], *inputs[1], context);
       return;
     case verb::cross_join:
     case verb::zip: {
       if (!both()) return;
-      const rows_buffer &l = *inputs[0], &r = *inputs[1];
+      const rows_buffer &l = inputs[0]->rows, &r = inputs[1]->rows;
       verify::pairs pairs;
       if (n.what == verb::zip) {
         for (std::size_t i = 0; i < std::min(l.size(), r.size()); ++i) pairs.add(l.at(i), r.at(i));
@@ -176,24 +219,25 @@ void verify_verb(const planner::vertex& v, std::vector<std::optional<rows_buffer
         for (std::size_t i = 0; i < std::min(l.size(), side); ++i)
           for (std::size_t j = 0; j < std::min(r.size(), side); ++j) pairs.add(l.at(i), r.at(j));
       }
-      verify::map_pairs(n, l.type(), r.type(), pairs, context.pool);
+      verify::map_pairs(n, inputs[0]->side(), inputs[1]->side(), pairs, context.pool);
       return;
     }
     default: break;
   }
-  for (const auto& rows : inputs) {
-    if (!rows) continue;
+  for (const auto& input : inputs) {
+    if (!input) continue;
+    const rows_buffer& rows = input->rows;
     for (const detail::user_function& f : n.functions) {
-      if (!verify::takes(f, rows->type())) continue;
-      verify::row_function form(n, f, context.pool);
+      if (!verify::takes(f, rows.type())) continue;
+      verify::row_function form(n, f, input->read, context.pool);
       if (n.what == verb::take_while || n.what == verb::skip_while)
-        form.filter_to_first_failure(*rows);
+        form.filter_to_first_failure(rows);
       else if (f.native.map)
-        form.map(*rows);
+        form.map(rows);
       else
-        form.filter(*rows);
+        form.filter(rows);
     }
-    if (n.what == verb::group_by || n.what == verb::aggregate) verify::check_group_function(n, *rows, context.pool);
+    if (n.what == verb::group_by || n.what == verb::aggregate) verify::check_group_function(n, rows, input->read, context.pool);
   }
 }
 
@@ -202,7 +246,7 @@ void verify_verb(const planner::vertex& v, std::vector<std::optional<rows_buffer
 void verify_vertex(const planner::vertex& v, runtime::run_context& context) {
   const auto bindings = context.bind(v.captures);
   const detail::binding_scope scope(bindings);
-  std::vector<std::optional<rows_buffer>> inputs;
+  std::vector<std::optional<sample>> inputs;
   for (const planner::branch& b : v.inputs) {
     inputs.emplace_back();
     ignoring_failures([&] { inputs.back() = walk(context).branch(b); });

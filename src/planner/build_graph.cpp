@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "ir/analysis.hpp"
+#include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/rules.hpp"
 
@@ -120,24 +121,18 @@ class builder {
     const logical* stop = p.native->origin.node.get();
     for (const logical* n = p.node.get(); n != stop && detail::row_wise(n->what); n = n->inputs.front().node.get()) s.nodes.push_back(n);
     std::reverse(s.nodes.begin(), s.nodes.end());
-    bool traced = true, speculatable = true, filtered = false, plain = true;
+    bool speculatable = true, filtered = false;
     for (const logical* n : s.nodes) {
       check(*n);
       for (const detail::user_function& f : n->functions) {
         capture(*n, f);
         const ir::traced t = trace_of(*n, f);
-        traced = traced && t;
         // What runs before the first filter meets the same rows in either loop.
         if (filtered && !(t && ir::speculatable(t.root))) speculatable = false;
       }
       if (n->what == verb::where) filtered = true;
-      if (n->what == verb::select_many || (!n->functions.front().native.map && !n->functions.front().native.filter)) plain = false;
     }
     s.speculate = filtered && speculatable && p.native->can_speculate();
-    if (options_.interpret && traced && plain && !p.native->reads_columns()) {
-      s.how = form::interpreted;
-      s.native = p.native;
-    }
     if (p.native->needs_position()) position(b);
     b.stages.push_back(std::move(s));
     b.row = p.native->out;
@@ -171,14 +166,7 @@ class builder {
     s.build = make_table(n.inputs[s.build_left ? 0 : 1]);
     captures_ = std::move(outer);
     follow(n.inputs[s.build_left ? 1 : 0], b, slots);
-    bool traced = true;
-    for (const detail::user_function& f : n.functions) {
-      capture(n, f);
-      // Keys that differ in type meet in their common one, which only compiled functions convert to.
-      const ir::traced t = trace_of(n, f);
-      traced = traced && t && t.root->type->k == f.result->k && t.root->type->size == f.result->size;
-    }
-    if (options_.interpret && traced) s.how = form::interpreted;
+    for (const detail::user_function& f : n.functions) capture(n, f);
     s.in = b.row;
     s.out = n.row;
     b.row = n.row;
@@ -238,32 +226,10 @@ class builder {
     v->inputs = std::move(branches);
     v->captures = take_captures();
     captures_ = std::move(outer);
-    v->interpreted = options_.interpret;
-    if (options_.interpret && (n.what == verb::group_by || n.what == verb::aggregate)) plan_group_function(*v);
     v->ordered = ordered_ = ordered;
     finish(*v);
     if (v->slots.empty()) made_[&n] = v;
     return v;
-  }
-
-  // The function of groups runs by its expressions, or explain() says why not.
-  void plan_group_function(vertex& v) const {
-    const detail::user_function& f = v.node->functions.back();
-    const ir::traced t = trace_of(*v.node, f);
-    ir::group_analysis a = ir::plan_group_function(t, v.node->key, v.node->row);
-    // Collections captured by reference are known to compiled code alone.
-    const auto known = [&](std::uint64_t slot) { return std::any_of(f.captures.begin(), f.captures.end(), [&](const auto& c) { return c->slot == slot; }); };
-    if (a.plan)
-      for (const std::uint64_t slot : ir::captures(t.root))
-        if (!known(slot)) a = {std::nullopt, "it captures a collection by reference"};
-    if (!a.plan) {
-      v.notes.push_back("aggregates run natively: " + a.reason);
-      return;
-    }
-    std::string names;
-    for (const ir::aggregate_call& c : a.plan->calls) names += (names.empty() ? " " : ", ") + ir::show(c.source);
-    v.notes.push_back("aggregates interpreted:" + (names.empty() ? " none, the key alone" : names));
-    v.group_function = std::make_shared<const ir::group_plan>(std::move(*a.plan));
   }
 
   vertex* make_loop(const pipe& p) {
@@ -414,6 +380,10 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
   if (options.separate_result && !g->result.stages.empty()) b.separate_result();
   g->top.assign(b.order().begin(), b.order().end());
   if (options.rewrite) apply_rules(*g, options);
+  if (options.interpret) choose_forms(*g);
+  int number = 0;
+  for (auto& v : g->vertices)
+    for (branch& input : v->inputs) input.number = ++number;
   return g;
 }
 

@@ -47,14 +47,23 @@ std::string why_branchy(const stage& s) {
   return "its rows or verbs have no branch-free loop";
 }
 
-}  // namespace
-
-std::string form_text(const stage& s) {
-  if (s.how == form::interpreted) return "interpreted";
+std::string native_form(const stage& s) {
   if (s.how == form::thunks || !s.native) return "native, one function at a time";
   const bool filters = std::any_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
   if (!filters) return "native";
   return s.speculate ? "native, branch-free" : "native, with branches: " + why_branchy(s);
+}
+
+}  // namespace
+
+std::string form_text(const stage& s) {
+  std::string all = s.how == form::interpreted ? "interpreted" : native_form(s);
+  for (std::size_t i = 0; i < s.native_because.size(); ++i) {
+    if (s.native_because[i].empty()) continue;
+    const logical& n = *s.nodes[i];
+    all += "; " + n.label + " @" + place_of(n.where) + (s.how == form::interpreted ? " natively: " : " not interpreted: ") + s.native_because[i];
+  }
+  return all;
 }
 
 std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted) {

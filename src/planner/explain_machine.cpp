@@ -51,13 +51,20 @@ class writer {
     if (b.source)
       if (const std::string w = wanted_text(b.source->row, b.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
     for (const prefilter& f : b.prefilters)
-      to_.line(depth + 1, "prefilter " + shown(f.expression ? f.expression : f.function->trace()) + (f.expression ? ": interpreted" : ": native"),
+      to_.line(depth + 1, "prefilter " + shown(f.expression ? f.expression : f.function->trace()) + (f.expression || f.interpreted ? ": interpreted" : ": native"),
                "of " + verb_of(*f.from) + " @" + place_of(f.from->where));
     for (const stage& s : b.stages) to_.line(depth + 1, s.what == stage::kind::probe ? probe(s) : verbs_text(s) + ": " + form_text(s));
   }
   static std::string probe(const stage& s) {
     return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build) +
-           (s.join->has_own_equality() ? ", by the user's own equality" : "");
+           (s.join->has_own_equality() ? ", by the user's own equality" : "") + forms(s);
+  }
+  // Of a probe's functions, in sessions that interpret.
+  static std::string forms(const stage& s) {
+    std::string all = s.how == form::interpreted ? ", interpreted" : "";
+    for (std::size_t i = 0; i < s.native_because.size(); ++i)
+      if (!s.native_because[i].empty()) all += "; " + std::string(s.join->functions[i].role) + " natively: " + s.native_because[i];
+    return all;
   }
   void captures(const std::vector<binding>& list, int depth) {
     for (const binding& c : list) to_.line(depth, "captures the rows of " + number(*c.table));

@@ -29,7 +29,7 @@ struct vertex;
 enum class form : std::uint8_t {
   native,       // the fused segment that the user's compiler made
   thunks,       // native batch calls, one function at a time
-  interpreted,  // expressions, by the vectorised interpreter
+  interpreted,  // expressions, by the vectorised interpreter; functions without one as thunks
 };
 
 // A predicate that rows meet before their stages: pushed down from above. Native if it takes the same row type where it
@@ -38,6 +38,7 @@ struct prefilter {
   const detail::user_function* function = nullptr;
   ir::traced expression;
   const logical* from = nullptr;  // the where it came from, which keeps its test unless `from_removed`
+  bool interpreted = false;       // `function` runs by the interpreter
 };
 
 struct stage {
@@ -51,6 +52,8 @@ struct stage {
   const logical* join = nullptr;
   vertex* build = nullptr;
   bool build_left = false;                        // the left input is the build side (inner joins: the smaller one)
+  // In sessions that interpret, why the function of each node, or each function of the join, runs natively; empty: it does not.
+  std::vector<std::string> native_because;
 
   const ir::type* in = nullptr;
   const ir::type* out = nullptr;
@@ -64,6 +67,7 @@ struct branch {
   std::vector<stage> stages;
   std::vector<bool> wanted;         // top-level fields of the source that anyone reads; empty: all
   const ir::type* row = nullptr;    // after the stages
+  int number = 0;                   // of the branch in its graph; copies keep it
 };
 
 // A collection captured by functions of this vertex: bound to the table of another vertex, or to a loop variable.
@@ -83,7 +87,7 @@ struct vertex {
   std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too
   bool accelerated = false;             // as_accelerated() was said here or below
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
-  bool interpreted = false;             // traced functions of the breaker run by the interpreter
+  bool interpreted = false;             // traced functions of the breaker run by the interpreter; notes name the others
   bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all

@@ -15,6 +15,7 @@
 #include "runtime/buffer_pool.hpp"
 #include "runtime/cancellation.hpp"
 #include "runtime/progress.hpp"
+#include "runtime/sampled_streams.hpp"
 #include "runtime/scheduler.hpp"
 
 namespace query::runtime {
@@ -62,6 +63,8 @@ struct run_context {
   // The rows in this process's memory; an engine that keeps them is asked, once.
   const detail::table& fetched(vertex_rows& r) const;
   mutable std::mutex fetching{};
+
+  sampled_streams sampled{};
 };
 
 }  // namespace query::runtime

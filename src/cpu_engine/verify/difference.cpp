@@ -59,10 +59,24 @@ void differ(const detail::logical& n, const detail::user_function& f, const std:
                    "; the function does something that tracing cannot see: wrap it in query::opaque(...) (" + detail::place_of(n.where) + ")");
 }
 
-std::string shown_row(std::string_view side, std::size_t i, const ir::type* t, const void* row) {
+std::string shown_row(std::string_view side, std::size_t i, const ir::type* t, const std::vector<bool>& read, const void* row) {
   std::string s(side);
   s += "row " + std::to_string(i) + " = ";
-  return s + (row ? data::format_value(t, row) : "none");
+  if (!row) return s + "none";
+  if (read.empty() || t->k != ir::kind::record) return s + data::format_value(t, row);
+  const char* between = "{";
+  for (std::size_t f = 0; f < t->fields().size(); ++f) {
+    const ir::field& x = t->fields()[f];
+    s.append(between).append(x.name);
+    if (!read[f]) {
+      s += " not read";
+    } else {
+      s += ": ";
+      data::append_value(s, x.of, static_cast<const std::byte*>(row) + x.offset);
+    }
+    between = ", ";
+  }
+  return s + "}";
 }
 
 }  // namespace query::cpu::verify

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <query/detail/plan.hpp>
 #include <query/errors.hpp>
@@ -19,7 +20,8 @@ bool same(const ir::type* t, const void* native, const void* traced);
 [[noreturn]] void differ(const detail::logical& n, const detail::user_function& f, const std::string& rows, const ir::type* t,
                          const void* native, const void* traced, const ir::node* expression);
 
-// "row 7 = Trade{1, 2.5}"; "right row 7 = ..." with side "right "
-std::string shown_row(std::string_view side, std::size_t i, const ir::type* t, const void* row);
+// "row 7 = {id: 1, price: 2.5}"; "right row 7 = ..." with side "right ". read: the fields that hold what the source has, as
+// nobody reads the others; empty: all.
+std::string shown_row(std::string_view side, std::size_t i, const ir::type* t, const std::vector<bool>& read, const void* row);
 
 }  // namespace query::cpu::verify

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "cpu_engine/captured.hpp"
 #include "cpu_engine/group_states.hpp"
 #include "cpu_engine/grouper.hpp"
 #include "cpu_engine/verify/difference.hpp"
@@ -87,11 +86,11 @@ class both_forms {
 
 }  // namespace
 
-void check_group_function(const logical& n, const rows_buffer& rows, runtime::buffer_pool& pool) {
+void check_group_function(const logical& n, const rows_buffer& rows, const std::vector<bool>& read, runtime::buffer_pool& pool) {
   const detail::user_function& f = n.functions.back();
   const ir::traced t = f.trace();
   const ir::group_analysis analysis = ir::plan_group_function(t, n.key, n.row);
-  if (!analysis.plan || !knows_captures(f, t.root) || !rows.size()) return;
+  if (!analysis.plan || !rows.size()) return;
   const groups_of_rows groups = group(n, rows, pool);
   const both_forms forms(n, *analysis.plan, rows, pool);
   for (std::size_t g = 0; g < groups.rows.size(); ++g) {
@@ -101,14 +100,14 @@ void check_group_function(const logical& n, const rows_buffer& rows, runtime::bu
     for (const std::uint32_t i : groups.rows[g]) {
       auto alone = forms.of({i}, groups.keys.at(g));
       if (!alone || forms.agree(*alone)) continue;
-      differ(n, f, where + shown_row({}, i, rows.type(), rows.at(i)) + ", alone", n.row, alone->native.data(), alone->traced.data(),
+      differ(n, f, where + shown_row({}, i, rows.type(), read, rows.at(i)) + ", alone", n.row, alone->native.data(), alone->traced.data(),
              t.root);
     }
     const auto found = forms.of(groups.rows[g], groups.keys.at(g));
     if (!found || forms.agree(*found)) continue;
     differ(n, f,
            where + std::to_string(groups.rows[g].size()) + " rows, first " +
-               shown_row({}, groups.rows[g].front(), rows.type(), rows.at(groups.rows[g].front())),
+               shown_row({}, groups.rows[g].front(), rows.type(), read, rows.at(groups.rows[g].front())),
            n.row, found->native.data(), found->traced.data(), t.root);
   }
 }

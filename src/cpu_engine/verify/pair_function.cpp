@@ -13,13 +13,13 @@ namespace query::cpu::verify {
 using detail::join_kind;
 using detail::logical;
 
-rows_buffer map_pairs(const logical& n, const ir::type* left, const ir::type* right, const pairs& of, runtime::buffer_pool& pool) {
+rows_buffer map_pairs(const logical& n, const join_side& left, const join_side& right, const pairs& of, runtime::buffer_pool& pool) {
   const detail::user_function& f = n.functions.back();
   const std::size_t count = of.left.size();
   rows_buffer out(n.row, pool);
   f.native.map_pairs(f.f.get(), of.left.data(), of.right.data(), count, out.extend(count));
   out.grow(count);
-  const pair_calls traced(f, left, right, true, pool);
+  const pair_calls traced(f, left.type, right.type, true, pool);
   if (!traced.is_interpreted()) return out;
   rows_buffer results(n.row, pool);
   pair_calls::scratch scratch;
@@ -27,7 +27,7 @@ rows_buffer map_pairs(const logical& n, const ir::type* left, const ir::type* ri
   results.grow(count);
   for (std::size_t i = 0; i < count; ++i)
     if (!same(n.row, out.at(i), results.at(i)))
-      differ(n, f, shown_row("left ", i, left, of.left[i]) + ", " + shown_row("right ", i, right, of.right[i]), n.row, out.at(i),
+      differ(n, f, shown_row("left ", i, left.type, left.read, of.left[i]) + ", " + shown_row("right ", i, right.type, right.read, of.right[i]), n.row, out.at(i),
              results.at(i), f.trace().root);
   return out;
 }
@@ -40,7 +40,7 @@ rows_buffer keys_of(const logical& join, std::size_t side, const join_side& rows
   rows_buffer sample(rows.type, pool);
   const std::size_t first = std::min(rows.n, sample_rows);
   sample.append_rows(rows.rows, first);
-  rows_buffer keys = row_function(join, f, pool).map(sample, side == 0 ? "left " : "right ");
+  rows_buffer keys = row_function(join, f, rows.read, pool).map(sample, side == 0 ? "left " : "right ");
   if (rows.n > first) {
     f.native.map(f.f.get(), row_at(rows.rows, rows.type, first), nullptr, rows.n - first, keys.extend(rows.n - first));
     keys.grow(rows.n - first);

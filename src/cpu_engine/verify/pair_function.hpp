@@ -17,16 +17,17 @@ struct pairs {
   }
 };
 
-// The native results of the verb's last function; throws a difference where those of the expression are others.
-rows_buffer map_pairs(const detail::logical& n, const ir::type* left, const ir::type* right, const pairs& of, runtime::buffer_pool& pool);
-
-// One side of a join: a sample of its rows, or all of them.
+// One side of a join: a sample of its rows, or all of them. read: the fields that hold what the source has (difference.hpp).
 struct join_side {
   const void* rows = nullptr;
   std::size_t n = 0;
   const ir::type* type = nullptr;
   bool all = false;
+  std::vector<bool> read = {};
 };
+
+// The native results of the verb's last function; throws a difference where those of the expression are others.
+rows_buffer map_pairs(const detail::logical& n, const join_side& left, const join_side& right, const pairs& of, runtime::buffer_pool& pool);
 
 // The pairs of rows that a join makes of these; checks both keys on a sample. Pairs with a missing side only where the
 // other side is there as a whole: what has no match in a sample may have one.

@@ -8,9 +8,9 @@
 
 namespace query::cpu::verify {
 
-row_function::row_function(const detail::logical& n, const detail::user_function& f, runtime::buffer_pool& pool)
-    : node_(&n), function_(&f), pool_(&pool), expression_(f.trace()) {
-  if (expression_ && knows_captures(f, expression_.root) && f.row) program_.emplace(expression_.root);
+row_function::row_function(const detail::logical& n, const detail::user_function& f, std::vector<bool> read, runtime::buffer_pool& pool)
+    : node_(&n), function_(&f), read_(std::move(read)), pool_(&pool), how_(planner::interpret(f)) {
+  if (how_) program_.emplace(how_.expression.root);
 }
 
 rows_buffer row_function::map(const rows_buffer& rows, std::string_view side) {
@@ -18,7 +18,7 @@ rows_buffer row_function::map(const rows_buffer& rows, std::string_view side) {
   function_->native.map(function_->f.get(), rows.data(), nullptr, rows.size(), out.extend(rows.size()));
   out.grow(rows.size());
   if (!program_) return out;
-  const auto collections = captured_collections(function_);
+  const auto collections = captured_collections(how_.captures);
   for (std::size_t from = 0; from < rows.size(); from += 1024) {
     const std::size_t n = std::min<std::size_t>(1024, rows.size() - from);
     rows_buffer traced(function_->result, *pool_);
@@ -27,22 +27,22 @@ rows_buffer row_function::map(const rows_buffer& rows, std::string_view side) {
     traced.grow(n);
     for (std::size_t i = 0; i < n; ++i)
       if (!same(function_->result, out.at(from + i), traced.at(i)))
-        differ(*node_, *function_, shown_row(side, from + i, rows.type(), rows.at(from + i)), function_->result, out.at(from + i),
-               traced.at(i), expression_.root);
+        differ(*node_, *function_, shown_row(side, from + i, rows.type(), read_, rows.at(from + i)), function_->result, out.at(from + i),
+               traced.at(i), how_.expression.root);
   }
   return out;
 }
 
 void row_function::check_filter(const rows_buffer& rows, const bool* native, std::size_t first, std::size_t n) {
   if (!program_) return;
-  const auto collections = captured_collections(function_);
+  const auto collections = captured_collections(how_.captures);
   const auto traced = std::make_unique<bool[]>(n);
   const interpreter::binding row{rows.at(first), rows.type()->size, {}};
   program_->filter({&row, 1}, {collections, {}}, n, traced.get(), scratch_);
   for (std::size_t i = 0; i < n; ++i)
     if (native[i] != traced[i])
-      differ(*node_, *function_, shown_row({}, first + i, rows.type(), rows.at(first + i)), ir::describe<bool>(), &native[i], &traced[i],
-             expression_.root);
+      differ(*node_, *function_, shown_row({}, first + i, rows.type(), read_, rows.at(first + i)), ir::describe<bool>(), &native[i], &traced[i],
+             how_.expression.root);
 }
 
 std::vector<char> row_function::filter(const rows_buffer& rows) {

@@ -6,6 +6,7 @@
 
 #include "cpu_engine/interpreter.hpp"
 #include "cpu_engine/rows_buffer.hpp"
+#include "planner/interpretation.hpp"
 
 namespace query::cpu::verify {
 
@@ -14,7 +15,8 @@ inline constexpr std::size_t sample_rows = 1000;
 
 class row_function {
  public:
-  row_function(const detail::logical& n, const detail::user_function& f, runtime::buffer_pool& pool);
+  // read: the fields of its rows that hold what the source has (difference.hpp).
+  row_function(const detail::logical& n, const detail::user_function& f, std::vector<bool> read, runtime::buffer_pool& pool);
 
   // The native results; throws a difference where those of the expression are others. `side`: of a join, for the report.
   rows_buffer map(const rows_buffer& rows, std::string_view side = {});
@@ -27,8 +29,9 @@ class row_function {
 
   const detail::logical* node_;
   const detail::user_function* function_;
+  std::vector<bool> read_;
   runtime::buffer_pool* pool_;
-  ir::traced expression_;
+  planner::interpretation how_;
   std::optional<interpreter::program> program_;  // none: there is nothing to compare with
   interpreter::scratch scratch_;
 };

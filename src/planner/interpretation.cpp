@@ -1,0 +1,216 @@
+#include "planner/interpretation.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "ir/visit.hpp"
+#include "planner/left_native.hpp"
+#include "planner/names.hpp"
+
+namespace query::planner {
+
+using detail::verb;
+
+namespace {
+
+// Traces f; all that its copies and its trace captured.
+captured trace_into(const detail::user_function& f, ir::traced& expression) {
+  captured all = f.captures;
+  const detail::capture_recorder recorder;
+  expression = f.trace();
+  for (const auto& c : recorder.found())
+    if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) all.push_back(c);
+  return all;
+}
+
+// `n` as `to`, as compiled code stores it; null where that has no expression.
+const ir::node* stored_as(ir::arena& a, const ir::node* n, const ir::type* to) {
+  const ir::type* from = n->type;
+  if (from == to) return n;
+  if (ir::is_arithmetic(from->k) && ir::is_arithmetic(to->k)) return a.put(ir::op::cast, to, {n});
+  if (to->k != ir::kind::optional) return nullptr;
+  if (from->k != ir::kind::optional) {
+    const ir::node* value = stored_as(a, n, to->element);
+    return value ? a.put(ir::op::some, to, {value}) : nullptr;
+  }
+  const bool numbers = ir::is_arithmetic(from->element->k) && ir::is_arithmetic(to->element->k);
+  return numbers ? a.put(ir::op::cast, to, {n}) : nullptr;
+}
+
+template <class Interpretation> void store_result(Interpretation& i, const detail::user_function& f) {
+  const ir::node* root = i.expression.root;
+  if (root->type == f.result) return;
+  const ir::node* stored = stored_as(*i.expression.owner, root, f.result);
+  if (!stored) {
+    i.native_because = "its trace gives " + std::string(root->type->name) + ", and only compiled code makes " + std::string(f.result->name) + " of it";
+    return;
+  }
+  i.expression.root = stored;
+}
+
+template <class Interpretation> bool trace_for(Interpretation& i, const detail::user_function& f) {
+  i.captures = trace_into(f, i.expression);
+  if (!i.expression) i.native_because = i.expression.reason;
+  else if (!f.row || f.row->size == 0) i.native_because = "its rows have no layout that the interpreter knows";
+  else store_result(i, f);
+  return static_cast<bool>(i);
+}
+
+// What an expression reads of the two rows of a pair.
+struct pair_reads {
+  const ir::type* whole[2] = {};  // type of a node that is the whole row of a side
+  bool any[2] = {};
+};
+pair_reads reads_of(const ir::node* root) {
+  pair_reads r;
+  ir::each_node(root, [&](const ir::node* n) {
+    if ((n->what != ir::op::row && n->what != ir::op::field) || n->id > 1) return;
+    r.any[n->id] = true;
+    if (n->what == ir::op::row) r.whole[n->id] = n->type;
+  });
+  return r;
+}
+
+// ---------------------------------------------------------------- forms of a graph
+std::atomic<native_observer> observer = nullptr;
+void tell(const logical& n, const detail::user_function& f, const std::string& why) {
+  if (const native_observer o = observer.load(); o && !why.empty()) o({n, f, why});
+}
+
+std::string at_place(const logical& n) { return n.label + " @" + place_of(n.where); }
+
+class choosing {
+ public:
+  void branch_of(branch& b) {
+    for (prefilter& f : b.prefilters) {
+      if (!f.function) continue;
+      const interpretation i = interpret(*f.function);
+      tell(*f.from, *f.function, i.native_because);
+      f.interpreted = static_cast<bool>(i);
+    }
+    for (stage& s : b.stages) {
+      if (s.what == stage::kind::probe) probe(s);
+      else rowwise(s);
+    }
+  }
+  void vertex_of(vertex& v) {
+    for (branch& b : v.inputs) branch_of(b);
+    if (!v.node) return;
+    const logical& n = *v.node;
+    const bool groups = n.what == verb::group_by || n.what == verb::aggregate;
+    for (const detail::user_function& f : n.functions) {
+      if (groups && &f == &n.functions.back()) group_function(v, f);
+      else if (const std::string why = why_native(n, f); why.empty()) v.interpreted = true;
+      else left(v, f, std::string(f.role) + " runs natively: ", why);
+    }
+  }
+
+ private:
+  static std::string why_native(const logical& n, const detail::user_function& f) {
+    if (!f.native.map_pairs) return f.native.map || f.native.filter ? interpret(f).native_because : traced_only(f);
+    const auto row_of = [&](std::size_t i) { return n.inputs[i].native ? n.inputs[i].native->out : n.inputs[i].node->row; };
+    return n.what == verb::group_join ? traced_only(f) : interpret_pair(f, row_of(0), row_of(1)).native_because;
+  }
+  // Functions that are called with more than a row or two.
+  static std::string traced_only(const detail::user_function& f) {
+    const ir::traced t = f.trace();
+    return t ? "it takes more than rows" : t.reason;
+  }
+
+  static void rowwise(stage& s) {
+    if (s.nodes.empty()) return;  // rows of columns
+    std::string indivisible;
+    bool any = false;
+    const ir::type* row = s.in;
+    for (const logical* n : s.nodes) {
+      const detail::user_function& f = n->functions.front();
+      const bool in_batches = f.native.map || f.native.filter || f.native.expand;
+      if ((!in_batches || f.row != row) && indivisible.empty()) indivisible = at_place(*n);
+      std::string why = in_batches ? interpret(f).native_because : f.trace().reason;
+      any = any || why.empty();
+      s.native_because.push_back(std::move(why));
+      row = n->row;
+    }
+    if (!indivisible.empty()) {
+      for (std::string& why : s.native_because)
+        if (why.empty()) why = "its loop cannot be split at " + indivisible;
+    } else if (any) {
+      s.how = form::interpreted;
+    }
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) tell(*s.nodes[i], s.nodes[i]->functions.front(), s.native_because[i]);
+  }
+  static void probe(stage& s) {
+    bool any = false;
+    for (const detail::user_function& f : s.join->functions) {
+      s.native_because.push_back(why_native(*s.join, f));
+      any = any || s.native_because.back().empty();
+      tell(*s.join, f, s.native_because.back());
+    }
+    if (any) s.how = form::interpreted;
+  }
+
+  static void left(vertex& v, const detail::user_function& f, const std::string& what, const std::string& why) {
+    tell(*v.node, f, why);
+    v.notes.push_back(what + why);
+  }
+
+  // The function of groups runs by its expressions, or explain() says why not.
+  static void group_function(vertex& v, const detail::user_function& f) {
+    ir::traced t;
+    const captured known = trace_into(f, t);
+    ir::group_analysis a = ir::plan_group_function(t, v.node->key, v.node->row);
+    if (!a.plan) {
+      left(v, f, "aggregates run natively: ", a.reason);
+      return;
+    }
+    std::string names;
+    for (const ir::aggregate_call& c : a.plan->calls) names += (names.empty() ? " " : ", ") + ir::show(c.source);
+    v.notes.push_back("aggregates interpreted:" + (names.empty() ? " none, the key alone" : names));
+    v.group_function = std::make_shared<const ir::group_plan>(std::move(*a.plan));
+    v.interpreted = true;
+  }
+};
+
+}  // namespace
+
+void observe_left_native(native_observer o) { observer = o; }
+
+captured captures_of(const detail::user_function& f) {
+  ir::traced t;
+  return trace_into(f, t);
+}
+
+interpretation interpret(const detail::user_function& f) {
+  interpretation i;
+  trace_for(i, f);
+  return i;
+}
+
+pair_interpretation interpret_pair(const detail::user_function& f, const ir::type* left, const ir::type* right) {
+  pair_interpretation i;
+  if (!trace_for(i, f)) return i;
+  const pair_reads r = reads_of(i.expression.root);
+  const ir::type* sides[2] = {left, right};
+  for (int s = 0; s < 2; ++s) {
+    if (!r.any[s]) continue;
+    i.seen[s] = sides[s];
+    if (!r.whole[s] || r.whole[s] == sides[s]) continue;
+    // The side may be missing: the function sees an optional of the row.
+    const ir::type* o = r.whole[s];
+    if (o->k != ir::kind::optional || o->element != sides[s] || !o->get.emplace || (!sides[s]->trivial && !sides[s]->life.copy_assign)) {
+      i.native_because = "rows of " + std::string(sides[s]->name) + " cannot be put into what it takes for a side that may be missing";
+      return i;
+    }
+    i.seen[s] = o;
+    i.optional[s] = true;
+  }
+  return i;
+}
+
+void choose_forms(machine_graph& g) {
+  choosing c;
+  for (auto& v : g.vertices) c.vertex_of(*v);
+  c.branch_of(g.result);
+}
+
+}  // namespace query::planner

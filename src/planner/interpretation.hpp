@@ -1,0 +1,48 @@
+// Which functions of a plan run by the interpreter in sessions that ask for it, and why compiled code runs the others: decided
+// here alone, for explain() as for the engine that runs the plan.
+//
+// Every function of rows or pairs that traces is interpreted: what a verb makes of its result (a key in the type that it shares
+// with the other side's, a test's bool) becomes part of the expression, and captured collections are known by value and by
+// reference. A chain of verbs whose functions can all be called a batch at a time is split where one is opaque; one with a
+// function of row numbers cannot be split and stays the compiled loop.
+//
+//   interpretation i = interpret(f);
+//   if (!i) explain(i.native_because);
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <query/detail/binding.hpp>
+
+#include "planner/machine_graph.hpp"
+
+namespace query::planner {
+
+using captured = std::vector<std::shared_ptr<const detail::capture>>;
+
+struct interpretation {
+  ir::traced expression;       // gives the function's own result type
+  captured captures;           // the collections that it names
+  std::string native_because;  // empty: the interpreter runs it
+  explicit operator bool() const { return native_because.empty(); }
+};
+// A function of one row.
+interpretation interpret(const detail::user_function& f);
+
+// A function of pairs of rows. seen: the sides' types as the expression sees them, null for a side that it does not read;
+// optional: that is an optional of the row, empty where the side is missing.
+struct pair_interpretation : interpretation {
+  const ir::type* seen[2] = {};
+  bool optional[2] = {};
+};
+pair_interpretation interpret_pair(const detail::user_function& f, const ir::type* left, const ir::type* right);
+
+// The collections that a function captured: copies by value, and those that its trace names.
+captured captures_of(const detail::user_function& f);
+
+// Gives every stage, prefilter and vertex of the graph its form in a session that interprets. After the rules.
+void choose_forms(machine_graph& g);
+
+}  // namespace query::planner
