@@ -4,7 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
 #include <type_traits>
 
 #include <query/detail/failure.hpp>
@@ -79,6 +85,49 @@ struct linker::search {
   std::string why_not;
 };
 
+namespace {
+
+// nvJitLink 13.0 keeps a lock of the whole process in the thread whose link failed: every other thread that links would wait for
+// ever, the same one goes on. So one thread does all links. Never destroyed: it ends with the process.
+class link_thread {
+ public:
+  static link_thread& of_process() {
+    static link_thread& t = *std::make_unique<link_thread>().release();
+    return t;
+  }
+  link_thread() {
+    std::thread([this] { run(); }).detach();
+  }
+  // Runs the task there and waits for it: links take milliseconds.
+  void run_there(std::function<void()> task) {
+    std::packaged_task<void()> given(std::move(task));
+    std::future<void> done = given.get_future();
+    {
+      const std::lock_guard hold(lock_);
+      tasks_.push_back(std::move(given));
+    }
+    more_.notify_one();
+    done.get();
+  }
+
+ private:
+  [[noreturn]] void run() {
+    for (;;) {
+      std::unique_lock hold(lock_);
+      more_.wait(hold, [this] { return !tasks_.empty(); });
+      std::packaged_task<void()> next = std::move(tasks_.front());
+      tasks_.pop_front();
+      hold.unlock();
+      next();
+    }
+  }
+  std::mutex lock_;
+  std::condition_variable more_;
+  std::deque<std::packaged_task<void()>> tasks_;
+};
+
+}  // namespace
+
 // Never destroyed, as the driver.
 const linker::search& linker::the_search() {
   static const search& s = *[] {
@@ -105,6 +154,12 @@ const linker* linker::find() { return the_search().found; }
 const std::string& linker::why_not() { return the_search().why_not; }
 
 bool linker::link(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log) const {
+  bool linked = false;
+  link_thread::of_process().run_there([&] { linked = link_here(inputs, compute_capability, cubin, log); });
+  return linked;
+}
+
+bool linker::link_here(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log) const {
   const library& l = library_;
   struct program {
     const library& l;

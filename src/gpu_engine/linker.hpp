@@ -46,6 +46,7 @@ class linker {
   struct search;
   explicit linker(const library& l) : library_(l) {}
   static const search& the_search();
+  bool link_here(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log) const;
   const library& library_;
 };
 

@@ -64,7 +64,7 @@ std::string expressions::call_device_function(const node* n) {
   k_.call_device_function(n, site_);
   std::string arguments;
   for (const node* kid : n->kids) arguments += (arguments.empty() ? "&" : ", &") + define(kid->type, value(kid));
-  return define(n->type, n->text + "(" + arguments + ")");
+  return define(n->type, "query_functions::" + n->text + "(" + arguments + ")");
 }
 
 std::string expressions::call_text(const node* n) {

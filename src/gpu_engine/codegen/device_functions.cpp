@@ -92,7 +92,7 @@ void compare(std::string& to, const std::string& of, const ir::type* t, const st
   if (t->k != kind::record) return;
   for (const ir::field& f : t->field_list) {
     const std::string field = record_writer::field_name(f);
-    to += "static_assert(__builtin_offsetof(" + of + ", " + field + ") == " + number(f.offset) + " && sizeof(" + of + "::" + field + ") == " +
+    to += "static_assert(__INTADDR__(&(((" + of + "*)0)->" + field + ")) == " + number(f.offset) + " && sizeof(" + of + "::" + field + ") == " +
           number(f.of->size) + ", \"" + what + " " + name + ": the field " + field + " lies elsewhere on the host, at byte " + number(f.offset) +
           "\");\n";
   }
@@ -135,9 +135,10 @@ void kernel_source::call_device_function(const ir::node* call, std::uint32_t sit
   const error_site at = sites_.at(site);
   if (const std::string different = ir::layout_difference(*d, call); !different.empty())
     detail::fail(at.verb, "the device function " + f.symbol + " was made for other records: " + different, at.where);
-  std::string declaration = "extern \"C\" __device__ " + type_name(call->type) + " " + f.symbol + "(";
+  // In a namespace of its own: the symbol may be a word of the kernels'.
+  std::string declaration = "namespace query_functions { extern \"C\" __device__ " + type_name(call->type) + " " + f.symbol + "(";
   for (std::size_t i = 0; i < call->kids.size(); ++i) declaration += (i ? ", const " : "const ") + type_name(call->kids[i]->type) + "*";
-  declaration += ");\n";
+  declaration += "); }\n";
   const auto known = std::find_if(functions_.begin(), functions_.end(), [&](const device_code& c) { return c.function->function.symbol == f.symbol; });
   if (known == functions_.end()) {
     functions_.push_back(code_of(d, call, at));
