@@ -3,7 +3,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/query")
-install(TARGETS query EXPORT query-targets)
+install(TARGETS query query_gpu_primitives EXPORT query-targets)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/gpu_primitives" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/query/device"
+        FILES_MATCHING PATTERN "*.cuh")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/query" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT query-targets NAMESPACE query:: DESTINATION "${package_dir}")
 

@@ -115,6 +115,14 @@ template <class T, class Chain = cpu::rows<T>> class Query
   // ---- words about how and where
   Query as_accelerated() const { return marked([](detail::logical& n) { n.accelerated = true; }); }
   Query require_gpu() const { return marked([](detail::logical& n) { n.accelerated = n.gpu_required = true; }); }
+  // Orders the verb before it to an engine, whatever else was said: engine::cpu keeps it from the GPU; engine::gpu permits the
+  // GPU from here on, as as_accelerated() does, and is a user_error where the GPU cannot run that verb.
+  Query on(engine e) const {
+    return marked([e](detail::logical& n) {
+      n.ordered_to = e;
+      if (e == engine::gpu) n.accelerated = true;
+    });
+  }
   Query as_ordered() const { return marked([](detail::logical& n) { n.ordered = true; }); }
   Query named(std::string name) const { return marked([&](detail::logical& n) { n.name = std::move(name); }); }
   // The session that the query runs in; said again, it replaces the one before. Queries that are put together must not name two.

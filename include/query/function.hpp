@@ -3,6 +3,7 @@
 //   opaque(f)             f is a black box: it runs natively and is never looked into
 //   must_trace(f)         f has to be traceable: user_error with the reason where it is not
 //   with(f, captures...)  f(row..., captures...): captures that can be sent to another process, for a captureless f
+//   accelerated(f, d)     f natively, the device function d on the GPU (accelerated.hpp)
 //
 //   trades.where(query::must_trace([](auto t) { return t.price > 3; }))
 //   trades.where(query::with([](auto t, double limit) { return t.price > limit; }, limit))

@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include <query/accelerated.hpp>
 #include <query/detail/aggregate_calls.hpp>
 #include <query/detail/aggregate_expression.hpp>
 #include <query/detail/check.hpp>
@@ -235,6 +236,11 @@ template <class K, class T> struct traced_group {
     if constexpr (!ir::described_v<T>) {
       ir::give_up("no QUERY_RECORD for the row type");
       return leaf<R>(name, {});
+    } else if constexpr (detail::is_accelerated<F>) {
+      const ir::type* rows[] = {ir::describe<T>()};
+      std::vector<const ir::node*> kids{detail::device_call_node(*f.device(), ir::describe<given<F, T>>(), rows)};
+      kids.insert(kids.end(), more.begin(), more.end());
+      return leaf<R>(name, std::move(kids));
     } else if constexpr (detail::wrapper<F>::opaque) {
       ir::give_up("query::opaque");
       return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});

@@ -3,12 +3,14 @@
 //   auto total = query::from(trades).where([](auto t) { return t.qty > 100; }).sum([](auto t) { return t.price * t.qty; });
 #pragma once
 
+#include <query/accelerated.hpp>
 #include <query/aggregates.hpp>
 #include <query/broadcast.hpp>
 #include <query/chain.hpp>
 #include <query/errors.hpp>
 #include <query/expr.hpp>
 #include <query/functions.hpp>
+#include <query/gpu_apply.hpp>
 #include <query/group.hpp>
 #include <query/record.hpp>
 #include <query/session.hpp>

@@ -88,6 +88,8 @@ class gpu_vertex final : public runtime::running_vertex {
         return run_order_by(v, run);
       case verb::cached:
         return run_cached(v, run);
+      case verb::apply:
+        return run_apply(v, run);
       default:
         return run_group_by(v, run);
     }
@@ -128,6 +130,8 @@ class engine final : public runtime::engine {
         plan_order_by(w);
       else if (v.node->what == verb::cached)
         plan_cached(w);
+      else if (v.node->what == verb::apply)
+        plan_apply(w);
       else
         return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};

@@ -65,10 +65,15 @@ struct kernel_cache::state {
         files(options.folder ? *options.folder : disk_cache::default_folder(), options.folder_limit) {
     if (!options.compile)
       options.compile = [this](std::string_view source, int capability) { return compile_here(options, source, capability); };
+    if (!options.link)
+      options.link = [this](std::string_view source, std::span<const device_code> functions, int capability) {
+        return link_program(source, functions, options.headers, options.options, capability);
+      };
   }
 
-  std::shared_ptr<const loaded_module> module_of(const std::string& source, const device& d);
-  std::shared_ptr<const loaded_module> make_module(const std::string& key, const std::string& source, const device& d);
+  std::shared_ptr<const loaded_module> module_of(const std::string& source, const device& d, std::span<const device_code> functions);
+  std::shared_ptr<const loaded_module> make_module(const std::string& key, const std::string& source, const device& d,
+                                                   std::span<const device_code> functions);
 
   settings options;
   const std::string environment;
@@ -83,7 +88,8 @@ struct kernel_cache::state {
 
 // The first thread that asks for a source makes its module, the others wait for it; a failure reaches all of them, and the
 // next who asks tries again.
-std::shared_ptr<const loaded_module> kernel_cache::state::module_of(const std::string& source, const device& d) {
+std::shared_ptr<const loaded_module> kernel_cache::state::module_of(const std::string& source, const device& d,
+                                                                    std::span<const device_code> functions) {
   const std::string key = environment + "sm " + std::to_string(d.compute_capability()) + "\n" + source;
   const std::string place = std::to_string(reinterpret_cast<std::uintptr_t>(&d)) + " " + key;
   std::promise<std::shared_ptr<const loaded_module>> promise;
@@ -102,7 +108,7 @@ std::shared_ptr<const loaded_module> kernel_cache::state::module_of(const std::s
   }
   if (mine) {
     try {
-      promise.set_value(make_module(key, source, d));
+      promise.set_value(make_module(key, source, d, functions));
     } catch (...) {
       promise.set_exception(std::current_exception());
       const std::lock_guard lock(mutex);
@@ -113,7 +119,7 @@ std::shared_ptr<const loaded_module> kernel_cache::state::module_of(const std::s
 }
 
 std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std::string& key, const std::string& source,
-                                                                      const device& d) {
+                                                                      const device& d, std::span<const device_code> functions) {
   if (const auto stored = files.find(key)) {
     try {
       auto loaded = std::make_shared<loaded_module>(d, *stored);
@@ -123,7 +129,8 @@ std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std:
     } catch (const internal_error&) {  // a file that the driver refuses is no better than none
     }
   }
-  const compiled c = options.compile(source, d.compute_capability());
+  const compiled c = functions.empty() ? options.compile(source, d.compute_capability())
+                                       : options.link(source, functions, d.compute_capability());
   {
     const std::lock_guard lock(mutex);
     ++counted.compiled;
@@ -137,8 +144,9 @@ std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std:
 kernel_cache::kernel_cache(settings s) : state_(std::make_unique<state>(std::move(s))) {}
 kernel_cache::~kernel_cache() = default;
 
-std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const std::string& entry, const device& d) {
-  auto loaded = state_->module_of(source, d);
+std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const std::string& entry, const device& d,
+                                                std::span<const device_code> functions) {
+  auto loaded = state_->module_of(source, d, functions);
   const std::lock_guard lock(state_->mutex);
   std::shared_ptr<const kernel>& known = state_->kernels[{loaded.get(), entry}];
   if (known) return known;

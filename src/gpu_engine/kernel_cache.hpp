@@ -19,6 +19,7 @@
 
 #include "gpu_engine/device.hpp"
 #include "gpu_engine/disk_cache.hpp"
+#include "gpu_engine/linker.hpp"
 #include "gpu_engine/nvrtc.hpp"
 
 namespace query::gpu_engine {
@@ -50,6 +51,8 @@ class kernel_cache {
     std::size_t folder_limit = disk_cache::default_limit;   // bytes
     // What compiles, for tests; by default compiler::find(), and resource_error with compiler::why_not() without one.
     std::function<compiled(std::string_view source, int compute_capability)> compile = {};
+    // The same for sources that call device functions of the user's; by default link_program.
+    std::function<compiled(std::string_view source, std::span<const device_code> functions, int compute_capability)> link = {};
   };
   explicit kernel_cache(settings s);
   ~kernel_cache();
@@ -57,8 +60,10 @@ class kernel_cache {
   kernel_cache& operator=(const kernel_cache&) = delete;
 
   // The function `entry` of the source, on a device. It stays loaded as long as the cache or the returned kernel. Throws
-  // internal_error if the source does not compile or has no such function, resource_error without a compiler.
-  std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d);
+  // internal_error if the source does not compile or has no such function, resource_error without a compiler. The source of
+  // kernels that call `functions` says which, for the key.
+  std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d,
+                                    std::span<const device_code> functions = {});
 
   kernel_cache_counters counters() const;
 

@@ -59,6 +59,8 @@ struct compiler::library {
   int (*nvrtcGetPTX)(program_handle, char*) = nullptr;
   int (*nvrtcGetCUBINSize)(program_handle, std::size_t*) = nullptr;
   int (*nvrtcGetCUBIN)(program_handle, char*) = nullptr;
+  int (*nvrtcGetLTOIRSize)(program_handle, std::size_t*) = nullptr;
+  int (*nvrtcGetLTOIR)(program_handle, char*) = nullptr;
   int (*nvrtcGetProgramLogSize)(program_handle, std::size_t*) = nullptr;
   int (*nvrtcGetProgramLog)(program_handle, char*) = nullptr;
   const char* (*nvrtcGetErrorString)(int) = nullptr;
@@ -82,6 +84,8 @@ struct compiler::library {
     one(nvrtcGetPTX, "nvrtcGetPTX");
     one(nvrtcGetCUBINSize, "nvrtcGetCUBINSize");
     one(nvrtcGetCUBIN, "nvrtcGetCUBIN");
+    one(nvrtcGetLTOIRSize, "nvrtcGetLTOIRSize");
+    one(nvrtcGetLTOIR, "nvrtcGetLTOIR");
     one(nvrtcGetProgramLogSize, "nvrtcGetProgramLogSize");
     one(nvrtcGetProgramLog, "nvrtcGetProgramLog");
     one(nvrtcGetErrorString, "nvrtcGetErrorString");
@@ -176,6 +180,7 @@ compiled compiler::compile(std::string_view source, std::span<const named_source
           "nvrtcCreateProgram");
 
   // A GPU newer than the compiler takes code for a virtual architecture, which the driver translates.
+  const bool lto = std::find(options.begin(), options.end(), link_later) != options.end();
   const bool machine_code = l.makes_code_for(compute_capability);
   std::vector<std::string> line = {"--gpu-architecture=" + (machine_code ? "sm_" + std::to_string(compute_capability)
                                                                          : "compute_" + std::to_string(l.nearest(compute_capability))),
@@ -200,10 +205,11 @@ compiled compiler::compile(std::string_view source, std::span<const named_source
                          c.log.substr(0, log_shown));
   l.check(result, "nvrtcCompileProgram");
 
-  l.check(machine_code ? l.nvrtcGetCUBINSize(p.handle, &size) : l.nvrtcGetPTXSize(p.handle, &size), "nvrtcGetCUBINSize");
+  const auto get_size = lto ? l.nvrtcGetLTOIRSize : machine_code ? l.nvrtcGetCUBINSize : l.nvrtcGetPTXSize;
+  const auto get = lto ? l.nvrtcGetLTOIR : machine_code ? l.nvrtcGetCUBIN : l.nvrtcGetPTX;
+  l.check(get_size(p.handle, &size), "nvrtcGetCUBINSize");
   c.cubin.resize(size);
-  char* to = reinterpret_cast<char*>(c.cubin.data());
-  l.check(machine_code ? l.nvrtcGetCUBIN(p.handle, to) : l.nvrtcGetPTX(p.handle, to), "nvrtcGetCUBIN");
+  l.check(get(p.handle, reinterpret_cast<char*>(c.cubin.data())), "nvrtcGetCUBIN");
   c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return c;
 }

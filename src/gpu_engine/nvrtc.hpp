@@ -16,7 +16,7 @@
 namespace query::gpu_engine {
 
 struct compiled {
-  std::vector<std::byte> cubin;  // what cuModuleLoadData takes: a cubin, or PTX where the compiler is older than the GPU
+  std::vector<std::byte> cubin;  // what cuModuleLoadData takes: a cubin, or PTX where the compiler is older than the GPU; LTO-IR
   std::string log;               // warnings
   double seconds = 0;
 };
@@ -34,7 +34,9 @@ class compiler {
   // Compiles C++20 device code for a compute capability (90 is sm_90). Sources include the `headers` by their names;
   // functions are found by name if declared extern "C". `options` are added to the command line. Throws internal_error
   // with the first 4,000 characters of the log if it does not compile; resource_error if the compiler itself fails.
-  // Where QUERY_GPU_KEEP_SOURCE names a folder, each source is written there first.
+  // Where QUERY_GPU_KEEP_SOURCE names a folder, each source is written there first. With the option link_later, the result is
+  // LTO-IR, for linker.hpp.
+  static constexpr const char* link_later = "-dlto";
   compiled compile(std::string_view source, std::span<const named_source> headers, int compute_capability,
                    std::span<const std::string> options = {}) const;
 

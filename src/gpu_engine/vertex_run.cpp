@@ -142,7 +142,7 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
 }
 
 std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const char* entry) {
-  return gpu_->kernels().get(k.text(), entry, gpu_->on());
+  return gpu_->kernels().get(k.text(), entry, gpu_->on(), k.functions());
 }
 
 void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,

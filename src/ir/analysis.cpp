@@ -69,6 +69,7 @@ bool safe_shift(const node* n) {
 
 // Calls whose native form cannot throw, take memory or be undefined.
 bool safe_call(const node* n) {
+  if (n->bits) return false;  // a device function of the user's
   if (n->text == "abs") return !is_signed_integer(n->type->k) || -values_of(n->kids[0]).low <= range_of(n->type->k).high;
   for (const node* k : n->kids)
     if (k->type->k == kind::string)

@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "ir/analysis.hpp"
+#include "ir/device_function.hpp"
 #include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/rules.hpp"
@@ -300,6 +301,7 @@ class builder {
 
   // Captured collections: those copied into the function, and those that its trace names (captures by reference).
   void capture(const logical& n, const detail::user_function& f) {
+    check_device_form(n, f);
     // Copies of the function tell what it captured by value, its trace what it captured by reference.
     std::vector<std::shared_ptr<const detail::capture>> all = f.captures;
     {
@@ -328,7 +330,15 @@ class builder {
     }
   }
 
+  // What a device function was compiled for is compared with the host's records on machines without a GPU too.
+  static void check_device_form(const logical& n, const detail::user_function& f) {
+    if (!f.on_device) return;
+    const ir::traced call = f.on_device(*f.device);
+    if (const std::string different = ir::layout_difference(*f.device, call.root); !different.empty())
+      detail::fail(n.label, std::string(f.role) + ": the device function " + detail::function_of(*f.device).symbol + " was made for other records: " + different, n.where);
+  }
   void check(const logical& n) const {
+    if (n.ordered_to == query::engine::gpu && !options_.gpu_status.empty()) detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status, n.where);
     if (n.gpu_required && !options_.gpu_status.empty()) detail::fail("require_gpu", options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
   }
 

@@ -8,6 +8,7 @@
 
 #include <query/detail/binding.hpp>
 
+#include "ir/device_function.hpp"
 #include "planner/explain_text.hpp"
 #include "planner/names.hpp"
 
@@ -24,15 +25,15 @@ class writer {
   void chain(const logical& n, int depth) {
     const bool first_time = written_.insert(&n).second;
     if (!first_time && !n.inputs.empty()) {
-      to_.line(depth, "the rows of " + verb_of(n) + ", as above", "@" + place_of(n.where));
+      to_.line(depth, "the rows of " + verb_of(n) + ", as above", "@" + planner::place_of(n.where));
       return;
     }
     if (n.inputs.empty()) {
-      to_.line(depth, n.what == verb::source_file ? n.label + " of " + std::string(n.row->name) : source_text(n) + name(n), "@" + place_of(n.where));
+      to_.line(depth, n.what == verb::source_file ? n.label + " of " + std::string(n.row->name) : source_text(n) + name(n), "@" + planner::place_of(n.where));
       return;
     }
     chain(*n.inputs.front().node, depth);
-    to_.line(depth, verb_of(n) + words(n) + name(n), "@" + place_of(n.where));
+    to_.line(depth, verb_of(n) + words(n) + name(n), "@" + planner::place_of(n.where));
     for (const detail::user_function& f : n.functions) function(f, n, depth + 1);
     for (std::size_t i = 1; i < n.inputs.size(); ++i) {
       to_.line(depth + 1, title(n, i));
@@ -46,6 +47,8 @@ class writer {
     std::string w;
     if (n.ordered) w += ", as ordered";
     if (n.gpu_required) w += ", GPU required";
+    if (n.ordered_to) w += *n.ordered_to == query::engine::gpu ? ", on the GPU" : ", on the CPU";
+    if (n.gpu_call) w += ", with a form for the GPU";
     if (n.has_own_equality()) w += ", by the user's own equality";
     return w;
   }
@@ -64,8 +67,9 @@ class writer {
   void function(const detail::user_function& f, const logical& n, int depth) {
     const ir::traced t = f.trace();
     const std::string role(f.role);
-    if (t) to_.line(depth, role + ": " + shown(t) + order(n, f), "traced");
-    else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, "@" + place_of(n.where));
+    if (f.device) to_.line(depth, role + ": " + detail::function_of(*f.device).symbol + order(n, f), "accelerated, by " + std::string(detail::name_of(detail::function_of(*f.device).form)));
+    else if (t) to_.line(depth, role + ": " + shown(t) + order(n, f), "traced");
+    else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, "@" + planner::place_of(n.where));
     for (const auto& c : f.captures)
       to_.line(depth + 1, c->owner ? "captures " + std::to_string(c->size) + " rows of " + std::string(c->element->name)
                                    : "captures the rows of a query of " + std::string(c->element->name));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "ir/device_function.hpp"
 #include "ir/visit.hpp"
 #include "planner/left_native.hpp"
 #include "planner/names.hpp"
@@ -12,6 +13,8 @@ namespace query::planner {
 using detail::verb;
 
 namespace {
+
+constexpr const char* compiled_counterpart = "the counterpart of a device function is compiled";
 
 // Traces f; all that its copies and its trace captured.
 captured trace_into(const detail::user_function& f, ir::traced& expression) {
@@ -51,6 +54,7 @@ template <class Interpretation> void store_result(Interpretation& i, const detai
 template <class Interpretation> bool trace_for(Interpretation& i, const detail::user_function& f) {
   i.captures = trace_into(f, i.expression);
   if (!i.expression) i.native_because = i.expression.reason;
+  else if (ir::calls_device_function(i.expression.root)) i.native_because = compiled_counterpart;
   else if (!f.row || f.row->size == 0) i.native_because = "its rows have no layout that the interpreter knows";
   else store_result(i, f);
   return static_cast<bool>(i);
@@ -159,6 +163,7 @@ class choosing {
     ir::traced t;
     const captured known = trace_into(f, t);
     ir::group_analysis a = ir::plan_group_function(t, v.node->key, v.node->row);
+    if (a.plan && ir::calls_device_function(t.root)) a = {std::nullopt, compiled_counterpart};
     if (!a.plan) {
       left(v, f, "aggregates run natively: ", a.reason);
       return;

@@ -20,6 +20,7 @@
 #include "data/summarise.hpp"
 #include "data/table_print.hpp"
 #include "planner/machine_graph.hpp"
+#include "planner/orders.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/terminal_plan.hpp"
@@ -102,10 +103,14 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
   }
   if (!plan.graph) make(false);
   if (gpu && fold) {
-    const runtime::verdict answer = session.gpu()->accepts_fold(plan.graph->result, plan.graph->captures, *fold);
+    const planner::logical* to_cpu = ordered_to(plan.graph->result, query::engine::cpu);
+    const runtime::verdict answer = to_cpu ? runtime::verdict{false, "on(engine::cpu), said of " + to_cpu->label}
+                                           : session.gpu()->accepts_fold(plan.graph->result, plan.graph->captures, *fold);
+    if (!answer) runtime::check_orders_of_result(plan.graph->result, answer.why);
     if (answer) plan.folds = session.gpu();
     plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
   }
+  if (!gpu) runtime::check_orders_of_result(plan.graph->result, verifies(session, s) ? "verified queries run natively" : session.gpu_status());
   planner::mark_streams(*plan.graph, how);
   return plan;
 }

@@ -7,6 +7,7 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "planner/orders.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::runtime {
@@ -58,13 +59,36 @@ void require_gpu(const vertex& v) {
   if (n && v.engine != "gpu") detail::fail("require_gpu", n->label + " runs on the CPU: " + v.why + "; use as_accelerated() to allow that", n->where);
 }
 
+// on(engine): throws where two verbs of one vertex are ordered apart.
+const detail::logical* ordered_to_gpu(const vertex& v) {
+  const detail::logical *cpu = ordered_to(v, query::engine::cpu), *gpu = ordered_to(v, query::engine::gpu);
+  if (cpu && gpu)
+    detail::fail("on", gpu->label + " is ordered to the GPU and " + cpu->label + " (" + detail::place_of(cpu->where) +
+                           ") to the CPU, but one vertex runs both", gpu->where);
+  return gpu;
+}
+
+void not_on_gpu(const detail::logical& n, const std::string& why) {
+  detail::fail("on", n.label + " is ordered to the GPU but runs on the CPU: " + why, n.where);
+}
+
 }  // namespace
+
+void check_orders_of_result(const planner::branch& result, const std::string& why) {
+  if (const detail::logical* n = ordered_to(result, query::engine::gpu)) not_on_gpu(*n, why);
+}
 
 void place(planner::machine_graph& g, const session_state& session, bool gpu) {
   for (auto& v : g.vertices) {
     v->engine = "cpu";
     if (v->node && v->node->what == verb::do_while) {
       v->why = "loops are driven by the executor";
+      continue;
+    }
+    const detail::logical* to_gpu = ordered_to_gpu(*v);
+    if (const detail::logical* n = ordered_to(*v, query::engine::cpu)) {
+      v->why = "on(engine::cpu), said of " + n->label;
+      require_gpu(*v);
       continue;
     }
     const auto ask = [&](const engine& e) {
@@ -80,7 +104,11 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
       if (!gpu) v->why = "not on gpu: verified queries run natively";
       else if (engine* there = session.gpu()) ask(*there);
       else v->why = session.gpu_status();
+    } else if (!placed && v->node && v->node->gpu_call) {
+      v->why = "as_accelerated() was not said: the function's form for the GPU is left out";
     }
+    if (to_gpu && v->engine != "gpu") not_on_gpu(*to_gpu, v->why);
+    if (to_gpu) v->why += ", as on(engine::gpu) orders for " + to_gpu->label;
     require_gpu(*v);
   }
 }

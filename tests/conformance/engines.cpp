@@ -11,13 +11,14 @@ namespace {
 constexpr std::array on_the_gpu = {
     "where", "select", "group_by", "order_by", "order_by_descending", "then_by", "then_by_descending", "order", "order_descending", "top",
     "do_while", "broadcast", "count", "sum", "min", "max", "average", "to_vector", "count_by", "as_accelerated",
-    "cached", "named", "from", "Query", "join", "left_join", "group_by.select", "group_by.count",
+    "cached", "named", "from", "Query", "join", "left_join", "group_by.select", "group_by.count", "accelerated", "on",
 };
 engine_config gpu() {
   engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};
   e.missing = e.session.gpu_status();
   for (const auto& [verb, tests] : covered())
     if (std::find(on_the_gpu.begin(), on_the_gpu.end(), verb) == on_the_gpu.end()) e.leaves_out[verb] = "on the CPU";
+  for (const char* verb : {"apply", "apply_all"}) e.leaves_out[verb] = "on the CPU without on_gpu(g)";
   return e;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include <query/accelerated.hpp>
 #include <query/broadcast.hpp>
 #include <query/detail/call.hpp>
 #include <query/detail/plan.hpp>
@@ -46,6 +47,7 @@ template <class T, class R, class F> user_function make_map(std::string_view rol
   u.retrace = [](const void* g) { return query::trace<T>(*static_cast<const F*>(g)); };
   u.row = ir::describe<T>();
   u.result = ir::describe<R>();
+  keep_device_form<R, T>(u, f);
   u.native.map = [](const void* g, const void* rows, const std::uint32_t* select, std::size_t n, void* out) {
     const F& h = *static_cast<const F*>(g);
     const T* r = static_cast<const T*>(rows);
@@ -65,6 +67,7 @@ template <class T, class F> user_function make_filter(std::string_view role, con
   u.retrace = [](const void* g) { return query::trace<T>(*static_cast<const F*>(g)); };
   u.row = ir::describe<T>();
   u.result = ir::describe<bool>();
+  keep_device_form<bool, T>(u, f);
   u.native.filter = [](const void* g, const void* rows, std::size_t n, bool* out) {
     const F& h = *static_cast<const F*>(g);
     for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<bool>(call(h, static_cast<const T*>(rows)[i]));
@@ -92,6 +95,7 @@ template <class L, bool OptionalL, class R, bool OptionalR, class Out, class F> 
   u.retrace = [](const void* g) { return query::trace<side_t<L, OptionalL>, side_t<R, OptionalR>>(*static_cast<const F*>(g)); };
   u.row = ir::describe<L>();
   u.result = ir::describe<Out>();
+  keep_device_form<Out, side_t<L, OptionalL>, side_t<R, OptionalR>>(u, f);
   u.native.map_pairs = [](const void* g, const void* const* left, const void* const* right, std::size_t n, void* out) {
     const F& h = *static_cast<const F*>(g);
     const auto side = []<class T, bool Optional>(std::type_identity<T>, std::bool_constant<Optional>, const void* p) -> decltype(auto) {

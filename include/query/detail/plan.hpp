@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,9 +23,17 @@
 #include <query/detail/node.hpp>
 #include <query/detail/type.hpp>
 
+namespace query {
+
+enum class engine : std::uint8_t { cpu, gpu };
+
+}  // namespace query
+
 namespace query::detail {
 
-struct capture;  // include/query/broadcast.hpp
+struct capture;               // include/query/broadcast.hpp
+struct held_device_function;  // include/query/accelerated.hpp
+class gpu_apply_port;         // include/query/gpu_apply.hpp
 
 class batch_sink;
 
@@ -47,6 +56,9 @@ struct user_function {
   const ir::type* row = nullptr;                  // of its (first) parameter
   const ir::type* result = nullptr;
   std::vector<std::shared_ptr<const capture>> captures;  // collections captured by value
+  // query::accelerated: its counterpart for the GPU, and the call of that with the rows of this place.
+  std::shared_ptr<const held_device_function> device;
+  ir::traced (*on_device)(const held_device_function& d) = nullptr;
 
   ir::traced trace() const;
 };
@@ -183,6 +195,7 @@ struct logical : std::enable_shared_from_this<logical> {
   bool accelerated = false;                // .as_accelerated() at or below this node
   bool gpu_required = false;
   bool ordered = false;                    // .as_ordered()
+  std::optional<engine> ordered_to;        // .on(engine): this verb, and no other
 
   // Verb by verb; the rest keep their defaults.
   std::shared_ptr<const void> source;      // owner of a source's rows or of a captured container
@@ -199,6 +212,8 @@ struct logical : std::enable_shared_from_this<logical> {
   std::uint64_t seed = 0;                  // sample
   bool all = false;                        // apply: the whole input at once
   rows_function rows_call = nullptr;       // apply, chunk, window: calls functions[0] over a run of rows
+  std::shared_ptr<const void> gpu_form;    // apply: the user's function for the GPU, and how to call it
+  void (*gpu_call)(const void* g, gpu_apply_port& port) = nullptr;
   std::uint64_t slot = 0;                  // placeholder: which loop variable
   std::uint64_t previous_slot = 0, next_slot = 0;  // do_while: placeholders of its condition
   std::uint64_t most_rounds = 0;           // do_while; 0: as the condition says

@@ -2,6 +2,7 @@
 // Over a generator they hand rows on as they come, but for take_last, skip_last, sample, partitions and apply, which read all.
 #pragma once
 
+#include <query/gpu_apply.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query {
@@ -145,6 +146,9 @@ template <class Derived, class T> class sequence {
   // f(std::span<const T>) -> range of U, once for each partition (of partitioned rows), else for runs of rows that the engine
   // chooses; partitions run in parallel, their results follow each other in the order of the partitions.
   template <class F> auto apply(F f, call_site at = call_site::here()) const { return applied<check::apply>(f, false, at); }
+  // The same with a form for the GPU, on_gpu(g) (gpu_apply.hpp), which accelerated queries run there.
+  template <class F, class G> auto apply(F f, gpu_form<G> g, call_site at = call_site::here()) const { return applied<check::apply>(f, false, at, &g); }
+  template <class F, class G> auto apply_all(F f, gpu_form<G> g, call_site at = call_site::here()) const { return applied<check::apply_all>(f, true, at, &g); }
   // f over all rows at once.
   template <class F> auto apply_all(F f, call_site at = call_site::here()) const { return applied<check::apply_all>(f, true, at); }
 
@@ -240,7 +244,7 @@ template <class Derived, class T> class sequence {
       return finish<Out>(std::move(node), self());
     }
   }
-  template <class Check, class F> auto applied(const F& f, bool all, call_site at) const {
+  template <class Check, class F, class G = void> auto applied(const F& f, bool all, call_site at, const gpu_form<G>* gpu = nullptr) const {
     if constexpr (!Check::template run<F, T>()) {
       return check::after_error{};
     } else {
@@ -249,6 +253,16 @@ template <class Derived, class T> class sequence {
       node->all = all;
       node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
       node->rows_call = caller<F, Out>();
+      if constexpr (!std::is_void_v<G>) {
+        constexpr bool takes_rows = std::is_invocable_v<const G&, gpu_rows<T, Out>&>;
+        static_assert(takes_rows, "query: apply: the function of on_gpu(g) must take `auto& rows` (query::gpu_rows<Row, Result>&), through const");
+        node->gpu_form = std::make_shared<const G>(gpu->inner());
+        if constexpr (takes_rows)
+          node->gpu_call = [](const void* g, detail::gpu_apply_port& port) {
+            gpu_rows<T, Out> rows(port);
+            (*static_cast<const G*>(g))(rows);
+          };
+      }
       return finish<Out>(std::move(node), self());
     }
   }

@@ -8,6 +8,7 @@
 #include "cpu_engine/grouper.hpp"
 #include "cpu_engine/verify/difference.hpp"
 #include "data/format_value.hpp"
+#include "ir/device_function.hpp"
 
 namespace query::cpu::verify {
 
@@ -90,7 +91,7 @@ void check_group_function(const logical& n, const rows_buffer& rows, const std::
   const detail::user_function& f = n.functions.back();
   const ir::traced t = f.trace();
   const ir::group_analysis analysis = ir::plan_group_function(t, n.key, n.row);
-  if (!analysis.plan || !rows.size()) return;
+  if (!analysis.plan || ir::calls_device_function(t.root) || !rows.size()) return;
   const groups_of_rows groups = group(n, rows, pool);
   const both_forms forms(n, *analysis.plan, rows, pool);
   for (std::size_t g = 0; g < groups.rows.size(); ++g) {

@@ -30,6 +30,7 @@ template <class List> bool contains(const List& all, std::string_view name) { re
 
 std::string expressions::call(const node* n) {
   if (n->kids.empty()) unknown(n);
+  if (ir::device_function_of(n)) return call_device_function(n);
   const std::string& f = n->text;
   const auto kid = [&](std::size_t i, const ir::type* t) { return converted(value(n->kids[i]), n->kids[i]->type, t); };
   // As std::min, std::max and std::clamp: by `<`, the first of equals.
@@ -57,6 +58,13 @@ std::string expressions::call(const node* n) {
   if (n->kids.size() == 2 && contains(binary, f)) return define(n->type, name + "(" + kid(0, t) + ", " + kid(1, t) + ")");
   if (n->kids.size() == 3 && f == "fma") return define(n->type, name + "(" + kid(0, t) + ", " + kid(1, t) + ", " + kid(2, t) + ")");
   unknown(n);
+}
+
+std::string expressions::call_device_function(const node* n) {
+  k_.call_device_function(n, site_);
+  std::string arguments;
+  for (const node* kid : n->kids) arguments += (arguments.empty() ? "&" : ", &") + define(kid->type, value(kid));
+  return define(n->type, "query_functions::" + n->text + "(" + arguments + ")");
 }
 
 std::string expressions::call_text(const node* n) {

@@ -79,6 +79,7 @@ class expressions {
   std::string make(const ir::node* n);
   std::string index(const ir::node* n);
   std::string call(const ir::node* n);  // calls.cpp
+  std::string call_device_function(const ir::node* n);
   std::string call_text(const ir::node* n);
   std::string call_array(const ir::node* n);
   std::string loop(const ir::node* n);  // nests.cpp

@@ -5,6 +5,8 @@
 #include <query/detail/binding.hpp>
 #include <query/errors.hpp>
 
+#include "gpu_engine/disk_cache.hpp"
+
 namespace query::gpu_engine {
 
 using ir::kind;
@@ -62,7 +64,7 @@ void kernel_source::know(std::shared_ptr<const detail::capture> c) {
 ir::traced kernel_source::trace(const detail::logical& n, const detail::user_function& f) {
   // Copies of the function tell what it captured by value, its trace what it captured by reference.
   const detail::capture_recorder recorder;
-  ir::traced t = f.trace();
+  ir::traced t = f.on_device ? f.on_device(*f.device) : f.trace();
   if (!t) throw not_generated("the " + std::string(f.role) + " of " + n.label + " is opaque: " + t.reason);
   for (const auto& c : f.captures) know(c);
   for (const auto& c : recorder.found()) know(c);
@@ -84,6 +86,11 @@ void kernel_source::include(std::string_view header) {
 std::string kernel_source::text() const {
   std::string all = "#include \"gpu_engine/device/expressions.cuh\"\n";
   for (const std::string& i : includes_) all += "#include \"" + i + "\"\n";
+  // What is linked is part of the program, and of its key in caches.
+  for (const device_code& c : functions_) {
+    const device_function& f = c.function->function;
+    all += "// links " + f.symbol + " " + hash_text(c.before + f.code + c.after).hex() + " as " + std::string(detail::name_of(f.form)) + "\n";
+  }
   all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) + "]; };\n";
   return all + definitions_ + body_;
 }

@@ -17,6 +17,8 @@
 
 #include <query/detail/plan.hpp>
 
+#include "gpu_engine/linker.hpp"
+
 namespace query::gpu_engine {
 
 // A function or a row type that has no form on the device: the vertex runs on the CPU, the plan says why.
@@ -79,12 +81,15 @@ class kernel_source {
   // ---- functions and kernels, in the order in which they are added
   void add(std::string_view code) { body_ += code; }
   void include(std::string_view header);
+  // The call of a device function of the user's, declared and remembered; arguments are addresses.
+  void call_device_function(const ir::node* call, std::uint32_t site);
   std::string fresh(std::string_view prefix) { return std::string(prefix) + std::to_string(++fresh_); }
 
   std::string text() const;  // the whole program
   const std::vector<word>& words() const { return words_; }
   const std::vector<error_site>& sites() const { return sites_; }
   const std::vector<std::string>& texts() const { return texts_; }
+  const std::vector<device_code>& functions() const { return functions_; }  // that the program is to be linked with
   const collection_use& used(std::uint64_t slot) const;
 
  private:
@@ -96,6 +101,8 @@ class kernel_source {
   std::vector<error_site> sites_;
   std::vector<std::string> texts_;
   std::vector<std::string> includes_;
+  std::vector<device_code> functions_;
+  std::vector<std::string> declared_;
   std::unordered_map<const ir::type*, std::string> names_, less_, equal_;
   std::string definitions_, body_;
   int fresh_ = 0;

@@ -46,6 +46,10 @@ void run_joins(const planner::branch& b, vertex_run& run);
 void plan_cached(const planner::vertex& v);
 result_rows run_cached(const planner::vertex& v, vertex_run& run);
 
+// apply.cpp: functions of the user's that get device memory and a stream.
+void plan_apply(const planner::vertex& v);
+result_rows run_apply(const planner::vertex& v, vertex_run& run);
+
 // Rows of the columns that a branch's source would have on the device before it is there: what planning generates with.
 input_layout planned_layout(const planner::branch& b, const std::vector<bool>& fields);
 

@@ -1,0 +1,38 @@
+// apply with a form for the GPU: Thrust adds up a column where it lies. Only running_totals.cu is compiled by nvcc.
+#include <cmath>
+#include <iostream>
+#include <span>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "running_totals.hpp"
+
+struct Payment {
+  std::int32_t account;
+  double amount;
+};
+QUERY_RECORD(Payment, account, amount);
+
+int main() {
+  std::vector<Payment> payments;
+  for (int i = 0; i < 300'000; ++i) payments.push_back({i % 100, static_cast<double>(i % 17) / 4});
+
+  const auto balances = query::from(payments)
+                            .as_accelerated()
+                            .where([](auto p) { return p.account != 13; })
+                            .apply_all(
+                                [](std::span<const Payment> rows) {
+                                  std::vector<double> totals;
+                                  double sum = 0;
+                                  for (const Payment& p : rows) totals.push_back(sum += p.amount);
+                                  return totals;
+                                },
+                                query::on_gpu([](auto& rows) {
+                                  running_totals(rows.column(&Payment::amount), rows.size(), rows.results(rows.size()), rows.stream());
+                                }));
+  std::cout << balances.explain();
+  const auto there = balances.to_vector(), here = balances.on(query::engine::cpu).to_vector();
+  std::cout << "in the end: " << there.back() << "\n";
+  return there.size() == here.size() && std::abs(there.back() - here.back()) < 1e-9 * here.back() ? 0 : 1;
+}

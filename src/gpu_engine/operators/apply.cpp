@@ -1,0 +1,152 @@
+// apply with a form for the GPU: the user's function gets the rows where they lie, and a stream, and gives rows there.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <query/detail/failure.hpp>
+#include <query/gpu_apply.hpp>
+
+#include "gpu_engine/codegen/expressions.hpp"
+#include "gpu_engine/operators/operators.hpp"
+
+namespace query::gpu_engine {
+
+namespace {
+
+bool bare(const planner::branch& b) { return b.stages.empty() && b.prefilters.empty(); }
+std::vector<bool> all_fields(const ir::type* row) {
+  return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true);
+}
+
+// A part of the rows, side by side: for functions that want it so where the rows lie otherwise.
+void generate_part(kernel_source& k, const input_layout& in, const input_column& part) {
+  row_source row;
+  row.what = row_source::form::columns;
+  row.type = in.row;
+  row.text = "i";
+  for (std::uint32_t c = 0; c < in.columns.size(); ++c)
+    row.columns.push_back({in.columns[c].offset, in.columns[c].type,
+                           k.parameter({word::role::column, 0, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
+  const std::string n = k.parameter({word::role::rows, 0, 0, 0}, "u64"), out = k.argument(0, k.type_name(part.type) + "*");
+  k.add("extern \"C\" __global__ void __launch_bounds__(256) lay_out_part(const __grid_constant__ words p) {\n  " + k.type_name(part.type) +
+        "* const out = " + out + ";\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " + n +
+        "; i += gridDim.x * 256ull) out[i] = " + expressions::part_of(row, part.offset, part.type, k) + ";\n}\n");
+}
+
+class port final : public detail::gpu_apply_port {
+ public:
+  port(vertex_run& run, std::shared_ptr<const device_rows> in, const ir::type* result) : run_(&run), in_(std::move(in)), result_(result) {}
+
+  std::size_t size() const override { return static_cast<std::size_t>(in_->size()); }
+  void* stream() const override { return run_->on().handle(); }
+  int device() const override { return run_->gpu().on().ordinal(); }
+
+  const void* column(std::size_t offset, const ir::type* t) override {
+    const input_layout& l = in_->layout();
+    for (std::size_t c = 0; c < l.columns.size(); ++c)
+      if (l.columns[c].offset == offset && l.columns[c].type->size == t->size && same_shape(l.columns[c].type, t)) return pointer(in_->column(c));
+    device_buffer& made = parts_[{offset, t->size}];
+    if (!made) {
+      made = run_->allocate(std::max<std::size_t>(size(), 1) * t->size);
+      if (size()) {
+        kernel_source k;
+        generate_part(k, l, {offset, t});
+        const auto f = run_->compile(k, "lay_out_part");
+        const std::uint64_t blocks = std::min<std::uint64_t>((size() + 255) / 256, std::uint64_t{resident_blocks(*f, 256)} * 16);
+        run_->launch(k, *f, {static_cast<unsigned>(blocks), 256, 0}, std::array<const device_rows*, 1>{in_.get()},
+                     std::array<std::uint64_t, 1>{made.address()});
+      }
+    }
+    return pointer(made.address());
+  }
+  void* scratch(std::size_t bytes) override {
+    scratch_.push_back(run_->allocate(std::max<std::size_t>(bytes, 1)));
+    return pointer(scratch_.back().address());
+  }
+  void* result_column(std::size_t offset, const ir::type* t, std::size_t n) override {
+    if (!results_.empty() && n != rows_)
+      throw detail::unplaced_error("results: columns of one result have the same number of rows: " + std::to_string(rows_) + ", " + std::to_string(n));
+    rows_ = kept_ = n;
+    for (result& r : results_)
+      if (r.part.offset == offset && r.part.type->size == t->size) return pointer(r.memory.address());
+    const bool whole = offset == 0 && same_shape(t, result_);
+    if (!results_.empty() && (whole || whole_))
+      throw detail::unplaced_error("results: either whole rows or a column for every field, not both");
+    whole_ = whole;
+    results_.push_back({{offset, t}, run_->allocate(std::max<std::size_t>(n, 1) * t->size)});
+    return pointer(results_.back().memory.address());
+  }
+  void keep(std::size_t n) override {
+    if (results_.empty() || n > rows_)
+      throw detail::unplaced_error("keep: " + std::to_string(n) + " rows of a result that has room for " + std::to_string(rows_));
+    kept_ = n;
+  }
+  void wait() override { run_->on().synchronize(run_->context().cancel); }
+
+  // What the function gave, when its work has ended.
+  result_rows take() {
+    wait();
+    if (results_.empty()) throw detail::unplaced_error("the function's form for the GPU gave no rows: it must call results(n), with 0 for none");
+    auto rows = std::make_shared<device_rows>(run_->shared_gpu(), result_, kept_);
+    if (whole_) {
+      rows->add({0, result_}, std::move(results_.front().memory));
+      return rows;
+    }
+    for (const ir::field& f : result_->field_list) {
+      const auto r = std::find_if(results_.begin(), results_.end(),
+                                  [&](const result& x) { return x.part.offset == f.offset && x.part.type->size == f.of->size; });
+      if (r == results_.end())
+        throw detail::unplaced_error("the function's form for the GPU gave no column for the field " + std::string(f.name) + " of " +
+                                     std::string(result_->name));
+      rows->add({f.offset, f.of}, std::move(r->memory));
+    }
+    return rows;
+  }
+
+ private:
+  struct result {
+    input_column part;
+    device_buffer memory;
+  };
+  static void* pointer(device_address at) { return reinterpret_cast<void*>(at); }
+
+  vertex_run* run_;
+  std::shared_ptr<const device_rows> in_;
+  const ir::type* result_;
+  std::map<std::pair<std::size_t, std::size_t>, device_buffer> parts_;
+  std::vector<device_buffer> scratch_;
+  std::vector<result> results_;
+  std::size_t rows_ = 0, kept_ = 0;
+  bool whole_ = false;
+};
+
+}  // namespace
+
+void plan_apply(const planner::vertex& v) {
+  if (!v.node->gpu_call) throw not_generated("its function has no form for the GPU (query::on_gpu)");
+  const planner::branch& b = v.inputs.front();
+  if (!v.node->all && b.table && b.table->node && b.table->node->what == detail::verb::partition)
+    throw not_generated("partitions are given to the function's form for the CPU, one by one");
+  if (!same_on_device(b.row) || !same_on_device(v.node->row)) throw not_generated("its rows own memory (strings, lists)");
+  if (!bare(b)) plan_collect_before(b);
+}
+
+result_rows run_apply(const planner::vertex& v, vertex_run& run) {
+  const planner::branch& b = v.inputs.front();
+  port p(run, bare(b) ? run.input(b, all_fields(b.row)) : run_collect_before(b, run), v.node->row);
+  const scoped_context here(run.gpu().on());
+  try {
+    v.node->gpu_call(v.node->gpu_form.get(), p);
+  } catch (...) {
+    // What was given to the stream may use memory of the function's own.
+    const std::exception_ptr failure = std::current_exception();
+    try {
+      p.wait();
+    } catch (const std::exception&) {  // the function's own exception says more
+    }
+    std::rethrow_exception(failure);
+  }
+  return p.take();
+}
+
+}  // namespace query::gpu_engine

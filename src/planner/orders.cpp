@@ -1,0 +1,24 @@
+#include "planner/orders.hpp"
+
+namespace query::planner {
+
+const logical* ordered_to(const branch& b, query::engine e) {
+  if (b.source && b.source->ordered_to == e) return b.source;
+  for (const prefilter& p : b.prefilters)
+    if (p.from->ordered_to == e) return p.from;
+  for (const stage& s : b.stages) {
+    if (s.join && s.join->ordered_to == e) return s.join;
+    for (const logical* n : s.nodes)
+      if (n->ordered_to == e) return n;
+  }
+  return nullptr;
+}
+
+const logical* ordered_to(const vertex& v, query::engine e) {
+  if (v.node && v.node->ordered_to == e) return v.node;
+  for (const branch& b : v.inputs)
+    if (const logical* n = ordered_to(b, e)) return n;
+  return nullptr;
+}
+
+}  // namespace query::planner

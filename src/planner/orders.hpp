@@ -1,0 +1,14 @@
+// What on(engine) orders: the engine of one verb, found among the verbs that a vertex or a branch runs.
+//
+//   if (const logical* n = ordered_to(vertex, engine::cpu)) v.why = "on(engine::cpu), of " + n->label;
+#pragma once
+
+#include "planner/machine_graph.hpp"
+
+namespace query::planner {
+
+// The first verb that was ordered there; null if none was.
+const logical* ordered_to(const branch& b, query::engine e);
+const logical* ordered_to(const vertex& v, query::engine e);
+
+}  // namespace query::planner
