@@ -81,7 +81,7 @@ void tell(const logical& n, const detail::user_function& f, const std::string& w
   if (const native_observer o = observer.load(); o && !why.empty()) o({n, f, why});
 }
 
-std::string at_place(const logical& n) { return n.label + " @" + place_of(n.where); }
+std::string at_place(const logical& n) { return n.label + " @" + planner::place_of(n.where); }
 
 class choosing {
  public:
