@@ -21,7 +21,7 @@ constexpr std::size_t piece_part_rows = 1 << 13;
 
 pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
     : context_(&context), bindings_(context.bind(captures)), row_(b.row) {
-  if (b.table && b.table->streamed) {
+  if (b.table && context.streams(*b.table)) {
     stream_ = open_vertex(*b.table, context);
     source_row_ = b.table->row();
   } else if (b.table) {

@@ -47,7 +47,7 @@ class walk {
   // A sample of what the branch gives; none where it cannot be had.
   std::optional<rows_buffer> branch(const planner::branch& b) {
     // A stream's rows can be read only once in a run.
-    if ((b.source && b.source->open) || (b.table && b.table->streamed)) return std::nullopt;
+    if ((b.source && b.source->open) || (b.table && context_->streams(*b.table))) return std::nullopt;
     std::optional<rows_buffer> rows = sample_of(b);
     for (const planner::prefilter& f : b.prefilters)
       if (rows) rows = prefilter(f, std::move(*rows));

@@ -61,8 +61,14 @@ template <class K, class Equal, class Hash> detail::key_calls custom_keys(Equal 
   };
   detail::key_calls c;
   c.context = std::make_shared<const both>(both{std::move(equal), std::move(hash)});
-  c.equal = [](const void* x, const void* a, const void* b) -> bool { return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b)); };
-  c.hash = [](const void* x, const void* k) -> std::uint64_t { return static_cast<const both*>(x)->hash(*static_cast<const K*>(k)); };
+  c.equal = [](const void* x, const void* a, const void* b) -> bool {
+    detail::stop_point().check();
+    return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b));
+  };
+  c.hash = [](const void* x, const void* k) -> std::uint64_t {
+    detail::stop_point().check();
+    return static_cast<const both*>(x)->hash(*static_cast<const K*>(k));
+  };
   return c;
 }
 
@@ -74,6 +80,7 @@ template <class K, class Less> detail::order_calls order_of(Less less) {
   detail::order_calls c;
   c.context = std::make_shared<const Less>(std::move(less));
   c.less = [](const void* x, const void* a, const void* b) -> bool {
+    detail::stop_point().check();
     const K &k = *static_cast<const K*>(a), &l = *static_cast<const K*>(b);
     if constexpr (std::is_invocable_r_v<bool, const Less&, const K&, const K&>) return (*static_cast<const Less*>(x))(k, l);
     else return (*static_cast<const Less*>(x))(*k, *l);
