@@ -9,7 +9,7 @@
 namespace conformance {
 namespace {
 
-constexpr std::int64_t many = 2'000'000;
+constexpr std::int64_t many = 1'000'000;
 constexpr std::int64_t bounded = 400'000;  // calls before the first row: a few parts of 65,536 rows
 
 const std::vector<std::int64_t>& numbers() {
@@ -94,7 +94,7 @@ CONFORMS(finite_streams, functions_over_a_table_are_called_as_rows_are_wanted, "
   first("zip", rows.zip(rows, [&](const std::int64_t& a, const std::int64_t& b) { return ++calls, a + b; }));
   first("cross_join",
         rows.cross_join(rows.take(3), [&](const std::int64_t& a, const std::int64_t& b) { return ++calls, a + b; }));
-  EXPECT_EQ(rows.take_while([](const std::int64_t& x) { return x < 1'500'000; }).count(), 1'500'000);
+  EXPECT_EQ(rows.take_while([](const std::int64_t& x) { return x < 700'000; }).count(), 700'000);
 }
 
 CONFORMS(finite_streams, folds_keep_no_rows_of_a_generator, "take", "take_while", "count", "sum", "group_by", "reduce",
@@ -150,12 +150,11 @@ CONFORMS(finite_streams, pairs_are_not_all_in_memory, "cross_join", "where", "co
   EXPECT_TRUE(in_order);
   EXPECT_EQ(seen, n);
   const auto body = [](query::Query<std::int64_t> x) {
-    return x.cross_join(query::range(std::int64_t{0}, n), [](auto a, auto b) { return a + b; }).where([](auto v) {
-      return v == n - 1;
-    });
+    const auto digit = query::range(std::int64_t{0}, side);
+    const auto append = [](auto a, auto b) { return a * side + b; };
+    return x.cross_join(digit, append).cross_join(digit, append).where([](auto v) { return v == n - 1; });
   };
-  EXPECT_ROWS(query::range(std::int64_t{0}, 1).in(small).do_while(body, query::times(1)).to_vector(),
-              std::vector<std::int64_t>{n - 1});
+  EXPECT_ROWS(query::range(std::int64_t{0}, 1).in(small).do_while(body, query::times(1)).to_vector(), std::vector<std::int64_t>{n - 1});
   EXPECT_EQ(small.memory_used(), 0u);
 }
 
