@@ -163,7 +163,7 @@ CONFORMS(loop_invariants, loops_in_loops, "do_while", "broadcast") {
                           .where([&](const std::int64_t& v) { return ++never, v < 10; })
                           .select(query::opaque([&outer, c](const std::int64_t& v) { return ++outer, v * 0 + c[0]; }))
                           .select([d](auto v) { return v + d.sum(v, [](auto, auto z) { return z; }); })
-                          .take(1);
+                          .aggregate([](auto g) { return g.max([](auto v) { return v; }); });
                     },
                     query::times(3));
               },
