@@ -18,6 +18,7 @@
 
 #include <query/detail/binding.hpp>
 #include <query/detail/nested.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query {
 
@@ -79,13 +80,13 @@ template <class T> class collection {
       return detail::wrap<std::size_t>(detail::nested_node<std::size_t, bool, T>("count", node(), over(row, f)));
     } else {
       std::size_t n = 0;
-      for (const T& e : rows()) n += f(row, e) ? 1u : 0u;
+      walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return n += f(row, e) ? 1u : 0u, true; });
       return n;
     }
   }
   template <class F> std::size_t count(const F& f) const {
     std::size_t n = 0;
-    for (const T& e : rows()) n += f(e) ? 1u : 0u;
+    walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return n += f(e) ? 1u : 0u, true; });
     return n;
   }
   // Is x among the elements?
@@ -102,6 +103,17 @@ template <class T> class collection {
   }
 
  private:
+  // visit(i, element) from element i on, until it gives false; says whether it never did. One row may look through millions: the
+  // search stops with its query. A few elements end sooner than a look pays.
+  template <class Visit> QUERY_INLINE static bool walk(std::span<const T> r, std::size_t i, Visit visit) {
+    constexpr std::size_t few = 8;
+    while (i < r.size()) {
+      for (const std::size_t end = r.size() - i < detail::calls_a_look ? r.size() : i + detail::calls_a_look; i < end; ++i)
+        if (!visit(i, r[i])) return false;
+      if (r.size() > few) detail::stop_point().check();
+    }
+    return true;
+  }
   template <class F> using seen_by = std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>;
   template <class Row, class F> static auto over(const Row& row, const F& f) {
     return [&row, &f](const auto& e) { return f(row, e); };
@@ -134,11 +146,13 @@ template <class T> class collection {
       if (r.empty()) return -1;
       int best = 0;
       auto extreme = f(r[0]);
-      for (std::size_t i = 1; i < r.size(); ++i)
-        if (auto v = f(r[i]); largest ? extreme < v : v < extreme) {
+      walk(r, 1, [&](std::size_t i, const T& e) QUERY_INLINE {
+        if (auto v = f(e); largest ? extreme < v : v < extreme) {
           extreme = v;
           best = static_cast<int>(i);
         }
+        return true;
+      });
       return best;
     }
   }
@@ -150,8 +164,10 @@ template <class T> class collection {
       const std::span<const T> r = rows();
       if (r.empty()) detail::empty_extreme(verb);
       auto best = f(r[0]);
-      for (std::size_t i = 1; i < r.size(); ++i)
-        if (auto v = f(r[i]); largest ? best < v : v < best) best = v;
+      walk(r, 1, [&](std::size_t, const T& e) QUERY_INLINE {
+        if (auto v = f(e); largest ? best < v : v < best) best = v;
+        return true;
+      });
       return best;
     }
   }
@@ -162,7 +178,7 @@ template <class T> class collection {
     } else {
       using S = detail::sum_t<std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>>;
       S s{};
-      for (const T& e : rows()) s += static_cast<S>(f(e));
+      walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return s += static_cast<S>(f(e)), true; });
       return s;
     }
   }
@@ -170,9 +186,7 @@ template <class T> class collection {
     if constexpr (detail::is_twin_v<Row>) {
       return ir::decide(detail::nested_node<bool, bool, T>(verb, node(), f));
     } else {
-      for (const T& e : rows())
-        if (static_cast<bool>(f(e)) == until) return until;
-      return !until;
+      return walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return static_cast<bool>(f(e)) != until; }) ? !until : until;
     }
   }
   template <class Row, class Init, class F> auto folded(const Init& init, const F& f) const {
@@ -184,7 +198,7 @@ template <class T> class collection {
       using S = std::remove_cvref_t<std::invoke_result_t<const F&, const Init&, const T&>>;
       static_assert(detail::storable<Init, S>(), "query::fold(list, init, f): f gives another type than init has");
       S state = detail::value_of_type<S>(init);
-      for (const T& e : rows()) state = detail::value_of_type<S>(f(state, e));
+      walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return state = detail::value_of_type<S>(f(state, e)), true; });
       return state;
     }
   }

@@ -87,12 +87,17 @@ template <class T, class Chain = cpu::rows<T>> class Query
       u.row = ir::describe<T>();
       u.native.expand = [](const void* g, const void* rows, std::size_t n, detail::batch_sink& to) {
         cpu::batch<R> out;
-        for (std::size_t i = 0; i < n; ++i)
+        const detail::stop_point stop;
+        std::size_t given = 0;
+        for (std::size_t i = 0; i < n; ++i) {
           for (auto&& x : detail::call(*static_cast<const F*>(g), static_cast<const T*>(rows)[i])) {
             ::new (static_cast<void*>(out.end())) R(detail::as_stored<R>(x));
             out.grow(1);
             if (out.full()) out.flush(to);
+            if (++given % detail::calls_a_look == 0) stop.check();
           }
+          if (i % detail::calls_a_look == 0) stop.check();
+        }
         out.flush(to);
       };
       return extend<R>(detail::verb::select_many, "select_many", std::move(u), at, origin_, link(chain_, f));

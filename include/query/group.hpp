@@ -383,7 +383,9 @@ template <class K, class T> class Group {
  private:
   template <class A> auto run(const A& a) const {
     typename A::template state<T> s{};
-    for (const T& t : rows_) a.step(s, t);
+    detail::in_runs(0, rows_.size(), [&](std::size_t i, std::size_t end) QUERY_INLINE {
+      for (; i < end; ++i) a.step(s, rows_[i]);
+    });
     return a.template value<T>(key_, s);
   }
   K key_{};

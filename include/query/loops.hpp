@@ -11,6 +11,7 @@
 #pragma once
 
 #include <query/detail/nested.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query {
 
@@ -83,6 +84,7 @@ template <class State, class Condition, class Step> auto loop(const State& state
       if (i == 100000 && ir::tracing()) ir::give_up("a loop over plain values that runs more than 100000 times");
       if (i == std::size_t{1} << 24) detail::endless_loop();
       s = step(s);
+      if (i % detail::calls_a_look == detail::calls_a_look - 1) detail::stop_point().check();
     }
     return s;
   }

@@ -54,6 +54,8 @@ template <class T, class F> class generated_stream final : public row_stream {
   explicit generated_stream(const F& f) : f_(f) {}
   std::size_t next(void* raw, std::size_t most) override {
     std::size_t n = 0;
+    // Rows made so far are the caller's only when this returns: it looks whether to stop, so the calls between are few.
+    most = most < calls_a_look ? most : calls_a_look;
     while (n < most) {
       std::optional<T> r = f_();
       if (!r) break;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <query/cpu/typed_segment.hpp>
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/function_calls.hpp"
@@ -82,8 +83,14 @@ class group_table {
   }
   void finish(rows_buffer& out) {
     const std::size_t n = groups.size();
-    states_->finish(groups.keys(), 0, n, out.extend(n));
-    out.grow(n);
+    out.reserve(n);
+    const detail::stop_point stop;
+    for (std::size_t from = 0; from < n; from += detail::calls_a_look) {
+      const std::size_t k = std::min(detail::calls_a_look, n - from);
+      states_->finish(static_cast<const std::byte*>(groups.keys()) + from * node_->key->size, from, k, out.extend(k));
+      out.grow(k);
+      stop.check();
+    }
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/vertex_streams.hpp"
 
 namespace query::cpu {
 
@@ -111,21 +112,19 @@ detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& task
   return side_by_side(std::move(pieces), join.row, tasks);
 }
 
-detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  const detail::logical& join = *v.node;
-  const detail::table left = collect_input(v, 0, tasks).table;
-  const detail::table right = collect_input(v, 1, tasks).table;
-  const pair_calls result(join.functions[0], left.type, right.type, v.interpreted, tasks.pool());
-  std::size_t total = runtime::buffer_pool::checked_bytes(left.n, right.n);
-  if (v.limit < total) total = static_cast<std::size_t>(v.limit);
-  return construct_rows(join.row, total, tasks, [&](std::size_t first, std::size_t k, void* out) {
+namespace {
+
+// k pairs from number `from` on, in the order of the left rows and, for each of them, of the right ones.
+detail::table pairs(const detail::logical& join, const pair_calls& result, const detail::table& left, const detail::table& right, std::size_t from, std::size_t k,
+                    const vertex_tasks& tasks) {
+  return construct_rows(join.row, k, tasks, [&](std::size_t first, std::size_t n, void* out) {
     const void *l[batch_rows], *r[batch_rows];
     pair_calls::scratch scratch;
     new_rows made(join.row, out);
-    std::size_t i = first / right.n, j = first % right.n;
-    for (std::size_t done = 0; done < k;) {
-      const std::size_t n = std::min(batch_rows, k - done);
-      for (std::size_t p = 0; p < n; ++p) {
+    std::size_t i = (from + first) / right.n, j = (from + first) % right.n;
+    for (std::size_t done = 0; done < n;) {
+      const std::size_t m = std::min(batch_rows, n - done);
+      for (std::size_t p = 0; p < m; ++p) {
         l[p] = row_at(left, i);
         r[p] = row_at(right, j);
         if (++j == right.n) {
@@ -133,13 +132,61 @@ detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& task
           ++i;
         }
       }
-      result.map(l, r, n, made.end(), scratch);
-      made.grow(n);
-      done += n;
+      result.map(l, r, m, made.end(), scratch);
+      made.grow(m);
+      done += m;
     }
     made.release();
   }).to_table();
 }
+
+// The right rows are all there; the left ones, and the pairs, come a piece at a time.
+class streamed_pairs final : public row_pieces {
+ public:
+  streamed_pairs(const planner::vertex& v, runtime::run_context& context) : v_(&v), tasks_(context, v.captures), left_(v.inputs[0], v, tasks_) {}
+
+  bool next(detail::table& out, std::size_t) override {
+    if (!right_) right_ = collect_input(*v_, 1, tasks_).table;
+    if (!right_->n) return false;
+    if (!now_.n || next_ == now_.n * right_->n) {
+      if (!left_.next(now_, ~0ull)) return false;
+      (void)runtime::buffer_pool::checked_bytes(now_.n, right_->n);
+      next_ = 0;
+    }
+    if (!result_) result_.emplace(v_->node->functions[0], now_.type, right_->type, v_->interpreted, tasks_.pool());
+    const std::size_t n = std::min(size_, now_.n * right_->n - next_);
+    out = pairs(*v_->node, *result_, now_, *right_, next_, n, tasks_);
+    next_ += n;
+    // Sizes that do not depend on the number of threads: sums are added up piece by piece.
+    constexpr std::size_t most_bytes = std::size_t{16} << 20;
+    size_ = std::min(8 * size_, std::clamp(most_bytes / v_->node->row->size, part_rows, 16 * part_rows));
+    return true;
+  }
+  bool prompt() const override { return false; }
+
+ private:
+  const planner::vertex* v_;
+  vertex_tasks tasks_;
+  row_prefix left_;
+  std::optional<detail::table> right_;
+  std::optional<pair_calls> result_;
+  detail::table now_;      // of the left rows
+  std::size_t next_ = 0;   // of their pairs
+  std::size_t size_ = batch_rows;
+};
+
+}  // namespace
+
+detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  const detail::logical& join = *v.node;
+  const detail::table left = collect_input(v, 0, tasks).table;
+  const detail::table right = collect_input(v, 1, tasks).table;
+  const pair_calls result(join.functions[0], left.type, right.type, v.interpreted, tasks.pool());
+  std::size_t total = runtime::buffer_pool::checked_bytes(left.n, right.n);
+  if (v.limit < total) total = static_cast<std::size_t>(v.limit);
+  return pairs(join, result, left, right, 0, total, tasks);
+}
+std::unique_ptr<row_pieces> stream_of_pairs(const planner::vertex& v, runtime::run_context& context) { return std::make_unique<streamed_pairs>(v, context); }
 
 detail::table join_rows(const planner::vertex& v, runtime::run_context& context) {
   const vertex_tasks tasks(context, v.captures);

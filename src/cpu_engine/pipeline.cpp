@@ -23,7 +23,7 @@ constexpr std::size_t piece_part_rows = 1 << 13;
 
 pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
     : context_(&context), bindings_(context.bind(captures)), row_(b.row) {
-  if (comes_in_pieces(b)) {
+  if (comes_in_pieces(b, context)) {
     stream_ = open_pieces(b, context);
     source_row_ = b.table ? b.table->row() : b.source->row;
   } else if (b.table) {

@@ -19,6 +19,7 @@ class generated final : public row_pieces {
     rows_buffer made(row_, context_->pool);
     made.reserve(about);
     while (made.size() < about) {
+      context_->cancel.check();
       const std::size_t most = std::min(batch_rows, about - made.size());
       const std::size_t k = stream_->next(made.extend(most), most);
       if (k == 0) {

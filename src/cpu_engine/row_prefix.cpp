@@ -68,12 +68,15 @@ class prefix_sink final : public detail::batch_sink {
 row_prefix::row_prefix(const planner::branch& b, const planner::vertex& v, const vertex_tasks& tasks, const function_calls* test)
     : pipeline_(b, v.captures, tasks.context()), tasks_(&tasks), test_(test), parts_(pipeline_), whole_(pipeline_.as_table()) {
   if (!whole_) return;
-  if (test) whole_->n = first_failing(*whole_, *test, tasks);
   size_ = whole_->n;
   ended_ = true;
 }
 
 void row_prefix::reach(std::uint64_t rows) {
+  if (whole_ && test_) {
+    whole_->n = first_failing(*whole_, *test_, *tasks_);
+    size_ = whole_->n;
+  }
   while (size_ < rows && advance(rows - size_)) {
   }
 }
@@ -129,12 +132,7 @@ bool row_prefix::advance(std::uint64_t most) {
 }
 
 bool row_prefix::next(detail::table& rows, std::uint64_t most) {
-  if (whole_) {
-    if (given_ >= whole_->n) return false;
-    rows = slice(*whole_, given_, part_rows);
-    given_ += rows.n;
-    return true;
-  }
+  if (whole_) return next_slice(rows);
   while (given_ == pieces_.size()) {
     pieces_.clear();
     given_ = 0;
@@ -142,6 +140,22 @@ bool row_prefix::next(detail::table& rows, std::uint64_t most) {
   }
   rows = std::move(pieces_[given_++]).to_table();
   return true;
+}
+
+// Slices grow, so that a reader that stays has work for several threads, to a size that does not depend on their number: sums are
+// added up slice by slice.
+bool row_prefix::next_slice(detail::table& rows) {
+  constexpr std::size_t most_parts = 16, most_bytes = std::size_t{16} << 20;
+  const std::size_t most = std::clamp(most_bytes / whole_->type->size, part_rows, most_parts * part_rows);
+  rows = slice(*whole_, given_, slice_);
+  slice_ = std::min(2 * slice_, most);
+  if (test_ && rows.n) {
+    const std::size_t good = first_failing(rows, *test_, *tasks_);
+    if (good < rows.n) whole_->n = given_ + good;
+    rows.n = good;
+  }
+  given_ += rows.n;
+  return rows.n != 0;
 }
 
 std::vector<piece> row_prefix::pieces() && {

@@ -35,6 +35,7 @@ class row_prefix {
   detail::table to_table(std::uint64_t most) &&;
 
  private:
+  bool next_slice(detail::table& rows);
   void run_part(const pipeline::part& part, rows_buffer& out, std::uint64_t most, bool& stopped) const;
 
   pipeline pipeline_;
@@ -44,6 +45,7 @@ class row_prefix {
   std::optional<detail::table> whole_;
   std::vector<piece> pieces_;
   std::size_t given_ = 0;  // by next(): pieces of pieces_, or rows of whole_
+  std::size_t slice_ = part_rows;
   std::uint64_t size_ = 0;
   bool ended_ = false;
 };

@@ -1,5 +1,6 @@
 // chunk, window and apply: functions of runs of adjacent rows.
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 
 #include "cpu_engine/partition.hpp"
 #include "cpu_engine/pieces.hpp"
@@ -25,9 +26,11 @@ detail::table call_runs(const planner::vertex& v, const detail::table& rows, std
   for (std::size_t i = 0; i < n; ++i) results.emplace_back(node.row, tasks.pool());
   tasks.for_each(n, [&](std::size_t t) {
     append_rows_sink sink(results[t]);
+    const detail::stop_point stop;
     for (std::size_t i = t * a_task; i < std::min(count, (t + 1) * a_task); ++i) {
       const run r = at(i);
       node.rows_call(node.functions[0].f.get(), row_at(rows, r.first), r.n, sink);
+      stop.check();
     }
   });
   std::vector<piece> pieces;
@@ -140,7 +143,7 @@ namespace {
 // Partitioned rows that row-wise verbs have changed since: they run partition by partition, so that the bounds stay known.
 bool changed_partitions(const planner::vertex& v, const runtime::run_context& context) {
   const planner::branch& b = v.inputs.front();
-  return b.table && (!b.stages.empty() || !b.prefilters.empty()) && bounds_of(context.table_of(*b.table));
+  return b.table && !context.streams(*b.table) && (!b.stages.empty() || !b.prefilters.empty()) && bounds_of(context.table_of(*b.table));
 }
 detail::table collect_by_partition(const planner::vertex& v, const vertex_tasks& tasks) {
   planner::branch b = v.inputs.front();

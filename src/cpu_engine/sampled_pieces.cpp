@@ -59,7 +59,9 @@ class held final : public row_pieces {
 
 }  // namespace
 
-bool comes_in_pieces(const planner::branch& b) { return b.table ? b.table->streamed : b.source->open != nullptr; }
+bool comes_in_pieces(const planner::branch& b, const runtime::run_context& context) {
+  return b.table ? context.streams(*b.table) : b.source->open != nullptr;
+}
 
 std::unique_ptr<row_pieces> open_pieces(const planner::branch& b, runtime::run_context& context) {
   if (std::shared_ptr<void> s = context.sampled.take(b.number)) return std::make_unique<held>(std::static_pointer_cast<row_pieces>(s));

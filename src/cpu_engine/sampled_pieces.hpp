@@ -16,7 +16,7 @@
 namespace query::cpu {
 
 // Does the branch begin with rows that come piece by piece: a source of unknown length, a vertex that hands rows on?
-bool comes_in_pieces(const planner::branch& b);
+bool comes_in_pieces(const planner::branch& b, const runtime::run_context& context);
 
 std::unique_ptr<row_pieces> open_pieces(const planner::branch& b, runtime::run_context& context);
 

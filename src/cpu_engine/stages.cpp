@@ -133,14 +133,17 @@ class map_runner final : public stage_runner {
   batch_sink* next_;
 };
 
-// The elements that a function gives for each row. It has no expression.
+// select_many: the elements of each row go on in batches.
 class expand_runner final : public stage_runner {
  public:
-  expand_runner(const detail::user_function& f, batch_sink& next) : function_(&f), next_(&next) {}
-  void push(const row_block& b) override { function_->native.expand(function_->f.get(), b.rows, b.n, *next_); }
+  expand_runner(const detail::user_function& f, const logical* verb, batch_sink& next) : function_(&f), verb_(verb), next_(&next) {}
+  void push(const row_block& b) override {
+    placed(verb_, [&] { function_->native.expand(function_->f.get(), b.rows, b.n, *next_); });
+  }
 
  private:
   const detail::user_function* function_;
+  const logical* verb_;
   batch_sink* next_;
 };
 
@@ -168,7 +171,7 @@ class functions_stage final : public prepared_stage {
       batch_sink* to = &next;
       for (std::size_t i = s.steps_.size(); i-- > 0;) {
         const step& x = s.steps_[i];
-        if (x.node->what == verb::select_many) parts_.push_back(std::make_unique<expand_runner>(x.node->functions[0], *to));
+        if (x.node->what == verb::select_many) parts_.push_back(std::make_unique<expand_runner>(x.node->functions[0], x.node, *to));
         else if (x.node->what == verb::where) parts_.push_back(std::make_unique<filter_runner>(x.calls, x.node, x.in, *s.pool_, *to));
         else parts_.push_back(std::make_unique<map_runner>(x.calls, x.node, x.in, x.out, *s.pool_, *to));
         to = parts_.back().get();

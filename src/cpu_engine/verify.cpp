@@ -69,7 +69,7 @@ class walk {
 
   // A sample of what the branch gives; none where it cannot be had.
   std::optional<sample> branch(const planner::branch& b) {
-    std::optional<rows_buffer> rows = comes_in_pieces(b) ? sample_of_pieces(b) : sample_of(b);
+    std::optional<rows_buffer> rows = comes_in_pieces(b, *context_) ? sample_of_pieces(b) : sample_of(b);
     read_ = read_first(b);
     for (const planner::prefilter& f : b.prefilters)
       if (rows) rows = prefilter(f, std::move(*rows));
@@ -186,7 +186,7 @@ void verify_join(const planner::vertex& v, const sample& left, const sample& rig
   detail::table tables[2];
   const auto side = [&](std::size_t i, const sample& first, bool whole) {
     verify::join_side s = first.side();
-    if (!whole || comes_in_pieces(v.inputs[i])) return s;
+    if (!whole || comes_in_pieces(v.inputs[i], context)) return s;
     tables[i] = collect(v.inputs[i], v.captures, context);
     s.rows = tables[i].rows;
     s.n = tables[i].n;

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/verify.hpp"
@@ -134,15 +135,36 @@ std::unique_ptr<row_pieces> open_without_limit(const planner::vertex& v, runtime
     case verb::distinct:
     case verb::union_with: return stream_of_distinct(v, context);
     case verb::zip: return stream_of_zip(v, context);
+    case verb::cross_join: return stream_of_pairs(v, context);
     default: throw internal_error("cpu engine: not a verb on streams: " + v.node->label);
   }
 }
+
+// What the library finds wrong in a function is that of this vertex's verb, whoever reads its rows.
+class placed_rows final : public vertex_rows {
+ public:
+  placed_rows(const planner::vertex& v, runtime::run_context& context) : v_(&v), context_(&context) {}
+  bool next(detail::table& rows, std::size_t about) override {
+    try {
+      if (!of_) of_ = open_without_limit(*v_, *context_);
+      return of_->next(rows, about);
+    } catch (const detail::unplaced_error& e) {
+      if (!v_->node) throw;
+      detail::fail_at(e, *v_->node);
+    }
+  }
+
+ private:
+  const planner::vertex* v_;
+  runtime::run_context* context_;
+  std::unique_ptr<row_pieces> of_;
+};
 
 }  // namespace
 
 std::unique_ptr<row_pieces> open_vertex(const planner::vertex& v, runtime::run_context& context) {
   if (context.verify) verify_vertex(v, context);
-  auto rows = open_without_limit(v, context);
+  std::unique_ptr<row_pieces> rows = std::make_unique<placed_rows>(v, context);
   if (v.limit == ~0ull) return rows;
   return std::make_unique<cut>(std::move(rows), v.limit);
 }

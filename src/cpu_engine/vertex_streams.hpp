@@ -17,10 +17,11 @@ namespace query::cpu {
 // Throws internal_error for a verb that cannot (planner/streams.cpp knows which can).
 std::unique_ptr<row_pieces> open_vertex(const planner::vertex& v, runtime::run_context& context);
 
-// The verbs' own, each beside its table form: runs.cpp, sets.cpp, combine.cpp.
+// The verbs' own, each beside its table form: runs.cpp, sets.cpp, combine.cpp, join_rows.cpp.
 std::unique_ptr<row_pieces> stream_of_runs(const planner::vertex& v, runtime::run_context& context);
 std::unique_ptr<row_pieces> stream_of_distinct(const planner::vertex& v, runtime::run_context& context);
 std::unique_ptr<row_pieces> stream_of_zip(const planner::vertex& v, runtime::run_context& context);
+std::unique_ptr<row_pieces> stream_of_pairs(const planner::vertex& v, runtime::run_context& context);
 
 // What all of them need: the vertex's tasks, and its inputs one after the other, each opened when it is reached.
 class vertex_input {

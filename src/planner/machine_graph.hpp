@@ -89,6 +89,7 @@ struct vertex {
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter; notes name the others
   bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
+  bool kept_if_it_fits = false;         // a table if memory allows; else each reader computes its rows as they come
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
   std::vector<std::string> notes;       // what rules did here
@@ -123,8 +124,8 @@ struct plan_options {
 // under must_trace that does not trace, require_gpu() without a GPU.
 std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string terminal, const plan_options& options);
 
-// How the terminal verb reads the result: as a whole, all rows in order, or as far as its user goes.
-enum class reading : std::uint8_t { whole, in_order, on_demand };
+// How the terminal verb reads the result: as a whole, as a fold that keeps no row, all rows in order, or as far as its user goes.
+enum class reading : std::uint8_t { whole, folded, in_order, on_demand };
 // Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
 void mark_streams(machine_graph& g, reading how);
 

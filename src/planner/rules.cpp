@@ -18,6 +18,7 @@ void apply_rules(machine_graph& g, const plan_options& options) {
   // What is read is known once the prefilters are in their places.
   rules::projection_pruning(r);
   rules::fuse_aggregate(r);
+  rules::keep_invariants(r);
   rules::common_subplans(r);
   rules::hoist_invariants(r);
 }

@@ -1,10 +1,12 @@
 // Which vertices hand their rows on as they come instead of making a table of them first.
 //
-// Those whose input has no known length (a generator, or another such vertex), whose verb can give its first rows without
-// having seen the last, and whose only reader may stop early: a loop over the rows, take, take_while, zip... Whatever needs
-// all rows anyway (group_by, order_by, a count) has the faster table below it.
-#include <algorithm>
-#include <set>
+// Those whose verb can give its first rows without having seen the last, and whose only reader wants it so:
+// - a reader that may stop early (a loop over the rows, take, take_while, zip...) is not to wait for all rows of a generator, nor,
+//   if it takes rows one by one, for those of any other source;
+// - a reader that sees each row once (a count, group_by) needs no memory for those of a generator, whose number nobody knows, nor
+//   for the pairs of a cross_join, of which there are many.
+// Whatever needs all rows side by side anyway has the faster table below it.
+#include <map>
 
 #include "planner/machine_graph.hpp"
 #include "planner/rules/edges.hpp"
@@ -12,13 +14,16 @@
 namespace query::planner {
 
 using detail::verb;
+using rules::edge;
 
 namespace {
 
 // A table of one distinct costs several threads, a stream of it one: only who may stop early wants that.
 bool looks_up_keys(const vertex& v) { return v.node && (v.node->what == verb::distinct || v.node->what == verb::union_with); }
+bool makes_pairs(const vertex& v) { return v.node && v.node->what == verb::cross_join; }
 
 bool can_stream(const vertex& v) {
+  if (v.engine != "cpu") return false;
   if (!v.node) return v.inputs.size() == 1;
   switch (v.node->what) {
     case verb::take:
@@ -31,7 +36,8 @@ bool can_stream(const vertex& v) {
     case verb::chunk:
     case verb::window:
     case verb::distinct:
-    case verb::union_with: return true;
+    case verb::union_with:
+    case verb::cross_join: return true;
     default: return false;
   }
 }
@@ -49,24 +55,76 @@ bool reads_no_further_than_needed(const vertex& v) {
   }
 }
 
-}  // namespace
-
-void mark_streams(machine_graph& g, reading how) {
-  const std::set<const vertex*> once(g.top.begin(), g.top.end());  // vertices of loops run again and again
-  std::set<const vertex*> able;
-  const auto is_stream = [&](const branch& b) { return b.table ? able.contains(b.table) : b.source && b.source->open; };
-  for (const auto& v : g.vertices) {
-    v->streamed = false;
-    if (v->engine == "cpu" && once.contains(v.get()) && can_stream(*v) && std::any_of(v->inputs.begin(), v->inputs.end(), is_stream)) able.insert(v.get());
-  }
-  for (std::size_t i = g.vertices.size(); i-- > 0;) {
-    vertex& v = *g.vertices[i];
-    if (!able.contains(&v)) continue;
-    const rules::edge e = rules::only_reader(g, v);
-    if (e.how != rules::edge::kind::rows) continue;
-    if (!e.reader) v.streamed = how == reading::on_demand || (how == reading::in_order && !looks_up_keys(v));
-    else v.streamed = e.reader->engine == "cpu" && once.contains(e.reader) && (e.reader->streamed || reads_no_further_than_needed(*e.reader));
+// Sees each row of this input once and keeps none of them.
+bool reads_once(const vertex& v, const branch& input) {
+  if (!v.node) return false;
+  switch (v.node->what) {
+    case verb::group_by:
+    case verb::aggregate: return true;
+    case verb::join:
+    case verb::group_join: return &input == &v.inputs.front();
+    default: return false;
   }
 }
+
+class marking {
+ public:
+  marking(machine_graph& g, reading how) : graph_(&g), how_(how) {
+    for (const vertex* v : g.top) runs_in_[v] = &g.top;
+    for (const auto& v : g.vertices)
+      for (const auto* list : {&v->body, &v->test})
+        for (const vertex* w : *list) runs_in_[w] = list;
+  }
+
+  void mark() {
+    for (const auto& v : graph_->vertices) {
+      v->streamed = false;
+      bool unknown = false;
+      for (const branch& b : v->inputs) unknown = unknown || (b.table ? flows_[b.table] : b.source->open != nullptr);
+      flows_[v.get()] = unknown && can_stream(*v);
+    }
+    for (std::size_t i = graph_->vertices.size(); i-- > 0;) {
+      vertex& v = *graph_->vertices[i];
+      if (!can_stream(v)) continue;
+      const edge e = rules::only_reader(*graph_, v);
+      if (e.how != edge::kind::rows || !together(v, e.reader)) continue;
+      one_by_one_[&v] = e.reader ? e.reader->streamed && one_by_one_[e.reader] : how_ == reading::on_demand;
+      v.streamed = makes_pairs(v) ? wants_pairs(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e);
+    }
+  }
+
+ private:
+  // Run in the same round of the same loop: what a loop keeps for its rounds is a table.
+  bool together(const vertex& v, const vertex* reader) {
+    if (!reader) return runs_in_[&v] == static_cast<const void*>(&graph_->top);
+    return reader->engine == "cpu" && runs_in_[&v] == runs_in_[reader];
+  }
+  // A source whose length nobody knows.
+  bool wants_stream(const vertex& v, const edge& e) const {
+    if (!e.reader) return how_ == reading::on_demand || (how_ != reading::whole && !looks_up_keys(v));
+    if (e.reader->streamed || reads_no_further_than_needed(*e.reader)) return true;
+    return !looks_up_keys(v) && reads_once(*e.reader, *e.through);
+  }
+  // All rows are there, or can be computed side by side faster than one piece after the other.
+  bool wants_first_rows(const vertex& v, const edge& e) {
+    if (one_by_one_[&v]) return true;
+    return e.reader && e.reader->node && e.reader->node->what == verb::take && !looks_up_keys(v);
+  }
+  bool wants_pairs(const vertex& v, const edge& e) {
+    const bool changed = !e.through->stages.empty() || !e.through->prefilters.empty();
+    if (!e.reader) return how_ != reading::whole || changed;
+    return changed || e.reader->streamed || reads_no_further_than_needed(*e.reader) || reads_once(*e.reader, *e.through) || one_by_one_[&v];
+  }
+
+  machine_graph* graph_;
+  reading how_;
+  std::map<const vertex*, const void*> runs_in_;  // the list of vertices that it stands in
+  std::map<const vertex*, bool> flows_;           // has an input of unknown length
+  std::map<const vertex*, bool> one_by_one_;      // read by a loop over rows, through others
+};
+
+}  // namespace
+
+void mark_streams(machine_graph& g, reading how) { marking(g, how).mark(); }
 
 }  // namespace query::planner

@@ -3,6 +3,7 @@
 #include <query/detail/binding.hpp>
 #include <query/detail/tracer.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query::detail {
 
@@ -42,6 +43,12 @@ void outside_collection(std::size_t i, std::size_t size) {
 void endless_loop() { throw user_error("loop: a row needs more than 16777216 iterations; mend its condition"); }
 void unrolled_too_far() {
   ir::give_up("a loop over a captured collection of more than 64 elements: use its sum, min, any, fold...");
+}
+
+constinit thread_local const stop_state* stop_here = &never_stopped;
+void throw_stopped(const stop_state& s) {
+  s.raise(s);
+  throw internal_error("query: a query that was stopped goes on");
 }
 
 binding_scope::binding_scope(std::span<const binding> all) : before_(bindings_here) { bindings_here = all; }

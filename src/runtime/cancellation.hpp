@@ -1,7 +1,8 @@
 // Says whether a query should stop: by its caller's stop token, its deadline, or the engine itself.
 //
 // Checked at the border of every morsel and in long loops; a check costs a load, and a clock call if there is a deadline or a
-// token of the user's own kind to ask.
+// token of the user's own kind to ask. Loops over user functions look at state() alone (query/detail/stop.hpp); a deadline_watch
+// asks in their place.
 //
 //   cancel_flag cancel(stop_token, std::chrono::steady_clock::now() + 5s);
 //   cancel.check();   // throws query::cancelled
@@ -16,23 +17,25 @@
 #include <stop_token>
 #include <utility>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 namespace query::runtime {
 
 enum class stop_reason : unsigned char { none, stop_requested, deadline };
 
-class cancel_flag {
+class cancel_flag : private detail::stop_state {
  public:
   using clock = std::chrono::steady_clock;
 
-  cancel_flag() = default;
+  cancel_flag() : stop_state{false, &throw_reason} {}
   explicit cancel_flag(std::stop_token token, std::optional<clock::time_point> deadline = std::nullopt)
-      : deadline_(deadline), told_(std::in_place, std::move(token), raise{this}) {}
-  explicit cancel_flag(clock::time_point deadline) : deadline_(deadline) {}
+      : stop_state{false, &throw_reason}, deadline_(deadline), told_(std::in_place, std::move(token), raise{this}) {}
+  explicit cancel_flag(clock::time_point deadline) : stop_state{false, &throw_reason}, deadline_(deadline) {}
   // `asked` says whether to stop: it is called by the threads that check, one at a time, at most once a millisecond. What it
   // throws stops the query and is thrown by check().
-  cancel_flag(std::function<bool()> asked, std::optional<clock::time_point> deadline) : deadline_(deadline), asked_(std::move(asked)) {}
+  cancel_flag(std::function<bool()> asked, std::optional<clock::time_point> deadline)
+      : stop_state{false, &throw_reason}, deadline_(deadline), asked_(std::move(asked)) {}
   cancel_flag(const cancel_flag&) = delete;
   cancel_flag& operator=(const cancel_flag&) = delete;
 
@@ -48,6 +51,14 @@ class cancel_flag {
     return stop_reason::none;
   }
   bool stopped() const noexcept { return reason() != stop_reason::none; }
+  // Set by whoever finds a reason, or is told one.
+  const detail::stop_state& state() const { return *this; }
+  // When somebody must call reason() for the sake of those who look at state() only; none: a token tells by itself, or nothing.
+  std::optional<clock::time_point> next_question(clock::time_point now) const {
+    if (why_.load(std::memory_order_acquire) != stop_reason::none) return std::nullopt;
+    if (asked_) return now + std::chrono::milliseconds(1);
+    return deadline_;
+  }
 
   // Throws query::cancelled if the query should stop.
   void check() const {
@@ -62,9 +73,12 @@ class cancel_flag {
     cancel_flag* flag;
     void operator()() const noexcept { flag->set(stop_reason::stop_requested); }
   };
+  static void throw_reason(const detail::stop_state& s) { static_cast<const cancel_flag&>(s).check(); }
   stop_reason set(stop_reason why) const noexcept {
     stop_reason before = stop_reason::none;
-    return why_.compare_exchange_strong(before, why, std::memory_order_acq_rel) ? why : before;
+    const bool first = why_.compare_exchange_strong(before, why, std::memory_order_acq_rel);
+    stopped_now.store(true, std::memory_order_relaxed);
+    return first ? why : before;
   }
   bool ask() const noexcept {
     const std::unique_lock hold(asking_, std::try_to_lock);

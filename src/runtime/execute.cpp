@@ -11,6 +11,7 @@
 
 #include <query/csv.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
 #include <query/verbs/terminals.hpp>
@@ -111,7 +112,7 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
   }
   if (!gpu) runtime::check_orders_of_result(plan.graph->result, verifies(session, s) ? "verified queries run natively" : session.gpu_status());
-  planner::mark_streams(*plan.graph, how);
+  planner::mark_streams(*plan.graph, plan.folds ? planner::reading::whole : how);
   return plan;
 }
 
@@ -120,6 +121,7 @@ class execution {
  public:
   // Runs a part of the query; what no verb has put its name to is the last one's.
   template <class F> decltype(auto) placed(F&& f) const {
+    const stop_scope scope(watch.flag->state());
     try {
       return f();
     } catch (const unplaced_error& e) {
@@ -127,7 +129,7 @@ class execution {
     }
   }
   execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
-      : last(p.node), session(session_of(s)), watch(s), meter(s), plan(plan_of(p, s, *session, terminal, how, fold)), graph(plan.graph.get()),
+      : last(p.node), session(session_of(s)), watch(s), watched(session->deadlines.follow(*watch.flag)), meter(s), plan(plan_of(p, s, *session, terminal, how, fold)), graph(plan.graph.get()),
         context{*session->scheduler, session->pool, *watch.flag} {
     context.verify = verifies(*session, s);
     meter.expect(graph->top.size() + 1);
@@ -140,6 +142,7 @@ class execution {
   std::shared_ptr<const logical> last;  // verb of the plan
   std::shared_ptr<session_state> session;
   stop_watch watch;
+  std::unique_ptr<runtime::deadline_watch::watched> watched;
   runtime::progress meter;
   planned plan;
   planner::machine_graph* graph;
@@ -185,7 +188,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 }
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
-  execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::whole, k);
+  execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
   e.placed([&] {
     if (e.plan.folds) {
       try {

@@ -120,10 +120,16 @@ void executor::run_vertices() {
   }
 }
 
+void executor::run_round(const std::vector<vertex*>& vertices) {
+  for (const vertex* v : vertices)
+    if (!v->streamed) run(*v);
+}
+
 void executor::run(const vertex& v) {
   context_->cancel.check();
   try {
-    context_->tables[&v] = compute(v);
+    if (v.kept_if_it_fits) keep_if_it_fits(v);
+    else context_->tables[&v] = compute(v);
   } catch (const detail::unplaced_error& e) {
     if (!v.node) throw;
     detail::fail_at(e, *v.node);
@@ -132,6 +138,31 @@ void executor::run(const vertex& v) {
     throw resource_error(std::string(e.what()) + ", while running " + v.node->label + " (" + detail::place_of(v.node->where) + ")");
   }
   if (context_->progress) context_->progress->vertex_done();
+}
+
+bool executor::only_the_cpu_reads(const vertex& v) const {
+  return v.engine == "cpu" && std::none_of(graph_->vertices.begin(), graph_->vertices.end(), [&](const auto& w) {
+    return w->engine != "cpu" && std::any_of(w->inputs.begin(), w->inputs.end(), [&](const planner::branch& b) { return b.table == &v; });
+  });
+}
+
+// The rows of a loop's invariant work may take half of the session's memory; the rounds need the rest. What does not fit is
+// computed by each reader, which only the CPU engine can.
+void executor::keep_if_it_fits(const vertex& v) {
+  context_->too_large.erase(&v);
+  const std::size_t most = context_->pool.limit();
+  const bool must = !only_the_cpu_reads(v);
+  try {
+    vertex_rows rows = compute(v);
+    if (!most || must || context_->pool.used() <= most / 2) {
+      context_->tables[&v] = std::move(rows);
+      return;
+    }
+  } catch (const resource_error&) {
+    if (must) throw;
+  }
+  context_->tables.erase(&v);
+  context_->too_large.insert(&v);
 }
 
 vertex_rows executor::compute(const vertex& v) {
@@ -186,9 +217,9 @@ void executor::forget(const std::vector<vertex*>& vertices) {
 vertex_rows executor::run_loop(const vertex& v) {
   const detail::logical& n = *v.node;
   // An engine that keeps the rows may read them where they are.
-  vertex_rows now = v.inputs.front().table && v.inputs.front().stages.empty() && v.inputs.front().prefilters.empty()
-                        ? context_->tables.at(v.inputs.front().table)
-                        : vertex_rows(session_->cpu->collect(v.inputs.front(), v.captures, *context_));
+  const planner::branch& start = v.inputs.front();
+  const bool as_it_is = start.table && !context_->streams(*start.table) && start.stages.empty() && start.prefilters.empty();
+  vertex_rows now = as_it_is ? context_->tables.at(start.table) : vertex_rows(session_->cpu->collect(start, v.captures, *context_));
   const struct loop_scope {
     explicit loop_scope(run_context& c) : context(c) { ++context.loops; }
     ~loop_scope() {
@@ -199,7 +230,7 @@ vertex_rows executor::run_loop(const vertex& v) {
   for (std::uint64_t round = 1;; ++round) {
     context_->cancel.check();
     context_->variables[n.slot] = now;
-    for (const vertex* w : v.body) run(*w);
+    run_round(v.body);
     // Copied: the table may be one that the next round replaces.
     vertex_rows next = v.body_result.table ? context_->tables.at(v.body_result.table) : now;
     forget(v.body);
@@ -212,7 +243,7 @@ vertex_rows executor::run_loop(const vertex& v) {
     } else if (v.test_result.table) {
       context_->variables[n.previous_slot] = now;
       context_->variables[n.next_slot] = next;
-      for (const vertex* w : v.test) run(*w);
+      run_round(v.test);
       const table answer = context_->table_of(*v.test_result.table);
       if (answer.n != 1) throw internal_error("query: do_while: the condition gave no value");
       more = *static_cast<const bool*>(answer.rows);

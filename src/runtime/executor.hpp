@@ -21,7 +21,10 @@ class executor {
   void run_vertices();  // all but the terminal
 
  private:
+  void run_round(const std::vector<planner::vertex*>& vertices);
   void run(const planner::vertex& v);
+  bool only_the_cpu_reads(const planner::vertex& v) const;
+  void keep_if_it_fits(const planner::vertex& v);
   vertex_rows compute(const planner::vertex& v);
   vertex_rows run_placed(const planner::vertex& v);
   vertex_rows run_on(engine& e, const planner::vertex& v);

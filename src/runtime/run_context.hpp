@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <query/broadcast.hpp>
@@ -50,12 +51,15 @@ struct run_context {
   bool verify = false;
   // Mutable: rows are fetched when somebody here reads them.
   mutable std::unordered_map<const planner::vertex*, vertex_rows> tables{};    // results of vertices
+  std::unordered_set<const planner::vertex*> too_large{};                      // vertices kept_if_it_fits that did not
   mutable std::unordered_map<std::uint64_t, vertex_rows> variables{};          // loop variables by slot
   // Copies that engines made of sources (by node) and of tables (by vertex), while loops run: the next round finds them.
   std::unordered_map<const void*, std::shared_ptr<kept_rows>> copies{};
   int loops = 0;                                                               // that are running
 
   const detail::table& table_of(const planner::vertex& v) const;         // internal_error if it has not run
+  // Its readers take its rows as they come; there is no table of them.
+  bool streams(const planner::vertex& v) const { return v.streamed || too_large.contains(&v); }
   const detail::table& variable(std::uint64_t slot) const;               // user_error: a placeholder outside its loop
   // The captured collections of a vertex, for detail::binding_scope around its tasks.
   std::vector<detail::binding> bind(const std::vector<planner::binding>& captures) const;

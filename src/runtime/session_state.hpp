@@ -8,6 +8,7 @@
 
 #include <query/session.hpp>
 
+#include "runtime/deadline_watch.hpp"
 #include "runtime/local_engine.hpp"
 
 namespace query::runtime {
@@ -20,6 +21,7 @@ class session_state {
   std::unique_ptr<local_engine> cpu;
   std::unique_ptr<runtime::scheduler> scheduler;
   buffer_pool pool;
+  deadline_watch deadlines;
   std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order
 
   // The engine of accelerated queries, made when one is planned; null where there is no GPU.

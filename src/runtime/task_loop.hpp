@@ -22,6 +22,7 @@ class task_loop {
       : n_(n), task_(task), cancel_(cancel) {}
 
   void run() noexcept {
+    const detail::stop_scope scope(cancel_.state());
     try {
       while (!failed_.load(std::memory_order_relaxed)) {
         const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);

@@ -91,7 +91,7 @@ terminal_plan terminal_plan_of(const detail::pipe& rows, std::string_view termin
   if (rows.node->what == detail::verb::aggregate && rows.node->label == terminal) return {rows, reading::whole};
   if (v->fold != fold_kind::count && !ir::is_arithmetic(rows.node->row->k))
     detail::fail("explain", std::string(terminal) + " needs numbers; say which: explain(\"" + std::string(terminal) + "\", f)", at);
-  return {rows, reading::whole, v->fold};
+  return {rows, reading::folded, v->fold};
 }
 
 void refuse_argument(std::string_view terminal, detail::call_site at) {

@@ -174,6 +174,19 @@ TEST(golden_plan, loops_keep_what_does_not_change) {
                                 20));
 }
 
+TEST(golden_plan, loops_keep_row_wise_work_before_their_rows_are_seen) {
+  check("keep_invariants", query::from(stocks).do_while(
+                               [&](query::Query<Stock> rows) {
+                                 const auto sectors = query::broadcast(rows);
+                                 return query::from(trades)
+                                     .where([](auto t) { return t.qty > 100; })
+                                     .select([](auto t) { return query::make<Stock>(t.symbol, t.venue); })
+                                     .where([sectors](auto s) { return sectors.any(s, [](auto a, auto b) { return a.symbol == b.symbol; }); })
+                                     .distinct();
+                               },
+                               query::times(3)));
+}
+
 TEST(golden_plan, names_the_line_of_a_verb) {
   const int line = __LINE__ + 1;
   const std::string plan = plan_of(query::from(trades).distinct(), "");

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <query/cpu/segment_loops.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query::cpu {
 
@@ -50,13 +51,15 @@ template <class Chain> void fold_sum(const Chain& c, const typename Chain::view&
     if (speculate || !Chain::filters) {
       W acc[lanes] = {};
       std::uint64_t alive[lanes] = {};
-      std::size_t i = 0;
-      for (; i + lanes <= v.n; i += lanes)
-        for (std::size_t l = 0; l < lanes; ++l)
-          c.each(v, i + l, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE {
-            acc[l] = plus<W>(acc[l], keep_if<W>(m, static_cast<W>(x)));
-            if constexpr (Chain::filters) alive[l] += m;
-          });
+      std::size_t i = v.n - v.n % lanes;
+      detail::in_runs<detail::quick_calls_a_look>(0, i, [&](std::size_t from, std::size_t to) QUERY_INLINE {
+        for (; from < to; from += lanes)
+          for (std::size_t l = 0; l < lanes; ++l)
+            c.each(v, from + l, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE {
+              acc[l] = plus<W>(acc[l], keep_if<W>(m, static_cast<W>(x)));
+              if constexpr (Chain::filters) alive[l] += m;
+            });
+      });
       for (; i < v.n; ++i)
         c.each(v, i, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE {
           if (m) total = plus<W>(total, static_cast<W>(x));
@@ -69,9 +72,11 @@ template <class Chain> void fold_sum(const Chain& c, const typename Chain::view&
       return;
     }
   }
-  c.scan(v, 0, v.n, [&](auto&& x, std::uint64_t) QUERY_INLINE {
-    total = plus<W>(total, static_cast<W>(x));
-    ++count;
+  detail::in_runs(0, v.n, [&](std::size_t i, std::size_t j) QUERY_INLINE {
+    c.scan(v, i, j, [&](auto&& x, std::uint64_t) QUERY_INLINE {
+      total = plus<W>(total, static_cast<W>(x));
+      ++count;
+    });
   });
   store(state, total);
   state.count += count;
@@ -84,12 +89,16 @@ template <class Chain> void fold_count(const Chain& c, const typename Chain::vie
   } else {
     if constexpr (Chain::maskable) {
       if (speculate) {
-        for (std::size_t i = 0; i < v.n; ++i) c.each(v, i, [&](auto&&, std::uint64_t, bool m) QUERY_INLINE { count += m; });
+        detail::in_runs<detail::quick_calls_a_look>(0, v.n, [&](std::size_t i, std::size_t j) QUERY_INLINE {
+          for (; i < j; ++i) c.each(v, i, [&](auto&&, std::uint64_t, bool m) QUERY_INLINE { count += m; });
+        });
         state.count += count;
         return;
       }
     }
-    c.scan(v, 0, v.n, [&](auto&&, std::uint64_t) QUERY_INLINE { ++count; });
+    detail::in_runs(0, v.n, [&](std::size_t i, std::size_t j) QUERY_INLINE {
+      c.scan(v, i, j, [&](auto&&, std::uint64_t) QUERY_INLINE { ++count; });
+    });
   }
   state.count += count;
 }
@@ -110,16 +119,18 @@ template <bool Max, class Chain> void fold_extreme(const Chain& c, const typenam
       T acc[lanes];
       for (T& a : acc) a = none;
       std::uint64_t alive[lanes] = {}, real[lanes] = {};
-      std::size_t i = 0;
+      std::size_t i = v.n - v.n % lanes;
       const auto one = [&](std::size_t l, T x, bool m) QUERY_INLINE {
         const T y = m ? x : none;
         acc[l] = better(y, acc[l]) ? y : acc[l];
         alive[l] += m;
         if constexpr (std::is_floating_point_v<T>) real[l] += m & (x == x);
       };
-      for (; i + lanes <= v.n; i += lanes)
-        for (std::size_t l = 0; l < lanes; ++l)
-          c.each(v, i + l, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE { one(l, static_cast<T>(x), m); });
+      detail::in_runs<detail::quick_calls_a_look>(0, i, [&](std::size_t from, std::size_t to) QUERY_INLINE {
+        for (; from < to; from += lanes)
+          for (std::size_t l = 0; l < lanes; ++l)
+            c.each(v, from + l, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE { one(l, static_cast<T>(x), m); });
+      });
       for (; i < v.n; ++i) c.each(v, i, [&](auto&& x, std::uint64_t, bool m) QUERY_INLINE { one(0, static_cast<T>(x), m); });
       for (std::size_t l = 0; l < lanes; ++l) {
         if (better(acc[l], best)) best = acc[l];
@@ -132,13 +143,15 @@ template <bool Max, class Chain> void fold_extreme(const Chain& c, const typenam
       return;
     }
   }
-  c.scan(v, 0, v.n, [&](auto&& value, std::uint64_t) QUERY_INLINE {
-    const T x = static_cast<T>(value);
-    ++count;
-    if (x == x) {
-      ++numbers;
-      if (better(x, best)) best = x;
-    }
+  detail::in_runs(0, v.n, [&](std::size_t i, std::size_t j) QUERY_INLINE {
+    c.scan(v, i, j, [&](auto&& value, std::uint64_t) QUERY_INLINE {
+      const T x = static_cast<T>(value);
+      ++count;
+      if (x == x) {
+        ++numbers;
+        if (better(x, best)) best = x;
+      }
+    });
   });
   store(state, best);
   state.count += count;

@@ -11,6 +11,7 @@
 
 #include <query/detail/call.hpp>
 #include <query/detail/plan.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query::cpu {
 
@@ -138,8 +139,14 @@ template <class Up, class F> struct select_many : link<Up> {
   select_many(Up u, F g) : link<Up>{std::move(u)}, f(std::move(g)) {}
   template <class V, class S> QUERY_INLINE void scan(const V& v, std::size_t i, std::size_t j, S&& s) const {
     const F& g = f;
+    // A row's range may be long, or have no end.
+    const detail::stop_point stop;
+    std::size_t given = 0;
     this->up.scan(v, i, j, [&](auto&& r, std::uint64_t at) QUERY_INLINE {
-      for (auto&& x : call(g, r)) s(x, at);
+      for (auto&& x : call(g, r)) {
+        s(x, at);
+        if (++given % detail::calls_a_look == 0) stop.check();
+      }
     });
   }
 };

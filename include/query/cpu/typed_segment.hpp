@@ -69,21 +69,27 @@ template <class Chain> class typed_segment final : public detail::segment {
         T* p = out.data();
         std::size_t n = 0;
         if (speculate || !Chain::filters)
-          for (std::size_t j = i; j < to_row; ++j)
-            chain_.each(v, j, [&](auto&& r, std::uint64_t, bool alive) QUERY_INLINE {
-              ::new (static_cast<void*>(p + n)) T(detail::as_stored<T>(r));
-              n += alive;
-            });
+          detail::in_runs<detail::quick_calls_a_look>(i, to_row, [&](std::size_t j, std::size_t end) QUERY_INLINE {
+            for (; j < end; ++j)
+              chain_.each(v, j, [&](auto&& r, std::uint64_t, bool alive) QUERY_INLINE {
+                ::new (static_cast<void*>(p + n)) T(detail::as_stored<T>(r));
+                n += alive;
+              });
+          });
         else
-          chain_.scan(v, i, to_row, [&](auto&& r, std::uint64_t) QUERY_INLINE { ::new (static_cast<void*>(p + n++)) T(detail::as_stored<T>(r)); });
+          detail::in_runs(i, to_row, [&](std::size_t j, std::size_t end) QUERY_INLINE {
+            chain_.scan(v, j, end, [&](auto&& r, std::uint64_t) QUERY_INLINE { ::new (static_cast<void*>(p + n++)) T(detail::as_stored<T>(r)); });
+          });
         out.grow(n);
         out.flush(to);
       }
     } else {
-      chain_.scan(v, 0, v.n, [&](auto&& r, std::uint64_t) {
-        ::new (static_cast<void*>(out.end())) T(detail::as_stored<T>(static_cast<decltype(r)>(r)));
-        out.grow(1);
-        if (out.full()) out.flush(to);
+      detail::in_runs(0, v.n, [&](std::size_t i, std::size_t j) QUERY_INLINE {
+        chain_.scan(v, i, j, [&](auto&& r, std::uint64_t) {
+          ::new (static_cast<void*>(out.end())) T(detail::as_stored<T>(static_cast<decltype(r)>(r)));
+          out.grow(1);
+          if (out.full()) out.flush(to);
+        });
       });
       out.flush(to);
     }

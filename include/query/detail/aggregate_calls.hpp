@@ -6,6 +6,7 @@
 
 #include <query/detail/aggregate_kinds.hpp>
 #include <query/detail/plan.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query::agg {
 
@@ -35,13 +36,15 @@ template <class A, class K, class T, class F, A (*Record)(const F&)> detail::agg
     const A& a = *static_cast<const A*>(self);
     S* s = static_cast<S*>(states);
     const T* r = static_cast<const T*>(rows);
-    if (!groups) {
-      for (std::size_t i = 0; i < n; ++i) a.step(*s, r[i]);
-    } else if (select) {
-      for (std::size_t i = 0; i < n; ++i) a.step(s[groups[i]], r[select[i]]);
-    } else {
-      for (std::size_t i = 0; i < n; ++i) a.step(s[groups[i]], r[i]);
-    }
+    detail::in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+      if (!groups) {
+        for (; i < end; ++i) a.step(*s, r[i]);
+      } else if (select) {
+        for (; i < end; ++i) a.step(s[groups[i]], r[select[i]]);
+      } else {
+        for (; i < end; ++i) a.step(s[groups[i]], r[i]);
+      }
+    });
   };
   c.merge = [](const void*, void* into, const std::uint32_t* groups, void* from, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) A::merge(static_cast<S*>(into)[groups ? groups[i] : 0], static_cast<S*>(from)[i]);
@@ -63,14 +66,18 @@ std::size_t update_known(const void* self, const void* key, const detail::known_
   const detail::known_keys known = known_now;  // a copy whose address nobody has stays in registers
   auto* s = static_cast<typename A::template state<T>*>(states);
   const T* r = static_cast<const T*>(rows);
-  for (std::size_t i = 0; i < n; ++i) {
-    const K k = detail::as_stored<K>(call(f, r[i]));
-    const std::uint32_t id = known.find<K>(k);
-    if (id == detail::known_keys::absent) {
-      *static_cast<K*>(missed) = k;
-      return i;
+  const detail::stop_point stop;
+  for (std::size_t i = 0; i < n;) {
+    for (const std::size_t end = n - i < detail::calls_a_look ? n : i + detail::calls_a_look; i < end; ++i) {
+      const K k = detail::as_stored<K>(call(f, r[i]));
+      const std::uint32_t id = known.find<K>(k);
+      if (id == detail::known_keys::absent) {
+        *static_cast<K*>(missed) = k;
+        return i;
+      }
+      a.step(s[id], r[i]);
     }
-    a.step(s[id], r[i]);
+    stop.check();
   }
   return n;
 }

@@ -8,6 +8,7 @@
 #include <query/broadcast.hpp>
 #include <query/detail/call.hpp>
 #include <query/detail/plan.hpp>
+#include <query/detail/stop.hpp>
 #include <query/function.hpp>
 
 namespace query::detail {
@@ -52,11 +53,13 @@ template <class T, class R, class F> user_function make_map(std::string_view rol
     const F& h = *static_cast<const F*>(g);
     const T* r = static_cast<const T*>(rows);
     made_so_far<R> made(static_cast<R*>(out));
-    if (select) {
-      for (std::size_t i = 0; i < n; ++i) made.add(i, call(h, r[select[i]]));
-    } else {
-      for (std::size_t i = 0; i < n; ++i) made.add(i, call(h, r[i]));
-    }
+    in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+      if (select) {
+        for (; i < end; ++i) made.add(i, call(h, r[select[i]]));
+      } else {
+        for (; i < end; ++i) made.add(i, call(h, r[i]));
+      }
+    });
     made.keep();
   };
   return u;
@@ -70,7 +73,9 @@ template <class T, class F> user_function make_filter(std::string_view role, con
   keep_device_form<bool, T>(u, f);
   u.native.filter = [](const void* g, const void* rows, std::size_t n, bool* out) {
     const F& h = *static_cast<const F*>(g);
-    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<bool>(call(h, static_cast<const T*>(rows)[i]));
+    in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+      for (; i < end; ++i) out[i] = static_cast<bool>(call(h, static_cast<const T*>(rows)[i]));
+    });
   };
   return u;
 }
@@ -104,9 +109,11 @@ template <class L, bool OptionalL, class R, bool OptionalR, class Out, class F> 
       else return static_cast<const T&>(*row);
     };
     made_so_far<Out> made(static_cast<Out*>(out));
-    for (std::size_t i = 0; i < n; ++i)
-      made.add(i, call(h, side(std::type_identity<L>{}, std::bool_constant<OptionalL>{}, left[i]),
-                       side(std::type_identity<R>{}, std::bool_constant<OptionalR>{}, right[i])));
+    in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+      for (; i < end; ++i)
+        made.add(i, call(h, side(std::type_identity<L>{}, std::bool_constant<OptionalL>{}, left[i]),
+                         side(std::type_identity<R>{}, std::bool_constant<OptionalR>{}, right[i])));
+    });
     made.keep();
   };
   return u;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <query/detail/plan.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query::detail {
 
@@ -17,9 +18,13 @@ template <class K, class Equal, class Hash> key_calls custom_keys(Equal equal, H
   key_calls c;
   c.context = std::make_shared<const both>(both{std::move(equal), std::move(hash)});
   c.equal = [](const void* x, const void* a, const void* b) -> bool {
+    stop_point().check();
     return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b));
   };
-  c.hash = [](const void* x, const void* k) -> std::uint64_t { return static_cast<const both*>(x)->hash(*static_cast<const K*>(k)); };
+  c.hash = [](const void* x, const void* k) -> std::uint64_t {
+    stop_point().check();
+    return static_cast<const both*>(x)->hash(*static_cast<const K*>(k));
+  };
   return c;
 }
 

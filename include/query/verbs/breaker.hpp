@@ -80,6 +80,7 @@ template <class K, class Less> detail::order_calls order_of(Less less) {
   detail::order_calls c;
   c.context = std::make_shared<const Less>(std::move(less));
   c.less = [](const void* x, const void* a, const void* b) -> bool {
+    detail::stop_point().check();
     const K &k = *static_cast<const K*>(a), &l = *static_cast<const K*>(b);
     if constexpr (std::is_invocable_r_v<bool, const Less&, const K&, const K&>) return (*static_cast<const Less*>(x))(k, l);
     else return (*static_cast<const Less*>(x))(*k, *l);

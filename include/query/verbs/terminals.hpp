@@ -365,7 +365,9 @@ template <class Derived, class T> class terminals {
   }
   template <class F> void visit(F&& f) const {
     detail::stream(pipe_of(), settings(), [](std::uint64_t) {}, [&](const detail::row_block& b) {
-      for (std::size_t i = 0; i < b.n; ++i) f(static_cast<const T*>(b.rows)[i]);
+      detail::in_runs(0, b.n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+        for (; i < end; ++i) f(static_cast<const T*>(b.rows)[i]);
+      });
       return true;
     });
   }

@@ -5,6 +5,7 @@
 
 #include <cpu_engine/interpreter/instructions.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query::interpreter {
 namespace {
@@ -102,7 +103,9 @@ void run_loop(frame& f, const nest& n) {
   start_states(f, n);
   auto* active = f.column<mask_byte>(n.active);
   auto* stepping = f.column<mask_byte>(n.stepping);
+  const detail::stop_point stop;
   for (std::uint64_t i = 0;; ++i) {
+    stop.check();
     prepare_iteration(f, n);
     run_region(f, n.body);
     select_lanes(f, stepping, f.column<mask_byte>(n.condition), true);
@@ -150,7 +153,9 @@ void run_nested(frame& f, const nest& n) {
   auto* active = f.column<mask_byte>(n.active);
   for (std::size_t l = f.first; l < f.last; ++l) active[l] = f.live(l);
   auto* position = f.column<std::int64_t>(n.position);
+  const detail::stop_point query;
   for (std::int64_t i = 0;; ++i) {
+    query.check();
     for (std::size_t l = f.first; l < f.last; ++l) active[l] = static_cast<mask_byte>(active[l] & mask_byte{sizes[l] > i});
     if (!narrow(f, active)) return;
     for (std::size_t l = f.first; l < f.last; ++l) position[l] = i;

@@ -44,6 +44,7 @@ void limit_pushdown(rewriting& r);       // take(n) through verbs that keep orde
 void top_k(rewriting& r);                // order and take: keep the best rows only
 void projection_pruning(rewriting& r);   // columns that nobody reads
 void fuse_aggregate(rewriting& r);       // says which aggregates run inside the grouping
+void keep_invariants(rewriting& r);      // row-wise work of loops on rows that do not change
 void common_subplans(rewriting& r);      // says what is computed once for several readers
 void hoist_invariants(rewriting& r);     // says what a loop keeps
 
