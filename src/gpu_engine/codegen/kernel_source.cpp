@@ -84,8 +84,13 @@ void kernel_source::include(std::string_view header) {
 std::string kernel_source::text() const {
   std::string all = "#include \"gpu_engine/device/expressions.cuh\"\n";
   for (const std::string& i : includes_) all += "#include \"" + i + "\"\n";
-  all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) + "]; };\n";
-  return all + definitions_ + body_;
+  all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) +
+         "]; const u64* halt; };\n";
+  all += definitions_ + body_;
+  // Rounds that a loop was given ahead do nothing once one of them has ended the loop.
+  static constexpr std::string_view head = "(const __grid_constant__ words p) {\n", leave = "  if (p.halt && *p.halt) return;\n";
+  for (std::size_t at = all.find(head); at != std::string::npos; at = all.find(head, at + head.size())) all.insert(at + head.size(), leave);
+  return all;
 }
 
 }  // namespace query::gpu_engine

@@ -81,7 +81,7 @@ class kernel_source {
   void include(std::string_view header);
   std::string fresh(std::string_view prefix) { return std::string(prefix) + std::to_string(++fresh_); }
 
-  std::string text() const;  // the whole program
+  std::string text() const;  // the whole program; behind its words() a kernel takes one more, `halt` (round_recording.hpp)
   const std::vector<word>& words() const { return words_; }
   const std::vector<error_site>& sites() const { return sites_; }
   const std::vector<std::string>& texts() const { return texts_; }

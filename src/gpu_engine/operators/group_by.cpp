@@ -120,6 +120,7 @@ class grouping {
   // Groups among a sample of the rows, and what that says about all of them.
   std::uint64_t estimate() {
     if (n_ <= 2048) return n_;
+    const round_recording::aside once;  // repeated rounds need no guess of their own
     g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
     const std::uint64_t rows = std::min(n_, sampled);
     const std::uint32_t table = gpu::table_bits(rows);
@@ -134,7 +135,7 @@ class grouping {
     args_[full] = run_.status_word(full_word);
     launch("sample_groups", static_cast<unsigned>(gpu::divide_up(rows, 256)), 256);
     run_.finish(g_->source);
-    const auto distinct = static_cast<double>(run_.read(sample_word)), kept = static_cast<double>(run_.read(kept_word));
+    const auto distinct = static_cast<double>(run_.hint(sample_word)), kept = static_cast<double>(run_.hint(kept_word));
     run_.reset_status();
     if (distinct * 4 < kept) return static_cast<std::uint64_t>(distinct);  // nearly all were seen
     // Rows that repeat a key, as birthdays do: kept^2 / (2 * repeats) groups, and no more than rows that pass.
