@@ -8,6 +8,9 @@
 //           atomics, so any State; for some thousand groups;
 //   block   one copy, by the aggregates' atomic form; for partitions (group_partition.cuh) with few rows a group.
 //
+// Sums of long arrays: where Aggregates has `elements` (see spread_sums), a warp adds its rows up element by element, a lane an element,
+// and its states are touched once a group: thirty lanes that each add twenty numbers to one state would wait for each other.
+//
 //   extern "C" __global__ void k(shared_group_params<Key, Aggregates> p, ...) {
 //     extern __shared__ __align__(16) unsigned char shared[];
 //     aggregate_shared<group_copies::warp, 8>(p, keys, row, shared);
@@ -68,7 +71,40 @@ QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copi
   return {};
 }
 
+// A shape for sums of long arrays: small blocks, whose rows want many registers. A copy a warp where they are small, else one a block.
+inline constexpr u32 spread_threads = 256;
+struct spread_group_plan {
+  group_copies copies = group_copies::block;
+  shared_group_shape shape{};  // bytes = 0: too many groups
+};
+QUERY_GPU_BOTH constexpr spread_group_plan plan_spread_groups(u64 groups, u32 key_bytes, u32 state_bytes, u32 budget) {
+  spread_group_plan p;
+  if (groups > 2048) return p;
+  shared_group_shape s;
+  s.threads = spread_threads;
+  s.capacity = static_cast<u32>(larger<u64>(16, round_up(groups + groups / 4, 16)));
+  for (s.word_bits = 6; (1u << s.word_bits) < 8 * s.capacity; ++s.word_bits) {}
+  s.bytes = shared_group_bytes(group_copies::warp, s.threads, s.capacity, s.word_bits, key_bytes, state_bytes);
+  if (s.bytes <= budget / 6) {
+    p.copies = group_copies::warp;
+    p.shape = s;
+    return p;
+  }
+  s.bytes = shared_group_bytes(group_copies::block, s.threads, s.capacity, s.word_bits, key_bytes, state_bytes);
+  if (s.bytes <= budget) p.shape = s;
+  return p;
+}
+
 #if QUERY_GPU_DEVICE_CODE
+
+// Aggregates that are one sum of arrays and a count of rows, with
+//
+//   static constexpr u32 elements = 20;
+//   static __device__ const float* array_of(const Args&);                        the row's numbers, in global memory
+//   static __device__ void add_element(State&, u32 e, double v);                 and add_element_atomic
+//   static __device__ void add_rows(State&, u32 n);                              and add_rows_atomic
+template <class Aggregates>
+inline constexpr bool spread_sums = requires { Aggregates::elements; };
 
 template <class Keys, class Aggregates>
 struct shared_group_params {
@@ -205,7 +241,9 @@ struct block_groups {
 
   // One row a lane into the block's states; all lanes of the warp call it. hot: see fold_hot.
   __device__ __forceinline__ void update(bool pending, u32 place, const args_type& args, u32& hot, bool look_for_hot) const {
-    if constexpr (Copies == group_copies::thread) {
+    if constexpr (spread_sums<Aggregates> && Copies != group_copies::thread) {
+      update_spread(pending, place, args);
+    } else if constexpr (Copies == group_copies::thread) {
       if (pending) {
         state_type state = load_thread_state(place, threadIdx.x);
         Aggregates::update(state, args);
@@ -237,6 +275,37 @@ struct block_groups {
         Aggregates::merge_atomic(own[at], folded);
       });
       if (pending) Aggregates::update_atomic(own[place], args);
+    }
+  }
+
+  // The warp's rows, a group after the other.
+  __device__ __forceinline__ void update_spread(bool pending, u32 place, const args_type& args) const {
+    state_type* const own = warp_states();
+    const u64 at = reinterpret_cast<u64>(pending ? Aggregates::array_of(args) : nullptr);
+    using number = decltype(Aggregates::array_of(args));
+    u32 todo = __ballot_sync(all_lanes, pending);
+    while (todo) {
+      const int first = __ffs(static_cast<int>(todo)) - 1;
+      const u32 group = __shfl_sync(all_lanes, place, first);
+      const u32 peers = __ballot_sync(all_lanes, pending && place == group);
+      todo &= ~peers;
+#pragma unroll
+      for (u32 base = 0; base < Aggregates::elements; base += warp_size) {
+        const u32 e = base + lane_id();
+        double sum = 0;
+        for (u32 left = peers; left; left &= left - 1) {
+          const auto row = reinterpret_cast<number>(__shfl_sync(all_lanes, at, __ffs(static_cast<int>(left)) - 1));
+          if (e < Aggregates::elements) sum += static_cast<double>(row[e]);
+        }
+        if (e >= Aggregates::elements) continue;
+        if constexpr (Copies == group_copies::warp) Aggregates::add_element(own[group], e, sum);
+        else Aggregates::add_element_atomic(own[group], e, sum);
+      }
+      if (lane_id() == 0) {
+        if constexpr (Copies == group_copies::warp) Aggregates::add_rows(own[group], static_cast<u32>(__popc(peers)));
+        else Aggregates::add_rows_atomic(own[group], static_cast<u32>(__popc(peers)));
+      }
+      __syncwarp();
     }
   }
 
@@ -295,6 +364,13 @@ __device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const gr
   return true;
 }
 
+// The same out of line, for rows that are much code.
+template <int Items, class Keys, class Aggregates, class Row>
+__device__ __noinline__ bool aggregate_overflow_apart(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
+                                                      const Row& row) {
+  return aggregate_overflow<Items>(over, first, table, keys, row);
+}
+
 // One warp's tile [first, first + count) into the block's groups. All or nothing: false when a row found no place anywhere. Full: count is
 // Items * 32.
 template <int Items, bool Full, class Groups, class Keys, class Aggregates, class Row>
@@ -343,7 +419,13 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
       if (j == item) place[j] = found;
     }
   }
-  if (__any_sync(all_lanes, over != 0) && !aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
+  if (__any_sync(all_lanes, over != 0)) {
+    if constexpr (spread_sums<Aggregates>) {
+      if (!aggregate_overflow_apart<Items>(over, first, overflow, keys, row)) return false;
+    } else {
+      if (!aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
+    }
+  }
   valid &= ~over;
 #pragma unroll
   for (u32 j = 0; j < Items; ++j) groups.update(valid >> j & 1, place[j], args[j], hot, j == 0);
@@ -367,6 +449,11 @@ __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys,
   for (u64 tile = warp; tile < tiles; tile += warps) {
     u64 first;
     const u32 count = detail::tile_at(p.rows, n, tile_rows, tile, first);
+    if constexpr (Items == 1) {
+      // One row a thread: a full tile would be the same code once more.
+      if (!detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot)) detail::list_tile(p.again, first, count);
+      continue;
+    }
     const bool done = count == tile_rows ? detail::aggregate_tile<Items, true>(groups, first, count, p.overflow, keys, row, hot)
                                          : detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot);
     if (!done) detail::list_tile(p.again, first, count);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gpu_engine/codegen/column_parts.hpp"
+
 namespace query::gpu_engine {
 
 using ir::kind;
@@ -211,6 +213,8 @@ std::string expressions::statement(const node* n) {
     case op::field: {
       const auto it = rows_.find(n->id);
       if (it == rows_.end()) throw not_generated("a row outside its computation");
+      const std::string wide = wide_part_of(it->second, n->what == op::field ? n->bits : 0, n->type, k_);
+      if (!wide.empty()) return define(n->type, wide);
       const std::string text = part_of(it->second, n->what == op::field ? n->bits : 0, n->type, k_);
       // Rows and records in memory are read field by field by those who use them.
       return ir::is_arithmetic(n->type->k) || n->type->k == kind::string || it->second.what == row_source::form::columns
@@ -299,6 +303,20 @@ std::string expressions::statement(const node* n) {
       return loop(n);
   }
   throw not_generated("an unknown operation");
+}
+
+std::string expressions::wide_part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {
+  if (t->k != kind::array || !ir::is_arithmetic(t->element->k) || t->size < 16 || t->size > 256) return {};
+  std::size_t align = r.align;
+  if (r.what == row_source::form::value) {
+    align = same_on_device(r.type) ? std::min(align, alignment_of_stride(offset | 16)) : 0;
+  } else {
+    for (const column_source& c : r.columns)
+      if (offset >= c.offset && offset + t->size <= c.offset + c.type->size && same_on_device(c.type))
+        align = std::min(alignment_of_stride(device_layout(c.type).size), alignment_of_stride((offset - c.offset) | 16));
+  }
+  if (align < 8) return {};
+  return "load_wide<" + std::to_string(align) + ">(" + part_of(r, offset, t, k) + ")";
 }
 
 std::string expressions::part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {

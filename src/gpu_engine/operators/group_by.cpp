@@ -1,6 +1,7 @@
 // group_by with aggregates: the tier is chosen by a sample of the keys; tables grow where the sample was wrong.
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include <query/errors.hpp>
 
@@ -48,18 +49,24 @@ class grouping {
 
  private:
   void use(group_program what) { g_.emplace(generate_group_kernels(v_, in_->layout(), what)); }
+  // Of the program with the whole table, whatever tier is in use.
+  void launch_whole(const char* entry, unsigned grid) { launch_of(whole_ ? *whole_ : *g_, entry, grid, 256); }
 
   // False if the partitions had too little room for their groups.
   bool attempt(std::uint64_t groups, bool partitions) {
     // The state's size decides about the tier, and every program has the same states.
     use(group_program::global);
+    whole_.reset();
+    items_ = g_->aggregates.spread ? 1 : group_items;
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
     plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes),
                                 static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
+    if (g_->aggregates.spread) choose_spread(groups, budget);
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(n_);
     }
+    if (plan_.tier != gpu::group_tier::global) whole_ = *g_;
     switch (plan_.tier) {
       case gpu::group_tier::shared_thread:
         use(group_program::shared_thread);
@@ -87,7 +94,7 @@ class grouping {
     start_table(plan_.table_bits);
     if (plan_.tier == gpu::group_tier::partition) return partitioned(groups);
     if (plan_.tier == gpu::group_tier::global) {
-      listed(n_ / (32 * group_items) + 1);
+      listed(n_ / (32 * items_) + 1);
       launch("aggregate_rows", resident("aggregate_rows", 256), 256);
       run_again("aggregate_rows", again_word, full_word);
     } else {
@@ -98,6 +105,16 @@ class grouping {
     args_[out] = out_.address();
     emit();
     return true;
+  }
+
+  // Sums of long arrays have a shape of their own, while the groups fit a block.
+  void choose_spread(std::uint64_t groups, std::uint32_t budget) {
+    const gpu::spread_group_plan s = gpu::plan_spread_groups(std::min(groups, n_), static_cast<std::uint32_t>(g_->key_bytes),
+                                                             static_cast<std::uint32_t>(g_->aggregates.state_bytes), budget);
+    if (!s.shape.bytes) return;
+    plan_.tier = s.copies == gpu::group_copies::warp ? gpu::group_tier::shared_warp : gpu::group_tier::shared_block;
+    plan_.shape = s.shape;
+    plan_.table_bits = gpu::table_bits(2 * groups);
   }
 
   std::size_t scatter_shared() const {
@@ -147,9 +164,10 @@ class grouping {
   unsigned resident(const char* entry, unsigned block, std::size_t dynamic = 0) {
     return resident_blocks(*run_.compile(g_->source, entry), block, dynamic);
   }
-  void launch(const char* entry, unsigned grid, unsigned block, std::size_t dynamic = 0) {
+  void launch(const char* entry, unsigned grid, unsigned block, std::size_t dynamic = 0) { launch_of(*g_, entry, grid, block, dynamic); }
+  void launch_of(const group_kernels& g, const char* entry, unsigned grid, unsigned block, std::size_t dynamic = 0) {
     const std::array<const device_rows*, 1> inputs = {in_.get()};
-    run_.launch(g_->source, *run_.compile(g_->source, entry), {grid, block, dynamic}, inputs, args_);
+    run_.launch(g.source, *run_.compile(g.source, entry), {grid, block, dynamic}, inputs, args_);
   }
 
   void start_table(std::uint32_t table_bits) {
@@ -187,7 +205,8 @@ class grouping {
       args_[full] = run_.status_word(full_of);
       args_[listed_tiles] = list.address();
       args_[listed_count] = count;
-      launch(entry, blocks(count * 32), block);
+      if (std::string_view(entry) == "aggregate_rows") launch_whole(entry, blocks(count * 32));
+      else launch(entry, blocks(count * 32), block);
       args_[listed_tiles] = args_[listed_count] = 0;
       run_.finish(g_->source);
     }
@@ -204,7 +223,7 @@ class grouping {
       args_[bits] = old_bits;
       clear(full_word);
       args_[full] = run_.status_word(full_word);
-      launch("grow_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(old_bits))), 256);
+      launch_whole("grow_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(old_bits))));
       run_.finish(g_->source);
       if (!(run_.read(full_word) & 0xffffffffu)) {
         args_[slots] = args_[larger_slots];
@@ -218,14 +237,14 @@ class grouping {
   void shared() {
     const unsigned grid =
         std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
-                           static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
+                           static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * items_)));
     const std::uint64_t entries = std::uint64_t{grid} * plan_.shape.capacity;
     const device_buffer partial_rows = run_.allocate(entries * g_->partial_bytes),
                         counts_of_blocks = run_.allocate(std::uint64_t{grid} * 4);
     args_[partials] = partial_rows.address();
     args_[partial_counts] = counts_of_blocks.address();
     args_[partial_entries] = entries;
-    listed(n_ / (32 * group_items) + 1);
+    listed(n_ / (32 * items_) + 1);
     launch("aggregate_shared_rows", grid, plan_.shape.threads, plan_.shape.bytes);
     run_again("aggregate_rows", again_word, full_word);
     merge(entries);
@@ -295,11 +314,12 @@ class grouping {
   vertex_run& run_;
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
-  std::optional<group_kernels> g_;
+  std::optional<group_kernels> g_, whole_;
   gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
   device_buffer table_, again_, out_;
   std::uint64_t again_room_ = 0;
+  unsigned items_ = group_items;  // rows a thread has in flight in blocks with tables of their own
 };
 
 }  // namespace

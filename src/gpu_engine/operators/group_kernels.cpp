@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gpu_engine/codegen/column_parts.hpp"
+#include "gpu_primitives/group_shared.cuh"
 #include "gpu_primitives/hash_table.cuh"
 
 namespace query::gpu_engine {
@@ -52,6 +54,7 @@ class writer {
     g_.out = n_.row;
     sizes();
     table();
+    if (what == group_program::global) whole_table();
     switch (what) {
       case group_program::shared_thread:
         shared("thread");
@@ -94,9 +97,12 @@ class writer {
     const std::string key_text = e.converted(e.value(key.root), key.root->type, n_.key);
     std::string body = row.body + e.take();
     g_.aggregates = {};
-    if (with_aggregates)
-      g_.aggregates = generate_aggregates(k_, plan, e);
-    else
+    if (with_aggregates) {
+      std::vector<std::string> in_memory;
+      for (const ir::aggregate_call& c : plan.calls)
+        in_memory.push_back(c.argument ? place_in_input(k_, v_.inputs.front(), in_, c.argument) : std::string());
+      g_.aggregates = generate_aggregates(k_, plan, e, in_memory);
+    } else
       k_.add("struct aggregates { struct Args {}; };\n");
     const std::string type = k_.type_name(n_.key);
     if (g_.key.bytes) {
@@ -162,14 +168,18 @@ class writer {
 
   void table() {
     kernel("init_table", "256", "  init_groups<Keys, aggregates>(the_table(p));\n");
+    kernel("emit_table", "256",
+           "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+               ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
+  }
+  // What other programs need only when a table was too small.
+  void whole_table() {
     kernel("grow_table", "256",
            "  grow_groups<Keys, aggregates>(the_table(p), table{(table::slot*)" + arg(larger_slots) + ", (u32)" + arg(larger_bits) + "}, " +
                arg(full, "u32*") + ", " + keys() + ");\n");
     kernel("aggregate_rows", "256",
-           "  aggregate_global<" + items() + ">(" + all_rows() + ", the_table(p), the_list(p), " + keys() + ", " + row() + ");\n");
-    kernel("emit_table", "256",
-           "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
-               ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
+           "  aggregate_global<" + std::string(g_.aggregates.spread ? "1" : items()) + ">(" + all_rows() + ", the_table(p), the_list(p), " +
+               keys() + ", " + row() + ");\n");
   }
   std::string shape() {
     return "{(u32)" + arg(threads) + ", (u32)" + arg(capacity) + ", (u32)" + arg(word_bits) + ", (u32)" + arg(shape_bytes) + "}";
@@ -177,10 +187,13 @@ class writer {
   std::string entries() { return "group_rows{" + arg(partial_entries) + ", " + listed() + "}"; }
 
   void shared(const std::string& copies) {
-    kernel("aggregate_shared_rows", "1024, 1",
+    const bool spread = g_.aggregates.spread && copies != "thread";
+    // Several blocks a multiprocessor: what merges a block's states wants more registers than what reads the rows.
+    const std::string blocks = g_.aggregates.state_bytes <= 200 ? ", 3" : ", 2";
+    kernel("aggregate_shared_rows", spread ? std::to_string(query::gpu::spread_threads) + blocks : "1024, 1",
            "  extern __shared__ __align__(16) unsigned char shared[];\n  const shared_group_params<Keys, aggregates> g{" + all_rows() +
                ", " + shape() + ", the_table(p), the_list(p), " + arg(partials, "partial*") + ", " + arg(partial_counts, "u32*") +
-               "};\n  aggregate_shared<group_copies::" + copies + ", " + items() + ">(g, " + keys() + ", " + row() + ", shared);\n");
+               "};\n  aggregate_shared<group_copies::" + copies + ", " + (spread ? "1" : items()) + ">(g, " + keys() + ", " + row() + ", shared);\n");
     kernel("merge_partials", "256",
            "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", shared_partials<Key, aggregates::State>{" +
                arg(partials, "const partial*") + ", " + arg(partial_counts, "const u32*") + ", (u32)" + arg(capacity) + "});\n");

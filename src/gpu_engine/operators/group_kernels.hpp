@@ -1,7 +1,7 @@
 // The kernels of a group_by, generated around the grouping primitives (gpu_primitives/group_aggregate.cuh).
 //
 // Rows, keys and aggregates are generated once; each program holds the kernels of one tier, so that a query compiles only
-// what it runs.
+// what it runs. The program `global` has those that the others need when a table was too small; it is compiled then.
 #pragma once
 
 #include "gpu_engine/codegen/group_aggregates.hpp"
