@@ -8,8 +8,11 @@
 //           atomics, so any State; for some thousand groups;
 //   block   one copy, by the aggregates' atomic form; for partitions (group_partition.cuh) with few rows a group.
 //
+//   memory  one copy a block, in global memory, where the block's partial states go anyway: for sums of long arrays (below).
+//
 // Sums of long arrays: where Aggregates has `elements` (see spread_sums), a warp adds its rows up element by element, a lane an element,
-// and its states are touched once a group: thirty lanes that each add twenty numbers to one state would wait for each other.
+// and its states are touched once a group: thirty lanes that each add twenty numbers to one state would wait for each other. Global memory
+// adds doubles by itself, shared memory by loops of compare-and-swap.
 //
 //   extern "C" __global__ void k(shared_group_params<Key, Aggregates> p, ...) {
 //     extern __shared__ __align__(16) unsigned char shared[];
@@ -21,7 +24,7 @@
 
 namespace query::gpu {
 
-enum class group_copies { thread, warp, block };
+enum class group_copies { thread, warp, block, memory };
 
 // The shape of a block's tables; sizes in bytes count what dynamic shared memory a launch asks for.
 struct shared_group_shape {
@@ -36,7 +39,7 @@ QUERY_GPU_BOTH constexpr u32 owner_bytes(group_copies copies, u32 threads, u32 c
   return copies == group_copies::warp ? static_cast<u32>(round_up(u64(capacity) * (threads / warp_size), 16)) : 0;
 }
 QUERY_GPU_BOTH constexpr u32 state_copies(group_copies copies, u32 threads) {
-  return copies == group_copies::thread ? threads : copies == group_copies::warp ? threads / warp_size : 1;
+  return copies == group_copies::thread ? threads : copies == group_copies::warp ? threads / warp_size : copies == group_copies::memory ? 0 : 1;
 }
 }  // namespace detail
 
@@ -71,10 +74,10 @@ QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copi
   return {};
 }
 
-// A shape for sums of long arrays: small blocks, whose rows want many registers. A copy a warp where they are small, else one a block.
+// A shape for sums of long arrays: small blocks, whose rows want many registers. A copy a warp where they are small.
 inline constexpr u32 spread_threads = 256;
 struct spread_group_plan {
-  group_copies copies = group_copies::block;
+  group_copies copies = group_copies::memory;
   shared_group_shape shape{};  // bytes = 0: too many groups
 };
 QUERY_GPU_BOTH constexpr spread_group_plan plan_spread_groups(u64 groups, u32 key_bytes, u32 state_bytes, u32 budget) {
@@ -90,8 +93,8 @@ QUERY_GPU_BOTH constexpr spread_group_plan plan_spread_groups(u64 groups, u32 ke
     p.shape = s;
     return p;
   }
-  s.bytes = shared_group_bytes(group_copies::block, s.threads, s.capacity, s.word_bits, key_bytes, state_bytes);
-  if (s.bytes <= budget) p.shape = s;
+  s.bytes = shared_group_bytes(group_copies::memory, s.threads, s.capacity, s.word_bits, key_bytes, state_bytes);
+  if (s.bytes <= budget / 2) p.shape = s;
   return p;
 }
 
@@ -191,6 +194,7 @@ struct block_groups {
   shared_index<key_type> index;
   u8* owners;
   unsigned char* states;
+  group_partial<key_type, state_type>* outside = nullptr;  // the states of group_copies::memory
 
   __device__ __forceinline__ block_groups(const shared_group_shape& shape, unsigned char* shared) {
     index.count = reinterpret_cast<u32*>(shared);
@@ -232,6 +236,8 @@ struct block_groups {
     Aggregates::init(identity);
     if constexpr (Copies == group_copies::thread) {
       for (u32 place = 0; place < index.capacity; ++place) store_thread_state(place, threadIdx.x, identity);
+    } else if constexpr (Copies == group_copies::memory) {
+      for (u32 i = threadIdx.x; i < index.capacity; i += blockDim.x) outside[i].state = identity;
     } else {
       const u32 all = index.capacity * state_copies(Copies, blockDim.x);
       for (u32 i = threadIdx.x; i < all; i += blockDim.x) reinterpret_cast<state_type*>(states)[i] = identity;
@@ -283,27 +289,33 @@ struct block_groups {
     state_type* const own = warp_states();
     const u64 at = reinterpret_cast<u64>(pending ? Aggregates::array_of(args) : nullptr);
     using number = decltype(Aggregates::array_of(args));
+    constexpr u32 turns = (Aggregates::elements + warp_size - 1) / warp_size;
     u32 todo = __ballot_sync(all_lanes, pending);
     while (todo) {
       const int first = __ffs(static_cast<int>(todo)) - 1;
       const u32 group = __shfl_sync(all_lanes, place, first);
       const u32 peers = __ballot_sync(all_lanes, pending && place == group);
       todo &= ~peers;
+      double sum[turns] = {};
+      for (u32 left = peers; left; left &= left - 1) {
+        const auto row = reinterpret_cast<number>(__shfl_sync(all_lanes, at, __ffs(static_cast<int>(left)) - 1));
 #pragma unroll
-      for (u32 base = 0; base < Aggregates::elements; base += warp_size) {
-        const u32 e = base + lane_id();
-        double sum = 0;
-        for (u32 left = peers; left; left &= left - 1) {
-          const auto row = reinterpret_cast<number>(__shfl_sync(all_lanes, at, __ffs(static_cast<int>(left)) - 1));
-          if (e < Aggregates::elements) sum += static_cast<double>(row[e]);
+        for (u32 t = 0; t < turns; ++t) {
+          const u32 e = t * warp_size + lane_id();
+          if (e < Aggregates::elements) sum[t] += static_cast<double>(row[e]);
         }
+      }
+      state_type& state = Copies == group_copies::memory ? outside[group].state : own[group];
+#pragma unroll
+      for (u32 t = 0; t < turns; ++t) {
+        const u32 e = t * warp_size + lane_id();
         if (e >= Aggregates::elements) continue;
-        if constexpr (Copies == group_copies::warp) Aggregates::add_element(own[group], e, sum);
-        else Aggregates::add_element_atomic(own[group], e, sum);
+        if constexpr (Copies == group_copies::warp) Aggregates::add_element(state, e, sum[t]);
+        else Aggregates::add_element_atomic(state, e, sum[t]);
       }
       if (lane_id() == 0) {
-        if constexpr (Copies == group_copies::warp) Aggregates::add_rows(own[group], static_cast<u32>(__popc(peers)));
-        else Aggregates::add_rows_atomic(own[group], static_cast<u32>(__popc(peers)));
+        if constexpr (Copies == group_copies::warp) Aggregates::add_rows(state, static_cast<u32>(__popc(peers)));
+        else Aggregates::add_rows_atomic(state, static_cast<u32>(__popc(peers)));
       }
       __syncwarp();
     }
@@ -438,7 +450,9 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
 template <group_copies Copies, int Items, class Keys, class Aggregates, class Row>
 __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys, Aggregates>& p, const Keys& keys, const Row& row,
                                                  unsigned char* shared) {
-  const detail::block_groups<Copies, Keys, Aggregates> groups(p.shape, shared);
+  detail::block_groups<Copies, Keys, Aggregates> groups(p.shape, shared);
+  auto* const out = p.partials + u64(blockIdx.x) * p.shape.capacity;
+  groups.outside = out;
   groups.clear();
   constexpr u32 tile_rows = warp_size * Items;
   const u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / warp_size;
@@ -460,7 +474,10 @@ __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys,
   }
   __syncthreads();
   if (threadIdx.x == 0) p.partial_counts[blockIdx.x] = groups.size();
-  auto* const out = p.partials + u64(blockIdx.x) * p.shape.capacity;
+  if constexpr (Copies == group_copies::memory) {
+    for (u32 place = threadIdx.x; place < groups.size(); place += blockDim.x) out[place].key = groups.index.keys[place];
+    return;
+  }
   groups.for_each([&](u32 place, const typename Keys::key_type& key, const typename Aggregates::State& state) {
     out[place].key = key;
     out[place].state = state;

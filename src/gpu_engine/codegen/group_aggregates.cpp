@@ -11,6 +11,7 @@ using ir::kind;
 namespace {
 
 constexpr std::size_t long_array = 8;  // elements
+constexpr const char* rolled = "\n#pragma unroll 1\n      ";
 
 std::string number(std::size_t n) { return std::to_string(n); }
 
@@ -147,13 +148,17 @@ class writer {
     args_.add(numbers, "a" + j, 8, 8);
     fill_ += "  args.a" + j + " = " + in_memory_[i] + ".a;\n";
     state_.add("struct { double a[" + count + "]; }", "s" + j, c.value->count * 8, 8);
-    const auto each = [&](const std::string& body) { return "for (u32 e = 0; e < " + count + "; ++e) " + body; };
+    // Not unrolled: rows go another way (add_element), and what remains is rare and long to compile.
+    const auto each = [&](const std::string& body) { return rolled + ("for (u32 e = 0; e < " + count + "; ++e) ") + body; };
     init(each(s + ".a[e] = 0;"));
     both(each(s + ".a[e] += (double)" + a + "[e];"), each(s + ".a[e] += " + o + ".a[e];"));
     atomics(each("atomic_add(&" + s + ".a[e], (double)" + a + "[e]);"), each("atomic_add(&" + s + ".a[e], " + o + ".a[e]);"));
     if (c.what == aggregate_kind::mean) count_rows();
     const std::string head = "  static __device__ __forceinline__ ";
-    const auto rows = [&](const char* text) { return c.what == aggregate_kind::mean || seen("rows") ? text : ""; };
+    const bool counted = std::any_of(plan_.calls.begin(), plan_.calls.end(), [](const aggregate_call& other) {
+      return other.what == aggregate_kind::mean || other.what == aggregate_kind::count;
+    });
+    const auto rows = [&](const char* text) { return counted ? text : ""; };
     spread_ = "  static constexpr u32 elements = " + count + ";\n" + head + numbers + " array_of(const Args& a) { return " + a + "; }\n" +
               head + "void add_element(State& s, u32 e, double v) { " + s + ".a[e] += v; }\n" + head +
               "void add_element_atomic(State& s, u32 e, double v) { atomic_add(&" + s + ".a[e], v); }\n" + head +
@@ -373,14 +378,15 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
         break;
       case aggregate_kind::sum:
         if (plain->k == kind::array)
-          body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = " + s + ".a[e];\n";
+          body += std::string(plain->count < long_array ? "" : rolled) + "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = " + s + ".a[e];\n";
         else
           body += "  " + to + " = " + s + ";\n";
         break;
       case aggregate_kind::mean: {
         const std::string count = c.nullable ? n : "s.rows";
         if (plain->k == kind::array)
-          body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = (" + k.type_name(plain->element) +
+          body += std::string(plain->count < long_array ? "" : rolled) + "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to +
+                  ".a[e] = (" + k.type_name(plain->element) +
                   ")((double)" + s + ".a[e] / (double)" + count + ");\n";
         else
           body += "  " + to + " = (double)" + s + " / (double)" + count + ";\n";

@@ -133,6 +133,7 @@ std::string expressions::nested(const node* n) {
   }
   const std::string body = close();
   if (unroll) line("#pragma unroll");
+  else if (align >= 8 && element_type->size >= 32) line("#pragma unroll 2");  // the next element's loads beside this one's sums
   block("for (u64 " + j + " = 0; " + j + " < " + size + "; ++" + j + ")", body);
 
   if (!smallest && !largest) return define(n->type, converted(state, state_type, n->type));

@@ -153,8 +153,9 @@ class writer {
     const std::string key = g_.key.bytes ? g_.key.decode + "(key)" : "k";
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
+    // emit_groups has eight calls of it.
     k_.add(
-        "__device__ __forceinline__ void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
+        "__device__ " + std::string(g_.aggregates.spread ? "__noinline__" : "__forceinline__") + " void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
         arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
         ", s);\n}\n");
     k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) +
@@ -193,7 +194,7 @@ class writer {
     kernel("aggregate_shared_rows", spread ? std::to_string(query::gpu::spread_threads) + blocks : "1024, 1",
            "  extern __shared__ __align__(16) unsigned char shared[];\n  const shared_group_params<Keys, aggregates> g{" + all_rows() +
                ", " + shape() + ", the_table(p), the_list(p), " + arg(partials, "partial*") + ", " + arg(partial_counts, "u32*") +
-               "};\n  aggregate_shared<group_copies::" + copies + ", " + (spread ? "1" : items()) + ">(g, " + keys() + ", " + row() + ", shared);\n");
+               "};\n  aggregate_shared<group_copies::" + (spread && copies == "block" ? "memory" : copies) + ", " + (spread ? "1" : items()) + ">(g, " + keys() + ", " + row() + ", shared);\n");
     kernel("merge_partials", "256",
            "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", shared_partials<Key, aggregates::State>{" +
                arg(partials, "const partial*") + ", " + arg(partial_counts, "const u32*") + ", (u32)" + arg(capacity) + "});\n");
