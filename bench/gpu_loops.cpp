@@ -103,7 +103,8 @@ template <int D> void kmeans_of(std::size_t n, int k, double peer_ms, bool check
     std::sort(b.begin(), b.end(), less);
     double worst = a.size() == b.size() ? 0 : INFINITY;
     for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
-      for (std::size_t d = 0; d < D; ++d) worst = std::max(worst, std::abs(static_cast<double>(a[i].x[d]) - static_cast<double>(b[i].x[d])));
+      for (std::size_t d = 0; d < D; ++d)
+        worst = std::max(worst, std::abs(static_cast<double>(a[i].x[d]) - static_cast<double>(b[i].x[d])));
     std::printf("  the CPU's centres after 5 rounds: %zu of %zu, largest difference %g %s\n", a.size(), b.size(), worst,
                 worst < 1e-3 ? "ok" : "WRONG");
   }
@@ -153,7 +154,7 @@ void pageranks(std::uint32_t nodes, std::uint32_t edges_a_node) {
   }
   const double shorter = best_of(3, [&] { (void)pagerank(there, start, 10).to_vector(); });
   const double longer = best_of(3, [&] { (void)pagerank(there, start, 60).to_vector(); });
-  std::printf("PageRank, %u nodes, %zu edges: %.3f ms a round (10 in all %.3f ms); sum %.6f, largest difference from the CPU %g %s\n", nodes,
+  std::printf("PageRank, %u nodes, %zu edges: %.3f ms a round (10 in all %.3f ms); sum %.6f, the CPU's differ by %g %s\n", nodes,
               edges.size(), (longer - shorter) / 50 * 1e3, shorter * 1e3, sum, worst, worst < 1e-9 ? "ok" : "WRONG");
   std::fflush(stdout);
 }
@@ -170,10 +171,14 @@ void small_queries() {
     std::sort(ms.begin(), ms.end());
     std::printf("40,000 rows there, %s: median %.4f ms, best %.4f ms\n", what, ms[100], ms[0]);
   };
-  time("where, select, sum", [&] { (void)there.where([](auto r) { return r.value > 5; }).select([](auto r) { return r.value * 2; }).sum(); });
+  time("where, select, sum", [&] {
+    (void)there.where([](auto r) { return r.value > 5; }).select([](auto r) { return r.value * 2; }).sum();
+  });
   time("where to_vector of few", [&] { (void)there.where([](auto r) { return r.value < 5; }).to_vector(); });
   time("group_by, 100 groups", [&] {
-    (void)there.group_by([](auto r) { return r.id; }).select([](auto g) { return std::pair(g.key(), g.sum([](auto r) { return r.value; })); }).to_vector();
+    (void)there.group_by([](auto r) { return r.id; })
+        .select([](auto g) { return std::pair(g.key(), g.sum([](auto r) { return r.value; })); })
+        .to_vector();
   });
   std::fflush(stdout);
 }

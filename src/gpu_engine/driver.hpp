@@ -121,7 +121,8 @@ class driver {
   int (*cuGraphExecDestroy)(graph_program_handle) = nullptr;
   int (*cuGraphDestroy)(graph_handle) = nullptr;
   bool has_graphs() const {
-    return cuStreamBeginCapture && cuStreamEndCapture && cuGraphInstantiateWithFlags && cuGraphLaunch && cuGraphExecDestroy && cuGraphDestroy;
+    return cuStreamBeginCapture && cuStreamEndCapture && cuGraphInstantiateWithFlags && cuGraphLaunch && cuGraphExecDestroy &&
+           cuGraphDestroy;
   }
 
   int (*cuGetErrorName)(int result, const char** text) = nullptr;

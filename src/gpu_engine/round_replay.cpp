@@ -149,7 +149,9 @@ class round_program {
     const scoped_context here(gpu_.on());
     QUERY_CUDA(gpu_.on().calls(), cuMemcpyDtoDAsync, c.to, c.from, c.bytes, stream_.handle());
   }
-  void give(const recorded_check& c) { one(*check_words_, {1, status_words, 0}, check_arguments{c.status, c.mask, judge_.state, c.values}); }
+  void give(const recorded_check& c) {
+    one(*check_words_, {1, status_words, 0}, check_arguments{c.status, c.mask, judge_.state, c.values});
+  }
   template <class T> void one(const kernel& k, launch_shape shape, T arguments) {
     void* parameters[] = {&arguments, nullptr};
     launch_with(k, shape, stream_, parameters);

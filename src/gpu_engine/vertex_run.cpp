@@ -160,7 +160,12 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
 }
 
 std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const char* entry) {
-  return gpu_->kernels().get(k.text(), entry, gpu_->on());
+  // The cache compares whole texts: asked once an entry.
+  for (const auto& [id, name, kernel] : compiled_)
+    if (id == k.id() && name == entry) return kernel;
+  auto made = gpu_->kernels().get(k.text(), entry, gpu_->on());
+  compiled_.emplace_back(k.id(), entry, made);
+  return made;
 }
 
 void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,

@@ -10,6 +10,8 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "gpu_engine/codegen/kernel_source.hpp"
@@ -72,6 +74,7 @@ class vertex_run {
   std::array<std::uint64_t, words> values_{};
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;
   std::vector<device_buffer> texts_;
+  std::vector<std::tuple<std::uint64_t, std::string, std::shared_ptr<const kernel>>> compiled_;
 };
 
 // Throws the error that a status word tells of.

@@ -39,7 +39,10 @@ QUERY_GPU_BOTH constexpr u32 owner_bytes(group_copies copies, u32 threads, u32 c
   return copies == group_copies::warp ? static_cast<u32>(round_up(u64(capacity) * (threads / warp_size), 16)) : 0;
 }
 QUERY_GPU_BOTH constexpr u32 state_copies(group_copies copies, u32 threads) {
-  return copies == group_copies::thread ? threads : copies == group_copies::warp ? threads / warp_size : copies == group_copies::memory ? 0 : 1;
+  return copies == group_copies::thread   ? threads
+         : copies == group_copies::warp   ? threads / warp_size
+         : copies == group_copies::memory ? 0
+                                          : 1;
 }
 }  // namespace detail
 

@@ -215,7 +215,8 @@ vertex_rows executor::run_loop(const vertex& v) {
   const std::uint64_t most = n.count ? n.count : n.most_rounds ? n.most_rounds : ~std::uint64_t{0};
   const auto allowed = [&](std::uint64_t round) {
     if (!n.count && n.most_rounds && round >= n.most_rounds)
-      detail::fail("do_while", "the condition still held after " + std::to_string(n.most_rounds) + " rounds, the most that were allowed", n.where);
+      detail::fail("do_while", "the condition still held after " + std::to_string(n.most_rounds) + " rounds, the most that were allowed",
+                   n.where);
   };
   const std::unique_ptr<round_repeater> repeater = repeater_of(v);
   for (std::uint64_t round = 1;; ++round) {

@@ -99,7 +99,8 @@ class loop_transfers : public testing::Test {
 TEST_F(loop_transfers, of_k_means_end_with_the_second_round) {
   std::vector<Place> places(50000);
   for (std::size_t i = 0; i < places.size(); ++i)
-    for (std::size_t d = 0; d < 20; ++d) places[i].x[d] = static_cast<float>(i % 10 * 5) + static_cast<float>((i * 31 + d * 17) % 101) * 0.01f;
+    for (std::size_t d = 0; d < 20; ++d)
+      places[i].x[d] = static_cast<float>(i % 10 * 5) + static_cast<float>((i * 31 + d * 17) % 101) * 0.01f;
   std::vector<Middle> start;
   for (std::size_t k = 0; k < 10; ++k) start.push_back({static_cast<std::int64_t>(k), places[k].x});
   const auto points = query::from(places).as_accelerated();
@@ -108,7 +109,9 @@ TEST_F(loop_transfers, of_k_means_end_with_the_second_round) {
         [&](query::Query<Middle> now) {
           const auto c = query::broadcast(now);
           return points
-              .select([c](auto p) { return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x); })
+              .select([c](auto p) {
+                return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x);
+              })
               .group_by([](auto a) { return a.first; })
               .select([](auto g) { return query::make<Middle>(g.key(), g.mean([](auto a) { return a.second; })); });
         },

@@ -38,6 +38,20 @@ std::string place_in_input(kernel_source& k, const planner::branch& b, const inp
   return {};
 }
 
+std::string expressions::wide_part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {
+  if (t->k != ir::kind::array || !ir::is_arithmetic(t->element->k) || t->size < 16 || t->size > 256) return {};
+  std::size_t align = r.align;
+  if (r.what == row_source::form::value) {
+    align = same_on_device(r.type) ? std::min(align, alignment_of_stride(offset | 16)) : 0;
+  } else {
+    for (const column_source& c : r.columns)
+      if (offset >= c.offset && offset + t->size <= c.offset + c.type->size && same_on_device(c.type))
+        align = std::min(alignment_of_stride(device_layout(c.type).size), alignment_of_stride((offset - c.offset) | 16));
+  }
+  if (align < 8) return {};
+  return "load_wide<" + std::to_string(align) + ">(" + part_of(r, offset, t, k) + ")";
+}
+
 std::size_t alignment_of_stride(std::size_t n) {
   std::size_t a = 1;
   while (a < 16 && n % (2 * a) == 0) a *= 2;

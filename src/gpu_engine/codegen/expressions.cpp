@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "gpu_engine/codegen/column_parts.hpp"
-
 namespace query::gpu_engine {
 
 using ir::kind;
@@ -303,20 +301,6 @@ std::string expressions::statement(const node* n) {
       return loop(n);
   }
   throw not_generated("an unknown operation");
-}
-
-std::string expressions::wide_part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {
-  if (t->k != kind::array || !ir::is_arithmetic(t->element->k) || t->size < 16 || t->size > 256) return {};
-  std::size_t align = r.align;
-  if (r.what == row_source::form::value) {
-    align = same_on_device(r.type) ? std::min(align, alignment_of_stride(offset | 16)) : 0;
-  } else {
-    for (const column_source& c : r.columns)
-      if (offset >= c.offset && offset + t->size <= c.offset + c.type->size && same_on_device(c.type))
-        align = std::min(alignment_of_stride(device_layout(c.type).size), alignment_of_stride((offset - c.offset) | 16));
-  }
-  if (align < 8) return {};
-  return "load_wide<" + std::to_string(align) + ">(" + part_of(r, offset, t, k) + ")";
 }
 
 std::string expressions::part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {

@@ -378,7 +378,8 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
         break;
       case aggregate_kind::sum:
         if (plain->k == kind::array)
-          body += std::string(plain->count < long_array ? "" : rolled) + "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = " + s + ".a[e];\n";
+          body += std::string(plain->count < long_array ? "" : rolled) + "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to +
+                  ".a[e] = " + s + ".a[e];\n";
         else
           body += "  " + to + " = " + s + ";\n";
         break;

@@ -1,6 +1,7 @@
 #include "gpu_engine/codegen/kernel_source.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include <query/detail/binding.hpp>
 #include <query/errors.hpp>
@@ -79,6 +80,11 @@ std::uint32_t kernel_source::site(std::string verb, detail::call_site where) {
 
 void kernel_source::include(std::string_view header) {
   if (std::find(includes_.begin(), includes_.end(), header) == includes_.end()) includes_.emplace_back(header);
+}
+
+std::uint64_t kernel_source::next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 std::string kernel_source::text() const {

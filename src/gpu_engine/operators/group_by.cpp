@@ -50,12 +50,15 @@ class grouping {
  private:
   void use(group_program what) { g_.emplace(generate_group_kernels(v_, in_->layout(), what)); }
   // Of the program with the whole table, whatever tier is in use.
-  void launch_whole(const char* entry, unsigned grid) { launch_of(whole_ ? *whole_ : *g_, entry, grid, 256); }
+  void launch_whole(const char* entry, unsigned grid) {
+    if (!whole_) whole_.emplace(generate_group_kernels(v_, in_->layout(), group_program::global));
+    launch_of(*whole_, entry, grid, 256);
+  }
 
   // False if the partitions had too little room for their groups.
   bool attempt(std::uint64_t groups, bool partitions) {
-    // The state's size decides about the tier, and every program has the same states.
-    use(group_program::global);
+    // The state's size decides about the tier.
+    use(group_program::sizes);
     whole_.reset();
     items_ = g_->aggregates.spread ? 1 : group_items;
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
@@ -66,7 +69,6 @@ class grouping {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(n_);
     }
-    if (plan_.tier != gpu::group_tier::global) whole_ = *g_;
     switch (plan_.tier) {
       case gpu::group_tier::shared_thread:
         use(group_program::shared_thread);
@@ -81,6 +83,7 @@ class grouping {
         choose_scatter(budget);
         break;
       case gpu::group_tier::global:
+        use(group_program::global);
         break;
     }
     args_[listed_tiles] = 0;
@@ -127,6 +130,7 @@ class grouping {
     if (scatter_shared() > budget) {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(std::min<std::uint64_t>(n_, std::uint64_t{plan_.shape.capacity} << plan_.partition_bits));
+      use(group_program::global);
       return;
     }
     use(plan_.scatter_items == 16  ? group_program::partition_16

@@ -49,10 +49,12 @@ class writer {
       sample();
       return;
     }
+    sizes();
+    if (what == group_program::sizes) return;
     const std::string fetch = needs_rows(plan) ? generate_rows(k_, v_.inputs.front(), in_, 0).name : "";
     generate_finish(k_, plan, n_.key, n_.row, fetch, v_.inputs.front().row, n_.label, n_.where);
     g_.out = n_.row;
-    sizes();
+    emit();
     table();
     if (what == group_program::global) whole_table();
     switch (what) {
@@ -146,6 +148,8 @@ class writer {
     const std::size_t key_align = g_.key_bytes == 4 ? 4 : 8;
     g_.partial_bytes = rounded(rounded(g_.key_bytes, g_.aggregates.state_align) + g_.aggregates.state_bytes,
                                std::max(key_align, g_.aggregates.state_align));
+  }
+  void emit() {
     k_.add(
         "using table = group_table<Keys, aggregates>;\nusing partial = group_partial<Key, aggregates::State>;\n"
         "static_assert(sizeof(table::slot) == " +
@@ -155,7 +159,8 @@ class writer {
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
     // emit_groups has eight calls of it.
     k_.add(
-        "__device__ " + std::string(g_.aggregates.spread ? "__noinline__" : "__forceinline__") + " void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
+        "__device__ " + std::string(g_.aggregates.spread ? "__noinline__" : "__forceinline__") + 
+        " void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
         arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
         ", s);\n}\n");
     k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) +
@@ -194,7 +199,8 @@ class writer {
     kernel("aggregate_shared_rows", spread ? std::to_string(query::gpu::spread_threads) + blocks : "1024, 1",
            "  extern __shared__ __align__(16) unsigned char shared[];\n  const shared_group_params<Keys, aggregates> g{" + all_rows() +
                ", " + shape() + ", the_table(p), the_list(p), " + arg(partials, "partial*") + ", " + arg(partial_counts, "u32*") +
-               "};\n  aggregate_shared<group_copies::" + (spread && copies == "block" ? "memory" : copies) + ", " + (spread ? "1" : items()) + ">(g, " + keys() + ", " + row() + ", shared);\n");
+               "};\n  aggregate_shared<group_copies::" + (spread && copies == "block" ? "memory" : copies) + ", " +
+               (spread ? "1" : items()) + ">(g, " + keys() + ", " + row() + ", shared);\n");
     kernel("merge_partials", "256",
            "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", shared_partials<Key, aggregates::State>{" +
                arg(partials, "const partial*") + ", " + arg(partial_counts, "const u32*") + ", (u32)" + arg(capacity) + "});\n");

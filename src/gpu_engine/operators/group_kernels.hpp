@@ -48,7 +48,8 @@ enum group_argument : std::uint32_t {
   group_argument_count,
 };
 
-enum class group_program { sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global };
+// `sizes` has no kernels: the sizes of keys and states, which every program shares.
+enum class group_program { sizes, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global };
 
 struct group_kernels {
   kernel_source source;
