@@ -13,6 +13,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/backoff.hpp"
+#include "gpu_engine/round_recording.hpp"
 
 namespace query::gpu_engine {
 namespace {
@@ -252,6 +253,7 @@ void device_buffer::hand_over(const stream& to) {
 
 void device_buffer::reset() noexcept {
   if (address_ == 0) return;
+  if (round_recording* r = round_recording::here(); r && r->keep(std::move(*this))) return;  // rounds to come use it
   owner_->release(address_, capacity_, *stream_);
   owner_.reset();
   stream_.reset();

@@ -25,6 +25,11 @@ class binder {
     if (found == nullptr) throw resource_error("gpu: the NVIDIA driver is too old: " + name_ + " has no " + symbol);
     function = reinterpret_cast<Function*>(found);
   }
+  // Null where the driver has none.
+  template <class Function>
+  void bind_if_there(Function*& function, const char* symbol) const {
+    function = reinterpret_cast<Function*>(::dlsym(library_, symbol));
+  }
 
  private:
   std::string name_;
@@ -131,6 +136,12 @@ driver driver::load(const std::string& library) {
   b.bind(d.cuFuncGetAttribute, "cuFuncGetAttribute");
   b.bind(d.cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   b.bind(d.cuLaunchKernel, "cuLaunchKernel");
+  b.bind_if_there(d.cuStreamBeginCapture, "cuStreamBeginCapture_v2");
+  b.bind_if_there(d.cuStreamEndCapture, "cuStreamEndCapture");
+  b.bind_if_there(d.cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
+  b.bind_if_there(d.cuGraphLaunch, "cuGraphLaunch");
+  b.bind_if_there(d.cuGraphExecDestroy, "cuGraphExecDestroy");
+  b.bind_if_there(d.cuGraphDestroy, "cuGraphDestroy");
   b.bind(d.cuGetErrorName, "cuGetErrorName");
   b.bind(d.cuGetErrorString, "cuGetErrorString");
   return d;

@@ -20,6 +20,8 @@ using event_handle = opaque_handle*;
 using module_handle = opaque_handle*;
 using function_handle = opaque_handle*;
 using memory_pool_handle = opaque_handle*;
+using graph_handle = opaque_handle*;
+using graph_program_handle = opaque_handle*;  // CUgraphExec
 
 // What the calls return, as far as the engine tells results apart.
 namespace cuda_result {
@@ -36,7 +38,21 @@ inline constexpr int shared_memory_per_block = 8, multiprocessors = 16, l2_bytes
 inline constexpr int function_max_threads = 0, function_static_shared = 1, function_local_bytes = 3, function_registers = 4,
                      function_max_dynamic_shared = 8;
 inline constexpr unsigned stream_non_blocking = 1, event_disable_timing = 2;
+inline constexpr int capture_relaxed = 2;
 }  // namespace cuda_attribute
+
+// Told of the calls that a thread makes through QUERY_CUDA: how a recording notices work that it was not given.
+class call_witness {
+ public:
+  virtual void called(const char* call) noexcept = 0;
+  static void tell(const char* call) noexcept {
+    if (current) current->called(call);
+  }
+  inline static thread_local call_witness* current = nullptr;  // of this thread; null: nobody wants to know
+
+ protected:
+  ~call_witness() = default;
+};
 
 // A table of the driver's functions. Calls on a device need its context to be current on the thread (scoped_context).
 class driver {
@@ -97,11 +113,24 @@ class driver {
   int (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, function_handle, int threads, std::size_t dynamic_shared) = nullptr;
   int (*cuLaunchKernel)(function_handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                         unsigned block_z, unsigned dynamic_shared, stream_handle, void** arguments, void** extra) = nullptr;
+  // Graphs: null where the driver is older than CUDA 12.
+  int (*cuStreamBeginCapture)(stream_handle, int mode) = nullptr;
+  int (*cuStreamEndCapture)(stream_handle, graph_handle*) = nullptr;
+  int (*cuGraphInstantiateWithFlags)(graph_program_handle*, graph_handle, unsigned long long flags) = nullptr;
+  int (*cuGraphLaunch)(graph_program_handle, stream_handle) = nullptr;
+  int (*cuGraphExecDestroy)(graph_program_handle) = nullptr;
+  int (*cuGraphDestroy)(graph_handle) = nullptr;
+  bool has_graphs() const {
+    return cuStreamBeginCapture && cuStreamEndCapture && cuGraphInstantiateWithFlags && cuGraphLaunch && cuGraphExecDestroy &&
+           cuGraphDestroy;
+  }
+
   int (*cuGetErrorName)(int result, const char** text) = nullptr;
   int (*cuGetErrorString)(int result, const char** text) = nullptr;
 
   // Throws resource_error for lack of memory and a lost device, internal_error for anything else; names the call and the driver's text.
   void check(int result, const char* call) const {
+    call_witness::tell(call);
     if (result != cuda_result::success) fail(result, call);
   }
   // "CUDA_ERROR_OUT_OF_MEMORY: out of memory"

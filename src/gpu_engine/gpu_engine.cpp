@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <optional>
-#include <thread>
 
 #include <query/errors.hpp>
 
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/round_replay.hpp"
 
 namespace query::gpu_engine {
 
@@ -47,36 +46,38 @@ planner::vertex behind_joins(const planner::vertex& v) {
   return w;
 }
 
-// Runs on a thread of its own; what it throws comes out of wait().
+// Runs in wait(), on the thread that waits: the executor has nothing else to do meanwhile.
 class gpu_vertex final : public runtime::running_vertex {
  public:
   gpu_vertex(std::shared_ptr<gpu_session> gpu, const planner::vertex& v, runtime::output_port& out, runtime::run_context& context)
-      : gpu_(std::move(gpu)), vertex_(&v), out_(&out), context_(&context), thread_([this] { run(); }) {}
-  ~gpu_vertex() override {
-    if (thread_.joinable()) thread_.join();
-  }
+      : gpu_(std::move(gpu)), vertex_(&v), out_(&out), context_(&context) {}
   void wait() override {
-    thread_.join();
-    if (failure_) std::rethrow_exception(failure_);
+    try {
+      run();
+    } catch (...) {
+      if (round_recording* r = round_recording::here()) r->spoil("a vertex failed");
+      throw;
+    }
   }
   void cancel() override { context_->cancel.cancel(); }
   runtime::report so_far() const override { return report_; }
 
  private:
-  void run() noexcept {
-    try {
-      const auto begin = std::chrono::steady_clock::now();
-      out_->tell(runtime::signal::begin_stream);
+  void run() {
+    const auto begin = std::chrono::steady_clock::now();
+    const scoped_context here(gpu_->on());  // once for all that follows
+    out_->tell(runtime::signal::begin_stream);
+    runtime::block b;
+    {
       vertex_run run(gpu_, vertex_->captures, *context_);
-      runtime::block b;
       b.kept = result(run);
-      report_.rows_out = b.kept->size();
-      out_->push(std::move(b));
-      out_->tell(runtime::signal::end_stream);
-      report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    } catch (...) {
-      failure_ = std::current_exception();
+      // Repeated rounds run on another stream.
+      if (round_recording::here()) run.on().synchronize(context_->cancel);
     }
+    report_.rows_out = b.kept->size();
+    out_->push(std::move(b));
+    out_->tell(runtime::signal::end_stream);
+    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   result_rows result(vertex_run& run) const {
@@ -100,8 +101,6 @@ class gpu_vertex final : public runtime::running_vertex {
   runtime::output_port* out_;
   runtime::run_context* context_;
   runtime::report report_;
-  std::exception_ptr failure_;
-  std::thread thread_;  // last: it uses the members above
 };
 
 class engine final : public runtime::engine {
@@ -151,8 +150,12 @@ class engine final : public runtime::engine {
                                                  runtime::output_port& output, runtime::run_context& context) override {
     return std::make_unique<gpu_vertex>(gpu_, v, output, context);
   }
+  std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex&, runtime::run_context& context) override {
+    return std::make_unique<round_replay>(gpu_, context);
+  }
   void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
             runtime::run_context& context) override {
+    const scoped_context here(gpu_->on());
     vertex_run run(gpu_, captures, context);
     run_joins(b, run);
     run_fold(last_part(b), kind, state, run);

@@ -199,6 +199,7 @@ void transfer::upload(device_address to, std::size_t bytes, std::size_t granule,
                       runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
   if (bytes == 0) return;
   cancel.check();
+  call_witness::tell("cuMemcpyHtoDAsync");  // the copies may be given by other threads
   if (bytes <= state_->size.small) {
     state::lent_slot slot(*state_, cancel);
     fill(0, bytes, slot->data());
@@ -230,6 +231,7 @@ void transfer::download(take_function take, device_address from, std::size_t byt
                         runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
   if (bytes == 0) return;
   cancel.check();
+  call_witness::tell("cuMemcpyDtoHAsync");
   if (bytes <= state_->size.small) {
     state::lent_slot slot(*state_, cancel);
     slot->receive(from, bytes, s);

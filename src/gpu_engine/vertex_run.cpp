@@ -8,6 +8,7 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "gpu_engine/round_recording.hpp"
 #include "gpu_engine/upload.hpp"
 #include "ir/analysis.hpp"
 #include "runtime/table_ports.hpp"
@@ -22,8 +23,18 @@ vertex_run::vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<plann
 void vertex_run::reset_status() { fill(status_.address(), 0, words * 8); }
 
 void vertex_run::fill(device_address at, unsigned char value, std::size_t bytes) {
+  if (!bytes) return;
   const scoped_context here(gpu_->on());
-  if (bytes) QUERY_CUDA(gpu_->on().calls(), cuMemsetD8Async, at, value, bytes, on().handle());
+  const round_recording::permitted known;
+  if (known) known->fill({at, value, bytes});
+  QUERY_CUDA(gpu_->on().calls(), cuMemsetD8Async, at, value, bytes, on().handle());
+}
+void vertex_run::copy(device_address to, device_address from, std::size_t bytes) {
+  if (!bytes) return;
+  const scoped_context here(gpu_->on());
+  const round_recording::permitted known;
+  if (known) known->copy({to, from, bytes});
+  QUERY_CUDA(gpu_->on().calls(), cuMemcpyDtoDAsync, to, from, bytes, on().handle());
 }
 device_buffer vertex_run::zeroed(std::size_t bytes) {
   device_buffer b = allocate(bytes);
@@ -34,7 +45,9 @@ device_buffer vertex_run::zeroed(std::size_t bytes) {
 // Rows that lie on this device already.
 std::shared_ptr<const device_rows> vertex_run::here(const runtime::vertex_rows& r) const {
   auto kept = std::dynamic_pointer_cast<device_rows>(r.kept);
-  return kept && kept->on(gpu_->on()) ? kept : nullptr;
+  if (!kept || !kept->on(gpu_->on())) return nullptr;
+  if (round_recording* recording = round_recording::here()) recording->keep(kept);
+  return kept;
 }
 
 std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
@@ -44,8 +57,10 @@ std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail:
   const auto* before = known == context_->copies.end() ? nullptr : dynamic_cast<const device_rows*>(known->second.get());
   if (before) {
     const auto columns = choose_columns(row, wanted, rows.columns != nullptr);
-    if (std::all_of(columns.begin(), columns.end(), [&](const input_column& c) { return before->has(c); }))
+    if (std::all_of(columns.begin(), columns.end(), [&](const input_column& c) { return before->has(c); })) {
+      if (round_recording* recording = round_recording::here()) recording->keep(known->second);
       return std::static_pointer_cast<device_rows>(known->second);
+    }
   }
   auto made = upload_rows(gpu_, rows, row, choose_columns(row, wanted, rows.columns != nullptr), on(), *context_);
   if (context_->loops) context_->copies[key] = made;
@@ -105,10 +120,12 @@ const device_rows& vertex_run::collection(const collection_use& c) {
       rows = upload(t.rows, t.n);
     }
   } else if (c.capture && c.capture->owner) {
+    const round_recording::permitted same_in_every_round;
     rows = upload(c.capture->data, c.capture->size);
   } else {
     throw internal_error("gpu: a captured collection is not bound");
   }
+  if (round_recording* r = round_recording::here()) r->keep(rows);
   collections_.emplace_back(c.slot, rows);
   return *collections_.back().second;
 }
@@ -130,6 +147,7 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
       return collection(k.used(w.value)).size();
     case word::role::text_literal: {
       const std::string& text = k.texts()[w.index];
+      const round_recording::permitted same_in_every_round;
       texts_.push_back(allocate(std::max<std::size_t>(text.size(), 1)));
       if (!text.empty())
         gpu_->copies().upload_plain(texts_.back().address(), text.data(), text.size(), on(), context_->scheduler, context_->cancel);
@@ -142,7 +160,12 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
 }
 
 std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const char* entry) {
-  return gpu_->kernels().get(k.text(), entry, gpu_->on(), k.functions());
+  // The cache compares whole texts: asked once an entry.
+  for (const auto& [id, name, kernel] : compiled_)
+    if (id == k.id() && name == entry) return kernel;
+  auto made = gpu_->kernels().get(k.text(), entry, gpu_->on(), k.functions());
+  compiled_.emplace_back(k.id(), entry, made);
+  return made;
 }
 
 void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
@@ -150,12 +173,22 @@ void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape sh
   std::vector<std::uint64_t> all;
   for (const word& w : k.words()) all.push_back(resolve(k, w, inputs, arguments));
   if (all.empty()) all.push_back(0);
+  all.push_back(0);  // halt
+  const round_recording::permitted known;
+  if (known) known->launch({f, shape, all});
   void* parameters[] = {all.data(), nullptr};
   launch_with(f, shape, on(), parameters);
 }
 
+std::uint64_t vertex_run::read(std::size_t i) const {
+  if (round_recording* r = round_recording::here()) r->read(i);
+  return values_[i];
+}
+
 void vertex_run::finish(const kernel_source& k) {
+  const round_recording::permitted known;
   gpu_->copies().download_plain(values_.data(), status_.address(), words * 8, on(), context_->scheduler, context_->cancel);
+  if (known) known->check({status_.address(), 1, values_});
   if (values_[0]) throw_row_error(values_[0], k.sites());
 }
 

@@ -10,17 +10,20 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "gpu_engine/codegen/kernel_source.hpp"
 #include "gpu_engine/device_rows.hpp"
 #include "gpu_engine/launch.hpp"
+#include "gpu_engine/round_recording.hpp"
 
 namespace query::gpu_engine {
 
 class vertex_run {
  public:
-  static constexpr std::size_t words = 64;  // of the status block: word 0 holds the first error
+  static constexpr std::size_t words = status_words;  // of the status block: word 0 holds the first error
 
   vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context);
 
@@ -37,10 +40,14 @@ class vertex_run {
   device_buffer allocate(std::size_t bytes) { return gpu_->memory().allocate(bytes, on()); }
   device_buffer zeroed(std::size_t bytes);
   void fill(device_address at, unsigned char value, std::size_t bytes);
+  void copy(device_address to, device_address from, std::size_t bytes);
 
   // Words of the status block, zero at the beginning, for counters that kernels write.
   device_address status_word(std::size_t i) const { return status_.address() + 8 * i; }
-  std::uint64_t read(std::size_t i) const { return values_[i]; }  // after finish or look
+  // After finish. What the host reads it may act upon: a repeated round (round_recording.hpp) goes on as long as it finds
+  // the same there. hint() is for what only makes things faster.
+  std::uint64_t read(std::size_t i) const;
+  std::uint64_t hint(std::size_t i) const { return values_[i]; }
 
   std::shared_ptr<const kernel> compile(const kernel_source& k, const char* entry);
   void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
@@ -67,6 +74,7 @@ class vertex_run {
   std::array<std::uint64_t, words> values_{};
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;
   std::vector<device_buffer> texts_;
+  std::vector<std::tuple<std::uint64_t, std::string, std::shared_ptr<const kernel>>> compiled_;
 };
 
 // Throws the error that a status word tells of.

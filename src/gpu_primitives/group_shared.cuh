@@ -8,6 +8,12 @@
 //           atomics, so any State; for some thousand groups;
 //   block   one copy, by the aggregates' atomic form; for partitions (group_partition.cuh) with few rows a group.
 //
+//   memory  one copy a block, in global memory, where the block's partial states go anyway: for sums of long arrays (below).
+//
+// Sums of long arrays: where Aggregates has `elements` (see spread_sums), a warp adds its rows up element by element, a lane an element,
+// and its states are touched once a group: thirty lanes that each add twenty numbers to one state would wait for each other. Global memory
+// adds doubles by itself, shared memory by loops of compare-and-swap.
+//
 //   extern "C" __global__ void k(shared_group_params<Key, Aggregates> p, ...) {
 //     extern __shared__ __align__(16) unsigned char shared[];
 //     aggregate_shared<group_copies::warp, 8>(p, keys, row, shared);
@@ -18,7 +24,7 @@
 
 namespace query::gpu {
 
-enum class group_copies { thread, warp, block };
+enum class group_copies { thread, warp, block, memory };
 
 // The shape of a block's tables; sizes in bytes count what dynamic shared memory a launch asks for.
 struct shared_group_shape {
@@ -33,7 +39,10 @@ QUERY_GPU_BOTH constexpr u32 owner_bytes(group_copies copies, u32 threads, u32 c
   return copies == group_copies::warp ? static_cast<u32>(round_up(u64(capacity) * (threads / warp_size), 16)) : 0;
 }
 QUERY_GPU_BOTH constexpr u32 state_copies(group_copies copies, u32 threads) {
-  return copies == group_copies::thread ? threads : copies == group_copies::warp ? threads / warp_size : 1;
+  return copies == group_copies::thread   ? threads
+         : copies == group_copies::warp   ? threads / warp_size
+         : copies == group_copies::memory ? 0
+                                          : 1;
 }
 }  // namespace detail
 
@@ -68,7 +77,40 @@ QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copi
   return {};
 }
 
+// A shape for sums of long arrays: small blocks, whose rows want many registers. A copy a warp where they are small.
+inline constexpr u32 spread_threads = 256;
+struct spread_group_plan {
+  group_copies copies = group_copies::memory;
+  shared_group_shape shape{};  // bytes = 0: too many groups
+};
+QUERY_GPU_BOTH constexpr spread_group_plan plan_spread_groups(u64 groups, u32 key_bytes, u32 state_bytes, u32 budget) {
+  spread_group_plan p;
+  if (groups > 2048) return p;
+  shared_group_shape s;
+  s.threads = spread_threads;
+  s.capacity = static_cast<u32>(larger<u64>(16, round_up(groups + groups / 4, 16)));
+  for (s.word_bits = 6; (1u << s.word_bits) < 8 * s.capacity; ++s.word_bits) {}
+  s.bytes = shared_group_bytes(group_copies::warp, s.threads, s.capacity, s.word_bits, key_bytes, state_bytes);
+  if (s.bytes <= budget / 6) {
+    p.copies = group_copies::warp;
+    p.shape = s;
+    return p;
+  }
+  s.bytes = shared_group_bytes(group_copies::memory, s.threads, s.capacity, s.word_bits, key_bytes, state_bytes);
+  if (s.bytes <= budget / 2) p.shape = s;
+  return p;
+}
+
 #if QUERY_GPU_DEVICE_CODE
+
+// Aggregates that are one sum of arrays and a count of rows, with
+//
+//   static constexpr u32 elements = 20;
+//   static __device__ const float* array_of(const Args&);                        the row's numbers, in global memory
+//   static __device__ void add_element(State&, u32 e, double v);                 and add_element_atomic
+//   static __device__ void add_rows(State&, u32 n);                              and add_rows_atomic
+template <class Aggregates>
+inline constexpr bool spread_sums = requires { Aggregates::elements; };
 
 template <class Keys, class Aggregates>
 struct shared_group_params {
@@ -155,6 +197,7 @@ struct block_groups {
   shared_index<key_type> index;
   u8* owners;
   unsigned char* states;
+  group_partial<key_type, state_type>* outside = nullptr;  // the states of group_copies::memory
 
   __device__ __forceinline__ block_groups(const shared_group_shape& shape, unsigned char* shared) {
     index.count = reinterpret_cast<u32*>(shared);
@@ -196,6 +239,8 @@ struct block_groups {
     Aggregates::init(identity);
     if constexpr (Copies == group_copies::thread) {
       for (u32 place = 0; place < index.capacity; ++place) store_thread_state(place, threadIdx.x, identity);
+    } else if constexpr (Copies == group_copies::memory) {
+      for (u32 i = threadIdx.x; i < index.capacity; i += blockDim.x) outside[i].state = identity;
     } else {
       const u32 all = index.capacity * state_copies(Copies, blockDim.x);
       for (u32 i = threadIdx.x; i < all; i += blockDim.x) reinterpret_cast<state_type*>(states)[i] = identity;
@@ -205,7 +250,9 @@ struct block_groups {
 
   // One row a lane into the block's states; all lanes of the warp call it. hot: see fold_hot.
   __device__ __forceinline__ void update(bool pending, u32 place, const args_type& args, u32& hot, bool look_for_hot) const {
-    if constexpr (Copies == group_copies::thread) {
+    if constexpr (spread_sums<Aggregates> && Copies != group_copies::thread) {
+      update_spread(pending, place, args);
+    } else if constexpr (Copies == group_copies::thread) {
       if (pending) {
         state_type state = load_thread_state(place, threadIdx.x);
         Aggregates::update(state, args);
@@ -237,6 +284,43 @@ struct block_groups {
         Aggregates::merge_atomic(own[at], folded);
       });
       if (pending) Aggregates::update_atomic(own[place], args);
+    }
+  }
+
+  // The warp's rows, a group after the other.
+  __device__ __forceinline__ void update_spread(bool pending, u32 place, const args_type& args) const {
+    state_type* const own = warp_states();
+    const u64 at = reinterpret_cast<u64>(pending ? Aggregates::array_of(args) : nullptr);
+    using number = decltype(Aggregates::array_of(args));
+    constexpr u32 turns = (Aggregates::elements + warp_size - 1) / warp_size;
+    u32 todo = __ballot_sync(all_lanes, pending);
+    while (todo) {
+      const int first = __ffs(static_cast<int>(todo)) - 1;
+      const u32 group = __shfl_sync(all_lanes, place, first);
+      const u32 peers = __ballot_sync(all_lanes, pending && place == group);
+      todo &= ~peers;
+      double sum[turns] = {};
+      for (u32 left = peers; left; left &= left - 1) {
+        const auto row = reinterpret_cast<number>(__shfl_sync(all_lanes, at, __ffs(static_cast<int>(left)) - 1));
+#pragma unroll
+        for (u32 t = 0; t < turns; ++t) {
+          const u32 e = t * warp_size + lane_id();
+          if (e < Aggregates::elements) sum[t] += static_cast<double>(row[e]);
+        }
+      }
+      state_type& state = Copies == group_copies::memory ? outside[group].state : own[group];
+#pragma unroll
+      for (u32 t = 0; t < turns; ++t) {
+        const u32 e = t * warp_size + lane_id();
+        if (e >= Aggregates::elements) continue;
+        if constexpr (Copies == group_copies::warp) Aggregates::add_element(state, e, sum[t]);
+        else Aggregates::add_element_atomic(state, e, sum[t]);
+      }
+      if (lane_id() == 0) {
+        if constexpr (Copies == group_copies::warp) Aggregates::add_rows(state, static_cast<u32>(__popc(peers)));
+        else Aggregates::add_rows_atomic(state, static_cast<u32>(__popc(peers)));
+      }
+      __syncwarp();
     }
   }
 
@@ -295,6 +379,13 @@ __device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const gr
   return true;
 }
 
+// The same out of line, for rows that are much code.
+template <int Items, class Keys, class Aggregates, class Row>
+__device__ __noinline__ bool aggregate_overflow_apart(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
+                                                      const Row& row) {
+  return aggregate_overflow<Items>(over, first, table, keys, row);
+}
+
 // One warp's tile [first, first + count) into the block's groups. All or nothing: false when a row found no place anywhere. Full: count is
 // Items * 32.
 template <int Items, bool Full, class Groups, class Keys, class Aggregates, class Row>
@@ -343,7 +434,13 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
       if (j == item) place[j] = found;
     }
   }
-  if (__any_sync(all_lanes, over != 0) && !aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
+  if (__any_sync(all_lanes, over != 0)) {
+    if constexpr (spread_sums<Aggregates>) {
+      if (!aggregate_overflow_apart<Items>(over, first, overflow, keys, row)) return false;
+    } else {
+      if (!aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
+    }
+  }
   valid &= ~over;
 #pragma unroll
   for (u32 j = 0; j < Items; ++j) groups.update(valid >> j & 1, place[j], args[j], hot, j == 0);
@@ -356,7 +453,9 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
 template <group_copies Copies, int Items, class Keys, class Aggregates, class Row>
 __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys, Aggregates>& p, const Keys& keys, const Row& row,
                                                  unsigned char* shared) {
-  const detail::block_groups<Copies, Keys, Aggregates> groups(p.shape, shared);
+  detail::block_groups<Copies, Keys, Aggregates> groups(p.shape, shared);
+  auto* const out = p.partials + u64(blockIdx.x) * p.shape.capacity;
+  groups.outside = out;
   groups.clear();
   constexpr u32 tile_rows = warp_size * Items;
   const u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / warp_size;
@@ -367,13 +466,21 @@ __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys,
   for (u64 tile = warp; tile < tiles; tile += warps) {
     u64 first;
     const u32 count = detail::tile_at(p.rows, n, tile_rows, tile, first);
+    if constexpr (Items == 1) {
+      // One row a thread: a full tile would be the same code once more.
+      if (!detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot)) detail::list_tile(p.again, first, count);
+      continue;
+    }
     const bool done = count == tile_rows ? detail::aggregate_tile<Items, true>(groups, first, count, p.overflow, keys, row, hot)
                                          : detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot);
     if (!done) detail::list_tile(p.again, first, count);
   }
   __syncthreads();
   if (threadIdx.x == 0) p.partial_counts[blockIdx.x] = groups.size();
-  auto* const out = p.partials + u64(blockIdx.x) * p.shape.capacity;
+  if constexpr (Copies == group_copies::memory) {
+    for (u32 place = threadIdx.x; place < groups.size(); place += blockDim.x) out[place].key = groups.index.keys[place];
+    return;
+  }
   groups.for_each([&](u32 place, const typename Keys::key_type& key, const typename Aggregates::State& state) {
     out[place].key = key;
     out[place].state = state;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,25 @@ class running_vertex {
   virtual report so_far() const = 0;
 };
 
+// Takes over the rounds of one loop, all of whose vertices its engine runs, once it has watched one of them: later rounds run
+// as that one did, without the executor. Used by the thread that drives the loop; destroying it ends the watch.
+class round_repeater {
+ public:
+  struct outcome {
+    vertex_rows variable;
+    std::uint64_t rounds = 0;  // that were run
+    bool ended = false;        // the condition said so
+  };
+  virtual ~round_repeater() = default;
+  // Watches the round that this thread starts now. Gives the variable to run it with; nothing if this one cannot be watched.
+  virtual std::optional<vertex_rows> watch(const vertex_rows& variable) = 0;
+  // The round has run; what the executor does from here on is its own.
+  virtual void watched() = 0;
+  // The round that was watched gave `next`, and its condition `answer` (null: no condition). Runs at most `most` rounds more,
+  // as long as they go as that one went; nothing if it cannot.
+  virtual std::optional<outcome> repeat(const vertex_rows& next, const vertex_rows* answer, std::uint64_t most) = 0;
+};
+
 class engine {
  public:
   virtual ~engine() = default;
@@ -80,6 +100,8 @@ class engine {
   // count, sum, min or max of a branch without a table in between: may they run here?
   virtual verdict accepts_fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind) const { return {false, "no folds"}; }
   virtual void fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind, detail::fold_state&, run_context&) {}
+  // A loop (do_while) whose body and condition were placed here; null: the executor runs it vertex by vertex.
+  virtual std::unique_ptr<round_repeater> repeater(const planner::vertex&, run_context&) { return nullptr; }
   // How often a vertex that failed with resource_error or cluster_error is started again before the CPU engine takes it.
   virtual int retries() const { return 1; }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <optional>
 
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
@@ -120,7 +121,7 @@ void executor::run_vertices() {
   }
 }
 
-void executor::run_round(const std::vector<vertex*>& vertices) {
+void executor::run_in_round(const std::vector<vertex*>& vertices) {
   for (const vertex* v : vertices)
     if (!v->streamed) run(*v);
 }
@@ -214,6 +215,49 @@ void executor::forget(const std::vector<vertex*>& vertices) {
   }
 }
 
+executor::round_result executor::run_round(const vertex& v, const vertex_rows& now) {
+  const detail::logical& n = *v.node;
+  context_->variables[n.slot] = now;
+  run_in_round(v.body);
+  round_result r;
+  // Copied: the table may be one that the next round replaces.
+  r.next = v.body_result.table ? context_->tables.at(v.body_result.table) : now;
+  forget(v.body);
+  if (!n.count && !n.loop_test && v.test_result.table) {
+    context_->variables[n.previous_slot] = now;
+    context_->variables[n.next_slot] = r.next;
+    run_in_round(v.test);
+    r.answer = context_->tables.at(v.test_result.table);
+    forget(v.test);
+  }
+  return r;
+}
+
+// Reads what the condition is about: rows that an engine keeps are fetched for it.
+bool executor::another(const detail::logical& n, std::uint64_t round, vertex_rows& now, round_result& r) {
+  if (n.count) return round < n.count;
+  if (n.loop_test) {
+    const table &before = context_->fetched(now), &after = context_->fetched(r.next);
+    return n.loop_test(n.functions.front().f.get(), before.rows, before.n, after.rows, after.n);
+  }
+  const table& answer = context_->fetched(r.answer);
+  if (!answer.type) return false;
+  if (answer.n != 1) throw internal_error("query: do_while: the condition gave no value");
+  return *static_cast<const bool*>(answer.rows);
+}
+
+// Where one engine runs the whole body and the condition, it may repeat rounds by itself.
+std::unique_ptr<round_repeater> executor::repeater_of(const vertex& v) const {
+  const detail::logical& n = *v.node;
+  if (v.body.empty() || !v.body_result.table || n.loop_test || (n.count && n.count < 3)) return nullptr;
+  const auto elsewhere = [&](const vertex* w) {
+    return w->engine != v.body.front()->engine || (w->node && w->node->what == verb::do_while);
+  };
+  if (std::any_of(v.body.begin(), v.body.end(), elsewhere) || std::any_of(v.test.begin(), v.test.end(), elsewhere)) return nullptr;
+  engine* e = session_->engine_named(v.body.front()->engine);
+  return e ? e->repeater(v, *context_) : nullptr;
+}
+
 vertex_rows executor::run_loop(const vertex& v) {
   const detail::logical& n = *v.node;
   // An engine that keeps the rows may read them where they are.
@@ -227,32 +271,34 @@ vertex_rows executor::run_loop(const vertex& v) {
     }
     run_context& context;
   } inside(*context_);
+  const std::uint64_t most = n.count ? n.count : n.most_rounds ? n.most_rounds : ~std::uint64_t{0};
+  const auto allowed = [&](std::uint64_t round) {
+    if (!n.count && n.most_rounds && round >= n.most_rounds)
+      detail::fail("do_while", "the condition still held after " + std::to_string(n.most_rounds) + " rounds, the most that were allowed",
+                   n.where);
+  };
+  const std::unique_ptr<round_repeater> repeater = repeater_of(v);
   for (std::uint64_t round = 1;; ++round) {
+    // The first round brings what stays: the second can be like all that follow.
+    std::optional<vertex_rows> watched;
+    if (repeater && round > 1 && most - round > 1) watched = repeater->watch(now);
+    if (watched) now = *watched;
     context_->cancel.check();
-    context_->variables[n.slot] = now;
-    run_round(v.body);
-    // Copied: the table may be one that the next round replaces.
-    vertex_rows next = v.body_result.table ? context_->tables.at(v.body_result.table) : now;
-    forget(v.body);
-    bool more = false;
-    if (n.count) {
-      more = round < n.count;
-    } else if (n.loop_test) {
-      const table &before = context_->fetched(now), &after = context_->fetched(next);
-      more = n.loop_test(n.functions.front().f.get(), before.rows, before.n, after.rows, after.n);
-    } else if (v.test_result.table) {
-      context_->variables[n.previous_slot] = now;
-      context_->variables[n.next_slot] = next;
-      run_round(v.test);
-      const table answer = context_->table_of(*v.test_result.table);
-      if (answer.n != 1) throw internal_error("query: do_while: the condition gave no value");
-      more = *static_cast<const bool*>(answer.rows);
-      forget(v.test);
-    }
-    now = next;
+    round_result r = run_round(v, now);
+    if (watched) repeater->watched();
+    const bool more = another(n, round, now, r);
+    now = r.next;
     if (!more) break;
-    if (n.most_rounds && round >= n.most_rounds)
-      detail::fail("do_while", "the condition still held after " + std::to_string(n.most_rounds) + " rounds, the most that were allowed", n.where);
+    allowed(round);
+    if (!watched) continue;
+    const auto repeated = repeater->repeat(r.next, v.test_result.table ? &r.answer : nullptr, most - round);
+    if (!repeated) continue;
+    now = repeated->variable;
+    round += repeated->rounds;
+    if (context_->progress)
+      for (std::uint64_t i = 0; i < repeated->rounds * (v.body.size() + v.test.size()); ++i) context_->progress->vertex_done();
+    if (repeated->ended || (n.count && round >= n.count)) break;
+    allowed(round);
   }
   context_->variables.erase(n.slot);
   context_->variables.erase(n.previous_slot);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "planner/machine_graph.hpp"
+#include "runtime/engine.hpp"
 #include "runtime/run_context.hpp"
 #include "runtime/session_state.hpp"
 
@@ -21,14 +22,21 @@ class executor {
   void run_vertices();  // all but the terminal
 
  private:
-  void run_round(const std::vector<planner::vertex*>& vertices);
+  void run_in_round(const std::vector<planner::vertex*>& vertices);
   void run(const planner::vertex& v);
   bool only_the_cpu_reads(const planner::vertex& v) const;
   void keep_if_it_fits(const planner::vertex& v);
   vertex_rows compute(const planner::vertex& v);
   vertex_rows run_placed(const planner::vertex& v);
   vertex_rows run_on(engine& e, const planner::vertex& v);
+  struct round_result {
+    vertex_rows next;
+    vertex_rows answer;  // of a condition that is a query
+  };
   vertex_rows run_loop(const planner::vertex& v);
+  round_result run_round(const planner::vertex& v, const vertex_rows& now);
+  bool another(const detail::logical& n, std::uint64_t round, vertex_rows& now, round_result& r);
+  std::unique_ptr<round_repeater> repeater_of(const planner::vertex& v) const;
   void forget(const std::vector<planner::vertex*>& vertices);
 
   const planner::machine_graph* graph_;

@@ -43,7 +43,8 @@ class driver_double {
 
   // A kernel, by the name of its entry.
   using kernel_body = std::function<void(void** arguments)>;
-  void add_kernel(const std::string& name, kernel_body body) { kernels_[name] = std::move(body); }
+  // `bytes`: of each argument.
+  void add_kernel(const std::string& name, kernel_body body, std::size_t bytes = 8) { kernels_[name] = {std::move(body), bytes}; }
 
   // Nothing that is given to the stream from now on runs until let_go().
   void hold(stream_handle s) {
@@ -79,6 +80,13 @@ class driver_double {
   std::size_t memory_in_use() const { return locked(in_use_); }
   std::size_t allocations() const { return locked(allocated_); }  // of device memory
   std::size_t modules() const { return locked(loaded_); }         // loaded now
+  std::size_t bytes_up() const { return locked(up_); }            // copied from and to the host
+  std::size_t bytes_down() const { return locked(down_); }
+  std::size_t launches(const std::string& kernel) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = launches_.find(kernel);
+    return found == launches_.end() ? 0 : found->second;
+  }
   std::size_t streams() const {
     const std::lock_guard lock(mutex_);
     return streams_.size();
@@ -311,6 +319,8 @@ class driver_double {
 
   static int copy(void* to, const void* from, std::size_t n, stream_handle s, device_address checked, device_address checked_too) {
     const std::lock_guard lock(self().mutex_);
+    if (checked_too == 0) self().up_ += n;
+    if (checked == 0) self().down_ += n;
     self().give(s, {[=] {
                   if (checked != 0) self().touch(checked, n);
                   if (checked_too != 0) self().touch(checked_too, n);
@@ -355,12 +365,15 @@ class driver_double {
     calls_.cuLaunchKernel = [](function_handle f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream_handle s,
                                void** arguments, void**) {
       const std::lock_guard lock(self().mutex_);
-      // Arguments are read at the launch, as the driver does: here, those of the test's kernels are eight bytes each.
-      std::vector<std::uint64_t> copied;
-      for (void** a = arguments; a != nullptr && *a != nullptr; ++a) std::memcpy(&copied.emplace_back(), *a, 8);
-      self().give(s, {[body = self().kernels_.at(self().functions_.at(f)), copied]() mutable {
+      // Arguments are read at the launch, as the driver does.
+      const auto& [body, bytes] = self().kernels_.at(self().functions_.at(f));
+      std::vector<std::vector<std::uint64_t>> copied;
+      for (void** a = arguments; a != nullptr && *a != nullptr; ++a)
+        std::memcpy(copied.emplace_back((bytes + 7) / 8).data(), *a, bytes);
+      ++self().launches_[self().functions_.at(f)];
+      self().give(s, {[body, copied]() mutable {
                     std::vector<void*> addresses;
-                    for (std::uint64_t& value : copied) addresses.push_back(&value);
+                    for (auto& value : copied) addresses.push_back(value.data());
                     body(addresses.data());
                     return true;
                   }});
@@ -380,9 +393,11 @@ class driver_double {
   std::map<device_address, std::size_t> blocks_;
   std::map<module_handle, std::string> images_;
   std::map<function_handle, std::string> functions_;
-  std::map<std::string, kernel_body> kernels_;
+  std::map<std::string, std::pair<kernel_body, std::size_t>> kernels_;
+  std::map<std::string, std::size_t> launches_;
   const std::size_t memory_;
   std::size_t pinnable_ = std::size_t{1} << 30, in_use_ = 0, allocated_ = 0, loaded_ = 0;
+  std::size_t up_ = 0, down_ = 0;
   std::uintptr_t next_handle_ = 0;
   int fault_ = ok;
   bool held_ = false;

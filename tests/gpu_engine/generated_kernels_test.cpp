@@ -44,6 +44,12 @@ struct Symbol {
 };
 QUERY_RECORD(Symbol, id, rate);
 
+struct Place {
+  std::int32_t tag;
+  std::array<float, 20> x;
+};
+QUERY_RECORD(Place, tag, x);
+
 class generated_kernels : public testing::Test {
  protected:
   void SetUp() override {
@@ -168,6 +174,16 @@ TEST_F(generated_kernels, of_groups) {
                            return std::make_tuple(g.key(), g.stddev([](auto t) { return t.weight; }), g.first([](auto t) { return t.qty; }),
                                                   g.last([](auto t) { return t.qty; }));
                          }));
+  // Sums of long arrays that lie in the input, behind a projection.
+  const std::vector<Place> rows(100), middles(10);
+  const auto places = query::from(rows).as_accelerated();
+  const auto c = query::broadcast(middles);
+  const auto near = places.select([c](auto p) {
+    return std::pair(c.arg_min(p, [](auto p, auto m) { return query::squared_distance(p.x, m.x); }), p.x);
+  });
+  group_programs_compile("nearest", near.group_by([](auto a) { return a.first; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.sum([](auto a) { return a.second; }), g.count());
+  }));
   group_programs_compile("names", trades().group_by([](auto t) { return t.name; }).select([](auto g) { return g.count(); }));
 }
 

@@ -211,6 +211,8 @@ std::string expressions::statement(const node* n) {
     case op::field: {
       const auto it = rows_.find(n->id);
       if (it == rows_.end()) throw not_generated("a row outside its computation");
+      const std::string wide = wide_part_of(it->second, n->what == op::field ? n->bits : 0, n->type, k_);
+      if (!wide.empty()) return define(n->type, wide);
       const std::string text = part_of(it->second, n->what == op::field ? n->bits : 0, n->type, k_);
       // Rows and records in memory are read field by field by those who use them.
       return ir::is_arithmetic(n->type->k) || n->type->k == kind::string || it->second.what == row_source::form::columns

@@ -35,8 +35,11 @@ struct row_source {
   const ir::type* type = nullptr;
   std::string text;  // value: an lvalue of the row; columns: the row's number
   std::vector<column_source> columns;
+  std::size_t align = 0;  // value: it lies in device memory at multiples of so many bytes; 0: it may be a local variable
 
-  static row_source of_value(std::string text, const ir::type* t) { return {form::value, t, std::move(text), {}}; }
+  static row_source of_value(std::string text, const ir::type* t, std::size_t align = 0) {
+    return {form::value, t, std::move(text), {}, align};
+  }
 };
 
 class expressions {
@@ -51,6 +54,8 @@ class expressions {
   std::string take();  // the statements so far
 
   static std::string part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k);
+  // The same for an array in device memory that is worth wide loads; "" if it is not.
+  static std::string wide_part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k);
 
  private:
   struct facts;

@@ -10,6 +10,9 @@ using ir::kind;
 
 namespace {
 
+constexpr std::size_t long_array = 8;  // elements
+constexpr const char* rolled = "\n#pragma unroll 1\n      ";
+
 std::string number(std::size_t n) { return std::to_string(n); }
 
 kind widened(kind k) { return ir::is_floating(k) ? kind::f64 : ir::is_integer(k) && !ir::is_signed_integer(k) ? kind::u64 : kind::i64; }
@@ -73,7 +76,8 @@ struct parts {
 
 class writer {
  public:
-  writer(kernel_source& k, const ir::group_plan& plan) : k_(k), plan_(plan) {}
+  writer(kernel_source& k, const ir::group_plan& plan, const std::vector<std::string>& in_memory)
+      : k_(k), plan_(plan), in_memory_(in_memory) {}
 
   generated_aggregates write(expressions& row) {
     for (std::size_t j = 0; j < plan_.calls.size(); ++j) add(plan_.calls[j], number(j), row);
@@ -99,6 +103,9 @@ class writer {
       function("update_atomic(State& s, const Args& a)", all_.update_atomic);
       function("merge_atomic(State& s, const State& o)", all_.merge_atomic);
     }
+    // Nothing but one sum of arrays and counts of rows.
+    g.spread = arrays_ == 1 && others_ == 0;
+    if (g.spread) code += spread_;
     k_.add(code + "};\n");
     return g;
   }
@@ -128,6 +135,38 @@ class writer {
     atomics("atomic_add(&s.rows, u64(1));", "atomic_add(&s.rows, o.rows);");
   }
 
+  // A sum of long arrays that lie in the input: what travels is their address.
+  bool array_in_memory(const aggregate_call& c, const std::string& j) {
+    const std::size_t i = std::stoul(j);
+    if (i >= in_memory_.size() || in_memory_[i].empty() || c.nullable) return false;
+    if ((c.what != aggregate_kind::sum && c.what != aggregate_kind::mean) || c.value->k != kind::array || c.value->count < long_array ||
+        !ir::is_floating(c.value->element->k))
+      return false;
+    ++arrays_;
+    const std::string s = "s.s" + j, o = "o.s" + j, a = "a.a" + j, count = number(c.value->count);
+    const std::string numbers = "const " + std::string(scalar_text(c.value->element->k)) + "*";
+    args_.add(numbers, "a" + j, 8, 8);
+    fill_ += "  args.a" + j + " = " + in_memory_[i] + ".a;\n";
+    state_.add("struct { double a[" + count + "]; }", "s" + j, c.value->count * 8, 8);
+    // Not unrolled: rows go another way (add_element), and what remains is rare and long to compile.
+    const auto each = [&](const std::string& body) { return rolled + ("for (u32 e = 0; e < " + count + "; ++e) ") + body; };
+    init(each(s + ".a[e] = 0;"));
+    both(each(s + ".a[e] += (double)" + a + "[e];"), each(s + ".a[e] += " + o + ".a[e];"));
+    atomics(each("atomic_add(&" + s + ".a[e], (double)" + a + "[e]);"), each("atomic_add(&" + s + ".a[e], " + o + ".a[e]);"));
+    if (c.what == aggregate_kind::mean) count_rows();
+    const std::string head = "  static __device__ __forceinline__ ";
+    const bool counted = std::any_of(plan_.calls.begin(), plan_.calls.end(), [](const aggregate_call& other) {
+      return other.what == aggregate_kind::mean || other.what == aggregate_kind::count;
+    });
+    const auto rows = [&](const char* text) { return counted ? text : ""; };
+    spread_ = "  static constexpr u32 elements = " + count + ";\n" + head + numbers + " array_of(const Args& a) { return " + a + "; }\n" +
+              head + "void add_element(State& s, u32 e, double v) { " + s + ".a[e] += v; }\n" + head +
+              "void add_element_atomic(State& s, u32 e, double v) { atomic_add(&" + s + ".a[e], v); }\n" + head +
+              "void add_rows(State& s, u32 n) { " + rows("s.rows += n;") + " }\n" + head + "void add_rows_atomic(State& s, u32 n) { " +
+              rows("atomic_add(&s.rows, u64(n));") + " }\n";
+    return true;
+  }
+
   void add(const aggregate_call& c, const std::string& j, expressions& row) {
     const std::string s = "s.s" + j, o = "o.s" + j, a = "a.a" + j, n = "s.n" + j, on = "o.n" + j, has = "a.h" + j;
     const auto unsupported = [&] {
@@ -138,6 +177,8 @@ class writer {
       return;
     }
     if (!c.argument || c.what == aggregate_kind::custom || !ir::fixed_state(c.what)) unsupported();
+    if (array_in_memory(c, j)) return;
+    ++others_;
     const std::string value = row.value(c.argument);
     const ir::type* t = c.value;
     const std::string v = c.nullable ? value + ".v" : value, present = c.nullable ? value + ".has" : "true";
@@ -291,6 +332,9 @@ class writer {
 
   kernel_source& k_;
   const ir::group_plan& plan_;
+  const std::vector<std::string>& in_memory_;
+  std::string spread_;
+  int arrays_ = 0, others_ = 0;  // calls
   members state_, args_;
   parts all_;
   std::string fill_;
@@ -299,9 +343,10 @@ class writer {
 
 }  // namespace
 
-generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row) {
+generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row,
+                                         const std::vector<std::string>& in_memory) {
   k.include("gpu_primitives/atomics.cuh");
-  return writer(k, plan).write(row);
+  return writer(k, plan, in_memory).write(row);
 }
 
 void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,
@@ -333,14 +378,16 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
         break;
       case aggregate_kind::sum:
         if (plain->k == kind::array)
-          body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = " + s + ".a[e];\n";
+          body += std::string(plain->count < long_array ? "" : rolled) + "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to +
+                  ".a[e] = " + s + ".a[e];\n";
         else
           body += "  " + to + " = " + s + ";\n";
         break;
       case aggregate_kind::mean: {
         const std::string count = c.nullable ? n : "s.rows";
         if (plain->k == kind::array)
-          body += "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to + ".a[e] = (" + k.type_name(plain->element) +
+          body += std::string(plain->count < long_array ? "" : rolled) + "  for (u32 e = 0; e < " + number(plain->count) + "; ++e) " + to +
+                  ".a[e] = (" + k.type_name(plain->element) +
                   ")((double)" + s + ".a[e] / (double)" + count + ");\n";
         else
           body += "  " + to + " = (double)" + s + " / (double)" + count + ";\n";

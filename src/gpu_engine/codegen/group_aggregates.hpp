@@ -17,11 +17,14 @@ struct generated_aggregates {
   std::size_t state_bytes = 0, state_align = 4, args_bytes = 0;
   bool atomic = true;        // the aggregates have update_atomic and merge_atomic
   bool row_numbers = false;  // some result is a row that is fetched by its number
+  bool spread = false;       // one sum of long arrays and a count: what group_shared.cuh calls spread_sums
 };
 
 // Adds `struct aggregates { State, Args, init, update, merge... }`. The arguments are evaluated by `row`, in the order of the
-// calls. Throws not_generated for aggregates that have no form on the GPU.
-generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row);
+// calls; `in_memory` has, for calls whose argument lies in the input as it is, the text of that place (else ""). Throws
+// not_generated for aggregates that have no form on the GPU.
+generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row,
+                                         const std::vector<std::string>& in_memory);
 
 // Adds `Result finish_group(const words& p, const K& key, const aggregates::State& s)`. `fetch` is the name of a row
 // function, for aggregates whose result is a row.

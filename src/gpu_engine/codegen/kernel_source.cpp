@@ -1,6 +1,7 @@
 #include "gpu_engine/codegen/kernel_source.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include <query/detail/binding.hpp>
 #include <query/errors.hpp>
@@ -83,6 +84,11 @@ void kernel_source::include(std::string_view header) {
   if (std::find(includes_.begin(), includes_.end(), header) == includes_.end()) includes_.emplace_back(header);
 }
 
+std::uint64_t kernel_source::next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 std::string kernel_source::text() const {
   std::string all = "#include \"gpu_engine/device/expressions.cuh\"\n";
   for (const std::string& i : includes_) all += "#include \"" + i + "\"\n";
@@ -91,8 +97,13 @@ std::string kernel_source::text() const {
     const device_function& f = c.function->function;
     all += "// links " + f.symbol + " " + hash_text(c.before + f.code + c.after).hex() + " as " + std::string(detail::name_of(f.form)) + "\n";
   }
-  all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) + "]; };\n";
-  return all + definitions_ + body_;
+  all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) +
+         "]; const u64* halt; };\n";
+  all += definitions_ + body_;
+  // Rounds that a loop was given ahead do nothing once one of them has ended the loop.
+  static constexpr std::string_view head = "(const __grid_constant__ words p) {\n", leave = "  if (p.halt && *p.halt) return;\n";
+  for (std::size_t at = all.find(head); at != std::string::npos; at = all.find(head, at + head.size())) all.insert(at + head.size(), leave);
+  return all;
 }
 
 }  // namespace query::gpu_engine

@@ -85,7 +85,8 @@ class kernel_source {
   void call_device_function(const ir::node* call, std::uint32_t site);
   std::string fresh(std::string_view prefix) { return std::string(prefix) + std::to_string(++fresh_); }
 
-  std::string text() const;  // the whole program
+  std::string text() const;  // the whole program; behind its words() a kernel takes one more, `halt` (round_recording.hpp)
+  std::uint64_t id() const { return id_; }  // of this program in this process; copies share it
   const std::vector<word>& words() const { return words_; }
   const std::vector<error_site>& sites() const { return sites_; }
   const std::vector<std::string>& texts() const { return texts_; }
@@ -106,6 +107,8 @@ class kernel_source {
   std::unordered_map<const ir::type*, std::string> names_, less_, equal_;
   std::string definitions_, body_;
   int fresh_ = 0;
+  std::uint64_t id_ = next_id();
+  static std::uint64_t next_id();
 };
 
 // Size and alignment of a type's form on the device: that of the host where the type owns no memory.

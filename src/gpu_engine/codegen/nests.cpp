@@ -1,4 +1,5 @@
 // Loops and nested computations: over captured collections, arrays and lists.
+#include "gpu_engine/codegen/column_parts.hpp"
 #include "gpu_engine/codegen/expressions.hpp"
 
 namespace query::gpu_engine {
@@ -99,7 +100,9 @@ std::string expressions::nested(const node* n) {
   if (fold) variables_[n->id] = {state};
 
   open(n->id);
-  rows_[n->id] = row_source::of_value(element, element_type);
+  // Captured collections lie in memory of their own, which begins at a multiple of 256 bytes.
+  const std::size_t align = from->what == op::collection ? alignment_of_stride(device_layout(element_type).size) : 0;
+  rows_[n->id] = row_source::of_value(element, element_type, align);
   const std::string v = expression ? value(expression) : element;
   const ir::type* vt = expression ? expression->type : element_type;
   const ir::type* flag = ir::describe<bool>();
@@ -130,6 +133,7 @@ std::string expressions::nested(const node* n) {
   }
   const std::string body = close();
   if (unroll) line("#pragma unroll");
+  else if (align >= 8 && element_type->size >= 32) line("#pragma unroll 2");  // the next element's loads beside this one's sums
   block("for (u64 " + j + " = 0; " + j + " < " + size + "; ++" + j + ")", body);
 
   if (!smallest && !largest) return define(n->type, converted(state, state_type, n->type));

@@ -114,6 +114,27 @@ __device__ __forceinline__ bool is_finite(double x) { return (u64(__double_as_lo
 __device__ __forceinline__ bool sign_bit(float x) { return (__float_as_uint(x) >> 31) != 0; }
 __device__ __forceinline__ bool sign_bit(double x) { return (u64(__double_as_longlong(x)) >> 63) != 0; }
 
+// A value that lies at a multiple of Align bytes, by loads of as many bytes.
+template <u32 Align, class T> __device__ __forceinline__ T load_wide(const T& from) {
+  constexpr u32 width = Align >= 16 && sizeof(T) % 16 == 0 ? 16 : Align >= 8 && sizeof(T) % 8 == 0 ? 8 : 0;
+  if constexpr (width == 0) {
+    return from;
+  } else {
+    T to;
+#pragma unroll
+    for (u32 i = 0; i < sizeof(T) / width; ++i) {
+      if constexpr (width == 16) {
+        const uint4 w = reinterpret_cast<const uint4*>(&from)[i];
+        memcpy(reinterpret_cast<char*>(&to) + i * 16, &w, 16);
+      } else {
+        const uint2 w = reinterpret_cast<const uint2*>(&from)[i];
+        memcpy(reinterpret_cast<char*>(&to) + i * 8, &w, 8);
+      }
+    }
+    return to;
+  }
+}
+
 __device__ __forceinline__ float bits_f32(u64 w) { return __uint_as_float(u32(w)); }
 __device__ __forceinline__ double bits_f64(u64 w) { return __longlong_as_double(i64(w)); }
 

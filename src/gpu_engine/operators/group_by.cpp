@@ -1,6 +1,7 @@
 // group_by with aggregates: the tier is chosen by a sample of the keys; tables grow where the sample was wrong.
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include <query/errors.hpp>
 
@@ -48,14 +49,22 @@ class grouping {
 
  private:
   void use(group_program what) { g_.emplace(generate_group_kernels(v_, in_->layout(), what)); }
+  // Of the program with the whole table, whatever tier is in use.
+  void launch_whole(const char* entry, unsigned grid) {
+    if (!whole_) whole_.emplace(generate_group_kernels(v_, in_->layout(), group_program::global));
+    launch_of(*whole_, entry, grid, 256);
+  }
 
   // False if the partitions had too little room for their groups.
   bool attempt(std::uint64_t groups, bool partitions) {
-    // The state's size decides about the tier, and every program has the same states.
-    use(group_program::global);
+    // The state's size decides about the tier.
+    use(group_program::sizes);
+    whole_.reset();
+    items_ = g_->aggregates.spread ? 1 : group_items;
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
     plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes),
                                 static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
+    if (g_->aggregates.spread) choose_spread(groups, budget);
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(n_);
@@ -74,6 +83,7 @@ class grouping {
         choose_scatter(budget);
         break;
       case gpu::group_tier::global:
+        use(group_program::global);
         break;
     }
     args_[listed_tiles] = 0;
@@ -87,7 +97,7 @@ class grouping {
     start_table(plan_.table_bits);
     if (plan_.tier == gpu::group_tier::partition) return partitioned(groups);
     if (plan_.tier == gpu::group_tier::global) {
-      listed(n_ / (32 * group_items) + 1);
+      listed(n_ / (32 * items_) + 1);
       launch("aggregate_rows", resident("aggregate_rows", 256), 256);
       run_again("aggregate_rows", again_word, full_word);
     } else {
@@ -100,6 +110,16 @@ class grouping {
     return true;
   }
 
+  // Sums of long arrays have a shape of their own, while the groups fit a block.
+  void choose_spread(std::uint64_t groups, std::uint32_t budget) {
+    const gpu::spread_group_plan s = gpu::plan_spread_groups(std::min(groups, n_), static_cast<std::uint32_t>(g_->key_bytes),
+                                                             static_cast<std::uint32_t>(g_->aggregates.state_bytes), budget);
+    if (!s.shape.bytes) return;
+    plan_.tier = s.copies == gpu::group_copies::warp ? gpu::group_tier::shared_warp : gpu::group_tier::shared_block;
+    plan_.shape = s.shape;
+    plan_.table_bits = gpu::table_bits(2 * groups);
+  }
+
   std::size_t scatter_shared() const {
     return gpu::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes),
                                  static_cast<std::uint32_t>(g_->aggregates.args_bytes));
@@ -110,6 +130,7 @@ class grouping {
     if (scatter_shared() > budget) {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(std::min<std::uint64_t>(n_, std::uint64_t{plan_.shape.capacity} << plan_.partition_bits));
+      use(group_program::global);
       return;
     }
     use(plan_.scatter_items == 16  ? group_program::partition_16
@@ -120,6 +141,7 @@ class grouping {
   // Groups among a sample of the rows, and what that says about all of them.
   std::uint64_t estimate() {
     if (n_ <= 2048) return n_;
+    const round_recording::aside once;  // repeated rounds need no guess of their own
     g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
     const std::uint64_t rows = std::min(n_, sampled);
     const std::uint32_t table = gpu::table_bits(rows);
@@ -134,7 +156,7 @@ class grouping {
     args_[full] = run_.status_word(full_word);
     launch("sample_groups", static_cast<unsigned>(gpu::divide_up(rows, 256)), 256);
     run_.finish(g_->source);
-    const auto distinct = static_cast<double>(run_.read(sample_word)), kept = static_cast<double>(run_.read(kept_word));
+    const auto distinct = static_cast<double>(run_.hint(sample_word)), kept = static_cast<double>(run_.hint(kept_word));
     run_.reset_status();
     if (distinct * 4 < kept) return static_cast<std::uint64_t>(distinct);  // nearly all were seen
     // Rows that repeat a key, as birthdays do: kept^2 / (2 * repeats) groups, and no more than rows that pass.
@@ -146,9 +168,10 @@ class grouping {
   unsigned resident(const char* entry, unsigned block, std::size_t dynamic = 0) {
     return resident_blocks(*run_.compile(g_->source, entry), block, dynamic);
   }
-  void launch(const char* entry, unsigned grid, unsigned block, std::size_t dynamic = 0) {
+  void launch(const char* entry, unsigned grid, unsigned block, std::size_t dynamic = 0) { launch_of(*g_, entry, grid, block, dynamic); }
+  void launch_of(const group_kernels& g, const char* entry, unsigned grid, unsigned block, std::size_t dynamic = 0) {
     const std::array<const device_rows*, 1> inputs = {in_.get()};
-    run_.launch(g_->source, *run_.compile(g_->source, entry), {grid, block, dynamic}, inputs, args_);
+    run_.launch(g.source, *run_.compile(g.source, entry), {grid, block, dynamic}, inputs, args_);
   }
 
   void start_table(std::uint32_t table_bits) {
@@ -186,7 +209,8 @@ class grouping {
       args_[full] = run_.status_word(full_of);
       args_[listed_tiles] = list.address();
       args_[listed_count] = count;
-      launch(entry, blocks(count * 32), block);
+      if (std::string_view(entry) == "aggregate_rows") launch_whole(entry, blocks(count * 32));
+      else launch(entry, blocks(count * 32), block);
       args_[listed_tiles] = args_[listed_count] = 0;
       run_.finish(g_->source);
     }
@@ -203,7 +227,7 @@ class grouping {
       args_[bits] = old_bits;
       clear(full_word);
       args_[full] = run_.status_word(full_word);
-      launch("grow_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(old_bits))), 256);
+      launch_whole("grow_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(old_bits))));
       run_.finish(g_->source);
       if (!(run_.read(full_word) & 0xffffffffu)) {
         args_[slots] = args_[larger_slots];
@@ -217,14 +241,14 @@ class grouping {
   void shared() {
     const unsigned grid =
         std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
-                           static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
+                           static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * items_)));
     const std::uint64_t entries = std::uint64_t{grid} * plan_.shape.capacity;
     const device_buffer partial_rows = run_.allocate(entries * g_->partial_bytes),
                         counts_of_blocks = run_.allocate(std::uint64_t{grid} * 4);
     args_[partials] = partial_rows.address();
     args_[partial_counts] = counts_of_blocks.address();
     args_[partial_entries] = entries;
-    listed(n_ / (32 * group_items) + 1);
+    listed(n_ / (32 * items_) + 1);
     launch("aggregate_shared_rows", grid, plan_.shape.threads, plan_.shape.bytes);
     run_again("aggregate_rows", again_word, full_word);
     merge(entries);
@@ -294,11 +318,12 @@ class grouping {
   vertex_run& run_;
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
-  std::optional<group_kernels> g_;
+  std::optional<group_kernels> g_, whole_;
   gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
   device_buffer table_, again_, out_;
   std::uint64_t again_room_ = 0;
+  unsigned items_ = group_items;  // rows a thread has in flight in blocks with tables of their own
 };
 
 }  // namespace

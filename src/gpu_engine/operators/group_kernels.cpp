@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gpu_engine/codegen/column_parts.hpp"
+#include "gpu_primitives/group_shared.cuh"
 #include "gpu_primitives/hash_table.cuh"
 
 namespace query::gpu_engine {
@@ -47,11 +49,14 @@ class writer {
       sample();
       return;
     }
+    sizes();
+    if (what == group_program::sizes) return;
     const std::string fetch = needs_rows(plan) ? generate_rows(k_, v_.inputs.front(), in_, 0).name : "";
     generate_finish(k_, plan, n_.key, n_.row, fetch, v_.inputs.front().row, n_.label, n_.where);
     g_.out = n_.row;
-    sizes();
+    emit();
     table();
+    if (what == group_program::global) whole_table();
     switch (what) {
       case group_program::shared_thread:
         shared("thread");
@@ -94,9 +99,12 @@ class writer {
     const std::string key_text = e.converted(e.value(key.root), key.root->type, n_.key);
     std::string body = row.body + e.take();
     g_.aggregates = {};
-    if (with_aggregates)
-      g_.aggregates = generate_aggregates(k_, plan, e);
-    else
+    if (with_aggregates) {
+      std::vector<std::string> in_memory;
+      for (const ir::aggregate_call& c : plan.calls)
+        in_memory.push_back(c.argument ? place_in_input(k_, v_.inputs.front(), in_, c.argument) : std::string());
+      g_.aggregates = generate_aggregates(k_, plan, e, in_memory);
+    } else
       k_.add("struct aggregates { struct Args {}; };\n");
     const std::string type = k_.type_name(n_.key);
     if (g_.key.bytes) {
@@ -140,6 +148,8 @@ class writer {
     const std::size_t key_align = g_.key_bytes == 4 ? 4 : 8;
     g_.partial_bytes = rounded(rounded(g_.key_bytes, g_.aggregates.state_align) + g_.aggregates.state_bytes,
                                std::max(key_align, g_.aggregates.state_align));
+  }
+  void emit() {
     k_.add(
         "using table = group_table<Keys, aggregates>;\nusing partial = group_partial<Key, aggregates::State>;\n"
         "static_assert(sizeof(table::slot) == " +
@@ -147,8 +157,10 @@ class writer {
     const std::string key = g_.key.bytes ? g_.key.decode + "(key)" : "k";
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
+    // emit_groups has eight calls of it.
     k_.add(
-        "__device__ __forceinline__ void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
+        "__device__ " + std::string(g_.aggregates.spread ? "__noinline__" : "__forceinline__") + 
+        " void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
         arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
         ", s);\n}\n");
     k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) +
@@ -162,14 +174,18 @@ class writer {
 
   void table() {
     kernel("init_table", "256", "  init_groups<Keys, aggregates>(the_table(p));\n");
+    kernel("emit_table", "256",
+           "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+               ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
+  }
+  // What other programs need only when a table was too small.
+  void whole_table() {
     kernel("grow_table", "256",
            "  grow_groups<Keys, aggregates>(the_table(p), table{(table::slot*)" + arg(larger_slots) + ", (u32)" + arg(larger_bits) + "}, " +
                arg(full, "u32*") + ", " + keys() + ");\n");
     kernel("aggregate_rows", "256",
-           "  aggregate_global<" + items() + ">(" + all_rows() + ", the_table(p), the_list(p), " + keys() + ", " + row() + ");\n");
-    kernel("emit_table", "256",
-           "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
-               ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
+           "  aggregate_global<" + std::string(g_.aggregates.spread ? "1" : items()) + ">(" + all_rows() + ", the_table(p), the_list(p), " +
+               keys() + ", " + row() + ");\n");
   }
   std::string shape() {
     return "{(u32)" + arg(threads) + ", (u32)" + arg(capacity) + ", (u32)" + arg(word_bits) + ", (u32)" + arg(shape_bytes) + "}";
@@ -177,10 +193,14 @@ class writer {
   std::string entries() { return "group_rows{" + arg(partial_entries) + ", " + listed() + "}"; }
 
   void shared(const std::string& copies) {
-    kernel("aggregate_shared_rows", "1024, 1",
+    const bool spread = g_.aggregates.spread && copies != "thread";
+    // Several blocks a multiprocessor: what merges a block's states wants more registers than what reads the rows.
+    const std::string blocks = g_.aggregates.state_bytes <= 200 ? ", 3" : ", 2";
+    kernel("aggregate_shared_rows", spread ? std::to_string(query::gpu::spread_threads) + blocks : "1024, 1",
            "  extern __shared__ __align__(16) unsigned char shared[];\n  const shared_group_params<Keys, aggregates> g{" + all_rows() +
                ", " + shape() + ", the_table(p), the_list(p), " + arg(partials, "partial*") + ", " + arg(partial_counts, "u32*") +
-               "};\n  aggregate_shared<group_copies::" + copies + ", " + items() + ">(g, " + keys() + ", " + row() + ", shared);\n");
+               "};\n  aggregate_shared<group_copies::" + (spread && copies == "block" ? "memory" : copies) + ", " +
+               (spread ? "1" : items()) + ">(g, " + keys() + ", " + row() + ", shared);\n");
     kernel("merge_partials", "256",
            "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", shared_partials<Key, aggregates::State>{" +
                arg(partials, "const partial*") + ", " + arg(partial_counts, "const u32*") + ", (u32)" + arg(capacity) + "});\n");

@@ -1,7 +1,7 @@
 // The kernels of a group_by, generated around the grouping primitives (gpu_primitives/group_aggregate.cuh).
 //
 // Rows, keys and aggregates are generated once; each program holds the kernels of one tier, so that a query compiles only
-// what it runs.
+// what it runs. The program `global` has those that the others need when a table was too small; it is compiled then.
 #pragma once
 
 #include "gpu_engine/codegen/group_aggregates.hpp"
@@ -48,7 +48,8 @@ enum group_argument : std::uint32_t {
   group_argument_count,
 };
 
-enum class group_program { sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global };
+// `sizes` has no kernels: the sizes of keys and states, which every program shares.
+enum class group_program { sizes, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global };
 
 struct group_kernels {
   kernel_source source;

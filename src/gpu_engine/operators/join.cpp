@@ -286,8 +286,7 @@ class joining {
     run_.launch(g_.source, *run_.compile(g_.source, entry), {grid, block, 0}, inputs_, args_);
   }
   void copy(device_address to, device_address from, std::size_t bytes) {
-    const scoped_context here(run_.gpu().on());
-    QUERY_CUDA(run_.gpu().on().calls(), cuMemcpyDtoDAsync, to, from, bytes, run_.on().handle());
+    run_.copy(to, from, bytes);
   }
   unsigned blocks(std::uint64_t items) const {
     return static_cast<unsigned>(

@@ -1,0 +1,200 @@
+// Loops on the GPU: k-means of the shapes that shared/peers measured with PyTorch and Triton, PageRank, and what a small query costs.
+// A round's time is the slope between a short and a long loop, so that the first round, which prepares, is not in it.
+//
+//   gpu_loops [largest]     the last shape of k-means is left out unless `largest` is given
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include <query/query.hpp>
+
+#include "timing.hpp"
+
+namespace {
+
+template <int D> struct Point {
+  std::array<float, D> x;
+};
+template <int D> struct Centre {
+  std::int64_t id;
+  std::array<float, D> x;
+};
+using Point20 = Point<20>;
+using Point40 = Point<40>;
+using Point16 = Point<16>;
+using Point128 = Point<128>;
+using Centre20 = Centre<20>;
+using Centre40 = Centre<40>;
+using Centre16 = Centre<16>;
+using Centre128 = Centre<128>;
+QUERY_RECORD(Point20, x);
+QUERY_RECORD(Point40, x);
+QUERY_RECORD(Point16, x);
+QUERY_RECORD(Point128, x);
+QUERY_RECORD(Centre20, id, x);
+QUERY_RECORD(Centre40, id, x);
+QUERY_RECORD(Centre16, id, x);
+QUERY_RECORD(Centre128, id, x);
+
+struct Edge {
+  std::uint32_t from, to;
+  double share;  // one over the edges that leave `from`
+};
+QUERY_RECORD(Edge, from, to, share);
+struct Rank {
+  std::uint32_t id;
+  double value;
+};
+QUERY_RECORD(Rank, id, value);
+
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+template <class F> double best_of(int n, F f) {
+  double best = 1e9;
+  for (int i = 0; i < n; ++i) {
+    const double begin = seconds();
+    f();
+    best = std::min(best, seconds() - begin);
+  }
+  return best;
+}
+
+template <int D, class Q> auto kmeans(const Q& points, const std::vector<Centre<D>>& start, int rounds) {
+  return query::from(start).as_accelerated().do_while(
+      [&](query::Query<Centre<D>> now) {
+        const auto c = query::broadcast(now);
+        return points
+            .select([c](auto p) { return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x); })
+            .group_by([](auto a) { return a.first; })
+            .select([](auto g) { return query::make<Centre<D>>(g.key(), g.mean([](auto a) { return a.second; })); });
+      },
+      query::times(rounds));
+}
+
+template <int D> void kmeans_of(std::size_t n, int k, double peer_ms, bool check) {
+  // Cheap and spread well enough: n * D numbers of a mixture of k bells.
+  std::vector<Point<D>> points(n);
+  std::uint64_t state = 88172645463325252ull;
+  const auto next = [&] {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+  };
+  for (Point<D>& p : points) {
+    const auto middle = static_cast<float>(next() % static_cast<std::uint64_t>(k));
+    std::uint64_t bits = 0;
+    for (int d = 0; d < D; ++d) {
+      if (d % 4 == 0) bits = next();
+      p.x[static_cast<std::size_t>(d)] = middle + (static_cast<float>(bits & 0xffff) - 32768.0f) * 1e-5f;
+      bits >>= 16;
+    }
+  }
+  std::vector<Centre<D>> start;
+  for (int i = 0; i < k; ++i) start.push_back({i, points[static_cast<std::size_t>(i) * 17].x});
+  const auto there = query::from(points).as_accelerated().cached();
+  (void)there.count();
+  if (check) {
+    auto a = kmeans<D>(there, start, 5).to_vector(), b = kmeans<D>(query::from(points), start, 5).to_vector();
+    // Groups come in any order, and a centre's number is its place in the round before.
+    const auto less = [](const auto& x, const auto& y) { return x.x < y.x; };
+    std::sort(a.begin(), a.end(), less);
+    std::sort(b.begin(), b.end(), less);
+    double worst = a.size() == b.size() ? 0 : INFINITY;
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+      for (std::size_t d = 0; d < D; ++d)
+        worst = std::max(worst, std::abs(static_cast<double>(a[i].x[d]) - static_cast<double>(b[i].x[d])));
+    std::printf("  the CPU's centres after 5 rounds: %zu of %zu, largest difference %g %s\n", a.size(), b.size(), worst,
+                worst < 1e-3 ? "ok" : "WRONG");
+  }
+  const bool slow = static_cast<double>(n) * k * D > 1e11;
+  (void)kmeans<D>(there, start, 4).to_vector();
+  const int few = slow ? 4 : 10, many = slow ? 12 : n > 5000000 ? 40 : 110;
+  const double shorter = best_of(slow ? 1 : 3, [&] { (void)kmeans<D>(there, start, few).to_vector(); });
+  const double longer = best_of(slow ? 1 : 3, [&] { (void)kmeans<D>(there, start, many).to_vector(); });
+  std::printf("k-means %zu x %d, K %d: %.3f ms a round (%d rounds in all %.3f ms); torch and Triton tf32: %.3f ms\n", n, D, k,
+              (longer - shorter) / (many - few) * 1e3, few, shorter * 1e3, peer_ms);
+  std::fflush(stdout);
+}
+
+auto pagerank(const query::Query<Edge>& edges, const std::vector<Rank>& start, int rounds) {
+  const double n = static_cast<double>(start.size());
+  return query::from(start).as_accelerated().do_while(
+      [&](query::Query<Rank> ranks) {
+        return edges
+            .join(
+                ranks, [](auto e) { return e.from; }, [](auto r) { return r.id; },
+                [](auto e, auto r) { return query::make<Rank>(e.to, r.value * e.share); })
+            .group_by([](auto r) { return r.id; })
+            .select([n](auto g) { return query::make<Rank>(g.key(), 0.15 / n + 0.85 * g.sum([](auto r) { return r.value; })); });
+      },
+      query::times(rounds));
+}
+
+void pageranks(std::uint32_t nodes, std::uint32_t edges_a_node) {
+  std::mt19937 random(3);
+  std::vector<std::uint32_t> out(nodes, edges_a_node);
+  std::vector<Edge> edges;
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    for (std::uint32_t j = 0; j < edges_a_node; ++j)
+      edges.push_back({i, j == 0 ? (i + 1) % nodes : random() % nodes, 1.0 / edges_a_node});
+  std::vector<Rank> start(nodes);
+  for (std::uint32_t i = 0; i < nodes; ++i) start[i] = {i, 1.0 / nodes};
+  const auto there = query::from(edges).as_accelerated().cached();
+  (void)there.count();
+  auto a = pagerank(there, start, 10).to_vector(), b = pagerank(query::from(edges), start, 10).to_vector();
+  const auto less = [](const Rank& x, const Rank& y) { return x.id < y.id; };
+  std::sort(a.begin(), a.end(), less);
+  std::sort(b.begin(), b.end(), less);
+  double worst = a.size() == b.size() ? 0 : INFINITY, sum = 0;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    worst = std::max(worst, std::abs(a[i].value - b[i].value) / b[i].value);
+    sum += a[i].value;
+  }
+  const double shorter = best_of(3, [&] { (void)pagerank(there, start, 10).to_vector(); });
+  const double longer = best_of(3, [&] { (void)pagerank(there, start, 60).to_vector(); });
+  std::printf("PageRank, %u nodes, %zu edges: %.3f ms a round (10 in all %.3f ms); sum %.6f, the CPU's differ by %g %s\n", nodes,
+              edges.size(), (longer - shorter) / 50 * 1e3, shorter * 1e3, sum, worst, worst < 1e-9 ? "ok" : "WRONG");
+  std::fflush(stdout);
+}
+
+void small_queries() {
+  std::vector<Rank> rows(40000);
+  for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = {i % 100, static_cast<double>(i)};
+  const auto there = query::from(rows).as_accelerated().cached();
+  (void)there.count();
+  const auto time = [](const char* what, auto f) {
+    f();
+    std::vector<double> ms;
+    for (int i = 0; i < 200; ++i) ms.push_back(best_of(1, f) * 1e3);
+    std::sort(ms.begin(), ms.end());
+    std::printf("40,000 rows there, %s: median %.4f ms, best %.4f ms\n", what, ms[100], ms[0]);
+  };
+  time("where, select, sum", [&] {
+    (void)there.where([](auto r) { return r.value > 5; }).select([](auto r) { return r.value * 2; }).sum();
+  });
+  time("where to_vector of few", [&] { (void)there.where([](auto r) { return r.value < 5; }).to_vector(); });
+  time("group_by, 100 groups", [&] {
+    (void)there.group_by([](auto r) { return r.id; })
+        .select([](auto g) { return std::pair(g.key(), g.sum([](auto r) { return r.value; })); })
+        .to_vector();
+  });
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string missing = query::Session::standard().gpu_status();
+  if (!missing.empty()) {
+    std::printf("left out: no GPU: %s\n", missing.c_str());
+    return 0;
+  }
+  small_queries();
+  kmeans_of<20>(1000000, 10, 0.276, true);
+  kmeans_of<40>(1000000, 80, 0.672, true);
+  pageranks(1000000, 8);
+  kmeans_of<16>(10000000, 64, 5.607, false);
+  if (argc > 1 && std::strcmp(argv[1], "largest") == 0) kmeans_of<128>(8000000, 1024, 17.697, false);
+}

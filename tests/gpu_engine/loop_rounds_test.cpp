@@ -1,0 +1,144 @@
+// Loops on the GPU engine: after a round that was watched, rounds are repeated without the host. Runs on the driver double,
+// whose kernels are written here; what the engine launches and copies is counted.
+#include <gtest/gtest.h>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/gpu_engine.hpp"
+#include "runtime/session_state.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+
+using word = std::uint64_t;
+template <class T> T* at(word address) { return reinterpret_cast<T*>(address); }
+
+class loop_rounds : public testing::Test {
+ protected:
+  void SetUp() override {
+    // As in round_replay.cpp.
+    fake_.add_kernel("check_words", [](void** a) {
+      const word* w = static_cast<const word*>(a[0]);
+      word* const state = at<word>(w[2]);
+      for (unsigned i = 0; i < 64; ++i)
+        if (state[0] == 0 && (w[1] >> i & 1) && at<word>(w[0])[i] != w[3 + i]) state[0] = 2;
+    }, 67 * 8);
+    fake_.add_kernel("judge_round", [](void** a) {
+      const word* w = static_cast<const word*>(a[0]);
+      word *const state = at<word>(w[0]), *const host = at<word>(w[1]);
+      state[1] = state[0] == 0;
+      if (state[1]) {
+        ++state[3];
+        if (w[2] && !*at<bool>(w[2])) state[0] = 1;
+      }
+      ++state[2];
+      host[1] = state[3];
+      host[2] = state[0];
+      host[0] = state[2];
+    }, 3 * 8);
+    fake_.add_kernel("keep_round", [](void** a) {
+      const word* w = static_cast<const word*>(a[0]);
+      if (at<word>(w[0])[1]) std::memcpy(at<void>(w[1]), at<void>(w[2]), w[3]);
+    }, 4 * 8);
+    pretended_.emplace(fake_.calls(), 0);
+    kernels_.emplace(kernel_cache::settings{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) {
+                                              compiled result;
+                                              const std::string image = "image:" + std::string(source);
+                                              result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
+                                                                  reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+                                              return result;
+                                            }});
+    session_.emplace(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+    session_->add_engine(make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_));
+  }
+
+  // x * 3 + 1; words: column, 3, 1, rows, out, halt.
+  void multiply_and_add() {
+    fake_.add_kernel("collect_rows", [](void** a) {
+      const word* w = static_cast<const word*>(a[0]);
+      if (w[5] && *at<word>(w[5])) return;
+      for (word i = 0; i < w[3]; ++i) at<word>(w[4])[i] = at<word>(w[0])[i] * w[1] + w[2];
+    }, 6 * 8);
+  }
+  // x - 1 where x > 0; words: column, 0, 1, rows, out, temporary, count, halt.
+  void count_down() {
+    fake_.add_kernel("collect_rows", [](void** a) {
+      const word* w = static_cast<const word*>(a[0]);
+      if (w[7] && *at<word>(w[7])) return;
+      word n = 0;
+      for (word i = 0; i < w[3]; ++i)
+        if (at<word>(w[0])[i] > w[1]) at<word>(w[4])[n++] = at<word>(w[0])[i] - w[2];
+      *at<word>(w[6]) = n;
+    }, 8 * 8);
+  }
+
+  std::vector<word> powers(int rounds) {
+    return query::from(rows_)
+        .as_accelerated()
+        .do_while([](auto q) { return q.select([](auto x) { return x * 3u + 1u; }); }, query::times(rounds))
+        .in(*session_)
+        .to_vector();
+  }
+  std::vector<word> expected_powers(int rounds) const {
+    std::vector<word> r = rows_;
+    for (word& x : r)
+      for (int i = 0; i < rounds; ++i) x = x * 3 + 1;
+    return r;
+  }
+
+  std::vector<word> rows_ = {5, 9, 2, 100, 7};
+  driver_double fake_;
+  std::optional<device> pretended_;
+  std::optional<kernel_cache> kernels_;
+  std::optional<query::Session> session_;
+};
+
+TEST_F(loop_rounds, repeat_what_the_second_round_did) {
+  multiply_and_add();
+  for (const int rounds : {1, 2, 3, 4, 20}) {
+    const std::size_t before = fake_.launches("collect_rows");
+    EXPECT_EQ(powers(rounds), expected_powers(rounds)) << rounds;
+    EXPECT_EQ(fake_.launches("collect_rows") - before, static_cast<std::size_t>(rounds));
+  }
+  EXPECT_EQ(fake_.launches("judge_round"), 2u + 18u);  // one round alone is not worth it
+}
+
+TEST_F(loop_rounds, copy_nothing_over_the_bus_after_the_first) {
+  multiply_and_add();
+  const auto bytes_for = [&](int rounds) {
+    const std::size_t before = fake_.bytes_up() + fake_.bytes_down();
+    (void)powers(rounds);
+    return fake_.bytes_up() + fake_.bytes_down() - before;
+  };
+  (void)bytes_for(4);
+  EXPECT_EQ(bytes_for(5), bytes_for(50));
+}
+
+TEST_F(loop_rounds, stop_where_sizes_change_and_go_on_vertex_by_vertex) {
+  count_down();
+  for (const int rounds : {3, 5, 6, 7, 9, 12, 60}) {
+    const auto rows = query::from(rows_)
+                          .as_accelerated()
+                          .do_while([](auto q) { return q.where([](auto x) { return x > 0u; }).select([](auto x) { return x - 1u; }); },
+                                    query::times(rounds))
+                          .in(*session_)
+                          .to_vector();
+    std::vector<word> expected;
+    for (const word x : rows_)
+      if (x >= static_cast<word>(rounds)) expected.push_back(x - static_cast<word>(rounds));
+    EXPECT_EQ(rows, expected) << rounds;
+  }
+  EXPECT_GT(fake_.launches("judge_round"), 0u);
+}
+
+TEST_F(loop_rounds, give_their_memory_back) {
+  multiply_and_add();
+  (void)powers(10);
+  session_.reset();
+  fake_.run_all();
+  EXPECT_EQ(fake_.memory_in_use(), 0u);
+}
+
+}  // namespace

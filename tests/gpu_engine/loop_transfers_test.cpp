@@ -1,0 +1,144 @@
+// On a GPU: what k-means and PageRank copy over the bus does not depend on how many rounds they take. Counted where the driver
+// is called.
+#include <gtest/gtest.h>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/embedded_sources.hpp"
+#include "gpu_engine/gpu_engine.hpp"
+#include "runtime/session_state.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+
+struct Place {
+  std::array<float, 20> x;
+};
+QUERY_RECORD(Place, x);
+struct Middle {
+  std::int64_t id;
+  std::array<float, 20> x;
+};
+QUERY_RECORD(Middle, id, x);
+struct Link {
+  std::uint32_t from, to;
+  double share;
+};
+QUERY_RECORD(Link, from, to, share);
+struct Weight {
+  std::uint32_t id;
+  double value;
+};
+QUERY_RECORD(Weight, id, value);
+
+std::size_t copies = 0, bytes = 0, launches = 0, graphs = 0;
+const driver* real = nullptr;
+
+// The driver with counters before four of its calls.
+const driver& counting_driver() {
+  static const driver counting = [] {
+    driver d = *real;
+    d.cuMemcpyHtoDAsync = [](device_address to, const void* from, std::size_t n, stream_handle s) {
+      ++copies, bytes += n;
+      return real->cuMemcpyHtoDAsync(to, from, n, s);
+    };
+    d.cuMemcpyDtoHAsync = [](void* to, device_address from, std::size_t n, stream_handle s) {
+      ++copies, bytes += n;
+      return real->cuMemcpyDtoHAsync(to, from, n, s);
+    };
+    d.cuLaunchKernel = [](function_handle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                          stream_handle s, void** arguments, void** extra) {
+      ++launches;
+      return real->cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, s, arguments, extra);
+    };
+    if (d.cuGraphLaunch)
+      d.cuGraphLaunch = [](graph_program_handle g, stream_handle s) {
+        ++graphs;
+        return real->cuGraphLaunch(g, s);
+      };
+    return d;
+  }();
+  return counting;
+}
+
+class loop_transfers : public testing::Test {
+ protected:
+  void SetUp() override {
+    real = driver::find();
+    if (!real || !compiler::find()) GTEST_SKIP() << "SKIPPED: no GPU: " << (real ? compiler::why_not() : driver::why_not());
+    on_.emplace(counting_driver(), 0);
+    kernels_.emplace(kernel_cache::settings{.headers = embedded_sources(), .options = {}, .folder = {}, .compile = {}});
+    session_.emplace(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+    session_->add_engine(make_engine(*on_, {std::size_t{1} << 30, 0}, *kernels_));
+  }
+
+  struct cost {
+    std::size_t copies, bytes, launches, graphs;
+  };
+  template <class Q> cost of(const Q& q) {
+    copies = bytes = launches = graphs = 0;
+    (void)q.in(*session_).to_vector();
+    return {copies, bytes, launches, graphs};
+  }
+  template <class Loop> void stays_on_the_device(Loop loop) {
+    (void)of(loop(6));
+    const cost few = of(loop(6)), many = of(loop(60));
+    EXPECT_EQ(few.copies, many.copies);
+    EXPECT_EQ(few.bytes, many.bytes);
+    EXPECT_EQ(few.launches, many.launches) << "rounds are graphs";
+    EXPECT_EQ(few.graphs, 4u);
+    EXPECT_EQ(many.graphs, 58u);
+  }
+
+  std::optional<device> on_;
+  std::optional<kernel_cache> kernels_;
+  std::optional<query::Session> session_;
+};
+
+TEST_F(loop_transfers, of_k_means_end_with_the_second_round) {
+  std::vector<Place> places(50000);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    for (std::size_t d = 0; d < 20; ++d)
+      places[i].x[d] = static_cast<float>(i % 10 * 5) + static_cast<float>((i * 31 + d * 17) % 101) * 0.01f;
+  std::vector<Middle> start;
+  for (std::size_t k = 0; k < 10; ++k) start.push_back({static_cast<std::int64_t>(k), places[k].x});
+  const auto points = query::from(places).as_accelerated();
+  stays_on_the_device([&](int rounds) {
+    return query::from(start).as_accelerated().do_while(
+        [&](query::Query<Middle> now) {
+          const auto c = query::broadcast(now);
+          return points
+              .select([c](auto p) {
+                return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x);
+              })
+              .group_by([](auto a) { return a.first; })
+              .select([](auto g) { return query::make<Middle>(g.key(), g.mean([](auto a) { return a.second; })); });
+        },
+        query::times(rounds));
+  });
+}
+
+TEST_F(loop_transfers, of_pagerank_end_with_the_second_round) {
+  constexpr std::uint32_t nodes = 5000, fan = 8;
+  std::vector<Link> links;
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    for (std::uint32_t j = 0; j < fan; ++j) links.push_back({i, j == 0 ? (i + 1) % nodes : (i * 37 + j * 1001) % nodes, 1.0 / fan});
+  std::vector<Weight> start;
+  for (std::uint32_t i = 0; i < nodes; ++i) start.push_back({i, 1.0 / nodes});
+  const auto all = query::from(links).as_accelerated();
+  stays_on_the_device([&](int rounds) {
+    return query::from(start).as_accelerated().do_while(
+        [&](query::Query<Weight> now) {
+          return all
+              .join(
+                  now, [](auto l) { return l.from; }, [](auto w) { return w.id; },
+                  [](auto l, auto w) { return query::make<Weight>(l.to, w.value * l.share); })
+              .group_by([](auto w) { return w.id; })
+              .select([](auto g) { return query::make<Weight>(g.key(), 0.15 / nodes + 0.85 * g.sum([](auto w) { return w.value; })); });
+        },
+        query::times(rounds));
+  });
+}
+
+}  // namespace
