@@ -36,9 +36,9 @@ const std::vector<data_set<measure>>& lefts() {
       made("none", 0, [](int) { return 0; }),
       made("one", 1, [](int) { return 4; }),
       made("distinct", 1025, [](int i) { return (i * 37) % 1025 - 20; }),
-      made("few keys", 999, [](int i) { return i % 13; }),
+      made("few keys", 300, [](int i) { return i % 13; }),
       made("one key", 257, [](int) { return 4; }),
-      made("skewed", 1500, [](int i) { return i % 3 ? 4 : i; }),
+      made("skewed", 600, [](int i) { return i % 3 ? 4 : i; }),
   };
   return all;
 }
@@ -50,7 +50,7 @@ const std::vector<data_set<measure>>& rights() {
       made("many distinct", 2049, [](int i) { return i ^ 1; }),
       made("all bits set", 5, [](int i) { return i - 3; }),
       made("repeated", 100, [](int i) { return i / 3; }),
-      made("one key", 200, [](int) { return 4; }),
+      made("one key", 40, [](int) { return 4; }),
   };
   return all;
 }
@@ -79,7 +79,8 @@ template <class F> void check_pairs(const engine_config& e, F key) {
         full.push_back(right.back());
       }
       const auto a = source(e, l.rows), b = source(e, r.rows);
-      const auto both = a.join(b, key, key, [](auto t, auto m) { return query::make<pairing>(query::cast<std::int64_t>(t.id), m.amount + m.id); });
+      const auto both =
+          a.join(b, key, key, [](auto t, auto m) { return query::make<pairing>(query::cast<std::int64_t>(t.id), m.amount + m.id); });
       expect_on_the_gpu(e, both);
       EXPECT_SAME_ROWS(both.to_vector(), inner);
       EXPECT_ROWS(both.as_ordered().to_vector(), inner);
@@ -90,7 +91,8 @@ template <class F> void check_pairs(const engine_config& e, F key) {
       expect_on_the_gpu(e, outer);
       EXPECT_ROWS(outer.as_ordered().to_vector(), left);
       const auto other = a.right_join(b, key, key, [](auto t, auto m) {
-        return query::make<pairing>(t.has_value() ? query::cast<std::int64_t>(t->id) : decltype(query::cast<std::int64_t>(t->id))(-1), m.amount + m.id);
+        return query::make<pairing>(t.has_value() ? query::cast<std::int64_t>(t->id) : decltype(query::cast<std::int64_t>(t->id))(-1),
+                                    m.amount + m.id);
       });
       expect_on_the_gpu(e, other);
       EXPECT_SAME_ROWS(other.to_vector(), right);
@@ -147,11 +149,13 @@ CONFORMS(number_joins, inputs_may_be_filtered_and_joined, "join", "right_join", 
     for (const measure& m : others)
       if (t.id % 2 == 0 && m.key > 10 && t.key == m.key) wanted.push_back({t.id, m.id});
   for (const measure& m : others)
-    if (m.key > 10 && std::none_of(rows.begin(), rows.end(), [&](const measure& t) { return t.id % 2 == 0 && t.key == m.key; })) wanted.push_back({-1, m.id});
+    if (m.key > 10 && std::none_of(rows.begin(), rows.end(), [&](const measure& t) { return t.id % 2 == 0 && t.key == m.key; }))
+      wanted.push_back({-1, m.id});
   const auto left = source(e, rows).where([](auto t) { return t.id % 2 == 0; });
   const auto right = source(e, others).where([](auto m) { return m.key > 10; });
   const auto q = left.right_join(right, key, key, [](auto t, auto m) {
-    return query::make<pairing>(t.has_value() ? query::cast<std::int64_t>(t->id) : decltype(query::cast<std::int64_t>(t->id))(-1), query::cast<std::int64_t>(m.id));
+    return query::make<pairing>(t.has_value() ? query::cast<std::int64_t>(t->id) : decltype(query::cast<std::int64_t>(t->id))(-1),
+                                query::cast<std::int64_t>(m.id));
   });
   EXPECT_SAME_ROWS(q.to_vector(), wanted);
   // A join whose input is a join.
@@ -190,9 +194,8 @@ CONFORMS(number_joins, all_pairs, "cross_join") {
       std::vector<pairing> wanted;
       for (const measure& t : l.rows)
         for (const measure& m : r.rows) wanted.push_back({t.id, m.amount});
-      const auto q = source(e, l.rows).cross_join(source(e, r.rows), [](auto t, auto m) {
-        return query::make<pairing>(query::cast<std::int64_t>(t.id), m.amount);
-      });
+      const auto q = source(e, l.rows).cross_join(
+          source(e, r.rows), [](auto t, auto m) { return query::make<pairing>(query::cast<std::int64_t>(t.id), m.amount); });
       expect_on_the_gpu(e, q);
       EXPECT_ROWS(q.as_ordered().to_vector(), wanted);
       wanted.resize(std::min<std::size_t>(wanted.size(), 5));

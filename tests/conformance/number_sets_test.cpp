@@ -32,8 +32,8 @@ template <class F> data_set<measure> made(const char* name, std::int32_t n, F ke
 }
 const std::vector<data_set<measure>>& sets() {
   static const std::vector<data_set<measure>> all = {
-      made("none", 0, [](int) { return 0; }),        made("one", 1, [](int) { return -1; }),
-      made("warp", 32, [](int i) { return i / 2; }), made("distinct", 1025, [](int i) { return (i * 37) % 1025 - 20; }),
+      made("none", 0, [](int) { return 0; }),         made("one", 1, [](int) { return -1; }),
+      made("warp", 32, [](int i) { return i / 2; }),  made("distinct", 1025, [](int i) { return (i * 37) % 1025 - 20; }),
       made("few", 2049, [](int i) { return i % 9; }), made("one key", 257, [](int) { return -1; }),
   };
   return all;
@@ -53,12 +53,12 @@ template <class T> std::vector<T> joined(std::vector<T> a, const std::vector<T>&
   return a;
 }
 
-#define EXPECT_SET(query, wanted)                          \
-  do {                                                     \
-    const auto asked = query;                              \
-    expect_on_the_gpu(e, asked);                           \
-    EXPECT_SAME_ROWS(asked.to_vector(), wanted);           \
-    EXPECT_ROWS(asked.as_ordered().to_vector(), wanted);   \
+#define EXPECT_SET(query, wanted)                        \
+  do {                                                   \
+    const auto asked = query;                            \
+    expect_on_the_gpu(e, asked);                         \
+    EXPECT_SAME_ROWS(asked.to_vector(), wanted);         \
+    EXPECT_ROWS(asked.as_ordered().to_vector(), wanted); \
   } while (false)
 
 template <class F> void check_by(const engine_config& e, F key) {
@@ -96,8 +96,9 @@ CONFORMS(number_sets, whole_rows, "distinct", "union_with", "intersect", "except
   EXPECT_SET(a.union_with(b), first_of_each(joined(rows, others), itself));
   EXPECT_SET(a.intersect(b), common(rows, others, itself, true));
   EXPECT_SET(a.except(b), common(rows, others, itself, false));
-  EXPECT_SET(a.where([](auto p) { return p.x > 3; }).except(b.where([](auto p) { return p.x < 9; })),
-             common(kept(rows, [](const place& p) { return p.x > 3; }), kept(others, [](const place& p) { return p.x < 9; }), itself, false));
+  EXPECT_SET(
+      a.where([](auto p) { return p.x > 3; }).except(b.where([](auto p) { return p.x < 9; })),
+      common(kept(rows, [](const place& p) { return p.x > 3; }), kept(others, [](const place& p) { return p.x < 9; }), itself, false));
 }
 
 CONFORMS(number_sets, the_first_rows_alone, "distinct", "take") {
@@ -119,7 +120,8 @@ CONFORMS(number_sets, more_keys_than_a_small_table_holds, "distinct", "intersect
   rows.resize(static_cast<std::size_t>(n));
   EXPECT_TRUE(distinct == rows);
   // All but those over the greatest row.
-  EXPECT_EQ(a.intersect(source(e, every_third)).count(), static_cast<std::int64_t>(kept(every_third, [](std::int64_t v) { return v <= n - 6; }).size()));
+  EXPECT_EQ(a.intersect(source(e, every_third)).count(),
+            static_cast<std::int64_t>(kept(every_third, [](std::int64_t v) { return v <= n - 6; }).size()));
 }
 
 }  // namespace

@@ -21,14 +21,14 @@ template <class Key> struct key_column {
 };
 template <class Key, class Number> using table_of = hash_table_ref<bitwise_keys<Key>, Number>;
 
-template <class Key, class Number>
-__global__ void first_kernel(u64 n, u64 from, table_of<Key, Number> t, u32* full, key_column<Key> rows) {
+template <class Key, class Number> __global__ void first_kernel(u64 n, u64 from, table_of<Key, Number> t, u32* full, key_column<Key> rows) {
   first_rows(n, from, t, full, bitwise_keys<Key>{}, rows);
 }
 template <class Key, class Number> __global__ void present_kernel(u64 n, table_of<Key, Number> t, u8* present, key_column<Key> rows) {
   present_keys(n, t, present, bitwise_keys<Key>{}, rows);
 }
-template <class Key, class Number> __global__ void flag_kernel(table_of<Key, Number> t, const u8* present, bool wanted, u8* flags, u64* count) {
+template <class Key, class Number>
+__global__ void flag_kernel(table_of<Key, Number> t, const u8* present, bool wanted, u8* flags, u64* count) {
   flag_rows(t, present, wanted, flags, count);
 }
 
@@ -66,7 +66,8 @@ template <class Key, class Number> void check(const std::vector<u32>& a, const s
   device_array<u32> full(1);
   full.fill(0);
   first_kernel<<<13, 256>>>(a.size(), 0, table, full.data(), key_column<Key>{first.data(), Key(dropped)});
-  if (what == second_input::adds) first_kernel<<<13, 256>>>(b.size(), a.size(), table, full.data(), key_column<Key>{second.data(), Key(dropped)});
+  if (what == second_input::adds)
+    first_kernel<<<13, 256>>>(b.size(), a.size(), table, full.data(), key_column<Key>{second.data(), Key(dropped)});
   device_array<u8> present(table_slots(bits)), flags(rows + 1);
   device_array<u64> count(1);
   present.fill(0);

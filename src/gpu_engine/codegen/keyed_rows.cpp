@@ -52,7 +52,8 @@ keyed_rows generate_keyed_rows(kernel_source& k, const detail::logical& n, std::
     k.add("using Keys = bitwise_keys<" + key.type + ">;\nusing Key = Keys::key_type;\n");
   } else {
     // The top bit of a row's number names its side.
-    const std::string first = sides.front().name + "_value(p, row & ~(1ull << 63))", second = sides.back().name + "_value(p, row & ~(1ull << 63))";
+    const std::string first = sides.front().name + "_value(p, row & ~(1ull << 63))",
+                      second = sides.back().name + "_value(p, row & ~(1ull << 63))";
     made.object = "Keys{{&p}}";
     k.add("__device__ __forceinline__ " + type + " key_of_row(const words& p, u64 row) {\n  return " +
           (sides.size() == 1 ? first : "row >> 63 ? " + second + " : " + first) +
@@ -60,9 +61,10 @@ keyed_rows generate_keyed_rows(kernel_source& k, const detail::logical& n, std::
           "(key_of_row(*p, a), key_of_row(*p, b)); }\n};\nusing Keys = row_keys<rows_equal>;\nusing Key = Keys::key_type;\n");
   }
   for (std::size_t side = 0; side < sides.size(); ++side)
-    k.add("__device__ __forceinline__ bool " + sides[side].name + "(const words& p, u64 i, Key& key) {\n  const " + type + " v = " +
-          sides[side].name + "_value(p, i);\n" + (null.empty() ? "" : "  if (" + null + ") return false;\n") + "  key = " +
-          (key.bytes ? key.encode + "(v)" : "row_key{" + key.hash + "(v), i" + (side ? " | 1ull << 63" : "") + "}") + ";\n  return true;\n}\n");
+    k.add("__device__ __forceinline__ bool " + sides[side].name + "(const words& p, u64 i, Key& key) {\n  const " + type +
+          " v = " + sides[side].name + "_value(p, i);\n" + (null.empty() ? "" : "  if (" + null + ") return false;\n") +
+          "  key = " + (key.bytes ? key.encode + "(v)" : "row_key{" + key.hash + "(v), i" + (side ? " | 1ull << 63" : "") + "}") +
+          ";\n  return true;\n}\n");
   return made;
 }
 

@@ -14,9 +14,9 @@
 namespace query::gpu_engine {
 
 struct keyed_side {
-  std::string name;                    // of its function
-  const detail::user_function* key;    // of the rows
-  row_source row;                      // row number `i`
+  std::string name;                  // of its function
+  const detail::user_function* key;  // of the rows
+  row_source row;                    // row number `i`
 };
 
 struct keyed_rows {
@@ -24,7 +24,9 @@ struct keyed_rows {
   std::string object;         // text of a `Keys` in a kernel
 
   // Of a table's slot with a payload of 4 or 8 bytes.
-  std::size_t slot_bytes(std::size_t payload) const { return key_bytes == 4 && payload == 4 ? 8 : key_bytes == 4 || key_bytes == 8 ? 16 : 32; }
+  std::size_t slot_bytes(std::size_t payload) const {
+    return key_bytes == 4 && payload == 4 ? 8 : key_bytes == 4 || key_bytes == 8 ? 16 : 32;
+  }
 };
 
 // Adds `Keys`, `Key` and a function a side, false for keys that match nothing: with a null in them, unless `nulls_match`.

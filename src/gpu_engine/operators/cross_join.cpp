@@ -18,8 +18,8 @@ void generate(kernel_source& k, const detail::logical& n, const input_layout& le
   if (!same_on_device(n.row)) throw not_generated("the result's rows own memory (strings, lists)");
   generate_pair(k, n, n.functions.front(), input_rows(k, left, 0, "a"), false, input_rows(k, right, 1, "b"), false);
   const std::string type = k.type_name(n.row);
-  k.add("extern \"C\" __global__ void __launch_bounds__(256) pair_all(const __grid_constant__ words p) {\n  " + type + "* const out = " +
-        k.argument(out, type + "*") + ";\n  const u64 m = " + k.parameter({word::role::rows, 1, 0, 0}, "u64") +
+  k.add("extern \"C\" __global__ void __launch_bounds__(256) pair_all(const __grid_constant__ words p) {\n  " + type +
+        "* const out = " + k.argument(out, type + "*") + ";\n  const u64 m = " + k.parameter({word::role::rows, 1, 0, 0}, "u64") +
         ";\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " + k.argument(total, "u64") +
         "; j += gridDim.x * 256ull) out[j] = pair_of(p, j / m, j % m);\n}\n");
 }
@@ -33,11 +33,13 @@ void plan_cross_join(const planner::vertex& v) {
 }
 
 result_rows run_cross_join(const planner::vertex& v, vertex_run& run) {
-  const auto left = run_input(v.inputs[0], run), right = run_input(v.inputs[1], run);
+  const auto left = run_input(v.inputs[0], all_fields(v.inputs[0].row), run),
+             right = run_input(v.inputs[1], all_fields(v.inputs[1].row), run);
   const ir::type* row = v.node->row;
   const std::uint64_t n = left->size(), m = right->size();
   if (m && n > std::numeric_limits<std::uint64_t>::max() / m / row->size)
-    throw resource_error("query: " + v.node->label + ": more pairs than any memory holds: " + std::to_string(n) + " times " + std::to_string(m));
+    throw resource_error("query: " + v.node->label + ": more pairs than any memory holds: " + std::to_string(n) + " times " +
+                         std::to_string(m));
   const std::uint64_t pairs = std::min(n * m, v.limit);
   device_buffer rows = run.allocate(std::max<std::uint64_t>(pairs, 1) * row->size);
   if (pairs) {

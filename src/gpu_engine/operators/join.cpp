@@ -35,7 +35,11 @@ struct sort_shape {
 class joining {
  public:
   joining(const join_sides& j, const device_rows& probe, const device_rows& build, vertex_run& run)
-      : j_(j), run_(run), inputs_{&probe, &build}, probe_n_(probe.size()), build_n_(build.size()),
+      : j_(j),
+        run_(run),
+        inputs_{&probe, &build},
+        probe_n_(probe.size()),
+        build_n_(build.size()),
         wide_(!gpu::radix_fits_32_bit_counts(build_n_)) {}
 
   result_rows go() {
@@ -98,7 +102,8 @@ class joining {
     const auto f = run_.compile(g_.source, "probe_rows");
     const std::uint64_t tiles = gpu::probe_tiles(probe_n_, probe_threads, probe_items);
     run_.launch(g_.source, *f,
-                {static_cast<unsigned>(std::min<std::uint64_t>(tiles, resident_blocks(*f, probe_threads))), probe_threads, 0}, inputs_, args_);
+                {static_cast<unsigned>(std::min<std::uint64_t>(tiles, resident_blocks(*f, probe_threads))), probe_threads, 0}, inputs_,
+                args_);
   }
 
   // Room for `rows`, and for the build rows that may come behind them.
@@ -179,8 +184,9 @@ class joining {
                 inputs_, args_);
     for (std::uint32_t pass = 0; pass < gpu::radix_passes(32); ++pass) {
       args_[join_sort_pass] = pass;
-      run_.launch(g_.source, *sweep, {static_cast<unsigned>(gpu::divide_up(n, shape.tile)), static_cast<unsigned>(shape.threads), shape.shared},
-                  inputs_, args_);
+      run_.launch(g_.source, *sweep,
+                  {static_cast<unsigned>(gpu::divide_up(n, shape.tile)), static_cast<unsigned>(shape.threads), shape.shared}, inputs_,
+                  args_);
     }
     return rows;
   }
@@ -237,31 +243,36 @@ class joining {
   device_buffer table_, out_;
 };
 
-// All programs that the join may come to.
-void plan(const join_sides& j, const input_layout& probe, const input_layout& build) {
-  (void)generate_join_kernels(j, probe, build, j.tests() ? join_program::presence : join_program::unique, false);
+// What a join of rows that lie in host memory would bring to the device.
+void plan(const join_sides& j, const ir::type* probe, const ir::type* build) {
+  const input_layout in = {probe, choose_columns(probe, fields_joined(j, false), false)},
+                     other = {build, choose_columns(build, fields_joined(j, true), false)};
+  (void)generate_join_kernels(j, in, other, j.tests() ? join_program::presence : join_program::unique, false);
 }
 
 }  // namespace
 
-void plan_join(const planner::stage& s, const ir::type* probe) {
-  plan({s.join, s.build_left}, whole_rows(probe), whole_rows(s.build->row()));
-}
+void plan_join(const planner::stage& s, const ir::type* probe) { plan({s.join, s.build_left}, probe, s.build->row()); }
+
+std::vector<bool> probe_fields(const planner::stage& s) { return fields_joined({s.join, s.build_left}, false); }
 
 result_rows run_join(const planner::stage& s, const std::shared_ptr<const device_rows>& probe, vertex_run& run) {
-  const auto build = run.table(*s.build, all_fields(s.build->row()));
-  return joining({s.join, s.build_left}, *probe, *build, run).go();
+  const join_sides sides = {s.join, s.build_left};
+  const auto build = run.table(*s.build, fields_joined(sides, true));
+  return joining(sides, *probe, *build, run).go();
 }
 
 void plan_outer_join(const planner::vertex& v) {
   plan_input(v.inputs[0]);
   plan_input(v.inputs[1]);
-  plan({v.node, false}, whole_rows(v.inputs[0].row), whole_rows(v.inputs[1].row));
+  plan({v.node, false}, v.inputs[0].row, v.inputs[1].row);
 }
 
 result_rows run_outer_join(const planner::vertex& v, vertex_run& run) {
-  const auto build = run_input(v.inputs[1], run), probe = run_input(v.inputs[0], run);
-  return joining({v.node, false}, *probe, *build, run).go();
+  const join_sides sides = {v.node, false};
+  const auto build = run_input(v.inputs[1], fields_joined(sides, true), run),
+             probe = run_input(v.inputs[0], fields_joined(sides, false), run);
+  return joining(sides, *probe, *build, run).go();
 }
 
 }  // namespace query::gpu_engine

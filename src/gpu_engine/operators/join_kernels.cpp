@@ -1,6 +1,7 @@
 #include "gpu_engine/operators/join_kernels.hpp"
 
 #include "gpu_engine/device_rows.hpp"
+#include "ir/analysis.hpp"
 
 namespace query::gpu_engine {
 
@@ -18,9 +19,7 @@ row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t in
   return row;
 }
 
-std::vector<bool> all_fields(const ir::type* row) {
-  return std::vector<bool>(row->k == kind::record ? row->field_list.size() : 1, true);
-}
+std::vector<bool> all_fields(const ir::type* row) { return std::vector<bool>(row->k == kind::record ? row->field_list.size() : 1, true); }
 input_layout whole_rows(const ir::type* row) { return {row, choose_columns(row, all_fields(row), false)}; }
 
 namespace {
@@ -57,8 +56,8 @@ class writer {
     build_n_ = k_.parameter({word::role::rows, 1, 0, 0}, "u64");
     const std::string payload = what == join_program::unique ? number_ : "u32";
     g_.slot_bytes = keys_.slot_bytes(payload == "u64" ? 8 : 4);
-    k_.add("using number = " + number_ + ";\nusing table = hash_table_ref<Keys, " + payload + ">;\nstatic_assert(sizeof(table::slot) == " +
-           std::to_string(g_.slot_bytes) +
+    k_.add("using number = " + number_ + ";\nusing table = hash_table_ref<Keys, " + payload +
+           ">;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) +
            ");\nstruct no_args {};\n__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(join_slots) +
            ", (u32)" + arg(join_bits) + "}; }\n");
     switch (what) {
@@ -97,9 +96,9 @@ class writer {
   void probe_kernel(const std::string& kind_name, const std::string& emit) {
     const std::string threads = std::to_string(probe_threads);
     kernel("probe_rows", threads + ", 2",
-           "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + ";\n  probe_unique_pipelined<" + kind_name + ", " + threads + ", " +
-               std::to_string(probe_items) + ", no_args>(" + probe_n_ + ", the_table(p), ordered_append{" + arg(join_ticket, "u64*") + ", " +
-               arg(join_states, "u64*") + ", " + arg(join_total, "u64*") + "}, nullptr, " + keys_.object +
+           "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + ";\n  probe_unique_pipelined<" + kind_name + ", " + threads +
+               ", " + std::to_string(probe_items) + ", no_args>(" + probe_n_ + ", the_table(p), ordered_append{" +
+               arg(join_ticket, "u64*") + ", " + arg(join_states, "u64*") + ", " + arg(join_total, "u64*") + "}, nullptr, " + keys_.object +
                ",\n    [&](u64 i, Key& key, no_args&) { return probe_key(p, i, key) ? probe_state::keyed : probe_state::keyless; },\n    " +
                emit + ");\n");
   }
@@ -126,16 +125,18 @@ class writer {
   void alone(const std::string& test) {
     kernel("add_unmatched", "compact_policy<u64>::threads, compact_policy<u64>::blocks",
            "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + " + *" + arg(join_total, "const u64*") +
-               ";\n  compact<compact_policy<u64>, u64>(" + build_n_ + ", " + arg(join_compact_temp, "void*") + ", " + arg(join_kept, "u64*") +
-               ",\n    [&](u64 i, u64& row) { row = i; return " + test +
+               ";\n  compact<compact_policy<u64>, u64>(" + build_n_ + ", " + arg(join_compact_temp, "void*") + ", " +
+               arg(join_kept, "u64*") + ",\n    [&](u64 i, u64& row) { row = i; return " + test +
                "; },\n    [&](u64 at, const u64& row) { out[at] = joined(p, no_row, row); });\n");
   }
 
   void general() {
     k_.include("gpu_primitives/scan.cuh");
     k_.include("gpu_primitives/radix_sort.cuh");
-    const std::string ids = "table_of_ids<Keys>{the_table(p), " + arg(join_id_count, "u64*") + ", 0xfffffff0ull, " + arg(join_flag, "u32*") + "}";
-    const std::string groups_of_build = arg(join_group_of_build, "const u32*"), asked = j_.keeps_build() ? arg(join_asked, "u8*") : "(u8*)nullptr";
+    const std::string ids =
+        "table_of_ids<Keys>{the_table(p), " + arg(join_id_count, "u64*") + ", 0xfffffff0ull, " + arg(join_flag, "u32*") + "}";
+    const std::string groups_of_build = arg(join_group_of_build, "const u32*"),
+                      asked = j_.keeps_build() ? arg(join_asked, "u8*") : "(u8*)nullptr";
     kernel("map_build", "256",
            "  map_keys(" + build_n_ + ", " + ids + ", " + arg(join_group_of_build, "u32*") + ", " + keys_.object + ", " + build_row() +
                ", [](u32, u64) {});\n");
@@ -150,16 +151,16 @@ class writer {
                "[i]; }, [](u64 a, u64 b) { return a + b; }, [&](u64 i, u64 before) { sums[i] = before; }, [&](u64 all) { sums[" +
                arg(join_groups) + "] = all; });\n");
     sort();
-    const std::string source = "match_source{" + probe_n_ + ", " + arg(join_group_of_probe, "const u32*") + ", nullptr, " +
-                               arg(join_offsets, "const u64*") + "}";
+    const std::string source =
+        "match_source{" + probe_n_ + ", " + arg(join_group_of_probe, "const u32*") + ", nullptr, " + arg(join_offsets, "const u64*") + "}";
     kernel("count_output", "256",
            "  count_matches<" + key_kind() + ">(" + source + ", " + arg(join_entries, "u64*") + ", " + arg(join_outputs, "u64*") + ");\n");
     kernel("scan_output", "1024",
            "  scan_blocks(" + arg(join_match_blocks) + ", " + arg(join_entries, "u64*") + ");\n  __syncthreads();\n  scan_blocks(" +
                arg(join_match_blocks) + ", " + arg(join_outputs, "u64*") + ");\n");
     kernel("list_output", "256",
-           "  list_matches<" + key_kind() + ">(" + source + ", " + arg(join_entries, "const u64*") + ", " + arg(join_outputs, "const u64*") +
-               ", " + arg(join_list, "match_entry*") + ");\n");
+           "  list_matches<" + key_kind() + ">(" + source + ", " + arg(join_entries, "const u64*") + ", " +
+               arg(join_outputs, "const u64*") + ", " + arg(join_list, "match_entry*") + ");\n");
     kernel("expand_output", "256",
            "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + ";\n  expand_matches(" + arg(join_output_rows) + ", " +
                arg(join_list, "const match_entry*") + ", " + arg(join_list_size) + ", " + arg(join_build_rows, "const number*") +
@@ -170,13 +171,14 @@ class writer {
   // Build rows by their group, in their order within a group: LINQ's order of the result costs nothing more. Rows without a
   // key have the greatest id and come last.
   void sort() {
-    const std::string key = "[&](u64 i) -> u32 { return " + arg(join_group_of_build, "const u32*") + "[i]; }", temp = arg(join_sort_temp, "void*");
+    const std::string key = "[&](u64 i) -> u32 { return " + arg(join_group_of_build, "const u32*") + "[i]; }",
+                      temp = arg(join_sort_temp, "void*");
     k_.add("using sort_policy = radix_policy<u32, number>;\n");
     kernel("count_groups_of_rows", "sort_policy::histogram_threads",
            "  radix_histogram<sort_policy, 32>(" + build_n_ + ", " + temp + ", " + key + ");\n");
     kernel("sort_rows", "sort_policy::threads, sort_policy::blocks",
-           "  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<u32, number> between{{" + arg(join_sort_keys_0, "u32*") + ", " +
-               arg(join_sort_keys_1, "u32*") + "}, {" + arg(join_sort_rows, "number*") + ", " + arg(join_build_rows, "number*") +
+           "  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<u32, number> between{{" + arg(join_sort_keys_0, "u32*") +
+               ", " + arg(join_sort_keys_1, "u32*") + "}, {" + arg(join_sort_rows, "number*") + ", " + arg(join_build_rows, "number*") +
                "}};\n  radix_sweep<sort_policy, 32, u32, number, number>((u32)" + arg(join_sort_pass) + ", " + build_n_ + ", " + temp +
                ", between, shared, " + key + ", [](u64 i) { return number(i); }, [](u64, u32) {}, [&](u64 at, number row) { " +
                arg(join_build_rows, "number*") + "[at] = row; });\n");
@@ -208,18 +210,32 @@ void generate_pair(kernel_source& k, const detail::logical& n, const detail::use
     if (!seen) return;
     if (seen->k != kind::optional) throw not_generated("the missing side of an outer join, other than as an optional row");
     const std::string name = id ? "right" : "left";
-    before += "  " + k.type_name(seen) + " " + name + "{};\n  " + name + ".has = " + row.text + " != no_row;\n  if (" + name + ".has) " + name +
-              ".v = " + expressions::part_of(row, 0, seen->element, k) + ";\n";
+    before += "  " + k.type_name(seen) + " " + name + "{};\n  " + name + ".has = " + row.text + " != no_row;\n  if (" + name + ".has) " +
+              name + ".v = " + expressions::part_of(row, 0, seen->element, k) + ";\n";
     e.bind(id, row_source::of_value(name, seen));
   };
   bind(0, left, left_optional);
   bind(1, right, right_optional);
   const std::string v = e.converted(e.value(t.root), t.root->type, n.row);
-  k.add("__device__ __forceinline__ " + k.type_name(n.row) + " pair_of(const words& p, u64 a, u64 b) {\n" + before + e.take() + "  return " +
-        v + ";\n}\n");
+  k.add("__device__ __forceinline__ " + k.type_name(n.row) + " pair_of(const words& p, u64 a, u64 b) {\n" + before + e.take() +
+        "  return " + v + ";\n}\n");
 }
 
-join_kernels generate_join_kernels(const join_sides& j, const input_layout& probe, const input_layout& build, join_program what, bool wide) {
+std::vector<bool> fields_joined(const join_sides& j, bool build_side) {
+  const detail::logical& n = *j.node;
+  const std::uint32_t side = build_side == j.build_left ? 0 : 1;  // of the verb's inputs
+  const ir::type* row = n.functions[side].row;
+  // Tested rows are handed on; a row that may be missing is made as a whole.
+  if (build_side ? j.keeps_probe() : j.tests() || j.keeps_build()) return all_fields(row);
+  std::vector<bool> fields(all_fields(row).size());
+  kernel_source k;  // traces need one
+  ir::fields_used(k.trace(n, n.functions[side]).root, 0, row, fields);
+  if (!j.tests()) ir::fields_used(k.trace(n, n.functions[2]).root, side, row, fields);
+  return fields;
+}
+
+join_kernels generate_join_kernels(const join_sides& j, const input_layout& probe, const input_layout& build, join_program what,
+                                   bool wide) {
   join_kernels g;
   writer(g, j, probe, build, wide).write(what);
   return g;

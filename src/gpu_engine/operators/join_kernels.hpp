@@ -27,8 +27,8 @@ enum join_argument : std::uint32_t {
   join_bits,
   join_flag,  // a key was met twice; the table is full
   join_out,
-  join_total,      // rows written for probe rows
-  join_ticket,     // of probe_unique_pipelined, and its states
+  join_total,   // rows written for probe rows
+  join_ticket,  // of probe_unique_pipelined, and its states
   join_states,
   join_partnered,  // a byte a build row
   join_compact_temp,
@@ -37,7 +37,7 @@ enum join_argument : std::uint32_t {
   join_id_count,
   join_group_of_build,
   join_group_of_probe,
-  join_asked,      // a byte a group
+  join_asked,  // a byte a group
   join_sizes,
   join_scan_temp,
   join_groups,
@@ -71,6 +71,9 @@ inline constexpr std::uint32_t probe_threads = 512, probe_items = 2;
 
 // Rows of an input as functions read them: row number `number`.
 row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t input, const std::string& number);
+
+// The top-level fields that the join reads of its probe side's rows, or of its build side's.
+std::vector<bool> fields_joined(const join_sides& j, bool build_side);
 
 // Every top-level field of a row; and how whole rows are brought to the device.
 std::vector<bool> all_fields(const ir::type* row);

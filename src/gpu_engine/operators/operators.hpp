@@ -36,6 +36,7 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run);
 // joins, which are vertices.
 void plan_join(const planner::stage& s, const ir::type* probe);
 result_rows run_join(const planner::stage& s, const std::shared_ptr<const device_rows>& probe, vertex_run& run);
+std::vector<bool> probe_fields(const planner::stage& s);  // those that it reads of the probe side's rows
 void plan_outer_join(const planner::vertex& v);
 result_rows run_outer_join(const planner::vertex& v, vertex_run& run);
 
@@ -53,9 +54,10 @@ planner::branch last_part(const planner::branch& b);
 void plan_joins(const planner::branch& b);
 void run_joins(const planner::branch& b, vertex_run& run);
 
-// An input of a verb of two: its joins and row-wise work done, its rows side by side or as they lie.
+// An input of a verb of two: its joins and row-wise work done, its rows side by side; or as they lie, with the fields that
+// are read.
 void plan_input(const planner::branch& b);
-std::shared_ptr<const device_rows> run_input(const planner::branch& b, vertex_run& run);
+std::shared_ptr<const device_rows> run_input(const planner::branch& b, const std::vector<bool>& fields, vertex_run& run);
 
 // cached.cpp: rows kept on the device, a column a field, for the queries that read them next.
 void plan_cached(const planner::vertex& v);

@@ -58,8 +58,7 @@ void plan_joins(const branch& b) {
 
 void run_joins(const branch& b, vertex_run& run) {
   each_join(b, [&](const branch& before, const stage& join) {
-    const std::vector<bool> all(before.row->k == ir::kind::record ? before.row->field_list.size() : 1, true);
-    run.supply(run_join(join, bare(before) ? run.input(before, all) : run_collect_before(before, run), run));
+    run.supply(run_join(join, bare(before) ? run.input(before, probe_fields(join)) : run_collect_before(before, run), run));
   });
 }
 
@@ -69,9 +68,10 @@ void plan_input(const branch& b) {
   if (!bare(last)) plan_collect_before(last);
 }
 
-std::shared_ptr<const device_rows> run_input(const branch& b, vertex_run& run) {
+std::shared_ptr<const device_rows> run_input(const branch& b, const std::vector<bool>& fields, vertex_run& run) {
   run_joins(b, run);
-  auto rows = run_collect_before(last_part(b), run);
+  const branch last = last_part(b);
+  auto rows = bare(last) ? run.input(last, fields) : run_collect_before(last, run);
   run.supply(nullptr);
   return rows;
 }

@@ -65,8 +65,8 @@ void generate(generated& g, const detail::logical& n, const input_layout& first,
   const auto row = [&](const input_layout& in, std::uint32_t input, const char* number) {
     return expressions::part_of(input_rows(k, in, input, number), 0, n.row, k);
   };
-  const std::string write = both ? "    if (i < " + rows(0) + ") { out[at] = " + row(first, 0, "i") + "; return; }\n    const u64 j = i - " +
-                                       rows(0) + ";\n    out[at] = " + row(second, 1, "j") + ";\n"
+  const std::string write = both ? "    if (i < " + rows(0) + ") { out[at] = " + row(first, 0, "i") +
+                                       "; return; }\n    const u64 j = i - " + rows(0) + ";\n    out[at] = " + row(second, 1, "j") + ";\n"
                                  : "    out[at] = " + row(first, 0, "i") + ";\n";
   kernel("keep_flagged", "compact_policy<u64>::threads, compact_policy<u64>::blocks",
          "  " + type + "* const out = " + arg(out, type + "*") + ";\n  compact<compact_policy<u64>, u64>(" + rows(0) +
@@ -78,7 +78,10 @@ void generate(generated& g, const detail::logical& n, const input_layout& first,
 class keeping_firsts {
  public:
   keeping_firsts(const planner::vertex& v, vertex_run& run, const device_rows& first, const device_rows* second)
-      : n_(*v.node), limit_(v.limit), run_(run), inputs_{&first, second ? second : &first},
+      : n_(*v.node),
+        limit_(v.limit),
+        run_(run),
+        inputs_{&first, second ? second : &first},
         rows_(first.size() + (n_.what == verb::union_with ? second->size() : 0)) {
     generate(g_, n_, first.layout(), inputs_[1]->layout(), rows_ >= 0xffffffffull);
   }
@@ -145,9 +148,7 @@ class keeping_firsts {
                 inputs_, args_);
     run_.finish(g_.source);
   }
-  void launch(const char* entry, unsigned grid) {
-    run_.launch(g_.source, *run_.compile(g_.source, entry), {grid, 256, 0}, inputs_, args_);
-  }
+  void launch(const char* entry, unsigned grid) { run_.launch(g_.source, *run_.compile(g_.source, entry), {grid, 256, 0}, inputs_, args_); }
   unsigned blocks(std::uint64_t items) const {
     return static_cast<unsigned>(
         std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
@@ -172,8 +173,8 @@ void plan_sets(const planner::vertex& v) {
 }
 
 result_rows run_sets(const planner::vertex& v, vertex_run& run) {
-  const auto first = run_input(v.inputs[0], run);
-  const auto second = two_inputs(*v.node) ? run_input(v.inputs[1], run) : nullptr;
+  const auto first = run_input(v.inputs[0], all_fields(v.inputs[0].row), run);
+  const auto second = two_inputs(*v.node) ? run_input(v.inputs[1], all_fields(v.inputs[1].row), run) : nullptr;
   return keeping_firsts(v, run, *first, second.get()).go();
 }
 
