@@ -49,9 +49,11 @@ class generated_kernels : public testing::Test {
  protected:
   void SetUp() override {
     if (!compiler::find()) GTEST_SKIP() << "SKIPPED: no NVRTC: " << compiler::why_not();
-    for (const char* entry : {"collect_rows", "fold_rows", "sample_groups", "init_table", "grow_table", "aggregate_rows", "emit_table",
-                              "aggregate_shared_rows", "merge_partials", "gather_rows", "build_rows", "probe_rows", "add_unmatched",
-                              "pair_all", "first_rows_of_keys", "more_rows_of_keys", "mark_keys", "flag_first_rows", "keep_flagged"})
+    for (const char* entry : {"collect_rows",      "fold_rows",   "sample_groups",         "init_table",     "grow_table",
+                              "aggregate_rows",    "emit_table",  "aggregate_shared_rows", "merge_partials", "gather_rows",
+                              "build_rows",        "probe_rows",  "add_unmatched",         "pair_all",       "first_rows_of_keys",
+                              "more_rows_of_keys", "mark_keys",   "flag_first_rows",       "keep_flagged",   "count_digits",
+                              "sort_by_number",    "put_in_order"})
       fake_.add_kernel(entry, [](void**) {});
     for (int i = 0; i < 8; ++i)
       for (const char* pass : {"count_", "sweep_"}) fake_.add_kernel(pass + std::to_string(i), [](void**) {});
@@ -276,6 +278,22 @@ TEST_F(generated_kernels, of_groups) {
                                                   g.last([](auto t) { return t.qty; }));
                          }));
   group_programs_compile("names", trades().group_by([](auto t) { return t.name; }).select([](auto g) { return g.count(); }));
+}
+
+TEST_F(generated_kernels, of_groups_in_the_order_of_first_appearance) {
+  group_programs_compile(
+      "ordered",
+      trades().group_by([](auto t) { return t.symbol; }).select([](auto g) { return std::make_tuple(g.key(), g.count()); }).as_ordered());
+  group_programs_compile(
+      "ordered firsts",
+      trades().group_by([](auto t) { return t.lot; }).select([](auto g) { return g.first([](auto t) { return t.qty; }); }).as_ordered());
+  query::runtime::cancel_flag cancel;
+  query::runtime::run_context context{*session_.state()->scheduler, session_.state()->pool, cancel};
+  vertex_run run(std::make_shared<gpu_session>(*pretended_, std::size_t{64} << 20, *kernels_), {}, context);
+  const int before = compiled_;
+  const device_buffer numbers = run.allocate(100 * 8);
+  EXPECT_NO_THROW((void)rows_in_order(query::ir::describe<Pair>(), run.allocate(100 * sizeof(Pair)), numbers, 100, run));
+  EXPECT_EQ(compiled_, before + 1);
 }
 
 }  // namespace

@@ -75,8 +75,9 @@ class writer {
  public:
   writer(kernel_source& k, const ir::group_plan& plan) : k_(k), plan_(plan) {}
 
-  generated_aggregates write(expressions& row) {
+  generated_aggregates write(expressions& row, bool first_rows) {
     for (std::size_t j = 0; j < plan_.calls.size(); ++j) add(plan_.calls[j], number(j), row);
+    if (first_rows) add_first_row();
     if (state_.all.empty()) state_.add("u32", "none", 4, 4), all_.init += "      s.none = 0;\n";
     generated_aggregates g;
     g.fill = row.take() + fill_;
@@ -126,6 +127,20 @@ class writer {
     init("s.rows = 0;");
     both("++s.rows;", "s.rows += o.rows;");
     atomics("atomic_add(&s.rows, u64(1));", "atomic_add(&s.rows, o.rows);");
+  }
+
+  // The row's number among the arguments.
+  void row_number() {
+    args_.add("u64", "at", 8, 8);
+    if (!numbered_) fill_ += "  args.at = i;\n";
+    numbered_ = true;
+  }
+  void add_first_row() {
+    row_number();
+    state_.add("u64", "first_row", 8, 8);
+    init("s.first_row = ~u64(0);");
+    both("if (a.at < s.first_row) s.first_row = a.at;", "if (o.first_row < s.first_row) s.first_row = o.first_row;");
+    atomics("if (a.at < s.first_row) atomic_min(&s.first_row, a.at);", "atomic_min(&s.first_row, o.first_row);");
   }
 
   void add(const aggregate_call& c, const std::string& j, expressions& row) {
@@ -254,8 +269,7 @@ class writer {
       case aggregate_kind::arg_min:
       case aggregate_kind::arg_max: {
         // The row's number; the row or the value is computed from it at the end.
-        args_.add("u64", "at", 8, 8);
-        if (!row_numbers_) fill_ += "  args.at = i;\n";
+        row_number();
         row_numbers_ = true;
         state_.add("u64", "n" + j, 8, 8);
         init(n + " = ~u64(0);");
@@ -294,14 +308,14 @@ class writer {
   members state_, args_;
   parts all_;
   std::string fill_;
-  bool atomic_ = true, row_numbers_ = false;
+  bool atomic_ = true, row_numbers_ = false, numbered_ = false;
 };
 
 }  // namespace
 
-generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row) {
+generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row, bool first_rows) {
   k.include("gpu_primitives/atomics.cuh");
-  return writer(k, plan).write(row);
+  return writer(k, plan).write(row, first_rows);
 }
 
 void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,

@@ -41,7 +41,12 @@ class grouping {
       groups = std::max<std::uint64_t>(groups * 16, 1 << 16);
       run_.reset_status();
     }
-    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, run_.read(groups_word));
+    const std::uint64_t count = run_.read(groups_word);
+    if (v_.ordered) {
+      table_.reset();
+      out_ = rows_in_order(g_->out, std::move(out_), first_rows_, count, run_);
+    }
+    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, count);
     result->add({0, g_->out}, std::move(out_));
     return result;
   }
@@ -54,8 +59,8 @@ class grouping {
     // The state's size decides about the tier, and every program has the same states.
     use(group_program::global);
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
-    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes),
-                                static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
+    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.state_bytes),
+                             g_->aggregates.atomic, budget);
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(n_);
@@ -94,15 +99,24 @@ class grouping {
       shared();
     }
     args_[out_capacity] = std::min<std::uint64_t>(n_, gpu::table_slots(static_cast<std::uint32_t>(args_[bits])));
-    out_ = run_.allocate(std::max<std::uint64_t>(args_[out_capacity], 1) * g_->out->size);
-    args_[out] = out_.address();
+    make_out();
     emit();
     return true;
   }
 
+  // Room for the groups, and for what they are ordered by.
+  void make_out() {
+    const std::uint64_t groups = std::max<std::uint64_t>(args_[out_capacity], 1);
+    out_ = run_.allocate(groups * g_->out->size);
+    args_[out] = out_.address();
+    if (!v_.ordered) return;
+    first_rows_ = run_.allocate(groups * 8);
+    args_[first_rows] = first_rows_.address();
+  }
+
   std::size_t scatter_shared() const {
     return gpu::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes),
-                                 static_cast<std::uint32_t>(g_->aggregates.args_bytes));
+                              static_cast<std::uint32_t>(g_->aggregates.args_bytes));
   }
   // As many rows a thread as shared memory has room for: wide arguments want fewer, and the widest no partitions at all.
   void choose_scatter(std::size_t budget) {
@@ -215,9 +229,8 @@ class grouping {
   }
 
   void shared() {
-    const unsigned grid =
-        std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
-                           static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
+    const unsigned grid = std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
+                                             static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * group_items)));
     const std::uint64_t entries = std::uint64_t{grid} * plan_.shape.capacity;
     const device_buffer partial_rows = run_.allocate(entries * g_->partial_bytes),
                         counts_of_blocks = run_.allocate(std::uint64_t{grid} * 4);
@@ -270,8 +283,7 @@ class grouping {
     const auto items = static_cast<unsigned>(gpu::partition_items(n_, pbits, rows_of_chunk));
     args_[out_capacity] = std::min(n_, groups + groups / 4 + 65536);
     for (bool first = true;; first = false) {
-      out_ = run_.allocate(args_[out_capacity] * g_->out->size);
-      args_[out] = out_.address();
+      make_out();
       args_[again_count] = run_.status_word(again_word);
       args_[full] = run_.status_word(full_word);
       listed(n_ / (32 * group_items) + parts * 32 + items + 1);
@@ -285,6 +297,7 @@ class grouping {
       if (!first) throw internal_error("gpu: group_by: the number of groups changed between two runs");
       args_[out_capacity] = run_.read(groups_word);
       out_.reset();
+      first_rows_.reset();
       run_.reset_status();
       start_table(16);
     }
@@ -297,7 +310,7 @@ class grouping {
   std::optional<group_kernels> g_;
   gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
-  device_buffer table_, again_, out_;
+  device_buffer table_, again_, out_, first_rows_;
   std::uint64_t again_room_ = 0;
 };
 
@@ -305,7 +318,6 @@ class grouping {
 
 void plan_group_by(const planner::vertex& v) {
   if (v.node->what != detail::verb::group_by) throw not_generated("aggregates of all rows have no form on the GPU yet");
-  if (v.ordered) throw not_generated("as_ordered() asks for the order of first appearance");
   const input_layout in = planned_layout(v.inputs.front(), group_fields(v));
   (void)generate_group_kernels(v, in, group_program::global);
 }

@@ -95,7 +95,7 @@ class writer {
     std::string body = row.body + e.take();
     g_.aggregates = {};
     if (with_aggregates)
-      g_.aggregates = generate_aggregates(k_, plan, e);
+      g_.aggregates = generate_aggregates(k_, plan, e, v_.ordered);
     else
       k_.add("struct aggregates { struct Args {}; };\n");
     const std::string type = k_.type_name(n_.key);

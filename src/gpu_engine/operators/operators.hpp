@@ -28,6 +28,9 @@ void run_fold(const planner::branch& b, detail::fold_kind kind, detail::fold_sta
 void plan_group_by(const planner::vertex& v);
 result_rows run_group_by(const planner::vertex& v, vertex_run& run);
 
+// rows_in_order.cpp: rows sorted by numbers that lie beside them, all different.
+device_buffer rows_in_order(const ir::type* row, device_buffer rows, const device_buffer& numbers, std::uint64_t n, vertex_run& run);
+
 // order_by.cpp: stable sorts by any number of keys; the first rows only where a limit says so.
 void plan_order_by(const planner::vertex& v);
 result_rows run_order_by(const planner::vertex& v, vertex_run& run);
