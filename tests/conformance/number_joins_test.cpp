@@ -186,6 +186,18 @@ CONFORMS(number_joins, skewed_sides, "join") {
   EXPECT_EQ(q.sum(), sum);
 }
 
+CONFORMS(number_joins, few_of_many_rows_match, "join", "semi_join") {
+  const auto& rows = ticks().back().rows.size() > 60000 ? ticks().back().rows : many_ticks();
+  const std::vector<measure> right = made("few", 9, [](int i) { return i * 7000 + 11; }).rows;
+  std::vector<tick> wanted;
+  for (const tick& t : rows)
+    if (std::any_of(right.begin(), right.end(), [&](const measure& m) { return m.key == t.id; })) wanted.push_back(t);
+  const auto id = [](auto t) { return t.id; };
+  const auto key = [](auto m) { return m.key; };
+  EXPECT_ROWS(source(e, rows).join(source(e, right), id, key, [](auto t, auto) { return t; }).as_ordered().to_vector(), wanted);
+  EXPECT_ROWS(source(e, rows).semi_join(source(e, right), id, key).as_ordered().to_vector(), wanted);
+}
+
 CONFORMS(number_joins, all_pairs, "cross_join") {
   for (const auto& l : lefts()) {
     for (const auto& r : rights()) {

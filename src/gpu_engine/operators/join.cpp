@@ -16,6 +16,8 @@ namespace query::gpu_engine {
 
 namespace {
 
+constexpr std::uint64_t least_given_back = 1 << 20;  // bytes
+
 enum status : std::size_t { flag_word = 1, total_word, kept_word, ids_word, entries_word };
 
 // Sizes of a sort of build rows by their groups, which depend on how rows are numbered.
@@ -108,7 +110,8 @@ class joining {
 
   // Room for `rows`, and for the build rows that may come behind them.
   void make_out(std::uint64_t rows) {
-    out_ = run_.allocate(std::max<std::uint64_t>(rows + (j_.keeps_build() ? build_n_ : 0), 1) * j_.node->row->size);
+    out_bytes_ = std::max<std::uint64_t>(rows + (j_.keeps_build() ? build_n_ : 0), 1) * j_.node->row->size;
+    out_ = run_.allocate(out_bytes_);
     args_[join_out] = out_.address();
   }
   void add_unmatched() {
@@ -215,10 +218,21 @@ class joining {
   }
 
   result_rows result() {
-    auto r = std::make_shared<device_rows>(run_.shared_gpu(), j_.node->row, run_.read(total_word) + run_.read(kept_word));
+    const std::uint64_t n = run_.read(total_word) + run_.read(kept_word);
+    give_back_room(n * j_.node->row->size);
+    auto r = std::make_shared<device_rows>(run_.shared_gpu(), j_.node->row, n);
     r->add({0, j_.node->row}, std::move(out_));
     run_.reset_status();
     return r;
+  }
+  // Few rows found a partner: the result does not keep room for all while others read it.
+  void give_back_room(std::uint64_t bytes) {
+    if (out_bytes_ < least_given_back || bytes > out_bytes_ / 4) return;
+    device_buffer tight = run_.allocate(std::max<std::uint64_t>(bytes, 1));
+    if (bytes) copy(tight.address(), out_.address(), bytes);
+    out_ = std::move(tight);
+    out_bytes_ = bytes;
+    run_.finish(g_.source);
   }
 
   void launch(const char* entry, unsigned grid, unsigned block = 256) {
@@ -241,6 +255,7 @@ class joining {
   join_kernels g_;
   std::array<std::uint64_t, join_argument_count> args_{};
   device_buffer table_, out_;
+  std::uint64_t out_bytes_ = 0;
 };
 
 // What a join of rows that lie in host memory would bring to the device.
