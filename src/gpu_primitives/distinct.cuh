@@ -8,6 +8,12 @@
 //
 //   bool key_of(u64 i, Key& key)    row functor: loads, filters and keys row i
 //
+//   using table = hash_table_ref<bitwise_keys<u64>, u32>;
+//   extern "C" __global__ void first(u64 n, table t, u32* full, const u64* keys) {
+//     first_rows(n, 0, t, full, bitwise_keys<u64>{}, [=](u64 i, u64& key) { key = keys[i]; return true; });
+//   }
+//   extern "C" __global__ void flag(table t, u8* flags, u64* count) { flag_rows(t, nullptr, true, flags, count); }
+//
 // The host fills the table with bytes 0xff, `present` and `flags` with zero. Number: u32 or u64, as rows are numbered.
 #pragma once
 

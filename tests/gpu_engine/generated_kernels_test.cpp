@@ -223,6 +223,9 @@ TEST_F(generated_kernels, of_all_ways_to_join) {
   join_programs_compile("wide keys", a.full_join(a, itself, itself, [](auto s, auto t) {
     return query::make<Pair>(s.has_value() ? s->a : decltype(s->a)(0), t.has_value() ? t->b : decltype(t->b)(0));
   }));
+  join_programs_compile("strings", trades().left_join(
+                                       trades(), [](auto t) { return t.name; }, [](auto t) { return t.name; },
+                                       [](auto t, auto s) { return query::make<Pair>(t.symbol, s.has_value() ? s->price : t.price); }));
   join_programs_compile("wide keys with nulls", trades().join(
                                                     trades(), [](auto t) { return std::make_tuple(t.lot, t.price, t.qty); },
                                                     [](auto t) { return std::make_tuple(t.lot, t.price, t.qty); },
@@ -230,6 +233,27 @@ TEST_F(generated_kernels, of_all_ways_to_join) {
   join_programs_compile("numbers of different types",
                         trades().join(
                             symbols, [](auto t) { return t.qty; }, id, [](auto t, auto s) { return t.price * s.rate; }));
+}
+
+TEST(fields_of_joins, are_those_that_keys_and_result_read) {
+  const std::vector<Triple> rows(3), others(3);
+  const auto a = [](auto t) { return t.a; };
+  const auto fields = [](const auto& q, bool build_side) {
+    const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+    const query::planner::stage& s = g->result.stages.front();
+    return fields_joined({s.join, s.build_left}, build_side);
+  };
+  using flags = std::vector<bool>;
+  const auto inner = query::from(rows).join(query::from(others), a, a, [](auto l, auto r) { return l.b + query::cast<double>(r.c); });
+  EXPECT_EQ(fields(inner, false), (flags{true, true, false}));
+  EXPECT_EQ(fields(inner, true), (flags{true, false, true}));
+  // A row that may be missing is made as a whole; tested rows are handed on.
+  const auto left = query::from(rows).left_join(query::from(others), a, a, [](auto l, auto r) { return r.has_value() ? r->b : l.b; });
+  EXPECT_EQ(fields(left, false), (flags{true, true, false}));
+  EXPECT_EQ(fields(left, true), (flags{true, true, true}));
+  const auto semi = query::from(rows).semi_join(query::from(others), a, a);
+  EXPECT_EQ(fields(semi, false), (flags{true, true, true}));
+  EXPECT_EQ(fields(semi, true), (flags{true, false, false}));
 }
 
 TEST_F(generated_kernels, of_folds) {
