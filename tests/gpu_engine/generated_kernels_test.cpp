@@ -311,6 +311,11 @@ TEST_F(generated_kernels, of_groups_in_the_order_of_first_appearance) {
   group_programs_compile(
       "ordered firsts",
       trades().group_by([](auto t) { return t.lot; }).select([](auto g) { return g.first([](auto t) { return t.qty; }); }).as_ordered());
+  const auto q = trades().group_by([](auto t) { return t.symbol; }).select([](auto g) { return g.count(); }).as_ordered();
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+  const query::planner::vertex& v = *g->vertices.front();
+  const group_kernels k = generate_group_kernels(v, planned_layout(v.inputs.front(), group_fields(v)), group_program::global);
+  EXPECT_NE(k.source.text().find("[at] = s.first_row;"), std::string::npos) << k.source.text();
   query::runtime::cancel_flag cancel;
   query::runtime::run_context context{*session_.state()->scheduler, session_.state()->pool, cancel};
   vertex_run run(std::make_shared<gpu_session>(*pretended_, std::size_t{64} << 20, *kernels_), {}, context);

@@ -147,6 +147,7 @@ class writer {
     const std::string key = g_.key.bytes ? g_.key.decode + "(key)" : "k";
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
+    if (v_.ordered) body += "  " + arg(first_rows, "u64*") + "[at] = s.first_row;\n";
     k_.add(
         "__device__ __forceinline__ void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
         arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
