@@ -39,6 +39,27 @@ void check_source(const planner::branch& b) {
 bool joins(const planner::branch& b) {
   return std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) { return s.what == planner::stage::kind::probe; });
 }
+// Verbs that take whole inputs, one or two, and do what comes before themselves.
+struct whole_input_verb {
+  void (*plan)(const planner::vertex&) = nullptr;
+  result_rows (*run)(const planner::vertex&, vertex_run&) = nullptr;
+};
+whole_input_verb whole_inputs(const planner::vertex& v) {
+  if (!v.node) return {};
+  switch (v.node->what) {
+    case verb::join:
+      return {plan_outer_join, run_outer_join};
+    case verb::cross_join:
+      return {plan_cross_join, run_cross_join};
+    case verb::distinct:
+    case verb::union_with:
+    case verb::intersect:
+    case verb::except:
+      return {plan_sets, run_sets};
+    default:
+      return {};
+  }
+}
 // The vertex as it is when its input's joins have run.
 planner::vertex behind_joins(const planner::vertex& v) {
   planner::vertex w = v;
@@ -81,6 +102,7 @@ class gpu_vertex final : public runtime::running_vertex {
   }
 
   result_rows result(vertex_run& run) const {
+    if (const whole_input_verb w = whole_inputs(*vertex_); w.run) return w.run(*vertex_, run);
     run_joins(vertex_->inputs.front(), run);
     const planner::vertex v = behind_joins(*vertex_);
     if (!v.node) return run_collect(v, run);
@@ -114,10 +136,20 @@ class engine final : public runtime::engine {
   runtime::verdict accepts(const planner::vertex& v) const override {
     return judged([&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
-      if (v.limit != ~0ull && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
+      const whole_input_verb whole = whole_inputs(v);
+      if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
+      std::string few;
+      std::size_t small = 0;
       for (const planner::branch& b : v.inputs) {
         check_source(b);
-        if (const std::string few = too_few(b); !few.empty()) return few;
+        const std::string why = too_few(b);
+        few = why.empty() ? few : why;
+        small += why.empty() ? 0 : 1;
+      }
+      if (small && small == v.inputs.size()) return few;
+      if (whole.plan) {
+        whole.plan(v);
+        return {};
       }
       if (!v.inputs.empty()) plan_joins(v.inputs.front());
       const planner::vertex w = behind_joins(v);

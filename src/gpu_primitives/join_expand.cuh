@@ -7,6 +7,8 @@
 //   expand_matches      output tile -> emit(at, probe_row, build_row)         each thread one output at a time, found by binary search
 //   unmatched_groups    build rows of groups that nobody asked for            right and full joins
 //
+// Number: u32 or u64, as the build rows are numbered.
+//
 //   void emit(u64 at, u64 probe_row, u64 build_row)     build_row = no_row for a left join's row without partner
 //
 // Output is in the order of probe rows, and of build rows as the grouper has them.
@@ -190,8 +192,8 @@ __device__ __forceinline__ u64 entry_of(const match_entry* list, u64 count, u64 
 }  // namespace detail
 
 // Kernel body: expand_blocks(outputs) blocks of expand_threads. A tile of outputs touches at most as many entries: each has an output.
-template <class Emit>
-__device__ __forceinline__ void expand_matches(u64 outputs, const match_entry* list, u64 entries, const u64* build_rows,
+template <class Number, class Emit>
+__device__ __forceinline__ void expand_matches(u64 outputs, const match_entry* list, u64 entries, const Number* build_rows,
                                                const Emit& emit) {
   __shared__ match_entry tile[expand_outputs];
   __shared__ u64 range[2];

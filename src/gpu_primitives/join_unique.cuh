@@ -3,12 +3,14 @@
 //
 //   bool build_row(u64 i, Key& key, Payload& payload)       loads and filters build row i; Payload: the columns the output needs where
 //                                                           that is a word or two, else the row id
-//   bool probe_row(u64 i, Key& key, Args& args)             Args: the probe columns that the output needs, loaded once
+//   bool probe_row(u64 i, Key& key, Args& args)             Args: the probe columns that the output needs, loaded once; returns a
+//                                                           probe_state where rows may have a null for a key
 //   void emit(u64 at, u64 probe_row, const Key&, const Args&, bool matched, const Payload&)   writes row `at` of the output
 //
 // Kernels: build_unique (table all bytes 0xff, of join_table_bits(rows), so that it cannot fill and every probe ends); probe_unique, with
 // ordered_append or the faster unordered_append, or probe_unique_pipelined, the faster of the ordered ones; emit_unmatched_build for right
-// and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh.
+// and full joins. Repeated keys set `repeated`: the build side then goes through grouper.cuh and join_expand.cuh. Semi and anti joins,
+// to which repeats are no matter, build by build_keys.
 //
 // Build tables beyond the L2 cache (join_scatter_bits > 0) from scattered rows: group_partition.cuh with Args = Payload and
 // join_partition_shift, then build_unique over scattered_rows. The slots that are written at one time are then close together.
@@ -21,6 +23,9 @@ namespace query::gpu {
 
 // What a probe row gives: matched pairs; all rows, with or without a partner; rows with a partner; rows without.
 enum class join_kind { inner, left, semi, anti };
+
+// What a row of the probe side is: filtered away; there, but with a key that matches nothing (a null); with a key to look up.
+enum class probe_state : u8 { dropped, keyless, keyed };
 
 // Probe rows of a tile of probe_unique.
 QUERY_GPU_BOTH constexpr u64 probe_tiles(u64 n, u32 threads, u32 items) { return divide_up(n, u64(threads) * items); }
@@ -37,12 +42,13 @@ QUERY_GPU_BOTH constexpr u32 join_scatter_bits(u32 table_bits, u32 slot_bytes) {
 
 #if QUERY_GPU_DEVICE_CODE
 
-// Kernel body. Items rows a thread are in flight at once.
+// Kernel body. Items rows a thread are in flight at once. Ends early once a key has been met twice.
 template <int Items, class Keys, class Payload, class Row>
 __device__ __forceinline__ void build_unique(u64 n, const hash_table_ref<Keys, Payload>& t, u32* repeated, const Keys& keys,
                                              const Row& build_row) {
   const u64 turn = u64(blockDim.x) * Items;
   for (u64 first = blockIdx.x * turn; first < n; first += gridDim.x * turn) {
+    if (load_relaxed(repeated)) return;
     typename Keys::key_type key[Items];
     Payload payload[Items];
     bool valid[Items];
@@ -104,6 +110,17 @@ __device__ __forceinline__ void build_unique(u64 n, const hash_table_ref<Keys, P
   }
 }
 
+// Kernel body: the keys alone, their payloads as the host filled them; `key_of(i, key)` as build_row. `full` is set when a key of several
+// words found no place.
+template <class Keys, class Payload, class Row>
+__device__ __forceinline__ void build_keys(u64 n, const hash_table_ref<Keys, Payload>& t, u32* full, const Keys& keys, const Row& key_of) {
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) {
+    typename Keys::key_type key;
+    bool fresh;
+    if (key_of(i, key) && find_or_claim(t, keys, key, keys.hash(key), fresh) == no_slot) store_relaxed(full, 1u);
+  }
+}
+
 namespace detail {
 
 // Where each kept row of a block's tile goes, in order of rows: item j of thread t is row j * blockDim.x + t. offsets[j] is relative to the
@@ -145,24 +162,39 @@ __device__ __forceinline__ u32 offsets_in_tile(const bool (&keep)[Items], u32 (&
 
 namespace detail {
 
+__device__ __forceinline__ probe_state state_of(probe_state s) { return s; }
+__device__ __forceinline__ probe_state state_of(bool passes) { return passes ? probe_state::keyed : probe_state::dropped; }
+
+template <u32 Bytes>
+struct whole_slot {
+  using type = uint4;
+};
+template <>
+struct whole_slot<8> {
+  using type = uint2;
+};
+
 // The probe rows of a block's tile and what they found: item j of thread t is row first + j * blockDim.x + t.
 template <join_kind Kind, int Items, class Args, class Keys, class Payload, class Row>
 __device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_ref<Keys, Payload>& t, u8* matched, const Keys& keys,
                                            const Row& probe_row, typename Keys::key_type (&key)[Items], Args (&args)[Items],
                                            Payload (&payload)[Items], bool (&found)[Items], bool (&keep)[Items]) {
-  bool valid[Items];
+  bool live[Items], valid[Items];
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
     const u64 i = first + static_cast<u32>(j) * blockDim.x + threadIdx.x;
-    valid[j] = i < n && probe_row(i, key[j], args[j]);
+    const probe_state state = i < n ? state_of(probe_row(i, key[j], args[j])) : probe_state::dropped;
+    live[j] = state != probe_state::dropped;
+    valid[j] = state == probe_state::keyed;
   }
   using slot = typename hash_table_ref<Keys, Payload>::slot;
-  if constexpr (Keys::one_word && sizeof(slot) == 16) {
+  if constexpr (Keys::one_word && (sizeof(slot) == 16 || sizeof(slot) == 8)) {
     // The probes of all rows travel together, then the next ones of those that met other keys.
     using word = decltype(slot::key);
     constexpr word empty = static_cast<word>(~word(0));
     u64 at[Items];
-    uint4 raw[Items];
+    using whole = typename whole_slot<sizeof(slot)>::type;
+    whole raw[Items];
     u32 pending = 0;
 #pragma unroll
     for (u32 j = 0; j < Items; ++j) {
@@ -175,7 +207,7 @@ __device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_re
     while (pending) {
 #pragma unroll
       for (u32 j = 0; j < Items; ++j) {
-        if (pending >> j & 1) raw[j] = __ldcg(reinterpret_cast<const uint4*>(t.slots + at[j]));
+        if (pending >> j & 1) raw[j] = __ldcg(reinterpret_cast<const whole*>(t.slots + at[j]));
       }
 #pragma unroll
       for (u32 j = 0; j < Items; ++j) {
@@ -206,7 +238,7 @@ __device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_re
   }
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
-    keep[j] = valid[j] && (Kind == join_kind::left || found[j] == (Kind != join_kind::anti));
+    keep[j] = live[j] && (Kind == join_kind::left || found[j] == (Kind != join_kind::anti));
   }
 }
 

@@ -10,8 +10,10 @@ namespace {
 // What the GPU engine runs, where functions trace and rows own no memory; all else runs on the CPU in the same session.
 constexpr std::array on_the_gpu = {
     "where", "select", "group_by", "order_by", "order_by_descending", "then_by", "then_by_descending", "order", "order_descending", "top",
-    "do_while", "broadcast", "count", "sum", "min", "max", "average", "to_vector", "count_by", "as_accelerated",
-    "cached", "named", "from", "Query", "join", "left_join", "group_by.select", "group_by.count", "accelerated", "on",
+    "do_while", "broadcast", "count", "sum", "min", "max", "average", "to_vector", "count_by", "as_accelerated", "as_ordered",
+    "cached", "named", "from", "Query", "join", "left_join", "right_join", "full_join",
+    "semi_join", "anti_join", "cross_join", "distinct", "distinct_by", "union_with", "union_with_by", "intersect", "intersect_by",
+    "except", "except_by", "group_by.select", "group_by.count", "accelerated", "on",
 };
 engine_config gpu() {
   engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};

@@ -8,6 +8,7 @@
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "runtime/session_state.hpp"
 
@@ -54,10 +55,11 @@ class generated_kernels : public testing::Test {
  protected:
   void SetUp() override {
     if (!compiler::find()) GTEST_SKIP() << "SKIPPED: no NVRTC: " << compiler::why_not();
-    for (const char* entry :
-         {"collect_rows",          "fold_rows",      "sample_groups", "init_table",  "grow_table",   "aggregate_rows", "emit_table",
-          "aggregate_shared_rows", "merge_partials", "gather_rows",   "map_build",   "lookup_probe", "keep_rows",      "count_build",
-          "shuffle_build",         "scan_sizes",     "count_output",  "scan_output", "list_output",  "expand_output"})
+    for (const char* entry : {"collect_rows",      "fold_rows",   "sample_groups",         "init_table",     "grow_table",
+                              "aggregate_rows",    "emit_table",  "aggregate_shared_rows", "merge_partials", "gather_rows",
+                              "build_rows",        "probe_rows",  "add_unmatched",         "pair_all",       "first_rows_of_keys",
+                              "more_rows_of_keys", "mark_keys",   "flag_first_rows",       "keep_flagged",   "count_digits",
+                              "sort_by_number",    "put_in_order"})
       fake_.add_kernel(entry, [](void**) {});
     for (int i = 0; i < 8; ++i)
       for (const char* pass : {"count_", "sweep_"}) fake_.add_kernel(pass + std::to_string(i), [](void**) {});
@@ -129,6 +131,137 @@ TEST_F(generated_kernels, of_joins) {
                           .select([](auto g) { return g.sum([](auto p) { return p.b; }); }));
 }
 
+TEST_F(generated_kernels, of_joins_that_keep_rows_without_a_partner) {
+  const auto symbols = query::from(symbols_);
+  const auto id = [](auto s) { return s.id; };
+  const auto symbol = [](auto t) { return t.symbol; };
+  const auto either = [](auto t, auto s) {
+    return query::make<Pair>(t.has_value() ? t->symbol : decltype(t->symbol)(-1), s.has_value() ? s->rate : decltype(s->rate)(0.0));
+  };
+  compiles("right", trades().right_join(symbols, symbol, id,
+                                        [](auto t, auto s) { return query::make<Pair>(t.has_value() ? t->symbol : s.id, s.rate); }));
+  compiles("full", trades().full_join(symbols, symbol, id, either));
+  const std::vector<Triple> rows(4000);
+  const auto few = query::from(rows).as_accelerated().where([](auto t) { return t.c > 2; });
+  compiles("full, of filtered rows", few.full_join(
+                                         symbols.where([](auto s) { return s.rate > 0; }), [](auto t) { return t.a; }, id,
+                                         [](auto t, auto s) {
+                                           return query::make<Pair>(t.has_value() ? t->a : decltype(t->a)(-1),
+                                                                    s.has_value() ? s->rate : decltype(s->rate)(0.0));
+                                         }));
+  compiles("left, ordered", trades()
+                                .left_join(symbols, symbol, id,
+                                           [](auto t, auto s) { return query::make<Pair>(t.symbol, s.has_value() ? s->rate : t.price); })
+                                .as_ordered());
+}
+
+TEST_F(generated_kernels, of_joins_that_test) {
+  const std::vector<Triple> rows(5000), others(4000);
+  const auto a = query::from(rows).as_accelerated(), b = query::from(others).as_accelerated();
+  compiles("semi", a.semi_join(
+                       b, [](auto t) { return t.a; }, [](auto t) { return t.a; }));
+  compiles("anti, composite",
+           a.anti_join(
+               b, [](auto t) { return query::make<Pair>(t.a, t.b); }, [](auto t) { return query::make<Pair>(t.a, t.b); }));
+  compiles("semi, wide keys", a.semi_join(
+                                  b, [](auto t) { return t; }, [](auto t) { return t; }));
+}
+
+TEST_F(generated_kernels, of_cross_joins) {
+  const std::vector<Triple> rows(300);
+  const auto a = query::from(rows).as_accelerated();
+  compiles("all pairs", a.cross_join(query::from(symbols_), [](auto t, auto s) { return query::make<Pair>(t.a, s.rate); }));
+}
+
+TEST_F(generated_kernels, of_sets) {
+  const std::vector<Triple> rows(5000), others(4000);
+  const std::vector<int> numbers(3000);
+  const auto a = query::from(rows).as_accelerated(), b = query::from(others).as_accelerated();
+  compiles("distinct numbers", query::from(numbers).as_accelerated().distinct());
+  compiles("distinct rows", a.distinct());
+  compiles("distinct_by", a.where([](auto t) { return t.c > 0; }).distinct_by([](auto t) { return t.b; }));
+  compiles("union", a.union_with(b));
+  compiles("union_by", a.union_with_by(b, [](auto t) { return t.a; }));
+  compiles("intersect", a.intersect(b));
+  compiles("except_by", a.except_by(b, [](auto t) { return query::make<Pair>(t.a, t.b); }));
+}
+
+// All ways of joining, whatever the keys turn out to be.
+template <class Q> void join_programs_compile(const char* what, const Q& q) {
+  SCOPED_TRACE(what);
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+  const auto check = [](const join_sides& j, const query::ir::type* probe, const query::ir::type* build) {
+    for (const bool wide : {false, true}) {
+      if (wide && !j.keeps_build()) continue;
+      for (const join_program p : {join_program::unique, join_program::general, join_program::presence}) {
+        if (j.tests() != (p == join_program::presence)) continue;
+        const join_kernels k = generate_join_kernels(j, whole_rows(probe), whole_rows(build), p, wide);
+        EXPECT_NO_THROW((void)compiler::find()->compile(k.source.text(), embedded_sources(), 90, {})) << "program " << static_cast<int>(p);
+      }
+    }
+  };
+  int joins = 0;
+  for (const query::planner::stage& s : g->result.stages)
+    if (s.join) check({s.join, s.build_left}, s.in, s.build->row()), ++joins;
+  for (const auto& v : g->vertices)
+    if (v->node && v->node->what == query::detail::verb::join) check({v->node, false}, v->inputs[0].row, v->inputs[1].row), ++joins;
+  EXPECT_EQ(joins, 1);
+}
+
+TEST_F(generated_kernels, of_all_ways_to_join) {
+  const auto symbols = query::from(symbols_);
+  const auto id = [](auto s) { return s.id; };
+  const auto symbol = [](auto t) { return t.symbol; };
+  const auto either = [](auto t, auto s) {
+    return query::make<Pair>(t.has_value() ? t->symbol : decltype(t->symbol)(-1), s.has_value() ? s->rate : decltype(s->rate)(0.0));
+  };
+  join_programs_compile("inner, built on the left side",
+                        symbols.join(trades(), id, symbol, [](auto s, auto t) { return t.price * s.rate; }));
+  join_programs_compile("inner", trades().join(symbols, symbol, id, [](auto t, auto s) { return t.price * s.rate; }));
+  join_programs_compile("nulls", trades().left_join(
+                                     trades(), [](auto t) { return t.lot; }, [](auto t) { return t.lot; },
+                                     [](auto t, auto s) { return query::make<Pair>(t.symbol, s.has_value() ? s->price : t.price); }));
+  join_programs_compile("full", trades().full_join(symbols, symbol, id, either));
+  join_programs_compile("anti", symbols.anti_join(trades(), id, symbol));
+  const std::vector<Triple> rows(10);
+  const auto a = query::from(rows);
+  const auto itself = [](auto t) { return t; };
+  join_programs_compile("wide keys", a.full_join(a, itself, itself, [](auto s, auto t) {
+    return query::make<Pair>(s.has_value() ? s->a : decltype(s->a)(0), t.has_value() ? t->b : decltype(t->b)(0));
+  }));
+  join_programs_compile("strings", trades().left_join(
+                                       trades(), [](auto t) { return t.name; }, [](auto t) { return t.name; },
+                                       [](auto t, auto s) { return query::make<Pair>(t.symbol, s.has_value() ? s->price : t.price); }));
+  join_programs_compile("wide keys with nulls", trades().join(
+                                                    trades(), [](auto t) { return std::make_tuple(t.lot, t.price, t.qty); },
+                                                    [](auto t) { return std::make_tuple(t.lot, t.price, t.qty); },
+                                                    [](auto s, auto t) { return s.price * t.price; }));
+  join_programs_compile("numbers of different types",
+                        trades().join(
+                            symbols, [](auto t) { return t.qty; }, id, [](auto t, auto s) { return t.price * s.rate; }));
+}
+
+TEST(fields_of_joins, are_those_that_keys_and_result_read) {
+  const std::vector<Triple> rows(3), others(3);
+  const auto a = [](auto t) { return t.a; };
+  const auto fields = [](const auto& q, bool build_side) {
+    const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+    const query::planner::stage& s = g->result.stages.front();
+    return fields_joined({s.join, s.build_left}, build_side);
+  };
+  using flags = std::vector<bool>;
+  const auto inner = query::from(rows).join(query::from(others), a, a, [](auto l, auto r) { return l.b + query::cast<double>(r.c); });
+  EXPECT_EQ(fields(inner, false), (flags{true, true, false}));
+  EXPECT_EQ(fields(inner, true), (flags{true, false, true}));
+  // A row that may be missing is made as a whole; tested rows are handed on.
+  const auto left = query::from(rows).left_join(query::from(others), a, a, [](auto l, auto r) { return r.has_value() ? r->b : l.b; });
+  EXPECT_EQ(fields(left, false), (flags{true, true, false}));
+  EXPECT_EQ(fields(left, true), (flags{true, true, true}));
+  const auto semi = query::from(rows).semi_join(query::from(others), a, a);
+  EXPECT_EQ(fields(semi, false), (flags{true, true, true}));
+  EXPECT_EQ(fields(semi, true), (flags{true, false, false}));
+}
+
 TEST_F(generated_kernels, of_folds) {
   const auto q = trades().select([](auto t) { return t.price; });
   const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
@@ -185,6 +318,27 @@ TEST_F(generated_kernels, of_groups) {
     return std::make_tuple(g.key(), g.sum([](auto a) { return a.second; }), g.count());
   }));
   group_programs_compile("names", trades().group_by([](auto t) { return t.name; }).select([](auto g) { return g.count(); }));
+}
+
+TEST_F(generated_kernels, of_groups_in_the_order_of_first_appearance) {
+  group_programs_compile(
+      "ordered",
+      trades().group_by([](auto t) { return t.symbol; }).select([](auto g) { return std::make_tuple(g.key(), g.count()); }).as_ordered());
+  group_programs_compile(
+      "ordered firsts",
+      trades().group_by([](auto t) { return t.lot; }).select([](auto g) { return g.first([](auto t) { return t.qty; }); }).as_ordered());
+  const auto q = trades().group_by([](auto t) { return t.symbol; }).select([](auto g) { return g.count(); }).as_ordered();
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+  const query::planner::vertex& v = *g->vertices.front();
+  const group_kernels k = generate_group_kernels(v, planned_layout(v.inputs.front(), group_fields(v)), group_program::global);
+  EXPECT_NE(k.source.text().find("[at] = s.first_row;"), std::string::npos) << k.source.text();
+  query::runtime::cancel_flag cancel;
+  query::runtime::run_context context{*session_.state()->scheduler, session_.state()->pool, cancel};
+  vertex_run run(std::make_shared<gpu_session>(*pretended_, std::size_t{64} << 20, *kernels_), {}, context);
+  const int before = compiled_;
+  const device_buffer numbers = run.allocate(100 * 8);
+  EXPECT_NO_THROW((void)rows_in_order(query::ir::describe<Pair>(), run.allocate(100 * sizeof(Pair)), numbers, 100, run));
+  EXPECT_EQ(compiled_, before + 1);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kernels = R"(
 #include "gpu_primitives/atomics.cuh"
 #include "gpu_primitives/group_aggregate.cuh"
+#include "gpu_primitives/distinct.cuh"
 #include "gpu_primitives/hash_join.cuh"
 using namespace query::gpu;
 
@@ -53,6 +54,11 @@ struct out {
 using keys = bitwise_keys<u64>;
 #define SHARED extern __shared__ __align__(16) unsigned char shared[]
 
+extern "C" __global__ void firsts(u64 n, hash_table_ref<keys, u64> t, u32* full, u8* present, u8* flags, u64* count, rows r) {
+  first_rows(n, 0, t, full, keys{}, r);
+  present_keys(n, t, present, keys{}, r);
+  flag_rows(t, present, false, flags, count);
+}
 extern "C" __global__ void init(group_table<keys, aggregates> t) { init_groups<keys, aggregates>(t); }
 extern "C" __global__ void global(group_rows g, group_table<keys, aggregates> t, tiles_again a, rows r) {
   aggregate_global<4>(g, t, a, keys{}, r);

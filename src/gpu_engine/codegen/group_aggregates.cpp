@@ -79,8 +79,9 @@ class writer {
   writer(kernel_source& k, const ir::group_plan& plan, const std::vector<std::string>& in_memory)
       : k_(k), plan_(plan), in_memory_(in_memory) {}
 
-  generated_aggregates write(expressions& row) {
+  generated_aggregates write(expressions& row, bool first_rows) {
     for (std::size_t j = 0; j < plan_.calls.size(); ++j) add(plan_.calls[j], number(j), row);
+    if (first_rows) add_first_row();
     if (state_.all.empty()) state_.add("u32", "none", 4, 4), all_.init += "      s.none = 0;\n";
     generated_aggregates g;
     g.fill = row.take() + fill_;
@@ -165,6 +166,19 @@ class writer {
               "void add_rows(State& s, u32 n) { " + rows("s.rows += n;") + " }\n" + head + "void add_rows_atomic(State& s, u32 n) { " +
               rows("atomic_add(&s.rows, u64(n));") + " }\n";
     return true;
+  }
+  // The row's number among the arguments.
+  void row_number() {
+    args_.add("u64", "at", 8, 8);
+    if (!numbered_) fill_ += "  args.at = i;\n";
+    numbered_ = true;
+  }
+  void add_first_row() {
+    row_number();
+    state_.add("u64", "first_row", 8, 8);
+    init("s.first_row = ~u64(0);");
+    both("if (a.at < s.first_row) s.first_row = a.at;", "if (o.first_row < s.first_row) s.first_row = o.first_row;");
+    atomics("if (a.at < s.first_row) atomic_min(&s.first_row, a.at);", "atomic_min(&s.first_row, o.first_row);");
   }
 
   void add(const aggregate_call& c, const std::string& j, expressions& row) {
@@ -295,8 +309,7 @@ class writer {
       case aggregate_kind::arg_min:
       case aggregate_kind::arg_max: {
         // The row's number; the row or the value is computed from it at the end.
-        args_.add("u64", "at", 8, 8);
-        if (!row_numbers_) fill_ += "  args.at = i;\n";
+        row_number();
         row_numbers_ = true;
         state_.add("u64", "n" + j, 8, 8);
         init(n + " = ~u64(0);");
@@ -338,15 +351,15 @@ class writer {
   members state_, args_;
   parts all_;
   std::string fill_;
-  bool atomic_ = true, row_numbers_ = false;
+  bool atomic_ = true, row_numbers_ = false, numbered_ = false;
 };
 
 }  // namespace
 
 generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row,
-                                         const std::vector<std::string>& in_memory) {
+                                         const std::vector<std::string>& in_memory, bool first_rows) {
   k.include("gpu_primitives/atomics.cuh");
-  return writer(k, plan, in_memory).write(row);
+  return writer(k, plan, in_memory).write(row, first_rows);
 }
 
 void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,

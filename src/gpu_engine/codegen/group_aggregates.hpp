@@ -21,10 +21,11 @@ struct generated_aggregates {
 };
 
 // Adds `struct aggregates { State, Args, init, update, merge... }`. The arguments are evaluated by `row`, in the order of the
-// calls; `in_memory` has, for calls whose argument lies in the input as it is, the text of that place (else ""). Throws
-// not_generated for aggregates that have no form on the GPU.
+// calls; `in_memory` has, for calls whose argument lies in the input as it is, the text of that place (else ""). With
+// `first_rows`, a State has `first_row` too, the least number of the group's rows. Throws not_generated for aggregates that
+// have no form on the GPU.
 generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row,
-                                         const std::vector<std::string>& in_memory);
+                                         const std::vector<std::string>& in_memory, bool first_rows = false);
 
 // Adds `Result finish_group(const words& p, const K& key, const aggregates::State& s)`. `fetch` is the name of a row
 // function, for aggregates whose result is a row.

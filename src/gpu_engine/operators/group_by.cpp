@@ -42,7 +42,12 @@ class grouping {
       groups = std::max<std::uint64_t>(groups * 16, 1 << 16);
       run_.reset_status();
     }
-    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, run_.read(groups_word));
+    const std::uint64_t count = run_.read(groups_word);
+    if (v_.ordered) {
+      table_.reset();
+      out_ = rows_in_order(g_->out, std::move(out_), first_rows_, count, run_);
+    }
+    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, count);
     result->add({0, g_->out}, std::move(out_));
     return result;
   }
@@ -62,8 +67,8 @@ class grouping {
     whole_.reset();
     items_ = g_->aggregates.spread ? 1 : group_items;
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
-    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes),
-                                static_cast<std::uint32_t>(g_->aggregates.state_bytes), g_->aggregates.atomic, budget);
+    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.state_bytes),
+                             g_->aggregates.atomic, budget);
     if (g_->aggregates.spread) choose_spread(groups, budget);
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
@@ -104,8 +109,7 @@ class grouping {
       shared();
     }
     args_[out_capacity] = std::min<std::uint64_t>(n_, gpu::table_slots(static_cast<std::uint32_t>(args_[bits])));
-    out_ = run_.allocate(std::max<std::uint64_t>(args_[out_capacity], 1) * g_->out->size);
-    args_[out] = out_.address();
+    make_out();
     emit();
     return true;
   }
@@ -120,9 +124,19 @@ class grouping {
     plan_.table_bits = gpu::table_bits(2 * groups);
   }
 
+  // Room for the groups, and for what they are ordered by.
+  void make_out() {
+    const std::uint64_t groups = std::max<std::uint64_t>(args_[out_capacity], 1);
+    out_ = run_.allocate(groups * g_->out->size);
+    args_[out] = out_.address();
+    if (!v_.ordered) return;
+    first_rows_ = run_.allocate(groups * 8);
+    args_[first_rows] = first_rows_.address();
+  }
+
   std::size_t scatter_shared() const {
     return gpu::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes),
-                                 static_cast<std::uint32_t>(g_->aggregates.args_bytes));
+                              static_cast<std::uint32_t>(g_->aggregates.args_bytes));
   }
   // As many rows a thread as shared memory has room for: wide arguments want fewer, and the widest no partitions at all.
   void choose_scatter(std::size_t budget) {
@@ -294,8 +308,7 @@ class grouping {
     const auto items = static_cast<unsigned>(gpu::partition_items(n_, pbits, rows_of_chunk));
     args_[out_capacity] = std::min(n_, groups + groups / 4 + 65536);
     for (bool first = true;; first = false) {
-      out_ = run_.allocate(args_[out_capacity] * g_->out->size);
-      args_[out] = out_.address();
+      make_out();
       args_[again_count] = run_.status_word(again_word);
       args_[full] = run_.status_word(full_word);
       listed(n_ / (32 * group_items) + parts * 32 + items + 1);
@@ -309,6 +322,7 @@ class grouping {
       if (!first) throw internal_error("gpu: group_by: the number of groups changed between two runs");
       args_[out_capacity] = run_.read(groups_word);
       out_.reset();
+      first_rows_.reset();
       run_.reset_status();
       start_table(16);
     }
@@ -321,7 +335,7 @@ class grouping {
   std::optional<group_kernels> g_, whole_;
   gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
-  device_buffer table_, again_, out_;
+  device_buffer table_, again_, out_, first_rows_;
   std::uint64_t again_room_ = 0;
   unsigned items_ = group_items;  // rows a thread has in flight in blocks with tables of their own
 };
@@ -330,7 +344,6 @@ class grouping {
 
 void plan_group_by(const planner::vertex& v) {
   if (v.node->what != detail::verb::group_by) throw not_generated("aggregates of all rows have no form on the GPU yet");
-  if (v.ordered) throw not_generated("as_ordered() asks for the order of first appearance");
   const input_layout in = planned_layout(v.inputs.front(), group_fields(v));
   (void)generate_group_kernels(v, in, group_program::global);
 }

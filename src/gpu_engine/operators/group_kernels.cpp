@@ -100,10 +100,12 @@ class writer {
     std::string body = row.body + e.take();
     g_.aggregates = {};
     if (with_aggregates) {
+      // Sums by whole warps do not look at rows: they cannot tell the first.
       std::vector<std::string> in_memory;
-      for (const ir::aggregate_call& c : plan.calls)
-        in_memory.push_back(c.argument ? place_in_input(k_, v_.inputs.front(), in_, c.argument) : std::string());
-      g_.aggregates = generate_aggregates(k_, plan, e, in_memory);
+      if (!v_.ordered)
+        for (const ir::aggregate_call& c : plan.calls)
+          in_memory.push_back(c.argument ? place_in_input(k_, v_.inputs.front(), in_, c.argument) : std::string());
+      g_.aggregates = generate_aggregates(k_, plan, e, in_memory, v_.ordered);
     } else
       k_.add("struct aggregates { struct Args {}; };\n");
     const std::string type = k_.type_name(n_.key);
@@ -157,6 +159,7 @@ class writer {
     const std::string key = g_.key.bytes ? g_.key.decode + "(key)" : "k";
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
+    if (v_.ordered) body += "  " + arg(first_rows, "u64*") + "[at] = s.first_row;\n";
     // emit_groups has eight calls of it.
     k_.add(
         "__device__ " + std::string(g_.aggregates.spread ? "__noinline__" : "__forceinline__") + 

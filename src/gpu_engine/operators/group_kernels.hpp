@@ -40,6 +40,7 @@ enum group_argument : std::uint32_t {
   partial_count,
   out,
   out_capacity,
+  first_rows,  // as_ordered(): the number of each group's first row
   group_count,
   sample_rows,
   sample_stride,

@@ -28,19 +28,39 @@ void run_fold(const planner::branch& b, detail::fold_kind kind, detail::fold_sta
 void plan_group_by(const planner::vertex& v);
 result_rows run_group_by(const planner::vertex& v, vertex_run& run);
 
+// rows_in_order.cpp: rows sorted by numbers that lie beside them, all different.
+device_buffer rows_in_order(const ir::type* row, device_buffer rows, const device_buffer& numbers, std::uint64_t n, vertex_run& run);
+
 // order_by.cpp: stable sorts by any number of keys; the first rows only where a limit says so.
 void plan_order_by(const planner::vertex& v);
 result_rows run_order_by(const planner::vertex& v, vertex_run& run);
 
-// join.cpp: the probe of one join: rows of the probe side, of the build side, what the join gives of them.
+// join.cpp: the probe of one join: rows of the probe side, of the build side, what the join gives of them; right and full
+// joins, which are vertices.
 void plan_join(const planner::stage& s, const ir::type* probe);
 result_rows run_join(const planner::stage& s, const std::shared_ptr<const device_rows>& probe, vertex_run& run);
+std::vector<bool> probe_fields(const planner::stage& s);  // those that it reads of the probe side's rows
+void plan_outer_join(const planner::vertex& v);
+result_rows run_outer_join(const planner::vertex& v, vertex_run& run);
+
+// cross_join.cpp: all pairs.
+void plan_cross_join(const planner::vertex& v);
+result_rows run_cross_join(const planner::vertex& v, vertex_run& run);
+
+// sets.cpp: distinct, union_with, intersect, except: one row for each key, the first, in the order of their appearance.
+void plan_sets(const planner::vertex& v);
+result_rows run_sets(const planner::vertex& v, vertex_run& run);
 
 // pipeline.cpp: branches with joins in them. `last` is the part behind the last join; the rest is planned, or has run and
 // is what vertex_run::input gives.
 planner::branch last_part(const planner::branch& b);
 void plan_joins(const planner::branch& b);
 void run_joins(const planner::branch& b, vertex_run& run);
+
+// An input of a verb of two: its joins and row-wise work done, its rows side by side; or as they lie, with the fields that
+// are read.
+void plan_input(const planner::branch& b);
+std::shared_ptr<const device_rows> run_input(const planner::branch& b, const std::vector<bool>& fields, vertex_run& run);
 
 // cached.cpp: rows kept on the device, a column a field, for the queries that read them next.
 void plan_cached(const planner::vertex& v);

@@ -50,11 +50,6 @@ branch last_part(const branch& b) {
 }
 
 void plan_joins(const branch& b) {
-  // LINQ's order of pairs may be asked of a verb above the join, too.
-  const bool joins = std::any_of(b.stages.begin(), b.stages.end(), probes);
-  for (const stage& s : b.stages)
-    for (const detail::logical* n : s.nodes)
-      if (joins && n->ordered) throw not_generated("as_ordered() asks for the order of a join's rows");
   each_join(b, [](const branch& before, const stage& join) {
     if (!bare(before)) plan_collect_before(before);
     plan_join(join, before.row);
@@ -63,9 +58,22 @@ void plan_joins(const branch& b) {
 
 void run_joins(const branch& b, vertex_run& run) {
   each_join(b, [&](const branch& before, const stage& join) {
-    const std::vector<bool> all(before.row->k == ir::kind::record ? before.row->field_list.size() : 1, true);
-    run.supply(run_join(join, bare(before) ? run.input(before, all) : run_collect_before(before, run), run));
+    run.supply(run_join(join, bare(before) ? run.input(before, probe_fields(join)) : run_collect_before(before, run), run));
   });
+}
+
+void plan_input(const branch& b) {
+  plan_joins(b);
+  const branch last = last_part(b);
+  if (!bare(last)) plan_collect_before(last);
+}
+
+std::shared_ptr<const device_rows> run_input(const branch& b, const std::vector<bool>& fields, vertex_run& run) {
+  run_joins(b, run);
+  const branch last = last_part(b);
+  auto rows = bare(last) ? run.input(last, fields) : run_collect_before(last, run);
+  run.supply(nullptr);
+  return rows;
 }
 
 }  // namespace query::gpu_engine

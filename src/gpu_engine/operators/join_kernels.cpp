@@ -1,0 +1,244 @@
+#include "gpu_engine/operators/join_kernels.hpp"
+
+#include "gpu_engine/device_rows.hpp"
+#include "ir/analysis.hpp"
+
+namespace query::gpu_engine {
+
+using detail::join_kind;
+using ir::kind;
+
+row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t input, const std::string& number) {
+  row_source row;
+  row.what = row_source::form::columns;
+  row.type = in.row;
+  row.text = number;
+  for (std::uint32_t c = 0; c < in.columns.size(); ++c)
+    row.columns.push_back({in.columns[c].offset, in.columns[c].type,
+                           k.parameter({word::role::column, input, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
+  return row;
+}
+
+std::vector<bool> all_fields(const ir::type* row) { return std::vector<bool>(row->k == kind::record ? row->field_list.size() : 1, true); }
+input_layout whole_rows(const ir::type* row) { return {row, choose_columns(row, all_fields(row), false)}; }
+
+namespace {
+
+// The type that a function sees as row `id`, null if it does not read it as a whole.
+const ir::type* row_seen(const ir::node* n, std::uint32_t id) {
+  std::vector<const ir::node*> stack = {n};
+  while (!stack.empty()) {
+    const ir::node* x = stack.back();
+    stack.pop_back();
+    if (x->what == ir::op::row && x->id == id) return x->type;
+    stack.insert(stack.end(), x->kids.begin(), x->kids.end());
+  }
+  return nullptr;
+}
+
+class writer {
+ public:
+  writer(join_kernels& g, const join_sides& j, const input_layout& probe, const input_layout& build, bool wide)
+      : g_(g), k_(g.source), j_(j), n_(*j.node), probe_(probe), build_(build), number_(wide ? "u64" : "u32") {
+    g_.number_bytes = wide ? 8 : 4;
+  }
+
+  void write(join_program what) {
+    if (!same_on_device(n_.row)) throw not_generated("the result's rows own memory (strings, lists)");
+    k_.include("gpu_primitives/hash_join.cuh");
+    if (j_.keeps_build()) k_.include("gpu_primitives/compact.cuh");
+    const std::size_t left = j_.build_left ? 1 : 0;
+    const keyed_side sides[] = {{"probe_key", &n_.functions[left], input_rows(k_, probe_, 0, "i")},
+                                {"build_key", &n_.functions[1 - left], input_rows(k_, build_, 1, "i")}};
+    keys_ = generate_keyed_rows(k_, n_, sides, false);
+    type_ = k_.type_name(n_.row);
+    probe_n_ = k_.parameter({word::role::rows, 0, 0, 0}, "u64");
+    build_n_ = k_.parameter({word::role::rows, 1, 0, 0}, "u64");
+    const std::string payload = what == join_program::unique ? number_ : "u32";
+    g_.slot_bytes = keys_.slot_bytes(payload == "u64" ? 8 : 4);
+    k_.add("using number = " + number_ + ";\nusing table = hash_table_ref<Keys, " + payload +
+           ">;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) +
+           ");\nstruct no_args {};\n__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(join_slots) +
+           ", (u32)" + arg(join_bits) + "}; }\n");
+    switch (what) {
+      case join_program::unique:
+        pair();
+        unique();
+        break;
+      case join_program::general:
+        pair();
+        general();
+        break;
+      case join_program::presence:
+        presence();
+        break;
+    }
+  }
+
+ private:
+  std::string arg(join_argument a, std::string_view type = "u64") { return k_.argument(a, type); }
+  void kernel(const std::string& name, const std::string& bounds, const std::string& body) {
+    k_.add("extern \"C\" __global__ void __launch_bounds__(" + bounds + ") " + name + "(const __grid_constant__ words p) {\n" + body +
+           "}\n");
+  }
+  std::string key_kind() const { return j_.keeps_probe() ? "query::gpu::join_kind::left" : "query::gpu::join_kind::inner"; }
+  static const char* build_row() { return "[&](u64 i, Key& key) { return build_key(p, i, key); }"; }
+
+  // pair_of sees the verb's left row as `a`; kernels know probe and build rows.
+  void pair() {
+    const bool swapped = j_.build_left;
+    generate_pair(k_, n_, n_.functions[2], input_rows(k_, swapped ? build_ : probe_, swapped ? 1 : 0, "a"), j_.keeps_build(),
+                  input_rows(k_, swapped ? probe_ : build_, swapped ? 0 : 1, "b"), j_.keeps_probe());
+    k_.add("__device__ __forceinline__ " + type_ + " joined(const words& p, u64 probe_row, u64 build_row) { return pair_of(p, " +
+           (swapped ? "build_row, probe_row" : "probe_row, build_row") + "); }\n");
+  }
+
+  void probe_kernel(const std::string& kind_name, const std::string& emit) {
+    const std::string threads = std::to_string(probe_threads);
+    kernel("probe_rows", threads + ", 2",
+           "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + ";\n  probe_unique_pipelined<" + kind_name + ", " + threads +
+               ", " + std::to_string(probe_items) + ", no_args>(" + probe_n_ + ", the_table(p), ordered_append{" +
+               arg(join_ticket, "u64*") + ", " + arg(join_states, "u64*") + ", " + arg(join_total, "u64*") + "}, nullptr, " + keys_.object +
+               ",\n    [&](u64 i, Key& key, no_args&) { return probe_key(p, i, key) ? probe_state::keyed : probe_state::keyless; },\n    " +
+               emit + ");\n");
+  }
+
+  void presence() {
+    kernel("build_rows", "256",
+           "  build_keys(" + build_n_ + ", the_table(p), " + arg(join_flag, "u32*") + ", " + keys_.object + ", " + build_row() + ");\n");
+    probe_kernel(n_.join == join_kind::semi ? "query::gpu::join_kind::semi" : "query::gpu::join_kind::anti",
+                 "[&](u64 at, u64 i, const Key&, const no_args&, bool, u32) { out[at] = " +
+                     expressions::part_of(input_rows(k_, probe_, 0, "i"), 0, n_.row, k_) + "; }");
+  }
+
+  void unique() {
+    kernel("build_rows", "256",
+           "  build_unique<4>(" + build_n_ + ", the_table(p), " + arg(join_flag, "u32*") + ", " + keys_.object +
+               ", [&](u64 i, Key& key, number& row) { row = number(i); return build_key(p, i, key); });\n");
+    const std::string note = j_.keeps_build() ? "if (found) " + arg(join_partnered, "u8*") + "[partner] = 1; " : "";
+    probe_kernel(key_kind(), "[&](u64 at, u64 probe_row, const Key&, const no_args&, bool found, number partner) { " + note +
+                                 "out[at] = joined(p, probe_row, found ? u64(partner) : no_row); }");
+    if (j_.keeps_build()) alone(arg(join_partnered, "const u8*") + "[i] == 0");
+  }
+
+  // Build rows without a partner, behind the others.
+  void alone(const std::string& test) {
+    kernel("add_unmatched", "compact_policy<u64>::threads, compact_policy<u64>::blocks",
+           "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + " + *" + arg(join_total, "const u64*") +
+               ";\n  compact<compact_policy<u64>, u64>(" + build_n_ + ", " + arg(join_compact_temp, "void*") + ", " +
+               arg(join_kept, "u64*") + ",\n    [&](u64 i, u64& row) { row = i; return " + test +
+               "; },\n    [&](u64 at, const u64& row) { out[at] = joined(p, no_row, row); });\n");
+  }
+
+  void general() {
+    k_.include("gpu_primitives/scan.cuh");
+    k_.include("gpu_primitives/radix_sort.cuh");
+    const std::string ids =
+        "table_of_ids<Keys>{the_table(p), " + arg(join_id_count, "u64*") + ", 0xfffffff0ull, " + arg(join_flag, "u32*") + "}";
+    const std::string groups_of_build = arg(join_group_of_build, "const u32*"),
+                      asked = j_.keeps_build() ? arg(join_asked, "u8*") : "(u8*)nullptr";
+    kernel("map_build", "256",
+           "  map_keys(" + build_n_ + ", " + ids + ", " + arg(join_group_of_build, "u32*") + ", " + keys_.object + ", " + build_row() +
+               ", [](u32, u64) {});\n");
+    kernel("lookup_probe", "256",
+           "  lookup_groups(" + probe_n_ + ", " + ids + ", " + arg(join_group_of_probe, "u32*") + ", (u8*)nullptr, " + asked + ", " +
+               keys_.object + ", [&](u64 i, Key& key) { return probe_key(p, i, key); });\n");
+    kernel("count_build", "256", "  count_groups(" + build_n_ + ", " + groups_of_build + ", " + arg(join_sizes, "u64*") + ");\n");
+    // Offsets: the exclusive sum of the sizes, the total behind.
+    kernel("scan_sizes", "scan_policy<u64>::threads, scan_policy<u64>::blocks",
+           "  u64* const sums = " + arg(join_offsets, "u64*") + ";\n  exclusive_scan<scan_policy<u64>, u64>(" + arg(join_groups) + ", " +
+               arg(join_scan_temp, "void*") + ", u64(0), [&](u64 i) { return " + arg(join_sizes, "const u64*") +
+               "[i]; }, [](u64 a, u64 b) { return a + b; }, [&](u64 i, u64 before) { sums[i] = before; }, [&](u64 all) { sums[" +
+               arg(join_groups) + "] = all; });\n");
+    sort();
+    const std::string source =
+        "match_source{" + probe_n_ + ", " + arg(join_group_of_probe, "const u32*") + ", nullptr, " + arg(join_offsets, "const u64*") + "}";
+    kernel("count_output", "256",
+           "  count_matches<" + key_kind() + ">(" + source + ", " + arg(join_entries, "u64*") + ", " + arg(join_outputs, "u64*") + ");\n");
+    kernel("scan_output", "1024",
+           "  scan_blocks(" + arg(join_match_blocks) + ", " + arg(join_entries, "u64*") + ");\n  __syncthreads();\n  scan_blocks(" +
+               arg(join_match_blocks) + ", " + arg(join_outputs, "u64*") + ");\n");
+    kernel("list_output", "256",
+           "  list_matches<" + key_kind() + ">(" + source + ", " + arg(join_entries, "const u64*") + ", " +
+               arg(join_outputs, "const u64*") + ", " + arg(join_list, "match_entry*") + ");\n");
+    kernel("expand_output", "256",
+           "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + ";\n  expand_matches(" + arg(join_output_rows) + ", " +
+               arg(join_list, "const match_entry*") + ", " + arg(join_list_size) + ", " + arg(join_build_rows, "const number*") +
+               ",\n    [&](u64 at, u64 probe_row, u64 build_row) { out[at] = joined(p, probe_row, build_row); });\n");
+    if (j_.keeps_build()) alone(groups_of_build + "[i] == no_id || " + arg(join_asked, "const u8*") + "[" + groups_of_build + "[i]] == 0");
+  }
+
+  // Build rows by their group, in their order within a group: LINQ's order of the result costs nothing more. Rows without a
+  // key have the greatest id and come last.
+  void sort() {
+    const std::string key = "[&](u64 i) -> u32 { return " + arg(join_group_of_build, "const u32*") + "[i]; }",
+                      temp = arg(join_sort_temp, "void*");
+    k_.add("using sort_policy = radix_policy<u32, number>;\n");
+    kernel("count_groups_of_rows", "sort_policy::histogram_threads",
+           "  radix_histogram<sort_policy, 32>(" + build_n_ + ", " + temp + ", " + key + ");\n");
+    kernel("sort_rows", "sort_policy::threads, sort_policy::blocks",
+           "  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<u32, number> between{{" + arg(join_sort_keys_0, "u32*") +
+               ", " + arg(join_sort_keys_1, "u32*") + "}, {" + arg(join_sort_rows, "number*") + ", " + arg(join_build_rows, "number*") +
+               "}};\n  radix_sweep<sort_policy, 32, u32, number, number>((u32)" + arg(join_sort_pass) + ", " + build_n_ + ", " + temp +
+               ", between, shared, " + key + ", [](u64 i) { return number(i); }, [](u64, u32) {}, [&](u64 at, number row) { " +
+               arg(join_build_rows, "number*") + "[at] = row; });\n");
+  }
+
+  join_kernels& g_;
+  kernel_source& k_;
+  const join_sides& j_;
+  const detail::logical& n_;
+  const input_layout &probe_, &build_;
+  keyed_rows keys_;
+  std::string number_, type_, probe_n_, build_n_;
+};
+
+}  // namespace
+
+void generate_pair(kernel_source& k, const detail::logical& n, const detail::user_function& result, const row_source& left,
+                   bool left_optional, const row_source& right, bool right_optional) {
+  const ir::traced t = k.trace(n, result);
+  expressions e(k, k.site(n.label, n.where));
+  std::string before;
+  // A side that may be missing is an optional row, made once.
+  const auto bind = [&](std::uint32_t id, const row_source& row, bool optional) {
+    if (!optional) {
+      e.bind(id, row);
+      return;
+    }
+    const ir::type* seen = row_seen(t.root, id);
+    if (!seen) return;
+    if (seen->k != kind::optional) throw not_generated("the missing side of an outer join, other than as an optional row");
+    const std::string name = id ? "right" : "left";
+    before += "  " + k.type_name(seen) + " " + name + "{};\n  " + name + ".has = " + row.text + " != no_row;\n  if (" + name + ".has) " +
+              name + ".v = " + expressions::part_of(row, 0, seen->element, k) + ";\n";
+    e.bind(id, row_source::of_value(name, seen));
+  };
+  bind(0, left, left_optional);
+  bind(1, right, right_optional);
+  const std::string v = e.converted(e.value(t.root), t.root->type, n.row);
+  k.add("__device__ __forceinline__ " + k.type_name(n.row) + " pair_of(const words& p, u64 a, u64 b) {\n" + before + e.take() +
+        "  return " + v + ";\n}\n");
+}
+
+std::vector<bool> fields_joined(const join_sides& j, bool build_side) {
+  const detail::logical& n = *j.node;
+  const std::uint32_t side = build_side == j.build_left ? 0 : 1;  // of the verb's inputs
+  const ir::type* row = n.functions[side].row;
+  // Tested rows are handed on; a row that may be missing is made as a whole.
+  if (build_side ? j.keeps_probe() : j.tests() || j.keeps_build()) return all_fields(row);
+  std::vector<bool> fields(all_fields(row).size());
+  kernel_source k;  // traces need one
+  ir::fields_used(k.trace(n, n.functions[side]).root, 0, row, fields);
+  if (!j.tests()) ir::fields_used(k.trace(n, n.functions[2]).root, side, row, fields);
+  return fields;
+}
+
+join_kernels generate_join_kernels(const join_sides& j, const input_layout& probe, const input_layout& build, join_program what,
+                                   bool wide) {
+  join_kernels g;
+  writer(g, j, probe, build, wide).write(what);
+  return g;
+}
+
+}  // namespace query::gpu_engine

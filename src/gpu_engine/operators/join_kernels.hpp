@@ -1,0 +1,87 @@
+// The kernels of a join, one program a way of joining; the host side is join.cpp.
+//
+//   unique     every build key once: a slot a build row, one pass over the probe rows (gpu_primitives/join_unique.cuh)
+//   general    build rows grouped by key, output cut into equal tiles (gpu_primitives/join_expand.cuh)
+//   presence   semi and anti joins: the keys alone
+#pragma once
+
+#include "gpu_engine/codegen/keyed_rows.hpp"
+#include "gpu_engine/codegen/row_function.hpp"
+
+namespace query::gpu_engine {
+
+enum class join_program { unique, general, presence };
+
+// What is joined: input 0 of the kernels is the probe side, input 1 the build side.
+struct join_sides {
+  const detail::logical* node = nullptr;
+  bool build_left = false;  // the verb's left input is the build side
+
+  bool tests() const { return node->join == detail::join_kind::semi || node->join == detail::join_kind::anti; }
+  bool keeps_probe() const { return node->join == detail::join_kind::left || node->join == detail::join_kind::full; }
+  bool keeps_build() const { return node->join == detail::join_kind::right || node->join == detail::join_kind::full; }
+};
+
+enum join_argument : std::uint32_t {
+  join_slots,
+  join_bits,
+  join_flag,  // a key was met twice; the table is full
+  join_out,
+  join_total,   // rows written for probe rows
+  join_ticket,  // of probe_unique_pipelined, and its states
+  join_states,
+  join_partnered,  // a byte a build row
+  join_compact_temp,
+  join_kept,
+  // general
+  join_id_count,
+  join_group_of_build,
+  join_group_of_probe,
+  join_asked,  // a byte a group
+  join_sizes,
+  join_scan_temp,
+  join_groups,
+  join_offsets,
+  join_sort_temp,
+  join_sort_pass,
+  join_sort_keys_0,
+  join_sort_keys_1,
+  join_sort_rows,
+  join_build_rows,
+  join_entries,
+  join_outputs,
+  join_match_blocks,
+  join_list,
+  join_list_size,
+  join_output_rows,
+  join_argument_count
+};
+
+struct join_kernels {
+  kernel_source source;
+  std::size_t slot_bytes = 16;
+  std::size_t number_bytes = 4;  // of a build row's number
+};
+
+// `wide`: build rows have numbers of 64 bits. Throws not_generated.
+join_kernels generate_join_kernels(const join_sides& j, const input_layout& probe, const input_layout& build, join_program what, bool wide);
+
+// Threads and rows a thread of the kernel that probes a table of unique keys.
+inline constexpr std::uint32_t probe_threads = 512, probe_items = 2;
+
+// Rows of an input as functions read them: row number `number`.
+row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t input, const std::string& number);
+
+// The top-level fields that the join reads of its probe side's rows, or of its build side's.
+std::vector<bool> fields_joined(const join_sides& j, bool build_side);
+
+// Every top-level field of a row; and how whole rows are brought to the device.
+std::vector<bool> all_fields(const ir::type* row);
+input_layout whole_rows(const ir::type* row);
+
+// Adds `Row pair_of(const words& p, u64 a, u64 b)`: function `result` of row number a of the left input and b of the right one;
+// no_row where a side may be missing. `left` and `right` are the rows with the numbers "a" and "b".
+void generate_pair(kernel_source& k, const detail::logical& n, const detail::user_function& result, const row_source& left,
+                   bool left_optional, const row_source& right, bool right_optional);
+
+}  // namespace query::gpu_engine
