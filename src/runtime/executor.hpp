@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "planner/machine_graph.hpp"
 #include "runtime/run_context.hpp"
@@ -22,6 +23,7 @@ class executor {
   void run(const planner::vertex& v);
   vertex_rows compute(const planner::vertex& v);
   vertex_rows run_placed(const planner::vertex& v);
+  void note_run(const planner::vertex& v, std::string why);
   vertex_rows run_on(engine& e, const planner::vertex& v);
   vertex_rows run_loop(const planner::vertex& v);
   void forget(const std::vector<planner::vertex*>& vertices);

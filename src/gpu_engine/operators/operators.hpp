@@ -31,6 +31,13 @@ result_rows run_group_by(const planner::vertex& v, vertex_run& run);
 // order_by.cpp: stable sorts by any number of keys; the first rows only where a limit says so.
 void plan_order_by(const planner::vertex& v);
 result_rows run_order_by(const planner::vertex& v, vertex_run& run);
+// The keys of sorted rows as words of 64 bits whose lexicographic order is the order that was asked for: `words` of them a
+// row. For merging what was sorted apart.
+struct sorted_keys {
+  std::size_t words = 0;
+  device_buffer memory;
+};
+sorted_keys run_sorted_keys(const planner::vertex& v, const device_rows& rows, vertex_run& run);
 
 // join.cpp: the probe of one join: rows of the probe side, of the build side, what the join gives of them.
 void plan_join(const planner::stage& s, const ir::type* probe);
