@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t largest_block = 256 * mib;   // longer ones hide no more latency
-constexpr std::size_t blocks_of_budget = 12;       // one at work with what its operator needs, one on its way, results on theirs
+constexpr std::size_t blocks_of_budget = 8;        // one at work with what its operator needs, one on its way, results on theirs
+constexpr std::size_t builds_of_budget = 6;        // build sides that stay for all blocks, with their tables
 constexpr std::size_t beside_build_row = 72;       // bytes that a join's tables take for a row of the build side
 constexpr std::uint32_t most_parts = 1024;
 
@@ -238,7 +239,7 @@ void block_input::each(block_consumer& consumer) {
     if (!probes_row_by_row(*s)) throw resource_error("gpu: memory: this kind of join does not run in blocks");
     runtime::vertex_rows& build = run_.context().tables.at(s->build);
     const std::uint64_t n = build.here() ? build.rows.n : build.kept->size();
-    if (n * (s->build->row()->size + beside_build_row) <= budget_ / 3) continue;
+    if (n * (s->build->row()->size + beside_build_row) <= budget_ / builds_of_budget) continue;
     if (s != joins().front()) throw resource_error("gpu: memory: the build side of a join behind another does not fit the device");
     too_large = s;
   }
@@ -267,7 +268,7 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
   runtime::run_context& context = run_.context();
   const ir::type* build_row = join.build->row();
   const detail::table& build = brought_home(context.tables.at(join.build), context);
-  const std::size_t most_build = std::max<std::size_t>(budget_ / 4 / (build_row->size + beside_build_row), fewest_rows_of_block);
+  const std::size_t most_build = std::max<std::size_t>(budget_ / builds_of_budget / (build_row->size + beside_build_row), fewest_rows_of_block);
   const auto parts = static_cast<std::uint32_t>(
       std::min<std::size_t>(std::bit_ceil(std::max<std::size_t>(build.n * 2 / most_build, 2)), most_parts));
   planner::branch bare;

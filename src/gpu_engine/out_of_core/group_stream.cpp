@@ -16,8 +16,8 @@ constexpr std::uint32_t places = group_argument_count;  // an argument beside th
 
 enum status : std::size_t { again_word = 1, full_word, grow_full_word, groups_word };
 
-// Of a session's memory: a quarter for the table, as much again for what is spilled of it, the rest for blocks.
-std::size_t share_of_table(std::size_t budget) { return budget / 4; }
+// Of a session's memory: a sixth for the table, as much again for what is spilled of it, the rest for blocks and build sides.
+std::size_t share_of_table(std::size_t budget) { return budget / 6; }
 
 }  // namespace
 
