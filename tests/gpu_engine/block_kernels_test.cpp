@@ -30,7 +30,7 @@ class block_kernels : public testing::Test {
   void SetUp() override {
     if (!compiler::find()) GTEST_SKIP() << "SKIPPED: no NVRTC: " << compiler::why_not();
     fake_.allow_unknown_kernels();
-    session_.add_engine(make_engine(device_, {std::size_t{2} << 20, 0}, kernels_, 3000));
+    session_.add_engine(make_engine(device_, {std::size_t{16} << 20, 0}, kernels_, 3000));
   }
   template <class Q> void compiles(const char* what, const Q& q, const char* kernel) {
     SCOPED_TRACE(what);
@@ -41,7 +41,7 @@ class block_kernels : public testing::Test {
     EXPECT_NE(compiled_.find(kernel), std::string::npos);
   }
 
-  std::vector<Trade> trades_ = std::vector<Trade>(20'000);
+  std::vector<Trade> trades_ = std::vector<Trade>(60'000);
   std::vector<Symbol> symbols_ = std::vector<Symbol>(40'000);
   driver_double fake_;
   device device_{fake_.calls(), 0};

@@ -187,8 +187,11 @@ TEST_F(fed_blocks, that_the_operator_cannot_hold_are_read_again_in_shorter_ones)
   while (const device_block b = feed.next()) {
     const auto* values = reinterpret_cast<const std::int32_t*>(b.rows->column(0));
     found.insert(found.end(), values, values + b.rows->size());
-    if (gave_way) EXPECT_LE(b.rows->size(), 10'000u);
-    if (!gave_way) feed.give_way(10'000);
+    if (gave_way) {
+      EXPECT_LE(b.rows->size(), 10'000u);
+    } else {
+      feed.give_way(10'000);
+    }
     gave_way = true;
   }
   EXPECT_TRUE(found == wanted());

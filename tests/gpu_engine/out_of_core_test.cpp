@@ -254,8 +254,8 @@ TEST_F(out_of_core, later_runs_ask_the_driver_for_nothing_and_leave_nothing) {
     const transfer_counters pinned = session_of(*engine_).copies().counters();
     for (int i = 0; i < (block ? 30 : 330); ++i) run();
     const device_memory_counters after = session_of(*engine_).memory().counters();
-    if (!block) EXPECT_EQ(after.driver_allocations, before.driver_allocations) << "in " << after.allocations - before.allocations;
-    EXPECT_LE(after.driver_allocations, before.driver_allocations + 40);  // blocks overlap by chance
+    // Blocks overlap by chance, and a few more buffers may be out at once.
+    EXPECT_LE(after.driver_allocations, before.driver_allocations + (block ? 40 : 0)) << "in " << after.allocations - before.allocations;
     EXPECT_EQ(after.used, before.used);
     EXPECT_EQ(session_of(*engine_).copies().counters().pinned_allocations, pinned.pinned_allocations);
   }

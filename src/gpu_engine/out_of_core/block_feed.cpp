@@ -51,12 +51,16 @@ device_block block_feed::next() {
     brought b = ahead_.get();
     if (!b.from.rows.n) return {};
     if (b.rows) {
+      failed_ = false;
       start();
       return {std::move(b.rows), std::move(b.from)};
     }
     // The block before is gone by now: what does not fit even so is too long.
-    if (b.from.rows.n <= fewest_rows_of_block) std::rethrow_exception(b.no_memory);
-    most_ = std::max(b.from.rows.n / 2, fewest_rows_of_block);
+    if (failed_) {
+      if (b.from.rows.n <= fewest_rows_of_block) std::rethrow_exception(b.no_memory);
+      most_ = std::max(b.from.rows.n / 2, fewest_rows_of_block);
+    }
+    failed_ = true;
     returned_.push_front(std::move(b.from));
   }
 }

@@ -55,7 +55,7 @@ class block_feed {
   std::size_t most_;
   runtime::run_context& context_;
   std::deque<host_block> returned_;  // read from the source, not on the device yet
-  bool ended_ = false;
+  bool ended_ = false, failed_ = false;
   std::future<brought> ahead_;       // last: its task uses the members above
 };
 

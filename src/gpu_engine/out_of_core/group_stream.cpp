@@ -10,7 +10,7 @@ namespace query::gpu_engine {
 
 namespace {
 
-constexpr std::uint32_t first_table_bits = 16;
+constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 10;
 constexpr std::uint32_t spill_parts = 256;
 constexpr std::uint32_t places = group_argument_count;  // an argument beside those of a group_by in one piece: partitions of spilled groups
 
@@ -84,7 +84,11 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
     ~reading() { of.in_ = of.no_rows_; }
     group_stream& of;
   } now(*this, block);
-  if (!table_) start_table(first_table_bits);
+  if (!table_) {
+    std::uint32_t table_bits = first_table_bits;
+    while (table_bits > fewest_table_bits && table_bytes(table_bits) > most_table_bytes_) --table_bits;
+    start_table(table_bits);
+  }
   const std::uint64_t tiles = n / (32 * group_items) + 1;
   for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
   place_all("aggregate_rows", tiles, resident_blocks(*run_.compile(g_->source, "aggregate_rows"), 256));
@@ -205,7 +209,7 @@ std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {
 // The spilled groups of one partition, in pieces that fit, into an empty table.
 void group_stream::merge_part(std::uint32_t part) {
   std::uint32_t wanted = gpu::table_bits(std::max<std::uint64_t>(spilled_->size(part), 1));
-  while (wanted > first_table_bits && table_bytes(wanted) > most_table_bytes_) --wanted;
+  while (wanted > fewest_table_bits && table_bytes(wanted) > most_table_bytes_) --wanted;
   if (args_[bits] != wanted) start_table(wanted);
   else launch("init_table", blocks(gpu::table_slots(wanted)));
   const std::size_t most = std::max<std::size_t>(most_table_bytes_ / 2 / g_->partial_bytes, 1);

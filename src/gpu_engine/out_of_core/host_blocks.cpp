@@ -1,10 +1,7 @@
 #include "gpu_engine/out_of_core/host_blocks.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
-
-#include <query/errors.hpp>
 
 namespace query::gpu_engine {
 
@@ -40,45 +37,39 @@ bool whole_rows::next(std::size_t most, host_block& b) {
   return true;
 }
 
-streamed_rows::streamed_rows(const planner::branch& source, const ir::type* row, runtime::run_context& context)
-    : row_(row), context_(context) {
-  if (!context.local) throw internal_error("gpu: a stream has nobody who reads it");
-  source_.source = source.source;
-  source_.row = row;
-  cursor_ = context.local->open(source_, {}, context);
-}
+namespace {
+
+constexpr std::size_t rows_a_call = 1 << 16;  // between two looks at the cancel flag
+
+struct made_rows {
+  const ir::type* type;
+  runtime::buffer memory;
+  std::size_t n = 0;
+  ~made_rows() {
+    if (!type->trivial && n) type->life.destroy(memory.data(), n);
+  }
+};
+
+}  // namespace
+
+streamed_rows::streamed_rows(const detail::logical& source, runtime::run_context& context)
+    : row_(source.row), context_(context), stream_(source.open(source.source.get())) {}
 
 bool streamed_rows::next(std::size_t most, host_block& b) {
-  const auto more = [&] {
-    while (!left_.n) {
-      context_.cancel.check();
-      left_ = {};
-      if (!cursor_->next(left_)) return false;
-    }
-    return true;
-  };
-  if (!more()) return false;
-  if (left_.columns) throw internal_error("gpu: a stream of columns");
-  // Rows that own memory stay where they are: as many as there are now.
-  if (!row_->trivial) {
-    const std::size_t n = std::min(most, left_.n);
-    const host_block batch{left_, nullptr};
-    b = slice(batch, row_, 0, n);
-    left_ = slice(batch, row_, n, left_.n - n).rows;
-    return true;
+  auto made = std::make_shared<made_rows>();
+  made->type = row_;
+  made->memory = context_.pool.allocate(runtime::buffer_pool::checked_bytes(most, row_->size));
+  while (made->n < most) {
+    context_.cancel.check();
+    const std::size_t n = stream_->next(made->memory.as<std::byte>() + made->n * row_->size, std::min(most - made->n, rows_a_call));
+    if (!n) break;
+    made->n += n;
   }
-  auto memory = std::make_shared<runtime::buffer>(context_.pool.allocate(runtime::buffer_pool::checked_bytes(most, row_->size)));
-  std::size_t have = 0;
-  while (have < most && more()) {
-    const std::size_t n = std::min(most - have, left_.n);
-    std::memcpy(memory->as<std::byte>() + have * row_->size, left_.rows, n * row_->size);
-    left_.rows = static_cast<std::byte*>(left_.rows) + n * row_->size;
-    left_.n -= n;
-    have += n;
-  }
-  b.rows.rows = memory->data();
-  b.rows.n = have;
-  b.owner = std::move(memory);
+  if (!made->n) return false;
+  b = {};
+  b.rows.rows = made->memory.data();
+  b.rows.n = made->n;
+  b.owner = std::move(made);
   return true;
 }
 

@@ -41,18 +41,16 @@ class whole_rows final : public block_source {
   std::size_t at_ = 0;
 };
 
-// Rows of a branch's source that are made as they are read (a generator, a stream): its short batches become long blocks.
+// Rows of a source that makes them as they are read (a generator, a range): each block owns its rows.
 class streamed_rows final : public block_source {
  public:
-  streamed_rows(const planner::branch& source, const ir::type* row, runtime::run_context& context);
+  streamed_rows(const detail::logical& source, runtime::run_context& context);
   bool next(std::size_t most, host_block& b) override;
 
  private:
-  planner::branch source_;  // without stages
   const ir::type* row_;
   runtime::run_context& context_;
-  std::unique_ptr<detail::row_cursor> cursor_;
-  detail::row_block left_;  // of the batch that the last block did not take as a whole
+  std::unique_ptr<detail::row_stream> stream_;
 };
 
 }  // namespace query::gpu_engine
