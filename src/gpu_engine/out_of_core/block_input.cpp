@@ -80,24 +80,43 @@ host_block gathered(const host_partitions& rows, std::uint32_t part, const ir::t
   return b;
 }
 
-// The rows of one partition as a source of blocks.
+// The rows of one partition as a source of blocks: many short pieces become one.
 class partition_rows final : public block_source {
  public:
-  partition_rows(std::vector<host_partitions::piece> pieces, const ir::type* row) : pieces_(std::move(pieces)), row_(row) {}
+  partition_rows(std::vector<host_partitions::piece> pieces, const ir::type* row, runtime::run_context& context)
+      : pieces_(std::move(pieces)), row_(row), context_(context) {}
   bool next(std::size_t most, host_block& b) override {
     if (at_ == pieces_.size()) return false;
-    const host_partitions::piece& piece = pieces_[at_];
     b = {};
-    b.rows.rows = static_cast<std::byte*>(const_cast<void*>(piece.rows)) + first_ * row_->size;
-    b.rows.n = std::min(most, piece.n - first_);
-    first_ += b.rows.n;
-    if (first_ == piece.n) ++at_, first_ = 0;
+    if (pieces_[at_].n - first_ >= most || at_ + 1 == pieces_.size()) {
+      b.rows.rows = static_cast<std::byte*>(const_cast<void*>(pieces_[at_].rows)) + first_ * row_->size;
+      b.rows.n = take(most);
+      return true;
+    }
+    auto memory = std::make_shared<runtime::buffer>(context_.pool.allocate(runtime::buffer_pool::checked_bytes(most, row_->size)));
+    while (b.rows.n < most && at_ < pieces_.size()) {
+      const std::byte* from = static_cast<const std::byte*>(pieces_[at_].rows) + first_ * row_->size;
+      const std::size_t n = take(most - b.rows.n);
+      std::memcpy(memory->as<std::byte>() + b.rows.n * row_->size, from, n * row_->size);
+      b.rows.n += n;
+    }
+    b.rows.rows = memory->data();
+    b.owner = std::move(memory);
     return true;
   }
 
  private:
+  // Moves on by at most `most` rows of the piece at hand; how many.
+  std::size_t take(std::size_t most) {
+    const std::size_t n = std::min(most, pieces_[at_].n - first_);
+    first_ += n;
+    if (first_ == pieces_[at_].n) ++at_, first_ = 0;
+    return n;
+  }
+
   std::vector<host_partitions::piece> pieces_;
   const ir::type* row_;
+  runtime::run_context& context_;
   std::size_t at_ = 0, first_ = 0;
 };
 
@@ -293,7 +312,7 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
       const std::size_t n = slices ? std::min(most_build, side.rows.n - first) : side.rows.n;
       if (slices && !n) break;
       swap.set(slice(side, build_row, first, n), build_row);
-      partition_rows rows(probes->rows_of(part), row_);
+      partition_rows rows(probes->rows_of(part), row_, context);
       feed(rows, consumer);
       first += n;
       if (!n) break;
