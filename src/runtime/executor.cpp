@@ -93,7 +93,8 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
       else v->why = session.gpu_status();
     }
     const detail::logical* verb = v->engine == "cpu" ? nullptr : last_verb(*v);
-    if (const std::string why = verb ? session.fallback_of(verb, "") : ""; !why.empty()) v->notes.push_back("the last run went to the cpu: " + why);
+    const std::string fallback = verb ? session.fallback_of(verb, "") : "";
+    if (!fallback.empty()) v->notes.push_back("the last run went to the cpu: " + fallback);
     require_gpu(*v);
   }
 }

@@ -46,31 +46,44 @@ class block_kernels : public testing::Test {
   driver_double fake_;
   device device_{fake_.calls(), 0};
   std::string compiled_;
-  kernel_cache kernels_{{.headers = embedded_sources(), .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
-                           compiled result = compiler::find()->compile(source, embedded_sources(), 90, {});
-                           compiled_ += source;
-                           const std::string image = "image:" + std::string(source);
-                           result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
-                                               reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-                           return result;
-                         }}};
+  kernel_cache kernels_{
+      {.headers = embedded_sources(), .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
+         compiled result = compiler::find()->compile(source, embedded_sources(), 90, {});
+         compiled_ += source;
+         const std::string image = "image:" + std::string(source);
+         result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
+                             reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+         return result;
+       }}};
   query::Session session_{{.threads = 2, .gpu = query::gpu_use::off}};
 };
 
 TEST_F(block_kernels, compile) {
   const auto all = query::from(trades_).as_accelerated();
   const auto symbol = [](auto t) { return t.symbol; };
-  compiles("order", all.order_by([](auto t) { return t.lot; }).then_by_descending([](auto t) { return t.price; }).select([](auto t) { return t.id; }),
-           "key_words");
-  compiles("groups", all.group_by(symbol).select([](auto g) { return g.sum([](auto t) { return t.price; }); }), "spill_groups");
-  compiles("groups of two words", all.group_by([](auto t) { return query::make<Symbol>(t.symbol, t.price); }).select([](auto g) {
-    return std::make_tuple(g.count(), g.stddev([](auto t) { return t.price; }));
-  }),
+  compiles(
+      "order",
+      all.order_by([](auto t) { return t.lot; }).then_by_descending([](auto t) { return t.price; }).select([](auto t) {
+        return t.id;
+      }),
+      "key_words");
+  compiles("groups", all.group_by(symbol).select([](auto g) { return g.sum([](auto t) { return t.price; }); }),
+           "spill_groups");
+  compiles("groups of two words",
+           all.group_by([](auto t) { return query::make<Symbol>(t.symbol, t.price); }).select([](auto g) {
+             return std::make_tuple(g.count(), g.stddev([](auto t) { return t.price; }));
+           }),
            "spill_groups");
   compiles("groups that need their rows",
-           all.where([](auto t) { return t.id >= 0; }).group_by([](auto t) { return t.lot; }).select([](auto g) { return g.first([](auto t) { return t.price; }); }), "place_rows");
-  compiles("a large build side", all.join(query::from(symbols_), symbol, [](auto s) { return s.id; }, [](auto t, auto s) { return t.price * s.rate; }),
+           all.where([](auto t) { return t.id >= 0; }).group_by([](auto t) { return t.lot; }).select([](auto g) {
+             return g.first([](auto t) { return t.price; });
+           }),
            "place_rows");
+  compiles(
+      "a large build side",
+      all.join(
+          query::from(symbols_), symbol, [](auto s) { return s.id; }, [](auto t, auto s) { return t.price * s.rate; }),
+      "place_rows");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What happens when the device fails: memory at each allocation in turn, the compiler, launches, the device itself. On the
-// driver double, whose kernels do nothing: results mean nothing while it works, and are the CPU's when it fails.
+// What happens when the device fails: memory at each allocation in turn, the compiler, launches, the device itself. On
+// the driver double, whose kernels do nothing: results mean nothing while it works, and are the CPU's when it fails.
 #include <gtest/gtest.h>
 
 #include <query/query.hpp>
@@ -49,7 +49,9 @@ class faults : public testing::Test {
     f("group_by, firsts", all.group_by(symbol).select([](auto g) { return g.first([](auto t) { return t.price; }); }));
     f("order_by", all.order_by(price).select([](auto t) { return t.id; }));
     f("top", all.order_by(price).take(5).select([](auto t) { return t.id; }));
-    f("join", all.join(query::from(symbols_), symbol, [](auto s) { return s.id; }, [](auto t, auto s) { return t.price * s.rate; }));
+    f("join",
+      all.join(
+          query::from(symbols_), symbol, [](auto s) { return s.id; }, [](auto t, auto s) { return t.price * s.rate; }));
     f("cached", all.select(price).cached());
   }
   // After a failure that the GPU cannot mend: the CPU's rows, and the reason where the user looks for it.
@@ -70,7 +72,8 @@ class faults : public testing::Test {
   device device_{fake_.calls(), 0};
   bool compiles_ = true;
   kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
-                           if (!compiles_) throw query::internal_error("gpu: a generated kernel does not compile: on purpose");
+                           if (!compiles_)
+                             throw query::internal_error("gpu: a generated kernel does not compile: on purpose");
                            const std::string image = "image:" + std::string(source);
                            compiled result;
                            result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),

@@ -1,5 +1,5 @@
-// What runs on the host when rows do not fit the device: cutting them, moving them apart by partition, merging sorted runs,
-// and the feed of blocks (on the driver double, whose memory is the host's).
+// What runs on the host when rows do not fit the device: cutting them, moving them apart by partition, merging sorted
+// runs, and the feed of blocks (on the driver double, whose memory is the host's).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,8 @@ class blocks_on_the_host : public testing::Test {
   // Keys in two words, the second one's bits inverted, so that both matter.
   sorted_run run_of(const std::vector<Item>& items) {
     sorted_run r;
-    auto rows = std::make_shared<query::runtime::buffer>(pool_.allocate(std::max<std::size_t>(items.size(), 1) * sizeof(Item)));
+    auto rows =
+        std::make_shared<query::runtime::buffer>(pool_.allocate(std::max<std::size_t>(items.size(), 1) * sizeof(Item)));
     if (!items.empty()) std::memcpy(rows->data(), items.data(), items.size() * sizeof(Item));
     r.rows.rows = rows->data();
     r.rows.n = items.size();
@@ -88,8 +89,10 @@ TEST_F(blocks_on_the_host, partitions_keep_the_order_of_their_rows_and_leave_out
     for (std::size_t i = 0; i < items.size(); ++i) {
       items[i] = {static_cast<std::int64_t>(random()), chunk, static_cast<std::int32_t>(i)};
       places[i] = random() % 8;  // one in eight is filtered out
-      if (places[i] == 7) places[i] = 0xffffffffu;
-      else if (places[i] == 3) places[i] = 2;  // partition 3 stays empty
+      if (places[i] == 7)
+        places[i] = 0xffffffffu;
+      else if (places[i] == 3)
+        places[i] = 2;  // partition 3 stays empty
       if (places[i] < 7) wanted[places[i]].push_back(items[i]);
     }
     parts.append(items.data(), places.data(), items.size());
@@ -107,11 +110,15 @@ class fed_blocks : public blocks_on_the_host {
  protected:
   void SetUp() override {
     items_.resize(100'000);
-    for (std::size_t i = 0; i < items_.size(); ++i) items_[i] = {static_cast<std::int64_t>(i) * 3, 1, static_cast<std::int32_t>(i)};
+    for (std::size_t i = 0; i < items_.size(); ++i)
+      items_[i] = {static_cast<std::int64_t>(i) * 3, 1, static_cast<std::int32_t>(i)};
   }
-  std::shared_ptr<gpu_session> session(std::size_t budget) { return std::make_shared<gpu_session>(device_, budget, kernels_); }
+  std::shared_ptr<gpu_session> session(std::size_t budget) {
+    return std::make_shared<gpu_session>(device_, budget, kernels_);
+  }
   // The column `at` of all blocks, read from where the double keeps it.
-  std::vector<std::int32_t> read(const std::shared_ptr<gpu_session>& gpu, block_source& source, std::size_t most, std::size_t& longest) {
+  std::vector<std::int32_t> read(const std::shared_ptr<gpu_session>& gpu, block_source& source, std::size_t most,
+                                 std::size_t& longest) {
     block_feed feed(gpu, source, type_, {{offsetof(Item, at), type_->field_list[2].of}}, most, context_);
     std::vector<std::int32_t> found;
     longest = 0;
@@ -204,8 +211,7 @@ TEST_F(fed_blocks, end_when_the_query_is_cancelled) {
   block_feed feed(gpu, rows, type_, {{0, type_}}, 10'000, context_);
   (void)feed.next();
   cancel_.cancel();
-  EXPECT_THROW(
-      while (feed.next()) {}, query::cancelled);
+  EXPECT_THROW(while (feed.next()){}, query::cancelled);
 }
 
 }  // namespace

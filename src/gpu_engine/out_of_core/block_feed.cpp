@@ -6,8 +6,9 @@
 
 namespace query::gpu_engine {
 
-std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu, const std::shared_ptr<const device_rows>& rows,
-                                         std::uint64_t first, std::uint64_t n) {
+std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu,
+                                         const std::shared_ptr<const device_rows>& rows, std::uint64_t first,
+                                         std::uint64_t n) {
   const input_layout& in = rows->layout();
   auto part = std::make_shared<device_rows>(gpu, in.row, n);
   for (std::size_t c = 0; c < in.columns.size(); ++c)

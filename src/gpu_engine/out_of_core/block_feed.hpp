@@ -1,5 +1,5 @@
-// Blocks of host rows on the device, one ahead: while the operator works on a block, the next one is read, packed into the
-// pinned buffers and copied, on a stream of its own.
+// Blocks of host rows on the device, one ahead: while the operator works on a block, the next one is read, packed into
+// the pinned buffers and copied, on a stream of its own.
 //
 // The size of blocks adapts: where the device has no memory for a block, it is cut in two.
 //
@@ -22,21 +22,28 @@ struct device_block {
 };
 
 // Rows [first, first + n) of rows on the device, where they are.
-std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu, const std::shared_ptr<const device_rows>& rows,
-                                         std::uint64_t first, std::uint64_t n);
+std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu,
+                                         const std::shared_ptr<const device_rows>& rows, std::uint64_t first,
+                                         std::uint64_t n);
 
 inline constexpr std::size_t fewest_rows_of_block = 1024;  // a block of so few is not cut any more
 
 // One owner. The source is read by one thread at a time.
 class block_feed {
  public:
-  block_feed(std::shared_ptr<gpu_session> gpu, block_source& source, const ir::type* row, std::vector<input_column> columns,
-             std::size_t most_rows, runtime::run_context& context)
-      : gpu_(std::move(gpu)), source_(source), row_(row), columns_(std::move(columns)), most_(most_rows), context_(context) {}
+  block_feed(std::shared_ptr<gpu_session> gpu, block_source& source, const ir::type* row,
+             std::vector<input_column> columns, std::size_t most_rows, runtime::run_context& context)
+      : gpu_(std::move(gpu)),
+        source_(source),
+        row_(row),
+        columns_(std::move(columns)),
+        most_(most_rows),
+        context_(context) {}
 
   // Waits for the next block and starts to bring the one after it.
   device_block next();
-  // The operator lacks memory: what was brought ahead goes back to the host, and blocks are no longer than this from now on.
+  // The operator lacks memory: what was brought ahead goes back to the host, and blocks are no longer than this from
+  // now on.
   void give_way(std::size_t most_rows);
 
  private:
@@ -56,7 +63,7 @@ class block_feed {
   runtime::run_context& context_;
   std::deque<host_block> returned_;  // read from the source, not on the device yet
   bool ended_ = false, failed_ = false;
-  std::future<brought> ahead_;       // last: its task uses the members above
+  std::future<brought> ahead_;  // last: its task uses the members above
 };
 
 }  // namespace query::gpu_engine

@@ -6,8 +6,8 @@
 
 #include <query/errors.hpp>
 
-#include "gpu_engine/out_of_core/key_places.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/out_of_core/key_places.hpp"
 #include "gpu_engine/upload.hpp"
 
 namespace query::gpu_engine {
@@ -18,13 +18,16 @@ using planner::stage;
 namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
-constexpr std::size_t largest_block = 256 * mib;   // longer ones hide no more latency
-constexpr std::size_t blocks_of_budget = 8;        // one at work with what its operator needs, one on its way, results on theirs
-constexpr std::size_t builds_of_budget = 6;        // build sides that stay for all blocks, with their tables
-constexpr std::size_t beside_build_row = 72;       // bytes that a join's tables take for a row of the build side
+constexpr std::size_t largest_block = 256 * mib;  // longer ones hide no more latency
+constexpr std::size_t blocks_of_budget =
+    8;  // one at work with what its operator needs, one on its way, results on theirs
+constexpr std::size_t builds_of_budget = 6;   // build sides that stay for all blocks, with their tables
+constexpr std::size_t beside_build_row = 72;  // bytes that a join's tables take for a row of the build side
 constexpr std::uint32_t most_parts = 1024;
 
-std::vector<bool> all_fields(const ir::type* row) { return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true); }
+std::vector<bool> all_fields(const ir::type* row) {
+  return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true);
+}
 
 std::size_t bytes_of(const std::vector<input_column>& columns) {
   std::size_t n = 0;
@@ -59,7 +62,8 @@ bool probes_row_by_row(const stage& s) {
 }
 
 // The pieces of one partition side by side.
-host_block gathered(const host_partitions& rows, std::uint32_t part, const ir::type* row, runtime::run_context& context) {
+host_block gathered(const host_partitions& rows, std::uint32_t part, const ir::type* row,
+                    runtime::run_context& context) {
   const auto pieces = rows.rows_of(part);
   host_block b;
   b.part = part;
@@ -93,7 +97,8 @@ class partition_rows final : public block_source {
       b.rows.n = take(most);
       return true;
     }
-    auto memory = std::make_shared<runtime::buffer>(context_.pool.allocate(runtime::buffer_pool::checked_bytes(most, row_->size)));
+    auto memory = std::make_shared<runtime::buffer>(
+        context_.pool.allocate(runtime::buffer_pool::checked_bytes(most, row_->size)));
     while (b.rows.n < most && at_ < pieces_.size()) {
       const std::byte* from = static_cast<const std::byte*>(pieces_[at_].rows) + first_ * row_->size;
       const std::size_t n = take(most - b.rows.n);
@@ -123,7 +128,8 @@ class partition_rows final : public block_source {
 // A vertex's table is other rows for a while.
 class table_swap {
  public:
-  table_swap(const planner::vertex& v, runtime::run_context& context) : v_(v), context_(context), before_(context.tables.at(&v)) {}
+  table_swap(const planner::vertex& v, runtime::run_context& context)
+      : v_(v), context_(context), before_(context.tables.at(&v)) {}
   ~table_swap() {
     context_.copies.erase(&v_);
     context_.tables[&v_] = std::move(before_);
@@ -183,7 +189,8 @@ block_input::block_input(const planner::branch& b, std::vector<bool> fields, std
   } else {
     stream_ = true;
   }
-  if (!joins().empty()) fields = before_.stages.empty() && before_.prefilters.empty() ? all_fields(row_) : fields_read(before_, true);
+  if (!joins().empty())
+    fields = before_.stages.empty() && before_.prefilters.empty() ? all_fields(row_) : fields_read(before_, true);
   columns_ = choose_columns(row_, fields, source_.rows.columns != nullptr);
   const std::size_t target = std::clamp(budget_ / blocks_of_budget, mib, largest_block);
   const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + bytes_beside + (joins().empty() ? 0 : 48);
@@ -259,14 +266,18 @@ void block_input::each(block_consumer& consumer) {
     runtime::vertex_rows& build = run_.context().tables.at(s->build);
     const std::uint64_t n = build.here() ? build.rows.n : build.kept->size();
     if (n * (s->build->row()->size + beside_build_row) <= budget_ / builds_of_budget) continue;
-    if (s != joins().front()) throw resource_error("gpu: memory: the build side of a join behind another does not fit the device");
+    if (s != joins().front())
+      throw resource_error("gpu: memory: the build side of a join behind another does not fit the device");
     too_large = s;
   }
-  if (too_large) each_pair(*too_large, consumer);
-  else feed(*open(), consumer);
+  if (too_large)
+    each_pair(*too_large, consumer);
+  else
+    feed(*open(), consumer);
 }
 
-std::unique_ptr<host_partitions> block_input::partition(block_source& source, const ir::type* row, const std::vector<input_column>& columns,
+std::unique_ptr<host_partitions> block_input::partition(block_source& source, const ir::type* row,
+                                                        const std::vector<input_column>& columns,
                                                         const planner::branch& stages, const detail::logical& n,
                                                         const detail::user_function& key, std::uint32_t parts) {
   auto result = std::make_unique<host_partitions>(row->size, parts, run_.context());
@@ -280,14 +291,15 @@ std::unique_ptr<host_partitions> block_input::partition(block_source& source, co
   return result;
 }
 
-// Both sides by the hash of the key, one partition after the other. A partition whose build side does not fit either (one key
-// that most rows have) is met in slices, which inner joins allow.
+// Both sides by the hash of the key, one partition after the other. A partition whose build side does not fit either
+// (one key that most rows have) is met in slices, which inner joins allow.
 void block_input::each_pair(const stage& join, block_consumer& consumer) {
   need_rows();
   runtime::run_context& context = run_.context();
   const ir::type* build_row = join.build->row();
   const detail::table& build = brought_home(context.tables.at(join.build), context);
-  const std::size_t most_build = std::max<std::size_t>(budget_ / builds_of_budget / (build_row->size + beside_build_row), fewest_rows_of_block);
+  const std::size_t most_build =
+      std::max<std::size_t>(budget_ / builds_of_budget / (build_row->size + beside_build_row), fewest_rows_of_block);
   const auto parts = static_cast<std::uint32_t>(
       std::min<std::size_t>(std::bit_ceil(std::max<std::size_t>(build.n * 2 / most_build, 2)), most_parts));
   planner::branch bare;
@@ -298,8 +310,8 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
   build_rows.n = build.n;
   whole_rows build_source(build_rows, build_row, build.owner);
   const auto& keys = join.join->functions;
-  const auto builds = partition(build_source, build_row, choose_columns(build_row, all_fields(build_row), false), bare, *join.join,
-                                keys[join.build_left ? 0 : 1], parts);
+  const auto builds = partition(build_source, build_row, choose_columns(build_row, all_fields(build_row), false), bare,
+                                *join.join, keys[join.build_left ? 0 : 1], parts);
   const auto probes = partition(*open(), row_, columns_, before_, *join.join, keys[join.build_left ? 1 : 0], parts);
   table_swap swap(*join.build, context);
   for (std::uint32_t part = 0; part < parts; ++part) {
@@ -321,14 +333,17 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
 }
 
 void block_input::each_partition(const detail::logical& n, const detail::user_function& key, block_consumer& consumer) {
-  if (!joins().empty()) throw resource_error("gpu: memory: groups that need their rows, behind a join, do not run in blocks");
+  if (!joins().empty())
+    throw resource_error("gpu: memory: groups that need their rows, behind a join, do not run in blocks");
   need_rows();
   std::size_t known = source_.rows.n;
   std::unique_ptr<block_source> source = open();
   // A stream's length is not known: as many partitions as there may be.
   const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + row_->size + 64;
   const std::size_t share = std::max<std::size_t>(budget_ / 6 / a_row, 1);
-  const auto parts = stream_ ? most_parts : static_cast<std::uint32_t>(std::min<std::size_t>(std::bit_ceil(known / share + 1), most_parts));
+  const auto parts =
+      stream_ ? most_parts
+              : static_cast<std::uint32_t>(std::min<std::size_t>(std::bit_ceil(known / share + 1), most_parts));
   const auto rows = partition(*source, row_, columns_, b_, n, key, parts);
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!rows->size(part)) continue;

@@ -1,5 +1,5 @@
-// A branch of a vertex, block by block: its source on the device piece by piece, joins run, and what is behind them given to
-// one consumer. A block that the operator has no memory for is cut in two.
+// A branch of a vertex, block by block: its source on the device piece by piece, joins run, and what is behind them
+// given to one consumer. A block that the operator has no memory for is cut in two.
 #pragma once
 
 #include <optional>
@@ -34,8 +34,9 @@ class block_input {
 
  private:
   std::unique_ptr<block_source> open() const;
-  std::unique_ptr<host_partitions> partition(block_source& source, const ir::type* row, const std::vector<input_column>& columns,
-                                             const planner::branch& stages, const detail::logical& n, const detail::user_function& key,
+  std::unique_ptr<host_partitions> partition(block_source& source, const ir::type* row,
+                                             const std::vector<input_column>& columns, const planner::branch& stages,
+                                             const detail::logical& n, const detail::user_function& key,
                                              std::uint32_t parts);
   void feed(block_source& source, block_consumer& consumer);
   void take(const std::shared_ptr<const device_rows>& rows, block_feed& from, block_consumer& consumer);

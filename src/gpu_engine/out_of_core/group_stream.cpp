@@ -12,11 +12,13 @@ namespace {
 
 constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 10;
 constexpr std::uint32_t spill_parts = 256;
-constexpr std::uint32_t places = group_argument_count;  // an argument beside those of a group_by in one piece: partitions of spilled groups
+constexpr std::uint32_t places =
+    group_argument_count;  // an argument beside those of a group_by in one piece: partitions of spilled groups
 
 enum status : std::size_t { again_word = 1, full_word, grow_full_word, groups_word };
 
-// Of a session's memory: a sixth for the table, as much again for what is spilled of it, the rest for blocks and build sides.
+// Of a session's memory: a sixth for the table, as much again for what is spilled of it, the rest for blocks and build
+// sides.
 std::size_t share_of_table(std::size_t budget) { return budget / 6; }
 
 }  // namespace
@@ -27,7 +29,8 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
   const auto arg = [&](std::uint32_t a, std::string_view type = "u64") { return k.argument(a, type); };
   k.include("gpu_primitives/group_aggregate.cuh");
   k.add(
-      "extern \"C\" __global__ void __launch_bounds__(256) spill_groups(const __grid_constant__ words p) {\n  partial* const out = " +
+      "extern \"C\" __global__ void __launch_bounds__(256) spill_groups(const __grid_constant__ words p) {\n  partial* "
+      "const out = " +
       arg(partials, "partial*") + ";\n  u32* const place = " + arg(places, "u32*") +
       ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
       ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
@@ -35,9 +38,12 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
       // Other bits than those that place a key in a table.
       "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " +
       std::to_string(spill_parts) + "u;\n  });\n}\n");
-  k.add("extern \"C\" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {\n  merge_groups(group_rows{" +
-        arg(partial_entries) + ", " + arg(listed_tiles, "const u64*") + ", " + arg(listed_count) +
-        "}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{" + arg(partials, "const partial*") + "});\n}\n");
+  k.add(
+      "extern \"C\" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {\n  "
+      "merge_groups(group_rows{" +
+      arg(partial_entries) + ", " + arg(listed_tiles, "const u64*") + ", " + arg(listed_count) +
+      "}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{" +
+      arg(partials, "const partial*") + "});\n}\n");
   return g;
 }
 
@@ -52,8 +58,8 @@ group_stream::group_stream(const planner::vertex& v, vertex_run& run)
 std::size_t group_stream::table_bytes(std::uint32_t bits) const { return gpu::table_slots(bits) * g_->slot_bytes; }
 
 unsigned group_stream::blocks(std::uint64_t items) const {
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1,
-                                                         static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(
+      gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
 }
 
 void group_stream::launch(const char* entry, unsigned grid) {
@@ -184,8 +190,10 @@ void group_stream::spill() {
     clear(groups_word);
     launch("spill_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
     const runtime::run_context& c = run_.context();
-    const runtime::buffer rows = run_.context().pool.allocate(groups * g_->partial_bytes), of = run_.context().pool.allocate(groups * 4);
-    run_.gpu().copies().download_plain(rows.data(), pairs.address(), groups * g_->partial_bytes, run_.on(), c.scheduler, c.cancel);
+    const runtime::buffer rows = run_.context().pool.allocate(groups * g_->partial_bytes),
+                          of = run_.context().pool.allocate(groups * 4);
+    run_.gpu().copies().download_plain(rows.data(), pairs.address(), groups * g_->partial_bytes, run_.on(), c.scheduler,
+                                       c.cancel);
     run_.gpu().copies().download_plain(of.data(), place.address(), groups * 4, run_.on(), c.scheduler, c.cancel);
     spilled_->append(rows.data(), of.as<std::uint32_t>(), groups);
     ++spills_;
@@ -201,7 +209,8 @@ std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {
   clear(groups_word);
   launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
   run_.finish(g_->source);
-  if (run_.read(groups_word) != groups) throw internal_error("gpu: group_by: the number of groups changed between two runs");
+  if (run_.read(groups_word) != groups)
+    throw internal_error("gpu: group_by: the number of groups changed between two runs");
   rows->add({0, g_->out}, std::move(out_rows));
   return rows;
 }
@@ -210,15 +219,18 @@ std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {
 void group_stream::merge_part(std::uint32_t part) {
   std::uint32_t wanted = gpu::table_bits(std::max<std::uint64_t>(spilled_->size(part), 1));
   while (wanted > fewest_table_bits && table_bytes(wanted) > most_table_bytes_) --wanted;
-  if (args_[bits] != wanted) start_table(wanted);
-  else launch("init_table", blocks(gpu::table_slots(wanted)));
+  if (args_[bits] != wanted)
+    start_table(wanted);
+  else
+    launch("init_table", blocks(gpu::table_slots(wanted)));
   const std::size_t most = std::max<std::size_t>(most_table_bytes_ / 2 / g_->partial_bytes, 1);
   for (const host_partitions::piece& piece : spilled_->rows_of(part)) {
     for (std::size_t first = 0; first < piece.n; first += most) {
       const std::size_t n = std::min(most, piece.n - first);
       const device_buffer pairs = run_.allocate(n * g_->partial_bytes);
       const runtime::run_context& c = run_.context();
-      run_.gpu().copies().upload_plain(pairs.address(), static_cast<const std::byte*>(piece.rows) + first * g_->partial_bytes,
+      run_.gpu().copies().upload_plain(pairs.address(),
+                                       static_cast<const std::byte*>(piece.rows) + first * g_->partial_bytes,
                                        n * g_->partial_bytes, run_.on(), c.scheduler, c.cancel);
       const std::uint64_t tiles = n / 32 + 1;
       for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);

@@ -1,7 +1,7 @@
 // group_by of more rows than fit the device: blocks of rows go into one table of groups that stays there.
 //
-// Where the table may not grow any more, its groups are spilled: (key, state) pairs, partitioned by hash in host memory. At
-// the end each partition's pairs are merged on the device.
+// Where the table may not grow any more, its groups are spilled: (key, state) pairs, partitioned by hash in host
+// memory. At the end each partition's pairs are merged on the device.
 //
 //   group_stream groups(v, run);
 //   while (auto block = feed.next()) groups.take(block.rows);
@@ -19,7 +19,8 @@ class group_stream {
  public:
   group_stream(const planner::vertex& v, vertex_run& run);
 
-  // Can the groups be told from keys and states alone? Keys of any width and aggregates whose result is a row need the rows.
+  // Can the groups be told from keys and states alone? Keys of any width and aggregates whose result is a row need the
+  // rows.
   static bool possible(const planner::vertex& v, const input_layout& in);
 
   // Throws out_of_memory with nothing changed, resource_error when there is no way on.

@@ -22,7 +22,8 @@ host_block slice(const host_block& b, const ir::type* row, std::size_t first, st
   const std::size_t fields = row->k == ir::kind::record ? row->field_list.size() : 1;
   for (std::size_t i = 0; i < fields; ++i) {
     const std::size_t size = row->k == ir::kind::record ? row->field_list[i].of->size : row->size;
-    kept->columns.push_back(b.rows.columns[i] ? static_cast<const std::byte*>(b.rows.columns[i]) + first * size : nullptr);
+    kept->columns.push_back(b.rows.columns[i] ? static_cast<const std::byte*>(b.rows.columns[i]) + first * size
+                                              : nullptr);
   }
   part.rows.columns = kept->columns.data();
   part.owner = std::move(kept);
@@ -61,7 +62,8 @@ bool streamed_rows::next(std::size_t most, host_block& b) {
   made->memory = context_.pool.allocate(runtime::buffer_pool::checked_bytes(most, row_->size));
   while (made->n < most) {
     context_.cancel.check();
-    const std::size_t n = stream_->next(made->memory.as<std::byte>() + made->n * row_->size, std::min(most - made->n, rows_a_call));
+    const std::size_t n =
+        stream_->next(made->memory.as<std::byte>() + made->n * row_->size, std::min(most - made->n, rows_a_call));
     if (!n) break;
     made->n += n;
   }

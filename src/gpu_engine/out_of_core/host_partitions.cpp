@@ -37,7 +37,8 @@ void host_partitions::append(const void* rows, const std::uint32_t* places, std:
       [&](std::size_t s) {
         for (std::size_t i = border(s); i < border(s + 1); ++i)
           if (places[i] < parts_)
-            std::memcpy(to + at[s][places[i]]++ * row_bytes_, static_cast<const std::byte*>(rows) + i * row_bytes_, row_bytes_);
+            std::memcpy(to + at[s][places[i]]++ * row_bytes_, static_cast<const std::byte*>(rows) + i * row_bytes_,
+                        row_bytes_);
       },
       context_.cancel);
   for (std::uint32_t p = 0; p < parts_; ++p) counts_[p] += c.starts[p + 1] - c.starts[p];

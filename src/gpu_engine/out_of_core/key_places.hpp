@@ -2,7 +2,8 @@
 //
 //   key_places places(branch, join, join.functions[0], 64);
 //   host_partitions p(row->size, 64, context);
-//   while (auto block = feed.next()) p.append(block.from.rows.rows, places.of(*block.rows, run).as<std::uint32_t>(), block.rows->size());
+//   while (auto block = feed.next()) p.append(block.from.rows.rows, places.of(*block.rows, run).as<std::uint32_t>(),
+//   block.rows->size());
 #pragma once
 
 #include "gpu_engine/vertex_run.hpp"

@@ -34,7 +34,8 @@ class merging {
       for (std::size_t i = step / 2; i < runs_[r].rows.n; i += step) samples.push_back({r, i});
     std::sort(samples.begin(), samples.end(), [this](const place& a, const place& b) { return before(a, b); });
     std::vector<std::vector<std::size_t>> all = {std::vector<std::size_t>(runs_.size(), 0)};
-    for (std::size_t i = 1; i < ranges && !samples.empty(); ++i) all.push_back(border(samples[i * samples.size() / ranges]));
+    for (std::size_t i = 1; i < ranges && !samples.empty(); ++i)
+      all.push_back(border(samples[i * samples.size() / ranges]));
     std::vector<std::size_t>& end = all.emplace_back();
     for (const sorted_run& r : runs_) end.push_back(r.rows.n);
     return all;
@@ -57,7 +58,8 @@ class merging {
     for (std::size_t i = heap.size() / 2; i-- > 0;) sink(i);
     for (std::size_t written = 0; !heap.empty() && at < kept_; ++at) {
       const std::size_t r = heap.front();
-      std::memcpy(out + at * row_bytes_, static_cast<const std::byte*>(runs_[r].rows.rows) + from[r] * row_bytes_, row_bytes_);
+      std::memcpy(out + at * row_bytes_, static_cast<const std::byte*>(runs_[r].rows.rows) + from[r] * row_bytes_,
+                  row_bytes_);
       if (++from[r] == to[r]) {
         heap.front() = heap.back();
         heap.pop_back();
@@ -86,8 +88,10 @@ class merging {
       std::size_t low = 0, high = runs_[r].rows.n;
       while (low < high) {
         const std::size_t middle = (low + high) / 2;
-        if (before({r, middle}, p)) low = middle + 1;
-        else high = middle;
+        if (before({r, middle}, p))
+          low = middle + 1;
+        else
+          high = middle;
       }
       at.push_back(low);
     }
@@ -100,8 +104,8 @@ class merging {
 
 }  // namespace
 
-detail::table merge_runs(const std::vector<sorted_run>& runs, const ir::type* row, std::size_t words, std::uint64_t limit,
-                         runtime::run_context& context) {
+detail::table merge_runs(const std::vector<sorted_run>& runs, const ir::type* row, std::size_t words,
+                         std::uint64_t limit, runtime::run_context& context) {
   const merging m(runs, row->size, words, limit);
   auto memory = std::make_shared<runtime::buffer>(
       context.pool.allocate(runtime::buffer_pool::checked_bytes(std::max<std::size_t>(m.kept(), 1), row->size)));
@@ -115,7 +119,8 @@ detail::table merge_runs(const std::vector<sorted_run>& runs, const ir::type* ro
   context.scheduler.for_each(
       borders.size() - 1,
       [&](std::size_t i) {
-        if (starts[i] < m.kept()) m.merge(borders[i], borders[i + 1], memory->as<std::byte>(), starts[i], context.cancel);
+        if (starts[i] < m.kept())
+          m.merge(borders[i], borders[i + 1], memory->as<std::byte>(), starts[i], context.cancel);
       },
       context.cancel);
   detail::table t;

@@ -15,12 +15,17 @@ using detail::verb;
 
 namespace {
 
-std::vector<bool> all_fields(const ir::type* row) { return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true); }
+std::vector<bool> all_fields(const ir::type* row) {
+  return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true);
+}
 
 bool joins(const planner::branch& b) {
-  return std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) { return s.what == planner::stage::kind::probe; });
+  return std::any_of(b.stages.begin(), b.stages.end(),
+                     [](const planner::stage& s) { return s.what == planner::stage::kind::probe; });
 }
-std::vector<bool> fields_of(const planner::branch& b, bool whole) { return joins(b) ? std::vector<bool>() : fields_read(b, whole); }
+std::vector<bool> fields_of(const planner::branch& b, bool whole) {
+  return joins(b) ? std::vector<bool>() : fields_read(b, whole);
+}
 
 // Results on their way to host memory, one at a time, while the next block is computed.
 template <class Result> class fetching {
@@ -90,7 +95,8 @@ class sorting final : public block_consumer {
       const std::size_t bytes = r.rows.n * keys->words * 8;
       r.keys = context.pool.allocate(std::max<std::size_t>(bytes, 1));
       const stream_lease s = run.gpu().lease();
-      run.gpu().copies().download_plain(r.keys.data(), keys->memory.address(), bytes, *s, context.scheduler, context.cancel);
+      run.gpu().copies().download_plain(r.keys.data(), keys->memory.address(), bytes, *s, context.scheduler,
+                                        context.cancel);
       return r;
     });
   }
@@ -180,7 +186,8 @@ bool exceeds_memory(const planner::branch& b, vertex_run& run) {
   const ir::type* row = source_row(b);
   if (n * row->size <= most) return false;
   std::size_t a_row = 0;
-  for (const input_column& c : choose_columns(row, joins(b) ? all_fields(row) : fields_read(b, false), false)) a_row += device_layout(c.type).size;
+  for (const input_column& c : choose_columns(row, joins(b) ? all_fields(row) : fields_read(b, false), false))
+    a_row += device_layout(c.type).size;
   return n * a_row > most;
 }
 
@@ -189,9 +196,12 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   const planner::branch &b = v.inputs.front(), &last = w.inputs.front();
   const bool sorts = v.node && v.node->what == verb::order_by;
   if (v.node && v.node->what == verb::group_by) return group_in_blocks(v, w, run);
-  if (v.node && !sorts && v.node->what != verb::cached) throw resource_error("gpu: memory: " + v.node->label + " does not run in blocks");
-  if (!v.row()->trivial) throw resource_error("gpu: memory: results whose rows own memory are not put together from blocks");
-  if (!sorts && b.stages.empty() && b.prefilters.empty()) throw resource_error("gpu: memory: the rows as they are do not fit the device");
+  if (v.node && !sorts && v.node->what != verb::cached)
+    throw resource_error("gpu: memory: " + v.node->label + " does not run in blocks");
+  if (!v.row()->trivial)
+    throw resource_error("gpu: memory: results whose rows own memory are not put together from blocks");
+  if (!sorts && b.stages.empty() && b.prefilters.empty())
+    throw resource_error("gpu: memory: the rows as they are do not fit the device");
   block_input input(b, fields_of(b, true), v.row()->size + (sorts ? 64 : 8), run);
   block_results results;
   if (sorts) {

@@ -1,9 +1,10 @@
-// Vertices and folds whose rows do not fit the device: the source is read in blocks that fit, the operators of ../operators
-// run over each, and what they give is put together.
+// Vertices and folds whose rows do not fit the device: the source is read in blocks that fit, the operators of
+// ../operators run over each, and what they give is put together.
 //
 //   row-wise work    the blocks' results, fetched while the next block is computed
 //   folds            one state, block after block
-//   group_by         one table for all blocks, spilled by partition (group_stream); partitions of the rows where keys or
+//   group_by         one table for all blocks, spilled by partition (group_stream); partitions of the rows where keys
+//   or
 //                    aggregates need the rows
 //   order_by, top    sorted blocks, merged in host memory (merge_runs)
 //   joins            the probe side in blocks; a build side that does not fit is partitioned with the probe side by key
