@@ -66,7 +66,7 @@ TEST_F(block_kernels, compile) {
       all.order_by([](auto t) { return t.lot; }).then_by_descending([](auto t) { return t.price; }).select([](auto t) {
         return t.id;
       }),
-      "key_words");
+      "write_keys");
   compiles("groups", all.group_by(symbol).select([](auto g) { return g.sum([](auto t) { return t.price; }); }),
            "spill_groups");
   compiles("groups of two words",

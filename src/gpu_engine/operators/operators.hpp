@@ -31,13 +31,6 @@ result_rows run_group_by(const planner::vertex& v, vertex_run& run);
 // order_by.cpp: stable sorts by any number of keys; the first rows only where a limit says so.
 void plan_order_by(const planner::vertex& v);
 result_rows run_order_by(const planner::vertex& v, vertex_run& run);
-// The keys of sorted rows as words of 64 bits whose lexicographic order is the order that was asked for: `words` of them a
-// row. For merging what was sorted apart.
-struct sorted_keys {
-  std::size_t words = 0;
-  device_buffer memory;
-};
-sorted_keys run_sorted_keys(const planner::vertex& v, const device_rows& rows, vertex_run& run);
 
 // join.cpp: the probe of one join: rows of the probe side, of the build side, what the join gives of them.
 void plan_join(const planner::stage& s, const ir::type* probe);
@@ -52,6 +45,10 @@ void run_joins(const planner::branch& b, vertex_run& run);
 // cached.cpp: rows kept on the device, a column a field, for the queries that read them next.
 void plan_cached(const planner::vertex& v);
 result_rows run_cached(const planner::vertex& v, vertex_run& run);
+
+// apply.cpp: functions of the user's that get device memory and a stream.
+void plan_apply(const planner::vertex& v);
+result_rows run_apply(const planner::vertex& v, vertex_run& run);
 
 // Rows of the columns that a branch's source would have on the device before it is there: what planning generates with.
 input_layout planned_layout(const planner::branch& b, const std::vector<bool>& fields);

@@ -67,7 +67,7 @@ struct generated {
   std::size_t row_number_bytes = 4;
 };
 
-void generate(generated& g, const planner::vertex& v, const input_layout& in, bool wide_numbers, bool sorts = true) {
+void generate(generated& g, const planner::vertex& v, const input_layout& in, bool wide_numbers) {
   const detail::logical& n = *v.node;
   kernel_source& k = g.source;
   if (std::any_of(n.order.begin(), n.order.end(), [](const detail::order_key& o) { return o.custom.less != nullptr; }))
@@ -99,7 +99,7 @@ void generate(generated& g, const planner::vertex& v, const input_layout& in, bo
   }
   k.add("__device__ __forceinline__ u64 row_at(const words& p, u64 j) {\n  const number* order = " + k.argument(order_in, "const number*") +
         ";\n  return order ? order[j] : j;\n}\n");
-  for (std::size_t s = 0; sorts && s < g.passes.size(); ++s) {
+  for (std::size_t s = 0; s < g.passes.size(); ++s) {
     const sort_pass& p = g.passes[s];
     const std::string key = p.bits <= 32 ? "u32" : "u64", j = std::to_string(s), bits = std::to_string(p.bits),
                       policy = "radix_policy<" + key + ", number>";
@@ -208,33 +208,6 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
   auto result = std::make_shared<device_rows>(run.shared_gpu(), row, kept);
   result->add({0, row}, std::move(rows_out));
   return result;
-}
-
-// Row j of rows that lie in order, to its keys' words, the most significant first.
-sorted_keys run_sorted_keys(const planner::vertex& v, const device_rows& rows, vertex_run& run) {
-  generated g;
-  generate(g, v, rows.layout(), false, false);
-  kernel_source& k = g.source;
-  const std::size_t words = g.passes.size();
-  std::string body = "  u64* const out = " + k.argument(out, "u64*") + ";\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " +
-                     k.argument(out_rows, "u64") + "; j += gridDim.x * 256ull) {\n";
-  for (std::size_t s = words; s-- > 0;) {
-    const std::string at = std::to_string(words - 1 - s);
-    body += "    { const auto v = key_" + std::to_string(g.passes[s].of) + "(p, j); out[j * " + std::to_string(words) + " + " + at +
-            "] = " + g.passes[s].key + "; }\n";
-  }
-  k.add("extern \"C\" __global__ void __launch_bounds__(256) key_words(const __grid_constant__ words p) {\n" + body + "  }\n}\n");
-  sorted_keys keys{words, run.allocate(std::max<std::uint64_t>(rows.size(), 1) * words * 8)};
-  if (!rows.size()) return keys;
-  std::array<std::uint64_t, argument_count> args{};
-  args[out] = keys.memory.address();
-  args[out_rows] = rows.size();
-  const std::array<const device_rows*, 1> inputs = {&rows};
-  const auto f = run.compile(k, "key_words");
-  run.launch(k, *f, {static_cast<unsigned>(std::min(gpu::divide_up(rows.size(), 256), gpu::u64{resident_blocks(*f, 256)} * 8)), 256, 0},
-             inputs, args);
-  run.finish(k);
-  return keys;
 }
 
 }  // namespace query::gpu_engine

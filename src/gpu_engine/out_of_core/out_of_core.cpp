@@ -8,6 +8,7 @@
 #include "gpu_engine/out_of_core/block_input.hpp"
 #include "gpu_engine/out_of_core/group_stream.hpp"
 #include "gpu_engine/out_of_core/merge_runs.hpp"
+#include "gpu_engine/out_of_core/sorted_keys.hpp"
 
 namespace query::gpu_engine {
 
