@@ -215,7 +215,7 @@ std::unique_ptr<block_source> block_input::open() const {
 // Partitions hold whole rows.
 void block_input::need_rows() {
   if (!source_.rows.columns) {
-    if (stream_ && !row_->trivial) throw resource_error("gpu: rows of a stream that own memory are not partitioned");
+    if (stream_ && !same_on_device(row_)) throw resource_error("gpu: rows of a stream that own memory are not partitioned");
     return;
   }
   planner::branch bare;

@@ -111,21 +111,31 @@ void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned gr
   run_.finish(g_->source);
   // From here on rows are in the table: a lack of memory can no longer be answered with less of them.
   try {
-    for (std::size_t list = 0; run_.read(full_word) & 0xffffffffu; list = 1 - list) {
+    std::size_t list = 0;
+    for (std::uint64_t count; (count = run_.read(again_word)) != 0; list = 1 - list) {
       run_.context().cancel.check();
-      const std::uint64_t count = run_.read(again_word);
       if (count > tiles) throw internal_error("gpu: group_by: more tiles without a place than tiles");
-      if (!grow()) spill();
+      // Into a table that may not grow, only as many at once as surely find a place: of more, each might claim slots
+      // for some of its rows and none for all.
+      std::uint64_t step = count;
+      if (!grow()) {
+        spill();
+        step = std::max<std::uint64_t>(
+            gpu::table_slots(static_cast<std::uint32_t>(args_[bits])) / (2 * 32 * group_items), 1);
+      }
       clear(again_word);
       clear(full_word);
-      if (!count) break;
       args_[again_tiles] = tiles_[1 - list].address();
-      args_[again_count] = run_.status_word(again_word);
-      args_[full] = run_.status_word(full_word);
-      args_[listed_tiles] = tiles_[list].address();
-      args_[listed_count] = count;
-      launch(entry, blocks(count * 32));
-      run_.finish(g_->source);
+      for (std::uint64_t first = 0; first < count; first += step) {
+        if (first && run_.read(full_word) & 0xffffffffu) {
+          spill();
+          clear(full_word);
+        }
+        args_[listed_tiles] = tiles_[list].address() + first * 8;
+        args_[listed_count] = std::min(step, count - first);
+        launch(entry, blocks(args_[listed_count] * 32));
+        run_.finish(g_->source);
+      }
     }
   } catch (const out_of_memory& e) {
     throw resource_error(e.what());

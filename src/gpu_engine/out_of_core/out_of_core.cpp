@@ -199,7 +199,7 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   if (v.node && v.node->what == verb::group_by) return group_in_blocks(v, w, run);
   if (v.node && !sorts && v.node->what != verb::cached)
     throw resource_error("gpu: memory: " + v.node->label + " does not run in blocks");
-  if (!v.row()->trivial)
+  if (!same_on_device(v.row()))
     throw resource_error("gpu: memory: results whose rows own memory are not put together from blocks");
   if (!sorts && b.stages.empty() && b.prefilters.empty())
     throw resource_error("gpu: memory: the rows as they are do not fit the device");
