@@ -224,7 +224,7 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
   }
 
   [[noreturn]] void refuse(std::size_t bytes, const char* why) const {
-    throw resource_error("gpu: memory: cannot allocate " + amount(bytes) + " on " + on_.name() + ": " + why + "; in use: " +
+    throw out_of_memory("gpu: memory: cannot allocate " + amount(bytes) + " on " + on_.name() + ": " + why + "; in use: " +
                          amount(counted_.used) + ", kept for reuse: " + amount(counted_.cached) + ", budget: " + amount(budget_) +
                          ", free on the device: " + amount(on_.free_memory()));
   }

@@ -73,7 +73,7 @@ class device_memory {
   device_memory& operator=(const device_memory&) = delete;
 
   // Returns `bytes` uninitialised bytes, usable by what `s` is given from now on. Zero bytes give an empty buffer. Throws
-  // resource_error over the budget, or when the driver has no memory even after trim().
+  // out_of_memory over the budget, or when the driver has no memory even after trim().
   device_buffer allocate(std::size_t bytes, const stream& s);
 
   const device& on() const;

@@ -10,7 +10,14 @@
 #include <cstdint>
 #include <string>
 
+#include <query/errors.hpp>
+
 namespace query::gpu_engine {
+
+// The device's memory, or the session's part of it, does not suffice: with less at a time it may (out_of_core/).
+struct out_of_memory : resource_error {
+  using resource_error::resource_error;
+};
 
 using device_address = std::uint64_t;  // CUdeviceptr
 struct opaque_handle;
@@ -128,7 +135,7 @@ class driver {
   int (*cuGetErrorName)(int result, const char** text) = nullptr;
   int (*cuGetErrorString)(int result, const char** text) = nullptr;
 
-  // Throws resource_error for lack of memory and a lost device, internal_error for anything else; names the call and the driver's text.
+  // Throws out_of_memory, resource_error for a lost device, internal_error for anything else; names the call and the driver's text.
   void check(int result, const char* call) const {
     call_witness::tell(call);
     if (result != cuda_result::success) fail(result, call);

@@ -8,6 +8,7 @@
 
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/out_of_core/out_of_core.hpp"
 #include "gpu_engine/round_replay.hpp"
 
 namespace query::gpu_engine {
@@ -29,11 +30,16 @@ std::optional<std::uint64_t> known_rows(const planner::branch& b) {
   return rows.n;
 }
 
-// A vertex takes its whole input: what might never end stays where it can be read piece by piece.
-void check_source(const planner::branch& b) {
-  if (b.table)
-    for (const planner::branch& input : b.table->inputs) check_source(input);
-  if (b.source && !b.source->view && b.source->what != verb::placeholder) throw not_generated("its rows come from a stream");
+// Does the vertex give nothing before it has seen all of its input?
+bool needs_all_rows(const planner::vertex& v) {
+  return v.node && (v.node->what == verb::group_by || v.node->what == verb::order_by || v.node->what == verb::aggregate);
+}
+// What might never end stays where it can be read piece by piece, unless it has to end anyway.
+void check_source(const planner::branch& b, bool all_rows) {
+  if (b.table && !needs_all_rows(*b.table))
+    for (const planner::branch& input : b.table->inputs) check_source(input, false);
+  if (!b.source || b.source->view || b.source->what == verb::placeholder) return;
+  if (!all_rows || !reads_stream(b)) throw not_generated("its rows come from a stream");
 }
 
 bool joins(const planner::branch& b) {
@@ -88,21 +94,49 @@ class gpu_vertex final : public runtime::running_vertex {
     const auto begin = std::chrono::steady_clock::now();
     const scoped_context here(gpu_->on());  // once for all that follows
     out_->tell(runtime::signal::begin_stream);
-    runtime::block b;
     {
       vertex_run run(gpu_, vertex_->captures, *context_);
-      b.kept = result(run);
+      give(result(run));
       // Repeated rounds run on another stream.
       if (round_recording::here()) run.on().synchronize(context_->cancel);
     }
-    report_.rows_out = b.kept->size();
-    out_->push(std::move(b));
     out_->tell(runtime::signal::end_stream);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  result_rows result(vertex_run& run) const {
-    if (const whole_input_verb w = whole_inputs(*vertex_); w.run) return w.run(*vertex_, run);
+  void give(block_results results) {
+    if (results.kept) {
+      runtime::block b;
+      b.kept = std::move(results.kept);
+      report_.rows_out = b.kept->size();
+      out_->push(std::move(b));
+    }
+    for (detail::table& t : results.tables) {
+      runtime::block b;
+      b.rows.rows = const_cast<void*>(t.rows);
+      b.rows.n = t.n;
+      b.owner = std::move(t.owner);
+      report_.rows_out += t.n;
+      out_->push(std::move(b));
+    }
+  }
+
+  block_results result(vertex_run& run) const {
+    // Has no form in blocks: where memory lacks, the CPU takes over.
+    if (const whole_input_verb w = whole_inputs(*vertex_); w.run) return {w.run(*vertex_, run), {}};
+    if (!exceeds_memory(vertex_->inputs.front(), run)) {
+      try {
+        return {in_one_piece(run), {}};
+      } catch (const out_of_memory&) {
+        context_->cancel.check();
+        run.supply(nullptr);
+      }
+    }
+    if (round_recording* r = round_recording::here()) r->spoil("its rows do not fit the device");
+    return run_in_blocks(*vertex_, run);
+  }
+
+  result_rows in_one_piece(vertex_run& run) const {
     run_joins(vertex_->inputs.front(), run);
     const planner::vertex v = behind_joins(*vertex_);
     if (!v.node) return run_collect(v, run);
@@ -127,10 +161,12 @@ class gpu_vertex final : public runtime::running_vertex {
 
 class engine final : public runtime::engine {
  public:
-  engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels)
-      : limits_(limits), gpu_(std::make_shared<gpu_session>(d, limits.memory, kernels)) {}
+  engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows)
+      : limits_(limits), gpu_(std::make_shared<gpu_session>(d, limits.memory, kernels, block_rows)) {}
 
   std::string_view name() const override { return "gpu"; }
+  gpu_session& session() const { return *gpu_; }
+  int retries() const override { return 0; }  // a lack of memory has been answered with blocks
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
 
   runtime::verdict accepts(const planner::vertex& v) const override {
@@ -141,7 +177,7 @@ class engine final : public runtime::engine {
       std::string few;
       std::size_t small = 0;
       for (const planner::branch& b : v.inputs) {
-        check_source(b);
+        check_source(b, needs_all_rows(v));
         const std::string why = too_few(b);
         few = why.empty() ? few : why;
         small += why.empty() ? 0 : 1;
@@ -170,7 +206,7 @@ class engine final : public runtime::engine {
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
     return judged([&]() -> std::string {
-      check_source(b);
+      check_source(b, true);
       if (const std::string few = too_few(b); !few.empty()) return few;
       plan_joins(b);
       plan_fold(last_part(b), kind);
@@ -189,8 +225,17 @@ class engine final : public runtime::engine {
             runtime::run_context& context) override {
     const scoped_context here(gpu_->on());
     vertex_run run(gpu_, captures, context);
-    run_joins(b, run);
-    run_fold(last_part(b), kind, state, run);
+    if (!exceeds_memory(b, run)) {
+      try {
+        run_joins(b, run);
+        run_fold(last_part(b), kind, state, run);
+        return;
+      } catch (const out_of_memory&) {
+        context.cancel.check();
+        run.supply(nullptr);
+      }
+    }
+    fold_in_blocks(b, kind, state, run);
   }
 
  private:
@@ -215,8 +260,11 @@ class engine final : public runtime::engine {
 
 }  // namespace
 
-std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels) {
-  return std::make_shared<engine>(d, limits, kernels);
+gpu_session& session_of(runtime::engine& e) { return dynamic_cast<engine&>(e).session(); }
+
+std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels,
+                                             std::size_t block_rows) {
+  return std::make_shared<engine>(d, limits, kernels, block_rows);
 }
 
 }  // namespace query::gpu_engine

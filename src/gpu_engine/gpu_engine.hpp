@@ -6,12 +6,18 @@
 
 #include <memory>
 
+#include "gpu_engine/gpu_session.hpp"
 #include "gpu_engine/kernel_cache.hpp"
 #include "runtime/engine.hpp"
 
 namespace query::gpu_engine {
 
-// An engine on a device of the caller's choice; device and kernels outlive it.
-std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels);
+// An engine on a device of the caller's choice; device and kernels outlive it. For tests, `block_rows`: every vertex runs in
+// blocks of so many rows, as if more did not fit.
+std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels,
+                                             std::size_t block_rows = 0);
+
+// What such an engine has of its device: counters, for tests and figures.
+gpu_session& session_of(runtime::engine& e);
 
 }  // namespace query::gpu_engine

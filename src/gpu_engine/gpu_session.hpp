@@ -38,13 +38,14 @@ class stream_lease {
 // Thread-safe.
 class gpu_session {
  public:
-  gpu_session(const device& d, std::size_t memory_budget, kernel_cache& kernels)
-      : on_(d), memory_(d, memory_budget), copies_(d), kernels_(kernels) {}
+  gpu_session(const device& d, std::size_t memory_budget, kernel_cache& kernels, std::size_t block_rows = 0)
+      : on_(d), memory_(d, memory_budget), copies_(d), kernels_(kernels), block_rows_(block_rows) {}
 
   const device& on() const { return on_; }
   device_memory& memory() { return memory_; }
   transfer& copies() { return copies_; }
   kernel_cache& kernels() { return kernels_; }
+  std::size_t block_rows() const { return block_rows_; }  // of every block; 0: as many as fit
   stream_lease lease() { return stream_lease(*this); }
 
  private:
@@ -53,6 +54,7 @@ class gpu_session {
   device_memory memory_;
   transfer copies_;
   kernel_cache& kernels_;
+  const std::size_t block_rows_;
   std::mutex lock_;
   std::vector<std::unique_ptr<stream>> idle_;
 };

@@ -110,6 +110,8 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     if (!answer) runtime::check_orders_of_result(plan.graph->result, answer.why);
     if (answer) plan.folds = session.gpu();
     plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
+    if (const std::string why = answer ? session.fallback_of(p.node.get(), terminal) : ""; !why.empty())
+      plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + why);
   }
   if (!gpu) runtime::check_orders_of_result(plan.graph->result, verifies(session, s) ? "verified queries run natively" : session.gpu_status());
   planner::mark_streams(*plan.graph, plan.folds ? planner::reading::whole : how);
@@ -132,6 +134,7 @@ class execution {
       : last(p.node), session(session_of(s)), watch(s), watched(session->deadlines.follow(*watch.flag)), meter(s), plan(plan_of(p, s, *session, terminal, how, fold)), graph(plan.graph.get()),
         context{*session->scheduler, session->pool, *watch.flag} {
     context.verify = verifies(*session, s);
+    context.local = session->cpu.get();
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
     placed([&] {
@@ -191,12 +194,20 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
   e.placed([&] {
     if (e.plan.folds) {
+      const auto note = [&](std::string why) { e.session->note_fallback(p.node.get(), fold_names[static_cast<std::size_t>(k)], std::move(why)); };
+      // As for vertices: the CPU takes over. The state is changed at the end only.
+      std::string why;
       try {
         e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
+        note("");
         return;
-      } catch (const resource_error&) {  // as for vertices: the CPU takes over; the state is changed at the end only
-        e.context.cancel.check();
+      } catch (const resource_error& trouble) {
+        why = trouble.what();
+      } catch (const internal_error& trouble) {
+        why = trouble.what();
       }
+      e.context.cancel.check();
+      note(std::move(why));
     }
     e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
   });

@@ -55,6 +55,17 @@ const detail::logical* gpu_required(const vertex& v) {
   return nullptr;
 }
 
+// The verb that stands for a vertex in what a session remembers.
+const detail::logical* last_verb(const vertex& v) {
+  if (v.node || v.inputs.empty()) return v.node;
+  const planner::branch& b = v.inputs.front();
+  for (auto s = b.stages.rbegin(); s != b.stages.rend(); ++s) {
+    if (!s->nodes.empty()) return s->nodes.back();
+    if (s->join) return s->join;
+  }
+  return b.source;
+}
+
 void require_gpu(const vertex& v) {
   const detail::logical* n = gpu_required(v);
   if (n && v.engine != "gpu") detail::fail("require_gpu", n->label + " runs on the CPU: " + v.why + "; use as_accelerated() to allow that", n->where);
@@ -110,6 +121,9 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
     }
     if (to_gpu && v->engine != "gpu") not_on_gpu(*to_gpu, v->why);
     if (to_gpu) v->why += ", as on(engine::gpu) orders for " + to_gpu->label;
+    const detail::logical* verb = v->engine == "cpu" ? nullptr : last_verb(*v);
+    const std::string fallback = verb ? session.fallback_of(verb, "") : "";
+    if (!fallback.empty()) v->notes.push_back("the last run went to the cpu: " + fallback);
     require_gpu(*v);
   }
 }
@@ -183,16 +197,30 @@ vertex_rows executor::compute(const vertex& v) {
 vertex_rows executor::run_placed(const vertex& v) {
   if (engine* e = session_->engine_named(v.engine)) {
     // Trouble of the engine's is retried, then the CPU takes over; the user's own exceptions are not.
+    std::string why;
     for (int attempt = 0; attempt <= e->retries(); ++attempt) {
       try {
-        return run_on(*e, v);
-      } catch (const resource_error&) {
-      } catch (const cluster_error&) {
+        vertex_rows rows = run_on(*e, v);
+        note_run(v, "");
+        return rows;
+      } catch (const resource_error& trouble) {
+        why = trouble.what();
+      } catch (const cluster_error& trouble) {
+        why = trouble.what();
+      } catch (const internal_error& trouble) {  // a kernel that did not compile or a launch that failed
+        if (v.engine != "gpu") throw;
+        why = trouble.what();
       }
       context_->cancel.check();
     }
+    note_run(v, std::move(why));
   }
   return run_on(*session_->cpu, v);
+}
+
+// For explain(): what went elsewhere, and why.
+void executor::note_run(const vertex& v, std::string why) {
+  if (const detail::logical* verb = last_verb(v)) session_->note_fallback(verb, "", std::move(why));
 }
 
 vertex_rows executor::run_on(engine& e, const vertex& v) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "planner/machine_graph.hpp"
 #include "runtime/engine.hpp"
@@ -28,6 +29,7 @@ class executor {
   void keep_if_it_fits(const planner::vertex& v);
   vertex_rows compute(const planner::vertex& v);
   vertex_rows run_placed(const planner::vertex& v);
+  void note_run(const planner::vertex& v, std::string why);
   vertex_rows run_on(engine& e, const planner::vertex& v);
   struct round_result {
     vertex_rows next;

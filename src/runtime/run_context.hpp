@@ -22,6 +22,7 @@
 namespace query::runtime {
 
 struct run_context;
+class local_engine;
 
 // Rows that an engine keeps in memory of its own (a GPU, another machine) until somebody else asks for them.
 class kept_rows {
@@ -49,6 +50,7 @@ struct run_context {
   cancel_flag& cancel;
   runtime::progress* progress = nullptr;
   bool verify = false;
+  local_engine* local = nullptr;  // reads sources for engines that cannot; null in tests of one engine alone
   // Mutable: rows are fetched when somebody here reads them.
   mutable std::unordered_map<const planner::vertex*, vertex_rows> tables{};    // results of vertices
   std::unordered_set<const planner::vertex*> too_large{};                      // vertices kept_if_it_fits that did not

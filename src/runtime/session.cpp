@@ -94,6 +94,28 @@ engine* session_state::engine_named(std::string_view name) const {
   return name == "gpu" ? gpu() : nullptr;
 }
 
+void session_state::note_fallback(const detail::logical* n, std::string_view terminal, std::string why) {
+  const std::lock_guard hold(fallback_lock_);
+  std::erase_if(fallbacks_, [&](const fallback& f) {
+    const auto node = f.node.lock();
+    return !node || (node.get() == n && f.terminal == terminal);
+  });
+  if (why.empty()) return;
+  all_fallbacks_ = {all_fallbacks_.first + 1, why};
+  fallbacks_.push_back({n->weak_from_this(), std::string(terminal), std::move(why)});
+}
+std::string session_state::fallback_of(const detail::logical* n, std::string_view terminal) const {
+  const std::lock_guard hold(fallback_lock_);
+  for (const fallback& f : fallbacks_)
+    if (f.terminal == terminal && f.node.lock().get() == n) return f.why;
+  return {};
+}
+
+std::pair<std::uint64_t, std::string> session_state::fallbacks() const {
+  const std::lock_guard hold(fallback_lock_);
+  return all_fallbacks_;
+}
+
 std::shared_ptr<std::timed_mutex> session_state::computing(const detail::logical* n) {
   const std::lock_guard hold(lock_);
   std::erase_if(computing_, [](const auto& e) { return e.second.expired(); });

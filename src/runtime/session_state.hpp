@@ -1,9 +1,13 @@
 // What a session holds: its engines, threads, memory, and results that queries asked to keep.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <query/session.hpp>
@@ -29,6 +33,13 @@ class session_state {
   const std::string& gpu_status() const;         // why there is none; "" if there is one
   engine* engine_named(std::string_view name) const;  // null: the CPU engine's
 
+  // Why a verb's vertex, or the fold behind it, was planned for an engine and ran on the CPU the last time; empty: it did not.
+  // explain() shows it.
+  void note_fallback(const detail::logical* n, std::string_view terminal, std::string why);
+  std::string fallback_of(const detail::logical* n, std::string_view terminal) const;
+  // How often that happened in this session, and why the last time.
+  std::pair<std::uint64_t, std::string> fallbacks() const;
+
   // .cached() results live as long as a query that names their node.
   bool find_cached(const detail::logical* n, vertex_rows& rows);
   // Held while a cached query is computed, so that others wait for it instead of computing it again.
@@ -48,6 +59,13 @@ class session_state {
     std::weak_ptr<const detail::logical> node;
     vertex_rows rows;
   };
+  struct fallback {
+    std::weak_ptr<const detail::logical> node;
+    std::string terminal, why;
+  };
+  mutable std::mutex fallback_lock_;
+  std::vector<fallback> fallbacks_;  // few, and of living verbs
+  std::pair<std::uint64_t, std::string> all_fallbacks_;
   std::mutex lock_;
   std::unordered_map<const detail::logical*, kept> cached_;
   std::unordered_map<const detail::logical*, std::weak_ptr<std::timed_mutex>> computing_;

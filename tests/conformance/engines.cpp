@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "runtime/session_state.hpp"
 
 namespace conformance {
 
@@ -34,6 +37,12 @@ const std::vector<engine_config>& engines() {
       gpu(),
   };
   return all;
+}
+
+void nothing_fell_back(const engine_config& e) {
+  static std::map<const engine_config*, std::uint64_t> before;
+  const auto [now, why] = e.session.state()->fallbacks();
+  EXPECT_EQ(now, std::exchange(before[&e], now)) << "ran on the CPU: " << why;
 }
 
 namespace {

@@ -40,6 +40,10 @@ struct coverage {
 // Verb -> the tests that name it.
 const std::map<std::string, std::vector<std::string>, std::less<>>& covered();
 
+// Fails the test if something that was planned for the engine ran on the CPU since the last call: a kernel that does not
+// compile would go unseen, as the CPU's results are right.
+void nothing_fell_back(const engine_config& e);
+
 // Where the tests' queries begin.
 template <class C> auto source(const engine_config& e, C&& rows) {
   auto q = query::from(std::forward<C>(rows)).in(e.session);
@@ -59,6 +63,7 @@ template <class T, class Chain> auto on(const engine_config& e, const query::Que
       if (!e.missing.empty()) continue;                                                                     \
       SCOPED_TRACE(e.name);                                                                                 \
       suite##_##behaviour(e);                                                                               \
+      conformance::nothing_fell_back(e);                                                                    \
     }                                                                                                       \
   }                                                                                                         \
   static void suite##_##behaviour([[maybe_unused]] const conformance::engine_config& e)

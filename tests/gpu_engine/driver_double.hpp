@@ -71,6 +71,17 @@ class driver_double {
     fault_ = result;
   }
 
+  // Launches fail with this from now on; cuda_result::success: they do not.
+  void fail_launches(int result) {
+    const std::lock_guard lock(mutex_);
+    launch_result_ = result;
+  }
+  // Kernels without a body do nothing, instead of being unknown.
+  void allow_unknown_kernels() {
+    const std::lock_guard lock(mutex_);
+    unknown_kernels_ = true;
+  }
+
   // Host memory that can be locked from now on.
   void limit_pinned(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -365,12 +376,15 @@ class driver_double {
     calls_.cuLaunchKernel = [](function_handle f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream_handle s,
                                void** arguments, void**) {
       const std::lock_guard lock(self().mutex_);
+      if (self().launch_result_ != ok) return self().launch_result_;
+      const std::string& name = self().functions_.at(f);
+      if (self().unknown_kernels_ && !self().kernels_.contains(name)) return ok;
       // Arguments are read at the launch, as the driver does.
-      const auto& [body, bytes] = self().kernels_.at(self().functions_.at(f));
+      const auto& [body, bytes] = self().kernels_.at(name);
       std::vector<std::vector<std::uint64_t>> copied;
       for (void** a = arguments; a != nullptr && *a != nullptr; ++a)
         std::memcpy(copied.emplace_back((bytes + 7) / 8).data(), *a, bytes);
-      ++self().launches_[self().functions_.at(f)];
+      ++self().launches_[name];
       self().give(s, {[body, copied]() mutable {
                     std::vector<void*> addresses;
                     for (auto& value : copied) addresses.push_back(value.data());
@@ -399,8 +413,8 @@ class driver_double {
   std::size_t pinnable_ = std::size_t{1} << 30, in_use_ = 0, allocated_ = 0, loaded_ = 0;
   std::size_t up_ = 0, down_ = 0;
   std::uintptr_t next_handle_ = 0;
-  int fault_ = ok;
-  bool held_ = false;
+  int fault_ = ok, launch_result_ = ok;
+  bool held_ = false, unknown_kernels_ = false;
 };
 
 }  // namespace query::gpu_engine

@@ -1,0 +1,359 @@
+#include "gpu_engine/out_of_core/block_input.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <query/errors.hpp>
+
+#include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/out_of_core/key_places.hpp"
+#include "gpu_engine/upload.hpp"
+
+namespace query::gpu_engine {
+
+using detail::join_kind;
+using planner::stage;
+
+namespace {
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+constexpr std::size_t largest_block = 256 * mib;  // longer ones hide no more latency
+constexpr std::size_t blocks_of_budget =
+    8;  // one at work with what its operator needs, one on its way, results on theirs
+constexpr std::size_t builds_of_budget = 6;   // build sides that stay for all blocks, with their tables
+constexpr std::size_t beside_build_row = 72;  // bytes that a join's tables take for a row of the build side
+constexpr std::uint32_t most_parts = 1024;
+
+std::vector<bool> all_fields(const ir::type* row) {
+  return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true);
+}
+
+std::size_t bytes_of(const std::vector<input_column>& columns) {
+  std::size_t n = 0;
+  for (const input_column& c : columns) n += device_layout(c.type).size;
+  return n;
+}
+
+planner::branch part_before_join(const planner::branch& b) {
+  planner::branch p = b;
+  p.stages.clear();
+  p.row = source_row(b);
+  for (const stage& s : b.stages) {
+    if (s.what == stage::kind::probe) break;
+    p.stages.push_back(s);
+    p.row = s.out;
+  }
+  return p;
+}
+
+// Each row of the probe side gives its rows by itself.
+bool probes_row_by_row(const stage& s) {
+  switch (s.join->join) {
+    case join_kind::inner:
+      return true;
+    case join_kind::left:
+    case join_kind::semi:
+    case join_kind::anti:
+      return !s.build_left;
+    default:
+      return false;
+  }
+}
+
+// The pieces of one partition side by side.
+host_block gathered(const host_partitions& rows, std::uint32_t part, const ir::type* row,
+                    runtime::run_context& context) {
+  const auto pieces = rows.rows_of(part);
+  host_block b;
+  b.part = part;
+  b.rows.n = rows.size(part);
+  if (pieces.size() == 1) {
+    b.rows.rows = const_cast<void*>(pieces.front().rows);
+    return b;
+  }
+  auto memory = std::make_shared<runtime::buffer>(
+      context.pool.allocate(runtime::buffer_pool::checked_bytes(std::max<std::size_t>(b.rows.n, 1), row->size)));
+  std::byte* to = memory->as<std::byte>();
+  for (const host_partitions::piece& piece : pieces) {
+    std::memcpy(to, piece.rows, piece.n * row->size);
+    to += piece.n * row->size;
+  }
+  b.rows.rows = memory->data();
+  b.owner = std::move(memory);
+  return b;
+}
+
+// The rows of one partition as a source of blocks: many short pieces become one.
+class partition_rows final : public block_source {
+ public:
+  partition_rows(std::vector<host_partitions::piece> pieces, const ir::type* row, runtime::run_context& context)
+      : pieces_(std::move(pieces)), row_(row), context_(context) {}
+  bool next(std::size_t most, host_block& b) override {
+    if (at_ == pieces_.size()) return false;
+    b = {};
+    if (pieces_[at_].n - first_ >= most || at_ + 1 == pieces_.size()) {
+      b.rows.rows = static_cast<std::byte*>(const_cast<void*>(pieces_[at_].rows)) + first_ * row_->size;
+      b.rows.n = take(most);
+      return true;
+    }
+    auto memory = std::make_shared<runtime::buffer>(
+        context_.pool.allocate(runtime::buffer_pool::checked_bytes(most, row_->size)));
+    while (b.rows.n < most && at_ < pieces_.size()) {
+      const std::byte* from = static_cast<const std::byte*>(pieces_[at_].rows) + first_ * row_->size;
+      const std::size_t n = take(most - b.rows.n);
+      std::memcpy(memory->as<std::byte>() + b.rows.n * row_->size, from, n * row_->size);
+      b.rows.n += n;
+    }
+    b.rows.rows = memory->data();
+    b.owner = std::move(memory);
+    return true;
+  }
+
+ private:
+  // Moves on by at most `most` rows of the piece at hand; how many.
+  std::size_t take(std::size_t most) {
+    const std::size_t n = std::min(most, pieces_[at_].n - first_);
+    first_ += n;
+    if (first_ == pieces_[at_].n) ++at_, first_ = 0;
+    return n;
+  }
+
+  std::vector<host_partitions::piece> pieces_;
+  const ir::type* row_;
+  runtime::run_context& context_;
+  std::size_t at_ = 0, first_ = 0;
+};
+
+// A vertex's table is other rows for a while.
+class table_swap {
+ public:
+  table_swap(const planner::vertex& v, runtime::run_context& context)
+      : v_(v), context_(context), before_(context.tables.at(&v)) {}
+  ~table_swap() {
+    context_.copies.erase(&v_);
+    context_.tables[&v_] = std::move(before_);
+  }
+  void set(const host_block& rows, const ir::type* row) {
+    context_.copies.erase(&v_);
+    detail::table t;
+    t.rows = rows.rows.rows;
+    t.n = rows.rows.n;
+    t.type = row;
+    t.owner = std::const_pointer_cast<void>(rows.owner);
+    context_.tables[&v_] = runtime::vertex_rows(std::move(t));
+  }
+
+ private:
+  const planner::vertex& v_;
+  runtime::run_context& context_;
+  runtime::vertex_rows before_;
+};
+
+// While it lives, copies of build sides are kept from block to block (vertex_run::uploaded).
+class keeping_copies {
+ public:
+  explicit keeping_copies(runtime::run_context& c) : c_(c) { ++c_.loops; }
+  ~keeping_copies() {
+    if (--c_.loops == 0) c_.copies.clear();
+  }
+
+ private:
+  runtime::run_context& c_;
+};
+
+// Rows in this process's memory; what lay on the device gives its memory back.
+const detail::table& brought_home(runtime::vertex_rows& r, runtime::run_context& context) {
+  const detail::table& t = context.fetched(r);
+  r.kept = nullptr;
+  return t;
+}
+
+}  // namespace
+
+block_input::block_input(const planner::branch& b, std::vector<bool> fields, std::size_t bytes_beside, vertex_run& run)
+    : b_(b), before_(part_before_join(b)), run_(run), row_(source_row(b)), budget_(run.gpu().memory().budget()) {
+  runtime::run_context& context = run.context();
+  if (b.table) {
+    const detail::table& t = brought_home(context.tables.at(b.table), context);
+    source_.rows.rows = const_cast<void*>(t.rows);
+    source_.rows.n = t.n;
+    source_.owner = t.owner;
+  } else if (b.source->what == detail::verb::placeholder) {
+    const detail::table& t = brought_home(context.variables.at(b.source->slot), context);
+    source_.rows.rows = const_cast<void*>(t.rows);
+    source_.rows.n = t.n;
+    source_.owner = t.owner;
+  } else if (b.source->view) {
+    b.source->view(b.source->source.get(), source_.rows);
+  } else {
+    stream_ = true;
+  }
+  if (!joins().empty())
+    fields = before_.stages.empty() && before_.prefilters.empty() ? all_fields(row_) : fields_read(before_, true);
+  columns_ = choose_columns(row_, fields, source_.rows.columns != nullptr);
+  const std::size_t target = std::clamp(budget_ / blocks_of_budget, mib, largest_block);
+  const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + bytes_beside + (joins().empty() ? 0 : 48);
+  most_rows_ = std::max(target / a_row, fewest_rows_of_block);
+  if (run.gpu().block_rows()) most_rows_ = run.gpu().block_rows();
+}
+
+block_input::~block_input() { run_.supply(nullptr); }
+
+std::vector<const stage*> block_input::joins() const {
+  std::vector<const stage*> all;
+  for (const stage& s : b_.stages)
+    if (s.what == stage::kind::probe) all.push_back(&s);
+  return all;
+}
+
+std::unique_ptr<block_source> block_input::open() const {
+  if (stream_) return std::make_unique<streamed_rows>(*b_.source, run_.context());
+  return std::make_unique<whole_rows>(source_.rows, row_, source_.owner);
+}
+
+// Partitions hold whole rows.
+void block_input::need_rows() {
+  if (!source_.rows.columns) {
+    if (stream_ && !same_on_device(row_)) throw resource_error("gpu: rows of a stream that own memory are not partitioned");
+    return;
+  }
+  planner::branch bare;
+  bare.source = b_.source;
+  bare.row = row_;
+  if (!run_.context().local) throw internal_error("gpu: columns have nobody who makes rows of them");
+  const detail::table t = run_.context().local->collect(bare, {}, run_.context());
+  source_ = {};
+  source_.rows.rows = const_cast<void*>(t.rows);
+  source_.rows.n = t.n;
+  source_.owner = t.owner;
+  columns_ = choose_columns(row_, all_fields(row_), false);
+}
+
+void block_input::take(const std::shared_ptr<const device_rows>& rows, block_feed& from, block_consumer& consumer) {
+  run_.context().cancel.check();
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      run_.reset_status();
+      run_.supply(rows);
+      run_joins(b_, run_);
+      consumer.take();
+      run_.supply(nullptr);
+      return;
+    } catch (const out_of_memory&) {
+      run_.supply(nullptr);
+      if (attempt == 1 && rows->size() <= fewest_rows_of_block) throw;
+      // First without what others hold, then with less.
+      consumer.release();
+      from.give_way(attempt == 0 ? rows->size() : rows->size() / 2);
+    }
+  }
+  const std::uint64_t half = rows->size() / 2;
+  take(slice(run_.shared_gpu(), rows, 0, half), from, consumer);
+  take(slice(run_.shared_gpu(), rows, half, rows->size() - half), from, consumer);
+}
+
+void block_input::feed(block_source& source, block_consumer& consumer) {
+  block_feed blocks(run_.shared_gpu(), source, row_, columns_, most_rows_, run_.context());
+  while (const device_block block = blocks.next()) take(block.rows, blocks, consumer);
+}
+
+void block_input::each(block_consumer& consumer) {
+  const keeping_copies while_running(run_.context());
+  const stage* too_large = nullptr;
+  for (const stage* s : joins()) {
+    if (!probes_row_by_row(*s)) throw resource_error("gpu: memory: this kind of join does not run in blocks");
+    runtime::vertex_rows& build = run_.context().tables.at(s->build);
+    const std::uint64_t n = build.here() ? build.rows.n : build.kept->size();
+    if (n * (s->build->row()->size + beside_build_row) <= budget_ / builds_of_budget) continue;
+    if (s != joins().front())
+      throw resource_error("gpu: memory: the build side of a join behind another does not fit the device");
+    too_large = s;
+  }
+  if (too_large)
+    each_pair(*too_large, consumer);
+  else
+    feed(*open(), consumer);
+}
+
+std::unique_ptr<host_partitions> block_input::partition(block_source& source, const ir::type* row,
+                                                        const std::vector<input_column>& columns,
+                                                        const planner::branch& stages, const detail::logical& n,
+                                                        const detail::user_function& key, std::uint32_t parts) {
+  auto result = std::make_unique<host_partitions>(row->size, parts, run_.context());
+  key_places places(stages, n, key, parts);
+  block_feed blocks(run_.shared_gpu(), source, row, columns, most_rows_, run_.context());
+  while (const device_block block = blocks.next()) {
+    run_.reset_status();
+    const runtime::buffer at = places.of(*block.rows, run_);
+    result->append(block.from.rows.rows, at.as<std::uint32_t>(), block.from.rows.n);
+  }
+  return result;
+}
+
+// Both sides by the hash of the key, one partition after the other. A partition whose build side does not fit either
+// (one key that most rows have) is met in slices, which inner joins allow.
+void block_input::each_pair(const stage& join, block_consumer& consumer) {
+  need_rows();
+  runtime::run_context& context = run_.context();
+  const ir::type* build_row = join.build->row();
+  const detail::table& build = brought_home(context.tables.at(join.build), context);
+  const std::size_t most_build =
+      std::max<std::size_t>(budget_ / builds_of_budget / (build_row->size + beside_build_row), fewest_rows_of_block);
+  const auto parts = static_cast<std::uint32_t>(
+      std::min<std::size_t>(std::bit_ceil(std::max<std::size_t>(build.n * 2 / most_build, 2)), most_parts));
+  planner::branch bare;
+  bare.table = join.build;
+  bare.row = build_row;
+  detail::row_block build_rows;
+  build_rows.rows = const_cast<void*>(build.rows);
+  build_rows.n = build.n;
+  whole_rows build_source(build_rows, build_row, build.owner);
+  const auto& keys = join.join->functions;
+  const auto builds = partition(build_source, build_row, choose_columns(build_row, all_fields(build_row), false), bare,
+                                *join.join, keys[join.build_left ? 0 : 1], parts);
+  const auto probes = partition(*open(), row_, columns_, before_, *join.join, keys[join.build_left ? 1 : 0], parts);
+  table_swap swap(*join.build, context);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    if (!probes->size(part)) continue;
+    const host_block side = gathered(*builds, part, build_row, context);
+    const bool slices = join.join->join == join_kind::inner;
+    if (!slices && side.rows.n > 2 * most_build)
+      throw resource_error("gpu: memory: the rows of one key on a join's build side do not fit the device");
+    for (std::size_t first = 0; first < side.rows.n || first == 0;) {
+      const std::size_t n = slices ? std::min(most_build, side.rows.n - first) : side.rows.n;
+      if (slices && !n) break;
+      swap.set(slice(side, build_row, first, n), build_row);
+      partition_rows rows(probes->rows_of(part), row_, context);
+      feed(rows, consumer);
+      first += n;
+      if (!n) break;
+    }
+  }
+}
+
+void block_input::each_partition(const detail::logical& n, const detail::user_function& key, block_consumer& consumer) {
+  if (!joins().empty())
+    throw resource_error("gpu: memory: groups that need their rows, behind a join, do not run in blocks");
+  need_rows();
+  std::size_t known = source_.rows.n;
+  std::unique_ptr<block_source> source = open();
+  // A stream's length is not known: as many partitions as there may be.
+  const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + row_->size + 64;
+  const std::size_t share = std::max<std::size_t>(budget_ / 6 / a_row, 1);
+  const auto parts =
+      stream_ ? most_parts
+              : static_cast<std::uint32_t>(std::min<std::size_t>(std::bit_ceil(known / share + 1), most_parts));
+  const auto rows = partition(*source, row_, columns_, b_, n, key, parts);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    if (!rows->size(part)) continue;
+    run_.context().cancel.check();
+    const host_block all = gathered(*rows, part, row_, run_.context());
+    run_.reset_status();
+    run_.supply(upload_rows(run_.shared_gpu(), all.rows, row_, columns_, run_.on(), run_.context()));
+    consumer.take();
+    run_.supply(nullptr);
+  }
+}
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,57 @@
+// A branch of a vertex, block by block: its source on the device piece by piece, joins run, and what is behind them
+// given to one consumer. A block that the operator has no memory for is cut in two.
+#pragma once
+
+#include <optional>
+
+#include "gpu_engine/out_of_core/block_feed.hpp"
+#include "gpu_engine/out_of_core/host_partitions.hpp"
+#include "gpu_engine/vertex_run.hpp"
+
+namespace query::gpu_engine {
+
+// What takes the blocks, in order: vertex_run::input gives the rows behind the last join.
+class block_consumer {
+ public:
+  virtual ~block_consumer() = default;
+  // Throws out_of_memory with nothing changed: it is called again with fewer rows.
+  virtual void take() = 0;
+  // Gives back device memory that it need not hold.
+  virtual void release() {}
+};
+
+class block_input {
+ public:
+  // `fields` of the source are read by the branch without joins; `bytes_beside` of device memory go with each row.
+  block_input(const planner::branch& b, std::vector<bool> fields, std::size_t bytes_beside, vertex_run& run);
+  ~block_input();
+  block_input(const block_input&) = delete;
+  block_input& operator=(const block_input&) = delete;
+
+  void each(block_consumer& consumer);
+  // The source's rows by the key of a node: each partition at once, on the device. For operators that cannot merge.
+  void each_partition(const detail::logical& n, const detail::user_function& key, block_consumer& consumer);
+
+ private:
+  std::unique_ptr<block_source> open() const;
+  std::unique_ptr<host_partitions> partition(block_source& source, const ir::type* row,
+                                             const std::vector<input_column>& columns, const planner::branch& stages,
+                                             const detail::logical& n, const detail::user_function& key,
+                                             std::uint32_t parts);
+  void feed(block_source& source, block_consumer& consumer);
+  void take(const std::shared_ptr<const device_rows>& rows, block_feed& from, block_consumer& consumer);
+  std::vector<const planner::stage*> joins() const;
+  void each_pair(const planner::stage& join, block_consumer& consumer);
+  void need_rows();
+
+  const planner::branch& b_;
+  planner::branch before_;  // the first join
+  vertex_run& run_;
+  const ir::type* row_;
+  std::vector<input_column> columns_;
+  host_block source_;  // rows that lie in host memory; none: a stream
+  bool stream_ = false;
+  std::size_t budget_, most_rows_;
+};
+
+}  // namespace query::gpu_engine

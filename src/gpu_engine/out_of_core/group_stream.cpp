@@ -1,0 +1,298 @@
+#include "gpu_engine/out_of_core/group_stream.hpp"
+
+#include <algorithm>
+
+#include <query/errors.hpp>
+
+#include "gpu_primitives/group_aggregate.cuh"
+
+namespace query::gpu_engine {
+
+namespace {
+
+constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 10;
+constexpr std::uint32_t spill_parts = 256;
+constexpr std::uint32_t places =
+    group_argument_count;  // an argument beside those of a group_by in one piece: partitions of spilled groups
+
+enum status : std::size_t { again_word = 1, full_word, grow_full_word, groups_word };
+
+// Of a session's memory: a sixth for the table, as much again for what is spilled of it, the rest for blocks and build
+// sides.
+std::size_t share_of_table(std::size_t budget) { return budget / 6; }
+
+}  // namespace
+
+group_kernels group_stream::generate(const planner::vertex& v, const input_layout& in) {
+  group_kernels g = generate_group_kernels(v, in, group_program::global);
+  kernel_source& k = g.source;
+  const auto arg = [&](std::uint32_t a, std::string_view type = "u64") { return k.argument(a, type); };
+  k.include("gpu_primitives/group_aggregate.cuh");
+  k.add(
+      "extern \"C\" __global__ void __launch_bounds__(256) spill_groups(const __grid_constant__ words p) {\n  partial* "
+      "const out = " +
+      arg(partials, "partial*") + ";\n  u32* const place = " + arg(places, "u32*") +
+      ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+      ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
+      ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n"
+      // Other bits than those that place a key in a table.
+      "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " +
+      std::to_string(spill_parts) + "u;\n  });\n}\n");
+  k.add(
+      "extern \"C\" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {\n  "
+      "merge_groups(group_rows{" +
+      arg(partial_entries) + ", " + arg(listed_tiles, "const u64*") + ", " + arg(listed_count) +
+      "}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{" +
+      arg(partials, "const partial*") + "});\n}\n");
+  return g;
+}
+
+bool group_stream::possible(const planner::vertex& v, const input_layout& in) {
+  const group_kernels g = generate_group_kernels(v, in, group_program::global);
+  return g.key.bytes != 0 && !g.aggregates.row_numbers;
+}
+
+group_stream::group_stream(const planner::vertex& v, vertex_run& run)
+    : v_(v), run_(run), most_table_bytes_(share_of_table(run.gpu().memory().budget())) {}
+
+std::size_t group_stream::table_bytes(std::uint32_t bits) const { return gpu::table_slots(bits) * g_->slot_bytes; }
+
+unsigned group_stream::blocks(std::uint64_t items) const {
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(
+      gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
+}
+
+void group_stream::launch(const char* entry, unsigned grid) {
+  const std::array<const device_rows*, 1> inputs = {in_.get()};
+  run_.launch(g_->source, *run_.compile(g_->source, entry), {grid, 256, 0}, inputs, args_);
+}
+
+void group_stream::start_table(std::uint32_t table_bits) {
+  table_.reset();
+  table_ = run_.allocate(table_bytes(table_bits));
+  args_[slots] = table_.address();
+  args_[bits] = table_bits;
+  launch("init_table", blocks(gpu::table_slots(table_bits)));
+}
+
+void group_stream::take(const std::shared_ptr<const device_rows>& block) {
+  const std::uint64_t n = block->size();
+  if (!n) return;
+  if (!g_) {
+    g_.emplace(generate(v_, block->layout()));
+    auto none = std::make_shared<device_rows>(run_.shared_gpu(), block->layout().row, 0);
+    for (const input_column& c : block->layout().columns) none->add(c, device_address{0});
+    no_rows_ = std::move(none);
+  }
+  // Whatever happens, the block's memory is not held longer.
+  const struct reading {
+    reading(group_stream& g, const std::shared_ptr<const device_rows>& rows) : of(g) { of.in_ = rows; }
+    ~reading() { of.in_ = of.no_rows_; }
+    group_stream& of;
+  } now(*this, block);
+  if (!table_) {
+    std::uint32_t table_bits = first_table_bits;
+    while (table_bits > fewest_table_bits && table_bytes(table_bits) > most_table_bytes_) --table_bits;
+    start_table(table_bits);
+  }
+  const std::uint64_t tiles = n / (32 * group_items) + 1;
+  for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
+  place_all("aggregate_rows", tiles, resident_blocks(*run_.compile(g_->source, "aggregate_rows"), 256));
+}
+
+// Until no row is without a place: a larger table, or an empty one.
+void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned grid) {
+  run_.reset_status();
+  args_[again_tiles] = tiles_[0].address();
+  args_[again_count] = run_.status_word(again_word);
+  args_[full] = run_.status_word(full_word);
+  args_[listed_tiles] = args_[listed_count] = 0;
+  launch(entry, grid);
+  run_.finish(g_->source);
+  // From here on rows are in the table: a lack of memory can no longer be answered with less of them.
+  try {
+    std::size_t list = 0;
+    for (std::uint64_t count; (count = run_.read(again_word)) != 0; list = 1 - list) {
+      run_.context().cancel.check();
+      if (count > tiles) throw internal_error("gpu: group_by: more tiles without a place than tiles");
+      // Into a table that may not grow, only as many at once as surely find a place: of more, each might claim slots
+      // for some of its rows and none for all.
+      std::uint64_t step = count;
+      if (!grow()) {
+        spill();
+        step = std::max<std::uint64_t>(
+            gpu::table_slots(static_cast<std::uint32_t>(args_[bits])) / (2 * 32 * group_items), 1);
+      }
+      clear(again_word);
+      clear(full_word);
+      args_[again_tiles] = tiles_[1 - list].address();
+      for (std::uint64_t first = 0; first < count; first += step) {
+        if (first && run_.read(full_word) & 0xffffffffu) {
+          spill();
+          clear(full_word);
+        }
+        args_[listed_tiles] = tiles_[list].address() + first * 8;
+        args_[listed_count] = std::min(step, count - first);
+        launch(entry, blocks(args_[listed_count] * 32));
+        run_.finish(g_->source);
+      }
+    }
+  } catch (const out_of_memory& e) {
+    throw resource_error(e.what());
+  }
+  args_[listed_tiles] = args_[listed_count] = 0;
+}
+
+// False if a larger table is not to be had.
+bool group_stream::grow() {
+  const auto old_bits = static_cast<std::uint32_t>(args_[bits]);
+  std::uint32_t wider = old_bits + 2;
+  if (table_bytes(wider) > most_table_bytes_) wider = old_bits + 1;
+  if (table_bytes(wider) > most_table_bytes_) return false;
+  device_buffer before = std::move(table_);
+  const auto keep_old = [&] {
+    table_ = std::move(before);
+    args_[slots] = table_.address();
+    args_[bits] = old_bits;
+  };
+  try {
+    start_table(wider);
+  } catch (const out_of_memory&) {
+    keep_old();
+    return false;
+  }
+  args_[larger_slots] = args_[slots];
+  args_[larger_bits] = args_[bits];
+  args_[slots] = before.address();
+  args_[bits] = old_bits;
+  clear(grow_full_word);
+  args_[full] = run_.status_word(grow_full_word);
+  launch("grow_table", blocks(gpu::table_slots(old_bits)));
+  run_.finish(g_->source);
+  args_[full] = run_.status_word(full_word);
+  if (run_.read(grow_full_word) & 0xffffffffu) {  // hashes crowd
+    keep_old();
+    return false;
+  }
+  args_[slots] = args_[larger_slots];
+  args_[bits] = args_[larger_bits];
+  return true;
+}
+
+std::uint64_t group_stream::count_groups() {
+  clear(groups_word);
+  args_[group_count] = run_.status_word(groups_word);
+  args_[out_capacity] = 0;
+  launch("spill_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  run_.finish(g_->source);
+  return run_.read(groups_word);
+}
+
+// The table's groups go to host memory; the table is empty then.
+void group_stream::spill() {
+  const std::uint64_t groups = count_groups();
+  if (!spilled_) spilled_.emplace(g_->partial_bytes, spill_parts, run_.context());
+  if (groups) {
+    const device_buffer pairs = run_.allocate(groups * g_->partial_bytes), place = run_.allocate(groups * 4);
+    args_[partials] = pairs.address();
+    args_[places] = place.address();
+    args_[out_capacity] = groups;
+    clear(groups_word);
+    launch("spill_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+    const runtime::run_context& c = run_.context();
+    const runtime::buffer rows = run_.context().pool.allocate(groups * g_->partial_bytes),
+                          of = run_.context().pool.allocate(groups * 4);
+    run_.gpu().copies().download_plain(rows.data(), pairs.address(), groups * g_->partial_bytes, run_.on(), c.scheduler,
+                                       c.cancel);
+    run_.gpu().copies().download_plain(of.data(), place.address(), groups * 4, run_.on(), c.scheduler, c.cancel);
+    spilled_->append(rows.data(), of.as<std::uint32_t>(), groups);
+    ++spills_;
+  }
+  launch("init_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));
+}
+
+std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {
+  auto rows = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, groups);
+  device_buffer out_rows = run_.allocate(std::max<std::uint64_t>(groups, 1) * g_->out->size);
+  args_[out] = out_rows.address();
+  args_[out_capacity] = groups;
+  clear(groups_word);
+  launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  run_.finish(g_->source);
+  if (run_.read(groups_word) != groups)
+    throw internal_error("gpu: group_by: the number of groups changed between two runs");
+  rows->add({0, g_->out}, std::move(out_rows));
+  return rows;
+}
+
+// The spilled groups of one partition, in pieces that fit, into an empty table.
+void group_stream::merge_part(std::uint32_t part) {
+  std::uint32_t wanted = gpu::table_bits(std::max<std::uint64_t>(spilled_->size(part), 1));
+  while (wanted > fewest_table_bits && table_bytes(wanted) > most_table_bytes_) --wanted;
+  if (args_[bits] != wanted)
+    start_table(wanted);
+  else
+    launch("init_table", blocks(gpu::table_slots(wanted)));
+  const std::size_t most = std::max<std::size_t>(most_table_bytes_ / 2 / g_->partial_bytes, 1);
+  for (const host_partitions::piece& piece : spilled_->rows_of(part)) {
+    for (std::size_t first = 0; first < piece.n; first += most) {
+      const std::size_t n = std::min(most, piece.n - first);
+      const device_buffer pairs = run_.allocate(n * g_->partial_bytes);
+      const runtime::run_context& c = run_.context();
+      run_.gpu().copies().upload_plain(pairs.address(),
+                                       static_cast<const std::byte*>(piece.rows) + first * g_->partial_bytes,
+                                       n * g_->partial_bytes, run_.on(), c.scheduler, c.cancel);
+      const std::uint64_t tiles = n / 32 + 1;
+      for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
+      args_[partials] = pairs.address();
+      args_[partial_entries] = n;
+      args_[again_tiles] = tiles_[0].address();
+      args_[listed_tiles] = args_[listed_count] = 0;
+      run_.reset_status();
+      std::size_t list = 0;
+      for (std::uint64_t count = n;; list = 1 - list) {
+        args_[again_count] = run_.status_word(again_word);
+        args_[full] = run_.status_word(full_word);
+        launch("merge_partials", blocks(args_[listed_tiles] ? count * 32 : n));
+        run_.finish(g_->source);
+        if (!(run_.read(full_word) & 0xffffffffu)) break;
+        count = run_.read(again_word);
+        if (!grow()) throw resource_error("query: group_by: the groups of one partition do not fit the GPU's memory");
+        clear(again_word);
+        clear(full_word);
+        if (!count) break;
+        args_[listed_tiles] = tiles_[list].address();
+        args_[listed_count] = count;
+        args_[again_tiles] = tiles_[1 - list].address();
+      }
+      args_[listed_tiles] = args_[listed_count] = 0;
+    }
+  }
+}
+
+group_stream::result group_stream::finish() {
+  result r;
+  if (!g_) {
+    r.kept = std::make_shared<device_rows>(run_.shared_gpu(), v_.node->row, 0);
+    r.kept->add({0, v_.node->row}, device_buffer());
+    return r;
+  }
+  if (!spilled_) {
+    const std::uint64_t groups = count_groups();
+    try {
+      r.kept = emit(groups);
+      return r;
+    } catch (const out_of_memory&) {
+    }
+  }
+  spill();
+  for (std::uint32_t part = 0; part < spill_parts; ++part) {
+    if (!spilled_->size(part)) continue;
+    run_.context().cancel.check();
+    merge_part(part);
+    r.tables.push_back(emit(count_groups())->fetch(run_.context()));
+  }
+  return r;
+}
+
+}  // namespace query::gpu_engine

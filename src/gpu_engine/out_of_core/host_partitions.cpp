@@ -1,0 +1,56 @@
+#include "gpu_engine/out_of_core/host_partitions.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace query::gpu_engine {
+
+void host_partitions::append(const void* rows, const std::uint32_t* places, std::size_t n) {
+  // Each slice counts its rows, then writes them behind those of the slices before it: the order stays.
+  constexpr std::size_t smallest_slice = 1 << 14;
+  const std::size_t slices =
+      std::clamp<std::size_t>(n / smallest_slice, 1, static_cast<std::size_t>(context_.scheduler.concurrency()) * 2);
+  const auto border = [&](std::size_t s) { return n * s / slices; };
+  std::vector<std::vector<std::size_t>> at(slices, std::vector<std::size_t>(parts_));
+  context_.scheduler.for_each(
+      slices,
+      [&](std::size_t s) {
+        for (std::size_t i = border(s); i < border(s + 1); ++i)
+          if (places[i] < parts_) ++at[s][places[i]];
+      },
+      context_.cancel);
+  chunk c;
+  std::size_t total = 0;
+  for (std::uint32_t p = 0; p < parts_; ++p) {
+    c.starts.push_back(total);
+    for (std::size_t s = 0; s < slices; ++s) {
+      const std::size_t rows_of_slice = at[s][p];
+      at[s][p] = total;
+      total += rows_of_slice;
+    }
+  }
+  c.starts.push_back(total);
+  c.rows = context_.pool.allocate(runtime::buffer_pool::checked_bytes(std::max<std::size_t>(total, 1), row_bytes_));
+  std::byte* const to = c.rows.as<std::byte>();
+  context_.scheduler.for_each(
+      slices,
+      [&](std::size_t s) {
+        for (std::size_t i = border(s); i < border(s + 1); ++i)
+          if (places[i] < parts_)
+            std::memcpy(to + at[s][places[i]]++ * row_bytes_, static_cast<const std::byte*>(rows) + i * row_bytes_,
+                        row_bytes_);
+      },
+      context_.cancel);
+  for (std::uint32_t p = 0; p < parts_; ++p) counts_[p] += c.starts[p + 1] - c.starts[p];
+  chunks_.push_back(std::move(c));
+}
+
+std::vector<host_partitions::piece> host_partitions::rows_of(std::uint32_t part) const {
+  std::vector<piece> pieces;
+  for (const chunk& c : chunks_)
+    if (const std::size_t n = c.starts[part + 1] - c.starts[part])
+      pieces.push_back({c.rows.as<std::byte>() + c.starts[part] * row_bytes_, n});
+  return pieces;
+}
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,36 @@
+// Vertices and folds whose rows do not fit the device: the source is read in blocks that fit, the operators of
+// ../operators run over each, and what they give is put together.
+//
+//   row-wise work    the blocks' results, fetched while the next block is computed
+//   folds            one state, block after block
+//   group_by         one table for all blocks, spilled by partition (group_stream); partitions of the rows where keys
+//   or
+//                    aggregates need the rows
+//   order_by, top    sorted blocks, merged in host memory (merge_runs)
+//   joins            the probe side in blocks; a build side that does not fit is partitioned with the probe side by key
+//
+//   if (exceeds_memory(v, run)) result = run_in_blocks(v, run);
+#pragma once
+
+#include <vector>
+
+#include "gpu_engine/operators/operators.hpp"
+
+namespace query::gpu_engine {
+
+// Rows on the device, or tables in host memory: one after the other they are the result.
+struct block_results {
+  std::shared_ptr<device_rows> kept;
+  std::vector<detail::table> tables;
+};
+
+// Is the source made as it is read? Then it is read in blocks, however much memory there is.
+bool reads_stream(const planner::branch& b);
+// Is its input, as it would lie on the device, more than what an operator can work on at once?
+bool exceeds_memory(const planner::branch& b, vertex_run& run);
+
+// Throws resource_error with the reason where there is no way in blocks either.
+block_results run_in_blocks(const planner::vertex& v, vertex_run& run);
+void fold_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run);
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,153 @@
+// What happens when the device fails: memory at each allocation in turn, the compiler, launches, the device itself. On
+// the driver double, whose kernels do nothing: results mean nothing while it works, and are the CPU's when it fails.
+#include <gtest/gtest.h>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/gpu_engine.hpp"
+#include "runtime/session_state.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+
+struct Trade {
+  std::int64_t id;
+  std::int32_t symbol;
+  double price;
+};
+QUERY_RECORD(Trade, id, symbol, price);
+struct Symbol {
+  std::int32_t id;
+  double rate;
+};
+QUERY_RECORD(Symbol, id, rate);
+
+class faults : public testing::Test {
+ protected:
+  void SetUp() override {
+    fake_.allow_unknown_kernels();
+    for (int i = 0; i < 6000; ++i) trades_.push_back({i, i % 7, i * 0.5});
+    for (int i = 0; i < 50; ++i) symbols_.push_back({i, 1.0 + i});
+    use(0);
+  }
+  void use(std::size_t block_rows) {
+    session_ = std::make_unique<query::Session>(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+    engine_ = make_engine(device_, {std::size_t{64} << 20, 0}, kernels_, block_rows);
+    session_->add_engine(engine_);
+  }
+  device_memory& memory() { return session_of(*engine_).memory(); }
+
+  // Calls f(name, query) for each operator.
+  template <class F> void each_operator(F f) {
+    const auto all = query::from(trades_).as_accelerated().in(*session_);
+    const auto symbol = [](auto t) { return t.symbol; };
+    const auto price = [](auto t) { return t.price; };
+    f("where, select", all.where([](auto t) { return t.id > 10; }).select(price));
+    f("group_by", all.group_by(symbol).select([](auto g) { return g.sum([](auto t) { return t.price; }); }));
+    f("group_by, firsts", all.group_by(symbol).select([](auto g) { return g.first([](auto t) { return t.price; }); }));
+    f("order_by", all.order_by(price).select([](auto t) { return t.id; }));
+    f("top", all.order_by(price).take(5).select([](auto t) { return t.id; }));
+    f("join",
+      all.join(
+          query::from(symbols_), symbol, [](auto s) { return s.id; }, [](auto t, auto s) { return t.price * s.rate; }));
+    f("cached", all.select(price).cached());
+  }
+  // After a failure that the GPU cannot mend: the CPU's rows, and the reason where the user looks for it.
+  template <class Q> void goes_to_the_cpu(const char* what, const Q& q, const std::string& reason) {
+    SCOPED_TRACE(what);
+    auto mine = q.to_vector(), wanted = q.in(cpu_).to_vector();
+    std::sort(mine.begin(), mine.end());
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_EQ(mine, wanted);
+    const std::string plan = q.explain();
+    EXPECT_NE(plan.find("the last run went to the cpu: "), std::string::npos) << plan;
+    EXPECT_NE(plan.find(reason), std::string::npos) << plan;
+  }
+
+  std::vector<Trade> trades_;
+  std::vector<Symbol> symbols_;
+  driver_double fake_;
+  device device_{fake_.calls(), 0};
+  bool compiles_ = true;
+  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
+                           if (!compiles_)
+                             throw query::internal_error("gpu: a generated kernel does not compile: on purpose");
+                           const std::string image = "image:" + std::string(source);
+                           compiled result;
+                           result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
+                                               reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+                           return result;
+                         }}};
+  std::shared_ptr<query::runtime::engine> engine_;
+  std::unique_ptr<query::Session> session_;
+  query::Session cpu_{{.threads = 2, .gpu = query::gpu_use::off}};
+};
+
+TEST_F(faults, of_each_allocation_in_turn_leave_nothing_behind) {
+  for (const std::size_t block_rows : {std::size_t{0}, std::size_t{2500}}) {
+    use(block_rows);
+    each_operator([&](const char* what, const auto& q) {
+      SCOPED_TRACE(what);
+      const auto begin = memory().counters().allocations;
+      (void)q.to_vector();
+      const auto count = memory().counters().allocations - begin;
+      EXPECT_GT(count, 1u) << q.explain();
+      for (std::uint64_t k = 1; k <= count; ++k) {
+        const auto used = memory().counters().used;
+        memory().fail_allocation(k);
+        EXPECT_NO_THROW((void)q.to_vector()) << "allocation " << k << " of " << count;
+        memory().fail_allocation(0);
+        EXPECT_EQ(memory().counters().used, used) << "allocation " << k << " of " << count;
+      }
+    });
+  }
+}
+
+TEST_F(faults, of_the_compiler_are_reported_and_the_cpu_takes_over) {
+  compiles_ = false;
+  each_operator([&](const char* what, const auto& q) { goes_to_the_cpu(what, q, "does not compile: on purpose"); });
+  EXPECT_EQ(memory().counters().used, 0u);
+}
+
+TEST_F(faults, of_launches_are_reported_and_the_cpu_takes_over) {
+  fake_.fail_launches(719);  // CUDA_ERROR_LAUNCH_FAILED
+  each_operator([&](const char* what, const auto& q) { goes_to_the_cpu(what, q, "cuLaunchKernel"); });
+  EXPECT_EQ(memory().counters().used, 0u);
+}
+
+TEST_F(faults, of_pinned_memory_are_reported_and_the_cpu_takes_over) {
+  fake_.limit_pinned(0);
+  each_operator([&](const char* what, const auto& q) { goes_to_the_cpu(what, q, "gpu: "); });
+  EXPECT_EQ(memory().counters().used, 0u);
+}
+
+TEST_F(faults, of_the_device_are_reported_and_the_cpu_takes_over) {
+  fake_.break_device(cuda_result::ecc_uncorrectable);
+  each_operator([&](const char* what, const auto& q) { goes_to_the_cpu(what, q, "the device is lost"); });
+  EXPECT_EQ(memory().counters().used, 0u);
+}
+
+TEST_F(faults, are_forgotten_when_a_run_goes_as_planned) {
+  const auto q = query::from(trades_).as_accelerated().in(*session_).select([](auto t) { return t.price; });
+  compiles_ = false;
+  (void)q.to_vector();
+  EXPECT_NE(q.explain().find("went to the cpu"), std::string::npos);
+  compiles_ = true;
+  (void)q.to_vector();
+  EXPECT_EQ(q.explain().find("went to the cpu"), std::string::npos) << q.explain();
+}
+
+TEST_F(faults, no_query_of_a_thousand_leaves_memory_or_asks_for_more) {
+  each_operator([&](const char*, const auto& q) { (void)q.to_vector(); });
+  each_operator([&](const char*, const auto& q) { (void)q.to_vector(); });
+  const auto before = memory().counters();
+  for (int i = 0; i < 143; ++i) each_operator([&](const char*, const auto& q) { (void)q.to_vector(); });
+  const auto after = memory().counters();
+  EXPECT_EQ(after.used, before.used);
+  EXPECT_EQ(after.driver_allocations, before.driver_allocations);
+  EXPECT_GT(after.allocations, before.allocations + 1000);
+}
+
+}  // namespace
