@@ -8,11 +8,16 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "gpu_engine/repack.hpp"
 #include "gpu_engine/upload.hpp"
 #include "ir/analysis.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::gpu_engine {
+
+namespace {
+constexpr std::size_t most_heaps = 32;  // that a result keeps alive
+}
 
 vertex_run::vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context)
     : gpu_(std::move(gpu)), context_(&context), stream_(*gpu_), captures_(&captures), status_(allocate(words * 8)) {
@@ -55,12 +60,12 @@ std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail:
 std::shared_ptr<const device_rows> vertex_run::table(const planner::vertex& v, const std::vector<bool>& fields) {
   const auto it = context_->tables.find(&v);
   if (it == context_->tables.end()) throw internal_error("gpu: a vertex was read before it ran");
-  if (auto kept = here(it->second)) return kept;
+  if (auto kept = here(it->second)) return reads(std::move(kept));
   const detail::table& t = context_->fetched(it->second);
   detail::row_block rows;
   rows.rows = const_cast<void*>(t.rows);
   rows.n = t.n;
-  return uploaded(&v, rows, t.type, fields);
+  return reads(uploaded(&v, rows, t.type, fields));
 }
 
 std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, const std::vector<bool>& fields) {
@@ -70,18 +75,18 @@ std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, c
   if (b.source->what == detail::verb::placeholder) {
     const auto it = context_->variables.find(b.source->slot);
     if (it == context_->variables.end()) throw internal_error("gpu: a loop's variable has no rows");
-    if (auto kept = here(it->second)) return kept;
+    if (auto kept = here(it->second)) return reads(std::move(kept));
     // The variable's rows change from round to round: no copy is kept.
     const detail::table& t = context_->fetched(it->second);
     detail::row_block rows;
     rows.rows = const_cast<void*>(t.rows);
     rows.n = t.n;
-    return upload_rows(gpu_, rows, row, choose_columns(row, fields, false), on(), *context_);
+    return reads(upload_rows(gpu_, rows, row, choose_columns(row, fields, false), on(), *context_));
   }
   if (!b.source->view) throw internal_error("gpu: a source that is not in memory");
   detail::row_block rows;
   b.source->view(b.source->source.get(), rows);
-  return uploaded(b.source, rows, row, fields);
+  return reads(uploaded(b.source, rows, row, fields));
 }
 
 const device_rows& vertex_run::collection(const collection_use& c) {
@@ -109,8 +114,44 @@ const device_rows& vertex_run::collection(const collection_use& c) {
   } else {
     throw internal_error("gpu: a captured collection is not bound");
   }
-  collections_.emplace_back(c.slot, rows);
+  collections_.emplace_back(c.slot, reads(rows));
   return *collections_.back().second;
+}
+
+// Uploaded once a run.
+device_address vertex_run::text(const std::string& characters) {
+  for (const auto& [known, memory] : texts_)
+    if (known == characters) return memory->address();
+  auto memory = std::make_shared<const device_buffer>(allocate(std::max<std::size_t>(characters.size(), 1)));
+  if (!characters.empty())
+    gpu_->copies().upload_plain(memory->address(), characters.data(), characters.size(), on(), context_->scheduler, context_->cancel);
+  texts_.emplace_back(characters, std::move(memory));
+  return texts_.back().second->address();
+}
+
+std::shared_ptr<const device_rows> vertex_run::reads(std::shared_ptr<const device_rows> rows) {
+  for (const auto& heap : rows->heaps())
+    if (std::find(heaps_.begin(), heaps_.end(), heap) == heaps_.end()) heaps_.push_back(heap);
+  return rows;
+}
+
+std::shared_ptr<device_rows> vertex_run::result(const ir::type* row, device_buffer rows, std::uint64_t n) {
+  auto made = std::make_shared<device_rows>(gpu_, row, n);
+  if (!same_on_device(row) && n) {
+    for (const auto& [characters, memory] : texts_) heaps_.push_back(memory);
+    texts_.clear();
+    if (heaps_.size() > most_heaps) {
+      // Rounds of a loop would keep the heaps of all rounds before.
+      repacked r = repack(*gpu_, row, rows.address(), n, on(), *context_);
+      on().synchronize(context_->cancel);
+      rows = std::move(r.values);
+      made->keep_heap(std::make_shared<const device_buffer>(std::move(r.heap)));
+    } else {
+      for (const auto& heap : heaps_) made->keep_heap(heap);
+    }
+  }
+  made->add({0, row}, std::move(rows));
+  return made;
 }
 
 std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs,
@@ -128,13 +169,8 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
       return collection(k.used(w.value)).column(0);
     case word::role::collection_size:
       return collection(k.used(w.value)).size();
-    case word::role::text_literal: {
-      const std::string& text = k.texts()[w.index];
-      texts_.push_back(allocate(std::max<std::size_t>(text.size(), 1)));
-      if (!text.empty())
-        gpu_->copies().upload_plain(texts_.back().address(), text.data(), text.size(), on(), context_->scheduler, context_->cancel);
-      return texts_.back().address();
-    }
+    case word::role::text_literal:
+      return text(k.texts()[w.index]);
     case word::role::argument:
       return arguments[w.index];
   }

@@ -2,6 +2,8 @@
 // NVRTC and no GPU: the engine runs on the driver double, whose kernels do nothing, so that results mean nothing either.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include <query/query.hpp>
 
 #include "gpu_engine/driver_double.hpp"
@@ -43,6 +45,14 @@ struct Symbol {
   double rate;
 };
 QUERY_RECORD(Symbol, id, rate);
+struct Note {
+  std::int32_t id;
+  std::string name;
+  std::optional<std::string> text;
+  std::vector<double> marks;
+  std::vector<std::string> words;
+};
+QUERY_RECORD(Note, id, name, text, marks, words);
 
 class generated_kernels : public testing::Test {
  protected:
@@ -53,6 +63,11 @@ class generated_kernels : public testing::Test {
           "aggregate_shared_rows", "merge_partials", "gather_rows",   "map_build",   "lookup_probe", "keep_rows",      "count_build",
           "shuffle_build",         "scan_sizes",     "count_output",  "scan_output", "list_output",  "expand_output"})
       fake_.add_kernel(entry, [](void**) {});
+    // Fetched strings and lists are empty.
+    fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
+    fake_.add_kernel("pack_heap", [this](void** arguments) {
+      std::memset(argument<void*>(arguments, 4), 0, argument<std::uint64_t>(arguments, 1) * packed_bytes_);
+    });
     for (int i = 0; i < 8; ++i)
       for (const char* pass : {"count_", "sweep_"}) fake_.add_kernel(pass + std::to_string(i), [](void**) {});
     pretended_.emplace(fake_.calls(), 0);
@@ -71,12 +86,19 @@ class generated_kernels : public testing::Test {
     session_.add_engine(engine_);
   }
 
+  template <class T> static T argument(void** arguments, int i) {
+    T value;
+    std::memcpy(&value, arguments[i], sizeof value);
+    return value;
+  }
+
   // The query's vertices run on the double; it has kernels to compile.
   template <class Q> void compiles(const char* what, const Q& q) {
     SCOPED_TRACE(what);
     const auto here = q.in(session_);
     EXPECT_NE(here.explain().find("gpu: "), std::string::npos) << here.explain();
     const int before = compiled_;
+    packed_bytes_ = device_layout(query::ir::describe<typename decltype(here.to_vector())::value_type>()).size;
     EXPECT_NO_THROW((void)here.to_vector());
     EXPECT_GT(compiled_, before) << "the same kernels as before";
   }
@@ -84,12 +106,14 @@ class generated_kernels : public testing::Test {
 
   std::vector<Trade> trades_ = std::vector<Trade>(3000);
   std::vector<Symbol> symbols_ = std::vector<Symbol>(100);
+  std::vector<Note> notes_ = std::vector<Note>(3000);
   driver_double fake_;
   std::optional<device> pretended_;
   std::optional<kernel_cache> kernels_;
   std::shared_ptr<query::runtime::engine> engine_;
   query::Session session_{{.threads = 2, .gpu = query::gpu_use::off}};
   int compiled_ = 0;
+  std::size_t packed_bytes_ = 0;  // of a fetched row
 };
 
 TEST_F(generated_kernels, of_row_wise_verbs) {
@@ -108,6 +132,23 @@ TEST_F(generated_kernels, of_orders) {
   compiles("descending, then by", all.order_by_descending([](auto t) { return t.a; }).then_by([](auto t) { return t.c; }));
   compiles("after where", all.where([](auto t) { return t.a > 1; }).order_by([](auto t) { return query::make<Pair>(t.a, t.b); }));
   compiles("top", all.order_by([](auto t) { return t.c; }).take(10));
+}
+
+TEST_F(generated_kernels, of_rows_that_hold_strings_and_lists) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("strings", notes.select([](auto n) { return n.name; }));
+  compiles("whole rows", notes.where([](auto n) { return n.id > 1; }));
+  compiles("optional strings", notes.where([](auto n) { return n.text.has_value(); }).select([](auto n) { return n.text; }));
+  compiles("lists", notes.select([](auto n) { return n.marks; }));
+  compiles("a literal", notes.select([](auto n) { return std::make_tuple(query::iff(n.id > 3, n.name, "none"), n.id); }));
+  compiles("a part", notes.select([](auto n) { return n.name.substr(0, 3); }));
+  compiles("sorted", notes.order_by([](auto n) { return n.id; }));
+  compiles("groups by name", notes.group_by([](auto n) { return n.name; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.count());
+  }));
+  compiles("firsts", notes.group_by([](auto n) { return n.id; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.first([](auto n) { return n.name; }), g.last([](auto n) { return n.text; }));
+  }));
 }
 
 TEST_F(generated_kernels, of_joins) {

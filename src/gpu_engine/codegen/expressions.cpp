@@ -339,7 +339,7 @@ std::string expressions::constant_or_value(const node* n) {
 }
 
 std::string expressions::converted(const std::string& text, const ir::type* from, const ir::type* to) {
-  if (from == to || from->k == kind::string) return text;
+  if (from == to || (from->k == kind::string && to->k == kind::string)) return text;
   if (ir::is_arithmetic(from->k) && ir::is_arithmetic(to->k)) {
     if (from->k == to->k) return text;
     if (to->k == kind::boolean) return "to_bool(" + text + ")";

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/compact.cuh"
 
@@ -31,7 +32,6 @@ struct generated {
 void generate(generated& g, const planner::branch& b, const input_layout& in) {
   kernel_source& k = g.source;
   g.rows = generate_rows(k, b, in, 0);
-  if (!same_on_device(g.rows.out)) throw not_generated("the result's rows own memory (strings, lists)");
   const std::string row = k.type_name(g.rows.out), n = k.parameter({word::role::rows, 0, 0, 0}, "u64");
   const std::string out = k.argument(0, row + "*");
   if (!g.rows.filters) {
@@ -48,7 +48,7 @@ void generate(generated& g, const planner::branch& b, const input_layout& in) {
     return;
   }
   k.include("gpu_primitives/compact.cuh");
-  g.by_number = g.rows.out->size > widest_item;
+  g.by_number = device_layout(g.rows.out).size > widest_item;
   const std::string item = g.by_number ? "u64" : row;
   const std::string temp = k.argument(1, "void*"), count = k.argument(2, "u64*");
   k.add("using policy = compact_policy<" + item +
@@ -89,9 +89,10 @@ void plan_collect(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
   if (passes_on(b)) {
     if (!b.source || b.source->what != detail::verb::placeholder) throw not_generated("nothing to compute");
-    if (!same_on_device(b.row)) throw not_generated("rows of a loop that own memory (strings, lists)");
+    check_host_form(b.row);
     return;
   }
+  check_host_form(b.row);
   plan_collect_before(b);
 }
 
@@ -109,13 +110,14 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   generate(g, b, in->layout());
   const ir::type* row = g.rows.out;
   const std::uint64_t n = in->size();
-  device_buffer out = run.allocate(std::max<std::uint64_t>(n, 1) * row->size);
+  const std::size_t row_bytes = device_layout(row).size;
+  device_buffer out = run.allocate(std::max<std::uint64_t>(n, 1) * row_bytes);
   std::uint64_t kept = n;
   if (n) {
     const auto kernel = run.compile(g.source, "collect_rows");
     const std::array<const device_rows*, 1> inputs = {in.get()};
     if (g.rows.filters) {
-      const item_policy policy = policy_of_size[(g.by_number ? 8 : row->size) - 1];
+      const item_policy policy = policy_of_size[(g.by_number ? 8 : row_bytes) - 1];
       const std::uint64_t tiles = gpu::divide_up(n, policy.tile),
                           resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
       const device_buffer temp = run.zeroed(128 + gpu::tile_counts::bytes(tiles));
@@ -131,9 +133,7 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
       run.finish(g.source);
     }
   }
-  auto result = std::make_shared<device_rows>(run.shared_gpu(), row, kept);
-  result->add({0, row}, std::move(out));
-  return result;
+  return run.result(row, std::move(out), kept);
 }
 
 }  // namespace query::gpu_engine

@@ -4,6 +4,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/group_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
@@ -30,7 +31,7 @@ enum status : std::size_t {
 class grouping {
  public:
   grouping(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in)
-      : v_(v), run_(run), in_(std::move(in)), n_(in_->size()) {}
+      : v_(v), run_(run), in_(std::move(in)), n_(in_->size()), out_bytes_(device_layout(v.node->row).size) {}
 
   result_rows go() {
     std::uint64_t groups = estimate();
@@ -41,9 +42,7 @@ class grouping {
       groups = std::max<std::uint64_t>(groups * 16, 1 << 16);
       run_.reset_status();
     }
-    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, run_.read(groups_word));
-    result->add({0, g_->out}, std::move(out_));
-    return result;
+    return run_.result(g_->out, std::move(out_), run_.read(groups_word));
   }
 
  private:
@@ -94,7 +93,7 @@ class grouping {
       shared();
     }
     args_[out_capacity] = std::min<std::uint64_t>(n_, gpu::table_slots(static_cast<std::uint32_t>(args_[bits])));
-    out_ = run_.allocate(std::max<std::uint64_t>(args_[out_capacity], 1) * g_->out->size);
+    out_ = run_.allocate(std::max<std::uint64_t>(args_[out_capacity], 1) * out_bytes_);
     args_[out] = out_.address();
     emit();
     return true;
@@ -270,7 +269,7 @@ class grouping {
     const auto items = static_cast<unsigned>(gpu::partition_items(n_, pbits, rows_of_chunk));
     args_[out_capacity] = std::min(n_, groups + groups / 4 + 65536);
     for (bool first = true;; first = false) {
-      out_ = run_.allocate(args_[out_capacity] * g_->out->size);
+      out_ = run_.allocate(args_[out_capacity] * out_bytes_);
       args_[out] = out_.address();
       args_[again_count] = run_.status_word(again_word);
       args_[full] = run_.status_word(full_word);
@@ -294,6 +293,7 @@ class grouping {
   vertex_run& run_;
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
+  std::size_t out_bytes_;  // of a row of the result
   std::optional<group_kernels> g_;
   gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
@@ -307,6 +307,7 @@ void plan_group_by(const planner::vertex& v) {
   if (v.node->what != detail::verb::group_by) throw not_generated("aggregates of all rows have no form on the GPU yet");
   if (v.ordered) throw not_generated("as_ordered() asks for the order of first appearance");
   const input_layout in = planned_layout(v.inputs.front(), group_fields(v));
+  check_host_form(v.node->row);
   (void)generate_group_kernels(v, in, group_program::global);
 }
 

@@ -4,6 +4,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/codegen/expressions.hpp"
+#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/radix_sort.cuh"
 
@@ -72,7 +73,6 @@ void generate(generated& g, const planner::vertex& v, const input_layout& in, bo
   kernel_source& k = g.source;
   if (std::any_of(n.order.begin(), n.order.end(), [](const detail::order_key& o) { return o.custom.less != nullptr; }))
     throw not_generated("the order is the user's own function");
-  if (!same_on_device(n.row)) throw not_generated("the rows own memory (strings, lists)");
   k.include("gpu_primitives/radix_sort.cuh");
   k.include("gpu_primitives/sort_keys.cuh");
   g.row_number_bytes = wide_numbers ? 8 : 4;
@@ -143,6 +143,7 @@ struct sweep_shape {
 
 void plan_order_by(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
+  check_host_form(v.node->row);
   if (!b.stages.empty() || !b.prefilters.empty()) plan_collect_before(b);
   generated g;
   generate(g, v, {b.row, {{0, b.row}}}, false);
@@ -158,7 +159,7 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
   generate(g, v, in->layout(), wide);
   const ir::type* row = v.node->row;
   const std::uint64_t kept = std::min<std::uint64_t>(n, v.limit);
-  device_buffer rows_out = run.allocate(std::max<std::uint64_t>(kept, 1) * row->size);
+  device_buffer rows_out = run.allocate(std::max<std::uint64_t>(kept, 1) * device_layout(row).size);
   if (kept) {
     const std::array<const device_rows*, 1> inputs = {in.get()};
     std::array<std::uint64_t, argument_count> args{};
@@ -205,9 +206,7 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
                args);
     run.finish(g.source);
   }
-  auto result = std::make_shared<device_rows>(run.shared_gpu(), row, kept);
-  result->add({0, row}, std::move(rows_out));
-  return result;
+  return run.result(row, std::move(rows_out), kept);
 }
 
 }  // namespace query::gpu_engine
