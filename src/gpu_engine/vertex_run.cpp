@@ -140,6 +140,7 @@ std::shared_ptr<device_rows> vertex_run::result(const ir::type* row, device_buff
   if (!same_on_device(row) && n) {
     for (const auto& [characters, memory] : texts_) heaps_.push_back(memory);
     texts_.clear();
+    if (room_) heaps_.push_back(std::move(room_));
     if (heaps_.size() > most_heaps) {
       // Rounds of a loop would keep the heaps of all rounds before.
       repacked r = repack(*gpu_, row, rows.address(), n, on(), *context_);
@@ -171,6 +172,9 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
       return collection(k.used(w.value)).size();
     case word::role::text_literal:
       return text(k.texts()[w.index]);
+    case word::role::text_room:
+      if (!room_) throw internal_error("gpu: a kernel makes strings without room for them");
+      return w.part == 0 ? room_->address() : w.part == 1 ? room_->size() : status_word(room_word);
     case word::role::argument:
       return arguments[w.index];
   }
@@ -190,9 +194,31 @@ void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape sh
   launch_with(f, shape, on(), parameters);
 }
 
-void vertex_run::finish(const kernel_source& k) {
-  gpu_->copies().download_plain(values_.data(), status_.address(), words * 8, on(), context_->scheduler, context_->cancel);
+void vertex_run::make_room(std::uint64_t bytes) {
+  room_.reset();  // what the run before wrote is of no use
+  room_ = std::make_shared<const device_buffer>(allocate(std::max<std::uint64_t>(bytes, 256)));
+}
+
+bool vertex_run::finish_texts(const kernel_source& k) {
+  look();
+  // Without room, functions saw empty strings: their errors do not count.
+  if (const std::uint64_t wanted = values_[room_word]; room_ && wanted > room_->size()) {
+    // Lengths may depend on what strings hold: at least twice as much, so that rounds end.
+    make_room(std::max<std::uint64_t>(wanted, 2 * room_->size()));
+    reset_status();
+    return false;
+  }
   if (values_[0]) throw_row_error(values_[0], k.sites());
+  return true;
+}
+
+void vertex_run::finish(const kernel_source& k) {
+  look();
+  if (values_[0]) throw_row_error(values_[0], k.sites());
+}
+
+void vertex_run::look() {
+  gpu_->copies().download_plain(values_.data(), status_.address(), words * 8, on(), context_->scheduler, context_->cancel);
 }
 
 void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites) {

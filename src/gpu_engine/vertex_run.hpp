@@ -21,6 +21,7 @@ namespace query::gpu_engine {
 class vertex_run {
  public:
   static constexpr std::size_t words = 64;  // of the status block: word 0 holds the first error
+  static constexpr std::size_t room_word = words - 1;  // bytes of new strings
 
   vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context);
 
@@ -51,6 +52,10 @@ class vertex_run {
 
   // Waits for the device and reads the status block; throws user_error, or what the CPU would throw, for a row that failed.
   void finish(const kernel_source& k);
+  // The same for kernels that make strings: false if those wanted more room than there was. The room is then larger, the
+  // status block is zero, and the kernel is to run once more.
+  bool finish_texts(const kernel_source& k);
+  void make_room(std::uint64_t bytes);
   void reset_status();
 
  private:
@@ -59,6 +64,7 @@ class vertex_run {
                                         const std::vector<bool>& fields);
   const device_rows& collection(const collection_use& c);
   device_address text(const std::string& characters);
+  void look();  // reads the status block
   // Rows that the run reads; what they view may be in its result.
   std::shared_ptr<const device_rows> reads(std::shared_ptr<const device_rows> rows);
   std::uint64_t resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs,
@@ -74,6 +80,7 @@ class vertex_run {
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;
   std::vector<std::pair<std::string, std::shared_ptr<const device_buffer>>> texts_;
   std::vector<std::shared_ptr<const device_buffer>> heaps_;  // of the rows that were read
+  std::shared_ptr<const device_buffer> room_;                // of new strings
 };
 
 // Throws the error that a status word tells of.

@@ -61,7 +61,9 @@ class generated_kernels : public testing::Test {
     for (const char* entry :
          {"collect_rows",          "fold_rows",      "sample_groups", "init_table",  "grow_table",   "aggregate_rows", "emit_table",
           "aggregate_shared_rows", "merge_partials", "gather_rows",   "map_build",   "lookup_probe", "keep_rows",      "count_build",
-          "shuffle_build",         "scan_sizes",     "count_output",  "scan_output", "list_output",  "expand_output"})
+          "shuffle_build",         "scan_sizes",     "count_output",  "scan_output", "list_output",  "expand_output",
+          "count_ranks",           "sweep_ranks",    "count_text_0",  "sweep_text_0", "rank_text_0",   "count_text_1",
+          "sweep_text_1",          "rank_text_1"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
     fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
@@ -148,6 +150,25 @@ TEST_F(generated_kernels, of_rows_that_hold_strings_and_lists) {
   }));
   compiles("firsts", notes.group_by([](auto n) { return n.id; }).select([](auto g) {
     return std::make_tuple(g.key(), g.first([](auto n) { return n.name; }), g.last([](auto n) { return n.text; }));
+  }));
+}
+
+TEST_F(generated_kernels, of_new_strings) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("joined", notes.select([](auto n) { return "<" + n.name + ">"; }));
+  compiles("kept", notes.where([](auto n) { return query::to_upper(n.name) == "A"; }).select([](auto n) {
+    return std::make_tuple(n.id, query::to_lower(n.name));
+  }));
+  compiles("then grouped", notes.select([](auto n) { return n.name + "!"; }).group_by([](auto n) { return n; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.count());
+  }));
+}
+
+TEST_F(generated_kernels, of_orders_by_strings) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("names", notes.order_by([](auto n) { return n.name; }));
+  compiles("several", notes.order_by_descending([](auto n) { return n.text; }).then_by([](auto n) { return n.id; }).then_by([](auto n) {
+    return std::make_tuple(n.name, n.id);
   }));
 }
 

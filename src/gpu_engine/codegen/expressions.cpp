@@ -371,7 +371,10 @@ std::string expressions::converted(const std::string& text, const ir::type* from
 
 std::string expressions::arithmetic(const node* n) {
   const ir::type* t = n->type;
-  if (t->k == kind::string) throw not_generated("strings are not joined on the GPU");
+  if (t->k == kind::string) {
+    const std::string first = value(n->kids[0]), second = value(n->kids[1]);
+    return define(t, "joined(" + k_.text_room() + ", " + first + ", " + second + ")");
+  }
   const std::string f(n->what == op::bit_and   ? "bit_and"
                       : n->what == op::bit_or  ? "bit_or"
                       : n->what == op::bit_xor ? "bit_xor"

@@ -11,6 +11,7 @@ namespace query::gpu_engine {
 
 namespace {
 
+constexpr std::uint64_t guessed_text_bytes = 32;  // of new strings a row; where it is too little, the kernel runs twice
 constexpr std::size_t widest_item = 112;  // wider rows are staged as row numbers, and computed when they are written
 
 // The device's policy for items of a size that only generated code knows as a type.
@@ -31,6 +32,7 @@ struct generated {
 
 void generate(generated& g, const planner::branch& b, const input_layout& in) {
   kernel_source& k = g.source;
+  k.may_run_again();
   g.rows = generate_rows(k, b, in, 0);
   const std::string row = k.type_name(g.rows.out), n = k.parameter({word::role::rows, 0, 0, 0}, "u64");
   const std::string out = k.argument(0, row + "*");
@@ -116,22 +118,30 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   if (n) {
     const auto kernel = run.compile(g.source, "collect_rows");
     const std::array<const device_rows*, 1> inputs = {in.get()};
-    if (g.rows.filters) {
-      const item_policy policy = policy_of_size[(g.by_number ? 8 : row_bytes) - 1];
-      const std::uint64_t tiles = gpu::divide_up(n, policy.tile),
-                          resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
-      const device_buffer temp = run.zeroed(128 + gpu::tile_counts::bytes(tiles));
-      run.launch(g.source, *kernel,
-                 {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs,
-                 std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
-      run.finish(g.source);
-      kept = run.read(1);
-    } else {
-      const auto blocks = static_cast<unsigned>(
-          gpu::smaller<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
-      run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
-      run.finish(g.source);
+    if (g.source.makes_texts()) {
+      run.reset_status();
+      run.make_room(n * guessed_text_bytes);
     }
+    const auto launch_once = [&] {
+      if (g.rows.filters) {
+        const item_policy policy = policy_of_size[(g.by_number ? 8 : row_bytes) - 1];
+        const std::uint64_t tiles = gpu::divide_up(n, policy.tile),
+                            resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
+        const device_buffer temp = run.zeroed(128 + gpu::tile_counts::bytes(tiles));
+        run.launch(g.source, *kernel,
+                   {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs,
+                   std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
+      } else {
+        const auto blocks = static_cast<unsigned>(
+            gpu::smaller<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
+        run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
+      }
+    };
+    do {
+      run.context().cancel.check();
+      launch_once();
+    } while (!run.finish_texts(g.source));
+    if (g.rows.filters) kept = run.read(1);
   }
   return run.result(row, std::move(out), kept);
 }

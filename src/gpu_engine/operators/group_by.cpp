@@ -306,12 +306,15 @@ class grouping {
 void plan_group_by(const planner::vertex& v) {
   if (v.node->what != detail::verb::group_by) throw not_generated("aggregates of all rows have no form on the GPU yet");
   if (v.ordered) throw not_generated("as_ordered() asks for the order of first appearance");
-  const input_layout in = planned_layout(v.inputs.front(), group_fields(v));
   check_host_form(v.node->row);
-  (void)generate_group_kernels(v, in, group_program::global);
+  planner::vertex w = v;
+  w.inputs.front() = plan_text_making(v.inputs.front());
+  (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::global);
 }
 
-result_rows run_group_by(const planner::vertex& v, vertex_run& run) {
+result_rows run_group_by(const planner::vertex& before, vertex_run& run) {
+  planner::vertex v = before;
+  v.inputs.front() = run_text_making(before.inputs.front(), run);
   const auto in = run.input(v.inputs.front(), group_fields(v));
   if (in->size() == 0) {
     auto none = std::make_shared<device_rows>(run.shared_gpu(), v.node->row, 0);
