@@ -153,11 +153,41 @@ CONFORMS(strings, are_keys_of_groups_and_in_their_results, "group_by") {
                        for (const page& p : g.second) sum += p.hits;
                        return std::make_tuple(g.first, sum);
                      }));
+    const auto by_lists = grouped(rows, [](const page& p) { return std::make_tuple(p.words, p.hits % 2); });
+    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).group_by([](auto p) { return std::make_tuple(p.words, p.hits % 2); }).select([](auto g) {
+      return std::make_tuple(g.key(), g.count());
+    })),
+                     selected(by_lists, [](const auto& g) { return std::make_tuple(g.first, static_cast<std::int64_t>(g.second.size())); }));
     const auto by_number = grouped(rows, [](const page& p) { return p.hits % 7; });
     EXPECT_SAME_ROWS(rows_of(e, source(e, rows).group_by([](auto p) { return p.hits % 7; }).select([](auto g) {
-      return std::make_tuple(g.key(), g.first([](auto p) { return p.name; }), g.last([](auto p) { return p.words; }));
+      return std::make_tuple(g.key(), g.first([](auto p) { return p.name; }), g.last([](auto p) { return p.words; }), g.arg_max([](auto p) { return p.id; }));
     })),
-                     selected(by_number, [](const auto& g) { return std::make_tuple(g.first, g.second.front().name, g.second.back().words); }));
+                     selected(by_number, [](const auto& g) { return std::make_tuple(g.first, g.second.front().name, g.second.back().words, g.second.back()); }));
+  }
+}
+
+CONFORMS(strings, are_keys_and_payload_of_joins, "join", "left_join", "semi_join", "distinct") {
+  const std::vector<page> others = pages(300);
+  EACH_PAGES(rows) {
+    if (rows.size() > 2000) continue;  // names repeat: the pairs are many
+    std::vector<std::tuple<std::int32_t, std::string, std::optional<std::string>>> pairs, left;
+    std::vector<page> matched;
+    for (const page& a : rows) {
+      const std::size_t before = pairs.size();
+      for (const page& b : others)
+        if (a.name == b.name) pairs.emplace_back(a.id, b.name, b.title);
+      left.insert(left.end(), pairs.begin() + static_cast<std::ptrdiff_t>(before), pairs.end());
+      if (pairs.size() == before) left.emplace_back(a.id, "none", std::nullopt);
+      else matched.push_back(a);
+    }
+    const auto name = [](auto p) { return p.name; };
+    const auto right = source(e, others);
+    EXPECT_SAME_ROWS(source(e, rows).join(right, name, name, [](auto a, auto b) { return std::make_tuple(a.id, b.name, b.title); }).to_vector(), pairs);
+    EXPECT_SAME_ROWS(source(e, rows).left_join(right, name, name, [](auto a, auto b) {
+      return std::make_tuple(a.id, query::iff(b.has_value(), b->name, "none"), query::iff(b.has_value(), b->title, std::nullopt));
+    }).to_vector(), left);
+    EXPECT_SAME_ROWS(source(e, rows).semi_join(right, name, name).to_vector(), matched);
+    EXPECT_SAME_ROWS(source(e, rows).select(name).distinct().to_vector(), first_of_each(selected(rows, [](const page& p) { return p.name; }), [](const std::string& n) { return n; }));
   }
 }
 

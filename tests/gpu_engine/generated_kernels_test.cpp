@@ -148,6 +148,7 @@ TEST_F(generated_kernels, of_rows_that_hold_strings_and_lists) {
   compiles("groups by name", notes.group_by([](auto n) { return n.name; }).select([](auto g) {
     return std::make_tuple(g.key(), g.count());
   }));
+  compiles("groups by lists", notes.group_by([](auto n) { return n.words; }).select([](auto g) { return g.count(); }));
   compiles("firsts", notes.group_by([](auto n) { return n.id; }).select([](auto g) {
     return std::make_tuple(g.key(), g.first([](auto n) { return n.name; }), g.last([](auto n) { return n.text; }));
   }));
