@@ -165,6 +165,14 @@ TEST_F(generated_kernels, of_new_strings) {
   }));
 }
 
+TEST_F(generated_kernels, are_not_made_for_keys_that_make_strings) {
+  const auto notes = query::from(notes_).as_accelerated();
+  const auto upper = [](auto n) { return query::to_upper(n.name); };
+  const std::string reason = "new strings are made by where and select only";
+  EXPECT_NE(notes.order_by(upper).in(session_).explain().find(reason), std::string::npos);
+  EXPECT_NE(notes.group_by(upper).select([](auto g) { return g.count(); }).in(session_).explain().find(reason), std::string::npos);
+}
+
 TEST_F(generated_kernels, of_orders_by_strings) {
   const auto notes = query::from(notes_).as_accelerated();
   compiles("names", notes.order_by([](auto n) { return n.name; }));

@@ -120,7 +120,7 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
     const std::array<const device_rows*, 1> inputs = {in.get()};
     if (g.source.makes_texts()) {
       run.reset_status();
-      run.make_room(n * guessed_text_bytes);
+      run.make_room(std::min<std::uint64_t>(n * guessed_text_bytes, run.gpu().memory().available() / 4));
     }
     const auto launch_once = [&] {
       if (g.rows.filters) {
