@@ -130,25 +130,29 @@ device_address vertex_run::text(const std::string& characters) {
 }
 
 std::shared_ptr<const device_rows> vertex_run::reads(std::shared_ptr<const device_rows> rows) {
+  std::erase_if(heaps_, [](const auto& heap) { return heap.expired(); });
+  if (!rows) return rows;
   for (const auto& heap : rows->heaps())
-    if (std::find(heaps_.begin(), heaps_.end(), heap) == heaps_.end()) heaps_.push_back(heap);
+    if (std::none_of(heaps_.begin(), heaps_.end(), [&](const auto& known) { return known.lock() == heap; })) heaps_.push_back(heap);
   return rows;
 }
 
 std::shared_ptr<device_rows> vertex_run::result(const ir::type* row, device_buffer rows, std::uint64_t n) {
   auto made = std::make_shared<device_rows>(gpu_, row, n);
   if (!same_on_device(row) && n) {
-    for (const auto& [characters, memory] : texts_) heaps_.push_back(memory);
-    texts_.clear();
-    if (room_) heaps_.push_back(std::move(room_));
-    if (heaps_.size() > most_heaps) {
+    std::vector<std::shared_ptr<const device_buffer>> viewed;
+    for (const auto& heap : heaps_)
+      if (auto living = heap.lock()) viewed.push_back(std::move(living));
+    for (const auto& [characters, memory] : texts_) viewed.push_back(memory);
+    if (room_) viewed.push_back(room_);
+    if (viewed.size() > most_heaps) {
       // Rounds of a loop would keep the heaps of all rounds before.
       repacked r = repack(*gpu_, row, rows.address(), n, on(), *context_);
       on().synchronize(context_->cancel);
       rows = std::move(r.values);
       made->keep_heap(std::make_shared<const device_buffer>(std::move(r.heap)));
     } else {
-      for (const auto& heap : heaps_) made->keep_heap(heap);
+      for (auto& heap : viewed) made->keep_heap(std::move(heap));
     }
   }
   made->add({0, row}, std::move(rows));

@@ -33,6 +33,7 @@ class vertex_run {
   // The rows that a branch starts from, with at least these top-level fields: those supplied, if any.
   std::shared_ptr<const device_rows> input(const planner::branch& b, const std::vector<bool>& fields);
   std::shared_ptr<const device_rows> table(const planner::vertex& v, const std::vector<bool>& fields);
+  // Null: none from now on.
   void supply(std::shared_ptr<const device_rows> rows) { supplied_ = reads(std::move(rows)); }
 
   device_buffer allocate(std::size_t bytes) { return gpu_->memory().allocate(bytes, on()); }
@@ -79,7 +80,7 @@ class vertex_run {
   std::array<std::uint64_t, words> values_{};
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;
   std::vector<std::pair<std::string, std::shared_ptr<const device_buffer>>> texts_;
-  std::vector<std::shared_ptr<const device_buffer>> heaps_;  // of the rows that were read
+  std::vector<std::weak_ptr<const device_buffer>> heaps_;  // of the rows that were read and are still there
   std::shared_ptr<const device_buffer> room_;                // of new strings
 };
 
