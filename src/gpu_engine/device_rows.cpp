@@ -4,6 +4,8 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/host_unpacking.hpp"
+
 namespace query::gpu_engine {
 
 bool device_rows::has(const input_column& part) const {
@@ -13,7 +15,7 @@ bool device_rows::has(const input_column& part) const {
 }
 
 detail::table device_rows::fetch(runtime::run_context& context) {
-  if (!same_on_device(layout_.row)) throw internal_error("gpu: rows that own memory are not fetched");
+  if (!same_on_device(layout_.row)) return fetch_owning(context);
   detail::table t;
   t.type = layout_.row;
   t.n = static_cast<std::size_t>(n_);
@@ -41,6 +43,35 @@ detail::table device_rows::fetch(runtime::run_context& context) {
   }
   t.rows = memory->data();
   t.owner = std::move(memory);
+  return t;
+}
+
+// Rows that own memory are made first, and then take what the columns hold.
+detail::table device_rows::fetch_owning(runtime::run_context& context) const {
+  detail::table t;
+  t.type = layout_.row;
+  t.n = static_cast<std::size_t>(n_);
+  living_rows rows = make_rows(t.type, t.n, context);
+  if (n_) {
+    const stream_lease s = gpu_->lease();
+    const std::size_t stride = t.type->size;
+    for (std::size_t c = 0; c < layout_.columns.size(); ++c) {
+      const input_column& part = layout_.columns[c];
+      std::byte* const base = static_cast<std::byte*>(rows.rows) + part.offset;
+      const std::size_t size = part.type->size;
+      if (same_on_device(part.type))
+        gpu_->copies().download(
+            [&](std::size_t first, std::size_t k, const void* from) {
+              for (std::size_t i = 0; i < k / size; ++i)
+                std::memcpy(base + (first / size + i) * stride, static_cast<const std::byte*>(from) + i * size, size);
+            },
+            addresses_[c], t.n * size, size, *s, context.scheduler, context.cancel);
+      else
+        download_owning_values(*gpu_, part.type, addresses_[c], t.n, base, stride, *s, context);
+    }
+  }
+  t.rows = rows.rows;
+  t.owner = std::move(rows.owner);
   return t;
 }
 

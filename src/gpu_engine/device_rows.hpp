@@ -1,7 +1,7 @@
 // Rows on the GPU: columns, each a part of the row, and what keeps their memory.
 //
 // The result of every operator is one column, the rows themselves, in the host's layout; uploads of a few fields are a column
-// a field. Vertices that run on the same GPU read them where they are; others fetch them.
+// a field. Strings and lists are views into heaps that the rows keep, be they of an upload or of the rows that a result came from. Vertices that run on the same GPU read them where they are; others fetch them.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ class device_rows final : public runtime::kept_rows {
     addresses_.push_back(at);
   }
   void keep(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
+  void keep_heap(std::shared_ptr<const device_buffer> heap) { heaps_.push_back(std::move(heap)); }
 
   bool on(const device& d) const { return &gpu_->on() == &d; }
   const input_layout& layout() const { return layout_; }
@@ -37,6 +38,8 @@ class device_rows final : public runtime::kept_rows {
   bool whole() const { return layout_.columns.size() == 1 && layout_.columns[0].offset == 0 && layout_.columns[0].type == layout_.row; }
   bool has(const input_column& part) const;
   const std::vector<std::shared_ptr<const void>>& owners() const { return owners_; }
+  // What its strings and lists view.
+  const std::vector<std::shared_ptr<const device_buffer>>& heaps() const { return heaps_; }
 
   // kept_rows
   std::string_view engine() const override { return "gpu"; }
@@ -44,10 +47,13 @@ class device_rows final : public runtime::kept_rows {
   detail::table fetch(runtime::run_context& context) override;  // all columns that make the row, in the host's layout
 
  private:
+  detail::table fetch_owning(runtime::run_context& context) const;
+
   std::shared_ptr<gpu_session> gpu_;
   input_layout layout_;
   std::vector<device_address> addresses_;
   std::vector<std::shared_ptr<const void>> owners_;
+  std::vector<std::shared_ptr<const device_buffer>> heaps_;
   std::uint64_t n_;
 };
 

@@ -18,7 +18,8 @@ using detail::verb;
 namespace {
 
 kernel_cache& process_kernels() {
-  static kernel_cache kernels({.headers = embedded_sources(), .options = {}, .folder = {}, .compile = {}});
+  // Products are rounded before they are added, as on the CPU.
+  static kernel_cache kernels({.headers = embedded_sources(), .options = {"--fmad=false"}, .folder = {}, .compile = {}});
   return kernels;
 }
 

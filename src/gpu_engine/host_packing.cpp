@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "gpu_engine/codegen/heap_functions.hpp"
+
 namespace query::gpu_engine {
 
 namespace {
@@ -10,7 +12,6 @@ namespace {
 using ir::kind;
 
 constexpr std::size_t chunk_rows = 1 << 14;
-constexpr std::size_t heap_alignment = 8;
 
 std::size_t rounded(std::size_t n) { return (n + heap_alignment - 1) / heap_alignment * heap_alignment; }
 
@@ -110,7 +111,7 @@ void pack(const ir::type* t, const std::byte* v, std::byte* to, heap_end& heap) 
 
 }  // namespace
 
-std::shared_ptr<const void> upload_owning_values(gpu_session& gpu, const ir::type* t, const std::byte* values, std::size_t stride,
+std::shared_ptr<const device_buffer> upload_owning_values(gpu_session& gpu, const ir::type* t, const std::byte* values, std::size_t stride,
                                                  std::size_t n, device_address to, const stream& s, runtime::run_context& context) {
   const std::size_t size = device_layout(t).size, chunks = (n + chunk_rows - 1) / chunk_rows;
   std::vector<std::size_t> begins(chunks + 1);

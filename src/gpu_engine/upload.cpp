@@ -57,7 +57,7 @@ std::shared_ptr<device_rows> upload_rows(const std::shared_ptr<gpu_session>& gpu
     device_buffer memory = gpu->memory().allocate(std::max<std::size_t>(rows.n, 1) * size, s);
     if (rows.n) {
       if (!same_on_device(part.type)) {
-        result->keep(upload_owning_values(*gpu, part.type, from.base, from.stride, rows.n, memory.address(), s, context));
+        result->keep_heap(upload_owning_values(*gpu, part.type, from.base, from.stride, rows.n, memory.address(), s, context));
       } else if (from.stride == size) {
         gpu->copies().upload_plain(memory.address(), from.base, rows.n * size, s, context.scheduler, context.cancel);
       } else {

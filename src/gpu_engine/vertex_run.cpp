@@ -8,12 +8,17 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "gpu_engine/repack.hpp"
 #include "gpu_engine/round_recording.hpp"
 #include "gpu_engine/upload.hpp"
 #include "ir/analysis.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::gpu_engine {
+
+namespace {
+constexpr std::size_t most_heaps = 32;  // that a result keeps alive
+}
 
 vertex_run::vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context)
     : gpu_(std::move(gpu)), context_(&context), stream_(*gpu_), captures_(&captures), status_(allocate(words * 8)) {
@@ -70,12 +75,12 @@ std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail:
 std::shared_ptr<const device_rows> vertex_run::table(const planner::vertex& v, const std::vector<bool>& fields) {
   const auto it = context_->tables.find(&v);
   if (it == context_->tables.end()) throw internal_error("gpu: a vertex was read before it ran");
-  if (auto kept = here(it->second)) return kept;
+  if (auto kept = here(it->second)) return reads(std::move(kept));
   const detail::table& t = context_->fetched(it->second);
   detail::row_block rows;
   rows.rows = const_cast<void*>(t.rows);
   rows.n = t.n;
-  return uploaded(&v, rows, t.type, fields);
+  return reads(uploaded(&v, rows, t.type, fields));
 }
 
 std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, const std::vector<bool>& fields) {
@@ -85,18 +90,18 @@ std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, c
   if (b.source->what == detail::verb::placeholder) {
     const auto it = context_->variables.find(b.source->slot);
     if (it == context_->variables.end()) throw internal_error("gpu: a loop's variable has no rows");
-    if (auto kept = here(it->second)) return kept;
+    if (auto kept = here(it->second)) return reads(std::move(kept));
     // The variable's rows change from round to round: no copy is kept.
     const detail::table& t = context_->fetched(it->second);
     detail::row_block rows;
     rows.rows = const_cast<void*>(t.rows);
     rows.n = t.n;
-    return upload_rows(gpu_, rows, row, choose_columns(row, fields, false), on(), *context_);
+    return reads(upload_rows(gpu_, rows, row, choose_columns(row, fields, false), on(), *context_));
   }
   if (!b.source->view) throw internal_error("gpu: a source that is not in memory");
   detail::row_block rows;
   b.source->view(b.source->source.get(), rows);
-  return uploaded(b.source, rows, row, fields);
+  return reads(uploaded(b.source, rows, row, fields));
 }
 
 const device_rows& vertex_run::collection(const collection_use& c) {
@@ -126,8 +131,51 @@ const device_rows& vertex_run::collection(const collection_use& c) {
     throw internal_error("gpu: a captured collection is not bound");
   }
   if (round_recording* r = round_recording::here()) r->keep(rows);
-  collections_.emplace_back(c.slot, rows);
+  collections_.emplace_back(c.slot, reads(rows));
   return *collections_.back().second;
+}
+
+// Uploaded once a run.
+device_address vertex_run::text(const std::string& characters) {
+  for (const auto& [known, memory] : texts_)
+    if (known == characters) return memory->address();
+  const round_recording::permitted same_in_every_round;
+  auto memory = std::make_shared<const device_buffer>(allocate(std::max<std::size_t>(characters.size(), 1)));
+  if (!characters.empty())
+    gpu_->copies().upload_plain(memory->address(), characters.data(), characters.size(), on(), context_->scheduler, context_->cancel);
+  texts_.emplace_back(characters, std::move(memory));
+  return texts_.back().second->address();
+}
+
+std::shared_ptr<const device_rows> vertex_run::reads(std::shared_ptr<const device_rows> rows) {
+  std::erase_if(heaps_, [](const auto& heap) { return heap.expired(); });
+  if (!rows) return rows;
+  for (const auto& heap : rows->heaps())
+    if (std::none_of(heaps_.begin(), heaps_.end(), [&](const auto& known) { return known.lock() == heap; })) heaps_.push_back(heap);
+  return rows;
+}
+
+std::shared_ptr<device_rows> vertex_run::result(const ir::type* row, device_buffer rows, std::uint64_t n) {
+  auto made = std::make_shared<device_rows>(gpu_, row, n);
+  if (!same_on_device(row) && n) {
+    if (round_recording* r = round_recording::here()) r->spoil("rows hold strings or lists");
+    std::vector<std::shared_ptr<const device_buffer>> viewed;
+    for (const auto& heap : heaps_)
+      if (auto living = heap.lock()) viewed.push_back(std::move(living));
+    for (const auto& [characters, memory] : texts_) viewed.push_back(memory);
+    if (room_) viewed.push_back(room_);
+    if (viewed.size() > most_heaps) {
+      // Rounds of a loop would keep the heaps of all rounds before.
+      repacked r = repack(*gpu_, row, rows.address(), n, on(), *context_);
+      on().synchronize(context_->cancel);
+      rows = std::move(r.values);
+      made->keep_heap(std::make_shared<const device_buffer>(std::move(r.heap)));
+    } else {
+      for (auto& heap : viewed) made->keep_heap(std::move(heap));
+    }
+  }
+  made->add({0, row}, std::move(rows));
+  return made;
 }
 
 std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs,
@@ -145,14 +193,11 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
       return collection(k.used(w.value)).column(0);
     case word::role::collection_size:
       return collection(k.used(w.value)).size();
-    case word::role::text_literal: {
-      const std::string& text = k.texts()[w.index];
-      const round_recording::permitted same_in_every_round;
-      texts_.push_back(allocate(std::max<std::size_t>(text.size(), 1)));
-      if (!text.empty())
-        gpu_->copies().upload_plain(texts_.back().address(), text.data(), text.size(), on(), context_->scheduler, context_->cancel);
-      return texts_.back().address();
-    }
+    case word::role::text_literal:
+      return text(k.texts()[w.index]);
+    case word::role::text_room:
+      if (!room_) throw internal_error("gpu: a kernel makes strings without room for them");
+      return w.part == 0 ? room_->address() : w.part == 1 ? room_->size() : status_word(room_word);
     case word::role::argument:
       return arguments[w.index];
   }
@@ -185,11 +230,34 @@ std::uint64_t vertex_run::read(std::size_t i) const {
   return values_[i];
 }
 
+void vertex_run::make_room(std::uint64_t bytes) {
+  if (round_recording* r = round_recording::here()) r->spoil("functions make strings");
+  room_.reset();  // what the run before wrote is of no use
+  room_ = std::make_shared<const device_buffer>(allocate(std::max<std::uint64_t>(bytes, 256)));
+}
+
+bool vertex_run::finish_texts(const kernel_source& k) {
+  look();
+  // Without room, functions saw empty strings: their errors do not count.
+  if (const std::uint64_t wanted = values_[room_word]; room_ && wanted > room_->size()) {
+    // Lengths may depend on what strings hold: at least twice as much, so that rounds end.
+    make_room(std::max<std::uint64_t>(wanted, 2 * room_->size()));
+    reset_status();
+    return false;
+  }
+  if (values_[0]) throw_row_error(values_[0], k.sites());
+  return true;
+}
+
 void vertex_run::finish(const kernel_source& k) {
+  look();
+  if (values_[0]) throw_row_error(values_[0], k.sites());
+}
+
+void vertex_run::look() {
   const round_recording::permitted known;
   gpu_->copies().download_plain(values_.data(), status_.address(), words * 8, on(), context_->scheduler, context_->cancel);
   if (known) known->check({status_.address(), 1, values_});
-  if (values_[0]) throw_row_error(values_[0], k.sites());
 }
 
 void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites) {

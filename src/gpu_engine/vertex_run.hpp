@@ -24,6 +24,7 @@ namespace query::gpu_engine {
 class vertex_run {
  public:
   static constexpr std::size_t words = status_words;  // of the status block: word 0 holds the first error
+  static constexpr std::size_t room_word = words - 1;  // bytes of new strings
 
   vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context);
 
@@ -35,7 +36,8 @@ class vertex_run {
   // The rows that a branch starts from, with at least these top-level fields: those supplied, if any.
   std::shared_ptr<const device_rows> input(const planner::branch& b, const std::vector<bool>& fields);
   std::shared_ptr<const device_rows> table(const planner::vertex& v, const std::vector<bool>& fields);
-  void supply(std::shared_ptr<const device_rows> rows) { supplied_ = std::move(rows); }
+  // Null: none from now on.
+  void supply(std::shared_ptr<const device_rows> rows) { supplied_ = reads(std::move(rows)); }
 
   device_buffer allocate(std::size_t bytes) { return gpu_->memory().allocate(bytes, on()); }
   device_buffer zeroed(std::size_t bytes);
@@ -53,8 +55,15 @@ class vertex_run {
   void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
               std::span<const std::uint64_t> arguments);
 
+  // The rows of a result. Where they view strings and lists, those of everything that this run has read stay with them.
+  std::shared_ptr<device_rows> result(const ir::type* row, device_buffer rows, std::uint64_t n);
+
   // Waits for the device and reads the status block; throws user_error, or what the CPU would throw, for a row that failed.
   void finish(const kernel_source& k);
+  // The same for kernels that make strings: false if those wanted more room than there was. The room is then larger, the
+  // status block is zero, and the kernel is to run once more.
+  bool finish_texts(const kernel_source& k);
+  void make_room(std::uint64_t bytes);
   void reset_status();
 
  private:
@@ -62,6 +71,10 @@ class vertex_run {
   std::shared_ptr<device_rows> uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
                                         const std::vector<bool>& fields);
   const device_rows& collection(const collection_use& c);
+  device_address text(const std::string& characters);
+  void look();  // reads the status block
+  // Rows that the run reads; what they view may be in its result.
+  std::shared_ptr<const device_rows> reads(std::shared_ptr<const device_rows> rows);
   std::uint64_t resolve(const kernel_source& k, const word& w, std::span<const device_rows* const> inputs,
                         std::span<const std::uint64_t> arguments);
 
@@ -73,7 +86,9 @@ class vertex_run {
   device_buffer status_;
   std::array<std::uint64_t, words> values_{};
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;
-  std::vector<device_buffer> texts_;
+  std::vector<std::pair<std::string, std::shared_ptr<const device_buffer>>> texts_;
+  std::vector<std::weak_ptr<const device_buffer>> heaps_;  // of the rows that were read and are still there
+  std::shared_ptr<const device_buffer> room_;                // of new strings
   std::vector<std::tuple<std::uint64_t, std::string, std::shared_ptr<const kernel>>> compiled_;
 };
 

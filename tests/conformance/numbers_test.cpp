@@ -15,6 +15,15 @@ template <class T> std::optional<T> least_of(const std::vector<T>& v, bool most)
   return r;
 }
 
+CONFORMS(numbers, products_are_rounded_before_they_are_added, "select") {
+  const auto& rows = many_ticks();
+  EXPECT_ROWS(source(e, rows).select([](auto t) { return t.price * 0.1 + query::cast<double>(t.amount) * 0.3; }).to_vector(),
+              selected(rows, [](const tick& t) {
+                const volatile double a = t.price * 0.1, b = static_cast<double>(t.amount) * 0.3;  // no compiler fuses these
+                return a + b;
+              }));
+}
+
 CONFORMS(numbers, integers, "count", "sum", "min", "max", "average", "mean") {
   for (const auto& d : ticks()) {
     SCOPED_TRACE(d.name);

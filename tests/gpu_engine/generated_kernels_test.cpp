@@ -2,6 +2,8 @@
 // NVRTC and no GPU: the engine runs on the driver double, whose kernels do nothing, so that results mean nothing either.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include <query/query.hpp>
 
 #include "gpu_engine/driver_double.hpp"
@@ -44,6 +46,14 @@ struct Symbol {
   double rate;
 };
 QUERY_RECORD(Symbol, id, rate);
+struct Note {
+  std::int32_t id;
+  std::string name;
+  std::optional<std::string> text;
+  std::vector<double> marks;
+  std::vector<std::string> words;
+};
+QUERY_RECORD(Note, id, name, text, marks, words);
 
 struct Place {
   std::int32_t tag;
@@ -55,12 +65,13 @@ class generated_kernels : public testing::Test {
  protected:
   void SetUp() override {
     if (!compiler::find()) GTEST_SKIP() << "SKIPPED: no NVRTC: " << compiler::why_not();
-    for (const char* entry : {"collect_rows",      "fold_rows",   "sample_groups",         "init_table",     "grow_table",
-                              "aggregate_rows",    "emit_table",  "aggregate_shared_rows", "merge_partials", "gather_rows",
-                              "build_rows",        "probe_rows",  "add_unmatched",         "pair_all",       "first_rows_of_keys",
-                              "more_rows_of_keys", "mark_keys",   "flag_first_rows",       "keep_flagged",   "count_digits",
-                              "sort_by_number",    "put_in_order"})
+    for (const char* entry : {"collect_rows", "fold_rows", "sample_groups", "init_table", "grow_table", "aggregate_rows", "emit_table", "aggregate_shared_rows", "merge_partials", "gather_rows", "build_rows", "probe_rows", "add_unmatched", "pair_all", "first_rows_of_keys", "more_rows_of_keys", "mark_keys", "flag_first_rows", "keep_flagged", "count_digits", "sort_by_number", "put_in_order", "map_build", "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output", "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0", "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1"})
       fake_.add_kernel(entry, [](void**) {});
+    // Fetched strings and lists are empty.
+    fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
+    fake_.add_kernel("pack_heap", [this](void** arguments) {
+      std::memset(argument<void*>(arguments, 4), 0, argument<std::uint64_t>(arguments, 1) * packed_bytes_);
+    });
     for (int i = 0; i < 8; ++i)
       for (const char* pass : {"count_", "sweep_"}) fake_.add_kernel(pass + std::to_string(i), [](void**) {});
     pretended_.emplace(fake_.calls(), 0);
@@ -79,12 +90,19 @@ class generated_kernels : public testing::Test {
     session_.add_engine(engine_);
   }
 
+  template <class T> static T argument(void** arguments, int i) {
+    T value;
+    std::memcpy(&value, arguments[i], sizeof value);
+    return value;
+  }
+
   // The query's vertices run on the double; it has kernels to compile.
   template <class Q> void compiles(const char* what, const Q& q) {
     SCOPED_TRACE(what);
     const auto here = q.in(session_);
     EXPECT_NE(here.explain().find("gpu: "), std::string::npos) << here.explain();
     const int before = compiled_;
+    packed_bytes_ = device_layout(query::ir::describe<typename decltype(here.to_vector())::value_type>()).size;
     EXPECT_NO_THROW((void)here.to_vector());
     EXPECT_GT(compiled_, before) << "the same kernels as before";
   }
@@ -92,12 +110,14 @@ class generated_kernels : public testing::Test {
 
   std::vector<Trade> trades_ = std::vector<Trade>(3000);
   std::vector<Symbol> symbols_ = std::vector<Symbol>(100);
+  std::vector<Note> notes_ = std::vector<Note>(3000);
   driver_double fake_;
   std::optional<device> pretended_;
   std::optional<kernel_cache> kernels_;
   std::shared_ptr<query::runtime::engine> engine_;
   query::Session session_{{.threads = 2, .gpu = query::gpu_use::off}};
   int compiled_ = 0;
+  std::size_t packed_bytes_ = 0;  // of a fetched row
 };
 
 TEST_F(generated_kernels, of_row_wise_verbs) {
@@ -116,6 +136,55 @@ TEST_F(generated_kernels, of_orders) {
   compiles("descending, then by", all.order_by_descending([](auto t) { return t.a; }).then_by([](auto t) { return t.c; }));
   compiles("after where", all.where([](auto t) { return t.a > 1; }).order_by([](auto t) { return query::make<Pair>(t.a, t.b); }));
   compiles("top", all.order_by([](auto t) { return t.c; }).take(10));
+}
+
+TEST_F(generated_kernels, of_rows_that_hold_strings_and_lists) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("strings", notes.select([](auto n) { return n.name; }));
+  compiles("whole rows", notes.where([](auto n) { return n.id > 1; }));
+  compiles("optional strings", notes.where([](auto n) { return n.text.has_value(); }).select([](auto n) { return n.text; }));
+  compiles("lists", notes.select([](auto n) { return n.marks; }));
+  compiles("a literal", notes.select([](auto n) { return std::make_tuple(query::iff(n.id > 3, n.name, "none"), n.id); }));
+  compiles("a part", notes.select([](auto n) { return n.name.substr(0, 3); }));
+  compiles("sorted", notes.order_by([](auto n) { return n.id; }));
+  compiles("groups by name", notes.group_by([](auto n) { return n.name; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.count());
+  }));
+  compiles("groups by lists", notes.group_by([](auto n) { return n.words; }).select([](auto g) { return g.count(); }));
+  compiles("firsts", notes.group_by([](auto n) { return n.id; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.first([](auto n) { return n.name; }), g.last([](auto n) { return n.text; }));
+  }));
+}
+
+TEST_F(generated_kernels, of_new_strings) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("joined", notes.select([](auto n) { return "<" + n.name + ">"; }));
+  compiles("kept", notes.where([](auto n) { return query::to_upper(n.name) == "A"; }).select([](auto n) {
+    return std::make_tuple(n.id, query::to_lower(n.name));
+  }));
+  compiles("then grouped", notes.select([](auto n) { return n.name + "!"; }).group_by([](auto n) { return n; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.count());
+  }));
+}
+
+TEST_F(generated_kernels, are_not_made_for_keys_that_make_strings) {
+  const auto notes = query::from(notes_).as_accelerated();
+  const auto upper = [](auto n) { return query::to_upper(n.name); };
+  const auto reason = [&](const auto& q) {
+    const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+    return engine_->accepts(*g->vertices.back()).why;
+  };
+  const std::string wanted = "new strings are made by where and select only; select them before";
+  EXPECT_EQ(reason(notes.order_by(upper)), wanted);
+  EXPECT_EQ(reason(notes.group_by(upper).select([](auto g) { return g.count(); })), wanted);
+}
+
+TEST_F(generated_kernels, of_orders_by_strings) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("names", notes.order_by([](auto n) { return n.name; }));
+  compiles("several", notes.order_by_descending([](auto n) { return n.text; }).then_by([](auto n) { return n.id; }).then_by([](auto n) {
+    return std::make_tuple(n.name, n.id);
+  }));
 }
 
 TEST_F(generated_kernels, of_joins) {

@@ -341,7 +341,7 @@ std::string expressions::constant_or_value(const node* n) {
 }
 
 std::string expressions::converted(const std::string& text, const ir::type* from, const ir::type* to) {
-  if (from == to || from->k == kind::string) return text;
+  if (from == to || (from->k == kind::string && to->k == kind::string)) return text;
   if (ir::is_arithmetic(from->k) && ir::is_arithmetic(to->k)) {
     if (from->k == to->k) return text;
     if (to->k == kind::boolean) return "to_bool(" + text + ")";
@@ -373,7 +373,10 @@ std::string expressions::converted(const std::string& text, const ir::type* from
 
 std::string expressions::arithmetic(const node* n) {
   const ir::type* t = n->type;
-  if (t->k == kind::string) throw not_generated("strings are not joined on the GPU");
+  if (t->k == kind::string) {
+    const std::string first = value(n->kids[0]), second = value(n->kids[1]);
+    return define(t, "joined(" + k_.text_room() + ", " + first + ", " + second + ")");
+  }
   const std::string f(n->what == op::bit_and   ? "bit_and"
                       : n->what == op::bit_or  ? "bit_or"
                       : n->what == op::bit_xor ? "bit_xor"

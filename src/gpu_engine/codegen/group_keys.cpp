@@ -94,7 +94,10 @@ std::string generate_key_hash(kernel_source& k, const ir::type* t) {
     code = "mix64(h ^ " + canonical({"", "", t->k, 0, t->size, false}, "v") + " * 0x9e3779b97f4a7c15ull)";
     code = "  return " + code + ";\n";
   } else if (t->k == kind::string) {
-    code = "  for (u64 i = 0; i < v.size; ++i) h = (h ^ u8(v.at[i])) * 0x100000001b3ull;\n  return mix64(h ^ v.size);\n";
+    k.include("gpu_engine/device/text_hash.cuh");
+    code = "  return hash_text(v, h);\n";
+  } else if (t->k == kind::list) {
+    code = "  for (u64 i = 0; i < v.size; ++i) h = " + generate_key_hash(k, t->element) + "(v.at[i], h + i);\n  return mix64(h ^ v.size);\n";
   } else if (t->k == kind::optional) {
     code = "  return v.has ? " + generate_key_hash(k, t->element) + "(v.v, h ^ 1) : mix64(h);\n";
   } else if (t->k == kind::array) {
@@ -120,6 +123,9 @@ std::string generate_key_equality(kernel_source& k, const ir::type* t) {
     code = "  return a == b;\n";
   else if (t->k == kind::string)
     code = "  return equal(a, b);\n";
+  else if (t->k == kind::list)
+    code = "  if (a.size != b.size) return false;\n  for (u64 i = 0; i < a.size; ++i) if (!" + generate_key_equality(k, t->element) +
+           "(a.at[i], b.at[i])) return false;\n  return true;\n";
   else if (t->k == kind::optional)
     code = "  return a.has == b.has && (!a.has || " + generate_key_equality(k, t->element) + "(a.v, b.v));\n";
   else if (t->k == kind::array)

@@ -37,6 +37,14 @@ std::string kernel_source::text_literal(const std::string& characters) {
   return "text{" + parameter({word::role::text_literal, index, 0, 0}, "const char*") + ", " + literal(kind::u64, characters.size()) + "}";
 }
 
+std::string kernel_source::text_room() {
+  if (!may_run_again_) throw not_generated("new strings are made by where and select only; select them before");
+  makes_texts_ = true;
+  include("gpu_engine/device/new_texts.cuh");
+  const auto part = [&](std::uint32_t i, std::string_view type) { return parameter({word::role::text_room, 0, i, 0}, type); };
+  return "query::gpu::text_room{" + part(0, "u8*") + ", " + part(1, "u64") + ", " + part(2, "u64*") + "}";
+}
+
 collection_use& kernel_source::use(std::uint64_t slot) {
   for (collection_use& c : collections_)
     if (c.slot == slot) return c;

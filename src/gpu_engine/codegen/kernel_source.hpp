@@ -36,6 +36,7 @@ struct word {
     collection,  // address of the rows of captured collection `value` (its slot)
     collection_size,
     text_literal,  // address of the characters of literal string `index`
+    text_room,     // of new strings; part 0: address of the heap, 1: its bytes, 2: address of the bytes that were asked for
     argument,      // argument `index` of the kernel's own: tables, outputs, counters
   } what = role::literal;
   std::uint32_t index = 0, part = 0;
@@ -66,6 +67,10 @@ class kernel_source {
   // ---- parameters: the text that reads one
   std::string literal(ir::kind k, std::uint64_t bits);
   std::string text_literal(const std::string& characters);
+  // Where new strings come from; throws not_generated unless the kernel may be run again with more room.
+  std::string text_room();
+  void may_run_again() { may_run_again_ = true; }
+  bool makes_texts() const { return makes_texts_; }
   std::string parameter(word w, std::string_view type);  // "((const double*)p.w[3])"
   std::string argument(std::uint32_t index, std::string_view type) { return parameter({word::role::argument, index, 0, 0}, type); }
   std::string errors() { return parameter({word::role::errors, 0, 0, 0}, "u64*"); }
@@ -108,6 +113,7 @@ class kernel_source {
   std::string definitions_, body_;
   int fresh_ = 0;
   std::uint64_t id_ = next_id();
+  bool may_run_again_ = false, makes_texts_ = false;
   static std::uint64_t next_id();
 };
 

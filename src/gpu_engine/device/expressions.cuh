@@ -152,7 +152,16 @@ __device__ inline int compare(const text& a, const text& b) {
     if (a.at[i] != b.at[i]) return u8(a.at[i]) < u8(b.at[i]) ? -1 : 1;
   return a.size == b.size ? 0 : a.size < b.size ? -1 : 1;
 }
-__device__ __forceinline__ bool equal(const text& a, const text& b) { return a.size == b.size && compare(a, b) == 0; }
+__device__ inline bool equal(const text& a, const text& b) {
+  if (a.size != b.size) return false;
+  u64 i = 0;
+  if (((u64(a.at) | u64(b.at)) & 7) == 0)
+    for (; i + 8 <= a.size; i += 8)
+      if (*(const u64*)(a.at + i) != *(const u64*)(b.at + i)) return false;
+  for (; i < a.size; ++i)
+    if (a.at[i] != b.at[i]) return false;
+  return true;
+}
 __device__ __forceinline__ bool less(const text& a, const text& b) { return compare(a, b) < 0; }
 __device__ inline bool starts_with(const text& a, const text& b) { return b.size <= a.size && compare({a.at, b.size}, b) == 0; }
 __device__ inline bool ends_with(const text& a, const text& b) { return b.size <= a.size && compare({a.at + (a.size - b.size), b.size}, b) == 0; }

@@ -1,4 +1,5 @@
 // cached(): the rows stay on the device. A column a field, so that later queries read only what they use.
+#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/upload.hpp"
 
@@ -6,7 +7,7 @@ namespace query::gpu_engine {
 
 void plan_cached(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
-  if (!same_on_device(b.row)) throw not_generated("the rows own memory (strings, lists)");
+  check_host_form(b.row);
   if (!b.stages.empty() || !b.prefilters.empty()) plan_collect_before(b);
 }
 

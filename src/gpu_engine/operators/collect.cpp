@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/compact.cuh"
 
@@ -10,6 +11,7 @@ namespace query::gpu_engine {
 
 namespace {
 
+constexpr std::uint64_t guessed_text_bytes = 32;  // of new strings a row; where it is too little, the kernel runs twice
 constexpr std::size_t widest_item = 112;  // wider rows are staged as row numbers, and computed when they are written
 
 // The device's policy for items of a size that only generated code knows as a type.
@@ -30,8 +32,8 @@ struct generated {
 
 void generate(generated& g, const planner::branch& b, const input_layout& in) {
   kernel_source& k = g.source;
+  k.may_run_again();
   g.rows = generate_rows(k, b, in, 0);
-  if (!same_on_device(g.rows.out)) throw not_generated("the result's rows own memory (strings, lists)");
   const std::string row = k.type_name(g.rows.out), n = k.parameter({word::role::rows, 0, 0, 0}, "u64");
   const std::string out = k.argument(0, row + "*");
   if (!g.rows.filters) {
@@ -48,7 +50,7 @@ void generate(generated& g, const planner::branch& b, const input_layout& in) {
     return;
   }
   k.include("gpu_primitives/compact.cuh");
-  g.by_number = g.rows.out->size > widest_item;
+  g.by_number = device_layout(g.rows.out).size > widest_item;
   const std::string item = g.by_number ? "u64" : row;
   const std::string temp = k.argument(1, "void*"), count = k.argument(2, "u64*");
   k.add("using policy = compact_policy<" + item +
@@ -89,9 +91,10 @@ void plan_collect(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
   if (passes_on(b)) {
     if (!b.source || b.source->what != detail::verb::placeholder) throw not_generated("nothing to compute");
-    if (!same_on_device(b.row)) throw not_generated("rows of a loop that own memory (strings, lists)");
+    check_host_form(b.row);
     return;
   }
+  check_host_form(b.row);
   plan_collect_before(b);
 }
 
@@ -109,31 +112,38 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   generate(g, b, in->layout());
   const ir::type* row = g.rows.out;
   const std::uint64_t n = in->size();
-  device_buffer out = run.allocate(std::max<std::uint64_t>(n, 1) * row->size);
+  const std::size_t row_bytes = device_layout(row).size;
+  device_buffer out = run.allocate(std::max<std::uint64_t>(n, 1) * row_bytes);
   std::uint64_t kept = n;
   if (n) {
     const auto kernel = run.compile(g.source, "collect_rows");
     const std::array<const device_rows*, 1> inputs = {in.get()};
-    if (g.rows.filters) {
-      const item_policy policy = policy_of_size[(g.by_number ? 8 : row->size) - 1];
-      const std::uint64_t tiles = gpu::divide_up(n, policy.tile),
-                          resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
-      const device_buffer temp = run.zeroed(128 + gpu::tile_counts::bytes(tiles));
-      run.launch(g.source, *kernel,
-                 {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs,
-                 std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
-      run.finish(g.source);
-      kept = run.read(1);
-    } else {
-      const auto blocks = static_cast<unsigned>(
-          gpu::smaller<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
-      run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
-      run.finish(g.source);
+    if (g.source.makes_texts()) {
+      run.reset_status();
+      run.make_room(std::min<std::uint64_t>(n * guessed_text_bytes, run.gpu().memory().available() / 4));
     }
+    const auto launch_once = [&] {
+      if (g.rows.filters) {
+        const item_policy policy = policy_of_size[(g.by_number ? 8 : row_bytes) - 1];
+        const std::uint64_t tiles = gpu::divide_up(n, policy.tile),
+                            resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
+        const device_buffer temp = run.zeroed(128 + gpu::tile_counts::bytes(tiles));
+        run.launch(g.source, *kernel,
+                   {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs,
+                   std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
+      } else {
+        const auto blocks = static_cast<unsigned>(
+            gpu::smaller<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
+        run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
+      }
+    };
+    do {
+      run.context().cancel.check();
+      launch_once();
+    } while (!run.finish_texts(g.source));
+    if (g.rows.filters) kept = run.read(1);
   }
-  auto result = std::make_shared<device_rows>(run.shared_gpu(), row, kept);
-  result->add({0, row}, std::move(out));
-  return result;
+  return run.result(row, std::move(out), kept);
 }
 
 }  // namespace query::gpu_engine

@@ -150,12 +150,14 @@ void merge(fold_kind what, kind k, std::uint64_t bits, std::uint64_t numbers, de
 
 }  // namespace
 
-void plan_fold(const planner::branch& b, fold_kind what) {
+void plan_fold(const planner::branch& before, fold_kind what) {
+  const planner::branch b = plan_text_making(before);
   generated g;
   generate(g, b, planned_layout(b, fields_read(b, what != fold_kind::count)), what);
 }
 
-void run_fold(const planner::branch& b, fold_kind what, detail::fold_state& state, vertex_run& run) {
+void run_fold(const planner::branch& before, fold_kind what, detail::fold_state& state, vertex_run& run) {
+  const planner::branch b = run_text_making(before, run);
   const auto in = run.input(b, fields_read(b, what != fold_kind::count));
   generated g;
   generate(g, b, in->layout(), what);

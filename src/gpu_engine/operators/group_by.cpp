@@ -5,6 +5,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/group_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
@@ -31,7 +32,7 @@ enum status : std::size_t {
 class grouping {
  public:
   grouping(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in)
-      : v_(v), run_(run), in_(std::move(in)), n_(in_->size()) {}
+      : v_(v), run_(run), in_(std::move(in)), n_(in_->size()), out_bytes_(device_layout(v.node->row).size) {}
 
   result_rows go() {
     std::uint64_t groups = estimate();
@@ -47,9 +48,7 @@ class grouping {
       table_.reset();
       out_ = rows_in_order(g_->out, std::move(out_), first_rows_, count, run_);
     }
-    auto result = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, count);
-    result->add({0, g_->out}, std::move(out_));
-    return result;
+    return run_.result(g_->out, std::move(out_), count);
   }
 
  private:
@@ -127,7 +126,7 @@ class grouping {
   // Room for the groups, and for what they are ordered by.
   void make_out() {
     const std::uint64_t groups = std::max<std::uint64_t>(args_[out_capacity], 1);
-    out_ = run_.allocate(groups * g_->out->size);
+    out_ = run_.allocate(groups * out_bytes_);
     args_[out] = out_.address();
     if (!v_.ordered) return;
     first_rows_ = run_.allocate(groups * 8);
@@ -332,6 +331,7 @@ class grouping {
   vertex_run& run_;
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
+  std::size_t out_bytes_;  // of a row of the result
   std::optional<group_kernels> g_, whole_;
   gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
@@ -344,11 +344,15 @@ class grouping {
 
 void plan_group_by(const planner::vertex& v) {
   if (v.node->what != detail::verb::group_by) throw not_generated("aggregates of all rows have no form on the GPU yet");
-  const input_layout in = planned_layout(v.inputs.front(), group_fields(v));
-  (void)generate_group_kernels(v, in, group_program::global);
+  check_host_form(v.node->row);
+  planner::vertex w = v;
+  w.inputs.front() = plan_text_making(v.inputs.front());
+  (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::global);
 }
 
-result_rows run_group_by(const planner::vertex& v, vertex_run& run) {
+result_rows run_group_by(const planner::vertex& before, vertex_run& run) {
+  planner::vertex v = before;
+  v.inputs.front() = run_text_making(before.inputs.front(), run);
   const auto in = run.input(v.inputs.front(), group_fields(v));
   if (in->size() == 0) {
     auto none = std::make_shared<device_rows>(run.shared_gpu(), v.node->row, 0);

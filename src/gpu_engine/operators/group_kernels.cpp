@@ -244,7 +244,6 @@ class writer {
 }  // namespace
 
 group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what) {
-  if (!same_on_device(v.node->row)) throw not_generated("the result's rows own memory (strings, lists)");
   group_kernels g;
   writer(g, v, in).write(what);
   return g;

@@ -62,6 +62,11 @@ void run_joins(const planner::branch& b, vertex_run& run);
 void plan_input(const planner::branch& b);
 std::shared_ptr<const device_rows> run_input(const planner::branch& b, const std::vector<bool>& fields, vertex_run& run);
 
+// text_making.cpp: row-wise work that makes strings runs on its own, before what cannot run twice (folds, groups). The branch
+// as it is then: itself where it makes none.
+planner::branch plan_text_making(const planner::branch& b);
+planner::branch run_text_making(const planner::branch& b, vertex_run& run);
+
 // cached.cpp: rows kept on the device, a column a field, for the queries that read them next.
 void plan_cached(const planner::vertex& v);
 result_rows run_cached(const planner::vertex& v, vertex_run& run);

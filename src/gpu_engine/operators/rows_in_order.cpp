@@ -42,7 +42,7 @@ device_buffer rows_in_order(const ir::type* row, device_buffer rows, const devic
   const kernel_source k = generate(row);
   const device_buffer temporary = run.zeroed(gpu::radix_temp_bytes<policy, gpu::u64>(n)), first_keys = run.allocate(n * 8),
                       second_keys = run.allocate(n * 8), between = run.allocate(n * 8), sorted = run.allocate(n * 8);
-  device_buffer result = run.allocate(n * row->size);
+  device_buffer result = run.allocate(n * device_layout(row).size);
   std::array<std::uint64_t, argument_count> args{};
   args[in] = rows.address();
   args[by] = numbers.address();

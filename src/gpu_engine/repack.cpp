@@ -1,0 +1,56 @@
+#include "gpu_engine/repack.hpp"
+
+#include <algorithm>
+
+#include "gpu_engine/codegen/heap_functions.hpp"
+#include "gpu_engine/launch.hpp"
+#include "gpu_primitives/scan.cuh"
+
+namespace query::gpu_engine {
+
+namespace {
+
+// Two kernels: the bytes before each value and of all, then the copies. `pieces` values are gone through at once.
+std::string program(const ir::type* t) {
+  kernel_source k;
+  k.include("gpu_primitives/scan.cuh");
+  const heap_functions f = generate_heap_functions(k, t);
+  const std::string type = k.type_name(t);
+  k.add("extern \"C\" __global__ void __launch_bounds__(scan_policy<u64>::threads, scan_policy<u64>::blocks) measure_heap(const " + type +
+        "* values, u64 n, void* temp, u64* offsets) {\n  exclusive_scan<scan_policy<u64>, u64>(n, temp, u64(0), [&](u64 i) { return " +
+        f.viewed +
+        "(values[i]); },\n    [](u64 a, u64 b) { return a + b; }, [&](u64 i, u64 before) { offsets[i] = before; }, [&](u64 all) { "
+        "offsets[n] = all; });\n}\n");
+  k.add("extern \"C\" __global__ void __launch_bounds__(256) pack_heap(const " + type + "* values, u64 n, const u64* offsets, u8* heap, " +
+        type + "* packed) {\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < n; i += gridDim.x * 256ull) {\n    " + type +
+        " v = values[i];\n    u8* to = heap + offsets[i];\n    " + f.moved + "(v, to);\n    packed[i] = v;\n  }\n}\n");
+  return k.text();
+}
+
+}  // namespace
+
+repacked repack(gpu_session& gpu, const ir::type* t, device_address values, std::uint64_t n, const stream& s,
+                runtime::run_context& context) {
+  const std::string source = program(t);
+  const auto measure = gpu.kernels().get(source, "measure_heap", gpu.on()), pack = gpu.kernels().get(source, "pack_heap", gpu.on());
+  using scan = query::gpu::scan_policy<std::uint64_t>;
+  const std::size_t temp_bytes = query::gpu::scan_temp_bytes<scan, std::uint64_t>(n);
+  const device_buffer temp = gpu.memory().allocate(temp_bytes, s), offsets = gpu.memory().allocate((n + 1) * 8, s);
+  {
+    const scoped_context here(gpu.on());
+    QUERY_CUDA(gpu.on().calls(), cuMemsetD8Async, temp.address(), 0, temp_bytes, s.handle());
+    QUERY_CUDA(gpu.on().calls(), cuMemsetD8Async, offsets.address() + n * 8, 0, 8, s.handle());
+  }
+  launch(*measure,
+         {static_cast<unsigned>(query::gpu::scan_blocks<scan>(n, resident_blocks(*measure, scan::threads))), scan::threads, 0}, s, values,
+         n, temp.address(), offsets.address());
+  repacked r;
+  gpu.copies().download_plain(&r.heap_bytes, offsets.address() + n * 8, 8, s, context.scheduler, context.cancel);
+  r.heap = gpu.memory().allocate(std::max<std::uint64_t>(r.heap_bytes, heap_alignment), s);
+  r.values = gpu.memory().allocate(std::max<std::uint64_t>(n, 1) * device_layout(t).size, s);
+  const auto blocks = std::min<std::uint64_t>(query::gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*pack, 256)} * 16);
+  launch(*pack, {static_cast<unsigned>(blocks), 256, 0}, s, values, n, offsets.address(), r.heap.address(), r.values.address());
+  return r;
+}
+
+}  // namespace query::gpu_engine
