@@ -164,6 +164,17 @@ block_results group_in_blocks(const planner::vertex& v, const planner::vertex& w
   return {nullptr, std::move(partitions.tables)};
 }
 
+// Blocks keep the order of row-wise work and of sorts, not that of groups and of pairs.
+bool order_is_lost(const planner::vertex& v) {
+  const planner::branch& b = v.inputs.front();
+  if (v.node && v.node->what == verb::group_by && v.ordered) return true;
+  if (!joins(b)) return false;
+  const auto asks = [](const planner::stage& s) {
+    return (s.join && s.join->ordered) || std::any_of(s.nodes.begin(), s.nodes.end(), [](const detail::logical* n) { return n->ordered; });
+  };
+  return v.ordered || std::any_of(b.stages.begin(), b.stages.end(), asks);
+}
+
 }  // namespace
 
 bool reads_stream(const planner::branch& b) { return b.source && b.source->open; }
@@ -196,6 +207,7 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   const planner::vertex w = behind_joins(v);
   const planner::branch &b = v.inputs.front(), &last = w.inputs.front();
   const bool sorts = v.node && v.node->what == verb::order_by;
+  if (order_is_lost(v)) throw resource_error("gpu: memory: blocks do not keep the order that as_ordered() asks for");
   if (v.node && v.node->what == verb::group_by) return group_in_blocks(v, w, run);
   if (v.node && !sorts && v.node->what != verb::cached)
     throw resource_error("gpu: memory: " + v.node->label + " does not run in blocks");
