@@ -58,7 +58,9 @@ void plan_joins(const branch& b) {
 
 void run_joins(const branch& b, vertex_run& run) {
   each_join(b, [&](const branch& before, const stage& join) {
-    run.supply(run_join(join, bare(before) ? run.input(before, probe_fields(join)) : run_collect_before(before, run), run));
+    auto probe = bare(before) ? run.input(before, probe_fields(join)) : run_collect_before(before, run);
+    run.reset_status();  // a count of rows that stayed is no count of pairs
+    run.supply(run_join(join, std::move(probe), run));
   });
 }
 
