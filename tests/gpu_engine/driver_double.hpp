@@ -366,12 +366,13 @@ class driver_double {
                                void** arguments, void**) {
       const std::lock_guard lock(self().mutex_);
       // Arguments are read at the launch, as the driver does.
-      const auto& [body, bytes] = self().kernels_.at(self().functions_.at(f));
+      const auto& known = self().kernels_.at(self().functions_.at(f));
+      const std::size_t bytes = known.second;
       std::vector<std::vector<std::uint64_t>> copied;
       for (void** a = arguments; a != nullptr && *a != nullptr; ++a)
         std::memcpy(copied.emplace_back((bytes + 7) / 8).data(), *a, bytes);
       ++self().launches_[self().functions_.at(f)];
-      self().give(s, {[body, copied]() mutable {
+      self().give(s, {[body = known.first, copied]() mutable {
                     std::vector<void*> addresses;
                     for (auto& value : copied) addresses.push_back(value.data());
                     body(addresses.data());
