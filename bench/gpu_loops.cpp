@@ -134,11 +134,10 @@ auto pagerank(const query::Query<Edge>& edges, const std::vector<Rank>& start, i
 
 void pageranks(std::uint32_t nodes, std::uint32_t edges_a_node) {
   std::mt19937 random(3);
-  std::vector<std::uint32_t> out(nodes, edges_a_node);
   std::vector<Edge> edges;
   for (std::uint32_t i = 0; i < nodes; ++i)
     for (std::uint32_t j = 0; j < edges_a_node; ++j)
-      edges.push_back({i, j == 0 ? (i + 1) % nodes : random() % nodes, 1.0 / edges_a_node});
+      edges.push_back({i, j == 0 ? (i + 1) % nodes : static_cast<std::uint32_t>(random() % nodes), 1.0 / edges_a_node});
   std::vector<Rank> start(nodes);
   for (std::uint32_t i = 0; i < nodes; ++i) start[i] = {i, 1.0 / nodes};
   const auto there = query::from(edges).as_accelerated().cached();

@@ -219,7 +219,11 @@ class engine final : public runtime::engine {
                                                  runtime::output_port& output, runtime::run_context& context) override {
     return std::make_unique<gpu_vertex>(gpu_, v, output, context);
   }
-  std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex&, runtime::run_context& context) override {
+  std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex& loop, runtime::run_context& context) override {
+    // What a user's function gives the device itself would not be seen.
+    for (const auto* vertices : {&loop.body, &loop.test})
+      for (const planner::vertex* v : *vertices)
+        if (v->node && v->node->what == verb::apply) return nullptr;
     return std::make_unique<round_replay>(gpu_, context);
   }
   void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,

@@ -243,7 +243,7 @@ void executor::forget(const std::vector<vertex*>& vertices) {
   }
 }
 
-executor::round_result executor::run_round(const vertex& v, const vertex_rows& now) {
+executor::round_result executor::one_round(const vertex& v, const vertex_rows& now) {
   const detail::logical& n = *v.node;
   context_->variables[n.slot] = now;
   run_in_round(v.body);
@@ -312,7 +312,7 @@ vertex_rows executor::run_loop(const vertex& v) {
     if (repeater && round > 1 && most - round > 1) watched = repeater->watch(now);
     if (watched) now = *watched;
     context_->cancel.check();
-    round_result r = run_round(v, now);
+    round_result r = one_round(v, now);
     if (watched) repeater->watched();
     const bool more = another(n, round, now, r);
     now = r.next;

@@ -36,7 +36,7 @@ class executor {
     vertex_rows answer;  // of a condition that is a query
   };
   vertex_rows run_loop(const planner::vertex& v);
-  round_result run_round(const planner::vertex& v, const vertex_rows& now);
+  round_result one_round(const planner::vertex& v, const vertex_rows& now);
   bool another(const detail::logical& n, std::uint64_t round, vertex_rows& now, round_result& r);
   std::unique_ptr<round_repeater> repeater_of(const planner::vertex& v) const;
   void forget(const std::vector<planner::vertex*>& vertices);

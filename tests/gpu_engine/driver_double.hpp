@@ -380,12 +380,13 @@ class driver_double {
       const std::string& name = self().functions_.at(f);
       if (self().unknown_kernels_ && !self().kernels_.contains(name)) return ok;
       // Arguments are read at the launch, as the driver does.
-      const auto& [body, bytes] = self().kernels_.at(name);
+      const auto& known = self().kernels_.at(name);
+      const std::size_t bytes = known.second;
       std::vector<std::vector<std::uint64_t>> copied;
       for (void** a = arguments; a != nullptr && *a != nullptr; ++a)
         std::memcpy(copied.emplace_back((bytes + 7) / 8).data(), *a, bytes);
       ++self().launches_[name];
-      self().give(s, {[body, copied]() mutable {
+      self().give(s, {[body = known.first, copied]() mutable {
                     std::vector<void*> addresses;
                     for (auto& value : copied) addresses.push_back(value.data());
                     body(addresses.data());
