@@ -230,7 +230,8 @@ compiled link_program(std::string_view kernels, std::span<const device_code> fun
       continue;
     }
     try {
-      add(c->compile(d.before + "#line 1 \"" + f.symbol + "\"\n" + f.code + "\n" + d.after, headers, compute_capability, relocatable), f.symbol);
+      const std::string source = d.before + "#line 1 \"" + f.symbol + "\"\n" + f.code + "\n" + d.after;
+      add(c->compile(source, headers, compute_capability, relocatable), f.symbol);
     } catch (const internal_error& e) {
       std::string log = e.what();
       log.erase(0, log.find('\n') == log.npos ? 0 : log.find('\n'));

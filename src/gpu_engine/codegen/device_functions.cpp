@@ -51,7 +51,8 @@ class record_writer {
     if (ir::is_arithmetic(t->k)) return plain_name(t->k);
     for (const auto& [known, n] : names_)
       if (same_shape(known, t) && known->name == t->name) return n;
-    std::string own = t->k == kind::record && is_name(t->name) && t->name != "tuple" ? std::string(t->name) : "query_type_" + number(names_.size());
+    const bool named = t->k == kind::record && is_name(t->name) && t->name != "tuple";
+    std::string own = named ? std::string(t->name) : "query_type_" + number(names_.size());
     names_.emplace_back(t, own);
     std::string fields;
     if (t->k == kind::array) {
@@ -131,7 +132,8 @@ void kernel_source::call_device_function(const ir::node* call, std::uint32_t sit
   const device_function& f = d->function;
   for (const ir::node* row : call->kids)
     if (!same_on_device(row->type)) throw not_generated("the device function " + f.symbol + " gets rows that own memory (strings, lists)");
-  if (!same_on_device(call->type)) throw not_generated("the device function " + f.symbol + " gives values that own memory (strings, lists)");
+  if (!same_on_device(call->type))
+    throw not_generated("the device function " + f.symbol + " gives values that own memory (strings, lists)");
   const error_site at = sites_.at(site);
   if (const std::string different = ir::layout_difference(*d, call); !different.empty())
     detail::fail(at.verb, "the device function " + f.symbol + " was made for other records: " + different, at.where);
@@ -139,7 +141,8 @@ void kernel_source::call_device_function(const ir::node* call, std::uint32_t sit
   std::string declaration = "namespace query_functions { extern \"C\" __device__ " + type_name(call->type) + " " + f.symbol + "(";
   for (std::size_t i = 0; i < call->kids.size(); ++i) declaration += (i ? ", const " : "const ") + type_name(call->kids[i]->type) + "*";
   declaration += "); }\n";
-  const auto known = std::find_if(functions_.begin(), functions_.end(), [&](const device_code& c) { return c.function->function.symbol == f.symbol; });
+  const auto known = std::find_if(functions_.begin(), functions_.end(),
+                                  [&](const device_code& c) { return c.function->function.symbol == f.symbol; });
   if (known == functions_.end()) {
     functions_.push_back(code_of(d, call, at));
     declared_.push_back(declaration);

@@ -44,7 +44,7 @@ class port final : public detail::gpu_apply_port {
   const void* column(std::size_t offset, const ir::type* t) override {
     const input_layout& l = in_->layout();
     for (std::size_t c = 0; c < l.columns.size(); ++c)
-      if (l.columns[c].offset == offset && l.columns[c].type->size == t->size && same_shape(l.columns[c].type, t)) return pointer(in_->column(c));
+      if (l.columns[c].offset == offset && same_shape(l.columns[c].type, t)) return pointer(in_->column(c));
     device_buffer& made = parts_[{offset, t->size}];
     if (!made) {
       made = run_->allocate(std::max<std::size_t>(size(), 1) * t->size);
@@ -65,7 +65,8 @@ class port final : public detail::gpu_apply_port {
   }
   void* result_column(std::size_t offset, const ir::type* t, std::size_t n) override {
     if (!results_.empty() && n != rows_)
-      throw detail::unplaced_error("results: columns of one result have the same number of rows: " + std::to_string(rows_) + ", " + std::to_string(n));
+      throw detail::unplaced_error("results: columns of one result have the same number of rows: " + std::to_string(rows_) + ", " +
+                                   std::to_string(n));
     rows_ = kept_ = n;
     for (result& r : results_)
       if (r.part.offset == offset && r.part.type->size == t->size) return pointer(r.memory.address());
@@ -86,7 +87,8 @@ class port final : public detail::gpu_apply_port {
   // What the function gave, when its work has ended.
   result_rows take() {
     wait();
-    if (results_.empty()) throw detail::unplaced_error("the function's form for the GPU gave no rows: it must call results(n), with 0 for none");
+    if (results_.empty())
+      throw detail::unplaced_error("the function's form for the GPU gave no rows: it must call results(n), with 0 for none");
     auto rows = std::make_shared<device_rows>(run_->shared_gpu(), result_, kept_);
     if (whole_) {
       rows->add({0, result_}, std::move(results_.front().memory));
