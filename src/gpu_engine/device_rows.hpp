@@ -1,7 +1,8 @@
 // Rows on the GPU: columns, each a part of the row, and what keeps their memory.
 //
 // The result of every operator is one column, the rows themselves, in the host's layout; uploads of a few fields are a column
-// a field. Strings and lists are views into heaps that the rows keep, be they of an upload or of the rows that a result came from. Vertices that run on the same GPU read them where they are; others fetch them.
+// a field. Strings and lists are views into heaps that the rows keep, be they of an upload or of the rows that a result came
+// from. Vertices that run on the same GPU read them where they are; others fetch them.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,10 @@
 // Strings and lists from the device's layout back into std::string, std::vector and what holds them.
 #pragma once
 
-#include "gpu_engine/gpu_session.hpp"
+#include <memory>
+
 #include "gpu_engine/codegen/kernel_source.hpp"
+#include "gpu_engine/gpu_session.hpp"
 #include "runtime/run_context.hpp"
 
 namespace query::gpu_engine {

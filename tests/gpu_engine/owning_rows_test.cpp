@@ -101,7 +101,8 @@ class owning_rows : public on_device {
       s.compile = [](std::string_view source, int) {
         const std::string image = "image:" + std::string(source);
         compiled c;
-        c.cubin.assign(reinterpret_cast<const std::byte*>(image.data()), reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+        const auto* at = reinterpret_cast<const std::byte*>(image.c_str());
+        c.cubin.assign(at, at + image.size() + 1);
         return c;
       };
       fake()->add_kernel("measure_heap", [this](void** a) { measure(a); });

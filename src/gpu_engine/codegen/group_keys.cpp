@@ -97,7 +97,8 @@ std::string generate_key_hash(kernel_source& k, const ir::type* t) {
     k.include("gpu_engine/device/text_hash.cuh");
     code = "  return hash_text(v, h);\n";
   } else if (t->k == kind::list) {
-    code = "  for (u64 i = 0; i < v.size; ++i) h = " + generate_key_hash(k, t->element) + "(v.at[i], h + i);\n  return mix64(h ^ v.size);\n";
+    code = "  for (u64 i = 0; i < v.size; ++i) h = " + generate_key_hash(k, t->element) +
+           "(v.at[i], h + i);\n  return mix64(h ^ v.size);\n";
   } else if (t->k == kind::optional) {
     code = "  return v.has ? " + generate_key_hash(k, t->element) + "(v.v, h ^ 1) : mix64(h);\n";
   } else if (t->k == kind::array) {

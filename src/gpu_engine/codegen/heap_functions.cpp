@@ -17,7 +17,8 @@ template <class F> std::string each_part(kernel_source& k, const ir::type* t, co
     }
     case kind::array: {
       const std::string e = k.fresh("e"), inner = each_part(k, t->element, v + ".a[" + e + "]", f);
-      return inner.empty() ? "" : "  for (u32 " + e + " = 0; " + e + " < " + std::to_string(t->count) + "; ++" + e + ") {\n" + inner + "  }\n";
+      if (inner.empty()) return inner;
+      return "  for (u32 " + e + " = 0; " + e + " < " + std::to_string(t->count) + "; ++" + e + ") {\n" + inner + "  }\n";
     }
     case kind::optional: {
       const std::string inner = each_part(k, t->element, v + ".v", f);
@@ -41,7 +42,8 @@ heap_functions generate_heap_functions(kernel_source& k, const ir::type* t) {
   const std::string viewed = each_part(k, t, "v", [&](const ir::type* part, const std::string& v) {
     std::string code = "  n += viewed_bytes(" + v + ");\n";
     if (elements_own(part))
-      code += "  for (u64 j = 0; j < " + v + ".size; ++j) n += " + generate_heap_functions(k, part->element).viewed + "(" + v + ".at[j]);\n";
+      code += "  for (u64 j = 0; j < " + v + ".size; ++j) n += " + generate_heap_functions(k, part->element).viewed + "(" + v +
+              ".at[j]);\n";
     return code;
   });
   const std::string moved = each_part(k, t, "v", [&](const ir::type* part, const std::string& v) {

@@ -132,8 +132,8 @@ class writer {
            "    if (before && before[row] != before[last]) return 1;\n    const u64 word = word_of_" +
            name + "(p, row);\n    if (word != word_of_" + name + "(p, last)) return 1;\n    if (text_goes_on(word)) store_relaxed(" +
            k_.argument(unresolved, "u64*") +
-           ", u64(1));\n    return 0;\n  }, [](number a, number b) { return number(a + b); }, [&](u64 j, number rank) { after[row_at(p, j)] = "
-           "rank; }, [](number) {});\n}\n");
+           ", u64(1));\n    return 0;\n  }, [](number a, number b) { return number(a + b); }, "
+           "[&](u64 j, number rank) { after[row_at(p, j)] = rank; }, [](number) {});\n}\n");
   }
 
   void gather() {
