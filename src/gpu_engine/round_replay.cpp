@@ -182,7 +182,8 @@ struct drained {
 
 std::shared_ptr<const device_rows> round_replay::whole_here(const runtime::vertex_rows& r) const {
   auto kept = std::dynamic_pointer_cast<const device_rows>(r.kept);
-  return kept && kept->on(gpu_->on()) && kept->whole() ? kept : nullptr;
+  // Rows are copied by their bytes: not those that view heaps, which a repeated round would write anew.
+  return kept && kept->on(gpu_->on()) && kept->whole() && same_on_device(kept->layout().row) ? kept : nullptr;
 }
 
 std::optional<runtime::vertex_rows> round_replay::watch(const runtime::vertex_rows& variable) {

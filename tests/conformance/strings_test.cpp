@@ -182,12 +182,12 @@ CONFORMS(strings, are_keys_and_payload_of_joins, "join", "left_join", "semi_join
     }
     const auto name = [](auto p) { return p.name; };
     const auto right = source(e, others);
-    EXPECT_SAME_ROWS(source(e, rows).join(right, name, name, [](auto a, auto b) { return std::make_tuple(a.id, b.name, b.title); }).to_vector(), pairs);
-    EXPECT_SAME_ROWS(source(e, rows).left_join(right, name, name, [](auto a, auto b) {
+    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).join(right, name, name, [](auto a, auto b) { return std::make_tuple(a.id, b.name, b.title); })), pairs);
+    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).left_join(right, name, name, [](auto a, auto b) {
       return std::make_tuple(a.id, query::iff(b.has_value(), b->name, "none"), query::iff(b.has_value(), b->title, std::nullopt));
-    }).to_vector(), left);
-    EXPECT_SAME_ROWS(source(e, rows).semi_join(right, name, name).to_vector(), matched);
-    EXPECT_SAME_ROWS(source(e, rows).select(name).distinct().to_vector(), first_of_each(selected(rows, [](const page& p) { return p.name; }), [](const std::string& n) { return n; }));
+    })), left);
+    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).semi_join(right, name, name)), matched);
+    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).select(name).distinct()), first_of_each(selected(rows, [](const page& p) { return p.name; }), [](const std::string& n) { return n; }));
   }
 }
 

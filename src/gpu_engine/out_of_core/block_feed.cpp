@@ -14,6 +14,7 @@ std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu
   for (std::size_t c = 0; c < in.columns.size(); ++c)
     part->add(in.columns[c], rows->column(c) + first * device_layout(in.columns[c].type).size);
   part->keep(rows);
+  for (const auto& heap : rows->heaps()) part->keep_heap(heap);
   return part;
 }
 

@@ -208,7 +208,11 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   const planner::branch &b = v.inputs.front(), &last = w.inputs.front();
   const bool sorts = v.node && v.node->what == verb::order_by;
   if (order_is_lost(v)) throw resource_error("gpu: memory: blocks do not keep the order that as_ordered() asks for");
-  if (v.node && v.node->what == verb::group_by) return group_in_blocks(v, w, run);
+  try {
+    if (v.node && v.node->what == verb::group_by) return group_in_blocks(v, w, run);
+  } catch (const not_generated& e) {  // row-wise work that makes strings runs before the groups, on rows that fit
+    throw resource_error(std::string("gpu: memory: ") + e.what());
+  }
   if (v.node && !sorts && v.node->what != verb::cached)
     throw resource_error("gpu: memory: " + v.node->label + " does not run in blocks");
   if (!same_on_device(v.row()))
