@@ -4,6 +4,8 @@
 #include <query/cpu/typed_segment.hpp>
 #include <query/detail/failure.hpp>
 
+#include <query/detail/stop.hpp>
+
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/pieces.hpp"
@@ -79,8 +81,10 @@ class group_join_sink final : public detail::batch_sink {
       right_[i] = lists_.list(i);
     }
     const detail::user_function& f = join_->functions[2];
-    f.native.map_pairs(f.f.get(), left_, right_, n, to_->extend(n));
-    to_->grow(n);
+    detail::in_runs(0, n, [&](std::size_t i, std::size_t j) {
+      f.native.map_pairs(f.f.get(), left_ + i, right_ + i, j - i, to_->extend(j - i));
+      to_->grow(j - i);
+    });
   }
 
   const detail::logical* join_;
