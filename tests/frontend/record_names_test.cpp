@@ -34,7 +34,8 @@ TEST(record_names, fields_called_as_parameters_of_templates) {
 }
 TEST(record_names, fields_called_as_members_of_the_description) {
   const std::vector<Words> rows{{"a", "b", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}};
-  EXPECT_EQ(query::from(rows).where([](auto w) { return w.name == "a"; }).select([](auto w) { return w.size + w.value; }).to_vector(), std::vector<int>{11});
+  const auto named = query::from(rows).where([](auto w) { return w.name == "a"; });
+  EXPECT_EQ(named.select([](auto w) { return w.size + w.value; }).to_vector(), std::vector<int>{11});
 }
 
 TEST(sources, a_c_array_is_read_in_place) {
