@@ -9,6 +9,7 @@
 // the GPU alike, so that compilers may vectorise them without changing the result.
 #pragma once
 
+#include <query/detail/own_operators.hpp>
 #include <query/maths.hpp>
 
 namespace query {
@@ -163,24 +164,29 @@ template <class Term, class A, class B> auto sum_of_products(const char* name, c
 
 }  // namespace detail
 
-// The operators are opt-in: a program may have its own for std::array.
+// The operators are opt-in: a program may have its own for std::array. The own operator of a record comes first: natively
+// by overload resolution, of traced rows as detail/own_operators.hpp says, of views of columns by making rows of them.
 namespace operators {
-#define QUERY_DETAIL_MEMBERWISE(sign)                                                            \
-  template <class A, class B> requires detail::vectors<A, B> auto operator sign(const A& a, const B& b) { \
+#define QUERY_DETAIL_MEMBERWISE(sign, has_own)                                                   \
+  template <class A, class B> requires(detail::vectors<A, B> && !detail::own_##has_own<A, B>)    \
+  auto operator sign(const A& a, const B& b) {                                                   \
     const auto apply = [](const auto& x, const auto& y) {                                        \
       using C = decltype(x sign y);                                                              \
       if constexpr (std::is_arithmetic_v<C>) return static_cast<C>(static_cast<C>(x) sign static_cast<C>(y)); \
       else return x sign y;                                                                      \
     };                                                                                           \
-    return detail::memberwise(apply, a, b);                                                      \
+    if constexpr (detail::viewed<A, B> && query_own_operators::has_own<detail::plain_operand_t<A>, detail::plain_operand_t<B>>) \
+      return detail::plain_row(a) sign detail::plain_row(b);                                     \
+    else return detail::memberwise(apply, a, b);                                                 \
   }
-QUERY_DETAIL_MEMBERWISE(+)
-QUERY_DETAIL_MEMBERWISE(-)
-QUERY_DETAIL_MEMBERWISE(*)
-QUERY_DETAIL_MEMBERWISE(/)
+QUERY_DETAIL_MEMBERWISE(+, has_add)
+QUERY_DETAIL_MEMBERWISE(-, has_sub)
+QUERY_DETAIL_MEMBERWISE(*, has_mul)
+QUERY_DETAIL_MEMBERWISE(/, has_div)
 #undef QUERY_DETAIL_MEMBERWISE
-template <class A> requires detail::vector_of_numbers<A> auto operator-(const A& a) {
-  return detail::memberwise([](const auto& x) { return -x; }, a);
+template <class A> requires(detail::vector_of_numbers<A> && !detail::own_has_negate<A>) auto operator-(const A& a) {
+  if constexpr (detail::viewed<A> && query_own_operators::has_negate<detail::plain_operand_t<A>>) return -detail::plain_row(a);
+  else return detail::memberwise([](const auto& x) { return -x; }, a);
 }
 }  // namespace operators
 

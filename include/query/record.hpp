@@ -60,7 +60,7 @@ constexpr std::size_t fields_in(std::string_view names) {
 #define QUERY_DETAIL_LISTB(m, T, f, ...) m(T, f) __VA_OPT__(, QUERY_DETAIL_LISTC(m, T, __VA_ARGS__))
 #define QUERY_DETAIL_LISTC(m, T, f, ...) m(T, f) __VA_OPT__(, QUERY_DETAIL_LIST2 QUERY_DETAIL_PARENS(m, T, __VA_ARGS__))
 #define QUERY_DETAIL_LIST2() QUERY_DETAIL_LIST1
-#define QUERY_DETAIL_MEMBER(T, f) typename QW<decltype(T::f)>::type f;
+#define QUERY_DETAIL_MEMBER(T, f) typename query_field_of<decltype(T::f)>::type f;
 #define QUERY_DETAIL_NAME(T, f) #f
 #define QUERY_DETAIL_TYPE(T, f) decltype(T::f)
 #define QUERY_DETAIL_OFFSET(T, f) offsetof(T, f)
@@ -69,7 +69,7 @@ constexpr std::size_t fields_in(std::string_view names) {
   static_assert(::query::detail::fields_in(#__VA_ARGS__) <= 256, "QUERY_RECORD(" #T "): at most 256 fields; put some "  \
                                                                  "into a record of their own");                       \
   struct query_meta_##T;                                                                                              \
-  template <template <class> class QW> struct query_shape_##T {                                                       \
+  template <template <class> class query_field_of> struct query_shape_##T {                                           \
     using query_meta_type = query_meta_##T;                                                                           \
     using query_row_type = T;                                                                                         \
     QUERY_DETAIL_EACH(QUERY_DETAIL_MEMBER, T, __VA_ARGS__)                                                            \
@@ -90,14 +90,14 @@ constexpr std::size_t fields_in(std::string_view names) {
         if (offsets[i] <= offsets[i - 1]) return false;                                                               \
       return true;                                                                                                    \
     }                                                                                                                 \
-    template <template <class> class QW> using shape = query_shape_##T<QW>;                                           \
+    template <template <class> class query_field_of> using shape = query_shape_##T<query_field_of>;                   \
     /* the fields of a row, a view or a traced row, as a tuple of references */                                       \
-    template <class R> static constexpr auto fields(R& r) {                                                           \
-      auto& [__VA_ARGS__] = r;                                                                                        \
+    template <class query_any_row> static constexpr auto fields(query_any_row& query_given_row) {                     \
+      auto& [__VA_ARGS__] = query_given_row;                                                                          \
       return std::tie(__VA_ARGS__);                                                                                   \
     }                                                                                                                 \
     /* an error here: a field is missing from QUERY_RECORD, or there is one too many */                               \
-    static void every_field_is_listed(T& r) { [[maybe_unused]] auto& [__VA_ARGS__] = r; }                             \
+    static void every_field_is_listed(T& query_given_row) { [[maybe_unused]] auto& [__VA_ARGS__] = query_given_row; } \
   };                                                                                                                  \
   /* defined, so that records in unnamed namespaces do not warn */                                                      \
   [[maybe_unused]] constexpr query_meta_##T query_meta(::query::tag<T>) { return {}; }                                  \

@@ -125,6 +125,11 @@ template <class T, std::size_t N> Query<std::remove_cv_t<T>> from(std::span<T, N
 template <class T, std::size_t N> Query<T> from(const std::array<T, N>& a, detail::call_site at = detail::call_site::here()) {
   return detail::rows_of<T>(std::shared_ptr<const std::array<T, N>>(std::shared_ptr<void>(), &a), "array", at);
 }
+// A C array; text is no array of rows.
+template <class T, std::size_t N> requires(!std::is_same_v<std::remove_cv_t<T>, char>)
+Query<std::remove_cv_t<T>> from(T (&a)[N], detail::call_site at = detail::call_site::here()) {
+  return from(std::span<T, N>(a), at);
+}
 template <class T> Query<T> from(std::initializer_list<T> l, detail::call_site at = detail::call_site::here()) {
   return from(std::vector<T>(l), at);
 }

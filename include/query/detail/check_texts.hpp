@@ -44,6 +44,8 @@ struct after_error {
 #undef QUERY_DETAIL_VERB
   const after_error* begin() const;
   const after_error* end() const;
+  // Else what it converts to makes every << of a stream ambiguous.
+  template <class S> friend S& operator<<(S& to, const after_error&) { return to; }
 };
 
 // ---------------------------------------------------------------- what is asked
