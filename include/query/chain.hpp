@@ -7,6 +7,8 @@
 //   query::Query<Trade> large = query::from(trades).where([](auto t) { return t.qty > 100; });
 #pragma once
 
+#include <limits>
+
 #include <query/cpu/typed_segment.hpp>
 #include <query/detail/check.hpp>
 #include <query/detail/execute.hpp>
@@ -133,10 +135,11 @@ template <class T, class Chain = cpu::rows<T>> class Query
   // The session that the query runs in; said again, it replaces the one before. Queries that are put together must not name two.
   Query in(const Session& s) const { return with_settings([&](detail::run_settings& r) { r.session = s.state(); }); }
   Query verify() const { return with_settings([](detail::run_settings& r) { r.verify = true; }); }
-  // The terminal verb throws query::cancelled after so many seconds; 0: no limit. Said again, it replaces the limit before.
+  // The terminal verb throws query::cancelled after so many seconds: at once for 0, never for infinity. Said again, it replaces
+  // the limit before.
   Query timeout(double seconds, detail::call_site at = detail::call_site::here()) const {
     if (!(seconds >= 0)) detail::fail("timeout", "the seconds must not be negative", at);
-    return with_settings([&](detail::run_settings& r) { r.seconds = seconds; });
+    return with_settings([&](detail::run_settings& r) { r.seconds = seconds > 0 ? seconds : std::numeric_limits<double>::min(); });  // 0 there: none was said
   }
   // Stops when token.stop_requested(): a std::stop_token or anything like it. The terminal verb throws query::cancelled, or
   // what stop_requested() throws. Tokens of other types are asked about once a millisecond, by one thread at a time.

@@ -119,6 +119,22 @@ void pipeline::fill_window(std::size_t most) {
   }
 }
 
+detail::row_block pipeline::rows_at(std::size_t first, std::size_t n) const {
+  detail::row_block rows = whole_;
+  rows.n = std::min(n, whole_.n - first);
+  rows.first = first;
+  if (!whole_.columns) rows.rows = static_cast<std::byte*>(whole_.rows) + first * source_row_->size;
+  return rows;
+}
+
+void pipeline::run_rows(std::size_t first, std::size_t n, function_ref<void(const part&)> body) {
+  const detail::binding_scope scope(bindings_);
+  part p;
+  p.of = this;
+  p.rows = rows_at(first, n);
+  body(p);
+}
+
 bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) {
   std::size_t count;
   const std::size_t base = next_part_;
@@ -141,12 +157,7 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
           p.rows.n = window_[i].rows.n;
           p.rows.first = window_[i].first;
         } else {
-          const std::size_t from = p.index * rows_a_part_;
-          p.rows = whole_;
-          p.rows.n = std::min(rows_a_part_, whole_.n - from);
-          p.rows.first = from;
-          if (whole_.columns) p.rows.columns = whole_.columns;
-          else p.rows.rows = static_cast<std::byte*>(whole_.rows) + from * source_row_->size;
+          p.rows = rows_at(p.index * rows_a_part_, rows_a_part_);
         }
         body(p);
         if (context_->progress && *context_->progress) context_->progress->part_done(parts().value_or(1));

@@ -62,6 +62,8 @@ class pipeline {
   // nothing ran.
   bool run_some(std::size_t most, function_ref<void(const part&)> body);
   std::size_t next_part() const { return next_part_; }
+  // Runs those rows alone, in this thread, as a part numbered 0. Of sources with a length.
+  void run_rows(std::size_t first, std::size_t n, function_ref<void(const part&)> body);
   // Runs all parts that are left. For sources of unknown length, in windows.
   void run_all(function_ref<void(const part&)> body);
   // Parts of run_all if the source's length is known.
@@ -73,6 +75,7 @@ class pipeline {
 
  private:
   void fill_window(std::size_t most);
+  detail::row_block rows_at(std::size_t first, std::size_t n) const;
 
   runtime::run_context* context_;
   std::vector<detail::binding> bindings_;

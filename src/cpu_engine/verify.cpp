@@ -10,6 +10,7 @@
 #include "cpu_engine/verify/group_function.hpp"
 #include "cpu_engine/verify/pair_function.hpp"
 #include "cpu_engine/verify/row_function.hpp"
+#include "cpu_engine/verify/sampled_rows.hpp"
 
 namespace query::cpu {
 
@@ -31,7 +32,7 @@ class first_rows final : public detail::batch_sink {
   rows_buffer* to_;
 };
 
-// The first rows that a branch gives. read: of rows of a source whose fields nobody reads all, those that somebody does.
+// Some rows that a branch gives. read: of rows of a source whose fields nobody reads all, those that somebody does.
 struct sample {
   rows_buffer rows;
   std::vector<bool> read = {};
@@ -62,26 +63,56 @@ std::vector<bool> read_of(const planner::vertex& v) {
   return std::all_of(b.stages.begin(), b.stages.end(), only_tests) ? read_first(b) : std::vector<bool>();
 }
 
-// Follows the first rows of a branch through its functions.
+// A function that ends a sequence (take_while), or that takes rows of two inputs side by side (zip), tells no truth about rows that it
+// would not meet: it is shown the first rows only.
+bool needs_first_rows(const planner::vertex& v) {
+  return v.node && (v.node->what == verb::take_while || v.node->what == verb::skip_while || v.node->what == verb::zip);
+}
+
+// Follows a sample of the rows of a branch through its functions.
 class walk {
  public:
-  explicit walk(runtime::run_context& context) : context_(&context), pool_(&context.pool) {}
+  explicit walk(runtime::run_context& context, bool first_only = false) : context_(&context), pool_(&context.pool), first_only_(first_only) {}
 
   // A sample of what the branch gives; none where it cannot be had.
   std::optional<sample> branch(const planner::branch& b) {
-    std::optional<rows_buffer> rows = comes_in_pieces(b, *context_) ? sample_of_pieces(b) : sample_of(b);
-    read_ = read_first(b);
-    for (const planner::prefilter& f : b.prefilters)
-      if (rows) rows = prefilter(f, std::move(*rows));
-    for (const stage& s : b.stages) {
-      if (rows) rows = s.what == stage::kind::probe ? probe(s, *rows) : row_wise(s, std::move(*rows));
-      if (!only_tests(s)) read_.clear();
+    const auto first_probe = std::find_if(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; });
+    std::optional<rows_buffer> rows;
+    if (comes_in_pieces(b, *context_)) {
+      rows = through(b, first_probe, sample_of_pieces(b));
+    } else {
+      planner::branch bare = b;
+      bare.stages.clear();
+      bare.prefilters.clear();
+      bare.row = nullptr;
+      pipeline source(bare, {}, *context_);
+      // Functions behind a filter that lets none of the rows pass would not be looked at: it gets others.
+      std::size_t round = 0;
+      do {
+        context_->cancel.check();
+        rows = through(b, first_probe, sample_of(source, round++));
+      } while (rows && !rows->size() && !first_only_ && verify::has_round(static_cast<std::size_t>(*source.source_rows()), round));
+    }
+    for (auto s = first_probe; s != b.stages.end(); ++s) {
+      if (rows) rows = s->what == stage::kind::probe ? probe(*s, *rows) : row_wise(*s, std::move(*rows));
+      if (!only_tests(*s)) read_.clear();
     }
     if (!rows) return std::nullopt;
     return sample{std::move(*rows), std::move(read_)};
   }
 
  private:
+  // What the filters and the stages before `end` leave of the rows.
+  std::optional<rows_buffer> through(const planner::branch& b, std::vector<stage>::const_iterator end, std::optional<rows_buffer> rows) {
+    read_ = read_first(b);
+    for (const planner::prefilter& f : b.prefilters)
+      if (rows) rows = prefilter(f, std::move(*rows));
+    for (auto s = b.stages.begin(); s != end; ++s) {
+      if (rows) rows = row_wise(*s, std::move(*rows));
+      if (!only_tests(*s)) read_.clear();
+    }
+    return rows;
+  }
   std::optional<rows_buffer> sample_of_pieces(const planner::branch& b) {
     const ir::type* t = b.table ? b.table->row() : b.source->row;
     if (!can_copy(t)) return std::nullopt;
@@ -89,16 +120,16 @@ class walk {
     sample_pieces(b, *context_, [&](const detail::table& piece) { rows.append_rows(piece.rows, std::min(piece.n, sample_rows)); });
     return rows;
   }
-  std::optional<rows_buffer> sample_of(const planner::branch& b) {
-    planner::branch bare = b;
-    bare.stages.clear();
-    bare.prefilters.clear();
-    bare.row = nullptr;
-    pipeline p(bare, {}, *context_);
+  std::optional<rows_buffer> sample_of(pipeline& p, std::size_t round) {
     if (!can_copy(p.row())) return std::nullopt;
     rows_buffer rows(p.row(), *pool_);
     first_rows sink(rows);
-    p.run_some(1, [&](const pipeline::part& part) { part.run(sink); });
+    const auto n = static_cast<std::size_t>(*p.source_rows());
+    const auto run = [&](std::size_t first, std::size_t count) {
+      p.run_rows(first, count, [&](const pipeline::part& part) { part.run(sink); });
+    };
+    if (first_only_) run(0, std::min(n, sample_rows));
+    else verify::for_each_run(n, round, run);
     return rows;
   }
   // Later functions see only rows that pass.
@@ -166,6 +197,7 @@ class walk {
 
   runtime::run_context* context_;
   runtime::buffer_pool* pool_;
+  bool first_only_;
   std::vector<bool> read_;  // sample::read of the rows in hand
 };
 
@@ -249,7 +281,7 @@ void verify_vertex(const planner::vertex& v, runtime::run_context& context) {
   std::vector<std::optional<sample>> inputs;
   for (const planner::branch& b : v.inputs) {
     inputs.emplace_back();
-    ignoring_failures([&] { inputs.back() = walk(context).branch(b); });
+    ignoring_failures([&] { inputs.back() = walk(context, needs_first_rows(v)).branch(b); });
   }
   if (v.node) ignoring_failures([&] { verify_verb(v, inputs, context); });
 }

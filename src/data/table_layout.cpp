@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "data/format_value.hpp"
+#include "data/display_width.hpp"
 
 namespace query::data {
 namespace {
@@ -20,13 +20,13 @@ constexpr box_style ascii_box{{"+", "+", "+", "-"}, {"+", "+", "+", "="}, {"+", 
 constexpr std::size_t padding = 3;  // a bar and two blanks a column
 
 std::size_t width_of(const text_column& column) {
-  std::size_t width = std::max(code_points(column.name), code_points(column.type));
-  for (const std::string& cell : column.cells) width = std::max(width, code_points(cell));
+  std::size_t width = std::max(display_width(column.name), display_width(column.type));
+  for (const std::string& cell : column.cells) width = std::max(width, display_width(cell));
   return width;
 }
 
 void append_padded(std::string& out, std::string_view text, std::size_t width, bool right) {
-  const std::size_t used = code_points(text), blanks = width > used ? width - used : 0;
+  const std::size_t used = display_width(text), blanks = width > used ? width - used : 0;
   if (right) out.append(blanks, ' ');
   out += text;
   if (!right) out.append(blanks, ' ');
@@ -77,14 +77,14 @@ laid_out lay_out(std::vector<text_column> columns, const print_options& options)
   std::vector<std::size_t> widths;
   for (const text_column& c : columns) widths.push_back(width_of(c));
 
-  if (const auto [first, last] = choose(widths, options.width, code_points(ellipsis)); first + last < columns.size()) {
+  if (const auto [first, last] = choose(widths, options.width, display_width(ellipsis)); first + last < columns.size()) {
     const auto from = columns.begin() + static_cast<std::ptrdiff_t>(first);
     const auto to = columns.end() - static_cast<std::ptrdiff_t>(last);
     for (auto c = from; c != to; ++c) result.left_out.push_back(c->name);
     text_column gap{ellipsis, "", false, std::vector<std::string>(columns[0].cells.size(), ellipsis)};
     columns.insert(columns.erase(from, to), std::move(gap));
     widths.erase(widths.begin() + static_cast<std::ptrdiff_t>(first), widths.end() - static_cast<std::ptrdiff_t>(last));
-    widths.insert(widths.begin() + static_cast<std::ptrdiff_t>(first), code_points(ellipsis));
+    widths.insert(widths.begin() + static_cast<std::ptrdiff_t>(first), display_width(ellipsis));
   }
 
   const box_style& box = options.ascii ? ascii_box : unicode_box;

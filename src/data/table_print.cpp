@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/display_width.hpp"
 #include "data/format_value.hpp"
 #include "data/leaf_columns.hpp"
 #include "data/table_layout.hpp"
@@ -48,7 +49,7 @@ std::string fixed(double x, int decimals) {
 }
 
 std::string cut_cell(std::string text, const print_options& options) {
-  return cut_text(std::move(text), std::max<std::size_t>(options.text_width, 1), options.ascii ? "~" : "…");
+  return cut_to_width(std::move(text), std::max<std::size_t>(options.text_width, 1), options.ascii ? "~" : "…");
 }
 
 std::string ellipsis_of(const print_options& options) { return options.ascii ? "..." : "…"; }

@@ -4,6 +4,7 @@
 //     vector of Trade                              @plan.cpp:10
 //     where                                        @plan.cpp:11
 //       predicate: (qty > 100)                     traced
+#include <algorithm>
 #include <set>
 
 #include <query/detail/binding.hpp>
@@ -29,7 +30,7 @@ class writer {
       return;
     }
     if (n.inputs.empty()) {
-      to_.line(depth, n.what == verb::source_file ? n.label + " of " + std::string(n.row->name) : source_text(n) + name(n), "@" + planner::place_of(n.where));
+      to_.line(depth, n.what == verb::source_file ? n.label + " of " + std::string(n.row->name) : source_text(n) + accelerated(n) + name(n), "@" + planner::place_of(n.where));
       return;
     }
     chain(*n.inputs.front().node, depth);
@@ -43,9 +44,16 @@ class writer {
 
  private:
   static std::string name(const logical& n) { return n.name.empty() ? "" : " \"" + n.name + "\""; }
+  // At the verb that it was said of; the verbs above it are accelerated too.
+  static std::string accelerated(const logical& n) {
+    const auto below = [](const detail::pipe& p) { return p.node->accelerated; };
+    const bool said_here = n.accelerated && std::none_of(n.inputs.begin(), n.inputs.end(), below);
+    return said_here && !n.gpu_required && n.ordered_to != query::engine::gpu ? ", accelerated" : "";
+  }
   static std::string words(const logical& n) {
     std::string w;
     if (n.ordered) w += ", as ordered";
+    w += accelerated(n);
     if (n.gpu_required) w += ", GPU required";
     if (n.ordered_to) w += *n.ordered_to == query::engine::gpu ? ", on the GPU" : ", on the CPU";
     if (n.gpu_call) w += ", with a form for the GPU";

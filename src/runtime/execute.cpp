@@ -179,13 +179,29 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
    public:
     cursor(const pipe& p, const settings& s)
         : run_(p, s, "rows", planner::reading::on_demand), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
+    // The reader's body between two rows may be slow: it gets a few rows at a time, with a look before each such run. The look
+    // is a load; the session's deadline_watch reads the clock.
     bool next(row_block& b) override {
-      return run_.placed([&] { return rows_->next(b); });
+      const stop_state& stop = run_.watch.flag->state();
+      if (stop.stopped_now.load(std::memory_order_relaxed)) throw_stopped(stop);
+      if (given_ == block_.n) {
+        block_ = {};
+        given_ = 0;
+        if (!run_.placed([&] { return rows_->next(block_); })) return false;
+      }
+      b = block_;
+      b.rows = static_cast<std::byte*>(block_.rows) + given_ * run_.last->row->size;
+      b.n = std::min(calls_a_look, block_.n - given_);
+      b.first = block_.first + given_;
+      given_ += b.n;
+      return true;
     }
 
    private:
     execution run_;
     std::unique_ptr<row_cursor> rows_;
+    row_block block_;
+    std::size_t given_ = 0;  // rows of the block
   };
   return std::make_unique<cursor>(p, s);
 }

@@ -24,6 +24,8 @@ std::size_t default_memory_limit() {
   return kilobytes ? kilobytes / 4 * 3 * 1024 : 0;
 }
 
+constexpr int most_threads = 4096;
+
 std::size_t bytes_of(const char* name, const std::string& text) {
   std::size_t end = 0;
   unsigned long long n = 0;
@@ -53,7 +55,8 @@ session_options options_from_environment() {
   if (const char* t = std::getenv("QUERY_THREADS")) {
     char* end = nullptr;
     const long n = std::strtol(t, &end, 10);
-    if (end == t || *end || n < 0 || n > 4096) throw user_error(std::string("QUERY_THREADS: expected a number from 0 to 4096: found '") + t + "'");
+    if (end == t || *end || n < 0 || n > most_threads)
+      throw user_error("QUERY_THREADS: expected a number from 0 to " + std::to_string(most_threads) + ": found '" + t + "'");
     o.threads = static_cast<int>(n);
   }
   if (const char* m = std::getenv("QUERY_MEMORY_LIMIT")) o.memory_limit = bytes_of("QUERY_MEMORY_LIMIT", m);
@@ -76,6 +79,8 @@ session_state::session_state(const session_options& o)
   if (!o.temp_folder.empty() && !std::filesystem::is_directory(o.temp_folder))
     throw detail::unplaced_error("Session: the temp folder is not a folder: " + o.temp_folder);
   if (o.threads < 0) throw detail::unplaced_error("Session: threads must not be negative: " + std::to_string(o.threads));
+  if (o.threads > most_threads)
+    throw detail::unplaced_error("Session: threads: expected at most " + std::to_string(most_threads) + ": found " + std::to_string(o.threads));
   scheduler = cpu->make_scheduler(o.threads);
 }
 
@@ -83,6 +88,8 @@ const session_state::gpu_once& session_state::the_gpu() const {
   std::call_once(gpu_.made, [&] {
     if (options.gpu == gpu_use::off) gpu_.why_not = "the session does not use GPUs";
     else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows}, gpu_.why_not);
+    // Whoever shows it says that it is about a GPU.
+    if (gpu_.why_not.rfind("gpu: ", 0) == 0) gpu_.why_not.erase(0, 5);
   });
   return gpu_;
 }

@@ -100,6 +100,7 @@ CONFORMS(messages, functions, "where", "select", "group_by") {
 
 TEST(messages, options_of_a_session) {
   EXPECT_MESSAGE("Session: threads must not be negative: -1", query::Session({.threads = -1}));
+  EXPECT_MESSAGE("Session: threads: expected at most 4096: found 100000", query::Session({.threads = 100000}));
   EXPECT_MESSAGE("Session: the temp folder is not a folder: /nowhere", query::Session({.temp_folder = "/nowhere"}));
 }
 

@@ -3,6 +3,7 @@
 // call.
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <stop_token>
 #include <thread>
 
@@ -246,6 +247,55 @@ CONFORMS(stops, orders_and_runs, "order_by", "min_by", "chunk", "window", "take_
         .concat(q)
         .to_vector();
   });
+}
+
+// The body of a range-for is the user's too, and the rows of a source are one block: it runs at most 64 times more.
+CONFORMS(stops, loops_over_rows, "stop_on", "where", "order_by", "take", "chunk", "generate") {
+  const auto check = [&](const char* what, auto of) {
+    SCOPED_TRACE(what);
+    stopper s;
+    const auto loop = [&] {
+      for (const auto& x : of(s)) s.count(x);
+    };
+    EXPECT_THROW(loop(), query::cancelled);
+    EXPECT_GE(s.calls, 10);
+    EXPECT_LE(s.calls, 10 + 64);
+  };
+  const auto all = [&](stopper& s) { return source(e, numbers()).stop_on(s.stop.get_token()); };
+  check("a table", all);
+  check("where", [&](stopper& s) { return all(s).where([](const std::int64_t& x) { return x >= 0; }); });
+  check("order_by", [&](stopper& s) { return all(s).order_by([](const std::int64_t& x) { return -x; }); });
+  check("take", [&](stopper& s) { return all(s).take(150'000); });
+  check("generate", [&](stopper& s) {
+    return on(e, query::generate([i = std::int64_t{0}]() mutable { return i < rows ? std::optional(i++) : std::nullopt; }))
+        .stop_on(s.stop.get_token());
+  });
+  // A loop that nobody stops sees every row once, in order.
+  std::int64_t next = 0;
+  for (const std::int64_t& x : source(e, numbers())) ASSERT_EQ(x, next++);
+  EXPECT_EQ(next, rows);
+}
+
+CONFORMS(stops, deadlines_end_slow_loops, "timeout") {
+  int turns = 0;
+  const auto loop = [&] {
+    for (const std::int64_t& x : source(e, numbers()).timeout(0.02)) {
+      turns += x >= 0;
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+  };
+  EXPECT_THROW(loop(), query::cancelled);
+  EXPECT_LT(turns, few);
+}
+
+CONFORMS(stops, a_deadline_that_has_passed_begins_no_work, "timeout", "count", "to_vector") {
+  std::atomic<int> calls = 0;
+  const auto counted = [&](const std::int64_t& x) { return ++calls, x; };
+  EXPECT_THROW(source(e, numbers()).timeout(0).count(), query::cancelled);
+  EXPECT_THROW(source(e, numbers()).select(counted).timeout(0).to_vector(), query::cancelled);
+  EXPECT_THROW(source(e, numbers()).timeout(0).concat(source(e, numbers()).timeout(1000)).count(), query::cancelled);
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(source(e, numbers()).timeout(0).timeout(std::numeric_limits<double>::infinity()).count(), rows);
 }
 
 // Nobody calls back for a deadline, nor for a token of another kind: somebody looks at the clock while the function

@@ -7,6 +7,7 @@
 #include "cpu_engine/pair_calls.hpp"
 #include "cpu_engine/verify/difference.hpp"
 #include "cpu_engine/verify/row_function.hpp"
+#include "cpu_engine/verify/sampled_rows.hpp"
 
 namespace query::cpu::verify {
 
@@ -34,18 +35,17 @@ rows_buffer map_pairs(const logical& n, const join_side& left, const join_side& 
 
 namespace {
 
-// The keys of a side, in both forms on the first rows and natively on the others.
+// The keys of a side; in both forms for a sample of its rows.
 rows_buffer keys_of(const logical& join, std::size_t side, const join_side& rows, runtime::buffer_pool& pool) {
   const detail::user_function& f = join.functions[side];
   rows_buffer sample(rows.type, pool);
-  const std::size_t first = std::min(rows.n, sample_rows);
-  sample.append_rows(rows.rows, first);
+  for_each_run(rows.n, 0, [&](std::size_t first, std::size_t n) { sample.append_rows(row_at(rows.rows, rows.type, first), n); });
   rows_buffer keys = row_function(join, f, rows.read, pool).map(sample, side == 0 ? "left " : "right ");
-  if (rows.n > first) {
-    f.native.map(f.f.get(), row_at(rows.rows, rows.type, first), nullptr, rows.n - first, keys.extend(rows.n - first));
-    keys.grow(rows.n - first);
-  }
-  return keys;
+  if (sample.size() == rows.n) return keys;
+  rows_buffer all(join.key, pool);
+  f.native.map(f.f.get(), rows.rows, nullptr, rows.n, all.extend(rows.n));
+  all.grow(rows.n);
+  return all;
 }
 
 bool is_null(const ir::type* t, const void* key) { return t->k == ir::kind::optional && !t->get.value(key); }

@@ -10,9 +10,6 @@
 
 namespace query::cpu::verify {
 
-// How many rows a branch is sampled by.
-inline constexpr std::size_t sample_rows = 1000;
-
 class row_function {
  public:
   // read: the fields of its rows that hold what the source has (difference.hpp).
