@@ -25,9 +25,10 @@ kernel_source generate(const detail::logical& source) {
     std::memcpy(&bits, source.source.get(), source.row->size);
     value = type + "(" + k.literal(source.row->k, bits) + " + " + type + "(" + from + " + i))";
   }
+  const std::string n = k.argument(count, "u64");
   k.add("extern \"C\" __global__ void __launch_bounds__(256) count_rows(const __grid_constant__ words p) {\n"
-        "  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " + k.argument(count, "u64") + "; i += gridDim.x * 256ull) " + at + "[i] = " +
-        value + ";\n}\n");
+        "  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " +
+        n + "; i += gridDim.x * 256ull) " + at + "[i] = " + value + ";\n}\n");
   return k;
 }
 

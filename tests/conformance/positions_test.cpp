@@ -38,7 +38,8 @@ CONFORMS(positions, first_and_last_rows, "take", "skip", "take_last", "skip_last
     const auto some = kept(d.rows, third);
     for (const std::size_t n : {0u, 1u, 1000u, 70000u, 300000u}) {
       SCOPED_TRACE(d.name + ", n = " + std::to_string(n));
-      const auto q = source(e, d.rows), filtered = q.where(third);
+      const auto q = source(e, d.rows);
+      const auto filtered = q.where(third);
       const auto ids = q.select([](auto t) { return t.id; });
       const auto all_ids = selected(d.rows, [](const tick& t) { return t.id; });
       const auto rest = [n](std::size_t all) { return all - std::min<std::size_t>(n, all); };
@@ -73,7 +74,8 @@ CONFORMS(positions, rows_of_two_sources, "concat", "append", "prepend", "zip", "
   for (const auto& d : ticks()) {
     SCOPED_TRACE(d.name);
     const auto some = kept(d.rows, third);
-    const auto q = source(e, d.rows), filtered = q.where(third);
+    const auto q = source(e, d.rows);
+    const auto filtered = q.where(third);
     EXPECT_ROWS(rows_of(e, q.concat(filtered)), joined(d.rows, some));
     EXPECT_ROWS(rows_of(e, filtered.concat(q).take(1500)), slice(joined(some, d.rows), 0, 1500));
     EXPECT_ROWS(rows_of(e, filtered.append(other)), joined(some, {other}));
@@ -141,9 +143,10 @@ CONFORMS(positions, counted_sources, "range", "repeat", "where", "select", "sum"
   EXPECT_ROWS(rows_of(e, on(e, query::range(std::int32_t{-100}, 70000)).where(even)), kept(numbers, even));
   EXPECT_ROWS(rows_of(e, on(e, query::range(std::int32_t{-100}, 70000)).skip(69000)), slice(numbers, 69000, 1000));
   EXPECT_EQ(on(e, query::range(0.5, 1000)).select([](auto x) { return x * 2; }).sum(), 1000.0 * 1000);
-  EXPECT_ROWS(rows_of(e, on(e, query::repeat(tick{1, 2, 3, 4.5}, 3000)).select([](auto t) { return t.price; })), std::vector<double>(3000, 4.5));
-  EXPECT_ROWS(rows_of(e, on(e, query::repeat(std::string("more than sixteen characters"), 1500)).where([](auto s) { return s.size() > 3; })),
-              std::vector<std::string>(1500, "more than sixteen characters"));
+  const auto ticks = on(e, query::repeat(tick{1, 2, 3, 4.5}, 3000));
+  EXPECT_ROWS(rows_of(e, ticks.select([](auto t) { return t.price; })), std::vector<double>(3000, 4.5));
+  const std::string words = "more than sixteen characters";
+  EXPECT_ROWS(rows_of(e, on(e, query::repeat(words, 1500)).where([](auto s) { return s.size() > 3; })), std::vector<std::string>(1500, words));
 }
 
 CONFORMS(positions, in_loops, "do_while", "take", "skip", "concat", "reverse") {

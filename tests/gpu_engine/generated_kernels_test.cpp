@@ -274,6 +274,24 @@ TEST_F(generated_kernels, of_rows_by_their_place) {
   compiles("repeat", query::repeat(Pair{1, 2}, 5000).as_accelerated().select([](auto p) { return p.b; }));
 }
 
+TEST_F(generated_kernels, of_results_that_hold_strings) {
+  const auto notes = query::from(notes_).as_accelerated();
+  const auto symbols = query::from(symbols_);
+  const auto id = [](auto n) { return n.id; };
+  const auto both = [](auto n, auto s) { return std::make_tuple(n.name, s.rate, n.words); };
+  compiles("join", notes.join(symbols, id, id, both));
+  compiles("join by strings", notes.join(notes, [](auto n) { return n.name; }, [](auto n) { return n.name; },
+                                         [](auto a, auto b) { return std::make_tuple(a.text, b.name); }));
+  compiles("semi_join", notes.semi_join(symbols, id, id));
+  compiles("full_join", notes.full_join(symbols, id, id, [](auto n, auto s) {
+    return std::make_tuple(query::iff(n.has_value(), n->name, "none"), s.has_value());
+  }));
+  compiles("cross_join", notes.cross_join(symbols, both));
+  compiles("distinct_by", notes.distinct_by([](auto n) { return n.name; }));
+  compiles("union", notes.union_with_by(notes.where([](auto n) { return n.id > 3; }), id));
+  compiles("distinct strings", notes.select([](auto n) { return n.name; }).distinct());
+}
+
 TEST_F(generated_kernels, are_not_made_for_tests_that_may_fail_behind_the_border) {
   const std::vector<Triple> rows(5000);
   const auto q = query::from(rows).as_accelerated().take_while([](auto t) { return 4 / t.a > 0; });

@@ -4,6 +4,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/types.cuh"
@@ -15,7 +16,7 @@ namespace {
 enum argument : std::uint32_t { out, total, argument_count };
 
 void generate(kernel_source& k, const detail::logical& n, const input_layout& left, const input_layout& right) {
-  if (!same_on_device(n.row)) throw not_generated("the result's rows own memory (strings, lists)");
+  check_host_form(n.row);
   generate_pair(k, n, n.functions.front(), input_rows(k, left, 0, "a"), false, input_rows(k, right, 1, "b"), false);
   const std::string type = k.type_name(n.row);
   k.add("extern \"C\" __global__ void __launch_bounds__(256) pair_all(const __grid_constant__ words p) {\n  " + type +
@@ -36,12 +37,12 @@ result_rows run_cross_join(const planner::vertex& v, vertex_run& run) {
   const auto left = run_input(v.inputs[0], all_fields(v.inputs[0].row), run),
              right = run_input(v.inputs[1], all_fields(v.inputs[1].row), run);
   const ir::type* row = v.node->row;
-  const std::uint64_t n = left->size(), m = right->size();
-  if (m && n > std::numeric_limits<std::uint64_t>::max() / m / row->size)
+  const std::uint64_t n = left->size(), m = right->size(), row_bytes = device_layout(row).size;
+  if (m && n > std::numeric_limits<std::uint64_t>::max() / m / row_bytes)
     throw resource_error("query: " + v.node->label + ": more pairs than any memory holds: " + std::to_string(n) + " times " +
                          std::to_string(m));
   const std::uint64_t pairs = std::min(n * m, v.limit);
-  device_buffer rows = run.allocate(std::max<std::uint64_t>(pairs, 1) * row->size);
+  device_buffer rows = run.allocate(std::max<std::uint64_t>(pairs, 1) * row_bytes);
   if (pairs) {
     kernel_source k;
     generate(k, *v.node, left->layout(), right->layout());
@@ -52,9 +53,7 @@ result_rows run_cross_join(const planner::vertex& v, vertex_run& run) {
     run.launch(k, *f, {static_cast<unsigned>(blocks), 256, 0}, inputs, args);
     run.finish(k);
   }
-  auto result = std::make_shared<device_rows>(run.shared_gpu(), row, pairs);
-  result->add({0, row}, std::move(rows));
-  return result;
+  return run.result(row, std::move(rows), pairs);
 }
 
 }  // namespace query::gpu_engine

@@ -1,10 +1,10 @@
 #include "gpu_engine/operators/input_part.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
+#include "gpu_engine/out_of_core/host_blocks.hpp"
 #include "gpu_engine/upload.hpp"
 
 namespace query::gpu_engine {
@@ -62,21 +62,12 @@ shared_rows input_part::of_source(std::uint64_t from, std::uint64_t n) {
     return run_input(branch_, all_fields(row), run_);
   }
   const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(from, host_->n));
-  detail::row_block part = *host_;
-  part.n = static_cast<std::size_t>(std::min<std::uint64_t>(n, host_->n - begin));
-  std::vector<const void*> columns;
-  if (part.columns) {
-    const std::size_t fields = row->k == ir::kind::record ? row->field_list.size() : 1;
-    for (std::size_t i = 0; i < fields; ++i) {
-      const std::size_t size = row->k == ir::kind::record ? row->field_list[i].of->size : row->size;
-      columns.push_back(static_cast<const std::byte*>(part.columns[i]) + begin * size);
-    }
-    part.columns = columns.data();
-  } else {
-    part.rows = static_cast<std::byte*>(part.rows) + begin * row->size;
-  }
+  host_block all;
+  all.rows = *host_;
+  const host_block part = slice(all, row, begin, static_cast<std::size_t>(std::min<std::uint64_t>(n, host_->n - begin)));
   const auto fields = bare(branch_) ? all_fields(row) : fields_read(branch_, true);
-  run_.supply(upload_rows(run_.shared_gpu(), part, row, choose_columns(row, fields, part.columns != nullptr), run_.on(), run_.context()));
+  const auto columns = choose_columns(row, fields, host_->columns != nullptr);
+  run_.supply(upload_rows(run_.shared_gpu(), part.rows, row, columns, run_.on(), run_.context()));
   return run_input(branch_, fields, run_);  // takes what was supplied away
 }
 

@@ -110,7 +110,7 @@ class joining {
 
   // Room for `rows`, and for the build rows that may come behind them.
   void make_out(std::uint64_t rows) {
-    out_bytes_ = std::max<std::uint64_t>(rows + (j_.keeps_build() ? build_n_ : 0), 1) * j_.node->row->size;
+    out_bytes_ = std::max<std::uint64_t>(rows + (j_.keeps_build() ? build_n_ : 0), 1) * device_layout(j_.node->row).size;
     out_ = run_.allocate(out_bytes_);
     args_[join_out] = out_.address();
   }
@@ -219,9 +219,8 @@ class joining {
 
   result_rows result() {
     const std::uint64_t n = run_.read(total_word) + run_.read(kept_word);
-    give_back_room(n * j_.node->row->size);
-    auto r = std::make_shared<device_rows>(run_.shared_gpu(), j_.node->row, n);
-    r->add({0, j_.node->row}, std::move(out_));
+    give_back_room(n * device_layout(j_.node->row).size);
+    auto r = run_.result(j_.node->row, std::move(out_), n);
     run_.reset_status();
     return r;
   }

@@ -1,6 +1,7 @@
 #include "gpu_engine/operators/join_kernels.hpp"
 
 #include "gpu_engine/device_rows.hpp"
+#include "gpu_engine/host_unpacking.hpp"
 #include "ir/analysis.hpp"
 
 namespace query::gpu_engine {
@@ -44,7 +45,7 @@ class writer {
   }
 
   void write(join_program what) {
-    if (!same_on_device(n_.row)) throw not_generated("the result's rows own memory (strings, lists)");
+    check_host_form(n_.row);
     k_.include("gpu_primitives/hash_join.cuh");
     if (j_.keeps_build()) k_.include("gpu_primitives/compact.cuh");
     const std::size_t left = j_.build_left ? 1 : 0;

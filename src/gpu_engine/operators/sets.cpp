@@ -4,6 +4,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/compact.cuh"
@@ -30,7 +31,7 @@ bool two_inputs(const detail::logical& n) { return n.what != verb::distinct; }
 
 void generate(generated& g, const detail::logical& n, const input_layout& first, const input_layout& second, bool wide) {
   kernel_source& k = g.source;
-  if (!same_on_device(n.row)) throw not_generated("the result's rows own memory (strings, lists)");
+  check_host_form(n.row);
   k.include("gpu_primitives/distinct.cuh");
   k.include("gpu_primitives/compact.cuh");
   std::vector<keyed_side> sides = {{"first_key", &n.functions[0], input_rows(k, first, 0, "i")}};
@@ -98,8 +99,7 @@ class keeping_firsts {
       keep();
     }
     const std::uint64_t count = rows_ ? run_.read(kept_word) : 0;
-    auto result = std::make_shared<device_rows>(run_.shared_gpu(), n_.row, std::min(count, limit_));
-    result->add({0, n_.row}, std::move(out_));
+    auto result = run_.result(n_.row, std::move(out_), std::min(count, limit_));
     run_.reset_status();
     return result;
   }
@@ -136,7 +136,7 @@ class keeping_firsts {
     }
     launch("flag_first_rows", blocks(table_slots));
     run_.finish(g_.source);
-    out_ = run_.allocate(std::max<std::uint64_t>(run_.read(flagged_word), 1) * n_.row->size);
+    out_ = run_.allocate(std::max<std::uint64_t>(run_.read(flagged_word), 1) * device_layout(n_.row).size);
     table_.reset();
     args_[out] = out_.address();
     using policy = gpu::compact_policy<std::uint64_t>;

@@ -29,7 +29,8 @@ kernel_source generate_test(const detail::logical& n, const input_layout& in) {
   e.bind(0, input_rows(k, in, 0, "i"));
   const std::string passes = e.value(t.root), found = k.argument(0, "u64*"), rows = k.parameter({word::role::rows, 0, 0, 0}, "u64");
   k.add("__device__ __forceinline__ bool passes(const words& p, u64 i) {\n" + e.take() + "  return " + passes +
-        ";\n}\nextern \"C\" __global__ void __launch_bounds__(256) find_first_failing(const __grid_constant__ words p) {\n  const u64 n = " +
+        ";\n}\n" +
+        "extern \"C\" __global__ void __launch_bounds__(256) find_first_failing(const __grid_constant__ words p) {\n  const u64 n = " +
         rows + ";\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < n; i += gridDim.x * 256ull) {\n    if (passes(p, i)) continue;\n" +
         "    atomic_max(" + found + ", n - i);\n    return;\n  }\n}\n");
   if (std::any_of(k.words().begin(), k.words().end(), [](const word& w) { return w.what == word::role::errors; }))
