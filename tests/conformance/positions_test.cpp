@@ -102,7 +102,7 @@ CONFORMS(positions, rows_backwards_and_drawn, "reverse", "sample") {
   }
 }
 
-CONFORMS(positions, rows_that_own_memory, "take", "skip", "concat", "reverse", "take_while", "where") {
+CONFORMS(positions, rows_that_own_memory, "take", "skip", "chunk", "window", "concat", "reverse", "take_while", "where") {
   const auto& rows = few_trades();
   const auto bought = [](auto t) { return t.key % 2 == 0; };
   const auto some = kept(rows, bought);
@@ -111,6 +111,12 @@ CONFORMS(positions, rows_that_own_memory, "take", "skip", "concat", "reverse", "
   EXPECT_ROWS(rows_of(e, q.where(bought).concat(q)), joined(some, rows));
   EXPECT_ROWS(rows_of(e, q.where(bought).reverse()), backwards(some));
   EXPECT_ROWS(rows_of(e, q.take_while([](auto t) { return t.id < 100; })), slice(rows, 0, 100));
+  std::vector<std::vector<std::string>> chunks, windows;
+  const auto names = selected(rows, [](const trade& t) { return t.name; });
+  for (std::size_t i = 0; i < names.size(); i += 7) chunks.push_back(slice(names, i, 7));
+  for (std::size_t i = 0; i + 3 <= names.size(); ++i) windows.push_back(slice(names, i, 3));
+  EXPECT_ROWS(rows_of(e, q.select([](auto t) { return t.name; }).chunk(7)), chunks);
+  EXPECT_ROWS(rows_of(e, q.select([](auto t) { return t.name; }).window(3)), windows);
   EXPECT_ROWS(rows_of(e, q.zip(q.reverse(), [](auto a, auto b) { return std::make_tuple(a.name, b.id); })), [&] {
     std::vector<std::tuple<std::string, std::int32_t>> wanted;
     for (std::size_t i = 0; i < rows.size(); ++i) wanted.emplace_back(rows[i].name, rows[rows.size() - 1 - i].id);

@@ -269,6 +269,7 @@ TEST_F(generated_kernels, of_rows_by_their_place) {
   compiles("zip", a.zip(b, [](auto x, auto y) { return query::make<Pair>(x.a, y.b); }));
   compiles("zip with strings", a.zip(notes, [](auto x, auto y) { return std::make_tuple(x.a, y.name); }));
   compiles("chunks", a.chunk(7));
+  compiles("chunks of rows that hold strings and lists", notes.chunk(7));
   compiles("windows of projected rows", a.select([](auto t) { return t.b; }).window(7));
   compiles("range", query::range(std::int64_t{5}, 5000).as_accelerated().where([](auto x) { return x % 7 == 0; }));
   compiles("repeat", query::repeat(Pair{1, 2}, 5000).as_accelerated().select([](auto p) { return p.b; }));

@@ -183,7 +183,6 @@ void plan_gathered(const planner::vertex& v) {
     case verb::chunk:
     case verb::window:
       if (!n.all) throw not_generated("a function of the host's takes its runs");
-      if (!same_on_device(n.row->element)) throw not_generated("lists of rows that own memory (strings, lists)");
       (void)generate_runs(n.row);
       break;
     default:
