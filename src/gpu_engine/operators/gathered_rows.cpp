@@ -173,6 +173,7 @@ result_rows runs(const planner::vertex& v, vertex_run& run) {
 
 void plan_gathered(const planner::vertex& v) {
   const detail::logical& n = *v.node;
+  if (n.what != verb::reverse && n.what != verb::sample) check_not_handed_on(v);
   for (const planner::branch& b : v.inputs) plan_input(b);
   const input_layout first = whole_rows(v.inputs.front().row);
   check_host_form(n.row);

@@ -42,7 +42,35 @@ std::optional<detail::row_block> rows_on_host(const branch& b, const runtime::ru
   return rows;
 }
 
+// Verbs that give their first rows before they have seen the last.
+bool hands_on(detail::verb what) {
+  using detail::verb;
+  switch (what) {
+    case verb::take:
+    case verb::skip:
+    case verb::take_while:
+    case verb::skip_while:
+    case verb::concat:
+    case verb::zip:
+    case verb::default_if_empty:
+    case verb::chunk:
+    case verb::window:
+    case verb::distinct:
+    case verb::union_with:
+    case verb::cross_join:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+void check_not_handed_on(const planner::vertex& v) {
+  for (const branch& b : v.inputs)
+    if (b.table && b.table->engine == "cpu" && (!b.table->node || hands_on(b.table->node->what)))
+      throw not_generated("its rows are made on the CPU, one after the other");
+}
 
 input_part::input_part(const branch& b, vertex_run& run)
     : branch_(b), run_(run), host_(rows_on_host(b, run.context())), keeps_count_(!filters(b)) {

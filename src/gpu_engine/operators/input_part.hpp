@@ -53,6 +53,10 @@ class input_part {
   bool keeps_count_ = false;
 };
 
+// Throws not_generated where an input is made on the CPU by a verb that hands its rows on as they come: who reads them may stop
+// early, and the verb should be there too.
+void check_not_handed_on(const planner::vertex& v);
+
 // Rows [from, from + n) of `rows`: where they are, if they are most of them; else a copy, which lets the others go.
 shared_rows slice_of(const shared_rows& rows, std::uint64_t from, std::uint64_t n, vertex_run& run);
 

@@ -96,6 +96,7 @@ shared_rows sliced(const planner::vertex& v, vertex_run& run) {
 }  // namespace
 
 void plan_slice(const planner::vertex& v) {
+  check_not_handed_on(v);
   for (const planner::branch& b : v.inputs) {
     plan_input(b);
     check_host_form(b.row);
