@@ -152,7 +152,8 @@ CONFORMS(positions, counted_sources, "range", "repeat", "where", "select", "sum"
   const auto ticks = on(e, query::repeat(tick{1, 2, 3, 4.5}, 3000));
   EXPECT_ROWS(rows_of(e, ticks.select([](auto t) { return t.price; })), std::vector<double>(3000, 4.5));
   const std::string words = "more than sixteen characters";
-  EXPECT_ROWS(rows_of(e, on(e, query::repeat(words, 1500)).where([](auto s) { return s.size() > 3; })), std::vector<std::string>(1500, words));
+  const auto same = on(e, query::repeat(words, 1500));
+  EXPECT_ROWS(rows_of(e, same.where([](auto s) { return s.size() > 3; })), std::vector<std::string>(1500, words));
 }
 
 CONFORMS(positions, in_loops, "do_while", "take", "skip", "concat", "reverse") {
