@@ -192,7 +192,8 @@ template <class T = std::int64_t, class N> Query<T> range(T first, N n, detail::
     return check::after_error{};
   } else {
     auto node = detail::source_node(detail::verb::source_stream, "range", ir::describe<T>(), at);
-    node->source = std::make_shared<const detail::numbers<T>>(detail::numbers<T>{first, detail::row_count("range", n, at)});
+    node->count = detail::row_count("range", n, at);
+    node->source = std::make_shared<const detail::numbers<T>>(detail::numbers<T>{first, node->count});
     node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
       return std::make_unique<detail::number_stream<T>>(*static_cast<const detail::numbers<T>*>(s));
     };
@@ -204,7 +205,9 @@ template <class T, class N> Query<T> repeat(T value, N n, detail::call_site at =
     return check::after_error{};
   } else {
     auto node = detail::source_node(detail::verb::source_stream, "repeat", ir::describe<T>(), at);
-    node->source = std::make_shared<const std::pair<T, std::uint64_t>>(std::move(value), detail::row_count("repeat", n, at));
+    node->count = detail::row_count("repeat", n, at);
+    node->step = 0;
+    node->source = std::make_shared<const std::pair<T, std::uint64_t>>(std::move(value), node->count);
     node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
       const auto& [v, times] = *static_cast<const std::pair<T, std::uint64_t>*>(s);
       return std::make_unique<detail::repeat_stream<T>>(v, times);

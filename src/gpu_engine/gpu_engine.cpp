@@ -6,6 +6,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/out_of_core.hpp"
@@ -25,6 +26,7 @@ kernel_cache& process_kernels() {
 
 // The rows of an input, where they are known before anything runs.
 std::optional<std::uint64_t> known_rows(const planner::branch& b) {
+  if (b.source && is_counted(*b.source)) return b.source->count;
   if (!b.source || !b.source->view) return std::nullopt;
   detail::row_block rows;
   b.source->view(b.source->source.get(), rows);
@@ -35,11 +37,15 @@ std::optional<std::uint64_t> known_rows(const planner::branch& b) {
 bool needs_all_rows(const planner::vertex& v) {
   return v.node && (v.node->what == verb::group_by || v.node->what == verb::order_by || v.node->what == verb::aggregate);
 }
+// The source makes its rows on the device. Longer ones are read piece by piece: who reads them may stop early.
+constexpr std::uint64_t most_counted = std::uint64_t{1} << 28;
+bool made_here(const detail::logical& source) { return is_counted(source) && source.count <= most_counted; }
+
 // What might never end stays where it can be read piece by piece, unless it has to end anyway.
 void check_source(const planner::branch& b, bool all_rows) {
   if (b.table && !needs_all_rows(*b.table))
     for (const planner::branch& input : b.table->inputs) check_source(input, false);
-  if (!b.source || b.source->view || b.source->what == verb::placeholder) return;
+  if (!b.source || b.source->view || b.source->what == verb::placeholder || made_here(*b.source)) return;
   if (!all_rows || !reads_stream(b)) throw not_generated("its rows come from a stream");
 }
 
@@ -63,6 +69,21 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
     case verb::intersect:
     case verb::except:
       return {plan_sets, run_sets};
+    case verb::take:
+    case verb::skip:
+    case verb::take_last:
+    case verb::skip_last:
+    case verb::take_while:
+    case verb::skip_while:
+    case verb::default_if_empty:
+      return {plan_slice, run_slice};
+    case verb::concat:
+    case verb::reverse:
+    case verb::sample:
+    case verb::zip:
+    case verb::chunk:
+    case verb::window:
+      return {plan_gathered, run_gathered};
     default:
       return {};
   }

@@ -8,6 +8,7 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/repack.hpp"
 #include "gpu_engine/round_recording.hpp"
 #include "gpu_engine/upload.hpp"
@@ -98,6 +99,7 @@ std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, c
     rows.n = t.n;
     return reads(upload_rows(gpu_, rows, row, choose_columns(row, fields, false), on(), *context_));
   }
+  if (is_counted(*b.source)) return reads(counted_rows(*b.source, 0, b.source->count, *this));
   if (!b.source->view) throw internal_error("gpu: a source that is not in memory");
   detail::row_block rows;
   b.source->view(b.source->source.get(), rows);

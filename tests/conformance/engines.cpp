@@ -17,12 +17,15 @@ constexpr std::array on_the_gpu = {
     "cached", "named", "from", "Query", "join", "left_join", "right_join", "full_join",
     "semi_join", "anti_join", "cross_join", "distinct", "distinct_by", "union_with", "union_with_by", "intersect", "intersect_by",
     "except", "except_by", "group_by.select", "group_by.count", "accelerated", "on",
+    "take", "skip", "take_last", "skip_last", "take_while", "skip_while", "default_if_empty", "concat", "append", "prepend",
+    "reverse", "sample", "zip", "range", "repeat", "empty",
 };
 engine_config gpu() {
   engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};
   e.missing = e.session.gpu_status();
   for (const auto& [verb, tests] : covered())
     if (std::find(on_the_gpu.begin(), on_the_gpu.end(), verb) == on_the_gpu.end()) e.leaves_out[verb] = "on the CPU";
+  for (const char* verb : {"chunk", "window"}) e.leaves_out[verb] = "on the CPU with a function";
   for (const char* verb : {"apply", "apply_all"}) e.leaves_out[verb] = "on the CPU without on_gpu(g)";
   return e;
 }

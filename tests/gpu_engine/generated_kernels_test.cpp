@@ -65,7 +65,7 @@ class generated_kernels : public testing::Test {
  protected:
   void SetUp() override {
     if (!compiler::find()) GTEST_SKIP() << "SKIPPED: no NVRTC: " << compiler::why_not();
-    for (const char* entry : {"collect_rows", "fold_rows", "sample_groups", "init_table", "grow_table", "aggregate_rows", "emit_table", "aggregate_shared_rows", "merge_partials", "gather_rows", "build_rows", "probe_rows", "add_unmatched", "pair_all", "first_rows_of_keys", "more_rows_of_keys", "mark_keys", "flag_first_rows", "keep_flagged", "count_digits", "sort_by_number", "put_in_order", "map_build", "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output", "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0", "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1"})
+    for (const char* entry : {"collect_rows", "fold_rows", "sample_groups", "init_table", "grow_table", "aggregate_rows", "emit_table", "aggregate_shared_rows", "merge_partials", "gather_rows", "build_rows", "probe_rows", "add_unmatched", "pair_all", "first_rows_of_keys", "more_rows_of_keys", "mark_keys", "flag_first_rows", "keep_flagged", "find_first_failing", "count_rows", "count_digits", "sort_by_number", "put_in_order", "map_build", "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output", "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0", "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
     fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
@@ -253,6 +253,58 @@ TEST_F(generated_kernels, of_sets) {
   compiles("union_by", a.union_with_by(b, [](auto t) { return t.a; }));
   compiles("intersect", a.intersect(b));
   compiles("except_by", a.except_by(b, [](auto t) { return query::make<Pair>(t.a, t.b); }));
+}
+
+TEST_F(generated_kernels, of_rows_by_their_place) {
+  const std::vector<Triple> rows(5000), others(4000);
+  const auto a = query::from(rows).as_accelerated(), b = query::from(others).as_accelerated();
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("take, behind a filter", a.where([](auto t) { return t.c > 3; }).take(10));
+  compiles("take_while", a.take_while([](auto t) { return t.c < 3; }));
+  compiles("skip_while, strings", notes.skip_while([](auto n) { return n.name.size() < 3; }));
+  compiles("reverse", a.reverse());
+  compiles("reverse, strings and lists", notes.reverse());
+  compiles("sample", a.sample(100));
+  compiles("concat of columns", notes.concat(notes.where([](auto n) { return n.id > 3; })));
+  compiles("zip", a.zip(b, [](auto x, auto y) { return query::make<Pair>(x.a, y.b); }));
+  compiles("zip with strings", a.zip(notes, [](auto x, auto y) { return std::make_tuple(x.a, y.name); }));
+  compiles("chunks", a.chunk(7));
+  compiles("chunks of rows that hold strings and lists", notes.chunk(7));
+  compiles("windows of projected rows", a.select([](auto t) { return t.b; }).window(7));
+  compiles("range", query::range(std::int64_t{5}, 5000).as_accelerated().where([](auto x) { return x % 7 == 0; }));
+  compiles("repeat", query::repeat(Pair{1, 2}, 5000).as_accelerated().select([](auto p) { return p.b; }));
+}
+
+TEST_F(generated_kernels, of_results_that_hold_strings) {
+  const auto notes = query::from(notes_).as_accelerated();
+  const auto symbols = query::from(symbols_);
+  const auto id = [](auto n) { return n.id; };
+  const auto both = [](auto n, auto s) { return std::make_tuple(n.name, s.rate, n.words); };
+  compiles("join", notes.join(symbols, id, id, both));
+  compiles("join by strings", notes.join(notes, [](auto n) { return n.name; }, [](auto n) { return n.name; },
+                                         [](auto a, auto b) { return std::make_tuple(a.text, b.name); }));
+  compiles("semi_join", notes.semi_join(symbols, id, id));
+  compiles("full_join", notes.full_join(symbols, id, id, [](auto n, auto s) {
+    return std::make_tuple(query::iff(n.has_value(), n->name, "none"), s.has_value());
+  }));
+  compiles("cross_join", notes.cross_join(symbols, both));
+  compiles("distinct_by", notes.distinct_by([](auto n) { return n.name; }));
+  compiles("union", notes.union_with_by(notes.where([](auto n) { return n.id > 3; }), id));
+  compiles("distinct strings", notes.select([](auto n) { return n.name; }).distinct());
+}
+
+TEST_F(generated_kernels, are_not_made_for_rows_that_the_cpu_hands_on) {
+  const std::vector<Triple> rows(5000);
+  const auto sums = query::from(rows).as_accelerated().chunk(7, [](std::span<const Triple> r) { return r.front().c; });
+  EXPECT_EQ(sums.skip(3).in(session_).explain().find("gpu: "), std::string::npos) << sums.skip(3).in(session_).explain();
+  EXPECT_NE(sums.reverse().in(session_).explain().find("gpu: "), std::string::npos);
+}
+
+TEST_F(generated_kernels, are_not_made_for_tests_that_may_fail_behind_the_border) {
+  const std::vector<Triple> rows(5000);
+  const auto q = query::from(rows).as_accelerated().take_while([](auto t) { return 4 / t.a > 0; });
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+  EXPECT_EQ(engine_->accepts(*g->vertices.back()).why, "its test may fail with an error, behind the first row that it rejects");
 }
 
 // All ways of joining, whatever the keys turn out to be.

@@ -207,10 +207,10 @@ struct logical : std::enable_shared_from_this<logical> {
   key_calls keys;                          // keyed verbs: custom equality and hash
   std::vector<order_key> order;            // order_by: one a function
   join_kind join = join_kind::inner;
-  std::uint64_t count = 0;                 // take, skip, chunk, window, sample, partition
-  std::uint64_t step = 1;                  // window
+  std::uint64_t count = 0;                 // take, skip, chunk, window, sample, partition; source_stream: its rows, if known: range, repeat
+  std::uint64_t step = 1;                  // window; source_stream with a count: row i is the value that begins `source`, plus i times this
   std::uint64_t seed = 0;                  // sample
-  bool all = false;                        // apply: the whole input at once
+  bool all = false;                        // apply: the whole input at once; chunk, window: the runs themselves, as lists
   rows_function rows_call = nullptr;       // apply, chunk, window: calls functions[0] over a run of rows
   std::shared_ptr<const void> gpu_form;    // apply: the user's function for the GPU, and how to call it
   void (*gpu_call)(const void* g, gpu_apply_port& port) = nullptr;

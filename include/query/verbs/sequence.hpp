@@ -87,7 +87,7 @@ template <class Derived, class T> class sequence {
   }
   // std::vector<T> of n rows each; the last may be shorter.
   template <class N> auto chunk(N n, call_site at = call_site::here()) const {
-    return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at);
+    return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at, true);
   }
   template <class N, class F> auto chunk(N n, F f, call_site at = call_site::here()) const { return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, f, at); }
   // f(std::span<const T>) over every n adjacent rows, `step` rows apart. Windows are full: none if there are fewer than n rows.
@@ -95,7 +95,7 @@ template <class Derived, class T> class sequence {
     return runs<check::window>(detail::verb::window, "window", n, step, f, at);
   }
   template <class N> auto window(N n, call_site at = call_site::here()) const {
-    return runs<check::window>(detail::verb::window, "window", n, 1, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at);
+    return runs<check::window>(detail::verb::window, "window", n, 1, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at, true);
   }
 
   // ---- partitions, for apply
@@ -227,7 +227,8 @@ template <class Derived, class T> class sequence {
     if constexpr (over_rows<T, F>::many) return std::type_identity<typename element_of<V>::type>{};
     else return std::type_identity<detail::stored_t<V>>{};
   }
-  template <class Check, class N, class Step, class F> auto runs(detail::verb v, const char* label, N n, Step step, const F& f, call_site at) const {
+  template <class Check, class N, class Step, class F>
+  auto runs(detail::verb v, const char* label, N n, Step step, const F& f, call_site at, bool as_lists = false) const {
     if constexpr (!Check::template whole<N>()) {
       return check::after_error{};
     } else if constexpr (!Check::template whole<Step>()) {
@@ -241,6 +242,7 @@ template <class Derived, class T> class sequence {
       node->step = detail::positive_count(label, step, at);
       node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
       node->rows_call = caller<F, Out>();
+      node->all = as_lists;
       return finish<Out>(std::move(node), self());
     }
   }

@@ -37,8 +37,7 @@ result_rows run_cross_join(const planner::vertex& v, vertex_run& run) {
   const auto left = run_input(v.inputs[0], all_fields(v.inputs[0].row), run),
              right = run_input(v.inputs[1], all_fields(v.inputs[1].row), run);
   const ir::type* row = v.node->row;
-  const std::size_t row_bytes = device_layout(row).size;
-  const std::uint64_t n = left->size(), m = right->size();
+  const std::uint64_t n = left->size(), m = right->size(), row_bytes = device_layout(row).size;
   if (m && n > std::numeric_limits<std::uint64_t>::max() / m / row_bytes)
     throw resource_error("query: " + v.node->label + ": more pairs than any memory holds: " + std::to_string(n) + " times " +
                          std::to_string(m));

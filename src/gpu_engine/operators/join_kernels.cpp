@@ -1,7 +1,7 @@
-#include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 
 #include "gpu_engine/device_rows.hpp"
+#include "gpu_engine/host_unpacking.hpp"
 #include "ir/analysis.hpp"
 
 namespace query::gpu_engine {

@@ -51,6 +51,14 @@ result_rows run_cross_join(const planner::vertex& v, vertex_run& run);
 void plan_sets(const planner::vertex& v);
 result_rows run_sets(const planner::vertex& v, vertex_run& run);
 
+// slices.cpp: take, skip, take_last, skip_last, take_while, skip_while, default_if_empty.
+void plan_slice(const planner::vertex& v);
+result_rows run_slice(const planner::vertex& v, vertex_run& run);
+
+// gathered_rows.cpp: concat, reverse, sample, zip; chunk and window where they give lists.
+void plan_gathered(const planner::vertex& v);
+result_rows run_gathered(const planner::vertex& v, vertex_run& run);
+
 // pipeline.cpp: branches with joins in them. `last` is the part behind the last join; the rest is planned, or has run and
 // is what vertex_run::input gives.
 planner::branch last_part(const planner::branch& b);

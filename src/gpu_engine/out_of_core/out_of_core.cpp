@@ -5,6 +5,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/out_of_core/block_input.hpp"
 #include "gpu_engine/out_of_core/group_stream.hpp"
 #include "gpu_engine/out_of_core/merge_runs.hpp"
@@ -192,6 +193,8 @@ bool exceeds_memory(const planner::branch& b, vertex_run& run) {
     detail::row_block rows;
     b.source->view(b.source->source.get(), rows);
     n = rows.n;
+  } else if (is_counted(*b.source)) {
+    n = b.source->count;
   } else {
     return reads_stream(b);
   }

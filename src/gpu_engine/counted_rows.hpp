@@ -1,0 +1,19 @@
+// Rows of range and repeat, made on the device: nothing is copied over the bus but a first value.
+//
+//   if (is_counted(*b.source)) rows = counted_rows(*b.source, 0, b.source->count, run);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu_engine/vertex_run.hpp"
+
+namespace query::gpu_engine {
+
+// Is its number of rows known, and each of them by its number?
+inline bool is_counted(const detail::logical& source) { return source.what == detail::verb::source_stream && source.count > 0; }
+
+// Rows [from, from + n) of the source.
+std::shared_ptr<device_rows> counted_rows(const detail::logical& source, std::uint64_t from, std::uint64_t n, vertex_run& run);
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,115 @@
+// take, skip, take_last, skip_last, take_while, skip_while, default_if_empty: rows [from, from + n) of an input. What lies on
+// the device stays where it is.
+#include <algorithm>
+#include <utility>
+
+#include "gpu_engine/codegen/expressions.hpp"
+#include "gpu_engine/host_unpacking.hpp"
+#include "gpu_engine/operators/input_part.hpp"
+#include "gpu_engine/operators/join_kernels.hpp"
+#include "gpu_primitives/types.cuh"
+
+namespace query::gpu_engine {
+
+using detail::verb;
+
+namespace {
+
+constexpr std::uint64_t first_tested = 1 << 20;  // rows of a host's source, before more are brought over
+
+bool tests(const detail::logical& n) { return n.what == verb::take_while || n.what == verb::skip_while; }
+
+// find_first_failing: the greatest n - i of the rows i that fail; 0: none does. Rows behind the first of them are tested too,
+// which the user must not notice.
+kernel_source generate_test(const detail::logical& n, const input_layout& in) {
+  kernel_source k;
+  k.include("gpu_primitives/atomics.cuh");
+  const ir::traced t = k.trace(n, n.functions.front());
+  expressions e(k, k.site(n.label, n.where));
+  e.bind(0, input_rows(k, in, 0, "i"));
+  const std::string passes = e.value(t.root), found = k.argument(0, "u64*"), rows = k.parameter({word::role::rows, 0, 0, 0}, "u64");
+  k.add("__device__ __forceinline__ bool passes(const words& p, u64 i) {\n" + e.take() + "  return " + passes +
+        ";\n}\n" +
+        "extern \"C\" __global__ void __launch_bounds__(256) find_first_failing(const __grid_constant__ words p) {\n  const u64 n = " +
+        rows + ";\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < n; i += gridDim.x * 256ull) {\n    if (passes(p, i)) continue;\n" +
+        "    atomic_max(" + found + ", n - i);\n    return;\n  }\n}\n");
+  if (std::any_of(k.words().begin(), k.words().end(), [](const word& w) { return w.what == word::role::errors; }))
+    throw not_generated("its test may fail with an error, behind the first row that it rejects");
+  return k;
+}
+
+std::uint64_t first_failing(const detail::logical& n, const device_rows& rows, vertex_run& run) {
+  if (!rows.size()) return 0;
+  const kernel_source k = generate_test(n, rows.layout());
+  const auto f = run.compile(k, "find_first_failing");
+  const std::array<const device_rows*, 1> inputs = {&rows};
+  const std::array<std::uint64_t, 1> args = {run.status_word(1)};
+  const auto blocks = std::min<std::uint64_t>(gpu::divide_up(rows.size(), 256), std::uint64_t{resident_blocks(*f, 256)} * 4);
+  run.reset_status();
+  run.launch(k, *f, {static_cast<unsigned>(blocks), 256, 0}, inputs, args);
+  run.finish(k);
+  return rows.size() - run.read(1);
+}
+
+std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+
+shared_rows sliced(const planner::vertex& v, vertex_run& run) {
+  const detail::logical& n = *v.node;
+  input_part in(v.inputs.front(), run);
+  switch (n.what) {
+    case verb::take:
+      return in.first(std::min(n.count, v.limit));
+    case verb::skip:
+      return in.range(n.count, v.limit);
+    case verb::take_last:
+    case verb::skip_last: {
+      // The last rows alone, where their number is known before they are computed.
+      const bool last = n.what == verb::take_last;
+      const auto part = [&](std::uint64_t all) {
+        const std::uint64_t rest = less(all, n.count);
+        return last ? std::pair(rest, std::min(n.count, v.limit)) : std::pair(std::uint64_t{0}, std::min(rest, v.limit));
+      };
+      if (const auto size = in.size()) return in.range(part(*size).first, part(*size).second);
+      const shared_rows rows = in.all();
+      const auto [from, count] = part(rows->size());
+      return slice_of(rows, from, count, run);
+    }
+    case verb::take_while: {
+      std::uint64_t passing = 0;
+      const auto rows = in.until(first_tested, [&](const device_rows& r) {
+        passing = first_failing(n, r, run);
+        return passing < r.size() || r.size() >= v.limit;
+      });
+      return slice_of(rows, 0, std::min(passing, v.limit), run);
+    }
+    case verb::skip_while: {
+      const shared_rows rows = in.all();
+      return slice_of(rows, first_failing(n, *rows, run), v.limit, run);
+    }
+    default: {  // default_if_empty
+      const shared_rows rows = in.first(v.limit);
+      return rows->size() ? rows : input_part(v.inputs.back(), run).first(v.limit);
+    }
+  }
+}
+
+}  // namespace
+
+void plan_slice(const planner::vertex& v) {
+  check_not_handed_on(v);
+  for (const planner::branch& b : v.inputs) {
+    plan_input(b);
+    check_host_form(b.row);
+    (void)whole_rows(b.row);
+    (void)device_layout(b.row);
+  }
+  if (tests(*v.node)) (void)generate_test(*v.node, whole_rows(v.inputs.front().row));
+}
+
+result_rows run_slice(const planner::vertex& v, vertex_run& run) {
+  const auto rows = sliced(v, run);
+  run.on().synchronize(run.context().cancel);  // uploads and copies
+  return std::const_pointer_cast<device_rows>(rows);
+}
+
+}  // namespace query::gpu_engine
