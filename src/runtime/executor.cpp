@@ -109,10 +109,12 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
       if (answer) v->engine = std::string(e.name());
       return static_cast<bool>(answer);
     };
-    bool placed = false;
-    for (const auto& e : session.engines)
+    bool placed = false, refused = false;
+    for (const auto& e : session.engines) {
       if ((placed = ask(*e))) break;
-    if (!placed && v->accelerated) {
+      refused = refused || e->name() == "gpu";  // with a reason, which stays
+    }
+    if (!placed && v->accelerated && !refused) {
       if (!gpu) v->why = "not on gpu: verified queries run natively";
       else if (engine* there = session.gpu()) ask(*there);
       else v->why = session.gpu_status();

@@ -7,6 +7,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "runtime/gpu_placement.hpp"
 #include "runtime/session_state.hpp"
 
 namespace query {
@@ -83,6 +84,7 @@ const session_state::gpu_once& session_state::the_gpu() const {
   std::call_once(gpu_.made, [&] {
     if (options.gpu == gpu_use::off) gpu_.why_not = "the session does not use GPUs";
     else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows}, gpu_.why_not);
+    if (gpu_.found && options.gpu_min_rows) weigh_against_cpu(*gpu_.found, *scheduler);
   });
   return gpu_;
 }
