@@ -50,7 +50,9 @@ double where_sum(const rows_query& q) {
   return q.where([](auto r) { return r.value > 1e6; }).select([](auto r) { return r.value * 0.5 + 1.0; }).sum();
 }
 double costly_sum(const rows_query& q) {
-  return q.select([](auto r) { return query::exp(query::sin(r.value) * query::cos(r.value)) + query::sqrt(r.value) * query::log(r.value + 1.0); })
+  return q
+      .select(
+          [](auto r) { return query::exp(query::sin(r.value) * query::cos(r.value)) + query::sqrt(r.value) * query::log(r.value + 1.0); })
       .sum();
 }
 double where_rows(const rows_query& q) {
@@ -71,19 +73,26 @@ double largest(const rows_query& q) {
 double joined(const rows_query& q) {
   return q
       .join(
-          query::from(sides), [](auto r) { return r.key % 200000u; }, [](auto s) { return s.id; }, [](auto r, auto s) { return r.weight * s.rate; })
+          query::from(sides), [](auto r) { return r.key % 200000u; }, [](auto s) { return s.id; },
+          [](auto r, auto s) { return r.weight * s.rate; })
       .sum();
 }
-double distinct_keys(const rows_query& q) { return static_cast<double>(q.distinct_by([](auto r) { return r.key % 1000000u; }).count()); }
+double distinct_keys(const rows_query& q) {
+  return static_cast<double>(q.distinct_by([](auto r) { return r.key % 1000000u; }).count());
+}
 
 struct contest {
   const char* name;
   double (*run)(const rows_query&);
 };
-constexpr contest contests[] = {{"where, select, sum", where_sum},       {"sum of costly functions", costly_sum},
-                                {"where, select, rows", where_rows},     {"group_by, 100 groups", groups<100>},
-                                {"group_by, 2,000,000 groups", groups<2000000>}, {"order_by, rows", sorted},
-                                {"order_by, the first ten", largest},    {"join, sum", joined},
+constexpr contest contests[] = {{"where, select, sum", where_sum},
+                                {"sum of costly functions", costly_sum},
+                                {"where, select, rows", where_rows},
+                                {"group_by, 100 groups", groups<100>},
+                                {"group_by, 2,000,000 groups", groups<2000000>},
+                                {"order_by, rows", sorted},
+                                {"order_by, the first ten", largest},
+                                {"join, sum", joined},
                                 {"distinct_by, count", distinct_keys}};
 
 double best_of(int rounds, const std::function<double()>& f) {
@@ -109,7 +118,8 @@ int main(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<Row> few = make_rows(100000);
   (void)query::from(few).as_accelerated().in(choosing).select([](auto r) { return r.value; }).explain("sum");
-  std::printf("calibrated and planned in %.0f ms\n", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  std::printf("calibrated and planned in %.0f ms\n",
+              std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   double worst = 1, logs = 0;
   int n = 0;
   for (const std::size_t size : {most / 512, most / 16, most}) {
@@ -118,20 +128,23 @@ int main(int argc, char** argv) {
       const rows_query host = query::from(rows).in(choosing), on_gpu = query::from(rows).as_accelerated().in(forced),
                        open = query::from(rows).as_accelerated().in(choosing);
       const rows_query forced_rows = there ? rows_query(on_gpu.cached()) : on_gpu, open_rows = there ? rows_query(open.cached()) : open;
-      std::printf("%zu rows of 16 bytes, %s: ms on the CPU, on the GPU, chosen; chosen / better\n", size, there ? "cached there" : "of the host");
+      std::printf("%zu rows of 16 bytes, %s: ms on the CPU, on the GPU, chosen; chosen / better\n", size,
+                  there ? "cached there" : "of the host");
       for (const contest& c : contests) {
         const int rounds = size < 1000000 ? 9 : 3;
         const double cpu = best_of(rounds, [&] { return c.run(host); }), gpu = best_of(rounds, [&] { return c.run(forced_rows); }),
                      chosen = best_of(rounds, [&] { return c.run(open_rows); });
         const double ratio = chosen / std::min(cpu, gpu);
-        std::printf("  %-30s %9.3f %9.3f %9.3f   %5.2f%s\n", c.name, cpu * 1e3, gpu * 1e3, chosen * 1e3, ratio, ratio > 1.25 ? "  <--" : "");
+        std::printf("  %-30s %9.3f %9.3f %9.3f   %5.2f%s\n", c.name, cpu * 1e3, gpu * 1e3, chosen * 1e3, ratio,
+                    ratio > 1.25 ? "  <--" : "");
         worst = std::max(worst, ratio);
         logs += std::log(std::max(ratio, 1.0));
         ++n;
       }
     }
     const auto open = query::from(rows).as_accelerated().in(choosing);
-    std::printf("%s%s", open.where([](auto r) { return r.value > 1e6; }).select([](auto r) { return r.value * 0.5; }).explain("sum").c_str(),
+    std::printf("%s%s",
+                open.where([](auto r) { return r.value > 1e6; }).select([](auto r) { return r.value * 0.5; }).explain("sum").c_str(),
                 open.order_by([](auto r) { return r.value; }).explain().c_str());
     std::fflush(stdout);
   }

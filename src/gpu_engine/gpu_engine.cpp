@@ -82,8 +82,9 @@ planner::vertex behind_joins(const planner::vertex& v) {
 // Runs in wait(), on the thread that waits: the executor has nothing else to do meanwhile.
 class gpu_vertex final : public runtime::running_vertex {
  public:
-  gpu_vertex(std::shared_ptr<gpu_session> gpu, const planner::vertex& v, runtime::output_port& out, runtime::run_context& context)
-      : gpu_(std::move(gpu)), vertex_(&v), out_(&out), context_(&context) {}
+  gpu_vertex(std::shared_ptr<gpu_session> gpu, known_kernels& kernels, const planner::vertex& v, runtime::output_port& out,
+             runtime::run_context& context)
+      : gpu_(std::move(gpu)), kernels_(&kernels), vertex_(&v), out_(&out), context_(&context) {}
   void wait() override {
     try {
       run();
@@ -107,6 +108,7 @@ class gpu_vertex final : public runtime::running_vertex {
       if (round_recording::here()) run.on().synchronize(context_->cancel);
     }
     out_->tell(runtime::signal::end_stream);
+    if (vertex_->slots.empty()) kernels_->ran(shape_of(*vertex_));
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
@@ -159,6 +161,7 @@ class gpu_vertex final : public runtime::running_vertex {
   }
 
   std::shared_ptr<gpu_session> gpu_;
+  known_kernels* kernels_;
   const planner::vertex* vertex_;
   runtime::output_port* out_;
   runtime::run_context* context_;
@@ -178,7 +181,7 @@ class engine final : public runtime::engine {
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     const bool demanded = planner::demands_gpu(v);
-    return weighed(demanded, [&] { return work_of(v); }, judged([&]() -> std::string {
+    return weighed(demanded, [&] { return shape_of(v); }, [&] { return work_of(v); }, judged([&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -214,7 +217,7 @@ class engine final : public runtime::engine {
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
-    return weighed(demanded, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, judged([&]() -> std::string {
+    return weighed(demanded, [&] { return shape_of_fold(b, kind); }, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, judged([&]() -> std::string {
       check_source(b, true);
       if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
       plan_joins(b);
@@ -225,7 +228,7 @@ class engine final : public runtime::engine {
 
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
-    return std::make_unique<gpu_vertex>(gpu_, v, output, context);
+    return std::make_unique<gpu_vertex>(gpu_, placement_.kernels(), v, output, context);
   }
   std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex& loop, runtime::run_context& context) override {
     // What a user's function gives the device itself would not be seen.
@@ -242,6 +245,7 @@ class engine final : public runtime::engine {
       try {
         run_joins(b, run);
         run_fold(last_part(b), kind, state, run);
+        placement_.kernels().ran(shape_of_fold(b, kind));
         return;
       } catch (const out_of_memory&) {
         context.cancel.check();
@@ -262,9 +266,10 @@ class engine final : public runtime::engine {
     }
   }
   // What could run here does where it costs less, or where the GPU is demanded.
-  template <class Amount> runtime::verdict weighed(bool demanded, Amount amount, runtime::verdict answer) const {
+  template <class Shape, class Amount>
+  runtime::verdict weighed(bool demanded, Shape shape, Amount amount, runtime::verdict answer) const {
     if (!answer || demanded) return answer;
-    if (const auto costs = placement_.weigh(amount)) {
+    if (const auto costs = placement_.weigh(shape(), amount)) {
       answer.yes = costs->gpu_wins();
       answer.why = (answer.yes ? answer.why + ": " : "") + costs->reason();
     }
@@ -307,7 +312,9 @@ std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& w
     why_not = compiler::why_not();
     return nullptr;
   }
-  return gpu_engine::make_engine(*d, limits, process_kernels());
+  auto made = gpu_engine::make_engine(*d, limits, process_kernels());
+  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), d->name());
+  return made;
 }
 
 void weigh_against_cpu(engine& gpu, scheduler& threads) {

@@ -109,12 +109,12 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
       if (answer) v->engine = std::string(e.name());
       return static_cast<bool>(answer);
     };
-    bool placed = false, refused = false;
+    bool placed = false, gpu_asked = false;
     for (const auto& e : session.engines) {
+      gpu_asked = gpu_asked || e->name() == "gpu";
       if ((placed = ask(*e))) break;
-      refused = refused || e->name() == "gpu";  // with a reason, which stays
     }
-    if (!placed && v->accelerated && !refused) {
+    if (!placed && v->accelerated && !gpu_asked) {
       if (!gpu) v->why = "not on gpu: verified queries run natively";
       else if (engine* there = session.gpu()) ask(*there);
       else v->why = session.gpu_status();

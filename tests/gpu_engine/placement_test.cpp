@@ -132,7 +132,13 @@ class placement_plans : public testing::Test {
   std::vector<Trade> rows_;
   driver_double fake_;
   device device_{fake_.calls(), 0};
-  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view, int) { return compiled(); }}};
+  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) {
+                           const std::string image = "image:" + std::string(source);
+                           compiled result;
+                           result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
+                                               reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+                           return result;
+                         }}};
   std::shared_ptr<query::runtime::engine> engine_;
   query::Session session_{{.threads = 2, .gpu = query::gpu_use::off}};
 };
@@ -140,7 +146,8 @@ class placement_plans : public testing::Test {
 const auto by_price = [](auto t) { return t.price; };
 
 TEST_F(placement_plans, name_both_times) {
-  EXPECT_EQ(engine_line(trades(4000000).order_by(by_price).explain(), "order_by"), "gpu: " + device_.name() + ": 3.1 ms here, 21 ms on the CPU");
+  EXPECT_EQ(engine_line(trades(4000000).order_by(by_price).explain(), "order_by"),
+            "gpu: " + device_.name() + ": 3.1 ms here, 21 ms on the CPU");
   EXPECT_EQ(engine_line(trades(1000).order_by(by_price).explain(), "order_by"), "cpu: not on gpu: 201 us there, 25 us here");
 }
 
@@ -157,15 +164,45 @@ TEST_F(placement_plans, orders_overrule_the_least_number_of_rows) {
   session.add_engine(make_engine(device_, {std::size_t{256} << 20, 5000}, kernels_));
   const auto q = trades(1000).in(session).order_by(by_price);
   EXPECT_NE(q.explain().find("its 1000 rows cost less on the CPU"), std::string::npos);
-  EXPECT_EQ(engine_line(q.on(query::engine::gpu).explain(), "order_by"), "gpu: " + device_.name() + ", as on(engine::gpu) orders for order_by");
+  EXPECT_EQ(engine_line(q.on(query::engine::gpu).explain(), "order_by"),
+            "gpu: " + device_.name() + ", as on(engine::gpu) orders for order_by");
+}
+
+TEST_F(placement_plans, charge_for_kernels_until_the_cpu_has_lost_as_much) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device");
+  const auto q = trades(4000000).order_by(by_price);  // saves 18 ms; 300 ms to compile
+  EXPECT_EQ(engine_line(q.explain(), "order_by"), "cpu: not on gpu: 3.1 ms there and 300 ms to compile it, 21 ms here");
+  int refused = 1;
+  while (refused < 100 && engine_line(q.explain(), "order_by").starts_with("cpu:")) ++refused;
+  EXPECT_NEAR(refused, 300 / 18, 2);
+}
+
+TEST_F(placement_plans, do_not_charge_for_kernels_that_ran) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device");
+  const auto sorted = [&](const query::Session& s, std::int32_t least) {
+    trades(4000000);
+    return query::from(rows_).as_accelerated().in(s).where([least](auto t) { return t.qty > least; }).order_by(by_price);
+  };
+  EXPECT_EQ(engine_line(sorted(session_, 1).explain(), "order_by").substr(0, 4), "cpu:");
+  (void)sorted(session_, 1).on(query::engine::gpu).to_vector();
+  EXPECT_EQ(engine_line(sorted(session_, 2).explain(), "order_by").substr(0, 4), "gpu:") << "another capture, the same kernels";
+  // Another process finds that in the folder.
+  query::Session later({.threads = 2, .gpu = query::gpu_use::off});
+  const auto engine = make_engine(device_, {std::size_t{256} << 20, 0}, kernels_);
+  placement_of(*engine).by(fixed_rates());
+  placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device");
+  later.add_engine(engine);
+  EXPECT_EQ(engine_line(sorted(later, 3).explain(), "order_by").substr(0, 4), "gpu:");
 }
 
 TEST_F(placement_plans, keep_work_where_its_rows_lie) {
   // A pass over rows of the host stays; over rows that the device has it is cheap there.
   const auto pass = [](const auto& q) {
-    return q.where([](auto t) { return t.qty > 1; })
-        .group_by([](auto t) { return t.price > 1.0; })
-        .select([](auto g) { return g.count(); });
+    return q.where([](auto t) { return t.qty > 1; }).group_by([](auto t) { return t.price > 1.0; }).select([](auto g) {
+      return g.count();
+    });
   };
   const auto host = trades(3000000);
   placement_of(*engine_).by([] {
@@ -185,9 +222,8 @@ TEST_F(placement_plans, count_the_operations_of_functions) {
     r.row[static_cast<std::size_t>(operation::row_wise)] = 0.1e-9;  // few cores
     return r;
   }());
-  const auto heavy = trades(2000000).select([](auto t) {
-    return query::exp(query::sin(t.price) * query::cos(t.price)) + query::sqrt(t.price) * query::log(t.price + 1.0);
-  });
+  const auto heavy = trades(2000000).select(
+      [](auto t) { return query::exp(query::sin(t.price) * query::cos(t.price)) + query::sqrt(t.price) * query::log(t.price + 1.0); });
   EXPECT_EQ(engine_line(heavy.explain(), "collect").substr(0, 4), "gpu:") << heavy.explain();
   const auto light = trades(2000000).select([](auto t) { return t.price + 1.0; });
   EXPECT_EQ(engine_line(light.explain(), "collect").substr(0, 4), "cpu:") << light.explain();

@@ -50,10 +50,11 @@ void measure_device(rates& r, gpu_session& gpu, runtime::scheduler& threads) {
   std::vector<unsigned char> host(bytes, 1);
   const device_buffer a = gpu.memory().allocate(bytes, *s), b = gpu.memory().allocate(bytes, *s);
   r.up = static_cast<double>(bytes) / seconds_of([&] {
-    gpu.copies().upload_plain(a.address(), host.data(), bytes, *s, threads, never);
-    s->synchronize(never);
-  });
-  r.down = static_cast<double>(bytes) / seconds_of([&] { gpu.copies().download_plain(host.data(), a.address(), bytes, *s, threads, never); });
+           gpu.copies().upload_plain(a.address(), host.data(), bytes, *s, threads, never);
+           s->synchronize(never);
+         });
+  r.down =
+      static_cast<double>(bytes) / seconds_of([&] { gpu.copies().download_plain(host.data(), a.address(), bytes, *s, threads, never); });
   r.launch = seconds_of([&] {
     std::uint64_t word = 0;
     QUERY_CUDA(gpu.on().calls(), cuMemsetD8Async, b.address(), 0, 256, s->handle());

@@ -27,7 +27,7 @@ QUERY_RECORD(measured_side, id, rate);
 
 constexpr std::size_t scanned = std::size_t{1} << 22;  // rows of a scan: more than most caches hold
 constexpr std::uint32_t few_groups = 1024;
-constexpr double long_enough = 0.03;  // seconds: what took so long once is not measured again
+constexpr double long_enough = 0.03;          // seconds: what took so long once is not measured again
 constexpr double operations_of_the_scan = 7;  // as vertex_work counts them: two functions, a comparison, a product, a sum, the fold
 
 // Enough for each thread, and a few milliseconds of work.
@@ -67,25 +67,27 @@ void measure_cpu(rates& r, int threads) {
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
-    x = {static_cast<std::uint32_t>(state >> 32) % static_cast<std::uint32_t>(worked_on), static_cast<std::uint32_t>(state >> 20) % few_groups,
-         static_cast<double>(state & 1023)};
+    x = {static_cast<std::uint32_t>(state >> 32) % static_cast<std::uint32_t>(worked_on),
+         static_cast<std::uint32_t>(state >> 20) % few_groups, static_cast<double>(state & 1023)};
   }
-  const std::vector<measured_row> some(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(worked_on)), handful(rows.begin(), rows.begin() + 256);
+  const std::vector<measured_row> some(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(worked_on)),
+      handful(rows.begin(), rows.begin() + 256);
   std::vector<measured_side> sides(few_groups * 16);
-  for (std::uint32_t i = 0; i < sides.size(); ++i) sides[i] = {i * static_cast<std::uint32_t>(worked_on / sides.size()), static_cast<float>(i)};
+  for (std::uint32_t i = 0; i < sides.size(); ++i)
+    sides[i] = {i * static_cast<std::uint32_t>(worked_on / sides.size()), static_cast<float>(i)};
   double answer = 0;  // kept, so that nothing is left out
   const auto all = query::from(rows).in(session).as_query(), large = query::from(some).in(session).as_query(),
              small = query::from(handful).in(session).as_query();
 
   r.start = seconds_of([&] { answer += sum_of(small); });
-  r.host_memory = static_cast<double>(scanned * sizeof(measured_row)) / seconds_of([&] {
-                    answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0));
-                  });
+  r.host_memory = static_cast<double>(scanned * sizeof(measured_row)) /
+                  seconds_of([&] { answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0)); });
   const auto set = [&](operation o, double s, double operations = 1) {
     r.row[static_cast<std::size_t>(o)] = std::max(s - r.start, s / 8) / (static_cast<double>(worked_on) * operations);
   };
   set(operation::row_wise, seconds_of([&] { answer += sum_of(large); }), operations_of_the_scan);
-  set(operation::collect, seconds_of([&] { answer += static_cast<double>(large.where([](auto x) { return x.value > 512.0; }).to_vector().size()); }));
+  set(operation::collect,
+      seconds_of([&] { answer += static_cast<double>(large.where([](auto x) { return x.value > 512.0; }).to_vector().size()); }));
   // How many groups there will be is not known: the mean of few and of nearly as many as rows.
   const double few = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.group; }); });
   const double many = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.key; }); });
