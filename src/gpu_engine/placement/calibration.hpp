@@ -14,7 +14,7 @@
 
 namespace query::gpu_engine {
 
-// Found in `files`, or measured now and stored there: a third of a second. Nothing where measuring fails (no memory left on
+// Found in `files`, or measured now and stored there. Nothing where measuring fails (no memory left on
 // the device) or gives no sensible figures.
 std::optional<rates> calibrated(gpu_session& gpu, runtime::scheduler& threads, const disk_cache& files);
 
