@@ -35,7 +35,7 @@ struct session_options {
   bool interpret = false;         // run traced functions by the interpreter instead of natively
   gpu_use gpu = gpu_use::allowed; // may accelerated queries use a GPU?
   std::size_t gpu_memory = 0;     // bytes of device memory; 0: nine tenths of what is free when the GPU is first used
-  std::size_t gpu_min_rows = 32768;  // inputs known to have fewer rows stay on the CPU: a launch and its copies cost more
+  std::size_t gpu_min_rows = 32768;  // inputs known to have fewer stay on the CPU, others go where they cost less; 0: to the GPU
 };
 
 class Session {

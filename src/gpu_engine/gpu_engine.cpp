@@ -10,7 +10,12 @@
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/out_of_core.hpp"
+#include "gpu_engine/placement/calibration.hpp"
+#include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/placement/vertex_work.hpp"
 #include "gpu_engine/round_replay.hpp"
+#include "planner/orders.hpp"
+#include "runtime/gpu_placement.hpp"
 
 namespace query::gpu_engine {
 
@@ -98,8 +103,9 @@ planner::vertex behind_joins(const planner::vertex& v) {
 // Runs in wait(), on the thread that waits: the executor has nothing else to do meanwhile.
 class gpu_vertex final : public runtime::running_vertex {
  public:
-  gpu_vertex(std::shared_ptr<gpu_session> gpu, const planner::vertex& v, runtime::output_port& out, runtime::run_context& context)
-      : gpu_(std::move(gpu)), vertex_(&v), out_(&out), context_(&context) {}
+  gpu_vertex(std::shared_ptr<gpu_session> gpu, known_kernels& kernels, const planner::vertex& v, runtime::output_port& out,
+             runtime::run_context& context)
+      : gpu_(std::move(gpu)), kernels_(&kernels), vertex_(&v), out_(&out), context_(&context) {}
   void wait() override {
     try {
       run();
@@ -123,6 +129,7 @@ class gpu_vertex final : public runtime::running_vertex {
       if (round_recording::here()) run.on().synchronize(context_->cancel);
     }
     out_->tell(runtime::signal::end_stream);
+    if (vertex_->slots.empty()) kernels_->ran(shape_of(*vertex_));
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
@@ -175,6 +182,7 @@ class gpu_vertex final : public runtime::running_vertex {
   }
 
   std::shared_ptr<gpu_session> gpu_;
+  known_kernels* kernels_;
   const planner::vertex* vertex_;
   runtime::output_port* out_;
   runtime::run_context* context_;
@@ -188,11 +196,13 @@ class engine final : public runtime::engine {
 
   std::string_view name() const override { return "gpu"; }
   gpu_session& session() const { return *gpu_; }
+  query::gpu_engine::placement& placement() { return placement_; }
   int retries() const override { return 0; }  // a lack of memory has been answered with blocks
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
 
   runtime::verdict accepts(const planner::vertex& v) const override {
-    return judged([&]() -> std::string {
+    const bool demanded = planner::demands_gpu(v);
+    return weighed(demanded, [&] { return shape_of(v); }, [&] { return work_of(v); }, judged([&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -204,7 +214,7 @@ class engine final : public runtime::engine {
         few = why.empty() ? few : why;
         small += why.empty() ? 0 : 1;
       }
-      if (small && small == v.inputs.size()) return few;
+      if (small && small == v.inputs.size() && !demanded) return few;
       if (whole.plan) {
         whole.plan(v);
         return {};
@@ -224,21 +234,22 @@ class engine final : public runtime::engine {
       else
         return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};
-    });
+    }));
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
-    return judged([&]() -> std::string {
+    const bool demanded = planner::demands_gpu(b);
+    return weighed(demanded, [&] { return shape_of_fold(b, kind); }, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, judged([&]() -> std::string {
       check_source(b, true);
-      if (const std::string few = too_few(b); !few.empty()) return few;
+      if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
       plan_joins(b);
       plan_fold(last_part(b), kind);
       return {};
-    });
+    }));
   }
 
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
-    return std::make_unique<gpu_vertex>(gpu_, v, output, context);
+    return std::make_unique<gpu_vertex>(gpu_, placement_.kernels(), v, output, context);
   }
   std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex& loop, runtime::run_context& context) override {
     // What a user's function gives the device itself would not be seen.
@@ -255,6 +266,7 @@ class engine final : public runtime::engine {
       try {
         run_joins(b, run);
         run_fold(last_part(b), kind, state, run);
+        placement_.kernels().ran(shape_of_fold(b, kind));
         return;
       } catch (const out_of_memory&) {
         context.cancel.check();
@@ -274,6 +286,16 @@ class engine final : public runtime::engine {
       return {false, e.what()};
     }
   }
+  // What could run here does where it costs less, or where the GPU is demanded.
+  template <class Shape, class Amount>
+  runtime::verdict weighed(bool demanded, Shape shape, Amount amount, runtime::verdict answer) const {
+    if (!answer || demanded) return answer;
+    if (const auto costs = placement_.weigh(shape(), amount)) {
+      answer.yes = costs->gpu_wins();
+      answer.why = (answer.yes ? answer.why + ": " : "") + costs->reason();
+    }
+    return answer;
+  }
   std::string too_few(const planner::branch& b) const {
     const auto n = known_rows(b);
     if (!n || *n >= limits_.min_rows) return {};
@@ -282,9 +304,12 @@ class engine final : public runtime::engine {
 
   runtime::gpu_limits limits_;
   std::shared_ptr<gpu_session> gpu_;
+  mutable query::gpu_engine::placement placement_;
 };
 
 }  // namespace
+
+placement& placement_of(runtime::engine& e) { return dynamic_cast<engine&>(e).placement(); }
 
 gpu_session& session_of(runtime::engine& e) { return dynamic_cast<engine&>(e).session(); }
 
@@ -308,7 +333,15 @@ std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& w
     why_not = compiler::why_not();
     return nullptr;
   }
-  return gpu_engine::make_engine(*d, limits, process_kernels());
+  auto made = gpu_engine::make_engine(*d, limits, process_kernels());
+  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), d->name());
+  return made;
+}
+
+void weigh_against_cpu(engine& gpu, scheduler& threads) {
+  using namespace gpu_engine;
+  gpu_session& session = gpu_engine::session_of(gpu);
+  placement_of(gpu).by_measuring([&session, &threads] { return calibrated(session, threads, disk_cache(disk_cache::default_folder())); });
 }
 
 }  // namespace query::runtime

@@ -21,4 +21,21 @@ const logical* ordered_to(const vertex& v, query::engine e) {
   return nullptr;
 }
 
+bool demands_gpu(const branch& b) {
+  if (ordered_to(b, query::engine::gpu) || (b.source && b.source->gpu_required)) return true;
+  for (const stage& s : b.stages) {
+    if (s.join && s.join->gpu_required) return true;
+    for (const logical* n : s.nodes)
+      if (n->gpu_required) return true;
+  }
+  return false;
+}
+
+bool demands_gpu(const vertex& v) {
+  if (v.node && (v.node->gpu_required || v.node->ordered_to == query::engine::gpu)) return true;
+  for (const branch& b : v.inputs)
+    if (demands_gpu(b)) return true;
+  return false;
+}
+
 }  // namespace query::planner

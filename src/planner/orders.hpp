@@ -10,5 +10,8 @@ namespace query::planner {
 // The first verb that was ordered there; null if none was.
 const logical* ordered_to(const branch& b, query::engine e);
 const logical* ordered_to(const vertex& v, query::engine e);
+// Is the GPU demanded, by on(engine::gpu) or require_gpu()?
+bool demands_gpu(const branch& b);
+bool demands_gpu(const vertex& v);
 
 }  // namespace query::planner

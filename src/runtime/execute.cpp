@@ -40,7 +40,7 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   planner::plan_options o;
   o.interpret = s.options.interpret;
   o.verify = verifies(s, of_query);
-  if (p.node->accelerated) o.gpu_status = s.gpu_status();
+  if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") ? "" : s.gpu_status();  // one may have been added
   o.settings = of_query;
   o.separate_result = !s.engines.empty();
   return o;
@@ -97,12 +97,17 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     runtime::place(*plan.graph, session, !verifies(session, s));
   };
   const bool gpu = p.node->accelerated && session.gpu() && !verifies(session, s);
+  std::string left_here;
   if (gpu && !fold) {
     make(true);
     const planner::vertex* last = plan.graph->result.table;
-    if (!last || last->node || last->engine == "cpu") plan.graph = nullptr;
+    if (!last || last->node || last->engine == "cpu") {
+      if (last && !last->node) left_here = last->why;
+      plan.graph = nullptr;
+    }
   }
   if (!plan.graph) make(false);
+  if (!left_here.empty()) plan.graph->notes.push_back("rows: cpu: " + left_here);
   if (gpu && fold) {
     const planner::logical* to_cpu = ordered_to(plan.graph->result, query::engine::cpu);
     const runtime::verdict answer = to_cpu ? runtime::verdict{false, "on(engine::cpu), said of " + to_cpu->label}

@@ -7,6 +7,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "runtime/gpu_placement.hpp"
 #include "runtime/session_state.hpp"
 
 namespace query {
@@ -90,6 +91,7 @@ const session_state::gpu_once& session_state::the_gpu() const {
     else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows}, gpu_.why_not);
     // Whoever shows it says that it is about a GPU.
     if (gpu_.why_not.rfind("gpu: ", 0) == 0) gpu_.why_not.erase(0, 5);
+    if (gpu_.found && options.gpu_min_rows) weigh_against_cpu(*gpu_.found, *scheduler);
   });
   return gpu_;
 }

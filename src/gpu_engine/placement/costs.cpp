@@ -1,0 +1,114 @@
+#include "gpu_engine/placement/costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace query::gpu_engine {
+
+namespace {
+
+// What a step makes of the device's memory: bytes a row beside those that it reads and writes once, and how often the host
+// waits for it. From runs on an H200 (bench/results): rows of a hash table are read and written in sectors of 32 bytes, a sort
+// passes over keys and positions eight times.
+struct device_form {
+  double bytes_a_row, waits;
+};
+constexpr std::array<device_form, operation_count> device_forms = {{
+    {0, 0},     // row_wise: fused into what follows
+    {0, 2},     // collect
+    {64, 6},    // group
+    {256, 10},  // sort
+    {128, 5},   // join
+    {160, 6},   // distinct
+}};
+
+struct named_rate {
+  const char* name;
+  double rates::*at;
+};
+constexpr std::array<named_rate, 7> named_rates = {{{"up", &rates::up},
+                                                    {"down", &rates::down},
+                                                    {"device_memory", &rates::device_memory},
+                                                    {"device_operations", &rates::device_operations},
+                                                    {"launch", &rates::launch},
+                                                    {"host_memory", &rates::host_memory},
+                                                    {"start", &rates::start}}};
+
+bool good(double x) { return std::isfinite(x) && x > 0; }
+
+}  // namespace
+
+std::string_view name_of(operation o) {
+  constexpr std::array<std::string_view, operation_count> names = {"row_wise", "collect", "group", "sort", "join", "distinct"};
+  return names[static_cast<std::size_t>(o)];
+}
+
+bool rates::sensible() const {
+  return std::all_of(named_rates.begin(), named_rates.end(), [&](const named_rate& n) { return good(this->*n.at); }) &&
+         std::all_of(row.begin(), row.end(), good);
+}
+
+std::string text_of(const rates& r) {
+  std::string text;
+  const auto line = [&](std::string_view name, double x) {
+    std::array<char, 40> digits{};
+    std::snprintf(digits.data(), digits.size(), " %.17g\n", x);
+    text.append(name).append(digits.data());
+  };
+  for (const named_rate& n : named_rates) line(n.name, r.*n.at);
+  for (std::size_t i = 0; i < operation_count; ++i) line(name_of(static_cast<operation>(i)), r.row[i]);
+  return text;
+}
+
+std::optional<rates> rates_from(std::string_view text) {
+  rates r;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size()), space = text.substr(0, end).find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    const std::string_view name = text.substr(0, space);
+    const double x = std::strtod(std::string(text.substr(space, end - space)).c_str(), nullptr);
+    for (const named_rate& n : named_rates)
+      if (name == n.name) r.*n.at = x;
+    for (std::size_t i = 0; i < operation_count; ++i)
+      if (name == name_of(static_cast<operation>(i))) r.row[i] = x;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (!r.sensible()) return std::nullopt;
+  return r;
+}
+
+double gpu_seconds(const rates& r, const work& w) {
+  // Host threads pick the fields while the bus carries the pieces before.
+  double s = std::max(w.up / r.up, w.gathered / r.host_memory) + w.down / r.down;
+  for (const step& x : w.steps) {
+    const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
+    s += f.waits * r.launch + std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations);
+  }
+  return s;
+}
+
+double cpu_seconds(const rates& r, const work& w) {
+  double s = r.start + w.on_device / r.down, memory = w.gathered / r.host_memory;
+  for (const step& x : w.steps) {
+    const double units = x.what == operation::row_wise ? x.rows * x.operations : x.rows;
+    const double computing = units * r.row[static_cast<std::size_t>(x.what)];
+    // The first step reads the host's rows as it goes.
+    s += std::max(computing, memory);
+    memory = 0;
+  }
+  return s + memory;
+}
+
+std::string shown_seconds(double s) {
+  const auto with = [](double x, const char* unit) {
+    std::array<char, 40> t{};
+    std::snprintf(t.data(), t.size(), x < 9.95 ? "%.1f %s" : "%.0f %s", x, unit);
+    return std::string(t.data());
+  };
+  if (s < 0.9995e-3) return with(s * 1e6, "us");
+  return s < 0.9995 ? with(s * 1e3, "ms") : with(s, "s");
+}
+
+}  // namespace query::gpu_engine

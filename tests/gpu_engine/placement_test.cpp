@@ -1,0 +1,260 @@
+// Where vertices run, and why: costs from fixed rates, the work that plans are judged to be, plans under those rates.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/placement/calibration.hpp"
+#include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/temporary_folder.hpp"
+#include "runtime/thread_pool.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+
+struct Trade {
+  std::int32_t symbol;
+  std::int32_t qty;
+  double price;
+};
+QUERY_RECORD(Trade, symbol, qty, price);
+
+// Round figures, near those of a card on a bus of 50 GB/s beside 16 cores.
+rates fixed_rates() {
+  rates r;
+  r.up = r.down = 50e9;
+  r.device_memory = 4e12;
+  r.device_operations = 4e12;
+  r.launch = 20e-6;
+  r.host_memory = 100e9;
+  r.start = 20e-6;
+  r.row = {0.03e-9, 0.2e-9, 2e-9, 5e-9, 0.5e-9, 2e-9};
+  return r;
+}
+work scan_of(double rows) { return {rows * 8, rows * 16, 0, 0, {{operation::row_wise, rows, rows * 8, 5}, {operation::collect, 1, 0, 0}}}; }
+work sort_of(double rows) { return {rows * 16, rows * 16, rows * 16, 0, {{operation::sort, rows, rows * 32, 0}}}; }
+
+TEST(placement_costs, grow_with_rows_and_bytes) {
+  const rates r = fixed_rates();
+  for (const auto make : {scan_of, sort_of})
+    for (double rows = 1000; rows < 1e10; rows *= 1.7) {
+      EXPECT_LT(gpu_seconds(r, make(rows)), gpu_seconds(r, make(rows * 1.7)));
+      EXPECT_LE(cpu_seconds(r, make(rows)), cpu_seconds(r, make(rows * 1.7)));
+    }
+  work w = sort_of(1e6);
+  const double before = gpu_seconds(r, w);
+  w.down *= 2;
+  EXPECT_GT(gpu_seconds(r, w), before);
+  const double here = cpu_seconds(r, w);
+  w.on_device = 1e8;
+  EXPECT_GT(cpu_seconds(r, w), here) << "rows on the device must be fetched for the CPU";
+}
+
+TEST(placement_costs, of_faster_parts_are_less) {
+  const work w{8e8, 8e8, 1e8, 1e6, {{operation::row_wise, 1e8, 8e8, 50}, {operation::group, 1e8, 8e8, 0}}};
+  const rates r = fixed_rates();
+  for (double rates::*speed : {&rates::up, &rates::down, &rates::device_memory}) {
+    rates faster = r;
+    faster.*speed *= 4;
+    EXPECT_LT(gpu_seconds(faster, w), gpu_seconds(r, w));
+  }
+  rates slower = r;
+  slower.launch *= 10;
+  EXPECT_GT(gpu_seconds(slower, w), gpu_seconds(r, w));
+  EXPECT_EQ(cpu_seconds(slower, w), cpu_seconds(r, w));
+  slower = r;
+  for (double& x : slower.row) x *= 10;
+  EXPECT_GT(cpu_seconds(slower, w), cpu_seconds(r, w));
+}
+
+TEST(placement_costs, leave_one_pass_over_host_rows_here_and_send_large_sorts_away) {
+  const rates r = fixed_rates();
+  EXPECT_GT(gpu_seconds(r, scan_of(1e5)), cpu_seconds(r, scan_of(1e5)));
+  EXPECT_LT(gpu_seconds(r, sort_of(1e8)), cpu_seconds(r, sort_of(1e8)));
+  EXPECT_GT(gpu_seconds(r, sort_of(1e4)), cpu_seconds(r, sort_of(1e4)));
+  work there = scan_of(1e8);
+  there.on_device = there.gathered;
+  there.up = there.gathered = 0;
+  EXPECT_LT(gpu_seconds(r, there), cpu_seconds(r, there));
+}
+
+TEST(placement_costs, are_shown_in_the_unit_that_fits) {
+  EXPECT_EQ(shown_seconds(12e-6), "12 us");
+  EXPECT_EQ(shown_seconds(1.24e-3), "1.2 ms");
+  EXPECT_EQ(shown_seconds(0.0404), "40 ms");
+  EXPECT_EQ(shown_seconds(3.41), "3.4 s");
+}
+
+TEST(placement_rates, survive_their_text_and_nonsense_does_not) {
+  const rates r = fixed_rates();
+  const auto again = rates_from(text_of(r));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->up, r.up);
+  EXPECT_EQ(again->start, r.start);
+  EXPECT_EQ(again->row, r.row);
+  EXPECT_FALSE(rates_from(""));
+  EXPECT_FALSE(rates_from("up 1\n"));
+  EXPECT_FALSE(rates_from("no numbers"));
+  rates bad = r;
+  bad.down = 0;
+  EXPECT_FALSE(rates_from(text_of(bad)));
+  bad.down = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(rates_from(text_of(bad)));
+}
+
+class placement_plans : public testing::Test {
+ protected:
+  void SetUp() override {
+    fake_.allow_unknown_kernels();
+    engine_ = make_engine(device_, {std::size_t{256} << 20, 0}, kernels_);
+    session_.add_engine(engine_);
+    placement_of(*engine_).by(fixed_rates());
+  }
+  auto trades(std::size_t n) {
+    rows_.resize(n, Trade{1, 2, 3.0});
+    return query::from(rows_).as_accelerated().in(session_);
+  }
+  static std::string engine_line(const std::string& plan, const std::string& verb) {
+    for (std::size_t at = 0; at < plan.size();) {
+      const std::size_t end = std::min(plan.find('\n', at), plan.size());
+      const std::string line = plan.substr(at, end - at);
+      if (const std::size_t v = line.find(verb); v != std::string::npos && line.find("pu: ", v) != std::string::npos)
+        return line.substr(line.find("pu: ", v) - 1);
+      at = end + 1;
+    }
+    return "none in\n" + plan;
+  }
+
+  std::vector<Trade> rows_;
+  driver_double fake_;
+  device device_{fake_.calls(), 0};
+  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) {
+                           const std::string image = "image:" + std::string(source);
+                           compiled result;
+                           result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
+                                               reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+                           return result;
+                         }}};
+  std::shared_ptr<query::runtime::engine> engine_;
+  query::Session session_{{.threads = 2, .gpu = query::gpu_use::off}};
+};
+
+const auto by_price = [](auto t) { return t.price; };
+
+TEST_F(placement_plans, name_both_times) {
+  EXPECT_EQ(engine_line(trades(4000000).order_by(by_price).explain(), "order_by"),
+            "gpu: " + device_.name() + ": 3.1 ms here, 21 ms on the CPU");
+  EXPECT_EQ(engine_line(trades(1000).order_by(by_price).explain(), "order_by"), "cpu: not on gpu: 201 us there, 25 us here");
+}
+
+TEST_F(placement_plans, obey_orders_against_the_model) {
+  const std::string forced = engine_line(trades(1000).order_by(by_price).on(query::engine::gpu).explain(), "order_by");
+  EXPECT_EQ(forced, "gpu: " + device_.name() + ", as on(engine::gpu) orders for order_by");
+  EXPECT_EQ(engine_line(trades(1000).order_by(by_price).require_gpu().explain(), "order_by"), "gpu: " + device_.name());
+  EXPECT_EQ(engine_line(trades(4000000).order_by(by_price).on(query::engine::cpu).explain(), "order_by"),
+            "cpu: on(engine::cpu), said of order_by");
+}
+
+TEST_F(placement_plans, orders_overrule_the_least_number_of_rows) {
+  query::Session session({.threads = 2, .gpu = query::gpu_use::off});
+  session.add_engine(make_engine(device_, {std::size_t{256} << 20, 5000}, kernels_));
+  const auto q = trades(1000).in(session).order_by(by_price);
+  EXPECT_NE(q.explain().find("its 1000 rows cost less on the CPU"), std::string::npos);
+  EXPECT_EQ(engine_line(q.on(query::engine::gpu).explain(), "order_by"),
+            "gpu: " + device_.name() + ", as on(engine::gpu) orders for order_by");
+}
+
+TEST_F(placement_plans, charge_for_kernels_until_the_cpu_has_lost_as_much) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device");
+  const auto q = trades(4000000).order_by(by_price);  // saves 18 ms; 300 ms to compile
+  EXPECT_EQ(engine_line(q.explain(), "order_by"), "cpu: not on gpu: 3.1 ms there and 300 ms to compile it, 21 ms here");
+  int refused = 1;
+  while (refused < 100 && engine_line(q.explain(), "order_by").starts_with("cpu:")) ++refused;
+  EXPECT_NEAR(refused, 300 / 18, 2);
+}
+
+TEST_F(placement_plans, do_not_charge_for_kernels_that_ran) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device");
+  const auto sorted = [&](const query::Session& s, std::int32_t least) {
+    trades(4000000);
+    return query::from(rows_).as_accelerated().in(s).where([least](auto t) { return t.qty > least; }).order_by(by_price);
+  };
+  EXPECT_EQ(engine_line(sorted(session_, 1).explain(), "order_by").substr(0, 4), "cpu:");
+  (void)sorted(session_, 1).on(query::engine::gpu).to_vector();
+  EXPECT_EQ(engine_line(sorted(session_, 2).explain(), "order_by").substr(0, 4), "gpu:") << "another capture, the same kernels";
+  // Another process finds that in the folder.
+  query::Session later({.threads = 2, .gpu = query::gpu_use::off});
+  const auto engine = make_engine(device_, {std::size_t{256} << 20, 0}, kernels_);
+  placement_of(*engine).by(fixed_rates());
+  placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device");
+  later.add_engine(engine);
+  EXPECT_EQ(engine_line(sorted(later, 3).explain(), "order_by").substr(0, 4), "gpu:");
+}
+
+TEST_F(placement_plans, keep_work_where_its_rows_lie) {
+  // A pass over rows of the host stays; over rows that the device has it is cheap there.
+  const auto pass = [](const auto& q) {
+    return q.where([](auto t) { return t.qty > 1; }).group_by([](auto t) { return t.price > 1.0; }).select([](auto g) {
+      return g.count();
+    });
+  };
+  const auto host = trades(3000000);
+  placement_of(*engine_).by([] {
+    rates r = fixed_rates();
+    r.row[static_cast<std::size_t>(operation::group)] = 0.2e-9;
+    return r;
+  }());
+  EXPECT_EQ(engine_line(pass(host).explain(), "group_by").substr(0, 4), "cpu:") << pass(host).explain();
+  const auto there = host.cached();
+  EXPECT_EQ(engine_line(there.explain(), "cached"), "gpu: " + device_.name()) << "what is cached is for queries to come";
+  EXPECT_EQ(engine_line(pass(there).explain(), "group_by").substr(0, 4), "gpu:") << pass(there).explain();
+}
+
+TEST_F(placement_plans, count_the_operations_of_functions) {
+  placement_of(*engine_).by([] {
+    rates r = fixed_rates();
+    r.row[static_cast<std::size_t>(operation::row_wise)] = 0.1e-9;  // few cores
+    return r;
+  }());
+  const auto heavy = trades(2000000).select(
+      [](auto t) { return query::exp(query::sin(t.price) * query::cos(t.price)) + query::sqrt(t.price) * query::log(t.price + 1.0); });
+  EXPECT_EQ(engine_line(heavy.explain(), "collect").substr(0, 4), "gpu:") << heavy.explain();
+  const auto light = trades(2000000).select([](auto t) { return t.price + 1.0; });
+  EXPECT_EQ(engine_line(light.explain(), "collect").substr(0, 4), "cpu:") << light.explain();
+}
+
+TEST_F(placement_plans, without_known_rows_are_made_as_before) {
+  const auto rows = query::generate([i = 0]() mutable { return i++ < 10 ? std::optional<Trade>(Trade{1, i, 2.0}) : std::nullopt; });
+  const auto q = rows.as_accelerated().in(session_).order_by(by_price);
+  EXPECT_EQ(engine_line(q.explain(), "order_by"), "gpu: " + device_.name());
+}
+
+TEST(placement_calibration, is_measured_once_and_kept) {
+  const temporary_folder folder;
+  const disk_cache files(folder.path());
+  driver_double fake;
+  const device d(fake.calls(), 0);
+  kernel_cache kernels({.headers = {}, .options = {}, .folder = "", .compile = {}});
+  gpu_session gpu(d, std::size_t{256} << 20, kernels);
+  query::runtime::thread_pool threads(2);
+  const auto first = calibrated(gpu, threads, files);
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->sensible());
+  const auto transfers = gpu.copies().counters().transfers;
+  EXPECT_GT(transfers, 0u);
+  const auto again = calibrated(gpu, threads, files);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(text_of(*again), text_of(*first));
+  EXPECT_EQ(gpu.copies().counters().transfers, transfers) << "found, not measured";
+  EXPECT_NE(calibration_key(d, 2), calibration_key(d, 3));
+  gpu_session tight(d, std::size_t{1} << 20, kernels);
+  EXPECT_FALSE(calibrated(tight, threads, disk_cache(""))) << "no memory to measure with: no model";
+}
+
+}  // namespace
