@@ -31,9 +31,9 @@ std::optional<std::uint64_t> known_rows(const planner::branch& b) {
   return rows.n;
 }
 
-// Does the vertex give nothing before it has seen all of its input?
+// Does the vertex give nothing before it has seen all of its input, and has a form in blocks?
 bool needs_all_rows(const planner::vertex& v) {
-  return v.node && (v.node->what == verb::group_by || v.node->what == verb::order_by || v.node->what == verb::aggregate);
+  return v.node && (v.node->what == verb::group_by || v.node->what == verb::order_by);
 }
 // What might never end stays where it can be read piece by piece, unless it has to end anyway.
 void check_source(const planner::branch& b, bool all_rows) {

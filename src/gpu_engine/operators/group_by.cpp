@@ -44,6 +44,7 @@ class grouping {
       run_.reset_status();
     }
     const std::uint64_t count = run_.read(groups_word);
+    if (v_.node->what == detail::verb::aggregate && count == 0) return aggregate_of_nothing(v_, run_);
     if (v_.ordered) {
       table_.reset();
       out_ = rows_in_order(g_->out, std::move(out_), first_rows_, count, run_);
@@ -153,6 +154,7 @@ class grouping {
 
   // Groups among a sample of the rows, and what that says about all of them.
   std::uint64_t estimate() {
+    if (v_.node->what == detail::verb::aggregate) return 1;
     if (n_ <= 2048) return n_;
     const round_recording::aside once;  // repeated rounds need no guess of their own
     g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
@@ -343,8 +345,8 @@ class grouping {
 }  // namespace
 
 void plan_group_by(const planner::vertex& v) {
-  if (v.node->what != detail::verb::group_by) throw not_generated("aggregates of all rows have no form on the GPU yet");
   check_host_form(v.node->row);
+  if (wants_groups_in_order(v)) return plan_groups_in_order(v);
   planner::vertex w = v;
   w.inputs.front() = plan_text_making(v.inputs.front());
   (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::global);
@@ -352,13 +354,16 @@ void plan_group_by(const planner::vertex& v) {
 
 result_rows run_group_by(const planner::vertex& before, vertex_run& run) {
   planner::vertex v = before;
-  v.inputs.front() = run_text_making(before.inputs.front(), run);
-  const auto in = run.input(v.inputs.front(), group_fields(v));
+  const bool in_order = wants_groups_in_order(v);
+  if (!in_order) v.inputs.front() = run_text_making(before.inputs.front(), run);
+  const auto in = in_order ? rows_before_groups(v, run) : run.input(v.inputs.front(), group_fields(v));
+  if (in->size() == 0 && v.node->what == detail::verb::aggregate) return aggregate_of_nothing(v, run);
   if (in->size() == 0) {
     auto none = std::make_shared<device_rows>(run.shared_gpu(), v.node->row, 0);
     none->add({0, v.node->row}, device_buffer());
     return none;
   }
+  if (in_order) return run_groups_in_order(v, in, run);
   return grouping(v, run, in).go();
 }
 

@@ -12,14 +12,6 @@ namespace {
 
 std::size_t rounded(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
-ir::group_plan plan_of(kernel_source& k, const planner::vertex& v) {
-  const detail::logical& n = *v.node;
-  const ir::traced t = k.trace(n, n.functions.back());
-  ir::group_analysis a = ir::plan_group_function(t, n.key, n.row);
-  if (!a.plan) throw not_generated("the function of groups: " + a.reason);
-  return std::move(*a.plan);
-}
-
 bool needs_rows(const ir::group_plan& p) {
   return std::any_of(p.calls.begin(), p.calls.end(), [](const ir::aggregate_call& c) {
     return c.what == ir::aggregate_kind::first || c.what == ir::aggregate_kind::last || c.what == ir::aggregate_kind::arg_min ||
@@ -91,12 +83,13 @@ class writer {
   // group_row: row i -> key and args; false if it is filtered out.
   void rows(const ir::group_plan& plan, bool with_aggregates) {
     row_pipeline row = generate_pipeline(k_, v_.inputs.front(), in_, 0);
-    const ir::traced key = k_.trace(n_, n_.functions.front());
+    const bool keyed = n_.what == detail::verb::group_by;
+    const ir::traced key = keyed ? k_.trace(n_, n_.functions.front()) : ir::traced();
     if (n_.keys.equal) throw not_generated("keys have an equality of the user's own");
-    g_.key = generate_group_key(k_, n_.key);
+    if (keyed) g_.key = generate_group_key(k_, n_.key);
     expressions e(k_, k_.site(n_.label, n_.where));
     e.bind(0, row.row);
-    const std::string key_text = e.converted(e.value(key.root), key.root->type, n_.key);
+    const std::string key_text = keyed ? e.converted(e.value(key.root), key.root->type, n_.key) : std::string();
     std::string body = row.body + e.take();
     g_.aggregates = {};
     if (with_aggregates) {
@@ -108,6 +101,12 @@ class writer {
       g_.aggregates = generate_aggregates(k_, plan, e, in_memory, v_.ordered);
     } else
       k_.add("struct aggregates { struct Args {}; };\n");
+    if (!keyed) {  // all rows have one key
+      g_.key.bytes = 4;
+      k_.add("using Keys = bitwise_keys<u32>;\n");
+      row_body(body + "  key = 0;\n" + g_.aggregates.fill);
+      return;
+    }
     const std::string type = k_.type_name(n_.key);
     if (g_.key.bytes) {
       k_.add("using Keys = bitwise_keys<" + g_.key.type + ">;\n");
@@ -156,7 +155,8 @@ class writer {
         "using table = group_table<Keys, aggregates>;\nusing partial = group_partial<Key, aggregates::State>;\n"
         "static_assert(sizeof(table::slot) == " +
         std::to_string(g_.slot_bytes) + ");\nstatic_assert(sizeof(partial) == " + std::to_string(g_.partial_bytes) + ");\n");
-    const std::string key = g_.key.bytes ? g_.key.decode + "(key)" : "k";
+    const bool keyed = n_.what == detail::verb::group_by;
+    const std::string key = !keyed ? "" : g_.key.bytes ? g_.key.decode + "(key), " : "k, ";
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
     if (v_.ordered) body += "  " + arg(first_rows, "u64*") + "[at] = s.first_row;\n";
@@ -165,7 +165,7 @@ class writer {
         "__device__ " + std::string(g_.aggregates.spread ? "__noinline__" : "__forceinline__") + 
         " void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
         arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
-        ", s);\n}\n");
+        "s);\n}\n");
     k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) +
            "}; }\n");
     k_.add("__device__ __forceinline__ tiles_again the_list(const words& p) { return {" + arg(again_tiles, "u64*") + ", " +
@@ -243,6 +243,14 @@ class writer {
 
 }  // namespace
 
+ir::group_plan plan_of(kernel_source& k, const planner::vertex& v) {
+  const detail::logical& n = *v.node;
+  const ir::traced t = k.trace(n, n.functions.back());
+  ir::group_analysis a = ir::plan_group_function(t, n.what == detail::verb::group_by ? n.key : nullptr, n.row);
+  if (!a.plan) throw not_generated("the function of groups: " + a.reason);
+  return std::move(*a.plan);
+}
+
 group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what) {
   group_kernels g;
   writer(g, v, in).write(what);
@@ -252,10 +260,14 @@ group_kernels generate_group_kernels(const planner::vertex& v, const input_layou
 std::vector<bool> group_fields(const planner::vertex& v) {
   kernel_source k;
   const ir::group_plan plan = plan_of(k, v);
-  const ir::traced key = k.trace(*v.node, v.node->functions.front());
-  std::vector<const ir::node*> above = {key.root};
-  for (const ir::aggregate_call& c : plan.calls)
+  std::vector<const ir::node*> above;
+  const bool keyed = v.node->what == detail::verb::group_by;
+  const ir::traced key = keyed ? k.trace(*v.node, v.node->functions.front()) : ir::traced();
+  if (keyed) above.push_back(key.root);
+  for (const ir::aggregate_call& c : plan.calls) {
     if (c.argument) above.push_back(c.argument);
+    if (c.update) above.push_back(c.update);
+  }
   return fields_read(v.inputs.front(), needs_rows(plan), above);
 }
 
