@@ -17,6 +17,7 @@ constexpr std::array on_the_gpu = {
     "cached", "named", "from", "Query", "join", "left_join", "right_join", "full_join",
     "semi_join", "anti_join", "cross_join", "distinct", "distinct_by", "union_with", "union_with_by", "intersect", "intersect_by",
     "except", "except_by", "group_by.select", "group_by.count", "accelerated", "on",
+    "aggregate", "aggregate_by", "reduce", "min_by", "max_by", "mean",
 };
 engine_config gpu() {
   engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};
