@@ -44,7 +44,6 @@ class grouping {
       run_.reset_status();
     }
     const std::uint64_t count = run_.read(groups_word);
-    if (v_.node->what == detail::verb::aggregate && count == 0) return aggregate_of_nothing(v_, run_);
     if (v_.ordered) {
       table_.reset();
       out_ = rows_in_order(g_->out, std::move(out_), first_rows_, count, run_);
@@ -154,7 +153,6 @@ class grouping {
 
   // Groups among a sample of the rows, and what that says about all of them.
   std::uint64_t estimate() {
-    if (v_.node->what == detail::verb::aggregate) return 1;
     if (n_ <= 2048) return n_;
     const round_recording::aside once;  // repeated rounds need no guess of their own
     g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
@@ -349,6 +347,7 @@ void plan_group_by(const planner::vertex& v) {
   if (wants_groups_in_order(v)) return plan_groups_in_order(v);
   planner::vertex w = v;
   w.inputs.front() = plan_text_making(v.inputs.front());
+  if (v.node->what == detail::verb::aggregate) return plan_groups_in_order(w);
   (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::global);
 }
 
@@ -363,7 +362,7 @@ result_rows run_group_by(const planner::vertex& before, vertex_run& run) {
     none->add({0, v.node->row}, device_buffer());
     return none;
   }
-  if (in_order) return run_groups_in_order(v, in, run);
+  if (in_order || v.node->what == detail::verb::aggregate) return run_groups_in_order(v, in, run);
   return grouping(v, run, in).go();
 }
 

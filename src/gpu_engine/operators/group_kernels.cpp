@@ -83,13 +83,12 @@ class writer {
   // group_row: row i -> key and args; false if it is filtered out.
   void rows(const ir::group_plan& plan, bool with_aggregates) {
     row_pipeline row = generate_pipeline(k_, v_.inputs.front(), in_, 0);
-    const bool keyed = n_.what == detail::verb::group_by;
-    const ir::traced key = keyed ? k_.trace(n_, n_.functions.front()) : ir::traced();
+    const ir::traced key = k_.trace(n_, n_.functions.front());
     if (n_.keys.equal) throw not_generated("keys have an equality of the user's own");
-    if (keyed) g_.key = generate_group_key(k_, n_.key);
+    g_.key = generate_group_key(k_, n_.key);
     expressions e(k_, k_.site(n_.label, n_.where));
     e.bind(0, row.row);
-    const std::string key_text = keyed ? e.converted(e.value(key.root), key.root->type, n_.key) : std::string();
+    const std::string key_text = e.converted(e.value(key.root), key.root->type, n_.key);
     std::string body = row.body + e.take();
     g_.aggregates = {};
     if (with_aggregates) {
@@ -101,12 +100,6 @@ class writer {
       g_.aggregates = generate_aggregates(k_, plan, e, in_memory, v_.ordered);
     } else
       k_.add("struct aggregates { struct Args {}; };\n");
-    if (!keyed) {  // all rows have one key
-      g_.key.bytes = 4;
-      k_.add("using Keys = bitwise_keys<u32>;\n");
-      row_body(body + "  key = 0;\n" + g_.aggregates.fill);
-      return;
-    }
     const std::string type = k_.type_name(n_.key);
     if (g_.key.bytes) {
       k_.add("using Keys = bitwise_keys<" + g_.key.type + ">;\n");
@@ -155,8 +148,7 @@ class writer {
         "using table = group_table<Keys, aggregates>;\nusing partial = group_partial<Key, aggregates::State>;\n"
         "static_assert(sizeof(table::slot) == " +
         std::to_string(g_.slot_bytes) + ");\nstatic_assert(sizeof(partial) == " + std::to_string(g_.partial_bytes) + ");\n");
-    const bool keyed = n_.what == detail::verb::group_by;
-    const std::string key = !keyed ? "" : g_.key.bytes ? g_.key.decode + "(key), " : "k, ";
+    const std::string key = g_.key.bytes ? g_.key.decode + "(key)" : "k";
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
     if (v_.ordered) body += "  " + arg(first_rows, "u64*") + "[at] = s.first_row;\n";
@@ -165,7 +157,7 @@ class writer {
         "__device__ " + std::string(g_.aggregates.spread ? "__noinline__" : "__forceinline__") + 
         " void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
         arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
-        "s);\n}\n");
+        ", s);\n}\n");
     k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) +
            "}; }\n");
     k_.add("__device__ __forceinline__ tiles_again the_list(const words& p) { return {" + arg(again_tiles, "u64*") + ", " +

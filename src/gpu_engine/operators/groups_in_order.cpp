@@ -1,5 +1,5 @@
 // Groups whose rows lie side by side in their order, for aggregates that a table of states cannot hold: count_distinct, quantiles,
-// lists, and the user's own.
+// lists, and the user's own; and aggregates of all rows, one group without a key.
 //
 // A table maps keys to numbers of groups; row numbers are sorted by them, stable; runs of equal groups are folded
 // (gpu_primitives/segments.cuh). Aggregates of sorted values have an order of rows of their own: by group, then by value, nulls last.
@@ -38,9 +38,10 @@ enum argument : std::uint32_t {
   states_out,
   result_at,
   firsts,
+  nothing,
   of_calls
 };
-enum status : std::size_t { full_word = 1, ids_word };
+enum status : std::size_t { full_word = 1, ids_word, nothing_word };
 
 constexpr std::uint64_t most_groups = 0xfffffff0ull;
 constexpr std::uint32_t first_bits = 20, growth_bits = 4, spare_bits = 3;
@@ -53,6 +54,14 @@ struct generated {
 };
 
 bool keyed(const planner::vertex& v) { return v.node->what == detail::verb::group_by; }
+bool bare(const planner::branch& b) { return b.stages.empty() && b.prefilters.empty(); }
+
+// All rows as one group whose aggregates care for row numbers alone: they are read as they lie, neighbours by neighbouring threads, and
+// the row-wise work before them is done on the way. Which rows meet depends on their number only, so sums repeat bit for bit.
+constexpr std::uint64_t tile_rows = gpu::segment_piece * 256;
+bool in_tiles(const planner::vertex& v, const ir::group_plan& plan) {
+  return !keyed(v) && std::none_of(plan.calls.begin(), plan.calls.end(), wants_rows_by_group);
+}
 
 class writer {
  public:
@@ -122,14 +131,24 @@ class writer {
 
   void aggregates() {
     expressions e(k_, site_);
-    e.bind(0, input_rows(k_, in_, 0, "i"));
+    const bool tiles = in_tiles(v_, g_.plan);
+    std::string before;
+    if (tiles) {
+      const row_pipeline row = generate_pipeline(k_, v_.inputs.front(), in_, 0);
+      before = "  if (i >= " + rows() + ") return false;\n" + row.body;
+      e.bind(0, row.row);
+    } else {
+      e.bind(0, input_rows(k_, in_, 0, "i"));
+    }
     const rows_by_group by{input_rows(k_, in_, 0, "a.at"), site_, of_calls};
     g_.aggregates = generate_aggregates_in_order(k_, g_.plan, e, by);
-    k_.add("__device__ __forceinline__ void row_at(const words& p, u64 i, u64 place, bool first, aggregates::Args& args) {\n" +
-           g_.aggregates.fill + "}\n");
+    k_.add("__device__ __forceinline__ bool row_at(const words& p, u64 i, u64 place, bool first, aggregates::Args& args) {\n" + before +
+           g_.aggregates.fill + "  return true;\n}\n");
     const ir::type* row = v_.inputs.front().row;
-    const std::string fetch = g_.aggregates.row_numbers ? "fetch_row" : "";
-    if (!fetch.empty())
+    std::string fetch = g_.aggregates.row_numbers ? "fetch_row" : "";
+    if (!fetch.empty() && tiles)
+      fetch = generate_rows(k_, v_.inputs.front(), in_, 0).name;
+    else if (!fetch.empty())
       k_.add("__device__ __forceinline__ void fetch_row(const words& p, u64 i, " + k_.type_name(row) + "& out) {\n  out = " +
              expressions::part_of(input_rows(k_, in_, 0, "i"), 0, row, k_) + ";\n}\n");
     generate_finish(k_, g_.plan, keyed(v_) ? n_.key : nullptr, n_.row, fetch, row, n_.label, n_.where, of_calls);
@@ -143,18 +162,23 @@ class writer {
 
   void folds() {
     const std::string key = keyed(v_) ? "row_key_value(p, s.first_row), " : "";
+    const bool tiles = in_tiles(v_, g_.plan);
     k_.add("__device__ __forceinline__ void emit_group(const words& p, u32 group, const aggregates::State& s) {\n  " +
+           (tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string()) +
            (v_.ordered ? arg(firsts, "u64*") + "[group] = s.first_row;\n  " : std::string()) + "(" +
            arg(result_at, k_.type_name(n_.row) + "*") + ")[group] = finish_group(p, " + key + "s);\n}\n");
     k_.add("using level = segment_level<aggregates::State>;\n");
     const std::string to = "level{" + arg(marks_out, "u64*") + ", (aggregates::State*)" + arg(states_out) + "}",
                       emit = "[&](u32 group, const aggregates::State& s) { emit_group(p, group, s); }";
     kernel("fold_segments",
-           "  const u64* const order = " + arg(row_order, "const u64*") + ";\n  fold_rows(" + rows() + ", " + to +
+           "  const u64* const order = " + arg(row_order, "const u64*") + ";\n  fold_rows(" + arg(items) + ", " + to +
                ",\n    [&](u64 at) -> u32 { const u64 i = order ? order[at] : at; (void)i; return " + group() +
                "; },\n    [&](aggregates::State& s) { aggregates::init(p, s); },\n"
-               "    [&](aggregates::State& s, u64 at, bool first) {\n      aggregates::Args args;\n"
-               "      row_at(p, order ? order[at] : at, at, first, args);\n      aggregates::update(p, s, args);\n    },\n    " +
+               "    [&](aggregates::State& s, u64 at, bool first) {\n      aggregates::Args args;\n      if (row_at(p, " +
+               (tiles ? "at / " + std::to_string(tile_rows) + " * " + std::to_string(tile_rows) +
+                            " + at % segment_piece * 256 + at / segment_piece % 256"
+                      : std::string("order ? order[at] : at")) +
+               ", at, first, args)) aggregates::update(p, s, args);\n    },\n    " +
                emit + ");\n");
     kernel("fold_level", "  fold_states(" + arg(items) + ", level{" + arg(marks_in, "u64*") + ", (aggregates::State*)" + arg(states_in) +
                              "}, " + to +
@@ -196,7 +220,8 @@ class folding {
     const device_buffer first_rows = run_.allocate(groups * 8);
     args_[firsts] = first_rows.address();
     fold();
-    if (v_.ordered) out_ = rows_in_order(v_.node->row, std::move(out_), first_rows, groups, run_);
+    if (run_.read(nothing_word)) return aggregate_of_nothing(v_, run_);
+    if (v_.ordered && keyed(v_)) out_ = rows_in_order(v_.node->row, std::move(out_), first_rows, groups, run_);
     result_rows result = run_.result(v_.node->row, std::move(out_), groups);
     for (auto& heap : lists_) result->keep_heap(std::move(heap));
     run_.reset_status();
@@ -290,9 +315,12 @@ class folding {
       args_[marks_out] = to.marks.address();
       args_[states_out] = to.states.address();
     };
-    make_room(n_);
-    launch("fold_segments", gpu::segment_pieces(n_));
-    for (std::uint64_t n = n_; gpu::segment_pieces(n) > 1;) {
+    const std::uint64_t rows = in_tiles(v_, g_.plan) ? gpu::divide_up(n_, tile_rows) * tile_rows : n_;
+    args_[items] = rows;
+    args_[nothing] = run_.status_word(nothing_word);
+    make_room(rows);
+    launch("fold_segments", gpu::segment_pieces(rows));
+    for (std::uint64_t n = rows; gpu::segment_pieces(n) > 1;) {
       n = gpu::segment_states(n);
       in = std::move(to);
       args_[marks_in] = in.marks.address();
@@ -315,8 +343,6 @@ class folding {
   std::vector<std::shared_ptr<const device_buffer>> lists_;
 };
 
-bool bare(const planner::branch& b) { return b.stages.empty() && b.prefilters.empty(); }
-
 }  // namespace
 
 bool wants_groups_in_order(const planner::vertex& v) {
@@ -327,9 +353,10 @@ bool wants_groups_in_order(const planner::vertex& v) {
 
 void plan_groups_in_order(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
-  if (!bare(b)) plan_collect_before(b);
+  const bool as_they_lie = bare(b) || !wants_groups_in_order(v);
+  if (!as_they_lie) plan_collect_before(b);
   generated g;
-  writer(g, v, bare(b) ? planned_layout(b, group_fields(v)) : whole_rows(b.row)).write();
+  writer(g, v, as_they_lie ? planned_layout(b, group_fields(v)) : whole_rows(b.row)).write();
 }
 
 std::shared_ptr<const device_rows> rows_before_groups(const planner::vertex& v, vertex_run& run) {

@@ -28,7 +28,7 @@ void run_fold(const planner::branch& b, detail::fold_kind kind, detail::fold_sta
 void plan_group_by(const planner::vertex& v);
 result_rows run_group_by(const planner::vertex& v, vertex_run& run);
 
-// groups_in_order.cpp: the same for aggregates that want the rows of each group side by side.
+// groups_in_order.cpp: the same for aggregates that want the rows of each group side by side, and for those of all rows.
 bool wants_groups_in_order(const planner::vertex& v);
 void plan_groups_in_order(const planner::vertex& v);
 std::shared_ptr<const device_rows> rows_before_groups(const planner::vertex& v, vertex_run& run);
