@@ -1,8 +1,9 @@
 // Runs of equal groups folded in the order of their rows: rows lie contiguous by group, and states of earlier rows meet those of later
 // ones, never the other way round. So a fold may depend on the order, and gives the same bits in every run.
 //
-// A thread folds a piece of a few neighbours. A group that begins and ends within one is finished; what reaches over a border is a state at
-// most two a piece, and those are the items of the next level, a sixteenth as many. The host launches levels until one piece is left.
+// A thread folds a piece of a few neighbours. A group that begins and ends within one is finished; what reaches over a border leaves a
+// state, at most two a piece, and those are the items of the next level, a sixteenth as many. The host launches levels until one piece
+// is left.
 //
 //   fold_rows     items are rows:    add(state, place, first_of_group)
 //   fold_states   items are states of the level before
@@ -49,8 +50,8 @@ __device__ __forceinline__ void leave_state(const segment_level<State>& to, u64 
 
 // Kernel body. `start(State&)`; `group_at(u64 place) -> u32`.
 template <class State, class GroupAt, class Start, class Add, class Emit>
-__device__ __forceinline__ void fold_rows(u64 n, const segment_level<State>& to, const GroupAt& group_at, const Start& start, const Add& add,
-                                          const Emit& emit) {
+__device__ __forceinline__ void fold_rows(u64 n, const segment_level<State>& to, const GroupAt& group_at, const Start& start,
+                                          const Add& add, const Emit& emit) {
   for (u64 piece = u64(blockIdx.x) * blockDim.x + threadIdx.x; piece * segment_piece < n; piece += u64(gridDim.x) * blockDim.x) {
     const u64 from = piece * segment_piece, end = from + segment_piece < n ? from + segment_piece : n;
     detail::no_states(to, piece);

@@ -86,11 +86,13 @@ template <class Q> void runs_there(const engine_config& e, const Q& q) {
 CONFORMS(ordered_folds, distinct_values_and_quantiles, "group_by.select", "as_ordered") {
   for (const auto& d : all_readings()) {
     SCOPED_TRACE(d.name);
-    std::vector<std::tuple<std::int32_t, std::int64_t, double, double, std::int64_t, std::optional<double>, std::int64_t>> wanted;
+    using figures = std::tuple<std::int32_t, std::int64_t, double, double, std::int64_t, std::optional<double>, std::int64_t>;
+    std::vector<figures> wanted;
     for (const auto& [k, rows] : by_key(d.rows)) {
       const auto price = values_of(rows, [](const reading& r) { return r.price; });
       wanted.emplace_back(k, distinct_of(values_of(rows, [](const reading& r) { return r.level; })), quantile_of(price, 0.5),
-                          quantile_of(price, 0.9), distinct_of(present(rows)), median_of_lots(rows), static_cast<std::int64_t>(rows.size()));
+                          quantile_of(price, 0.9), distinct_of(present(rows)), median_of_lots(rows),
+                          static_cast<std::int64_t>(rows.size()));
     }
     const auto q = source(e, d.rows).group_by([](auto t) { return t.key; }).select([](auto g) {
       const auto lot = [](auto t) { return t.lot; };
@@ -122,7 +124,8 @@ CONFORMS(ordered_folds, lists_in_source_order, "group_by.select") {
     SCOPED_TRACE(d.name);
     std::vector<std::tuple<std::int32_t, std::vector<std::int64_t>, std::vector<std::optional<std::int32_t>>>> wanted;
     for (const auto& [k, rows] : by_key(d.rows)) {
-      wanted.emplace_back(k, values_of(rows, [](const reading& r) { return r.at; }), values_of(rows, [](const reading& r) { return r.lot; }));
+      wanted.emplace_back(k, values_of(rows, [](const reading& r) { return r.at; }),
+                          values_of(rows, [](const reading& r) { return r.lot; }));
     }
     const auto q = source(e, d.rows).group_by([](auto t) { return t.key; }).select([](auto g) {
       return std::make_tuple(g.key(), g.collect([](auto t) { return t.at; }), g.collect([](auto t) { return t.lot; }));
@@ -172,19 +175,24 @@ CONFORMS(ordered_folds, of_all_rows, "aggregate", "reduce") {
     runs_there(e, q);
     const bool any = std::any_of(d.rows.begin(), d.rows.end(), [](const reading& r) { return r.level > 100; });
     using figures = std::tuple<std::int64_t, std::int64_t, std::int32_t, bool>;
-    EXPECT_EQ(q.to_vector(), (std::vector<figures>{{static_cast<std::int64_t>(d.rows.size()), sum, static_cast<std::int32_t>(least), any}}));
+    const auto count = static_cast<std::int64_t>(d.rows.size());
+    EXPECT_EQ(q.to_vector(), (std::vector<figures>{{count, sum, static_cast<std::int32_t>(least), any}}));
     // Nothing is left: the row is there all the same.
-    EXPECT_EQ(rows.where([](auto t) { return t.at < 0; }).aggregate([](auto g) { return std::make_tuple(g.count(), g.min([](auto t) { return t.level; })); }).to_vector(),
-              (std::vector<std::tuple<std::int64_t, std::int32_t>>{{0, 0}}));
+    const auto none = rows.where([](auto t) { return t.at < 0; }).aggregate([](auto g) {
+      return std::make_tuple(g.count(), g.min([](auto t) { return t.level; }));
+    });
+    EXPECT_EQ(none.to_vector(), (std::vector<std::tuple<std::int64_t, std::int32_t>>{{0, 0}}));
     const auto in_order = rows.aggregate([](auto g) {
       const auto lot = [](auto t) { return t.lot; };
       return std::make_tuple(g.count_distinct(lot), g.median(lot), g.collect([](auto t) { return t.at; }));
     });
     runs_there(e, in_order);
     using lists = std::tuple<std::int64_t, std::optional<double>, std::vector<std::int64_t>>;
-    EXPECT_EQ(in_order.to_vector(), (std::vector<lists>{{distinct_of(present(d.rows)), median_of_lots(d.rows), values_of(d.rows, [](const reading& r) { return r.at; })}}));
+    EXPECT_EQ(in_order.to_vector(), (std::vector<lists>{{distinct_of(present(d.rows)), median_of_lots(d.rows),
+                                                         values_of(d.rows, [](const reading& r) { return r.at; })}}));
     if (d.rows.empty()) continue;
-    EXPECT_EQ(rows.max_by([](auto t) { return t.price; })->price, quantile_of(values_of(d.rows, [](const reading& r) { return r.price; }), 1.0));
+    const auto prices = values_of(d.rows, [](const reading& r) { return r.price; });
+    EXPECT_EQ(rows.max_by([](auto t) { return t.price; })->price, quantile_of(prices, 1.0));
     EXPECT_EQ(rows.aggregate(std::int64_t{0}, [](auto s, auto t) { return s + t.level; }, [](auto a, auto b) { return a + b; }), sum);
   }
 }

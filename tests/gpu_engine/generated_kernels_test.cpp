@@ -404,11 +404,12 @@ TEST_F(generated_kernels, of_aggregates_that_want_the_rows_of_a_group_in_order) 
   }).as_ordered());
   const std::int64_t seed = 7;
   compiles("a fold of one's own", trades().group_by([](auto t) { return t.symbol; }).select([seed](auto g) {
-    return std::make_tuple(g.key(), g.aggregate(seed, [](auto s, auto t) { return s * 31 + t.qty; }, [](auto a, auto b) { return a + b; }));
+    const auto update = [](auto s, auto t) { return s * 31 + t.qty; };
+    return std::make_tuple(g.key(), g.aggregate(seed, update, [](auto a, auto b) { return a + b; }));
   }));
-  compiles("a state that is a record", trades().aggregate_by([](auto t) { return t.symbol; }, Triple{0, 0, 0},
-                                                             [](auto s, auto t) { return query::make<Triple>(s.a, s.b + t.price, s.c + t.qty); },
-                                                             [](auto a, auto b) { return query::make<Triple>(a.a, a.b + b.b, a.c + b.c); }));
+  const auto update = [](auto s, auto t) { return query::make<Triple>(s.a, s.b + t.price, s.c + t.qty); };
+  const auto combine = [](auto a, auto b) { return query::make<Triple>(a.a, a.b + b.b, a.c + b.c); };
+  compiles("a state that is a record", trades().aggregate_by([](auto t) { return t.symbol; }, Triple{0, 0, 0}, update, combine));
 }
 
 TEST_F(generated_kernels, of_aggregates_of_all_rows) {

@@ -28,7 +28,8 @@ generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan&
                                          const std::vector<std::string>& in_memory, bool first_rows = false);
 
 // Rows side by side by group, in their order (gpu_primitives/segments.cuh): then every aggregate has a form. The functions of
-// `aggregates` take `p` before the states; `fill` knows the place of the row in that order, `place`, and whether it is the `first` of its group.
+// `aggregates` take `p` before the states; `fill` knows the place of the row in that order, `place`, and whether it is the `first`
+// of its group.
 struct rows_by_group {
   row_source row;                 // row number `a.at`, what custom aggregates update from
   std::uint32_t site = 0;         // of their errors
@@ -40,7 +41,8 @@ inline bool wants_sorted(const ir::aggregate_call& c) {
   return c.what == ir::aggregate_kind::count_distinct || c.what == ir::aggregate_kind::quantile;
 }
 inline bool wants_rows_by_group(const ir::aggregate_call& c) { return c.what == ir::aggregate_kind::custom || !ir::fixed_state(c.what); }
-generated_aggregates generate_aggregates_in_order(kernel_source& k, const ir::group_plan& plan, expressions& row, const rows_by_group& rows);
+generated_aggregates generate_aggregates_in_order(kernel_source& k, const ir::group_plan& plan, expressions& row,
+                                                  const rows_by_group& rows);
 
 // Adds `Result finish_group(const words& p, const K& key, const aggregates::State& s)`. `fetch` is the name of a row
 // function, for aggregates whose result is a row.

@@ -115,7 +115,8 @@ class writer {
       expressions e(k_, site_);
       e.bind(0, input_rows(k_, in_, 0, "i"));
       const std::string v = e.value(c.argument), text = result(c.nullable ? v + ".v" : v, c.nullable ? v + ".has" : "true");
-      k_.add("__device__ __forceinline__ " + type + " " + name + j + "(const words& p, u64 i) {\n" + e.take() + "  return " + text + ";\n}\n");
+      k_.add("__device__ __forceinline__ " + type + " " + name + j + "(const words& p, u64 i) {\n" + e.take() + "  return " + text +
+             ";\n}\n");
     };
     function("bool", "present_", [](const std::string&, const std::string& has) { return has; });
     const std::string as = c.what == aggregate_kind::quantile ? "double" : std::string(scalar_text(c.value->k));
