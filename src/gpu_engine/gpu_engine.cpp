@@ -38,9 +38,9 @@ std::optional<std::uint64_t> known_rows(const planner::branch& b) {
   return rows.n;
 }
 
-// Does the vertex give nothing before it has seen all of its input?
+// Does the vertex give nothing before it has seen all of its input, and has a form in blocks?
 bool needs_all_rows(const planner::vertex& v) {
-  return v.node && (v.node->what == verb::group_by || v.node->what == verb::order_by || v.node->what == verb::aggregate);
+  return v.node && (v.node->what == verb::group_by || v.node->what == verb::order_by);
 }
 // The source makes its rows on the device. Longer ones are read piece by piece: who reads them may stop early.
 constexpr std::uint64_t most_counted = std::uint64_t{1} << 28;

@@ -19,6 +19,7 @@ constexpr std::array on_the_gpu = {
     "except", "except_by", "group_by.select", "group_by.count", "accelerated", "on",
     "take", "skip", "take_last", "skip_last", "take_while", "skip_while", "default_if_empty", "concat", "append", "prepend",
     "reverse", "sample", "zip", "range", "repeat", "empty",
+    "aggregate", "aggregate_by", "reduce", "min_by", "max_by", "mean",
 };
 engine_config gpu() {
   engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};

@@ -65,7 +65,14 @@ class generated_kernels : public testing::Test {
  protected:
   void SetUp() override {
     if (!compiler::find()) GTEST_SKIP() << "SKIPPED: no NVRTC: " << compiler::why_not();
-    for (const char* entry : {"collect_rows", "fold_rows", "sample_groups", "init_table", "grow_table", "aggregate_rows", "emit_table", "aggregate_shared_rows", "merge_partials", "gather_rows", "build_rows", "probe_rows", "add_unmatched", "pair_all", "first_rows_of_keys", "more_rows_of_keys", "mark_keys", "flag_first_rows", "keep_flagged", "find_first_failing", "count_rows", "count_digits", "sort_by_number", "put_in_order", "map_build", "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output", "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0", "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1"})
+    for (const char* entry : {"collect_rows", "fold_rows", "sample_groups", "init_table", "grow_table", "aggregate_rows", "emit_table",
+                              "aggregate_shared_rows", "merge_partials", "gather_rows", "build_rows", "probe_rows", "add_unmatched",
+                              "pair_all", "first_rows_of_keys", "more_rows_of_keys", "mark_keys", "flag_first_rows", "keep_flagged",
+                              "find_first_failing", "count_rows", "count_digits", "sort_by_number", "put_in_order", "map_build",
+                              "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output",
+                              "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0",
+                              "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
+                              "fold_segments", "fold_level"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
     fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
@@ -73,7 +80,7 @@ class generated_kernels : public testing::Test {
       std::memset(argument<void*>(arguments, 4), 0, argument<std::uint64_t>(arguments, 1) * packed_bytes_);
     });
     for (int i = 0; i < 8; ++i)
-      for (const char* pass : {"count_", "sweep_"}) fake_.add_kernel(pass + std::to_string(i), [](void**) {});
+      for (const char* pass : {"count_", "sweep_", "value_words_", "group_words_"}) fake_.add_kernel(pass + std::to_string(i), [](void**) {});
     pretended_.emplace(fake_.calls(), 0);
     // What compiles is checked; the double does not look at the code.
     kernels_.emplace(
@@ -439,6 +446,42 @@ TEST_F(generated_kernels, of_groups) {
     return std::make_tuple(g.key(), g.sum([](auto a) { return a.second; }), g.count());
   }));
   group_programs_compile("names", trades().group_by([](auto t) { return t.name; }).select([](auto g) { return g.count(); }));
+}
+
+TEST_F(generated_kernels, of_aggregates_that_want_the_rows_of_a_group_in_order) {
+  compiles("distinct values and quantiles", trades().group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.count_distinct([](auto t) { return t.qty; }), g.median([](auto t) { return t.price; }),
+                           g.quantile([](auto t) { return t.lot; }, 0.25), g.count_distinct([](auto t) { return t.lot; }),
+                           g.sum([](auto t) { return t.price; }), g.stddev([](auto t) { return t.weight; }),
+                           g.last([](auto t) { return t.qty; }), g.count());
+  }));
+  compiles("lists", trades().where([](auto t) { return t.qty > 3; }).group_by([](auto t) { return t.name; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.collect([](auto t) { return t.qty; }), g.collect([](auto t) { return t.name; }));
+  }));
+  compiles("ordered lists", trades().group_by([](auto t) { return t.lot; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.collect([](auto t) { return t.lot; }), g.arg_max([](auto t) { return t.price; }));
+  }).as_ordered());
+  const std::int64_t seed = 7;
+  compiles("a fold of one's own", trades().group_by([](auto t) { return t.symbol; }).select([seed](auto g) {
+    const auto update = [](auto s, auto t) { return s * 31 + t.qty; };
+    return std::make_tuple(g.key(), g.aggregate(seed, update, [](auto a, auto b) { return a + b; }));
+  }));
+  const auto update = [](auto s, auto t) { return query::make<Triple>(s.a, s.b + t.price, s.c + t.qty); };
+  const auto combine = [](auto a, auto b) { return query::make<Triple>(a.a, a.b + b.b, a.c + b.c); };
+  compiles("a state that is a record", trades().aggregate_by([](auto t) { return t.symbol; }, Triple{0, 0, 0}, update, combine));
+}
+
+TEST_F(generated_kernels, of_aggregates_of_all_rows) {
+  // Rows that the double's kernels do not count: what it gives is the aggregate of nothing.
+  compiles("sums", trades().where([](auto t) { return t.qty > 3; }).aggregate([](auto g) {
+    return std::make_tuple(g.count(), g.sum([](auto t) { return t.price; }), g.mean([](auto t) { return t.weight; }));
+  }));
+  compiles("moments", trades().aggregate([](auto g) {
+    return std::make_tuple(g.variance([](auto t) { return t.price; }), g.arg_min([](auto t) { return t.weight; }));
+  }));
+  compiles("in order", trades().aggregate([](auto g) {
+    return std::make_tuple(g.median([](auto t) { return t.price; }), g.count_distinct([](auto t) { return t.lot; }));
+  }));
 }
 
 TEST_F(generated_kernels, of_groups_in_the_order_of_first_appearance) {

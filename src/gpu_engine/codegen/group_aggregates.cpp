@@ -1,6 +1,7 @@
 #include "gpu_engine/codegen/group_aggregates.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace query::gpu_engine {
 
@@ -76,8 +77,10 @@ struct parts {
 
 class writer {
  public:
-  writer(kernel_source& k, const ir::group_plan& plan, const std::vector<std::string>& in_memory)
-      : k_(k), plan_(plan), in_memory_(in_memory) {}
+  writer(kernel_source& k, const ir::group_plan& plan, const std::vector<std::string>& in_memory, const rows_by_group* by_group = nullptr)
+      : k_(k), plan_(plan), in_memory_(in_memory), by_group_(by_group) {
+    if (by_group) atomic_ = false;
+  }
 
   generated_aggregates write(expressions& row, bool first_rows) {
     for (std::size_t j = 0; j < plan_.calls.size(); ++j) add(plan_.calls[j], number(j), row);
@@ -97,9 +100,10 @@ class writer {
     const auto function = [&](const char* signature, const std::string& body) {
       code += std::string("  static __device__ __forceinline__ void ") + signature + " {\n" + body + "  }\n";
     };
-    function("init(State& s)", all_.init);
-    function("update(State& s, const Args& a)", all_.update);
-    function("merge(State& s, const State& o)", all_.merge);
+    const std::string p = by_group_ ? "const words& p, " : "";
+    function(("init(" + p + "State& s)").c_str(), all_.init);
+    function(("update(" + p + "State& s, const Args& a)").c_str(), all_.update);
+    function(("merge(" + p + "State& s, const State& o)").c_str(), all_.merge);
     if (atomic_) {
       function("update_atomic(State& s, const Args& a)", all_.update_atomic);
       function("merge_atomic(State& s, const State& o)", all_.merge_atomic);
@@ -181,7 +185,77 @@ class writer {
     atomics("if (a.at < s.first_row) atomic_min(&s.first_row, a.at);", "atomic_min(&s.first_row, o.first_row);");
   }
 
+  // Where the group's rows begin.
+  void place_of_group() {
+    if (seen("begin")) return;
+    args_.add("u64", "place", 8, 8);
+    fill_ += "  args.place = place;\n";
+    state_.add("u64", "begin", 8, 8);
+    init("s.begin = ~u64(0);");
+    both("if (a.place < s.begin) s.begin = a.place;", "if (o.begin < s.begin) s.begin = o.begin;");
+  }
+  std::string order_of(const std::string& j) {
+    return k_.argument(by_group_->arguments + 2 * static_cast<std::uint32_t>(std::stoul(j)), "const u64*");
+  }
+
+  // Those that want the rows of a group in order. The functions word_<j> and present_<j> of a row are the caller's.
+  void add_in_order(const aggregate_call& c, const std::string& j, expressions& row) {
+    const std::string s = "s.s" + j, o = "o.s" + j, n = "s.n" + j;
+    switch (c.what) {
+      case aggregate_kind::count_distinct:
+        args_.add("bool", "h" + j, 1, 1);
+        fill_ += "  args.h" + j + " = present_" + j + "(p, " + order_of(j) + "[place]) && (first || word_" + j + "(p, " + order_of(j) +
+                 "[place - 1]) != word_" + j + "(p, " + order_of(j) + "[place]));\n";
+        state_.add("u64", "s" + j, 8, 8);
+        init(s + " = 0;");
+        both(s + " += a.h" + j + ";", s + " += " + o + ";");
+        return;
+      case aggregate_kind::quantile:
+        place_of_group();
+        args_.add("bool", "h" + j, 1, 1);
+        fill_ += "  args.h" + j + " = present_" + j + "(p, i);\n";
+        state_.add("u64", "n" + j, 8, 8);
+        init(n + " = 0;");
+        both(n + " += a.h" + j + ";", n + " += o.n" + j + ";");
+        return;
+      case aggregate_kind::collect: {
+        place_of_group();
+        count_rows();
+        const ir::type* element = c.source->type->element;
+        const std::string value = row.converted(row.value(c.argument), c.argument->type, element);
+        fill_ += "  " + k_.argument(by_group_->arguments + 2 * static_cast<std::uint32_t>(std::stoul(j)) + 1, k_.type_name(element) + "*") +
+                 "[place] = " + value + ";\n";
+        return;
+      }
+      default: {
+        row_number();
+        const ir::type* t = c.seed->type;
+        const layout l = device_layout(t);
+        const std::string type = k_.type_name(t);
+        state_.add(type, "s" + j, l.size, l.align);
+        const auto set = [&](const ir::node* what, const auto& bind) {
+          expressions e(k_, by_group_->site);
+          bind(e);
+          const std::string v = e.converted(e.value(what), what->type, t), code = e.take();
+          return "{\n" + code + "      const " + type + " next = " + v + ";\n      " + s + " = next;\n      }";
+        };
+        init(set(c.seed, [](expressions&) {}));
+        both(set(c.update,
+                 [&](expressions& e) {
+                   e.bind(0, by_group_->row);
+                   e.bind(1, row_source::of_value(s, t));
+                 }),
+             set(c.combine, [&](expressions& e) {
+               e.bind(0, row_source::of_value(s, t));
+               e.bind(1, row_source::of_value(o, t));
+             }));
+        return;
+      }
+    }
+  }
+
   void add(const aggregate_call& c, const std::string& j, expressions& row) {
+    if (by_group_ && wants_rows_by_group(c)) return add_in_order(c, j, row);
     const std::string s = "s.s" + j, o = "o.s" + j, a = "a.a" + j, n = "s.n" + j, on = "o.n" + j, has = "a.h" + j;
     const auto unsupported = [&] {
       throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet");
@@ -346,6 +420,7 @@ class writer {
   kernel_source& k_;
   const ir::group_plan& plan_;
   const std::vector<std::string>& in_memory_;
+  const rows_by_group* by_group_;
   std::string spread_;
   int arrays_ = 0, others_ = 0;  // calls
   members state_, args_;
@@ -362,8 +437,14 @@ generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan&
   return writer(k, plan, in_memory).write(row, first_rows);
 }
 
+generated_aggregates generate_aggregates_in_order(kernel_source& k, const ir::group_plan& plan, expressions& row,
+                                                  const rows_by_group& rows) {
+  k.include("gpu_primitives/atomics.cuh");
+  return writer(k, plan, {}, &rows).write(row, true);
+}
+
 void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,
-                     const ir::type* row, const std::string& verb, detail::call_site where) {
+                     const ir::type* row, const std::string& verb, detail::call_site where, std::uint32_t arguments) {
   const std::uint32_t site = k.site(verb, where);
   std::string body;
   expressions e(k, site);
@@ -441,8 +522,30 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
         }
         break;
       }
-      default:
-        throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet");
+      case aggregate_kind::count_distinct:
+        body += "  " + to + " = (i64)" + s + ";\n";
+        break;
+      case aggregate_kind::quantile: {
+        std::uint64_t rank;
+        std::memcpy(&rank, &c.rank, sizeof rank);
+        body += "  if (" + n + " != 0) " + to + " = quantile_of_sorted(" + n + ", " + k.literal(kind::f64, rank) +
+                ", [&](u64 x) { return number_" + j + "(p, " +
+                k.argument(arguments + 2 * static_cast<std::uint32_t>(i), "const u64*") + "[s.begin + x]); });\n";
+        present(n + " != 0");
+        break;
+      }
+      case aggregate_kind::collect:
+        body += "  " + to + " = " + type + "{" +
+                k.argument(arguments + 2 * static_cast<std::uint32_t>(i) + 1, "const " + k.type_name(plain->element) + "*") +
+                " + s.begin, s.rows};\n";
+        break;
+      case aggregate_kind::custom: {
+        expressions of_state(k, site);
+        of_state.bind(0, row_source::of_value(s, c.seed->type));
+        const std::string v = of_state.converted(of_state.value(c.finish), c.finish->type, c.source->type);
+        body += of_state.take() + "  " + name + " = " + v + ";\n";
+        break;
+      }
     }
     e.bind(c.source, name);
   }

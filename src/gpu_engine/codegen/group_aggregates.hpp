@@ -27,9 +27,26 @@ struct generated_aggregates {
 generated_aggregates generate_aggregates(kernel_source& k, const ir::group_plan& plan, expressions& row,
                                          const std::vector<std::string>& in_memory, bool first_rows = false);
 
+// Rows side by side by group, in their order (gpu_primitives/segments.cuh): then every aggregate has a form. The functions of
+// `aggregates` take `p` before the states; `fill` knows the place of the row in that order, `place`, and whether it is the `first`
+// of its group.
+struct rows_by_group {
+  row_source row;                 // row number `a.at`, what custom aggregates update from
+  std::uint32_t site = 0;         // of their errors
+  std::uint32_t arguments = 0;    // number of the first kernel argument of this kind, two a call
+  // Of call j: 2 * j is the order of rows by (group, value, nulls last); 2 * j + 1 the values of a list side by side.
+};
+// Does call c want its values sorted within groups?
+inline bool wants_sorted(const ir::aggregate_call& c) {
+  return c.what == ir::aggregate_kind::count_distinct || c.what == ir::aggregate_kind::quantile;
+}
+inline bool wants_rows_by_group(const ir::aggregate_call& c) { return c.what == ir::aggregate_kind::custom || !ir::fixed_state(c.what); }
+generated_aggregates generate_aggregates_in_order(kernel_source& k, const ir::group_plan& plan, expressions& row,
+                                                  const rows_by_group& rows);
+
 // Adds `Result finish_group(const words& p, const K& key, const aggregates::State& s)`. `fetch` is the name of a row
 // function, for aggregates whose result is a row.
 void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,
-                     const ir::type* row, const std::string& verb, detail::call_site where);
+                     const ir::type* row, const std::string& verb, detail::call_site where, std::uint32_t arguments = 0);
 
 }  // namespace query::gpu_engine

@@ -343,22 +343,26 @@ class grouping {
 }  // namespace
 
 void plan_group_by(const planner::vertex& v) {
-  if (v.node->what != detail::verb::group_by) throw not_generated("aggregates of all rows have no form on the GPU yet");
   check_host_form(v.node->row);
+  if (wants_groups_in_order(v)) return plan_groups_in_order(v);
   planner::vertex w = v;
   w.inputs.front() = plan_text_making(v.inputs.front());
+  if (v.node->what == detail::verb::aggregate) return plan_groups_in_order(w);
   (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::global);
 }
 
 result_rows run_group_by(const planner::vertex& before, vertex_run& run) {
   planner::vertex v = before;
-  v.inputs.front() = run_text_making(before.inputs.front(), run);
-  const auto in = run.input(v.inputs.front(), group_fields(v));
+  const bool in_order = wants_groups_in_order(v);
+  if (!in_order) v.inputs.front() = run_text_making(before.inputs.front(), run);
+  const auto in = in_order ? rows_before_groups(v, run) : run.input(v.inputs.front(), group_fields(v));
+  if (in->size() == 0 && v.node->what == detail::verb::aggregate) return aggregate_of_nothing(v, run);
   if (in->size() == 0) {
     auto none = std::make_shared<device_rows>(run.shared_gpu(), v.node->row, 0);
     none->add({0, v.node->row}, device_buffer());
     return none;
   }
+  if (in_order || v.node->what == detail::verb::aggregate) return run_groups_in_order(v, in, run);
   return grouping(v, run, in).go();
 }
 

@@ -12,14 +12,6 @@ namespace {
 
 std::size_t rounded(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
-ir::group_plan plan_of(kernel_source& k, const planner::vertex& v) {
-  const detail::logical& n = *v.node;
-  const ir::traced t = k.trace(n, n.functions.back());
-  ir::group_analysis a = ir::plan_group_function(t, n.key, n.row);
-  if (!a.plan) throw not_generated("the function of groups: " + a.reason);
-  return std::move(*a.plan);
-}
-
 bool needs_rows(const ir::group_plan& p) {
   return std::any_of(p.calls.begin(), p.calls.end(), [](const ir::aggregate_call& c) {
     return c.what == ir::aggregate_kind::first || c.what == ir::aggregate_kind::last || c.what == ir::aggregate_kind::arg_min ||
@@ -243,6 +235,14 @@ class writer {
 
 }  // namespace
 
+ir::group_plan plan_of(kernel_source& k, const planner::vertex& v) {
+  const detail::logical& n = *v.node;
+  const ir::traced t = k.trace(n, n.functions.back());
+  ir::group_analysis a = ir::plan_group_function(t, n.what == detail::verb::group_by ? n.key : nullptr, n.row);
+  if (!a.plan) throw not_generated("the function of groups: " + a.reason);
+  return std::move(*a.plan);
+}
+
 group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what) {
   group_kernels g;
   writer(g, v, in).write(what);
@@ -252,10 +252,14 @@ group_kernels generate_group_kernels(const planner::vertex& v, const input_layou
 std::vector<bool> group_fields(const planner::vertex& v) {
   kernel_source k;
   const ir::group_plan plan = plan_of(k, v);
-  const ir::traced key = k.trace(*v.node, v.node->functions.front());
-  std::vector<const ir::node*> above = {key.root};
-  for (const ir::aggregate_call& c : plan.calls)
+  std::vector<const ir::node*> above;
+  const bool keyed = v.node->what == detail::verb::group_by;
+  const ir::traced key = keyed ? k.trace(*v.node, v.node->functions.front()) : ir::traced();
+  if (keyed) above.push_back(key.root);
+  for (const ir::aggregate_call& c : plan.calls) {
     if (c.argument) above.push_back(c.argument);
+    if (c.update) above.push_back(c.update);
+  }
   return fields_read(v.inputs.front(), needs_rows(plan), above);
 }
 

@@ -60,6 +60,9 @@ struct group_kernels {
   std::size_t slot_bytes = 0, partial_bytes = 0, key_bytes = 0;
 };
 
+// The aggregates of the vertex's function of groups.
+ir::group_plan plan_of(kernel_source& k, const planner::vertex& v);
+
 // Throws not_generated with the reason. `in` is how the input lies on the device.
 group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what);
 // The fields of the source that the vertex reads.

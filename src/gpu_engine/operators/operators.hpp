@@ -28,6 +28,15 @@ void run_fold(const planner::branch& b, detail::fold_kind kind, detail::fold_sta
 void plan_group_by(const planner::vertex& v);
 result_rows run_group_by(const planner::vertex& v, vertex_run& run);
 
+// groups_in_order.cpp: the same for aggregates that want the rows of each group side by side, and for those of all rows.
+bool wants_groups_in_order(const planner::vertex& v);
+void plan_groups_in_order(const planner::vertex& v);
+std::shared_ptr<const device_rows> rows_before_groups(const planner::vertex& v, vertex_run& run);
+result_rows run_groups_in_order(const planner::vertex& v, std::shared_ptr<const device_rows> in, vertex_run& run);
+
+// one_group.cpp: the row that an aggregate of no rows gives.
+result_rows aggregate_of_nothing(const planner::vertex& v, vertex_run& run);
+
 // rows_in_order.cpp: rows sorted by numbers that lie beside them, all different.
 device_buffer rows_in_order(const ir::type* row, device_buffer rows, const device_buffer& numbers, std::uint64_t n, vertex_run& run);
 

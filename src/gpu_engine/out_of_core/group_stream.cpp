@@ -4,6 +4,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
 
 namespace query::gpu_engine {
@@ -48,6 +49,7 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
 }
 
 bool group_stream::possible(const planner::vertex& v, const input_layout& in) {
+  if (wants_groups_in_order(v)) return false;
   const group_kernels g = generate_group_kernels(v, in, group_program::global);
   return g.key.bytes != 0 && !g.aggregates.row_numbers && same_on_device(v.node->row);
 }
