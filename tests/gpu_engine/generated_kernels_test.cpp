@@ -112,6 +112,7 @@ class generated_kernels : public testing::Test {
     packed_bytes_ = device_layout(query::ir::describe<typename decltype(here.to_vector())::value_type>()).size;
     EXPECT_NO_THROW((void)here.to_vector());
     EXPECT_GT(compiled_, before) << "the same kernels as before";
+    EXPECT_EQ(here.explain().find("the last run went to the cpu"), std::string::npos) << here.explain();
   }
   auto trades() { return query::from(trades_).as_accelerated(); }
 

@@ -96,14 +96,14 @@ class writer {
 
   // Rows to numbers of groups.
   void map() {
-    const keyed_side sides[] = {{"row_key", &n_.functions.front(), input_rows(k_, in_, 0, "i")}};
+    const keyed_side sides[] = {{"key_of_group", &n_.functions.front(), input_rows(k_, in_, 0, "i")}};
     const keyed_rows keys = generate_keyed_rows(k_, n_, sides, true);
     g_.slot_bytes = keys.slot_bytes(4);
     k_.add("using table = hash_table_ref<Keys, u32>;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) + ");\n");
     kernel("map_rows", "  map_keys(" + rows() + ", table_of_ids<Keys>{table{(table::slot*)" + arg(table_at) + ", (u32)" + arg(table_size) +
                            "}, " + arg(id_count, "u64*") + ", " + std::to_string(most_groups) + "ull, " + arg(table_full, "u32*") + "}, " +
                            arg(group_of, "u32*") + ", " + keys.object +
-                           ", [&](u64 i, Key& key) { return row_key(p, i, key); }, [](u32, u64) {});\n");
+                           ", [&](u64 i, Key& key) { return key_of_group(p, i, key); }, [](u32, u64) {});\n");
   }
 
   // word_<j>(p, i): the value of row i as a word in its order; present_<j>: is there one? number_<j>: as quantiles see it.
@@ -162,7 +162,7 @@ class writer {
   }
 
   void folds() {
-    const std::string key = keyed(v_) ? "row_key_value(p, s.first_row), " : "";
+    const std::string key = keyed(v_) ? "key_of_group_value(p, s.first_row), " : "";
     const bool tiles = in_tiles(v_, g_.plan);
     k_.add("__device__ __forceinline__ void emit_group(const words& p, u32 group, const aggregates::State& s) {\n  " +
            (tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string()) +
