@@ -9,20 +9,22 @@ namespace query::gpu_engine {
 
 namespace {
 
-// What a step makes of the device's memory: bytes a row beside those that it reads and writes once, and how often the host
-// waits for it. From runs on an H200 (bench/results): rows of a hash table are read and written in sectors of 32 bytes, a sort
-// passes over keys and positions eight times.
+// What a step makes of the device's memory: bytes a row beside those that it reads and writes once, and how many launches
+// and waits its fixed costs are worth. From runs on an H200 (bench/results): rows of a hash table are read and written in
+// sectors of 32 bytes, a sort passes over keys and positions eight times.
 struct device_form {
   double bytes_a_row, waits;
 };
 constexpr std::array<device_form, operation_count> device_forms = {{
     {0, 0},     // row_wise: fused into what follows
-    {0, 2},     // collect
-    {64, 6},    // group
-    {256, 10},  // sort
-    {128, 5},   // join
-    {160, 6},   // distinct
+    {0, 6},     // collect
+    {64, 20},   // group
+    {256, 12},  // sort
+    {128, 12},  // join
+    {160, 10},  // distinct
 }};
+
+constexpr double waits_of_an_upload = 4;
 
 struct named_rate {
   const char* name;
@@ -81,7 +83,7 @@ std::optional<rates> rates_from(std::string_view text) {
 
 double gpu_seconds(const rates& r, const work& w) {
   // Host threads pick the fields while the bus carries the pieces before.
-  double s = std::max(w.up / r.up, w.gathered / r.host_memory) + w.down / r.down;
+  double s = std::max(w.up / r.up, w.gathered / r.host_memory) + w.down / r.down + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
   for (const step& x : w.steps) {
     const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
     s += f.waits * r.launch + std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations);

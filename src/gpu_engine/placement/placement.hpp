@@ -24,7 +24,8 @@ struct seconds_on {
   // "12 ms here, 40 ms on the CPU", as the engine says that has it.
   std::string reason() const {
     return gpu_wins() ? shown_seconds(gpu) + " here, " + shown_seconds(cpu) + " on the CPU"
-                      : shown_seconds(gpu) + " there" + (to_compile > 0 ? " and " + shown_seconds(to_compile) + " to compile it" : "") + ", " +
+                      : shown_seconds(gpu) + " there" +
+                            (to_compile > 0 ? " and " + shown_seconds(to_compile) + " to compile it" : "") + ", " +
                             shown_seconds(cpu) + " here";
   }
 };

@@ -19,6 +19,7 @@ using rows_by_vertex = std::unordered_map<const vertex*, std::optional<double>>;
 
 constexpr double operations_of_a_call = 8;  // sqrt, exp, ...
 constexpr double operations_of_a_fold = 2;
+constexpr double operations_of_a_look = 6, sorted_bytes = 256;  // of the first rows of an order
 
 // Operations of an expression; the bodies of nested computations count for each element that they look through.
 double operations_of(const ir::node* n, std::unordered_set<const ir::node*>& seen) {
@@ -219,6 +220,11 @@ std::optional<work> work_of(const vertex& v) {
       default:
         return std::nullopt;  // cached(), apply: the user's own choice
     }
+  // The first few of many rows: the CPU looks at each once, the GPU sorts them all.
+  if (what == operation::sort && *result < rows / 16) {
+    c.add({operation::row_wise, rows, sorted_bytes * rows, operations_of_a_look});
+    rows = *result;
+  }
   c.add({what, rows, in + out, 0});
   c.total().down = out;
   return c.total();
