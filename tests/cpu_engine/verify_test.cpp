@@ -126,12 +126,12 @@ TEST(verify, the_finishing_expression_of_groups) {
 }
 
 TEST(verify, terminal_verbs) {
-  EXPECT_FOUND("select", "row 0 = ", rows().sum(wrong_price));
-  EXPECT_FOUND("select", "row 0 = ", rows().average(wrong_price));
-  EXPECT_FOUND("select", "row 0 = ", rows().min(wrong_price));
-  EXPECT_FOUND("where", "row 99 = ", rows().count(wrong_test));
-  EXPECT_FOUND("where", "row 99 = ", rows().any(wrong_test));
-  EXPECT_FOUND("where", "row 99 = ", rows().all(wrong_test));
+  EXPECT_FOUND("sum", "row 0 = ", rows().sum(wrong_price));
+  EXPECT_FOUND("average", "row 0 = ", rows().average(wrong_price));
+  EXPECT_FOUND("min", "row 0 = ", rows().min(wrong_price));
+  EXPECT_FOUND("count", "row 99 = ", rows().count(wrong_test));
+  EXPECT_FOUND("any", "row 99 = ", rows().any(wrong_test));
+  EXPECT_FOUND("all", "row 99 = ", rows().all(wrong_test));
   EXPECT_FOUND("min_by", "200 rows, first row 0 = ", rows().min_by([](auto t) { return query::iff(lie(t.id) == 99, -1.0, t.price); }));
   EXPECT_FOUND("reduce", "row 0 = ", rows().reduce([](auto g) { return g.mean(wrong_price); }));
   EXPECT_FOUND("aggregate", "row 0 = ", rows().aggregate([](auto g) { return g.sum(wrong_price); }).to_vector());
