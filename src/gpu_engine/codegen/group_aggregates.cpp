@@ -211,6 +211,7 @@ class writer {
         both(s + " += a.h" + j + ";", s + " += " + o + ";");
         return;
       case aggregate_kind::quantile:
+        if (!(c.rank >= 0 && c.rank <= 1)) throw not_generated("the rank of a quantile lies outside 0 to 1, which the CPU reports");
         place_of_group();
         args_.add("bool", "h" + j, 1, 1);
         fill_ += "  args.h" + j + " = present_" + j + "(p, i);\n";
