@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -120,8 +121,9 @@ class round_recording final : public call_witness {
  private:
   inline static thread_local round_recording* current_ = nullptr;
 
-  void add(recorded_step s) {
-    if (spoiled_.empty()) steps_.push_back(std::move(s));
+  // Made in place: of a moved variant, g++ with sanitizers says that it may be uninitialised.
+  template <class Step> void add(Step&& s) {
+    if (spoiled_.empty()) steps_.emplace_back(std::forward<Step>(s));
   }
 
   std::vector<recorded_step> steps_;
