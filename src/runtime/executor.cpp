@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
@@ -189,7 +190,10 @@ vertex_rows executor::compute(const vertex& v) {
   if (session_->find_cached(v.node, rows)) return rows;
   const auto turn = session_->computing(v.node);
   std::unique_lock hold(*turn, std::defer_lock);
-  while (!hold.try_lock_for(std::chrono::milliseconds(10))) context_->cancel.check();
+  while (!hold.try_lock()) {  // g++'s thread sanitizer does not know the wait of a timed mutex
+    context_->cancel.check();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   if (session_->find_cached(v.node, rows)) return rows;
   rows = run_placed(v);
   session_->keep_cached(v.node->weak_from_this().lock(), rows);

@@ -125,12 +125,12 @@ std::pair<std::uint64_t, std::string> session_state::fallbacks() const {
   return all_fallbacks_;
 }
 
-std::shared_ptr<std::timed_mutex> session_state::computing(const detail::logical* n) {
+std::shared_ptr<std::mutex> session_state::computing(const detail::logical* n) {
   const std::lock_guard hold(lock_);
   std::erase_if(computing_, [](const auto& e) { return e.second.expired(); });
   auto& slot = computing_[n];
-  std::shared_ptr<std::timed_mutex> m = slot.lock();
-  if (!m) slot = m = std::make_shared<std::timed_mutex>();
+  std::shared_ptr<std::mutex> m = slot.lock();
+  if (!m) slot = m = std::make_shared<std::mutex>();
   return m;
 }
 void session_state::forget_dead() {

@@ -43,7 +43,7 @@ class session_state {
   // .cached() results live as long as a query that names their node.
   bool find_cached(const detail::logical* n, vertex_rows& rows);
   // Held while a cached query is computed, so that others wait for it instead of computing it again.
-  std::shared_ptr<std::timed_mutex> computing(const detail::logical* n);
+  std::shared_ptr<std::mutex> computing(const detail::logical* n);
   void forget_dead();  // gives back what no query names any more
   void keep_cached(const std::shared_ptr<const detail::logical>& n, const vertex_rows& rows);
 
@@ -68,7 +68,7 @@ class session_state {
   std::pair<std::uint64_t, std::string> all_fallbacks_;
   std::mutex lock_;
   std::unordered_map<const detail::logical*, kept> cached_;
-  std::unordered_map<const detail::logical*, std::weak_ptr<std::timed_mutex>> computing_;
+  std::unordered_map<const detail::logical*, std::weak_ptr<std::mutex>> computing_;
 };
 
 // The options of the standard session. Throws user_error for values that make no sense.
