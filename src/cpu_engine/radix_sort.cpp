@@ -35,6 +35,8 @@ template <class E>
 class sorter {
  public:
   using key_type = decltype(key_of(E{}));
+  using range = key_range<key_type>;
+  using placed_call = function_ref<void(E*, std::size_t)>;
   // Elements of one combined store: whole cache lines.
   static constexpr std::size_t per_line = sizeof(E) <= 16 ? 64 / sizeof(E) : 8;
   // Two arrays of so many elements fit a core's second-level cache.
@@ -50,20 +52,23 @@ class sorter {
       return a;
     }
     const range all = find_range(a, n);
-    if (all.sorted) return a;
+    return all.sorted ? a : sort_known(a, b, n, all, nullptr);
+  }
+
+  E* sort_known(E* a, E* b, std::size_t n, const range& all, const placed_call* placed) {
+    if (all.sorted || n <= serial_size) {
+      if (!all.sorted) sort_serial(a, b, n);
+      if (placed) each_chunk(n, [&](std::size_t begin, std::size_t end) { (*placed)(a + begin, end - begin); });
+      return a;
+    }
     const unsigned significant = width(static_cast<key_type>(all.high - all.low));
     const unsigned bits = std::min(significant, std::clamp(width(std::uint64_t{n}) - 13, 6u, most_partition_bits));
     const std::vector<std::size_t> begins = partition(a, b, n, all.low, significant - bits, bits);
-    sort_buckets(b, a, begins);
+    sort_buckets(b, a, begins, placed);
     return b;
   }
 
  private:
-  struct range {
-    key_type low, high;
-    bool sorted;
-  };
-
   key_type key(const E& e) const { return static_cast<key_type>(key_of(e) >> ignored_); }
 
   range range_of(const E* a, std::size_t n) const {
@@ -87,6 +92,10 @@ class sorter {
   }
   static std::size_t chunk_begin(std::size_t chunk, std::size_t count, std::size_t n) {
     return chunk == count ? n : n / count * chunk;
+  }
+  template <class F> void each_chunk(std::size_t n, F f) {
+    const std::size_t count = chunks(n);
+    scheduler_.for_each(count, [&](std::size_t c) { f(chunk_begin(c, count, n), chunk_begin(c + 1, count, n)); }, cancel_);
   }
 
   range find_range(const E* a, std::size_t n) {
@@ -174,7 +183,7 @@ class sorter {
   }
 
   // Sorts the buckets of `a` in place, with `b` as room: very large ones one by one by all threads, the rest side by side.
-  void sort_buckets(E* a, E* b, const std::vector<std::size_t>& begins) {
+  void sort_buckets(E* a, E* b, const std::vector<std::size_t>& begins, const placed_call* placed) {
     const std::size_t n = begins.back();
     const std::size_t large = std::max(cached_size, n / (2 * static_cast<std::size_t>(scheduler_.concurrency())));
     std::vector<std::pair<std::size_t, std::size_t>> tasks;  // ranges of adjacent buckets
@@ -183,9 +192,13 @@ class sorter {
       const std::size_t m = begins[d + 1] - begins[d];
       if (m > large && scheduler_.concurrency() > 1) {
         E* result = sort(a + begins[d], b + begins[d], m);
-        if (result != a + begins[d]) copy(result, a + begins[d], m);
+        each_chunk(m, [&](std::size_t begin, std::size_t end) {
+          E* to = a + begins[d] + begin;
+          if (result != a + begins[d]) std::memcpy(static_cast<void*>(to), result + begin, (end - begin) * sizeof(E));
+          if (placed) (*placed)(to, end - begin);
+        });
         weight = serial_size;
-      } else if (m > 1) {
+      } else if (m > 0) {
         if (weight >= serial_size) {
           tasks.emplace_back(d, d);
           weight = 0;
@@ -195,16 +208,11 @@ class sorter {
       }
     }
     scheduler_.for_each(tasks.size(), [&](std::size_t t) {
-      for (std::size_t d = tasks[t].first; d < tasks[t].second; ++d)
-        sort_serial(a + begins[d], b + begins[d], begins[d + 1] - begins[d]);
-    }, cancel_);
-  }
-
-  void copy(const E* from, E* to, std::size_t n) {
-    const std::size_t count = chunks(n);
-    scheduler_.for_each(count, [&](std::size_t c) {
-      const std::size_t begin = chunk_begin(c, count, n), end = chunk_begin(c + 1, count, n);
-      std::memcpy(static_cast<void*>(to + begin), from + begin, (end - begin) * sizeof(E));
+      for (std::size_t d = tasks[t].first; d < tasks[t].second; ++d) {
+        const std::size_t m = begins[d + 1] - begins[d];
+        sort_serial(a + begins[d], b + begins[d], m);
+        if (placed) (*placed)(a + begins[d], m);
+      }
     }, cancel_);
   }
 
@@ -306,6 +314,18 @@ Element* radix_sort(Element* data, Element* spare, std::size_t n, unsigned ignor
   return sorter<Element>(ignored_bits, scheduler, pool, cancel).sort(data, spare, n);
 }
 
+template <class Word>
+Word* radix_sort_words(Word* data, Word* spare, std::size_t n, const key_range<Word>& range, function_ref<void(Word*, std::size_t)> placed,
+                       runtime::scheduler& scheduler, runtime::buffer_pool& pool, const runtime::cancel_flag& cancel) {
+  return sorter<Word>(0, scheduler, pool, cancel).sort_known(data, spare, n, range, &placed);
+}
+
+template std::uint32_t* radix_sort_words(std::uint32_t*, std::uint32_t*, std::size_t, const key_range<std::uint32_t>&,
+                                         function_ref<void(std::uint32_t*, std::size_t)>, runtime::scheduler&, runtime::buffer_pool&,
+                                         const runtime::cancel_flag&);
+template std::uint64_t* radix_sort_words(std::uint64_t*, std::uint64_t*, std::size_t, const key_range<std::uint64_t>&,
+                                         function_ref<void(std::uint64_t*, std::size_t)>, runtime::scheduler&, runtime::buffer_pool&,
+                                         const runtime::cancel_flag&);
 template std::uint32_t* radix_sort(std::uint32_t*, std::uint32_t*, std::size_t, unsigned, runtime::scheduler&,
                                    runtime::buffer_pool&, const runtime::cancel_flag&);
 template std::uint64_t* radix_sort(std::uint64_t*, std::uint64_t*, std::size_t, unsigned, runtime::scheduler&,

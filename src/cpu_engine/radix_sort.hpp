@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <query/detail/function_ref.hpp>
+
 #include "cpu_engine/order_keys.hpp"
 #include "runtime/buffer_pool.hpp"
 #include "runtime/scheduler.hpp"
@@ -32,5 +34,18 @@ struct wide_word_row {
 template <class Element>
 Element* radix_sort(Element* data, Element* spare, std::size_t n, unsigned ignored_bits, runtime::scheduler& scheduler,
                     runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
+
+// What a pass over n keys finds out about them.
+template <class Key> struct key_range {
+  Key low, high;
+  bool sorted;
+};
+
+// The same for words whose range is known. `placed` is called for each part of the result, n words at `first`, as soon as they
+// are in their places, where they lie in a core's cache; it may change them. Word is std::uint32_t or std::uint64_t.
+template <class Word>
+Word* radix_sort_words(Word* data, Word* spare, std::size_t n, const key_range<Word>& range,
+                       function_ref<void(Word* first, std::size_t n)> placed, runtime::scheduler& scheduler, runtime::buffer_pool& pool,
+                       const runtime::cancel_flag& cancel);
 
 }  // namespace query::cpu

@@ -65,11 +65,11 @@ bool sorts_values(const planner::vertex& v, const detail::table& rows) {
 }
 
 detail::table sort_as_values(const planner::vertex& v, const detail::table& rows, const vertex_tasks& tasks) {
-  rows_buffer copy = construct_rows(rows.type, rows.n, tasks, [&](std::size_t first, std::size_t k, void* out) {
-    copy_rows(rows.type, out, row_at(rows, first), k);
-  });
-  sort_values(copy.data(), copy.size(), rows.type->k, v.node->order[0].descending, tasks.scheduler(), tasks.pool(), tasks.cancel());
-  return std::move(copy).to_table();
+  rows_buffer sorted(rows.type, tasks.pool());
+  sort_values(row_at(rows, 0), sorted.extend(rows.n), rows.n, rows.type->k, v.node->order[0].descending, tasks.scheduler(), tasks.pool(),
+              tasks.cancel());
+  sorted.grow(rows.n);
+  return std::move(sorted).to_table();
 }
 
 // Top-k of an input that is computed on the way: only the best rows so far are kept. Ties are won by earlier rows, which come

@@ -29,9 +29,9 @@ permutation sort_rows(std::span<const sort_key> keys, std::size_t n, runtime::sc
 permutation top_k(std::span<const sort_key> keys, std::size_t n, std::size_t k, runtime::scheduler& scheduler,
                   runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
 
-// Sorts n adjacent arithmetic values (boolean to f64) in place. Stable: NaNs keep their payloads and zeros their signs in
-// the order in which they came. Memory: two more arrays. If it throws, the values are as they were, or partly sorted.
-void sort_values(void* values, std::size_t n, ir::kind kind, bool descending, runtime::scheduler& scheduler,
+// Writes the n adjacent arithmetic values (boolean to f64) at `from` to `to` in order; both may be the same place. Stable: NaNs
+// keep their payloads and zeros their signs in the order in which they came. Memory: one more array.
+void sort_values(const void* from, void* to, std::size_t n, ir::kind kind, bool descending, runtime::scheduler& scheduler,
                  runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
 
 }  // namespace query::cpu

@@ -70,7 +70,7 @@ void store(std::byte* values, std::size_t i, Word w) {
 }
 
 template <class T, class Word>
-void count_values(std::byte* values, const job& j) {
+void count_values(const std::byte* values, std::byte* to, const job& j) {
   using code = coding<T, Word>;
   const std::size_t kinds = std::size_t{1} << (sizeof(Word) * 8);
   const std::size_t parts = std::min<std::size_t>(j.chunks(), static_cast<std::size_t>(j.scheduler.concurrency()));
@@ -89,21 +89,39 @@ void count_values(std::byte* values, const job& j) {
     auto k = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
     for (std::size_t i = begin; i < end; ++i) {
       while (ends[k] <= i) ++k;
-      store(values, i, code::decode(static_cast<Word>(j.descending ? kinds - 1 - k : k)));
+      store(to, i, code::decode(static_cast<Word>(j.descending ? kinds - 1 - k : k)));
     }
   });
 }
 
+template <class Word>
+key_range<Word> range_of(const Word* words, std::size_t n) {
+  key_range<Word> r{words[0], words[0], true};
+  Word before = words[0];
+  bool sorted = true;
+  for (std::size_t i = 1; i < n; ++i) {
+    r.low = std::min(r.low, words[i]);
+    r.high = std::max(r.high, words[i]);
+    sorted &= before <= words[i];
+    before = words[i];
+  }
+  r.sorted = sorted;
+  return r;
+}
+
+// Values -> words -> sorted words -> values. The words lie in memory of their own first and are sorted into the place of the
+// result, where each part becomes values again while it is in the cache.
 template <class T, class Word>
-void sort_words(std::byte* values, const job& j) {
+void sort_words(const std::byte* values, std::byte* to, const job& j) {
   using code = coding<T, Word>;
-  const runtime::buffer first = j.pool.allocate_array<Word>(j.n), second = j.pool.allocate_array<Word>(j.n);
-  Word* words = first.as<Word>();
+  const runtime::buffer memory = j.pool.allocate_array<Word>(j.n);
+  Word* words = memory.as<Word>();
   const Word flip = code::flip(j.descending);
 
   // NaNs become one word beyond infinity and -0.0 becomes 0.0; the bits of NaNs and zeros are put back at the end.
   std::vector<std::vector<Word>> nans(j.chunks()), zeros(j.chunks());
   std::vector<char> negative_zero(j.chunks());
+  std::vector<key_range<Word>> ranges(j.chunks());
   j.each_chunk([&](std::size_t c, std::size_t begin, std::size_t end) {
     bool special = false;
     for (std::size_t i = begin; i < end; ++i) {
@@ -111,8 +129,7 @@ void sort_words(std::byte* values, const job& j) {
       special |= code::special(bits);
       words[i] = static_cast<Word>(code::encode(bits) ^ flip);
     }
-    if (!special) return;
-    for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t i = begin; special && i < end; ++i) {
       const Word bits = load<Word>(values, i);
       if (!code::special(bits)) continue;
       if (bits == code::sign) {
@@ -123,6 +140,7 @@ void sort_words(std::byte* values, const job& j) {
         nans[c].push_back(bits);
       }
     }
+    ranges[c] = range_of(words + begin, end - begin);
   });
   const bool keep_zeros = std::find(negative_zero.begin(), negative_zero.end(), 1) != negative_zero.end();
   if (keep_zeros)
@@ -130,39 +148,56 @@ void sort_words(std::byte* values, const job& j) {
       for (std::size_t i = begin; i < end; ++i)
         if (const Word bits = load<Word>(values, i); bits == 0 || bits == code::sign) zeros[c].push_back(bits);
     });
+  key_range<Word> all = ranges.front();
+  for (std::size_t c = 1; c < ranges.size(); ++c)
+    all = {std::min(all.low, ranges[c].low), std::max(all.high, ranges[c].high),
+           all.sorted && ranges[c].sorted && words[c * chunk_values - 1] <= words[c * chunk_values]};
 
-  const Word* sorted = radix_sort(words, second.as<Word>(), j.n, 0, j.scheduler, j.pool, j.cancel);
-  j.each_chunk([&](std::size_t, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) store(values, i, code::decode(static_cast<Word>(sorted[i] ^ flip)));
-  });
-  const auto put_back = [&](const std::vector<std::vector<Word>>& kept, Word word) {
-    auto i = static_cast<std::size_t>(std::lower_bound(sorted, sorted + j.n, static_cast<Word>(word ^ flip)) - sorted);
-    for (const std::vector<Word>& part : kept)
-      for (const Word bits : part) store(values, i++, bits);
+  const auto to_values = [&](Word* first, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) first[i] = code::decode(static_cast<Word>(first[i] ^ flip));
   };
-  put_back(nans, code::all);
+  Word* result = radix_sort_words<Word>(words, reinterpret_cast<Word*>(to), j.n, all, to_values, j.scheduler, j.pool, j.cancel);
+  if (result == words)
+    j.each_chunk([&](std::size_t, std::size_t begin, std::size_t end) {
+      std::memcpy(to + begin * sizeof(Word), words + begin, (end - begin) * sizeof(Word));
+    });
+
+  const auto put_back = [&](const std::vector<std::vector<Word>>& kept, Word word) {
+    const Word wanted = static_cast<Word>(word ^ flip);
+    std::size_t first = 0;  // of the values whose words are not below `wanted`
+    for (std::size_t beyond = j.n; first < beyond;) {
+      const std::size_t middle = first + (beyond - first) / 2;
+      if (static_cast<Word>(code::encode(load<Word>(to, middle)) ^ flip) < wanted) first = middle + 1;
+      else beyond = middle;
+    }
+    for (const std::vector<Word>& part : kept)
+      for (const Word bits : part) store(to, first++, bits);
+  };
+  // Zeros first: the NaNs put back have words of their own, among which no search would find its way.
   if (keep_zeros) put_back(zeros, code::encode(Word{0}));
+  put_back(nans, code::all);
 }
 
 }  // namespace
 
-void sort_values(void* values, std::size_t n, ir::kind kind, bool descending, runtime::scheduler& scheduler,
+void sort_values(const void* from, void* to, std::size_t n, ir::kind kind, bool descending, runtime::scheduler& scheduler,
                  runtime::buffer_pool& pool, const runtime::cancel_flag& cancel) {
-  if (n < 2) return;
-  auto* bytes = static_cast<std::byte*>(values);
+  if (n == 0) return;
+  const auto* values = static_cast<const std::byte*>(from);
+  auto* result = static_cast<std::byte*>(to);
   const job j{n, descending, scheduler, pool, cancel};
   switch (kind) {
     case ir::kind::boolean:
-    case ir::kind::u8: return count_values<std::uint8_t, std::uint8_t>(bytes, j);
-    case ir::kind::i8: return count_values<std::int8_t, std::uint8_t>(bytes, j);
-    case ir::kind::u16: return count_values<std::uint16_t, std::uint16_t>(bytes, j);
-    case ir::kind::i16: return count_values<std::int16_t, std::uint16_t>(bytes, j);
-    case ir::kind::u32: return sort_words<std::uint32_t, std::uint32_t>(bytes, j);
-    case ir::kind::i32: return sort_words<std::int32_t, std::uint32_t>(bytes, j);
-    case ir::kind::f32: return sort_words<float, std::uint32_t>(bytes, j);
-    case ir::kind::u64: return sort_words<std::uint64_t, std::uint64_t>(bytes, j);
-    case ir::kind::i64: return sort_words<std::int64_t, std::uint64_t>(bytes, j);
-    case ir::kind::f64: return sort_words<double, std::uint64_t>(bytes, j);
+    case ir::kind::u8: return count_values<std::uint8_t, std::uint8_t>(values, result, j);
+    case ir::kind::i8: return count_values<std::int8_t, std::uint8_t>(values, result, j);
+    case ir::kind::u16: return count_values<std::uint16_t, std::uint16_t>(values, result, j);
+    case ir::kind::i16: return count_values<std::int16_t, std::uint16_t>(values, result, j);
+    case ir::kind::u32: return sort_words<std::uint32_t, std::uint32_t>(values, result, j);
+    case ir::kind::i32: return sort_words<std::int32_t, std::uint32_t>(values, result, j);
+    case ir::kind::f32: return sort_words<float, std::uint32_t>(values, result, j);
+    case ir::kind::u64: return sort_words<std::uint64_t, std::uint64_t>(values, result, j);
+    case ir::kind::i64: return sort_words<std::int64_t, std::uint64_t>(values, result, j);
+    case ir::kind::f64: return sort_words<double, std::uint64_t>(values, result, j);
     default: throw internal_error("sort_values: not an arithmetic kind: " + std::string(ir::scalar_name(kind)));
   }
 }

@@ -54,9 +54,6 @@ void check_source(const planner::branch& b, bool all_rows) {
   if (!all_rows || !reads_stream(b)) throw not_generated("its rows come from a stream");
 }
 
-bool joins(const planner::branch& b) {
-  return std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) { return s.what == planner::stage::kind::probe; });
-}
 // Verbs that take whole inputs, one or two, and do what comes before themselves.
 struct whole_input_verb {
   void (*plan)(const planner::vertex&) = nullptr;
@@ -92,12 +89,6 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
     default:
       return {};
   }
-}
-// The vertex as it is when its input's joins have run.
-planner::vertex behind_joins(const planner::vertex& v) {
-  planner::vertex w = v;
-  if (!w.inputs.empty() && joins(w.inputs.front())) w.inputs.front() = last_part(v.inputs.front());
-  return w;
 }
 
 // Runs in wait(), on the thread that waits: the executor has nothing else to do meanwhile.

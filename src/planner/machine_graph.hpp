@@ -128,6 +128,7 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
 enum class reading : std::uint8_t { whole, folded, in_order, on_demand };
 // Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
 void mark_streams(machine_graph& g, reading how);
+bool hands_on(detail::verb what);  // can give its first rows before it has seen the last
 
 // The plan as people read it; and as DOT.
 std::string explain(const machine_graph& g);

@@ -24,22 +24,7 @@ bool makes_pairs(const vertex& v) { return v.node && v.node->what == verb::cross
 
 bool can_stream(const vertex& v) {
   if (v.engine != "cpu") return false;
-  if (!v.node) return v.inputs.size() == 1;
-  switch (v.node->what) {
-    case verb::take:
-    case verb::skip:
-    case verb::take_while:
-    case verb::skip_while:
-    case verb::concat:
-    case verb::zip:
-    case verb::default_if_empty:
-    case verb::chunk:
-    case verb::window:
-    case verb::distinct:
-    case verb::union_with:
-    case verb::cross_join: return true;
-    default: return false;
-  }
+  return v.node ? hands_on(v.node->what) : v.inputs.size() == 1;
 }
 
 // As a table too, this verb computes no more of its input than it needs.
@@ -124,6 +109,24 @@ class marking {
 };
 
 }  // namespace
+
+bool hands_on(verb what) {
+  switch (what) {
+    case verb::take:
+    case verb::skip:
+    case verb::take_while:
+    case verb::skip_while:
+    case verb::concat:
+    case verb::zip:
+    case verb::default_if_empty:
+    case verb::chunk:
+    case verb::window:
+    case verb::distinct:
+    case verb::union_with:
+    case verb::cross_join: return true;
+    default: return false;
+  }
+}
 
 void mark_streams(machine_graph& g, reading how) { marking(g, how).mark(); }
 

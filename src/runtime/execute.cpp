@@ -263,11 +263,23 @@ std::string explain_dot(const pipe& p, const settings& s, std::string_view termi
 }
 void explain_refused(std::string_view terminal, call_site at) { runtime::refuse_argument(terminal, at); }
 
-void advise_huge_pages(void* at, std::size_t bytes) {
+void fetch_pages(void* at, std::size_t bytes, const settings& s) {
   constexpr std::uintptr_t huge = 2u << 20;
   const std::uintptr_t from = (reinterpret_cast<std::uintptr_t>(at) + huge - 1) / huge * huge;
   const std::uintptr_t to = (reinterpret_cast<std::uintptr_t>(at) + bytes) / huge * huge;
-  if (from < to) (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+  if (from >= to) return;
+  (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_WRITE
+  // Refused by kernels before 5.14; then pages come as they are touched.
+  constexpr std::uintptr_t part = 8 * huge;
+  if (to - from < 4 * part) return;
+  session_of(s)->scheduler->for_each((to - from + part - 1) / part, [&](std::size_t i) {
+    const std::uintptr_t begin = from + i * part;
+    (void)::madvise(reinterpret_cast<void*>(begin), std::min(part, to - begin), MADV_POPULATE_WRITE);
+  }, {});
+#else
+  (void)s;
+#endif
 }
 
 std::string print_rows(const table& t, std::uint64_t total, const print_options& options) { return data::print_table(t.type, t.rows, t.n, total, options); }

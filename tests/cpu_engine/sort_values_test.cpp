@@ -50,7 +50,7 @@ TYPED_TEST(sort_values_of, is_stable_to_the_bit_and_independent_of_the_threads) 
       for (const int threads : {1, 2, 8}) {
         runtime::thread_pool scheduler(threads);
         std::vector<T> values = column;
-        sort_values(values.data(), values.size(), ir::kind_of<T>(), descending, scheduler, pool, {});
+        sort_values(values.data(), values.data(), values.size(), ir::kind_of<T>(), descending, scheduler, pool, {});
         ASSERT_TRUE(values.empty() || std::memcmp(values.data(), wanted.data(), values.size() * sizeof(T)) == 0)
             << column.size() << " values, threads " << threads << ", descending " << descending;
       }
@@ -65,7 +65,7 @@ TEST(sort_values, sorts_doubles_of_every_magnitude) {
   const std::vector<double> wanted = expected(values, false);
   runtime::buffer_pool pool;
   runtime::thread_pool scheduler(4);
-  sort_values(values.data(), values.size(), ir::kind::f64, false, scheduler, pool, {});
+  sort_values(values.data(), values.data(), values.size(), ir::kind::f64, false, scheduler, pool, {});
   EXPECT_EQ(values, wanted);
 }
 
@@ -73,9 +73,9 @@ TEST(sort_values, sorts_booleans) {
   bool values[] = {true, false, true, false, false};
   runtime::buffer_pool pool;
   runtime::serial_scheduler scheduler;
-  sort_values(values, 5, ir::kind::boolean, false, scheduler, pool, {});
+  sort_values(values, values, 5, ir::kind::boolean, false, scheduler, pool, {});
   EXPECT_TRUE(std::is_sorted(values, values + 5));
-  sort_values(values, 5, ir::kind::boolean, true, scheduler, pool, {});
+  sort_values(values, values, 5, ir::kind::boolean, true, scheduler, pool, {});
   EXPECT_TRUE(values[0] && values[1] && !values[2]);
 }
 

@@ -31,7 +31,7 @@ TEST(sorting, runs_on_several_threads) {
   const permutation q = sort_rows({&by_string, 1}, strings.size(), threads, pool, cancel);
   for (std::size_t i = 1; i < q.size(); ++i) ASSERT_LE(strings[q[i - 1]], strings[q[i]]);
   EXPECT_EQ(top_k({&by_string, 1}, strings.size(), 50, threads, pool, cancel)[49], q[49]);
-  sort_values(numbers.data(), numbers.size(), ir::kind::f64, true, threads, pool, cancel);
+  sort_values(numbers.data(), numbers.data(), numbers.size(), ir::kind::f64, true, threads, pool, cancel);
   EXPECT_TRUE(std::is_sorted(numbers.rbegin(), numbers.rend()));
 }
 

@@ -40,8 +40,9 @@ std::string explain_dot(const pipe& p, const settings& s, std::string_view termi
 // For an argument that the verb does not take, or a verb that is none.
 [[noreturn]] void explain_refused(std::string_view terminal, call_site at);
 
-// Large blocks of memory that a user's container has just taken are worth huge pages.
-void advise_huge_pages(void* at, std::size_t bytes);
+// A large block that a user's container has just taken, about to be filled by one thread: huge pages, which all threads of the
+// session fetch from the system first (that costs more than the filling).
+void fetch_pages(void* at, std::size_t bytes, const settings& s);
 
 // Sinks and views over whole tables, out of line.
 std::string print_rows(const table& t, std::uint64_t total, const print_options& options);

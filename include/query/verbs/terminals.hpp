@@ -63,7 +63,7 @@ template <class Derived, class T> class terminals {
     detail::stream(pipe_of(), settings(),
                    [&](std::uint64_t n) {
                      out.reserve(static_cast<std::size_t>(n));
-                     if constexpr (!std::is_same_v<T, bool>) detail::advise_huge_pages(out.data(), out.capacity() * sizeof(T));
+                     if constexpr (!std::is_same_v<T, bool>) detail::fetch_pages(out.data(), out.capacity() * sizeof(T), settings());
                    },
                    [&](const detail::row_block& b) {
                      T* r = static_cast<T*>(b.rows);

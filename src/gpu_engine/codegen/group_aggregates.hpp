@@ -44,7 +44,12 @@ inline bool wants_rows_by_group(const ir::aggregate_call& c) { return c.what == 
 generated_aggregates generate_aggregates_in_order(kernel_source& k, const ir::group_plan& plan, expressions& row,
                                                   const rows_by_group& rows);
 
-// Adds `Result finish_group(const words& p, const K& key, const aggregates::State& s)`. `fetch` is the name of a row
+// Loops over arrays of so many elements are not unrolled: rows go another way (add_element), what remains is rare and long to
+// compile.
+inline constexpr std::size_t long_array = 8;
+inline constexpr const char* rolled = "\n#pragma unroll 1\n      ";
+
+// group_finish.cpp: adds `Result finish_group(const words& p, const K& key, const aggregates::State& s)`. `fetch` is the name of a row
 // function, for aggregates whose result is a row.
 void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,
                      const ir::type* row, const std::string& verb, detail::call_site where, std::uint32_t arguments = 0);

@@ -42,15 +42,25 @@ std::vector<bool> fields_read(const planner::branch& b, bool whole, std::span<co
   return fields;
 }
 
-row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input) {
-  row_pipeline f;
-  f.row.what = row_source::form::columns;
-  f.row.type = in.row;
-  f.row.text = "i";
+std::vector<bool> all_fields(const ir::type* row) {
+  return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true);
+}
+
+row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t input, const std::string& number) {
+  row_source row;
+  row.what = row_source::form::columns;
+  row.type = in.row;
+  row.text = number;
   for (std::uint32_t c = 0; c < in.columns.size(); ++c)
-    f.row.columns.push_back(
+    row.columns.push_back(
         {in.columns[c].offset, in.columns[c].type,
          k.parameter({word::role::column, input, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
+  return row;
+}
+
+row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input) {
+  row_pipeline f;
+  f.row = input_rows(k, in, input, "i");
   const auto evaluate = [&](const ir::traced& t, const logical& n) {
     expressions e(k, k.site(n.label, n.where));
     e.bind(0, f.row);

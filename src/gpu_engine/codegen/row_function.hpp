@@ -25,6 +25,11 @@ struct input_layout {
   std::vector<input_column> columns;
 };
 
+// Every top-level field of a row.
+std::vector<bool> all_fields(const ir::type* row);
+// Rows of an input as functions read them: row number `number`.
+row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t input, const std::string& number);
+
 const ir::type* source_row(const planner::branch& b);
 
 // The top-level fields of the source that the branch's functions read; with `whole`, those of its result too; with `above`,

@@ -13,20 +13,10 @@ namespace query::gpu_engine {
 
 namespace {
 
-bool bare(const planner::branch& b) { return b.stages.empty() && b.prefilters.empty(); }
-std::vector<bool> all_fields(const ir::type* row) {
-  return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true);
-}
 
 // A part of the rows, side by side: for functions that want it so where the rows lie otherwise.
 void generate_part(kernel_source& k, const input_layout& in, const input_column& part) {
-  row_source row;
-  row.what = row_source::form::columns;
-  row.type = in.row;
-  row.text = "i";
-  for (std::uint32_t c = 0; c < in.columns.size(); ++c)
-    row.columns.push_back({in.columns[c].offset, in.columns[c].type,
-                           k.parameter({word::role::column, 0, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
+  const row_source row = input_rows(k, in, 0, "i");
   const std::string n = k.parameter({word::role::rows, 0, 0, 0}, "u64"), out = k.argument(0, k.type_name(part.type) + "*");
   k.add("extern \"C\" __global__ void __launch_bounds__(256) lay_out_part(const __grid_constant__ words p) {\n  " + k.type_name(part.type) +
         "* const out = " + out + ";\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " + n +

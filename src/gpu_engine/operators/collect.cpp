@@ -80,16 +80,9 @@ input_layout planned_layout(const planner::branch& b, const std::vector<bool>& f
   return {row, choose_columns(row, fields, b.source && b.source->what == detail::verb::source_columns)};
 }
 
-namespace {
-
-// A loop's variable that functions capture: its rows as they are.
-bool passes_on(const planner::branch& b) { return b.stages.empty() && b.prefilters.empty(); }
-
-}  // namespace
-
 void plan_collect(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
-  if (passes_on(b)) {
+  if (bare(b)) {  // a loop's variable that functions capture
     if (!b.source || b.source->what != detail::verb::placeholder) throw not_generated("nothing to compute");
     check_host_form(b.row);
     return;
@@ -107,7 +100,7 @@ result_rows run_collect(const planner::vertex& v, vertex_run& run) { return run_
 
 result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   const auto in = run.input(b, fields_read(b, true));
-  if (passes_on(b)) return std::const_pointer_cast<device_rows>(in);
+  if (bare(b)) return std::const_pointer_cast<device_rows>(in);
   generated g;
   generate(g, b, in->layout());
   const ir::type* row = g.rows.out;

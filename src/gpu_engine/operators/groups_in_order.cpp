@@ -54,7 +54,6 @@ struct generated {
 };
 
 bool keyed(const planner::vertex& v) { return v.node->what == detail::verb::group_by; }
-bool bare(const planner::branch& b) { return b.stages.empty() && b.prefilters.empty(); }
 
 // All rows as one group whose aggregates care for row numbers alone: they are read as they lie, neighbours by neighbouring threads, and
 // the row-wise work before them is done on the way. Which rows meet depends on their number only, so sums repeat bit for bit.

@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::uint64_t first_try = 1 << 20;  // rows of the source, where a filter decides how many of them are needed
 
-bool bare(const branch& b) { return b.stages.empty() && b.prefilters.empty(); }
-
-bool joins(const branch& b) {
-  return std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; });
-}
 bool filters(const branch& b) {
   return !b.prefilters.empty() ||
          std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return !s.native || !s.native->keeps_position(); });
@@ -42,33 +37,11 @@ std::optional<detail::row_block> rows_on_host(const branch& b, const runtime::ru
   return rows;
 }
 
-// Verbs that give their first rows before they have seen the last.
-bool hands_on(detail::verb what) {
-  using detail::verb;
-  switch (what) {
-    case verb::take:
-    case verb::skip:
-    case verb::take_while:
-    case verb::skip_while:
-    case verb::concat:
-    case verb::zip:
-    case verb::default_if_empty:
-    case verb::chunk:
-    case verb::window:
-    case verb::distinct:
-    case verb::union_with:
-    case verb::cross_join:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 void check_not_handed_on(const planner::vertex& v) {
   for (const branch& b : v.inputs)
-    if (b.table && b.table->engine == "cpu" && (!b.table->node || hands_on(b.table->node->what)))
+    if (b.table && b.table->engine == "cpu" && (!b.table->node || planner::hands_on(b.table->node->what)))
       throw not_generated("its rows are made on the CPU, one after the other");
 }
 

@@ -9,18 +9,6 @@ namespace query::gpu_engine {
 using detail::join_kind;
 using ir::kind;
 
-row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t input, const std::string& number) {
-  row_source row;
-  row.what = row_source::form::columns;
-  row.type = in.row;
-  row.text = number;
-  for (std::uint32_t c = 0; c < in.columns.size(); ++c)
-    row.columns.push_back({in.columns[c].offset, in.columns[c].type,
-                           k.parameter({word::role::column, input, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
-  return row;
-}
-
-std::vector<bool> all_fields(const ir::type* row) { return std::vector<bool>(row->k == kind::record ? row->field_list.size() : 1, true); }
 input_layout whole_rows(const ir::type* row) { return {row, choose_columns(row, all_fields(row), false)}; }
 
 namespace {

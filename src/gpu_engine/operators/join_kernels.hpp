@@ -69,14 +69,10 @@ join_kernels generate_join_kernels(const join_sides& j, const input_layout& prob
 // Threads and rows a thread of the kernel that probes a table of unique keys.
 inline constexpr std::uint32_t probe_threads = 512, probe_items = 2;
 
-// Rows of an input as functions read them: row number `number`.
-row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t input, const std::string& number);
-
 // The top-level fields that the join reads of its probe side's rows, or of its build side's.
 std::vector<bool> fields_joined(const join_sides& j, bool build_side);
 
-// Every top-level field of a row; and how whole rows are brought to the device.
-std::vector<bool> all_fields(const ir::type* row);
+// How whole rows are brought to the device.
 input_layout whole_rows(const ir::type* row);
 
 // Adds `Row pair_of(const words& p, u64 a, u64 b)`: function `result` of row number a of the left input and b of the right one;

@@ -70,7 +70,10 @@ result_rows run_gathered(const planner::vertex& v, vertex_run& run);
 
 // pipeline.cpp: branches with joins in them. `last` is the part behind the last join; the rest is planned, or has run and
 // is what vertex_run::input gives.
+bool bare(const planner::branch& b);   // rows as they lie, no work on them
+bool joins(const planner::branch& b);
 planner::branch last_part(const planner::branch& b);
+planner::vertex behind_joins(const planner::vertex& v);  // as it is when its input's joins have run
 void plan_joins(const planner::branch& b);
 void run_joins(const planner::branch& b, vertex_run& run);
 

@@ -47,13 +47,7 @@ class writer {
       : g_(g), k_(g.source), n_(*v.node), number_(wide_numbers ? "u64" : "u32"), wide_(wide_numbers) {
     g.row_number_bytes = wide_numbers ? 8 : 4;
     // The sort takes rows as they lie: row-wise work before it has run.
-    row_.what = row_source::form::columns;
-    row_.type = in.row;
-    row_.text = "i";
-    for (std::uint32_t c = 0; c < in.columns.size(); ++c)
-      row_.columns.push_back(
-          {in.columns[c].offset, in.columns[c].type,
-           k_.parameter({word::role::column, 0, c, 0}, "const " + k_.type_name(in.columns[c].type) + "* __restrict__")});
+    row_ = input_rows(k_, in, 0, "i");
   }
 
   void write() {

@@ -41,12 +41,20 @@ template <class F> branch each_join(const branch& b, F f) {
   return now;
 }
 
+}  // namespace
+
 bool bare(const branch& b) { return b.stages.empty() && b.prefilters.empty(); }
 
-}  // namespace
+bool joins(const branch& b) { return std::any_of(b.stages.begin(), b.stages.end(), probes); }
 
 branch last_part(const branch& b) {
   return each_join(b, [](const branch&, const stage&) {});
+}
+
+planner::vertex behind_joins(const planner::vertex& v) {
+  planner::vertex w = v;
+  if (!w.inputs.empty() && joins(w.inputs.front())) w.inputs.front() = last_part(v.inputs.front());
+  return w;
 }
 
 void plan_joins(const branch& b) {

@@ -25,9 +25,6 @@ constexpr std::size_t builds_of_budget = 6;   // build sides that stay for all b
 constexpr std::size_t beside_build_row = 72;  // bytes that a join's tables take for a row of the build side
 constexpr std::uint32_t most_parts = 1024;
 
-std::vector<bool> all_fields(const ir::type* row) {
-  return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true);
-}
 
 std::size_t bytes_of(const std::vector<input_column>& columns) {
   std::size_t n = 0;

@@ -17,14 +17,7 @@ using detail::verb;
 
 namespace {
 
-std::vector<bool> all_fields(const ir::type* row) {
-  return std::vector<bool>(row->k == ir::kind::record ? row->field_list.size() : 1, true);
-}
 
-bool joins(const planner::branch& b) {
-  return std::any_of(b.stages.begin(), b.stages.end(),
-                     [](const planner::stage& s) { return s.what == planner::stage::kind::probe; });
-}
 std::vector<bool> fields_of(const planner::branch& b, bool whole) {
   return joins(b) ? std::vector<bool>() : fields_read(b, whole);
 }
@@ -144,11 +137,6 @@ class grouping_partitions final : public block_consumer {
   vertex_run& run_;
 };
 
-planner::vertex behind_joins(const planner::vertex& v) {
-  planner::vertex w = v;
-  if (joins(v.inputs.front())) w.inputs.front() = last_part(v.inputs.front());
-  return w;
-}
 
 block_results group_in_blocks(const planner::vertex& v, const planner::vertex& w, vertex_run& run) {
   const planner::branch& b = v.inputs.front();

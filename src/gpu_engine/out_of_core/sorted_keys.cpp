@@ -53,14 +53,7 @@ sorted_keys run_sorted_keys(const planner::vertex& v, const device_rows& rows, v
   const input_layout& in = rows.layout();
   kernel_source k;
   k.include("gpu_primitives/sort_keys.cuh");
-  row_source row;
-  row.what = row_source::form::columns;
-  row.type = in.row;
-  row.text = "i";
-  for (std::uint32_t c = 0; c < in.columns.size(); ++c)
-    row.columns.push_back(
-        {in.columns[c].offset, in.columns[c].type,
-         k.parameter({word::role::column, 0, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
+  const row_source row = input_rows(k, in, 0, "i");
   std::string body;
   std::vector<std::string> texts;
   for (std::size_t f = 0; f < n.functions.size(); ++f) {
