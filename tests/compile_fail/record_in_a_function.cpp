@@ -1,0 +1,12 @@
+// form: QUERY_RECORD inside a function
+// message: QUERY_RECORD(Row): write the struct and it outside of functions
+// expect: QUERY_RECORD(Row): write the struct and it outside of functions
+#include <query/record.hpp>
+
+void f() {
+  struct Row {
+    int x;
+    double y;
+  };
+  QUERY_RECORD(Row, x, y);
+}
