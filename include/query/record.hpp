@@ -6,7 +6,8 @@
 // Write it in the namespace of the struct, right after it, with every field in declaration order. Field types: integers,
 // float, double, bool, enums, std::array of those, std::string, std::optional, nested records, std::vector.
 // A struct template needs an alias: `using P3 = Point<3>; QUERY_RECORD(P3, x);`. A record must be a plain aggregate at
-// namespace scope, without base classes. At most 256 fields. Members that lambdas may call: members.hpp.
+// namespace scope, without base classes. At most 256 fields. A record with members
+// that lambdas may call: members.hpp.
 #pragma once
 
 #include <cstddef>
@@ -75,26 +76,23 @@ struct with_members<T, Fields> { using type = typename T::template query_members
   static_assert(!facts::named QUERY_DETAIL_OR_HOLDS(f),                                                               \
                 "QUERY_RECORD(" #T "): field '" #f "' has a type that a record cannot hold. Text is a std::string; other fields are " \
                 "numbers of at most 64 bits, enums, std::array, std::optional, std::vector (not of bool), tuples, and structs with " \
-                "a QUERY_RECORD of their own above");
+                "a QUERY_RECORD of their own above. Rows without a QUERY_RECORD run natively");
 #define QUERY_DETAIL_OR_HOLDS(f) || (true QUERY_DETAIL_HOLDS(, f))
 #define QUERY_DETAIL_MADE(T, f)                                                                                       \
   static_assert(query_fits || names[query_field] != #f, "query::make<" #T ">(...): the value for field '" #f "' does not have its " \
                                                         "type; numbers convert, other types must match");
 
-#define QUERY_RECORD(T, ...)                                                                                                               \
-  static_assert(::query::detail::is_identifier(#T), "QUERY_RECORD(" #T "): takes a plain name. Write it in the struct's namespace, "       \
-                                                    "and make an alias of a struct template first: using P3 = Point<3>;");                 \
-  static_assert(__builtin_FUNCTION()[0] == 0, "QUERY_RECORD(" #T "): write the struct and it outside of functions");                       \
-  static_assert(::query::detail::fields_in(#__VA_ARGS__) <= 256, "QUERY_RECORD(" #T "): at most 256 fields; put some "                     \
-                                                                 "into a record of their own");                                            \
-  /* dependent on the struct, so that what is wrong is said once, and not wherever a field is named */                                     \
-  template <class query_row> struct query_record_##T {                                                                                     \
+// What is known of the struct query_row; T is its name in messages. All of it depends on the parameter, so that what is wrong is
+// said once, by `faults`, and not wherever a field is named.
+#define QUERY_DETAIL_DESCRIBE(query_record, T, ...)                                                                                        \
+  template <class query_row> struct query_record {                                                                                         \
     struct facts {                                                                                                                         \
       static constexpr bool plain = ::query::detail::plain_struct<query_row>;                                                              \
       static constexpr bool named = plain && requires(query_row& query_given_row) { QUERY_DETAIL_EACH(QUERY_DETAIL_GET, T, __VA_ARGS__) }; \
       static constexpr bool held = named QUERY_DETAIL_EACH(QUERY_DETAIL_HOLDS, T, __VA_ARGS__);                                            \
       static constexpr bool more = held && requires { query_row{QUERY_DETAIL_LIST(QUERY_DETAIL_EMPTY, T, __VA_ARGS__), {}}; };             \
-      static constexpr bool sound = held && !more;                                                                                         \
+      static constexpr bool in_order = ::query::detail::in_order<held && !more, query_record>();                                           \
+      static constexpr bool sound = held && !more && in_order;                                                                             \
     };                                                                                                                                     \
     struct faults {                                                                                                                        \
       static_assert(::query::detail::complete<query_row>, "QUERY_RECORD(" #T "): write it after the struct's definition");                 \
@@ -103,6 +101,7 @@ struct with_members<T, Fields> { using type = typename T::template query_members
                     "virtual functions");                                                                                                  \
       QUERY_DETAIL_EACH(QUERY_DETAIL_FAULT, T, __VA_ARGS__)                                                                                \
       static_assert(!facts::more, "QUERY_RECORD(" #T "): a field is missing: list every field of the struct, in declaration order");       \
+      static_assert(facts::in_order, "QUERY_RECORD(" #T "): list the fields in declaration order");                                        \
     };                                                                                                                                     \
     template <template <class> class query_field_of> struct query_fields {                                                                 \
       using query_form = ::query::detail::row_form<query_field_of>;                                                                        \
@@ -133,10 +132,17 @@ struct with_members<T, Fields> { using type = typename T::template query_members
         QUERY_DETAIL_EACH(QUERY_DETAIL_MADE, T, __VA_ARGS__)                                                                               \
       }                                                                                                                                    \
     };                                                                                                                                     \
-  };                                                                                                                                       \
+  }
+
+#define QUERY_RECORD(T, ...)                                                                                                               \
+  static_assert(::query::detail::is_identifier(#T), "QUERY_RECORD(" #T "): takes a plain name. Write it in the struct's namespace, "       \
+                                                    "and make an alias of a struct template first: using P3 = Point<3>;");                 \
+  static_assert(__builtin_FUNCTION()[0] == 0, "QUERY_RECORD(" #T "): write the struct and it outside of functions");                       \
+  static_assert(::query::detail::fields_in(#__VA_ARGS__) <= 256, "QUERY_RECORD(" #T "): at most 256 fields; put some "                     \
+                                                                 "into a record of their own");                                            \
+  QUERY_DETAIL_DESCRIBE(query_record_##T, T, __VA_ARGS__);                                                                                 \
   struct query_meta_##T : ::query::detail::description_of<query_record_##T<T>> {};                                                         \
   /* defined, so that records in unnamed namespaces do not warn */                                                                         \
   [[maybe_unused]] constexpr query_meta_##T query_meta(::query::tag<T>) { return {}; }                                                     \
-  static_assert(::query::record<T> || !::query::detail::is_identifier(#T) || __builtin_FUNCTION()[0] != 0,                                 \
-                "QUERY_RECORD(" #T "): write it in the namespace of the struct");                                                          \
-  static_assert(::query::detail::ordered<query_record_##T<T>>(), "QUERY_RECORD(" #T "): list the fields in declaration order")
+  static_assert(::query::detail::has_meta<T> || !::query::detail::is_identifier(#T) || __builtin_FUNCTION()[0] != 0,                                 \
+                "QUERY_RECORD(" #T "): write it in the namespace of the struct")

@@ -19,9 +19,12 @@ namespace query {
 template <class T> struct tag { using type = T; };
 
 // A type described by QUERY_RECORD; found by argument-dependent lookup, hence in any namespace.
-template <class T> concept record = requires { query_meta(tag<std::remove_cv_t<T>>{}); };
+template <class T> concept record = requires { typename decltype(query_meta(tag<std::remove_cv_t<T>>{}))::types; };
 
 namespace detail {
+
+// Described, be it with errors.
+template <class T> concept has_meta = requires { query_meta(tag<T>{}); };
 
 // How many names a macro's arguments hold.
 constexpr std::size_t fields_in(std::string_view names) {
@@ -51,34 +54,28 @@ template <class E, class A, class Row> inline constexpr bool holds<std::vector<E
 template <class... E, class Row> inline constexpr bool holds<std::tuple<E...>, Row> = (holds<E, Row> && ...);
 template <class A, class B, class Row> inline constexpr bool holds<std::pair<A, B>, Row> = holds<A, Row> && holds<B, Row>;
 
-// What describes a struct with which something is wrong: no fields, so that little follows from the error, which Faults say.
-template <class T, class Faults> struct faulty_record : Faults {
-  using row = T;
-  using types = std::tuple<>;
-  static constexpr std::size_t size = 0;
-  static constexpr std::string_view name = "faulty";
-  static constexpr std::string_view names[1] = {};
-  static constexpr std::size_t offsets[1] = {};
-  template <template <class> class W> struct shape {
-    using query_row_type = T;
-  };
-  template <class Row> static constexpr std::tuple<> fields(Row&) { return {}; }
-};
-// Of a query_record_T<T>, which QUERY_RECORD makes.
+// Stands for the description of a struct with which something is wrong, which Faults say. It is then no record, and what is done
+// with its rows goes on natively: little follows from the error.
+template <class Faults> struct faulty_record : Faults {};
+// Of the query_record<T> that QUERY_RECORD makes.
 template <class Record> struct description_choice;
 template <template <class> class Record, class T> struct description_choice<Record<T>> {
-  using type = std::conditional_t<Record<T>::facts::sound, typename Record<T>::description, faulty_record<T, typename Record<T>::faults>>;
+  using type = std::conditional_t<Record<T>::facts::sound, typename Record<T>::description, faulty_record<typename Record<T>::faults>>;
 };
 template <class Record> using description_of = typename description_choice<Record>::type;
 
-template <class Record> constexpr bool ordered() {
-  if constexpr (Record::facts::sound) {
+// Of fields that are all there.
+template <bool Listed, class Record> constexpr bool in_order() {
+  if constexpr (Listed) {
     using description = typename Record::description;
     for (std::size_t i = 1; i < description::size; ++i)
       if (description::offsets[i] <= description::offsets[i - 1]) return false;
   }
   return true;
 }
+
+// What a record that describes itself is described by; of a struct that is not complete yet, hence by name only.
+template <class T, template <class> class Record> struct own_meta : description_of<Record<T>> {};
 
 }  // namespace detail
 

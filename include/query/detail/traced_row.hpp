@@ -87,7 +87,7 @@ template <class E> class expr_optional {
 
   bool has_value() const { return ir::decide(has()); }
   explicit operator bool() const { return has_value(); }
-  operator std::optional<E>() const { detail::became_plain(); }
+  operator std::optional<E>() const { detail::became_plain<std::optional<E>>(); }
   auto value() const { return detail::make_twin<E>(ir::current_arena().put(ir::op::value, ir::describe<E>(), {node_})); }
   auto operator*() const { return value(); }
   template <class X> auto value_or(const X& other) const {
@@ -131,7 +131,7 @@ template <class E> class expr_list {
  public:
   using value_type = E;
   explicit expr_list(const ir::node* n) : node_(n) {}
-  operator std::vector<E>() const { detail::became_plain(); }
+  operator std::vector<E>() const { detail::became_plain<std::vector<E>>(); }
   expr<std::size_t> size() const { return detail::wrap<std::size_t>(ir::current_arena().put(ir::op::size, ir::describe<std::size_t>(), {node_})); }
   bool empty() const { return size() == std::size_t{0}; }
   template <detail::operand I> auto operator[](const I& i) const {
