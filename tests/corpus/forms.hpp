@@ -33,7 +33,7 @@ struct Vec3 {
     auto scaled(const auto& by) const { return query::make<Vec3>(x * by, y * by, z * by); }
     auto along(const auto& v) const { return x * v.x + y * v.y + z * v.z; }
     bool inside(const auto& low, const auto& high) const { return low.x <= x && x <= high.x && low.z <= z && z <= high.z; }
-    auto mirrored(const auto& v) const { if (along(v) < 0) return scaled(-1); return scaled(1); }
+    auto mirrored(const auto& v) const { if (along(v) < 0) return scaled(-1.0f); return scaled(1.0f); }
   )
 };
 struct Leg {
@@ -67,7 +67,9 @@ struct Trade {
   std::array<Leg, 2> legs;
 };
 QUERY_RECORD(Trade, symbol, price, qty, hot, side, x, raw, pos, when, flags, lots, weight, level, legs);
-// Operators of its own, which take every form of the row.
+// Operators of its own, which take every form of the row. In a namespace of its own, as an operator* hides those of
+// query::operators.
+namespace waves {
 struct Phase {
   double re, im;
   QUERY_RECORD_MEMBERS(Phase, (re, im),
@@ -81,6 +83,8 @@ struct Phase {
 };
 template <class X> concept phase_like = requires(X x) { x.re; x.im; };
 template <class K, phase_like P> requires(!phase_like<K>) auto operator*(const K& k, const P& p) { return query::make<Phase>(k * p.re, p.im); }
+}  // namespace waves
+using waves::Phase;
 // Strings, nulls, lists: lambdas get a view of an Order.
 struct Order {
   int id;

@@ -10,7 +10,7 @@ std::vector<form> members() {
   TRACED("member without arguments", [](auto t) { return t.pos.square(); });
   TRACED("member of an element", [](auto t) { return t.legs[1].total(); });
   TRACED("member with a branch", [](auto t) { return t.pos.largest(); });
-  TRACED("member with a number", [](auto t) { return t.pos.scaled(3).y; });
+  TRACED("member with a number", [](auto t) { return t.pos.scaled(3.0f).y; });
   TRACED("member with a field", [](auto t) { return t.pos.scaled(t.weight); });
   TRACED("member with a captured number", [k = 2.5f](auto t) { return t.pos.scaled(k); });
   TRACED("member with a captured record", [low](auto t) { return t.pos.along(low); });
@@ -18,7 +18,7 @@ std::vector<form> members() {
   TRACED("member with a nested record", [](auto t) { return t.pos.along(t.pos.scaled(t.price)); });
   TRACED("member of a captured record", [high](auto t) { return high.along(t.pos); });
   TRACED("member that calls members", [high](auto t) { return t.pos.mirrored(high); });
-  TRACED("member of a member's result", [](auto t) { return t.pos.scaled(2).scaled(t.qty).square(); });
+  TRACED("member of a member's result", [](auto t) { return t.pos.scaled(2.0f).scaled(t.weight).square(); });
   TRACED("member of a made record", [](auto t) { return query::make<Leg>(t.qty, t.price).total(); });
   TRACED("member of query::iff", [](auto t) { return query::iff(t.hot, t.legs[0], t.legs[1]).total(); });
   TRACED("member of a local", [](auto t) { auto p = t.pos; p.x += 1; return p.square(); });
