@@ -70,7 +70,7 @@ std::string_view spelled(const type* t) {
 
 void became_plain(const type* t) {
   std::string why = "a traced value became a plain C++ value";
-  if (const auto name = spelled(t); !name.empty()) why += ", " + std::string(name);
+  if (const auto name = spelled(t); !name.empty()) why += ": " + std::string(name);
   give_up(why + " (a typed local, result or parameter, or a function of std::?): use auto, query::value_t, query::cast<T>(x), "
                 "query::sqrt(x)... or query::iff(c, a, b)");
 }
