@@ -24,9 +24,9 @@
 #define QUERY_DETAIL_UNPACK(...) __VA_ARGS__
 #define QUERY_DETAIL_USING(T, f) using T::f;
 #define QUERY_DETAIL_USING_EACH(...) QUERY_DETAIL_EACH(QUERY_DETAIL_USING, query_own_fields, __VA_ARGS__)
-#define QUERY_DETAIL_DESCRIBE_ITSELF(T, ...)                                                                                               \
-  static_assert(::query::detail::fields_in(#__VA_ARGS__) <= 256, "QUERY_RECORD_MEMBERS(" #T "): at most 256 fields; put some into a record " \
-                                                                 "of their own");                                                          \
+#define QUERY_DETAIL_DESCRIBE_ITSELF(T, ...)                                                                          \
+  static_assert(::query::detail::fields_in(#__VA_ARGS__) <= 256,                                                     \
+                "QUERY_RECORD_MEMBERS(" #T "): at most 256 fields; put some into a record of their own");             \
   QUERY_DETAIL_DESCRIBE(query_record, T, __VA_ARGS__)
 
 #define QUERY_RECORD_MEMBERS(T, fields, ...)                                                                        \

@@ -144,5 +144,5 @@ struct with_members<T, Fields> { using type = typename T::template query_members
   struct query_meta_##T : ::query::detail::description_of<query_record_##T<T>> {};                                                         \
   /* defined, so that records in unnamed namespaces do not warn */                                                                         \
   [[maybe_unused]] constexpr query_meta_##T query_meta(::query::tag<T>) { return {}; }                                                     \
-  static_assert(::query::detail::has_meta<T> || !::query::detail::is_identifier(#T) || __builtin_FUNCTION()[0] != 0,                                 \
+  static_assert(::query::detail::has_meta<T> || !::query::detail::is_identifier(#T) || __builtin_FUNCTION()[0] != 0,                       \
                 "QUERY_RECORD(" #T "): write it in the namespace of the struct")

@@ -84,7 +84,8 @@ QUERY_DETAIL_GIVE_UP(has_gt, >)
 QUERY_DETAIL_GIVE_UP(has_ge, >=)
 #undef QUERY_DETAIL_GIVE_UP
 template <class A> concept generic_has_negate = record<plain_operand_t<A>> && query_own_operators::has_negate<view_operand_t<A>>;
-template <class A> concept own_has_negate = traced_record<A> && query_own_operators::has_negate<plain_operand_t<A>> && !generic_has_negate<A>;
+template <class A> concept own_has_negate = traced_record<A> && query_own_operators::has_negate<plain_operand_t<A>> &&
+                                            !generic_has_negate<A>;
 template <class A> requires own_has_negate<A> auto operator-(const A&) {
   return has_own_operator<given_up_t<decltype(-std::declval<const plain_operand_t<A>&>())>>("-");
 }
