@@ -45,19 +45,28 @@ struct with_members<T, Fields> { using type = typename T::template query_members
 
 }  // namespace query
 
-// FOR_EACH by rescanning (C++20 __VA_OPT__): 1 + 4 + 16 + 64 scans of 4 fields each.
+// FOR_EACH by rescanning (C++20 __VA_OPT__): 1 + 4 + 16 + 64 scans of 4 fields each; 1 + 4 for up to 16 fields,
+// as scans are what a QUERY_RECORD costs the preprocessor.
 #define QUERY_DETAIL_PARENS ()
 #define QUERY_DETAIL_SCAN(...) QUERY_DETAIL_SCAN3(QUERY_DETAIL_SCAN3(QUERY_DETAIL_SCAN3(QUERY_DETAIL_SCAN3(__VA_ARGS__))))
 #define QUERY_DETAIL_SCAN3(...) QUERY_DETAIL_SCAN2(QUERY_DETAIL_SCAN2(QUERY_DETAIL_SCAN2(QUERY_DETAIL_SCAN2(__VA_ARGS__))))
 #define QUERY_DETAIL_SCAN2(...) QUERY_DETAIL_SCAN1(QUERY_DETAIL_SCAN1(QUERY_DETAIL_SCAN1(QUERY_DETAIL_SCAN1(__VA_ARGS__))))
 #define QUERY_DETAIL_SCAN1(...) __VA_ARGS__ __VA_OPT__()
-#define QUERY_DETAIL_EACH(m, T, ...) __VA_OPT__(QUERY_DETAIL_SCAN(QUERY_DETAIL_EACH1(m, T, __VA_ARGS__)))
+#define QUERY_DETAIL_17TH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, ...) q
+#define QUERY_DETAIL_2ND(a, b, ...) b
+#define QUERY_DETAIL_PICK(...) QUERY_DETAIL_PICKED(__VA_ARGS__)
+#define QUERY_DETAIL_PICKED(...) QUERY_DETAIL_2ND(__VA_ARGS__)
+#define QUERY_DETAIL_FEW() , QUERY_DETAIL_SCAN2
+#define QUERY_DETAIL_SCANS(...)                                                                                                    \
+  QUERY_DETAIL_PICK(QUERY_DETAIL_FEW QUERY_DETAIL_17TH(__VA_ARGS__, (), (), (), (), (), (), (), (), (), (), (), (), (), (), (), (), \
+                                                       ()), QUERY_DETAIL_SCAN, )
+#define QUERY_DETAIL_EACH(m, T, ...) __VA_OPT__(QUERY_DETAIL_SCANS(__VA_ARGS__)(QUERY_DETAIL_EACH1(m, T, __VA_ARGS__)))
 #define QUERY_DETAIL_EACH1(m, T, f, ...) m(T, f) __VA_OPT__(QUERY_DETAIL_EACHA(m, T, __VA_ARGS__))
 #define QUERY_DETAIL_EACHA(m, T, f, ...) m(T, f) __VA_OPT__(QUERY_DETAIL_EACHB(m, T, __VA_ARGS__))
 #define QUERY_DETAIL_EACHB(m, T, f, ...) m(T, f) __VA_OPT__(QUERY_DETAIL_EACHC(m, T, __VA_ARGS__))
 #define QUERY_DETAIL_EACHC(m, T, f, ...) m(T, f) __VA_OPT__(QUERY_DETAIL_EACH2 QUERY_DETAIL_PARENS(m, T, __VA_ARGS__))
 #define QUERY_DETAIL_EACH2() QUERY_DETAIL_EACH1
-#define QUERY_DETAIL_LIST(m, T, ...) __VA_OPT__(QUERY_DETAIL_SCAN(QUERY_DETAIL_LIST1(m, T, __VA_ARGS__)))
+#define QUERY_DETAIL_LIST(m, T, ...) __VA_OPT__(QUERY_DETAIL_SCANS(__VA_ARGS__)(QUERY_DETAIL_LIST1(m, T, __VA_ARGS__)))
 #define QUERY_DETAIL_LIST1(m, T, f, ...) m(T, f) __VA_OPT__(, QUERY_DETAIL_LISTA(m, T, __VA_ARGS__))
 #define QUERY_DETAIL_LISTA(m, T, f, ...) m(T, f) __VA_OPT__(, QUERY_DETAIL_LISTB(m, T, __VA_ARGS__))
 #define QUERY_DETAIL_LISTB(m, T, f, ...) m(T, f) __VA_OPT__(, QUERY_DETAIL_LISTC(m, T, __VA_ARGS__))
