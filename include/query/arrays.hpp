@@ -168,7 +168,7 @@ template <class Term, class A, class B> auto sum_of_products(const char* name, c
 // by overload resolution, of traced rows as detail/own_operators.hpp says, of views of columns by making rows of them.
 namespace operators {
 #define QUERY_DETAIL_MEMBERWISE(sign, has_own)                                                   \
-  template <class A, class B> requires(detail::vectors<A, B> && !detail::own_##has_own<A, B>)    \
+  template <class A, class B> requires(detail::vectors<A, B> && !detail::own_##has_own<A, B> && !detail::generic_##has_own<A, B>) \
   auto operator sign(const A& a, const B& b) {                                                   \
     const auto apply = [](const auto& x, const auto& y) {                                        \
       using C = decltype(x sign y);                                                              \
@@ -184,7 +184,7 @@ QUERY_DETAIL_MEMBERWISE(-, has_sub)
 QUERY_DETAIL_MEMBERWISE(*, has_mul)
 QUERY_DETAIL_MEMBERWISE(/, has_div)
 #undef QUERY_DETAIL_MEMBERWISE
-template <class A> requires(detail::vector_of_numbers<A> && !detail::own_has_negate<A>) auto operator-(const A& a) {
+template <class A> requires(detail::vector_of_numbers<A> && !detail::own_has_negate<A> && !detail::generic_has_negate<A>) auto operator-(const A& a) {
   if constexpr (detail::viewed<A> && query_own_operators::has_negate<detail::plain_operand_t<A>>) return -detail::plain_row(a);
   else return detail::memberwise([](const auto& x) { return -x; }, a);
 }

@@ -91,16 +91,13 @@ template <class A, class B> const ir::node* compared(ir::op what, const A& a, co
     return binary(what, ir::describe<bool>(), node_of(a), node_of(b));
   }
 }
-[[noreturn]] inline void became_plain() {
-  ir::give_up("a traced value became a plain C++ value (a typed local, std:: maths or a typed parameter?): use auto, "
-              "query::value_t, query::cast<T>(x), query::sqrt(x)... or query::iff(c, a, b)");
-}
+template <class T> [[noreturn]] void became_plain() { ir::became_plain(ir::describe<T>()); }
 
 // What expr<T> converts to. Specialised base classes rather than constrained operators: g++ 12 lets `switch` use a
 // conversion function whose constraint is not satisfied.
 template <class T> class convertible {
  public:
-  operator T() const { became_plain(); }  // NOLINT: implicit, so that such functions become opaque instead of errors
+  operator T() const { became_plain<T>(); }  // NOLINT: implicit, so that such functions become opaque instead of errors
   const ir::node* get() const { return node_; }
 
  protected:
@@ -108,7 +105,7 @@ template <class T> class convertible {
 };
 template <class T> requires std::is_arithmetic_v<T> class convertible<T> {
  public:
-  operator T() const { became_plain(); }
+  operator T() const { became_plain<T>(); }
   explicit operator bool() const { return ir::decide(binary(ir::op::ne, ir::describe<bool>(), node_, literal(T{}))); }
   const ir::node* get() const { return node_; }
 
@@ -117,8 +114,8 @@ template <class T> requires std::is_arithmetic_v<T> class convertible<T> {
 };
 template <class T> requires std::is_enum_v<T> class convertible<T> {
  public:
-  operator T() const { became_plain(); }
-  template <class U> requires std::is_arithmetic_v<U> explicit operator U() const { became_plain(); }  // static_cast<int>(t.side)
+  operator T() const { became_plain<T>(); }
+  template <class U> requires std::is_arithmetic_v<U> explicit operator U() const { became_plain<U>(); }  // static_cast<int>(t.side)
   const ir::node* get() const { return node_; }
 
  protected:
@@ -134,8 +131,8 @@ template <> class convertible<bool> {
 };
 template <> class convertible<std::string> {
  public:
-  operator std::string() const { became_plain(); }
-  operator std::string_view() const { became_plain(); }
+  operator std::string() const { became_plain<std::string>(); }
+  operator std::string_view() const { became_plain<std::string>(); }
   const ir::node* get() const { return node_; }
 
  protected:

@@ -67,8 +67,9 @@ template <class Out> struct make_fn {
   template <class... X> auto operator()(const X&... x) const {
     static_assert(record<Out>, "query::make<Out>(...): Out needs a QUERY_RECORD, in its namespace, right after the struct");
     if constexpr (record<Out>) {
-      static_assert(sizeof...(X) == meta<Out>::size, "query::make<Out>(...): give one value for each field of Out, in declaration order");
+      meta<Out>::template made_of_all<sizeof...(X) == meta<Out>::size>();
       if constexpr (sizeof...(X) == meta<Out>::size) return fields(std::index_sequence_for<X...>{}, x...);
+      else return Out{};
     }
   }
 
@@ -78,8 +79,7 @@ template <class Out> struct make_fn {
       return defer(*this, x...);
     } else {
       constexpr bool fits = (storable<held_t<X>, field_t<Out, I>>() && ...);
-      static_assert(fits, "query::make<Out>(...): a value does not have the type of its field; numbers convert, other types must match");
-      if constexpr (!fits) return Out{};
+      if constexpr (!fits) return (meta<Out>::template made_of<I, storable<held_t<X>, field_t<Out, I>>()>(), ...), Out{};
       else if constexpr (any_twin<X...>) return twin_t<Out>{stored_as<true, field_t<Out, I>>(x)...};
       else return Out{stored_as<false, field_t<Out, I>>(x)...};
     }

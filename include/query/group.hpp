@@ -32,8 +32,7 @@ template <class U> struct key_part : expression {
 };
 template <class U> struct to_key_part { using type = key_part<U>; };
 
-template <class X> inline constexpr bool is_key_shape = false;
-template <template <template <class> class> class S> inline constexpr bool is_key_shape<S<to_key_part>> = true;
+template <class X> inline constexpr bool is_key_shape = detail::has_form<X, to_key_part>;
 template <class... U> inline constexpr bool is_key_shape<std::tuple<key_part<U>...>> = sizeof...(U) > 0;
 template <class A, class B> inline constexpr bool is_key_shape<std::pair<key_part<A>, key_part<B>>> = true;
 template <class X> requires is_key_shape<X> struct operand_of<X> {

@@ -12,6 +12,7 @@
 #include <query/functions.hpp>
 #include <query/gpu_apply.hpp>
 #include <query/group.hpp>
+#include <query/members.hpp>
 #include <query/record.hpp>
 #include <query/session.hpp>
 #include <query/sources.hpp>

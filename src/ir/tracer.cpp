@@ -44,6 +44,37 @@ void give_up(std::string reason) {
   throw untraceable(std::move(reason));
 }
 
+namespace {
+// As C++ spells it; nothing for types without a short name.
+std::string_view spelled(const type* t) {
+  if (t->is_enum) return "an enum";
+  switch (t->k) {
+    case kind::boolean: return "bool";
+    case kind::i8: return "std::int8_t";
+    case kind::i16: return "short";
+    case kind::i32: return "int";
+    case kind::i64: return "std::int64_t";
+    case kind::u8: return "std::uint8_t";
+    case kind::u16: return "unsigned short";
+    case kind::u32: return "unsigned";
+    case kind::u64: return "std::uint64_t";
+    case kind::f32: return "float";
+    case kind::f64: return "double";
+    case kind::string: return "std::string";
+    case kind::optional: return "std::optional";
+    case kind::list: return "std::vector";
+    default: return {};
+  }
+}
+}  // namespace
+
+void became_plain(const type* t) {
+  std::string why = "a traced value became a plain C++ value";
+  if (const auto name = spelled(t); !name.empty()) why += ": " + std::string(name);
+  give_up(why + " (a typed local, result or parameter, or a function of std::?): use auto, query::value_t, query::cast<T>(x), "
+                "query::sqrt(x)... or query::iff(c, a, b)");
+}
+
 std::uint32_t enter_nested() { return active.nested++; }
 void leave_nested() { --active.nested; }
 

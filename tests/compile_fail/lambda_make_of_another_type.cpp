@@ -1,8 +1,9 @@
-// form: query::make<Out>(t.pos, t.qty)
-// message: query::make<Out>(...): a value does not have the type of its field; numbers convert, other types must match
-// expect: query::make<Out>(...): a value does not have the type of its field
+// form: query::make<Out>(t.price, t.pos)
+// message: query::make<Out>(...): the value for field 'b' does not have its type; numbers convert, other types must match
+// expect: query::make<Out>(...): the value for field 'b' does not have its type; numbers convert, other types must match
+// expect-at-most: 1
 #include "lambda_rows.hpp"
 
 void f() {
-  take<Trade>([](auto t) { return query::make<Out>(t.pos, t.qty); });
+  take<Trade>([](auto t) { return query::make<Out>(t.price, t.pos); });
 }

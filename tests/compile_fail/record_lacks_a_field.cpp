@@ -1,7 +1,6 @@
 // form: QUERY_RECORD(Row, x); of a struct with two fields
-// message: the compiler: too few names for the fields of the struct, at every_field_is_listed
-// expect-gcc: only 1 name provided for structured binding
-// expect-clang: decomposes into 2 elements, but only 1 name was provided
+// message: QUERY_RECORD(Row): a field is missing: list every field of the struct, in declaration order
+// expect: QUERY_RECORD(Row): a field is missing: list every field of the struct, in declaration order
 // expect-at-most: 1
 #include <query/record.hpp>
 

@@ -20,19 +20,35 @@
 #include <query/broadcast.hpp>
 #include <query/function.hpp>
 #include <query/functions.hpp>
+#include <query/members.hpp>
 
 namespace corpus {
 
 enum class Side { buy, sell };
 struct Vec3 {
   float x, y, z;
+  QUERY_RECORD_MEMBERS(Vec3, (x, y, z),
+    auto square() const { return x * x + y * y + z * z; }
+    auto largest() const { if (x > y) return x > z ? x : z; return y > z ? y : z; }
+    auto scaled(const auto& by) const { return query::make<Vec3>(x * by, y * by, z * by); }
+    auto along(const auto& v) const { return x * v.x + y * v.y + z * v.z; }
+    bool inside(const auto& low, const auto& high) const { return low.x <= x && x <= high.x && low.z <= z && z <= high.z; }
+    auto mirrored(const auto& v) const { if (along(v) < 0) return scaled(-1.0f); return scaled(1.0f); }
+  )
 };
-QUERY_RECORD(Vec3, x, y, z);
 struct Leg {
   int qty;
   double price;
+  QUERY_RECORD_MEMBERS(Leg, (qty, price),
+    auto total() const { return qty * price; }
+    double typed_total() const { return qty * price; }
+    auto step() const { qty_type n = 1; return qty + n; }
+    using qty_type = int;
+    static constexpr int lot = 4;
+    auto lots() const { return qty / lot; }
+    auto bought(const auto& n) const { auto leg = *this; leg.qty += n; return leg; }
+  )
 };
-QUERY_RECORD(Leg, qty, price);
 // All numbers: lambdas get a Trade.
 struct Trade {
   std::int32_t symbol;
@@ -51,6 +67,24 @@ struct Trade {
   std::array<Leg, 2> legs;
 };
 QUERY_RECORD(Trade, symbol, price, qty, hot, side, x, raw, pos, when, flags, lots, weight, level, legs);
+// Operators of its own, which take every form of the row. In a namespace of its own, as an operator* hides those of
+// query::operators.
+namespace waves {
+struct Phase {
+  double re, im;
+  QUERY_RECORD_MEMBERS(Phase, (re, im),
+    auto operator*(const auto& p) const { return query::make<Phase>(re * p.re - im * p.im, re * p.im + im * p.re); }
+    auto operator+(const auto& p) const { return query::make<Phase>(re + p.re, im - p.im); }
+    template <class Out = Phase> auto operator-() const { return query::make<Out>(im, re); }
+    bool operator==(const auto& p) const { return re == p.re; }
+    bool operator<(const auto& p) const { if (re == p.re) return im < p.im; return re < p.re; }
+    auto operator()(const auto& x) const { return re + im * x; }
+  )
+};
+template <class X> concept phase_like = requires(X x) { x.re; x.im; };
+template <class K, phase_like P> requires(!phase_like<K>) auto operator*(const K& k, const P& p) { return query::make<Phase>(k * p.re, p.im); }
+}  // namespace waves
+using waves::Phase;
 // Strings, nulls, lists: lambdas get a view of an Order.
 struct Order {
   int id;
@@ -128,7 +162,7 @@ class collector {
 };
 
 // The batches, each a file.
-std::vector<form> branches(), arithmetic(), records_and_arrays(), strings_and_nulls(), nested(), library(), black_boxes();
+std::vector<form> branches(), arithmetic(), records_and_arrays(), members(), strings_and_nulls(), nested(), library(), black_boxes();
 
 // n values in raw memory, of which the first `constructed` live.
 class values {

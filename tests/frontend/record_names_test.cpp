@@ -22,6 +22,32 @@ struct Words {
 };
 QUERY_RECORD(Words, name, row, size, types, names, offsets, shape, fields, meta, type, index, value);
 
+struct Inner_words {
+  int facts, faults, description, plain, named, held, more, sound, in_order, query;
+  QUERY_RECORD_MEMBERS(Inner_words, (facts, faults, description, plain, named, held, more, sound, in_order, query),
+    auto all() const { return facts + faults + description + plain + named + held + more + sound + in_order + query; }
+  )
+};
+namespace {
+struct Hidden {
+  int a;
+  std::string b;
+  QUERY_RECORD_MEMBERS(Hidden, (a, b),
+    auto length() const { return b.size(); }
+  )
+};
+}  // namespace
+
+TEST(record_names, fields_called_as_parts_of_the_description_of_a_record_with_members) {
+  const std::vector<Inner_words> rows{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}};
+  const auto q = query::from(rows).select([](auto w) { return w.all(); });
+  EXPECT_EQ(q.to_vector(), std::vector<int>{55});
+  EXPECT_EQ(q.explain().find("opaque"), std::string::npos);
+}
+TEST(record_names, records_with_members_in_an_unnamed_namespace) {
+  const std::vector<Hidden> rows{{1, "abc"}};
+  EXPECT_EQ(query::from(rows).select([](auto h) { return h.length(); }).sum(), 3u);
+}
 TEST(record_names, fields_called_r_g_b) {
   const std::vector<Color> colors{{1, 2, 3}, {4, 5, 6}};
   EXPECT_EQ(query::from(colors).select([](auto c) { return c.r + c.b; }).to_vector(), (std::vector<int>{4, 10}));

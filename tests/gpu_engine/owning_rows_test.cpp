@@ -30,11 +30,7 @@ struct Note {
 };
 QUERY_RECORD(Note, id, name, text, marks, words, both, place);
 
-struct Indexed {
-  std::string name;
-  std::map<int, int> index;
-};
-QUERY_RECORD(Indexed, name, index);
+using Indexed = std::pair<std::string, std::map<int, int>>;
 
 }  // namespace owning
 

@@ -13,8 +13,7 @@
 
 namespace query::detail {
 
-template <class X> inline constexpr bool is_row_view = false;
-template <template <template <class> class> class S> inline constexpr bool is_row_view<S<as_reference>> = true;
+template <class X> inline constexpr bool is_row_view = has_form<X, as_reference>;
 
 // What a result is kept as: views become owners, references become values.
 template <class R> struct stored { using type = R; };

@@ -1,5 +1,6 @@
-// Records with operators of their own. A traced row has other types than the record, so the record's operators do not take
-// it; where the plain record has one, the trace gives up and the function stays native, instead of computing something else.
+// Records with operators of their own. A traced row has other types than the record, so operators of the plain record do not
+// take it: where there is one, the trace gives up and the function stays native, instead of computing something else.
+// Operators that take every form of the row, as members in QUERY_MEMBERS do and templates may, trace like other functions.
 //
 //   struct C { double re, im; friend C operator*(C a, C b); };    // [](auto r) { return (r.c * r.c).re; } is opaque
 #pragma once
@@ -39,6 +40,11 @@ template <class X> struct plain_operand { using type = held_t<X>; };
 template <class X> requires requires { typename X::query_row_type; } struct plain_operand<X> { using type = typename X::query_row_type; };
 template <class X> using plain_operand_t = typename plain_operand<std::remove_cvref_t<X>>::type;
 
+// The same with records as views, a form of the row that only operators for all forms take.
+template <class X> struct view_operand { using type = plain_operand_t<X>; };
+template <class X> requires record<plain_operand_t<X>> struct view_operand<X> { using type = row_view<plain_operand_t<X>>; };
+template <class X> using view_operand_t = typename view_operand<std::remove_cvref_t<X>>::type;
+
 template <class T> inline constexpr bool holds_record = record<T>;
 template <class E, std::size_t N> inline constexpr bool holds_record<std::array<E, N>> = holds_record<E>;
 // Operands among which a traced record, or a traced array of records, is.
@@ -56,8 +62,11 @@ template <class R> [[noreturn]] R has_own_operator(const char* sign) {
 // Found by argument-dependent lookup: the twins of records are templates over detail::to_twin. Return types are deduced:
 // clang 14 looks at a declared one before the constraint.
 #define QUERY_DETAIL_GIVE_UP(name, sign)                                                                                \
+  template <class A, class B> concept generic_##name = (record<plain_operand_t<A>> || record<plain_operand_t<B>>) &&    \
+                                                       query_own_operators::name<view_operand_t<A>, view_operand_t<B>>; \
   template <class A, class B> concept own_##name = (traced_record<A> || traced_record<B>) &&                            \
-                                                   query_own_operators::name<plain_operand_t<A>, plain_operand_t<B>>;   \
+                                                   query_own_operators::name<plain_operand_t<A>, plain_operand_t<B>> && \
+                                                   !generic_##name<A, B>;                                               \
   template <class A, class B> requires own_##name<A, B> auto operator sign(const A&, const B&) {                        \
     using R = decltype(std::declval<const plain_operand_t<A>&>() sign std::declval<const plain_operand_t<B>&>());       \
     return has_own_operator<given_up_t<R>>(#sign);                                                                      \
@@ -74,7 +83,9 @@ QUERY_DETAIL_GIVE_UP(has_le, <=)
 QUERY_DETAIL_GIVE_UP(has_gt, >)
 QUERY_DETAIL_GIVE_UP(has_ge, >=)
 #undef QUERY_DETAIL_GIVE_UP
-template <class A> concept own_has_negate = traced_record<A> && query_own_operators::has_negate<plain_operand_t<A>>;
+template <class A> concept generic_has_negate = record<plain_operand_t<A>> && query_own_operators::has_negate<view_operand_t<A>>;
+template <class A> concept own_has_negate = traced_record<A> && query_own_operators::has_negate<plain_operand_t<A>> &&
+                                            !generic_has_negate<A>;
 template <class A> requires own_has_negate<A> auto operator-(const A&) {
   return has_own_operator<given_up_t<decltype(-std::declval<const plain_operand_t<A>&>())>>("-");
 }

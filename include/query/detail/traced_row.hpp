@@ -24,8 +24,7 @@ template <class... E> struct to_twin<std::tuple<E...>> { using type = std::tuple
 template <class A, class B> struct to_twin<std::pair<A, B>> { using type = std::pair<typename to_twin<A>::type, typename to_twin<B>::type>; };
 template <class T> using twin_t = typename to_twin<std::remove_cv_t<T>>::type;
 
-template <class X> inline constexpr bool is_record_twin = false;
-template <template <template <class> class> class S> inline constexpr bool is_record_twin<S<to_twin>> = true;
+template <class X> inline constexpr bool is_record_twin = has_form<X, to_twin>;
 
 // Is X a traced value of any kind, and which C++ type does it stand for?
 template <class X> struct twin_traits : std::false_type {};
@@ -33,7 +32,7 @@ template <class X> requires symbolic<X> struct twin_traits<X> : std::true_type {
 template <class W, class E, std::size_t N> struct twin_traits<expr_array<W, E, N>> : std::true_type { using held = std::array<E, N>; };
 template <class E> struct twin_traits<expr_optional<E>> : std::true_type { using held = std::optional<E>; };
 template <class E> struct twin_traits<expr_list<E>> : std::true_type { using held = std::vector<E>; };
-template <template <template <class> class> class S> struct twin_traits<S<to_twin>> : std::true_type { using held = typename S<to_twin>::query_row_type; };
+template <class X> requires is_record_twin<X> struct twin_traits<X> : std::true_type { using held = typename X::query_row_type; };
 template <class X> inline constexpr bool is_twin_v = twin_traits<std::remove_cvref_t<X>>::value;
 template <class E, std::size_t N> inline constexpr bool is_twin_v<std::array<E, N>> = is_twin_v<E>;
 template <class E> inline constexpr bool is_twin_v<std::optional<E>> = is_twin_v<E>;
@@ -88,7 +87,7 @@ template <class E> class expr_optional {
 
   bool has_value() const { return ir::decide(has()); }
   explicit operator bool() const { return has_value(); }
-  operator std::optional<E>() const { detail::became_plain(); }
+  operator std::optional<E>() const { detail::became_plain<std::optional<E>>(); }
   auto value() const { return detail::make_twin<E>(ir::current_arena().put(ir::op::value, ir::describe<E>(), {node_})); }
   auto operator*() const { return value(); }
   template <class X> auto value_or(const X& other) const {
@@ -132,7 +131,7 @@ template <class E> class expr_list {
  public:
   using value_type = E;
   explicit expr_list(const ir::node* n) : node_(n) {}
-  operator std::vector<E>() const { detail::became_plain(); }
+  operator std::vector<E>() const { detail::became_plain<std::vector<E>>(); }
   expr<std::size_t> size() const { return detail::wrap<std::size_t>(ir::current_arena().put(ir::op::size, ir::describe<std::size_t>(), {node_})); }
   bool empty() const { return size() == std::size_t{0}; }
   template <detail::operand I> auto operator[](const I& i) const {

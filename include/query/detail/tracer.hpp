@@ -24,6 +24,9 @@ bool decide(const node* condition);
 // Ends the trace: throws untraceable and poisons the trace, so that a user's `catch (...)` cannot hide it.
 [[noreturn]] void give_up(std::string reason);
 
+// Gives up over a conversion of a traced value to the C++ type that t describes.
+[[noreturn]] void became_plain(const type* t);
+
 // Runs `call` once per path; for the bodies of nested computations too.
 const node* explore(function_ref<const node*()> call);
 

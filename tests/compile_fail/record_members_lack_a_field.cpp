@@ -1,0 +1,13 @@
+// form: QUERY_RECORD_MEMBERS(Row, (x), ...) of a struct with two fields
+// message: QUERY_RECORD(Row): a field is missing: list every field of the struct, in declaration order
+// expect: QUERY_RECORD(Row): a field is missing: list every field of the struct, in declaration order
+// expect-at-most: 1
+#include <query/query.hpp>
+
+struct Row {
+  int x;
+  double y;
+  QUERY_RECORD_MEMBERS(Row, (x),
+    auto twice() const { return 2 * x; }
+  )
+};

@@ -1,0 +1,12 @@
+// form: QUERY_RECORD(Row, x, y); of a struct with an empty base class
+// message: QUERY_RECORD(Row): must be a plain aggregate: no constructors, no private members, no base classes, no virtual functions
+// expect: QUERY_RECORD(Row): must be a plain aggregate: no constructors, no private members, no base classes
+// expect-at-most: 1
+#include <query/record.hpp>
+
+struct Printable {};
+struct Row : Printable {
+  int x;
+  double y;
+};
+QUERY_RECORD(Row, x, y);
