@@ -36,12 +36,23 @@ double number(const ir::type* type, const void* value) {
 // From 1e15 on a double has no decimals worth showing.
 bool scientific(double x) { return x != 0 && (std::fabs(x) >= 1e15 || std::fabs(x) < 1e-4); }
 
-// The decimals that x has when it is written with `digits` significant digits; of 1.25e-09 those before the e.
+std::string written(double x, std::chars_format format, int decimals) {
+  char text[64];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, x, format, decimals);
+  return error == std::errc{} ? std::string(text, end) : format_number(x, 6);
+}
+
+// The decimals that x has when it is written with `digits` significant digits; of 1.25e-09 those before the e. Sums of money
+// have many digits before the point: two decimals are left to them, unless fewer digits than usual are asked for.
 int decimals_of(double x, int digits) {
   const std::string text = format_number(x, digits);
   const std::size_t point = text.find('.'), e = std::min(text.find('e'), text.size());
-  if (point == std::string::npos || (e < text.size() && !scientific(x))) return 0;
-  return static_cast<int>(e - point - 1);
+  const int of_digits = point == std::string::npos || point > e ? 0 : static_cast<int>(e - point - 1);
+  if (scientific(x)) return of_digits;
+  int least = std::clamp(digits - 4, 0, 2);
+  const std::string plain = written(x, std::chars_format::fixed, least);
+  for (std::size_t last = plain.size(); least > 0 && plain[last - 1] == '0'; --last) --least;
+  return std::max(e < text.size() ? 0 : of_digits, least);
 }
 
 // How many decimals all numbers of a column get: those written plainly, and those with an exponent.
@@ -49,12 +60,6 @@ struct decimals {
   int plain = 1;  // tells 2.0 from an integer
   int scientific = 0;
 };
-
-std::string written(double x, std::chars_format format, int decimals) {
-  char text[64];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, x, format, decimals);
-  return error == std::errc{} ? std::string(text, end) : format_number(x, 6);
-}
 
 std::string cut_cell(std::string text, const print_options& options) {
   return cut_to_width(std::move(text), std::max<std::size_t>(options.text_width, 1), options.ascii ? "~" : "…");

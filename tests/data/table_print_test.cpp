@@ -105,6 +105,19 @@ TEST(table_print_test, floats_with_exponents_share_their_decimals) {
             "+----------------+\n");
 }
 
+TEST(table_print_test, large_sums_keep_two_decimals) {
+  EXPECT_EQ(table(std::vector<double>{88838.75, 1234567.125, -7}, {.ascii = true}),
+            "+------------+\n"
+            "|      value |\n"
+            "|        f64 |\n"
+            "+============+\n"
+            "|   88838.75 |\n"
+            "| 1234567.12 |\n"
+            "|      -7.00 |\n"
+            "+------------+\n");
+  EXPECT_NE(table(std::vector<double>{88838.75}, {.digits = 3}).find("│ 88838.8 │"), std::string::npos);
+}
+
 TEST(table_print_test, names_stand_above_the_columns_of_a_tuple) {
   const std::vector<std::pair<int, double>> rows = {{1, 2.5}};
   const std::vector<std::string> names = {"key", "sum(fare)"};
