@@ -155,7 +155,11 @@ std::string print_table(const ir::type* row, const void* rows, std::size_t n, st
 }
 
 std::string print_summary(std::span<const column_summary> columns, const print_options& options) {
-  const auto number_text = [&](const std::optional<double>& x) { return x ? format_number(*x, options.digits) : std::string(); };
+  const auto number_text = [&](const std::optional<double>& x) {
+    if (!x) return std::string();
+    const bool plain = std::isfinite(*x) && !scientific(*x);
+    return plain ? written(*x, std::chars_format::fixed, decimals_of(*x, options.digits)) : format_number(*x, options.digits);
+  };
   const auto cut = [&](std::string text) { return cut_cell(std::move(text), options); };
   std::vector<text_column> table{{"column", "", false, {}}, {"type", "", false, {}},  {"count", "", true, {}},
                                  {"nulls", "", true, {}},   {"mean", "", true, {}},   {"stddev", "", true, {}},
