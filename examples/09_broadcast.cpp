@@ -33,7 +33,7 @@ int main() {
   // The rows of a query, computed each time the outer query runs.
   const auto central = query::broadcast(query::from(shops).where([](auto s) { return s.id < 300; }));
   const auto walkable = query::from(houses).where([central](auto h) {
-    return central.any(h, [](auto h, auto s) { return query::squared_distance(h.at, s.at) < 4; });
+    return central.any(h, [](auto house, auto s) { return query::squared_distance(house.at, s.at) < 4; });
   });
   std::cout << walkable.count() << " houses are near a shop\n";
 }

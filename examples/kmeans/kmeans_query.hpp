@@ -59,12 +59,10 @@ struct Cluster {
 QUERY_RECORD(Cluster, cluster, size, inertia);
 
 inline query::Query<Cluster> sizes(const query::Query<Point>& points, const std::vector<Center>& centers) {
-  const auto c = query::broadcast(centers);
+  const auto all = query::broadcast(centers);
+  const auto distance = [](auto p, auto c) { return query::squared_distance(p.x, c.x); };
   return points
-      .select([c](auto p) {
-        const auto distance = [](auto p, auto c) { return query::squared_distance(p.x, c.x); };
-        return query::make<Assigned>(c.arg_min(p, distance), c.min(p, distance));
-      })
+      .select([all, distance](auto p) { return query::make<Assigned>(all.arg_min(p, distance), all.min(p, distance)); })
       .group_by([](auto a) { return a.cluster; })
       .select([](auto g) { return query::make<Cluster>(g.key(), g.count(), g.sum([](auto a) { return a.squared_distance; })); })
       .order_by_descending([](auto c) { return c.size; });

@@ -366,6 +366,47 @@ template <class K, class T> class Group {
     if constexpr (!check::arg_max::custom_order<F, T, Less>()) return check::after_error{};
     else return run(agg::arg_extreme_by<true, F, Less>{{}, f, less});
   }
+  template <class F = agg::itself> auto average(const F& f = {}) const {
+    if constexpr (!check::average::number_of<F, T, true>()) return check::after_error{};
+    else return run(agg::mean<F>{{}, f});
+  }
+  template <class F = agg::itself> auto variance(const F& f = {}) const {
+    if constexpr (!check::variance::number_of<F, T>()) return check::after_error{};
+    else return run(agg::variance<false, F>{{}, f});
+  }
+  template <class F = agg::itself> auto stddev(const F& f = {}) const {
+    if constexpr (!check::stddev::number_of<F, T>()) return check::after_error{};
+    else return run(agg::variance<true, F>{{}, f});
+  }
+  template <class F = agg::itself> auto first(const F& f = {}) const {
+    if constexpr (!check::first::value<F, T>()) return check::after_error{};
+    else return run(agg::edge<false, F>{{}, f});
+  }
+  template <class F = agg::itself> auto last(const F& f = {}) const {
+    if constexpr (!check::last::value<F, T>()) return check::after_error{};
+    else return run(agg::edge<true, F>{{}, f});
+  }
+  template <class F = agg::itself> auto count_distinct(const F& f = {}) const {
+    if constexpr (!check::count_distinct::key<F, T>()) return check::after_error{};
+    else return run(agg::count_distinct<F>{{}, f});
+  }
+  template <class F, class Equal, class Hash> auto count_distinct(const F& f, const Equal& equal, const Hash& hash) const {
+    if constexpr (!check::count_distinct::custom_key<F, T, Equal, Hash>()) return check::after_error{};
+    else return run(agg::count_distinct_by<F>{{}, f, detail::custom_keys<agg::value_in<F, T>>(equal, hash)});
+  }
+  template <class F = agg::itself> auto quantile(const F& f, double q) const {
+    if (!(q >= 0 && q <= 1)) throw detail::unplaced_error("g.quantile(f, q): q must lie between 0 and 1: " + std::to_string(q));
+    if constexpr (!check::quantile::number_of<F, T>()) return check::after_error{};
+    else return run(agg::quantile<F>{{}, f, q});
+  }
+  template <class F = agg::itself> auto collect(const F& f = {}) const {
+    if constexpr (!check::collect::value<F, T>()) return check::after_error{};
+    else return run(agg::collect<F>{{}, f});
+  }
+  template <class S, class U, class C, class F = agg::itself> auto aggregate(const S& seed, const U& update, const C& combine, const F& finish = {}) const {
+    if constexpr (!check::aggregate::seed<S, U, C, F, T>()) return check::after_error{};
+    else return run(agg::custom<S, U, C, F>{{}, seed, update, combine, finish});
+  }
   template <class F = agg::itself> auto median(const F& f = {}) const {
     if constexpr (!check::median::number_of<F, T>()) return check::after_error{};
     else return run(agg::quantile<F>{{}, f, 0.5});

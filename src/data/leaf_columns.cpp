@@ -18,7 +18,7 @@ void add_leaves(std::vector<leaf_column>& out, const ir::type* t, const std::str
 
 }  // namespace
 
-std::vector<leaf_column> leaf_columns(const ir::type* row) {
+std::vector<leaf_column> leaf_columns(const ir::type* row, std::span<const std::string> names) {
   std::vector<leaf_column> leaves;
   if (row->k != ir::kind::record) {
     add_leaves(leaves, row, "value", 0, 0);
@@ -26,7 +26,7 @@ std::vector<leaf_column> leaf_columns(const ir::type* row) {
   }
   for (std::size_t i = 0; i < row->fields().size(); ++i) {
     const ir::field& f = row->fields()[i];
-    add_leaves(leaves, f.of, std::string(f.name), f.offset, i);
+    add_leaves(leaves, f.of, i < names.size() ? names[i] : std::string(f.name), f.offset, i);
   }
   return leaves;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,9 @@ struct leaf_column {
   const ir::type* value_type() const { return optional() ? of->element : of; }
 };
 
-// The columns in declaration order; a row that is neither record nor array is one column named `value`.
-std::vector<leaf_column> leaf_columns(const ir::type* row);
+// The columns in declaration order; a row that is neither record nor array is one column named `value`. `names`: for the fields of
+// the row; else their own.
+std::vector<leaf_column> leaf_columns(const ir::type* row, std::span<const std::string> names = {});
 
 // A type as users know it: "i32", "Trade", "optional<i32>", "array<f64, 3>", "list<string>".
 std::string type_name(const ir::type* type);

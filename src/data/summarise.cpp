@@ -101,9 +101,10 @@ void summarise_values(column_summary& to, const leaf_column& leaf, const ir::typ
 
 }  // namespace
 
-std::vector<column_summary> summarise(const ir::type* row, const void* rows, std::size_t n, bool count_distinct) {
+std::vector<column_summary> summarise(const ir::type* row, const void* rows, std::size_t n, bool count_distinct,
+                                      std::span<const std::string> names) {
   std::vector<column_summary> result;
-  for (const leaf_column& leaf : leaf_columns(row)) {
+  for (const leaf_column& leaf : leaf_columns(row, names)) {
     column_summary c;
     c.name = leaf.name;
     c.type = short_type_name(leaf.of);

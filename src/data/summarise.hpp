@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <query/detail/type.hpp>
@@ -12,7 +14,8 @@
 namespace query::data {
 
 // One pass a column; O(n), and O(n log n) time with O(n) space where distinct values are counted. Mean and deviation are
-// Welford's. Lists and types without a description get counts only.
-std::vector<column_summary> summarise(const ir::type* row, const void* rows, std::size_t n, bool count_distinct = true);
+// Welford's. `names`: of the row's fields, where it is a tuple; else their own. Lists and types without a description get counts only.
+std::vector<column_summary> summarise(const ir::type* row, const void* rows, std::size_t n, bool count_distinct = true,
+                                      std::span<const std::string> names = {});
 
 }  // namespace query::data

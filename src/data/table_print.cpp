@@ -33,20 +33,33 @@ double number(const ir::type* type, const void* value) {
   return type->k == ir::kind::f64 ? *static_cast<const double*>(value) : static_cast<double>(*static_cast<const float*>(value));
 }
 
-bool scientific(double x) { return x != 0 && (std::fabs(x) >= 1e9 || std::fabs(x) < 1e-4); }
+// From 1e15 on a double has no decimals worth showing.
+bool scientific(double x) { return x != 0 && (std::fabs(x) >= 1e15 || std::fabs(x) < 1e-4); }
 
-// The decimals that x has when it is written with `digits` significant digits.
-int decimals_of(double x, int digits) {
-  const std::string text = format_number(x, digits);
-  const std::size_t point = text.find('.');
-  return point == std::string::npos || text.find('e') != std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
-}
-
-std::string fixed(double x, int decimals) {
+std::string written(double x, std::chars_format format, int decimals) {
   char text[64];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, x, std::chars_format::fixed, decimals);
+  const auto [end, error] = std::to_chars(text, text + sizeof text, x, format, decimals);
   return error == std::errc{} ? std::string(text, end) : format_number(x, 6);
 }
+
+// The decimals that x has when it is written with `digits` significant digits; of 1.25e-09 those before the e. Sums of money
+// have many digits before the point: two decimals are left to them, unless fewer digits than usual are asked for.
+int decimals_of(double x, int digits) {
+  const std::string text = format_number(x, digits);
+  const std::size_t point = text.find('.'), e = std::min(text.find('e'), text.size());
+  const int of_digits = point == std::string::npos || point > e ? 0 : static_cast<int>(e - point - 1);
+  if (scientific(x)) return of_digits;
+  int least = std::clamp(digits - 4, 0, 2);
+  const std::string plain = written(x, std::chars_format::fixed, least);
+  for (std::size_t last = plain.size(); least > 0 && plain[last - 1] == '0'; --last) --least;
+  return std::max(e < text.size() ? 0 : of_digits, least);
+}
+
+// How many decimals all numbers of a column get: those written plainly, and those with an exponent.
+struct decimals {
+  int plain = 1;  // tells 2.0 from an integer
+  int scientific = 0;
+};
 
 std::string cut_cell(std::string text, const print_options& options) {
   return cut_to_width(std::move(text), std::max<std::size_t>(options.text_width, 1), options.ascii ? "~" : "…");
@@ -63,11 +76,11 @@ class cell_maker {
     const bool right = ir::is_arithmetic(inside->k) && inside->k != ir::kind::boolean;
     text_column c{cut(printable(name)), cut(short_type_name(type)), right, {}};
     c.cells.reserve(n);
-    const int decimals = ir::is_floating(inside->k) ? shared_decimals(type, first, n) : 0;
+    const decimals shared = ir::is_floating(inside->k) ? shared_decimals(type, first, n) : decimals{};
     for (std::size_t i = 0; i < n; ++i) {
       const ir::type* t = type;
       const void* value = unwrap(t, at(first, i));
-      c.cells.push_back(value == nullptr ? "null" : cut(cell(t, value, decimals)));
+      c.cells.push_back(value == nullptr ? "null" : cut(cell(t, value, shared)));
     }
     return c;
   }
@@ -76,22 +89,26 @@ class cell_maker {
   const void* at(const void* first, std::size_t i) const { return static_cast<const std::byte*>(first) + i * row_size_; }
   std::string cut(std::string text) const { return cut_cell(std::move(text), options_); }
 
-  int shared_decimals(const ir::type* type, const void* first, std::size_t n) const {
-    int decimals = 1;  // tells 2.0 from an integer
+  decimals shared_decimals(const ir::type* type, const void* first, std::size_t n) const {
+    decimals shared;
     for (std::size_t i = 0; i < n; ++i) {
       const ir::type* t = type;
       const void* value = unwrap(t, at(first, i));
       if (value == nullptr) continue;
       const double x = number(t, value);
-      if (std::isfinite(x) && !scientific(x)) decimals = std::max(decimals, decimals_of(x, options_.digits));
+      if (!std::isfinite(x)) continue;
+      int& of = scientific(x) ? shared.scientific : shared.plain;
+      of = std::max(of, decimals_of(x, options_.digits));
     }
-    return std::min(decimals, std::max(options_.digits, 1));
+    shared.plain = std::min(shared.plain, std::max(options_.digits, 1));
+    return shared;
   }
 
-  std::string cell(const ir::type* type, const void* value, int decimals) const {
+  std::string cell(const ir::type* type, const void* value, const decimals& shared) const {
     if (!ir::is_floating(type->k)) return format_value(type, value, options_.digits);
     const double x = number(type, value);
-    return !std::isfinite(x) || scientific(x) ? format_number(x, options_.digits) : fixed(x, decimals);
+    if (!std::isfinite(x)) return format_number(x, options_.digits);
+    return scientific(x) ? written(x, std::chars_format::scientific, shared.scientific) : written(x, std::chars_format::fixed, shared.plain);
   }
 
   const print_options& options_;
@@ -111,13 +128,16 @@ std::string plural(std::uint64_t n, const std::string& noun) {
 
 }  // namespace
 
-std::string print_table(const ir::type* row, const void* rows, std::size_t n, std::uint64_t total, const print_options& options) {
+std::string print_table(const ir::type* row, const void* rows, std::size_t n, std::uint64_t total, const print_options& options,
+                        std::span<const std::string> names) {
   const std::size_t shown = std::min(n, options.rows);
   const cell_maker cells(options, row->size);
   std::vector<text_column> columns;
   if (row->k == ir::kind::record) {
-    for (const ir::field& f : row->fields())
-      columns.push_back(cells.column(std::string(f.name), f.of, static_cast<const std::byte*>(rows) + f.offset, shown));
+    for (std::size_t i = 0; i < row->fields().size(); ++i) {
+      const ir::field& f = row->fields()[i];
+      columns.push_back(cells.column(i < names.size() ? names[i] : std::string(f.name), f.of, static_cast<const std::byte*>(rows) + f.offset, shown));
+    }
   } else {
     columns.push_back(cells.column("value", row, rows, shown));
   }
@@ -135,7 +155,11 @@ std::string print_table(const ir::type* row, const void* rows, std::size_t n, st
 }
 
 std::string print_summary(std::span<const column_summary> columns, const print_options& options) {
-  const auto number_text = [&](const std::optional<double>& x) { return x ? format_number(*x, options.digits) : std::string(); };
+  const auto number_text = [&](const std::optional<double>& x) {
+    if (!x) return std::string();
+    const bool plain = std::isfinite(*x) && !scientific(*x);
+    return plain ? written(*x, std::chars_format::fixed, decimals_of(*x, options.digits)) : format_number(*x, options.digits);
+  };
   const auto cut = [&](std::string text) { return cut_cell(std::move(text), options); };
   std::vector<text_column> table{{"column", "", false, {}}, {"type", "", false, {}},  {"count", "", true, {}},
                                  {"nulls", "", true, {}},   {"mean", "", true, {}},   {"stddev", "", true, {}},

@@ -20,6 +20,7 @@
 #include "data/file_source.hpp"
 #include "data/summarise.hpp"
 #include "data/table_print.hpp"
+#include "planner/column_names.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
 #include "runtime/executor.hpp"
@@ -118,7 +119,13 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     if (const std::string why = answer ? session.fallback_of(p.node.get(), terminal) : ""; !why.empty())
       plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + why);
   }
-  if (!gpu) runtime::check_orders_of_result(plan.graph->result, verifies(session, s) ? "verified queries run natively" : session.gpu_status());
+  if (!gpu) {
+    const bool verified = verifies(session, s);
+    const std::string why = verified ? "verified queries run natively" : session.gpu_status();
+    runtime::check_orders_of_result(plan.graph->result, why);
+    if (p.node->accelerated && session.engines.empty() && (fold || !plan.graph->result.stages.empty()))
+      plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": cpu: " + (verified ? "not on gpu: " : "") + why);
+  }
   planner::mark_streams(*plan.graph, plan.folds ? planner::reading::whole : how);
   return plan;
 }
@@ -282,9 +289,11 @@ void fetch_pages(void* at, std::size_t bytes, const settings& s) {
 #endif
 }
 
-std::string print_rows(const table& t, std::uint64_t total, const print_options& options) { return data::print_table(t.type, t.rows, t.n, total, options); }
-std::string describe_rows(const table& t) {
-  const auto columns = data::summarise(t.type, t.rows, t.n);
+std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const print_options& options) {
+  return data::print_table(t.type, t.rows, t.n, total, options, planner::column_names(*p.node));
+}
+std::string describe_rows(const table& t, const pipe& p) {
+  const auto columns = data::summarise(t.type, t.rows, t.n, true, planner::column_names(*p.node));
   return data::print_summary(columns);
 }
 

@@ -95,7 +95,7 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
   for (auto& v : g.vertices) {
     v->engine = "cpu";
     if (v->node && v->node->what == verb::do_while) {
-      v->why = "loops are driven by the executor";
+      if (v->accelerated && v->why.empty()) v->why = "the host drives the loop; each vertex of its body is placed by itself";
       continue;
     }
     const detail::logical* to_gpu = ordered_to_gpu(*v);

@@ -10,7 +10,8 @@ namespace conformance {
 
 namespace {
 
-// What the GPU engine runs, where functions trace and rows own no memory; all else runs on the CPU in the same session.
+// What the GPU engine runs, where functions trace and rows own no memory; all else runs on the CPU in the same session. Words about
+// how and where, and plans, run nowhere: they hold there as elsewhere.
 constexpr std::array on_the_gpu = {
     "where", "select", "group_by", "order_by", "order_by_descending", "then_by", "then_by_descending", "order", "order_descending", "top",
     "do_while", "broadcast", "count", "sum", "min", "max", "average", "to_vector", "count_by", "as_accelerated", "as_ordered",
@@ -19,7 +20,8 @@ constexpr std::array on_the_gpu = {
     "except", "except_by", "group_by.select", "group_by.count", "accelerated", "on",
     "take", "skip", "take_last", "skip_last", "take_while", "skip_while", "default_if_empty", "concat", "append", "prepend",
     "reverse", "sample", "zip", "range", "repeat", "empty",
-    "aggregate", "aggregate_by", "reduce", "min_by", "max_by", "mean",
+    "aggregate", "aggregate_by", "reduce", "min_by", "max_by", "mean", "value_of",
+    "require_gpu", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query", "times",
 };
 engine_config gpu() {
   engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};

@@ -95,6 +95,32 @@ CONFORMS(sequence, index_numbers_the_rows, "index") {
   }
 }
 
+// The rows that index() gives are records: functions over them trace, sorts and groups take them as keys, tables and columns show them.
+CONFORMS(sequence, index_gives_records, "index", "to_columns", "table") {
+  static_assert(query::ir::described_v<query::indexed<trade>>);
+  const auto& rows = few_trades();
+  const auto q = source(e, rows).index();
+  const auto p = [](auto r) { return r.index % 3 == 1 && r.value.amount > 10; };
+  const auto pick = [](auto r) { return std::tuple(r.index, r.value.name); };
+  EXPECT_TRUE(query::trace<query::indexed<trade>>(p)) << query::trace<query::indexed<trade>>(p).reason;
+  std::vector<std::tuple<std::int64_t, std::string>> wanted;
+  std::vector<query::indexed<trade>> all;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    all.push_back({static_cast<std::int64_t>(i), rows[i]});
+    if (i % 3 == 1 && rows[i].amount > 10) wanted.emplace_back(static_cast<std::int64_t>(i), rows[i].name);
+  }
+  EXPECT_ROWS(q.to_vector(), all);
+  EXPECT_ROWS(q.where(p).select(pick).to_vector(), wanted);
+  std::reverse(wanted.begin(), wanted.end());
+  EXPECT_ROWS(q.where(p).order_by_descending([](auto r) { return r.index; }).select(pick).to_vector(), wanted);
+  const auto columns = q.to_columns();
+  EXPECT_EQ(columns.size(), rows.size());
+  EXPECT_EQ(columns.template get<0>()[7], 7);
+  EXPECT_EQ(columns.template get<1>()[7].name, rows[7].name);
+  const std::string shown = q.select([](const auto& r) { return query::indexed<std::int64_t>{r.index, r.value.amount}; }).table(2);
+  EXPECT_NE(shown.find("│ index ┆ value │"), std::string::npos) << shown;
+}
+
 CONFORMS(sequence, default_if_empty_fills_in_one_row, "default_if_empty") {
   const tick other{7, 8, 9, 0.5};
   for (const auto& d : small_ticks()) {

@@ -73,19 +73,63 @@ TEST(table_print_test, no_line_is_wider_than_asked) {
 TEST(table_print_test, floats_of_a_column_share_their_decimals) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   EXPECT_EQ(table(std::vector<double>{1, 0.25, 1234.5678, 1e12, 1e-9, -inf, 0}, {.ascii = true}),
-            "+---------+\n"
-            "|   value |\n"
-            "|     f64 |\n"
-            "+=========+\n"
-            "|    1.00 |\n"
-            "|    0.25 |\n"
-            "| 1234.57 |\n"
-            "|   1e+12 |\n"
-            "|   1e-09 |\n"
-            "|    -inf |\n"
-            "|    0.00 |\n"
-            "+---------+\n");
+            "+------------------+\n"
+            "|            value |\n"
+            "|              f64 |\n"
+            "+==================+\n"
+            "|             1.00 |\n"
+            "|             0.25 |\n"
+            "|          1234.57 |\n"
+            "| 1000000000000.00 |\n"
+            "|            1e-09 |\n"
+            "|             -inf |\n"
+            "|             0.00 |\n"
+            "+------------------+\n");
   EXPECT_NE(table(std::vector<float>{0.1f, 2}).find("│   0.1 │"), std::string::npos);
+}
+
+// Very large and very small ones too, among themselves; nulls and NaNs stand with them.
+TEST(table_print_test, floats_with_exponents_share_their_decimals) {
+  using cell = std::optional<double>;
+  EXPECT_EQ(table(std::vector<cell>{-1.5, 2.25e20, 1e-12, std::nullopt, -12345678901.5, std::numeric_limits<double>::quiet_NaN()}, {.ascii = true}),
+            "+----------------+\n"
+            "|          value |\n"
+            "|           f64? |\n"
+            "+================+\n"
+            "|           -1.5 |\n"
+            "|       2.25e+20 |\n"
+            "|       1.00e-12 |\n"
+            "|           null |\n"
+            "| -12345678901.5 |\n"
+            "|            nan |\n"
+            "+----------------+\n");
+}
+
+TEST(table_print_test, large_sums_keep_two_decimals) {
+  EXPECT_EQ(table(std::vector<double>{88838.75, 1234567.125, -7}, {.ascii = true}),
+            "+------------+\n"
+            "|      value |\n"
+            "|        f64 |\n"
+            "+============+\n"
+            "|   88838.75 |\n"
+            "| 1234567.12 |\n"
+            "|      -7.00 |\n"
+            "+------------+\n");
+  EXPECT_NE(table(std::vector<double>{88838.75}, {.digits = 3}).find("│ 88838.8 │"), std::string::npos);
+}
+
+TEST(table_print_test, names_stand_above_the_columns_of_a_tuple) {
+  const std::vector<std::pair<int, double>> rows = {{1, 2.5}};
+  const std::vector<std::string> names = {"key", "sum(fare)"};
+  EXPECT_EQ(print_table(ir::describe<std::pair<int, double>>(), rows.data(), 1, 1, {.ascii = true}, names),
+            "+-----+-----------+\n"
+            "| key | sum(fare) |\n"
+            "| i32 |       f64 |\n"
+            "+=====+===========+\n"
+            "|   1 |       2.5 |\n"
+            "+-----+-----------+\n");
+  EXPECT_NE(table(rows).find("│ first ┆ second │"), std::string::npos);
+  EXPECT_EQ(summarise(ir::describe<std::pair<int, double>>(), rows.data(), 1, false, names)[1].name, "sum(fare)");
 }
 
 TEST(table_print_test, text_is_cut_and_made_printable) {
@@ -104,15 +148,15 @@ TEST(table_print_test, nothing_to_show_is_said) {
 
 TEST(table_print_test, a_summary_is_a_table_of_columns) {
   EXPECT_EQ(print_summary(summarise(ir::describe<city>(), cities.data(), cities.size())),
-            "┌────────┬────────┬───────┬───────┬────────┬─────────┬────────┬────────┬──────────┐\n"
-            "│ column ┆ type   ┆ count ┆ nulls ┆   mean ┆  stddev ┆    min ┆    max ┆ distinct │\n"
-            "╞════════╪════════╪═══════╪═══════╪════════╪═════════╪════════╪════════╪══════════╡\n"
-            "│ name   ┆ string ┆     2 ┆     0 ┆        ┆         ┆ Bergen ┆   Łódź ┆        2 │\n"
-            "│ people ┆ i64    ┆     2 ┆     0 ┆ 482062 ┆  268874 ┆ 291940 ┆ 672185 ┆        2 │\n"
-            "│ rain   ┆ f64?   ┆     1 ┆     1 ┆ 2495.5 ┆         ┆ 2495.5 ┆ 2495.5 ┆        1 │\n"
-            "│ at.lat ┆ f64    ┆     2 ┆     0 ┆ 56.075 ┆ 6.10233 ┆  51.76 ┆  60.39 ┆        2 │\n"
-            "│ at.lon ┆ f64    ┆     2 ┆     0 ┆  12.39 ┆ 9.99849 ┆   5.32 ┆  19.46 ┆        2 │\n"
-            "└────────┴────────┴───────┴───────┴────────┴─────────┴────────┴────────┴──────────┘\n");
+            "┌────────┬────────┬───────┬───────┬──────────┬───────────┬────────┬────────┬──────────┐\n"
+            "│ column ┆ type   ┆ count ┆ nulls ┆     mean ┆    stddev ┆    min ┆    max ┆ distinct │\n"
+            "╞════════╪════════╪═══════╪═══════╪══════════╪═══════════╪════════╪════════╪══════════╡\n"
+            "│ name   ┆ string ┆     2 ┆     0 ┆          ┆           ┆ Bergen ┆   Łódź ┆        2 │\n"
+            "│ people ┆ i64    ┆     2 ┆     0 ┆ 482062.5 ┆ 268873.82 ┆ 291940 ┆ 672185 ┆        2 │\n"
+            "│ rain   ┆ f64?   ┆     1 ┆     1 ┆   2495.5 ┆           ┆ 2495.5 ┆ 2495.5 ┆        1 │\n"
+            "│ at.lat ┆ f64    ┆     2 ┆     0 ┆   56.075 ┆   6.10233 ┆  51.76 ┆  60.39 ┆        2 │\n"
+            "│ at.lon ┆ f64    ┆     2 ┆     0 ┆    12.39 ┆   9.99849 ┆   5.32 ┆  19.46 ┆        2 │\n"
+            "└────────┴────────┴───────┴───────┴──────────┴───────────┴────────┴────────┴──────────┘\n");
 }
 
 }  // namespace query::data

@@ -283,6 +283,25 @@ TEST_F(generated_kernels, of_rows_by_their_place) {
   compiles("repeat", query::repeat(Pair{1, 2}, 5000).as_accelerated().select([](auto p) { return p.b; }));
 }
 
+// Pairs of joins and zip without a function, and the records of index(): rows that the library describes itself.
+TEST_F(generated_kernels, of_pairs_and_numbered_rows) {
+  const std::vector<Triple> rows(5000), others(4000);
+  const auto a = query::from(rows).as_accelerated(), b = query::from(others).as_accelerated();
+  const auto notes = query::from(notes_).as_accelerated();
+  const auto symbols = query::from(symbols_);
+  const auto id = [](auto r) { return r.id; };
+  compiles("zip", a.zip(b));
+  compiles("zip with strings", a.zip(notes));
+  compiles("join", notes.join(symbols, id, id));
+  const std::vector<query::indexed<Triple>> numbered(5000);
+  const std::vector<query::indexed<Note>> numbered_notes(3000);
+  compiles("numbered rows", query::from(numbered).as_accelerated().where([](auto r) { return r.index > 7 && r.value.b < 3; }));
+  compiles("numbered rows that hold strings", query::from(numbered_notes).as_accelerated().order_by([](auto r) { return r.value.name; }));
+  compiles("groups of numbered rows", query::from(numbered).as_accelerated().group_by([](auto r) { return r.value.a; }).select([](auto g) {
+    return std::make_pair(g.key(), g.max([](auto r) { return r.index; }));
+  }));
+}
+
 TEST_F(generated_kernels, of_results_that_hold_strings) {
   const auto notes = query::from(notes_).as_accelerated();
   const auto symbols = query::from(symbols_);

@@ -61,12 +61,12 @@ template <class Chain> class typed_segment final : public detail::segment {
 
   void run(const row_block& rows, bool speculate, detail::batch_sink& to) const override {
     const view v(rows);
-    batch<T> out;
+    batch<T> given;
     if constexpr (Chain::maskable && std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>) {
       // At most one row out for each row in: no test of capacity a row.
       for (std::size_t i = 0; i < v.n; i += batch_rows) {
         const std::size_t to_row = i + batch_rows < v.n ? i + batch_rows : v.n;
-        T* p = out.data();
+        T* p = given.data();
         std::size_t n = 0;
         if (speculate || !Chain::filters)
           detail::in_runs<detail::quick_calls_a_look>(i, to_row, [&](std::size_t j, std::size_t end) QUERY_INLINE {
@@ -80,18 +80,18 @@ template <class Chain> class typed_segment final : public detail::segment {
           detail::in_runs(i, to_row, [&](std::size_t j, std::size_t end) QUERY_INLINE {
             chain_.scan(v, j, end, [&](auto&& r, std::uint64_t) QUERY_INLINE { ::new (static_cast<void*>(p + n++)) T(detail::as_stored<T>(r)); });
           });
-        out.grow(n);
-        out.flush(to);
+        given.grow(n);
+        given.flush(to);
       }
     } else {
       detail::in_runs(0, v.n, [&](std::size_t i, std::size_t j) QUERY_INLINE {
         chain_.scan(v, i, j, [&](auto&& r, std::uint64_t) {
-          ::new (static_cast<void*>(out.end())) T(detail::as_stored<T>(static_cast<decltype(r)>(r)));
-          out.grow(1);
-          if (out.full()) out.flush(to);
+          ::new (static_cast<void*>(given.end())) T(detail::as_stored<T>(static_cast<decltype(r)>(r)));
+          given.grow(1);
+          if (given.full()) given.flush(to);
         });
       });
-      out.flush(to);
+      given.flush(to);
     }
   }
 

@@ -292,7 +292,7 @@ template <bool Last, class F> struct edge : expression {
   F f;
   template <class T> using state = std::optional<given<F, T>>;
   template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
-    if (Last || !s) s.emplace(call(f, t));
+    if (Last || !s) s.emplace(detail::as_stored<given<F, T>>(call(f, t)));
   }
   template <class S> static void merge(S& a, S& b) {
     if (b && (Last || !a)) a = std::move(b);
@@ -322,7 +322,7 @@ template <class F> struct collect : expression {
   static constexpr const char* name = "collect";
   F f;
   template <class T> using state = std::vector<given<F, T>>;
-  template <class S, class T> void step(S& s, const T& t) const { s.emplace_back(call(f, t)); }
+  template <class S, class T> void step(S& s, const T& t) const { s.emplace_back(detail::as_stored<given<F, T>>(call(f, t))); }
   template <class S> static void merge(S& a, S& b) {
     a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
   }

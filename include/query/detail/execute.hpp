@@ -45,8 +45,9 @@ std::string explain_dot(const pipe& p, const settings& s, std::string_view termi
 void fetch_pages(void* at, std::size_t bytes, const settings& s);
 
 // Sinks and views over whole tables, out of line.
-std::string print_rows(const table& t, std::uint64_t total, const print_options& options);
-std::string describe_rows(const table& t);
+// Rows of the pipe, which knows what their columns are called.
+std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const print_options& options);
+std::string describe_rows(const table& t, const pipe& p);
 void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* csv_options, call_site where);
 std::shared_ptr<const logical> csv_source(const std::string& path, const void* csv_options, const ir::type* row, call_site where);
 

@@ -186,9 +186,11 @@ template <class T> type make_type() {
     alignas(T) static std::byte storage[sizeof(T)];
     const T& shape = *std::launder(reinterpret_cast<const T*>(storage));
     constexpr std::string_view names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15"};
+    constexpr bool pair = requires(const T& x) { x.first; x.second; };
+    constexpr std::string_view pair_names[] = {"first", "second"};
     static_assert(std::tuple_size_v<T> <= 16, "query: a row that is a tuple has at most 16 members; use a QUERY_RECORD");
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (t.field_list.push_back({names[I], describe<std::tuple_element_t<I, T>>(),
+      (t.field_list.push_back({pair ? pair_names[I % 2] : names[I], describe<std::tuple_element_t<I, T>>(),
                                static_cast<std::size_t>(reinterpret_cast<const std::byte*>(std::addressof(std::get<I>(shape))) - storage)}),
        ...);
     }(std::make_index_sequence<std::tuple_size_v<T>>{});

@@ -70,6 +70,11 @@ using detail::custom_keys;
 template <class X> concept key_function =
     (std::is_class_v<X> && !std::is_same_v<X, call_site> && !query_like<X>) || (std::is_pointer_v<X> && std::is_function_v<std::remove_pointer_t<X>>);
 
+// The result of joins and zip without a function: tables head its columns `left` and `right`.
+struct pair_rows {
+  template <class L, class R> auto operator()(const L& l, const R& r) const { return std::pair<L, R>(l, r); }
+};
+
 // What a verb gives for an equality without its hash.
 template <class Check, class Equal> check::after_error forgot_hash() {
   Check::template no_hash<Equal>();

@@ -1,6 +1,7 @@
 // group_by, aggregate, count_by, aggregate_by, distinct groups and their selectors.
 #pragma once
 
+#include <query/aggregates.hpp>
 #include <query/group.hpp>
 #include <query/verbs/breaker.hpp>
 
@@ -155,19 +156,26 @@ template <class Derived, class T> class grouping {
     else return group_by(std::move(f), std::move(equal), std::move(hash), at, "count_by").count(at);
   }
   // std::tuple<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
-  template <class F, class S, class U, class C> auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
+  template <class F, class S, class U, class C> requires(!agg::any_named<S, U, C>) auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate_by::key<F, T>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
     else return folded(group_by(std::move(f), at, "aggregate_by"), seed, update, combine, at);
   }
-  template <class F, class S, class U, class C, key_function Equal>
+  template <class F, class S, class U, class C, key_function Equal> requires(!agg::any_named<S, U, C, Equal>)
   auto aggregate_by(const F&, const S&, const U&, const C&, const Equal&) const { return forgot_hash<check::aggregate_by, Equal>(); }
-  template <class F, class S, class U, class C, key_function Equal, key_function Hash>
+  template <class F, class S, class U, class C, key_function Equal, key_function Hash> requires(!agg::any_named<S, U, C, Equal, Hash>)
   auto aggregate_by(F f, S seed, U update, C combine, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate_by::custom_key<F, T, Equal, Hash>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
     else return folded(group_by(std::move(f), std::move(equal), std::move(hash), at, "aggregate_by"), seed, update, combine, at);
   }
+  // aggregate_by(key, sum(f), count(), ...), functions of query::aggregates: group_by(key).aggregate(sum(f), count(), ...).
+  template <class F, class... A> requires(sizeof...(A) > 0 && (agg::is_named<A> && ...)) auto aggregate_by(F f, A... a) const {
+    const call_site at = agg::place_of(a...);
+    if constexpr (!check::aggregate_by::key<F, T>()) return check::after_error{};
+    else return group_by(std::move(f), at, "aggregate_by").aggregate(std::move(a)...);
+  }
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
-  template <class F> auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {
+  // (The terminal verb aggregate(sum(f), count()), of functions of query::aggregates, gives the row itself.)
+  template <class F> requires(!agg::is_named<F>) auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {
     using K = agg::nothing_key;
     using A = agg::program_t<K, T, F>;
     if constexpr (agg::is_refused<A>) {

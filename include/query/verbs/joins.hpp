@@ -10,10 +10,6 @@
 
 namespace query::verbs {
 
-struct pair_rows {
-  template <class L, class R> auto operator()(const L& l, const R& r) const { return std::pair<L, R>(l, r); }
-};
-
 template <class Derived, class T> class joins {
  public:
   // left.join(right, left_key, right_key, [](auto l, auto r) { ... }); without a result function: std::pair<L, R>.

@@ -1,6 +1,7 @@
 // do_while, cached, fork, and Value<T>: a number that a query will give.
 #pragma once
 
+#include <query/aggregates.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query {
@@ -68,23 +69,81 @@ template <std::same_as<bool> B> auto operator!(const Value<B>& a) {
   return verbs::map_value("operator!", a, [](const auto& x) { return !x; });
 }
 
-// The terminal verbs as lazy values: value_of(q).sum() > 10 is a Value<bool>.
+// The terminal verbs that give one value, as lazy ones: value_of(q).sum(f) > 10 is a Value<bool>. Of no rows: what reduce gives.
 template <class Q> class lazily {
  public:
-  explicit lazily(Q q) : q_(std::move(q)) {}
+  using T = typename Q::row;
   using call_site = detail::call_site;
+  explicit lazily(Q q) : q_(std::move(q)) {}
   auto count(call_site at = call_site::here()) const { return one([](auto g) { return g.count(); }, at, "count"); }
-  auto sum(call_site at = call_site::here()) const { return one([](auto g) { return g.sum(); }, at, "sum"); }
-  auto min(call_site at = call_site::here()) const { return one([](auto g) { return g.min(); }, at, "min"); }
-  auto max(call_site at = call_site::here()) const { return one([](auto g) { return g.max(); }, at, "max"); }
-  auto mean(call_site at = call_site::here()) const { return one([](auto g) { return g.mean(); }, at, "mean"); }
-  template <class F> auto any(F f, call_site at = call_site::here()) const { return one([f](auto g) { return g.any(f); }, at, "any"); }
-  template <class F> auto all(F f, call_site at = call_site::here()) const { return one([f](auto g) { return g.all(f); }, at, "all"); }
-  template <class F> auto aggregate(F f, call_site at = call_site::here()) const { return one(f, at, "aggregate"); }
+#define QUERY_DETAIL_LAZILY(name, function)                                                                                   \
+  template <verbs::key_function F> auto name(F f, call_site at = call_site::here()) const {                                   \
+    return one([f](auto g) { return g.function(f); }, at, #name);                                                             \
+  }
+#define QUERY_DETAIL_LAZILY_OF_ROWS(name, function)                                                                           \
+  auto name(call_site at = call_site::here()) const { return one([](auto g) { return g.function(); }, at, #name); }           \
+  QUERY_DETAIL_LAZILY(name, function)
+#define QUERY_DETAIL_LAZILY_BY_ORDER(name, function)                                                                          \
+  template <verbs::key_function F, verbs::key_function Less> auto name(F f, Less less, call_site at = call_site::here()) const { \
+    return one([f, less](auto g) { return g.function(f, less); }, at, #name);                                                 \
+  }
+  QUERY_DETAIL_LAZILY(count, count)
+  QUERY_DETAIL_LAZILY_OF_ROWS(sum, sum)
+  QUERY_DETAIL_LAZILY_OF_ROWS(mean, mean)
+  QUERY_DETAIL_LAZILY_OF_ROWS(average, average)
+  QUERY_DETAIL_LAZILY_OF_ROWS(min, min)
+  QUERY_DETAIL_LAZILY_OF_ROWS(max, max)
+  QUERY_DETAIL_LAZILY_BY_ORDER(min, min)
+  QUERY_DETAIL_LAZILY_BY_ORDER(max, max)
+  QUERY_DETAIL_LAZILY(min_by, arg_min)
+  QUERY_DETAIL_LAZILY(max_by, arg_max)
+  QUERY_DETAIL_LAZILY_BY_ORDER(min_by, arg_min)
+  QUERY_DETAIL_LAZILY_BY_ORDER(max_by, arg_max)
+  QUERY_DETAIL_LAZILY(any, any)
+  QUERY_DETAIL_LAZILY(all, all)
+#undef QUERY_DETAIL_LAZILY_BY_ORDER
+#undef QUERY_DETAIL_LAZILY_OF_ROWS
+#undef QUERY_DETAIL_LAZILY
+  auto any(call_site at = call_site::here()) const { return of(q_.take(1, at, "any"), [](auto g) { return g.count() > 0; }, at, "any"); }
+  auto contains(const T& value, call_site at = call_site::here()) const {
+    if constexpr (!check::contains::equal<T>()) return check::after_error{};
+    else return any([value](const T& r) { return r == value; }, at);
+  }
+  template <verbs::key_function Equal> auto contains(const T& value, Equal equal, call_site at = call_site::here()) const {
+    if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
+    else return any([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); }, at);
+  }
+  // A user_error where there is no such row.
+  auto first(call_site at = call_site::here()) const { return of(q_.take(1, at, "first"), [](auto g) { return g.first(); }, at, "first"); }
+  auto last(call_site at = call_site::here()) const { return of(q_.take_last(1, at, "last"), [](auto g) { return g.last(); }, at, "last"); }
+  template <verbs::key_function F> auto first(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::first::predicate<F, T>()) return check::after_error{};
+    else return of(q_.where(f, at, "first").take(1, at, "first"), [](auto g) { return g.first(); }, at, "first");
+  }
+  template <verbs::key_function F> auto last(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::last::predicate<F, T>()) return check::after_error{};
+    else return of(q_.where(f, at, "last").take_last(1, at, "last"), [](auto g) { return g.last(); }, at, "last");
+  }
+  template <class F> auto reduce(F f, call_site at = call_site::here()) const { return one(f, at, "reduce"); }
+  template <class F> requires(!agg::is_named<F>) auto aggregate(F f, call_site at = call_site::here()) const { return one(f, at, "aggregate"); }
+  // aggregate(sum(f), count()), functions of query::aggregates: a Value<std::tuple<...>>.
+  template <class... A> requires agg::any_named<A...> auto aggregate(A... a) const {
+    const call_site at = agg::place_of(a...);
+    return one(agg::all_of<A...>{std::tuple<A...>(std::move(a)...)}, at, "aggregate");
+  }
+  template <class S, class U, class C, class R = agg::itself> requires(!agg::any_named<S, U, C, R>)
+  auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
+    if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
+    else return one([=](auto g) { return g.aggregate(seed, update, combine, result); }, at, "aggregate");
+  }
 
  private:
   template <class F> auto one(F f, call_site at, const char* label) const {
-    auto a = q_.aggregate(f, at, label);
+    if constexpr (agg::is_named<F>) return of(q_, f.of, at, label);
+    else return of(q_, f, at, label);
+  }
+  template <class R, class F> static auto of(const R& rows, const F& f, call_site at, const char* label) {
+    auto a = rows.aggregate(f, at, label);
     if constexpr (std::is_same_v<decltype(a), check::after_error>) return a;
     else return Value<typename decltype(a)::row>(a);
   }

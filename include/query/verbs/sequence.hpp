@@ -9,11 +9,28 @@ namespace query {
 
 template <class T> detail::pipe rows_pipe(std::vector<T> rows, detail::call_site at);  // sources.hpp
 
-// A row and its number.
+// A row and its number: a record, as QUERY_RECORD would make it, for every T.
 template <class T> struct indexed {
   std::int64_t index = 0;
   T value{};
 };
+template <class T> struct indexed_meta {
+  using row = indexed<T>;
+  using types = std::tuple<std::int64_t, T>;
+  static constexpr std::size_t size = 2;
+  static constexpr std::string_view name = "indexed";
+  static constexpr std::string_view names[] = {"index", "value"};
+  // As a compiler lays out an aggregate of these two: offsetof wants a standard layout, which T need not have.
+  static constexpr std::size_t offsets[] = {0, (sizeof(std::int64_t) + alignof(T) - 1) / alignof(T) * alignof(T)};
+  template <template <class> class Part> struct shape {
+    using query_meta_type = indexed_meta;
+    using query_row_type = indexed<T>;
+    typename Part<std::int64_t>::type index;
+    typename Part<T>::type value;
+  };
+  template <class Row> static constexpr auto fields(Row& r) { return std::tie(r.index, r.value); }
+};
+template <class T> constexpr indexed_meta<T> query_meta(tag<indexed<T>>) { return {}; }
 
 namespace verbs {
 
@@ -78,8 +95,7 @@ template <class Derived, class T> class sequence {
     }
   }
   template <class Q> auto zip(const Q& q, call_site at = call_site::here()) const {
-    using R = check::row_of_t<Q>;
-    return zip(q, [](const T& a, const R& b) { return std::pair<T, R>(a, b); }, at);
+    return zip(q, pair_rows{}, at);
   }
   // Rows with their numbers: query::indexed<T>{index, value}.
   auto index(call_site at = call_site::here()) const {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <query/aggregates.hpp>
 #include <query/csv.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
@@ -296,9 +297,19 @@ template <class Derived, class T> class terminals {
     else return perhaps([=](auto g) { return g.arg_max(f, less); }, at, "max_by");
   }
   // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
-  template <class F> auto reduce(F f, call_site at = call_site::here(), const char* label = "reduce") const { return single_value(self().aggregate(f, at, label)); }
+  template <class F> auto reduce(F f, call_site at = call_site::here(), const char* label = "reduce") const {
+    if constexpr (agg::is_named<F>) return reduce(std::move(f.of), at, label);
+    else return single_value(self().aggregate(f, at, label));
+  }
+  // aggregate(sum(f), count(), max(g), ...), functions of query::aggregates: a std::tuple of their values, from one pass. Functions
+  // of a group, [](auto g) { return g.max(f) - g.min(f); }, may stand among them. Of no rows: what reduce gives.
+  template <class... A> requires agg::any_named<A...> auto aggregate(A... a) const {
+    const call_site at = agg::place_of(a...);
+    return reduce(agg::all_of<A...>{std::tuple<A...>(std::move(a)...)}, at, "aggregate");
+  }
   // seed; update(state, row) -> state; combine(state, state) -> state; result(state). combine(seed, x) must be x.
-  template <class S, class U, class C, class R = agg::itself> auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
+  template <class S, class U, class C, class R = agg::itself> requires(!agg::any_named<S, U, C, R>)
+  auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
     else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at, "aggregate");
   }
@@ -316,7 +327,7 @@ template <class Derived, class T> class terminals {
   // Count, nulls, mean, stddev, min, max of every column, as a table.
   std::string describe() const {
     if constexpr (!check::describe::described<T>()) return {};
-    else return detail::describe_rows(detail::materialise(pipe_of(), settings()));
+    else return detail::describe_rows(detail::materialise(pipe_of(), settings()), pipe_of());
   }
   // Writes beside the file and renames at the end: nothing is half written.
   void write_csv(const std::string& path, const csv_options& options = {}, call_site at = call_site::here()) const {
@@ -338,7 +349,7 @@ template <class Derived, class T> class terminals {
     shown.rows = head.data();
     shown.n = head.size();
     shown.type = ir::describe<T>();
-    return detail::print_rows(shown, total, options);
+    return detail::print_rows(shown, pipe_of(), total, options);
   }
   template <class Q, class Equal> bool same_rows(const Q& q, const Equal& equal) const {
     auto a = detail::open_cursor(pipe_of(), detail::stopped_by_both(settings(), q.run_settings()));

@@ -1,0 +1,76 @@
+// What tables call the columns of pairs and tuples: print() and describe() of count_by, aggregate, joins, zip.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "planner/column_names.hpp"
+
+namespace {
+
+struct Trip { std::int32_t zone; double fare; std::int64_t miles; };
+QUERY_RECORD(Trip, zone, fare, miles);
+struct Zone { std::int32_t id; std::string name; };
+QUERY_RECORD(Zone, id, name);
+
+namespace by = query::aggregates;
+
+const std::vector<Trip> trips = {{1, 12.5, 3}, {2, 7.25, 1}, {1, 3, 2}};
+const std::vector<Zone> zones = {{1, "Airport"}, {2, "Centre"}};
+const auto zone = [](auto t) { return t.zone; };
+const auto fare = [](auto t) { return t.fare; };
+const auto id = [](auto z) { return z.id; };
+
+using names = std::vector<std::string>;
+template <class Q> names names_of(const Q& q) { return query::planner::column_names(*q.to_pipe().node); }
+
+TEST(column_names, a_printed_table_of_groups) {
+  const auto q = query::from(trips).group_by(zone).aggregate(by::sum(fare), by::count(), by::mean([](auto t) { return t.fare / 3; })).as_ordered();
+  EXPECT_EQ(q.table({.ascii = true}),
+            "+-----+-----------+-------+------------------+\n"
+            "| key | sum(fare) | count | mean(fare / 3.0) |\n"
+            "| i32 |       f64 |   i64 |              f64 |\n"
+            "+=====+===========+=======+==================+\n"
+            "|   1 |     15.50 |     2 |          2.58333 |\n"
+            "|   2 |      7.25 |     1 |          2.41667 |\n"
+            "+-----+-----------+-------+------------------+\n");
+  EXPECT_NE(q.describe().find("│ sum(fare) "), std::string::npos) << q.describe();
+}
+
+TEST(column_names, of_groups) {
+  const auto q = query::from(trips);
+  EXPECT_EQ(names_of(q.count_by(zone)), (names{"key", "count"}));
+  EXPECT_EQ(names_of(q.count_by(zone).order_by([](auto r) { return std::get<1>(r); }).take(3)), (names{"key", "count"}));
+  EXPECT_EQ(names_of(q.group_by(zone).select([](auto g) { return std::pair(g.key(), g.max(fare) - g.min(fare)); })), (names{"key", "max(fare) - min(fare)"}));
+  EXPECT_EQ(names_of(q.group_by(zone).aggregate(by::quantile(fare, 0.5), by::max(fare), by::max(fare))), (names{"key", "quantile(fare, 0.5)", "max(fare)", "3"}));
+  const auto later = [](double s, const Trip& t) { return s + t.fare; };
+  EXPECT_EQ(names_of(q.aggregate_by(zone, 0.0, later, std::plus<>())), (names{"key", "aggregate"}));
+  EXPECT_EQ(names_of(q.aggregate([](auto g) { return std::tuple(g.count(), g.sum(fare)); })), (names{"count", "sum(fare)"}));
+  EXPECT_EQ(names_of(q.select(fare).aggregate([](auto g) { return std::tuple(g.count(), g.sum()); })), (names{"count", "sum"}));
+}
+
+TEST(column_names, of_pairs_and_projections) {
+  const auto q = query::from(trips);
+  const auto z = query::from(zones);
+  EXPECT_EQ(names_of(q.join(z, zone, id)), (names{"left", "right"}));
+  EXPECT_EQ(names_of(q.left_join(z, zone, id).where([](auto r) { return r.first.fare > 3; })), (names{"left", "right"}));
+  EXPECT_EQ(names_of(q.zip(z)), (names{"left", "right"}));
+  EXPECT_EQ(names_of(q.cross_join(z)), (names{"left", "right"}));
+  EXPECT_EQ(names_of(q.join(z, zone, id, [](auto t, auto w) { return std::tuple(t.fare, w.name, 1); })), (names{"fare", "r.name", "2"}));
+  EXPECT_EQ(names_of(q.select([](auto t) { return std::tuple(t.zone, t.fare * 2); })), (names{"zone", "fare * 2.0"}));
+  EXPECT_EQ(names_of(q.count_by(zone).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(r)); })), (names{"count", "key"}));
+}
+
+// Rows with names of their own keep them; what does not trace has only numbers.
+TEST(column_names, none_where_none_are_known) {
+  const auto q = query::from(trips);
+  EXPECT_EQ(names_of(q), names{});
+  EXPECT_EQ(names_of(q.index()), names{});
+  EXPECT_EQ(names_of(q.select([](const Trip& t) { return std::tuple(t.zone, t.fare); })), names{});
+  EXPECT_NE(q.select([](const Trip& t) { return std::pair(t.zone, t.fare); }).table().find("│ first ┆ second │"), std::string::npos);
+}
+
+}  // namespace
