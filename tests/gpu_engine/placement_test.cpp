@@ -163,6 +163,42 @@ TEST_F(placement_plans, obey_orders_against_the_model) {
             "cpu: on(engine::cpu), said of order_by");
 }
 
+TEST_F(placement_plans, demand_the_gpu_for_what_a_terminal_verb_folds) {
+  const auto error_of = [](const auto& q, auto run) {
+    try {
+      run(q);
+    } catch (const query::user_error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const auto count = [](const auto& q) { (void)q.count(); };
+  const auto sum = [](const auto& q) { (void)q.select([](auto t) { return t.qty; }).sum(); };
+  const auto opaque = [](const Trade& t) { return t.qty > 1; };
+  const std::string reason = "require_gpu: where runs on the CPU: the predicate of where is opaque";
+  const auto demanded = trades(1000).require_gpu();
+  EXPECT_EQ(error_of(demanded.where(opaque), count).substr(0, reason.size()), reason);
+  EXPECT_NE(error_of(demanded.where(opaque), sum).find("select runs on the CPU: the predicate of where is opaque"), std::string::npos);
+  EXPECT_NE(error_of(demanded.where(opaque), [](const auto& q) { (void)q.explain("count"); }).find("require_gpu: where runs on the CPU"),
+            std::string::npos);
+  EXPECT_EQ(error_of(trades(1000).where(opaque), count), "no error");
+  EXPECT_NE(error_of(demanded.where([](auto t) { return t.qty > 1; }).verify(), count).find("require_gpu: "), std::string::npos);
+  EXPECT_NE(demanded.where([](auto t) { return t.qty > 1; }).explain("count").find("count: gpu: "), std::string::npos);
+}
+
+TEST_F(placement_plans, demand_the_gpu_for_the_joins_of_what_a_terminal_verb_folds) {
+  const auto symbol = [](auto t) { return t.symbol; };
+  const auto opaque = [](const Trade& a, const Trade& b) { return a.qty + b.qty; };
+  const std::vector<Trade> few(1000, Trade{1, 2, 3.0});
+  const auto joined = trades(1000).require_gpu().join(query::from(few).in(session_), symbol, symbol, opaque);
+  try {
+    (void)joined.count();
+    ADD_FAILURE() << "counted on the CPU";
+  } catch (const query::user_error& e) {
+    EXPECT_EQ(std::string(e.what()).substr(0, 37), "require_gpu: join runs on the CPU: ") << e.what();
+  }
+}
+
 TEST_F(placement_plans, orders_overrule_the_least_number_of_rows) {
   query::Session session({.threads = 2, .gpu = query::gpu_use::off});
   session.add_engine(make_engine(device_, {std::size_t{256} << 20, 5000}, kernels_));
