@@ -331,7 +331,7 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 // A function of a run of rows.
 #define QUERY_DETAIL_HAVE_RUN(verb)                                                                                                       \
   template <class F, class T> static constexpr bool run() {                                                                               \
-    constexpr bool taken = std::is_invocable_v<const F&, std::span<const T>>;                                                             \
+    constexpr bool taken = invocable_then<fits<F, std::span<const T>>, const F&, std::span<const T>>;                                     \
     if constexpr (!taken)                                                                                                                 \
       static_assert(fails_inside<F, std::span<const T>>, "query: " #verb ": the function must take a run of rows, std::span<const Row>, "    \
                                                       "and not be `mutable`");                                                            \
