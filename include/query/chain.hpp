@@ -47,6 +47,9 @@ template <class T, class Chain = cpu::rows<T>> class Query
   Query(detail::pipe origin, detail::settings s) requires std::is_same_v<Chain, cpu::rows<T>>
       : origin_(std::move(origin)), node_(origin_.node), settings_(std::move(s)) {}
 
+  // No moves: what was moved from is a query still, as cheap as a copy is.
+  Query(const Query&) = default;
+  Query& operator=(const Query&) = default;
   // Any chain becomes a Query<T>; its loop stays compiled, behind one virtual call a batch.
   template <class Other> requires(std::is_same_v<Chain, cpu::rows<T>> && !std::is_same_v<Other, Chain>)
   Query(const Query<T, Other>& q) : origin_(q.to_pipe()), node_(origin_.node), settings_(q.run_settings()) {}  // NOLINT: the point of it

@@ -10,6 +10,8 @@ template <class T> class Value {
  public:
   using value_type = T;
   template <class Chain> explicit Value(const Query<T, Chain>& q) : pipe_(q.to_pipe()), settings_(q.run_settings()) {}
+  Value(const Value&) = default;  // no moves, as of every query
+  Value& operator=(const Value&) = default;
   T get() const {
     alignas(T) std::byte raw[sizeof(T)];
     detail::run_single(pipe_, settings_, raw);

@@ -25,6 +25,8 @@ template <class T, class F> void add_order(logical& n, const F& f, bool descendi
 template <class T> class Ordered : public Query<T, cpu::rows<T>> {
  public:
   Ordered(std::shared_ptr<const logical> n, detail::settings s) : Query<T, cpu::rows<T>>(pipe{n, nullptr}, s), order_(std::move(n)) {}
+  Ordered(const Ordered&) = default;  // no moves, as of every query
+  Ordered& operator=(const Ordered&) = default;
   template <class F> Ordered then_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
     if constexpr (!check::then_by::sort_key<F, T>()) return *this;
     else return refined("then_by", f, false, where, at);
