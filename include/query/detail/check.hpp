@@ -314,7 +314,10 @@ struct sequence_equal {
 struct for_each {
   template <class F, class T> static constexpr bool callable() {
     constexpr bool ok = invocable_then<fits<F, T>, F&, const T&>;
-    if constexpr (!ok)
+    if constexpr (changes<F, T>)
+      static_assert(sizeof(F) == 0, "query: for_each: the function takes the row by a reference to change it by, and rows are read-only. "
+                                    "Take it as `const Row& t` or `auto t`; select gives new rows");
+    else if constexpr (!ok)
       static_assert(fails_inside<F, T>, "query: for_each: the function cannot be called with a row of this query. Take the row as "
                                      "`const auto& t` or `const Row& t`");
     return ok;

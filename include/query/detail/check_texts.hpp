@@ -78,6 +78,10 @@ template <bool, class F, class... X> inline constexpr bool invocable_then = std:
 template <class F, class... Row>
 inline constexpr bool can_call = invocable_then<fits<F, Row...>, const F&, const Row&...> && !std::is_member_pointer_v<F>;
 template <class F, class... Row> inline constexpr bool fails_inside = !can_call<F, Row...> && fits<F, Row...>;
+// Does F take `Row&`?
+template <class F, class... Row> inline constexpr bool changes = false;
+template <class F, class... Row> requires(!can_call<F, Row...> && !fits<F, Row...> && !std::is_member_pointer_v<F>)
+inline constexpr bool changes<F, Row...> = std::is_invocable_v<const F&, Row&...>;
 // Is a part of these rows empty where an outer join found no match?
 template <class Row> inline constexpr bool may_lack_match = ir::is_optional_v<Row>;
 template <class A, class B> inline constexpr bool may_lack_match<std::pair<A, B>> = ir::is_optional_v<A> || ir::is_optional_v<B>;
@@ -123,14 +127,17 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   template <class F, class... Row> static constexpr bool callable() {                                                                     \
     constexpr bool member = std::is_member_pointer_v<F>;                                                                                  \
     constexpr bool is_mutable = !can_call<F, Row...> && !member && std::is_invocable_v<F&, const Row&...>;                                \
-    static_assert(!member, "query: " #verb ": takes a function, not a pointer to a member. Write [](auto t) { return t.field; }");         \
+    static_assert(!member, "query: " #verb ": takes a function, not a pointer to a member. Write [](auto t) { return t.field; }");        \
     static_assert(!is_mutable, "query: " #verb ": the function is `mutable` or its operator() is not const, and many threads share it. "  \
                                "Remove `mutable`; keep state in the rows or in a terminal verb");                                         \
     if constexpr (fails_inside<F, Row...> && (may_lack_match<Row> || ...))                                                                \
       static_assert(sizeof(F) == 0, "query: " #verb ": the function does not compile for these rows, as said above. They are, or hold, a " \
                                     "std::optional, empty without a match: test it before its fields, `p.second ? p.second->qty : 0`");   \
+    else if constexpr (changes<F, Row...>)                                                                                                \
+      static_assert(sizeof(F) == 0, "query: " #verb ": the function takes the row by a reference to change it by, and rows are "          \
+                                    "read-only. Take it as `const Row& t` or `auto t`; select gives new rows");                           \
     else if constexpr (!can_call<F, Row...> && !is_mutable && !member)                                                                    \
-      static_assert(fails_inside<F, Row...>, "query: " #verb ": the function cannot be called with a row of this query. Take the row as "    \
+      static_assert(fails_inside<F, Row...>, "query: " #verb ": the function cannot be called with a row of this query. Take the row as " \
                                           "`auto t` or `const Row& t`");                                                                  \
     return can_call<F, Row...>;                                                                                                           \
   }                                                                                                                                       \
@@ -179,7 +186,7 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     if constexpr (forgotten<Hash, K>()) return no_hash<Hash>(); /* (..., result, equal) */                                                \
     else {                                                                                                                                \
       constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                    \
-      static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)");\
+      static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)"); \
       static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(" form "equal, hash)");             \
       return compares<Equal, K> && hash;                                                                                                  \
     }                                                                                                                                     \
@@ -282,11 +289,11 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   template <class LF, class L, class RF, class R> static constexpr bool keys_callable() {                                                 \
     constexpr bool left = gives_value<LF, L>(), right = gives_value<RF, R>();                                                             \
     if constexpr (!left)                                                                                                                  \
-      static_assert(fails_inside<LF, L>,                                                                                 \
+      static_assert(fails_inside<LF, L>,                                                                                                  \
                     "query: " #verb ": the left key function cannot be called with a row of this query, or gives nothing. The arguments " \
                     "are " #verb "(right, left key, right key, ...)");                                                                    \
     else if constexpr (!right)                                                                                                            \
-      static_assert(fails_inside<RF, R>,                                                                                 \
+      static_assert(fails_inside<RF, R>,                                                                                                  \
                     "query: " #verb ": the right key function cannot be called with a row of the other query, or gives nothing. The "     \
                     "arguments are " #verb "(right, left key, right key, ...)");                                                          \
     return left && right;                                                                                                                 \
@@ -310,12 +317,12 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     if constexpr (can_call<F, L, R>) {                                                                                                    \
       static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row");                         \
       return gives_value<F, L, R>();                                                                                                      \
-    } else if constexpr (fails_inside<F, L, R> && (ir::is_optional_v<L> || ir::is_optional_v<R>)) {                                          \
+    } else if constexpr (fails_inside<F, L, R> && (ir::is_optional_v<L> || ir::is_optional_v<R>)) {                                       \
       static_assert(sizeof(F) == 0, "query: " #verb ": the result function does not compile for " rows ", as said above. Test an "        \
                                     "optional row before its fields: `r ? r->qty : 0`");                                                  \
       return false;                                                                                                                       \
     } else {                                                                                                                              \
-      static_assert(fails_inside<F, L, R>, "query: " #verb ": the result function must take " rows more);                                    \
+      static_assert(fails_inside<F, L, R>, "query: " #verb ": the result function must take " rows more);                                 \
       return false;                                                                                                                       \
     }                                                                                                                                     \
   }
@@ -324,7 +331,7 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                                \
   template <class F, class L, class R, class K> static constexpr bool pair_of() {                                                         \
     /* a result function is never tried on keys: its body may not compile */                                                              \
-    if constexpr (can_call<F, L, R> || fails_inside<F, L, R>) return pair<F, L, R>();                                                        \
+    if constexpr (can_call<F, L, R> || fails_inside<F, L, R>) return pair<F, L, R>();                                                     \
     else if constexpr (compares<F, K>) return no_hash<F>();                                                                               \
     else return pair<F, L, R>();                                                                                                          \
   }
@@ -333,7 +340,7 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   template <class F, class T> static constexpr bool run() {                                                                               \
     constexpr bool taken = invocable_then<fits<F, std::span<const T>>, const F&, std::span<const T>>;                                     \
     if constexpr (!taken)                                                                                                                 \
-      static_assert(fails_inside<F, std::span<const T>>, "query: " #verb ": the function must take a run of rows, std::span<const Row>, "    \
+      static_assert(fails_inside<F, std::span<const T>>, "query: " #verb ": the function must take a run of rows, std::span<const Row>, " \
                                                       "and not be `mutable`");                                                            \
     if constexpr (taken) {                                                                                                                \
       constexpr bool given = !std::is_void_v<std::invoke_result_t<const F&, std::span<const T>>>;                                         \
