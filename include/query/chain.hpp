@@ -7,6 +7,7 @@
 //   query::Query<Trade> large = query::from(trades).where([](auto t) { return t.qty > 100; });
 #pragma once
 
+#include <iosfwd>
 #include <limits>
 
 #include <query/cpu/typed_segment.hpp>
@@ -46,6 +47,9 @@ template <class T, class Chain = cpu::rows<T>> class Query
   Query(detail::pipe origin, detail::settings s) requires std::is_same_v<Chain, cpu::rows<T>>
       : origin_(std::move(origin)), node_(origin_.node), settings_(std::move(s)) {}
 
+  // No moves: what was moved from is a query still, as cheap as a copy is.
+  Query(const Query&) = default;
+  Query& operator=(const Query&) = default;
   // Any chain becomes a Query<T>; its loop stays compiled, behind one virtual call a batch.
   template <class Other> requires(std::is_same_v<Chain, cpu::rows<T>> && !std::is_same_v<Other, Chain>)
   Query(const Query<T, Other>& q) : origin_(q.to_pipe()), node_(origin_.node), settings_(q.run_settings()) {}  // NOLINT: the point of it
@@ -64,6 +68,9 @@ template <class T, class Chain = cpu::rows<T>> class Query
       return extend<T>(detail::verb::where, label, detail::make_filter<T>("predicate", f), at, origin_, cpu::where<Chain, F>(chain_, f));
     }
   }
+  QUERY_DETAIL_NEEDS(where, 1, "the predicate is missing: where([](auto t) { return t.qty > 100; })")
+  QUERY_DETAIL_NEEDS(select, 1, "the function is missing: select([](auto t) { return t.price; })")
+  QUERY_DETAIL_NEEDS(select_many, 1, "the function is missing: select_many([](const auto& t) { return t.items; })")
   // Replaces each row by f(row), or f(row, number).
   template <class F> auto select(F f, detail::call_site at = detail::call_site::here(), const char* label = "select") const {
     if constexpr (!check::select::maps<F, T>()) {
@@ -227,4 +234,14 @@ template <class T, class Chain = cpu::rows<T>> class Query
   detail::settings settings_;
 };
 
+// std::cout << q does not compile, and says what does.
+template <class Traits, class Q> requires(verbs::query_like<Q> || verbs::is_grouped<Q>)
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const Q&) {
+  static_assert(sizeof(Q) == 0, "query: operator<<: a query has no text of its own. Write q.print() or std::cout << q.table() for its first "
+                                "rows, `for (const auto& row : q)` for all of them, and value.get() for a query::Value");
+  return to;
+}
+
 }  // namespace query
+
+#undef QUERY_DETAIL_NEEDS

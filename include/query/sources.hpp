@@ -34,7 +34,9 @@ template <class T, class C> Query<T> rows_of(std::shared_ptr<const C> c, const c
 }
 
 template <class R> concept forward_range = requires(const R& r) { r.begin(); r.end(); ++r.begin(); *r.begin(); };
-template <class R> using range_value = std::remove_cvref_t<decltype(*std::declval<const R&>().begin())>;
+template <class V> struct row_of_element { using type = V; };
+template <class K, class V> struct row_of_element<std::pair<const K, V>> { using type = std::pair<K, V>; };  // of a std::map
+template <class R> using range_value = typename row_of_element<std::remove_cvref_t<decltype(*std::declval<const R&>().begin())>>::type;
 
 template <class T, class R> class range_stream final : public row_stream {
  public:

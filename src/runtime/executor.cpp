@@ -44,15 +44,19 @@ std::vector<detail::binding> run_context::bind(const std::vector<planner::bindin
 
 namespace {
 
-// The verb that said require_gpu(), if one of the vertex's did.
+// The verb that said require_gpu(), if one of the branch's, or of the vertex's, did: the last of them, which the plan names, too.
+const detail::logical* gpu_required(const planner::branch& b) {
+  for (auto s = b.stages.rbegin(); s != b.stages.rend(); ++s) {
+    for (auto n = s->nodes.rbegin(); n != s->nodes.rend(); ++n)
+      if ((*n)->gpu_required) return *n;
+    if (s->join && s->join->gpu_required) return s->join;
+  }
+  return b.source && b.source->gpu_required ? b.source : nullptr;
+}
 const detail::logical* gpu_required(const vertex& v) {
   if (v.node && v.node->gpu_required) return v.node;
-  for (const planner::branch& b : v.inputs) {
-    if (b.source && b.source->gpu_required) return b.source;
-    for (const planner::stage& s : b.stages)
-      for (const detail::logical* n : s.nodes)
-        if (n->gpu_required) return n;
-  }
+  for (const planner::branch& b : v.inputs)
+    if (const detail::logical* n = gpu_required(b)) return n;
   return nullptr;
 }
 
@@ -67,9 +71,12 @@ const detail::logical* last_verb(const vertex& v) {
   return b.source;
 }
 
+void not_as_required(const detail::logical& n, const std::string& why) {
+  detail::fail("require_gpu", n.label + " runs on the CPU: " + why + "; use as_accelerated() to allow that", n.where);
+}
 void require_gpu(const vertex& v) {
   const detail::logical* n = gpu_required(v);
-  if (n && v.engine != "gpu") detail::fail("require_gpu", n->label + " runs on the CPU: " + v.why + "; use as_accelerated() to allow that", n->where);
+  if (n && v.engine != "gpu") not_as_required(*n, v.why);
 }
 
 // on(engine): throws where two verbs of one vertex are ordered apart.
@@ -89,6 +96,7 @@ void not_on_gpu(const detail::logical& n, const std::string& why) {
 
 void check_orders_of_result(const planner::branch& result, const std::string& why) {
   if (const detail::logical* n = ordered_to(result, query::engine::gpu)) not_on_gpu(*n, why);
+  if (const detail::logical* n = gpu_required(result)) not_as_required(*n, why);
 }
 
 void place(planner::machine_graph& g, const session_state& session, bool gpu) {

@@ -14,7 +14,7 @@ namespace query::runtime {
 // Names the engine of every vertex, by asking the session's engines in their order, and why. Throws user_error where
 // require_gpu() was said and the GPU cannot. Without `gpu`, accelerated vertices stay on the CPU.
 void place(planner::machine_graph& g, const session_state& session, bool gpu);
-// Throws user_error if a verb of the rows that the caller reads is ordered to the GPU.
+// Throws user_error if a verb of the rows that the caller reads is ordered to the GPU, by on() or require_gpu().
 void check_orders_of_result(const planner::branch& result, const std::string& why);
 
 class executor {

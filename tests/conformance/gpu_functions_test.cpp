@@ -245,6 +245,10 @@ CONFORMS(gpu_functions, on_orders_one_verb_to_an_engine, "on") {
     EXPECT_NE(error_of([&] { (void)opaque.to_vector(); }).find("on: where is ordered to the GPU but runs on the CPU: not on gpu: the predicate of where is opaque"),
               std::string::npos) << error_of([&] { (void)opaque.to_vector(); });
     EXPECT_NE(error_of([&] { (void)opaque.count(); }).find("on: where is ordered to the GPU"), std::string::npos);
+    const auto demanded = source(e, rows).require_gpu().where([](const reading& r) { return r.level > 3; });
+    EXPECT_NE(error_of([&] { (void)demanded.count(); }).find("require_gpu: where runs on the CPU: "), std::string::npos);
+    EXPECT_NE(error_of([&] { (void)demanded.to_vector(); }).find("require_gpu: where runs on the CPU: "), std::string::npos);
+    EXPECT_EQ(source(e, rows).require_gpu().where([](auto r) { return r.level > 3; }).count(), query::from(rows).count([](auto r) { return r.level > 3; }));
     EXPECT_NE(error_of([&] { (void)source(e, rows).where([](auto r) { return r.level > 3; }).on(query::engine::cpu).group_by(level).select(count)
                                  .on(query::engine::gpu).to_vector(); }).find("but one vertex runs both"), std::string::npos);
   } else {

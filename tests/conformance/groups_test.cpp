@@ -45,6 +45,47 @@ CONFORMS(groups, materialised_groups_hold_their_rows_in_source_order, "group_by.
   }
 }
 
+CONFORMS(groups, are_a_sequence_straight_after_group_by, "group_by.groups") {
+  using row = std::pair<std::int32_t, std::int64_t>;
+  using group = query::Group<std::int32_t, tick>;
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const auto key = [](auto t) { return t.key; };
+    const auto counted = [](const group& g) { return row(g.key(), g.count()); };
+    std::vector<row> wanted, large;
+    const std::vector<tick> rows(d.rows.begin(), d.rows.begin() + std::min<std::ptrdiff_t>(2000, std::ssize(d.rows)));
+    for (const auto& [k, members] : grouped(rows, [](const tick& t) { return t.key; })) {
+      wanted.emplace_back(k, std::ssize(members));
+      if (members.size() > 2) large.push_back(wanted.back());
+    }
+    const auto groups = source(e, rows).group_by(key);
+    EXPECT_SAME_ROWS(selected(groups.to_vector(), counted), wanted);
+    std::vector<row> seen, visited;
+    for (const auto& g : groups) seen.push_back(counted(g));
+    EXPECT_SAME_ROWS(seen, wanted);
+    groups.for_each([&](const group& g) { visited.push_back(counted(g)); });
+    EXPECT_SAME_ROWS(visited, wanted);
+    const query::Query<group> named = groups;
+    EXPECT_EQ(named.count(), std::ssize(wanted));
+    const auto is_large = [](const auto& g) { return g.count() > 2; };
+    EXPECT_SAME_ROWS(groups.where(is_large).select([](const auto& g) { return std::pair(g.key(), g.count()); }).to_vector(), large);
+    EXPECT_EQ(groups.any(is_large), !large.empty());
+    EXPECT_EQ(groups.all(is_large), large.size() == wanted.size());
+    EXPECT_EQ(groups.take(2).count(), std::min<std::int64_t>(2, std::ssize(wanted)));
+    EXPECT_EQ(groups.skip(2).count(), std::max<std::int64_t>(0, std::ssize(wanted) - 2));
+    EXPECT_EQ(groups.select_many([](const group& g) { return g.rows(); }).count(), std::ssize(rows));
+    std::vector<row> by_key = wanted;
+    std::sort(by_key.begin(), by_key.end());
+    EXPECT_ROWS(selected(groups.order_by([](const auto& g) { return g.key(); }).to_vector(), counted), by_key);
+    std::reverse(by_key.begin(), by_key.end());
+    EXPECT_ROWS(selected(groups.order_by_descending([](const auto& g) { return g.key(); }).to_vector(), counted), by_key);
+    if (!wanted.empty()) {
+      EXPECT_EQ(groups.order_by_descending([](const auto& g) { return g.key(); }).first().key(), by_key[0].first);
+    }
+    EXPECT_THROW(source(e, std::vector<tick>{}).group_by(key).first(), query::user_error);
+  }
+}
+
 CONFORMS(groups, groups_of_groups, "group_by") {
   const std::vector<tick>& rows = many_ticks();
   std::map<std::int64_t, std::int64_t> sizes;

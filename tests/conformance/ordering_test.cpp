@@ -111,6 +111,9 @@ CONFORMS(ordering, top_is_the_beginning_of_the_sorted_rows, "top", "take") {
       const auto upto = static_cast<std::ptrdiff_t>(std::min(n, d.rows.size()));
       EXPECT_ROWS(source(e, d.rows).top(n, [](auto t) { return t.amount; }).to_vector(), std::vector<tick>(down.begin(), down.begin() + upto));
       EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.price; }).take(n).to_vector(), std::vector<tick>(up.begin(), up.begin() + upto));
+      // Rows that are no records need no key.
+      const auto amounts = selected(down, [](const tick& t) { return t.amount; });
+      EXPECT_ROWS(source(e, d.rows).select([](auto t) { return t.amount; }).top(n).to_vector(), std::vector(amounts.begin(), amounts.begin() + upto));
     }
   }
 }

@@ -34,6 +34,23 @@ CONFORMS(sharing, queries_can_be_stored_returned_and_run_again, "Query", "as_que
   }
 }
 
+CONFORMS(sharing, a_query_that_was_moved_from_is_still_one, "Query") {
+  const auto& rows = many_ticks();
+  const auto wanted = std::ssize(kept(rows, [](const tick& t) { return t.amount > 100; }));
+  auto q = source(e, rows).where([limit = std::vector<std::int64_t>{100}](const auto& t) { return t.amount > limit[0]; });
+  auto sorted = q.order_by([](auto t) { return t.amount; });
+  auto total = query::value_of(q.select([](auto t) { return t.amount; })).count();
+  const auto q2 = std::move(q);
+  const auto sorted2 = std::move(sorted);
+  const auto total2 = std::move(total);
+  EXPECT_EQ(q2.count(), wanted);
+  EXPECT_EQ(q.count(), wanted);
+  EXPECT_EQ(sorted2.count(), wanted);
+  EXPECT_EQ(std::ssize(sorted.then_by([](auto t) { return t.id; }).to_vector()), wanted);
+  EXPECT_EQ(total2.get(), wanted);
+  EXPECT_EQ(total.get(), wanted);
+}
+
 CONFORMS(sharing, a_source_may_change_between_runs, "from") {
   std::vector<tick> rows = small_ticks()[3].rows;
   const auto q = source(e, rows).where([](auto t) { return t.key > 0; });

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <set>
 #include <span>
 
@@ -31,6 +32,10 @@ CONFORMS(sources, containers, "from") {
   EXPECT_ROWS(on(e, query::from(std::list<int>(list))).where(positive).to_vector(), wanted);
   const std::set<std::string> set = {"b", "a", "c"};
   EXPECT_ROWS(source(e, set).to_vector(), std::vector<std::string>({"a", "b", "c"}));
+  const std::map<std::string, int> map = {{"b", 2}, {"a", -1}, {"c", 3}};
+  using entry = std::pair<std::string, int>;  // its key is not const, so that rows can be sorted and assigned
+  EXPECT_ROWS(source(e, map).where([](const auto& p) { return p.second > 0; }).to_vector(), std::vector<entry>({{"b", 2}, {"c", 3}}));
+  EXPECT_ROWS(source(e, map).order_by_descending([](const auto& p) { return p.second; }).to_vector(), std::vector<entry>({{"c", 3}, {"b", 2}, {"a", -1}}));
 }
 
 CONFORMS(sources, long_streams, "from", "range", "repeat", "empty", "generate") {

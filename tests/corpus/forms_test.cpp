@@ -32,7 +32,7 @@ struct rejected {
 std::vector<rejected> rejected_forms() {
   std::vector<std::filesystem::path> files;
   for (const auto& e : std::filesystem::directory_iterator(std::filesystem::path(QUERY_TEST_SOURCE_DIR) / "compile_fail"))
-    if (e.path().filename().string().starts_with("lambda_")) files.push_back(e.path());
+    if (e.path().filename().string().starts_with("lambda_") && e.path().extension() == ".cpp") files.push_back(e.path());
   std::sort(files.begin(), files.end());
   std::vector<rejected> all;
   for (const auto& path : files) {

@@ -10,6 +10,8 @@
 #include "gpu_engine/placement/calibration.hpp"
 #include "gpu_engine/placement/placement.hpp"
 #include "gpu_engine/temporary_folder.hpp"
+#include "planner/machine_graph.hpp"
+#include "runtime/executor.hpp"
 #include "runtime/thread_pool.hpp"
 
 namespace {
@@ -161,6 +163,37 @@ TEST_F(placement_plans, obey_orders_against_the_model) {
   EXPECT_EQ(engine_line(trades(1000).order_by(by_price).require_gpu().explain(), "order_by"), "gpu: " + device_.name());
   EXPECT_EQ(engine_line(trades(4000000).order_by(by_price).on(query::engine::cpu).explain(), "order_by"),
             "cpu: on(engine::cpu), said of order_by");
+}
+
+// What the executor says when the GPU refuses the fold of a query's rows.
+template <class Q> std::string said_of_fold(const Q& q) {
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "count", {.gpu_status = ""});
+  try {
+    query::runtime::check_orders_of_result(g->result, "the reason");
+  } catch (const query::user_error& e) {
+    const std::string text = e.what();
+    return text.substr(0, text.find(';'));
+  }
+  return "nothing";
+}
+
+TEST_F(placement_plans, demand_the_gpu_for_what_a_terminal_verb_folds) {
+  const auto large = [](const Trade& t) { return t.qty > 1; };
+  const auto demanded = trades(1000).require_gpu();
+  EXPECT_EQ(said_of_fold(demanded.where(large)), "require_gpu: where runs on the CPU: the reason");
+  EXPECT_EQ(said_of_fold(demanded.where(large).select([](auto t) { return t.qty; })), "require_gpu: select runs on the CPU: the reason");
+  EXPECT_EQ(said_of_fold(trades(1000).where(large).require_gpu()), "require_gpu: where runs on the CPU: the reason");
+  EXPECT_EQ(said_of_fold(demanded).substr(0, 13), "require_gpu: ");
+  EXPECT_EQ(said_of_fold(trades(1000).where(large)), "nothing");
+}
+
+TEST_F(placement_plans, demand_the_gpu_for_the_joins_of_what_a_terminal_verb_folds) {
+  const auto symbol = [](auto t) { return t.symbol; };
+  const auto sum = [](const Trade& a, const Trade& b) { return a.qty + b.qty; };
+  const std::vector<Trade> few(1000, Trade{1, 2, 3.0});
+  const auto others = query::from(few).in(session_);
+  EXPECT_EQ(said_of_fold(trades(1000).join(others, symbol, symbol, sum).require_gpu()), "require_gpu: join runs on the CPU: the reason");
+  EXPECT_EQ(said_of_fold(trades(1000).join(others, symbol, symbol, sum)), "nothing");
 }
 
 TEST_F(placement_plans, orders_overrule_the_least_number_of_rows) {

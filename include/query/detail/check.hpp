@@ -15,14 +15,14 @@ namespace query::check {
 struct where {
   QUERY_DETAIL_HAVE_PREDICATE(where)
   template <class F, class T> static constexpr bool tests() {
-    if constexpr (can_call<F, T, std::int64_t>) return predicate<F, T, std::int64_t>();
+    if constexpr (can_call<F, T, std::int64_t> || fails_inside<F, T, std::int64_t>) return predicate<F, T, std::int64_t>();
     else return predicate<F, T>();
   }
 };
 struct select {
   QUERY_DETAIL_HAVE_CALL(select)
   template <class F, class T> static constexpr bool maps() {
-    if constexpr (can_call<F, T, std::int64_t>) return value<F, T, std::int64_t>();
+    if constexpr (can_call<F, T, std::int64_t> || fails_inside<F, T, std::int64_t>) return value<F, T, std::int64_t>();
     else return value<F, T>();
   }
 };
@@ -131,6 +131,11 @@ struct top {
   QUERY_DETAIL_HAVE_ORDER(top, "")
   QUERY_DETAIL_HAVE_CUSTOM_ORDER(top, "n, key, ")
   QUERY_DETAIL_HAVE_COUNT(top, " and then the key: top(10, key)")
+  template <class T> static constexpr bool own_key() {
+    constexpr bool ok = ir::described_v<T> && !record<T>;
+    static_assert(ok, "query: top: the key is missing. Say by which field rows are compared: top(10, [](auto t) { return t.price; })");
+    return ok;
+  }
 };
 
 struct distinct { QUERY_DETAIL_HAVE_KEY(distinct, ", or distinct_by(key)") QUERY_DETAIL_HAVE_CUSTOM_KEY(distinct, "") };
@@ -174,8 +179,9 @@ struct default_if_empty { QUERY_DETAIL_HAVE_ROW(default_if_empty, "") };
 // B: the loop's body; C: its condition; Rows: Query<T>; Truth: Value<bool>.
 struct do_while {
   template <class B, class Rows> static constexpr bool body() {
-    constexpr bool taken = std::is_invocable_v<B&, Rows>;
-    static_assert(taken, "query: do_while: the body must take query::Query<Row> (or `auto`): the rows of the round");
+    constexpr bool taken = invocable_then<fits<B, Rows>, B&, Rows>;
+    if constexpr (!taken)
+      static_assert(fails_inside<B, Rows>, "query: do_while: the body must take query::Query<Row> (or `auto`): the rows of the round");
     if constexpr (taken) {
       constexpr bool given = std::is_convertible_v<std::invoke_result_t<B&, Rows>, Rows>;
       static_assert(given, "query: do_while: the body must give a query with the loop's own row type. Use .select(...) at its end, and no "
@@ -205,7 +211,8 @@ struct value_of {
 struct fork {
   template <class F, class Q> static constexpr bool branch() {
     constexpr bool ok = gives_value<F, Q>();
-    static_assert(ok, "query: fork: each function must take a query (`auto q`) and give what becomes of it");
+    if constexpr (!ok)
+      static_assert(fails_inside<F, Q>, "query: fork: each function must take a query (`auto q`) and give what becomes of it");
     return ok;
   }
 };
@@ -213,14 +220,17 @@ struct fork {
 // The function of groups. R: what it gives for `auto g`; ok: whether that is an expression of aggregates.
 struct groups {
   template <class F, class G> static constexpr bool takes_rows() {
-    constexpr bool ok = std::is_invocable_v<const F&, const G&>;
-    static_assert(ok, "query: group_by(...).select: the function must take `auto g` (aggregates, kept up row by row) or `const "
-                      "query::Group<Key, Row>& g` (the rows; check Key and Row)");
+    constexpr bool ok = can_call<F, G>;
+    if constexpr (!ok)
+      static_assert(fails_inside<F, G>, "query: group_by(...).select: the function must take `auto g` (aggregates, kept up row by row) or "
+                                     "`const query::Group<Key, Row>& g` (the rows; check Key and Row)");
     return ok;
   }
   template <class F, class Recorder> static constexpr bool taken() {
-    constexpr bool ok = std::is_invocable_v<const F&, Recorder>;
-    static_assert(ok, "query: group_by(...).select, aggregate, reduce: the function must take the group, `auto g`, and not be `mutable`");
+    constexpr bool ok = can_call<F, Recorder>;
+    if constexpr (!ok)
+      static_assert(fails_inside<F, Recorder>,
+                    "query: group_by(...).select, aggregate, reduce: the function must take the group, `auto g`, and not be `mutable`");
     return ok;
   }
   template <bool Ok> static constexpr bool expression() {
@@ -303,9 +313,13 @@ struct sequence_equal {
 };
 struct for_each {
   template <class F, class T> static constexpr bool callable() {
-    constexpr bool ok = std::is_invocable_v<F&, const T&>;
-    static_assert(ok, "query: for_each: the function cannot be called with a row of this query. Take the row as `const auto& t` or "
-                      "`const Row& t`");
+    constexpr bool ok = invocable_then<fits<F, T>, F&, const T&>;
+    if constexpr (changes<F, T>)
+      static_assert(sizeof(F) == 0, "query: for_each: the function takes the row by a reference to change it by, and rows are read-only. "
+                                    "Take it as `const Row& t` or `auto t`; select gives new rows");
+    else if constexpr (!ok)
+      static_assert(fails_inside<F, T>, "query: for_each: the function cannot be called with a row of this query. Take the row as "
+                                     "`const auto& t` or `const Row& t`");
     return ok;
   }
 };

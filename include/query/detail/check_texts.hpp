@@ -20,8 +20,9 @@ namespace check {
 
 // What a verb gives after its error: it has every verb and becomes whatever it is assigned to.
 struct after_error {
-  template <class X> operator X() const;  // NOLINT: implicit, it has to fit everywhere
-#define QUERY_DETAIL_VERB(name) template <class... A> after_error name(const A&...) const;
+  // Defined, all of it: g++ complains of what is used with a lambda's type and never defined.
+  template <class X> operator X() const { __builtin_unreachable(); }  // NOLINT: implicit, it has to fit everywhere
+#define QUERY_DETAIL_VERB(name) template <class... A> after_error name(const A&...) const { return {}; }
   QUERY_DETAIL_VERB(where) QUERY_DETAIL_VERB(select) QUERY_DETAIL_VERB(select_many) QUERY_DETAIL_VERB(group_by)
   QUERY_DETAIL_VERB(aggregate) QUERY_DETAIL_VERB(count_by) QUERY_DETAIL_VERB(join) QUERY_DETAIL_VERB(left_join)
   QUERY_DETAIL_VERB(order_by) QUERY_DETAIL_VERB(order_by_descending) QUERY_DETAIL_VERB(then_by) QUERY_DETAIL_VERB(then_by_descending)
@@ -41,21 +42,56 @@ struct after_error {
   QUERY_DETAIL_VERB(describe) QUERY_DETAIL_VERB(table) QUERY_DETAIL_VERB(timeout) QUERY_DETAIL_VERB(stop_on) QUERY_DETAIL_VERB(on_progress)
   QUERY_DETAIL_VERB(as_accelerated) QUERY_DETAIL_VERB(take_while) QUERY_DETAIL_VERB(skip_while) QUERY_DETAIL_VERB(take_last)
   QUERY_DETAIL_VERB(skip_last) QUERY_DETAIL_VERB(index) QUERY_DETAIL_VERB(apply) QUERY_DETAIL_VERB(order) QUERY_DETAIL_VERB(aggregate_by)
+  QUERY_DETAIL_VERB(first_or_default) QUERY_DETAIL_VERB(last_or_default) QUERY_DETAIL_VERB(single_or_default) QUERY_DETAIL_VERB(stddev)
+  QUERY_DETAIL_VERB(element_at_or_default) QUERY_DETAIL_VERB(variance) QUERY_DETAIL_VERB(median) QUERY_DETAIL_VERB(quantile)
+  QUERY_DETAIL_VERB(collect) QUERY_DETAIL_VERB(count_distinct) QUERY_DETAIL_VERB(arg_min) QUERY_DETAIL_VERB(arg_max) QUERY_DETAIL_VERB(key)
+  QUERY_DETAIL_VERB(union_with_by) QUERY_DETAIL_VERB(intersect_by) QUERY_DETAIL_VERB(except_by) QUERY_DETAIL_VERB(sequence_equal)
+  QUERY_DETAIL_VERB(as_type) QUERY_DETAIL_VERB(sample) QUERY_DETAIL_VERB(default_if_empty) QUERY_DETAIL_VERB(order_descending)
+  QUERY_DETAIL_VERB(require_gpu) QUERY_DETAIL_VERB(on) QUERY_DETAIL_VERB(fork) QUERY_DETAIL_VERB(apply_all) QUERY_DETAIL_VERB(partitioned)
+  QUERY_DETAIL_VERB(hash_partitioned_by) QUERY_DETAIL_VERB(range_partitioned_by) QUERY_DETAIL_VERB(explain_dot) QUERY_DETAIL_VERB(get)
 #undef QUERY_DETAIL_VERB
-  const after_error* begin() const;
-  const after_error* end() const;
+  const after_error* begin() const { return this; }
+  const after_error* end() const { return this; }
   // Else what it converts to makes every << of a stream ambiguous.
   template <class S> friend S& operator<<(S& to, const after_error&) { return to; }
 };
 
 // ---------------------------------------------------------------- what is asked
-template <class F, class... Row> inline constexpr bool can_call = std::is_invocable_v<const F&, const Row&...>;
+struct with_call { void operator()(); };
+template <class F> struct both_call : F, with_call {};
+template <class F> inline constexpr bool has_call = !requires { &both_call<F>::operator(); };  // ambiguous where F has one, too
+struct any_argument { template <class X> any_argument(const X&); };  // NOLINT: implicit, it stands for every row
+template <class> using any_argument_for = any_argument;
+template <class F, class... Row> struct beside : F {
+  using F::operator();
+  void operator()(any_argument_for<Row>...);
+};
+// Do F's parameters fit, whatever its body is? What fits and cannot be called has a body that does not compile, which the compiler
+// has reported: there is nothing to add. Found without a look at the body: the call is ambiguous with an operator() that takes
+// worse arguments of a better object.
+template <class F, class... Row> inline constexpr bool fits = false;
+template <class F, class... Row> requires(std::is_class_v<F> && !std::is_final_v<F> && has_call<F>)
+inline constexpr bool fits<F, Row...> = !requires(beside<F, Row...>& f, const Row&... row) { f(row...); };
+// To clang a function whose body has failed fits nothing any more: whether it does has to be known first.
+template <bool, class F, class... X> inline constexpr bool invocable_then = std::is_invocable_v<F, X...>;
+// A pointer to a member is invocable and has no f(row).
+template <class F, class... Row>
+inline constexpr bool can_call = invocable_then<fits<F, Row...>, const F&, const Row&...> && !std::is_member_pointer_v<F>;
+template <class F, class... Row> inline constexpr bool fails_inside = !can_call<F, Row...> && fits<F, Row...>;
+// Does F take `Row&`?
+template <class F, class... Row> inline constexpr bool changes = false;
+template <class F, class... Row> requires(!can_call<F, Row...> && !fits<F, Row...> && !std::is_member_pointer_v<F>)
+inline constexpr bool changes<F, Row...> = std::is_invocable_v<const F&, Row&...>;
+// Is a part of these rows empty where an outer join found no match?
+template <class Row> inline constexpr bool may_lack_match = ir::is_optional_v<Row>;
+template <class A, class B> inline constexpr bool may_lack_match<std::pair<A, B>> = ir::is_optional_v<A> || ir::is_optional_v<B>;
 template <class F, class... Row> constexpr bool gives_value() {
   if constexpr (can_call<F, Row...>) return !std::is_void_v<std::invoke_result_t<const F&, const Row&...>>;
   else return false;
 }
-// Numbers, bools and enums by choice decide; that a pointer is not null does not.
-template <class R> inline constexpr bool decides = std::is_constructible_v<bool, R> && !std::is_pointer_v<std::decay_t<R>>;
+// A predicate gives bool, or what passes for one. Numbers, pointers and optionals, which an `if` takes too, say nothing of what is
+// asked of them.
+template <class R> inline constexpr bool decides = std::is_same_v<R, bool> || (std::is_class_v<R> && std::is_convertible_v<R, bool>);
 template <class V> struct without_null { using type = V; };
 template <class V> struct without_null<std::optional<V>> { using type = V; };
 template <class V> using without_null_t = typename without_null<V>::type;
@@ -89,11 +125,20 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 // ---------------------------------------------------------------- the texts
 #define QUERY_DETAIL_HAVE_CALL(verb)                                                                                                      \
   template <class F, class... Row> static constexpr bool callable() {                                                                     \
-    constexpr bool is_mutable = !can_call<F, Row...> && std::is_invocable_v<F&, const Row&...>;                                           \
+    constexpr bool member = std::is_member_pointer_v<F>;                                                                                  \
+    constexpr bool is_mutable = !can_call<F, Row...> && !member && std::is_invocable_v<F&, const Row&...>;                                \
+    static_assert(!member, "query: " #verb ": takes a function, not a pointer to a member. Write [](auto t) { return t.field; }");        \
     static_assert(!is_mutable, "query: " #verb ": the function is `mutable` or its operator() is not const, and many threads share it. "  \
                                "Remove `mutable`; keep state in the rows or in a terminal verb");                                         \
-    static_assert(can_call<F, Row...> || is_mutable,                                                                                      \
-                  "query: " #verb ": the function cannot be called with a row of this query. Take the row as `auto t` or `const Row& t`"); \
+    if constexpr (fails_inside<F, Row...> && (may_lack_match<Row> || ...))                                                                \
+      static_assert(sizeof(F) == 0, "query: " #verb ": the function does not compile for these rows, as said above. They are, or hold, a " \
+                                    "std::optional, empty without a match: test it before its fields, `p.second ? p.second->qty : 0`");   \
+    else if constexpr (changes<F, Row...>)                                                                                                \
+      static_assert(sizeof(F) == 0, "query: " #verb ": the function takes the row by a reference to change it by, and rows are "          \
+                                    "read-only. Take it as `const Row& t` or `auto t`; select gives new rows");                           \
+    else if constexpr (!can_call<F, Row...> && !is_mutable && !member)                                                                    \
+      static_assert(fails_inside<F, Row...>, "query: " #verb ": the function cannot be called with a row of this query. Take the row as " \
+                                          "`auto t` or `const Row& t`");                                                                  \
     return can_call<F, Row...>;                                                                                                           \
   }                                                                                                                                       \
   template <class F, class... Row> static constexpr bool value() {                                                                        \
@@ -109,9 +154,13 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   template <class F, class... Row> static constexpr bool predicate() {                                                                    \
     if constexpr (!value<F, Row...>()) return false;                                                                                      \
     else {                                                                                                                                \
-      constexpr bool ok = decides<std::invoke_result_t<const F&, const Row&...>>;                                                         \
-      static_assert(ok, "query: " #verb ": the predicate must give bool. Compare, as in `t.qty > 100`");                                  \
-      return ok;                                                                                                                          \
+      using R = std::remove_cvref_t<std::invoke_result_t<const F&, const Row&...>>;                                                       \
+      constexpr bool number = std::is_arithmetic_v<R> && !decides<R>, null = ir::is_optional_v<R>;                                        \
+      static_assert(!number, "query: " #verb ": the predicate gives a number and must give bool. Compare it, as in `t.qty != 0`");        \
+      static_assert(!null, "query: " #verb ": the predicate gives a std::optional and must give bool. Say what a null means: "            \
+                           "`t.flag.value_or(false)`, `t.qty > 100`, or `t.qty.has_value()` for the rows that have one");                 \
+      static_assert(decides<R> || number || null, "query: " #verb ": the predicate must give bool. Compare, as in `t.qty > 100`");        \
+      return decides<R>;                                                                                                                  \
     }                                                                                                                                     \
   }
 // The key of a hash table.
@@ -137,7 +186,7 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     if constexpr (forgotten<Hash, K>()) return no_hash<Hash>(); /* (..., result, equal) */                                                \
     else {                                                                                                                                \
       constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                    \
-      static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)");\
+      static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)"); \
       static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(" form "equal, hash)");             \
       return compares<Equal, K> && hash;                                                                                                  \
     }                                                                                                                                     \
@@ -168,7 +217,11 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 #define QUERY_DETAIL_HAVE_ORDER(verb, more)                                                                                               \
   QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
   template <class F, class Row> static constexpr bool sort_key() {                                                                        \
-    if constexpr (!value<F, Row>()) return false;                                                                                         \
+    if constexpr (!fits<F, Row> && fits<F, Row, Row>) {                                                                                   \
+      static_assert(sizeof(F) == 0, "query: " #verb ": takes a key of one row, as in [](auto t) { return t.price; }. An order of two "    \
+                                    "rows goes to order(less)");                                                                          \
+      return false;                                                                                                                       \
+    } else if constexpr (!value<F, Row>()) return false;                                                                                  \
     else {                                                                                                                                \
       constexpr bool ok = ir::described_v<detail::result_of<F, Row>>;                                                                     \
       static_assert(ok, "query: " #verb ": this key type has no order that the library knows. Use numbers, strings, enums, optionals, "   \
@@ -235,16 +288,21 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                           \
   template <class LF, class L, class RF, class R> static constexpr bool keys_callable() {                                                 \
     constexpr bool left = gives_value<LF, L>(), right = gives_value<RF, R>();                                                             \
-    static_assert(left, "query: " #verb ": the left key function cannot be called with a row of this query, or gives nothing. "           \
-                        "The arguments are " #verb "(right, left key, right key, ...)");                                                  \
-    static_assert(right || !left, "query: " #verb ": the right key function cannot be called with a row of the other query, or gives "    \
-                                  "nothing. The arguments are " #verb "(right, left key, right key, ...)");                               \
+    if constexpr (!left)                                                                                                                  \
+      static_assert(fails_inside<LF, L>,                                                                                                  \
+                    "query: " #verb ": the left key function cannot be called with a row of this query, or gives nothing. The arguments " \
+                    "are " #verb "(right, left key, right key, ...)");                                                                    \
+    else if constexpr (!right)                                                                                                            \
+      static_assert(fails_inside<RF, R>,                                                                                                  \
+                    "query: " #verb ": the right key function cannot be called with a row of the other query, or gives nothing. The "     \
+                    "arguments are " #verb "(right, left key, right key, ...)");                                                          \
     return left && right;                                                                                                                 \
   }                                                                                                                                       \
   template <class K, class... Same> static constexpr bool common_key() {                                                                  \
     constexpr bool same = !std::is_void_v<K>;                                                                                             \
-    static_assert(same, "query: " #verb ": the two key functions give different types. Cast one of them (query::cast<T>) so "             \
-                        "that both give the same");                                                                                       \
+    static_assert(same, "query: " #verb ": the two key functions give different types. Compare fields of one type, or convert one key: "  \
+                        "std::to_string(t.number) or std::stoi(t.text) between numbers and text, query::cast<int>(t.e) of an enum, "      \
+                        "query::make<Row>(...) or a std::tuple on both sides of several fields");                                         \
     if constexpr (!same) return false;                                                                                                    \
     else if constexpr (sizeof...(Same) > 0) return own_keys<K, Same...>();                                                                \
     else {                                                                                                                                \
@@ -256,25 +314,34 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 // A function of two rows.
 #define QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                          \
   template <class F, class L, class R> static constexpr bool pair() {                                                                     \
-    static_assert(can_call<F, L, R>, "query: " #verb ": the result function must take " rows more);                                       \
     if constexpr (can_call<F, L, R>) {                                                                                                    \
       static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row");                         \
       return gives_value<F, L, R>();                                                                                                      \
-    } else return false;                                                                                                                  \
+    } else if constexpr (fails_inside<F, L, R> && (ir::is_optional_v<L> || ir::is_optional_v<R>)) {                                       \
+      static_assert(sizeof(F) == 0, "query: " #verb ": the result function does not compile for " rows ", as said above. Test an "        \
+                                    "optional row before its fields: `r ? r->qty : 0`");                                                  \
+      return false;                                                                                                                       \
+    } else {                                                                                                                              \
+      static_assert(fails_inside<F, L, R>, "query: " #verb ": the result function must take " rows more);                                 \
+      return false;                                                                                                                       \
+    }                                                                                                                                     \
   }
 // Where the result function, or an equality of keys K without its hash, may stand last.
 #define QUERY_DETAIL_HAVE_PAIR_OR_EQUAL(verb, rows, more)                                                                                 \
   QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                                \
   template <class F, class L, class R, class K> static constexpr bool pair_of() {                                                         \
-    if constexpr (can_call<F, L, R>) return pair<F, L, R>(); /* a result function is never tried on keys: its body may not compile */     \
+    /* a result function is never tried on keys: its body may not compile */                                                              \
+    if constexpr (can_call<F, L, R> || fails_inside<F, L, R>) return pair<F, L, R>();                                                     \
     else if constexpr (compares<F, K>) return no_hash<F>();                                                                               \
     else return pair<F, L, R>();                                                                                                          \
   }
 // A function of a run of rows.
 #define QUERY_DETAIL_HAVE_RUN(verb)                                                                                                       \
   template <class F, class T> static constexpr bool run() {                                                                               \
-    constexpr bool taken = std::is_invocable_v<const F&, std::span<const T>>;                                                             \
-    static_assert(taken, "query: " #verb ": the function must take a run of rows, std::span<const Row>, and not be `mutable`");           \
+    constexpr bool taken = invocable_then<fits<F, std::span<const T>>, const F&, std::span<const T>>;                                     \
+    if constexpr (!taken)                                                                                                                 \
+      static_assert(fails_inside<F, std::span<const T>>, "query: " #verb ": the function must take a run of rows, std::span<const Row>, " \
+                                                      "and not be `mutable`");                                                            \
     if constexpr (taken) {                                                                                                                \
       constexpr bool given = !std::is_void_v<std::invoke_result_t<const F&, std::span<const T>>>;                                         \
       static_assert(given, "query: " #verb ": the function gives nothing. Return a row or a range of rows");                              \
@@ -303,6 +370,12 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     return updates<S, U, T> && combines<S, C> && gives_value<R, S>();                                                                     \
   }
 
+// A verb written with fewer than n arguments, which its other overloads do not take.
+#define QUERY_DETAIL_NEEDS(verb, n, what)                                                                                                 \
+  template <class... A> requires(sizeof...(A) < n) check::after_error verb(const A&...) const {                                           \
+    static_assert(sizeof...(A) >= n, "query: " #verb ": " what);                                                                          \
+    return {};                                                                                                                            \
+  }
 #define QUERY_DETAIL_OR_EQUAL ", or give an equality and a hash: (key, equal, hash)"
 #define QUERY_DETAIL_OR_LESS ", or give an order: order_by(key, less)"
 #define QUERY_DETAIL_NO_FRACTION ", from 0. Write a share as share * rows.size(), cast to an integer"

@@ -4,6 +4,7 @@
 #include <query/aggregates.hpp>
 #include <query/group.hpp>
 #include <query/verbs/breaker.hpp>
+#include <query/verbs/ordering.hpp>
 
 namespace query {
 
@@ -58,7 +59,7 @@ struct nothing_key {};
 
 namespace verbs {
 
-// rows.group_by(key): choose what becomes of each group.
+// rows.group_by(key): choose what becomes of each group. The verbs of sequences that it has itself are those of .groups().
 template <class Q, class T, class K, class KF> class Grouped {
  public:
   Grouped(Q q, KF f, detail::key_calls keys, call_site at, const char* label)
@@ -102,6 +103,50 @@ template <class Q, class T, class K, class KF> class Grouped {
     return select([](auto g) { return g.key(); }, at);
   }
 
+  // ---- as a sequence: each group with its rows, a query::Group<K, T>. What only needs aggregates is faster behind select, which
+  // does not keep the rows: .select([](auto g) { return std::pair(g.key(), g.count()); }).where(...)
+  operator Query<Group<K, T>, cpu::rows<Group<K, T>>>() const { return groups(at_); }  // NOLINT: the groups are what this is
+  std::vector<Group<K, T>> to_vector() const { return groups(at_).to_vector(); }
+  auto begin() const { return groups(at_).begin(); }
+  std::default_sentinel_t end() const { return {}; }
+  template <class F> void for_each(F f) const { groups(at_).for_each(std::move(f)); }
+  Group<K, T> first(call_site at = call_site::here()) const { return groups(at_).first(at); }
+  template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return groups(at_).order_by(std::move(f), where, at);
+  }
+  template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return groups(at_).order_by_descending(std::move(f), where, at);
+  }
+#define QUERY_DETAIL_OF_GROUPS(verb) \
+  template <class X> auto verb(X x, call_site at = call_site::here()) const { return groups(at_).verb(std::move(x), at); }
+  QUERY_DETAIL_OF_GROUPS(where) QUERY_DETAIL_OF_GROUPS(select_many) QUERY_DETAIL_OF_GROUPS(take) QUERY_DETAIL_OF_GROUPS(skip)
+  QUERY_DETAIL_OF_GROUPS(any) QUERY_DETAIL_OF_GROUPS(all)
+#undef QUERY_DETAIL_OF_GROUPS
+  // Verbs that must not stand here.
+#define QUERY_DETAIL_NOT_HERE(verb, fix)                                                                                \
+  template <class... A> check::after_error verb(const A&...) const {                                                    \
+    static_assert(sizeof...(A) > 99, "query: group_by(key)." #verb ": " fix);                                           \
+    return {};                                                                                                          \
+  }
+#define QUERY_DETAIL_NO_VALUE(verb) \
+  QUERY_DETAIL_NOT_HERE(verb, "say what becomes of each group first: group_by(key).select([](auto g) { return std::pair(g.key(), " \
+                              "g.count()); }), or .groups(), a query of the groups with their rows")
+  QUERY_DETAIL_NO_VALUE(sum) QUERY_DETAIL_NO_VALUE(average) QUERY_DETAIL_NO_VALUE(mean) QUERY_DETAIL_NO_VALUE(min) QUERY_DETAIL_NO_VALUE(max)
+  QUERY_DETAIL_NO_VALUE(min_by) QUERY_DETAIL_NO_VALUE(max_by) QUERY_DETAIL_NO_VALUE(top) QUERY_DETAIL_NO_VALUE(join)
+  QUERY_DETAIL_NO_VALUE(left_join) QUERY_DETAIL_NO_VALUE(distinct) QUERY_DETAIL_NO_VALUE(to_map) QUERY_DETAIL_NO_VALUE(to_lookup)
+  QUERY_DETAIL_NO_VALUE(to_columns) QUERY_DETAIL_NO_VALUE(print) QUERY_DETAIL_NO_VALUE(table) QUERY_DETAIL_NO_VALUE(describe)
+  QUERY_DETAIL_NO_VALUE(write_csv) QUERY_DETAIL_NO_VALUE(explain) QUERY_DETAIL_NO_VALUE(single) QUERY_DETAIL_NO_VALUE(last)
+  QUERY_DETAIL_NO_VALUE(reduce) QUERY_DETAIL_NO_VALUE(group_by) QUERY_DETAIL_NO_VALUE(concat) QUERY_DETAIL_NO_VALUE(first_or_none)
+  QUERY_DETAIL_NO_VALUE(then_by) QUERY_DETAIL_NO_VALUE(cached) QUERY_DETAIL_NO_VALUE(do_while) QUERY_DETAIL_NO_VALUE(zip)
+#undef QUERY_DETAIL_NO_VALUE
+#define QUERY_DETAIL_LATER(verb) \
+  QUERY_DETAIL_NOT_HERE(verb, "write it behind what becomes of the groups: group_by(key).select(...)." #verb "(...), or before group_by")
+  QUERY_DETAIL_LATER(as_accelerated) QUERY_DETAIL_LATER(require_gpu) QUERY_DETAIL_LATER(on) QUERY_DETAIL_LATER(in) QUERY_DETAIL_LATER(timeout)
+  QUERY_DETAIL_LATER(stop_on) QUERY_DETAIL_LATER(on_progress) QUERY_DETAIL_LATER(verify) QUERY_DETAIL_LATER(named)
+#undef QUERY_DETAIL_LATER
+  QUERY_DETAIL_NOT_HERE(as_ordered, "write it behind what becomes of the groups: group_by(key).select(...).as_ordered()")
+#undef QUERY_DETAIL_NOT_HERE
+
  private:
   template <class A, class F, A (*Record)(const F&)> auto finish(const char* role, const F& f, call_site at, ir::traced (*retrace)(const void*)) const {
     using Out = agg::value_of<A, K, T>;
@@ -125,6 +170,9 @@ template <class Q, class T, class K, class KF> class Grouped {
   call_site at_;
   const char* label_;
 };
+
+template <class X> inline constexpr bool is_grouped = false;
+template <class Q, class T, class K, class KF> inline constexpr bool is_grouped<Grouped<Q, T, K, KF>> = true;
 
 template <class Derived, class T> class grouping {
  public:
@@ -173,6 +221,9 @@ template <class Derived, class T> class grouping {
     if constexpr (!check::aggregate_by::key<F, T>()) return check::after_error{};
     else return group_by(std::move(f), at, "aggregate_by").aggregate(std::move(a)...);
   }
+  QUERY_DETAIL_NEEDS(group_by, 1, "the key is missing: group_by([](auto t) { return t.symbol; })")
+  QUERY_DETAIL_NEEDS(count_by, 1, "the key is missing: count_by([](auto t) { return t.symbol; })")
+  QUERY_DETAIL_NEEDS(aggregate_by, 4, "takes a key and aggregates: aggregate_by(key, sum(f), count()), or aggregate_by(key, seed, update, combine)")
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
   // (The terminal verb aggregate(sum(f), count()), of functions of query::aggregates, gives the row itself.)
   template <class F> requires(!agg::is_named<F>) auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {

@@ -102,6 +102,17 @@ template <class Derived, class T> class joins {
     check::group_join::no_result<Q>();
     return check::after_error{};
   }
+#define QUERY_DETAIL_NEEDS_KEYS(verb, rest) \
+  QUERY_DETAIL_NEEDS(verb, 3, "takes a key of either side, also where they are the same: " #verb "(right, left key, right key" rest ")")
+  QUERY_DETAIL_NEEDS_KEYS(join, "")
+  QUERY_DETAIL_NEEDS_KEYS(left_join, "")
+  QUERY_DETAIL_NEEDS_KEYS(right_join, "")
+  QUERY_DETAIL_NEEDS_KEYS(full_join, "")
+  QUERY_DETAIL_NEEDS_KEYS(semi_join, "")
+  QUERY_DETAIL_NEEDS_KEYS(anti_join, "")
+  QUERY_DETAIL_NEEDS_KEYS(group_join, ", result")
+#undef QUERY_DETAIL_NEEDS_KEYS
+  QUERY_DETAIL_NEEDS(cross_join, 1, "the other query is missing: cross_join(query::from(rows))")
   // Every left row with every right row.
   template <class Q, class F = pair_rows>
   auto cross_join(const Q& right, F f = {}, call_site at = call_site::here(), const char* label = "cross_join") const {

@@ -11,6 +11,8 @@ template <class T> class Value {
  public:
   using value_type = T;
   template <class Chain> explicit Value(const Query<T, Chain>& q) : pipe_(q.to_pipe()), settings_(q.run_settings()) {}
+  Value(const Value&) = default;  // no moves, as of every query
+  Value& operator=(const Value&) = default;
   T get() const {
     alignas(T) std::byte raw[sizeof(T)];
     detail::run_single(pipe_, settings_, raw);
@@ -177,6 +179,8 @@ template <class Derived, class T> class loops {
     else if constexpr (!check::do_while::condition<C, T, Rows, Value<bool>>()) return check::after_error{};
     else return looped(body, condition, most_rounds, at);
   }
+  QUERY_DETAIL_NEEDS(do_while, 2, "takes the body and a condition: do_while(body, query::times(10)), or do_while(body, [](auto previous, "
+                                  "auto next) { return query::value_of(next).sum() > 10; })")
   // Computed once for each session and kept as long as a query made from this one is alive.
   auto cached(call_site at = call_site::here(), const char* label = "cached") const {
     auto n = new_node<T>(detail::verb::cached, label, at, self());

@@ -25,6 +25,8 @@ template <class T, class F> void add_order(logical& n, const F& f, bool descendi
 template <class T> class Ordered : public Query<T, cpu::rows<T>> {
  public:
   Ordered(std::shared_ptr<const logical> n, detail::settings s) : Query<T, cpu::rows<T>>(pipe{n, nullptr}, s), order_(std::move(n)) {}
+  Ordered(const Ordered&) = default;  // no moves, as of every query
+  Ordered& operator=(const Ordered&) = default;
   template <class F> Ordered then_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
     if constexpr (!check::then_by::sort_key<F, T>()) return *this;
     else return refined("then_by", f, false, where, at);
@@ -72,6 +74,14 @@ template <class Derived, class T> class ordering {
   // They refine the order of order_by: without one there is nothing to refine.
   template <class F> auto then_by(const F&, nulls = nulls::last) const { check::then_by::after_order<F>(); return check::after_error{}; }
   template <class F> auto then_by_descending(const F&, nulls = nulls::last) const { check::then_by_descending::after_order<F>(); return check::after_error{}; }
+  // true for descending, as elsewhere, is no place for nulls.
+  template <class F, std::same_as<bool> D> check::after_error order_by(const F&, D) const {
+    static_assert(sizeof(F) == 0, "query: order_by: the direction is said by the verb: order_by(key) or order_by_descending(key)");
+    return {};
+  }
+  QUERY_DETAIL_NEEDS(order_by, 1, "the key is missing: order_by([](auto t) { return t.price; }). Rows that are their own keys: order()")
+  QUERY_DETAIL_NEEDS(order_by_descending, 1, "the key is missing: order_by_descending([](auto t) { return t.price; }). Rows that are "
+                                             "their own keys: order_descending()")
   // Rows that are their own keys.
   auto order(nulls where = nulls::last, call_site at = call_site::here()) const {
     return start<check::order>("order", [](const auto& r) { return r; }, false, where, at);
@@ -86,7 +96,12 @@ template <class Derived, class T> class ordering {
     return start<check::order_descending>("order_descending", [](const auto& r) { return r; }, true, where, at, std::move(less));
   }
   auto reverse(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::reverse, "reverse", at, self()), self()); }
-  // The n first in the order of f: order_by_descending(f).take(n), which the planner turns into a top-k.
+  // The n largest by f: order_by_descending(f).take(n), which the planner turns into a top-k. Rows that are no records need no f.
+  template <class N> auto top(N n, call_site at = call_site::here()) const {
+    if constexpr (!check::top::whole<N>() || !check::top::own_key<T>()) return check::after_error{};
+    else return top(n, [](const auto& r) { return r; }, at);
+  }
+  QUERY_DETAIL_NEEDS(top, 1, "the number of rows is missing, and then the key: top(10, [](auto t) { return t.price; })")
   template <class N, class F> auto top(N n, F f, call_site at = call_site::here()) const {
     if constexpr (!check::top::whole<N>()) return check::after_error{};
     else return start<check::top>("top", f, true, nulls::last, at).take(detail::row_count("top", n, at), at, "top");

@@ -58,6 +58,10 @@ template <class Derived, class T> class sequence {
   }
   template <class F> auto take_while(F f, call_site at = call_site::here()) const { return tested<check::take_while>(detail::verb::take_while, "take_while", f, at); }
   template <class F> auto skip_while(F f, call_site at = call_site::here()) const { return tested<check::skip_while>(detail::verb::skip_while, "skip_while", f, at); }
+  QUERY_DETAIL_NEEDS(take, 1, "the number of rows is missing: take(10)")
+  QUERY_DETAIL_NEEDS(skip, 1, "the number of rows is missing: skip(10)")
+  QUERY_DETAIL_NEEDS(take_while, 1, "the predicate is missing: take_while([](auto t) { return t.qty > 100; })")
+  QUERY_DETAIL_NEEDS(skip_while, 1, "the predicate is missing: skip_while([](auto t) { return t.qty > 100; })")
   // n rows drawn without replacement, in source order; the same seed draws the same rows. Needs all rows: each row's chance
   // depends on how many there are.
   template <class N> auto sample(N n, std::uint64_t seed = 1, call_site at = call_site::here()) const {
