@@ -54,9 +54,6 @@ void check_source(const planner::branch& b, bool all_rows) {
   if (!all_rows || !reads_stream(b)) throw not_generated("its rows come from a stream");
 }
 
-bool joins(const planner::branch& b) {
-  return std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) { return s.what == planner::stage::kind::probe; });
-}
 // Verbs that take whole inputs, one or two, and do what comes before themselves.
 struct whole_input_verb {
   void (*plan)(const planner::vertex&) = nullptr;
@@ -96,7 +93,7 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
 // The vertex as it is when its input's joins have run.
 planner::vertex behind_joins(const planner::vertex& v) {
   planner::vertex w = v;
-  if (!w.inputs.empty() && joins(w.inputs.front())) w.inputs.front() = last_part(v.inputs.front());
+  if (!w.inputs.empty() && in_parts(w.inputs.front())) w.inputs.front() = last_part(v.inputs.front());
   return w;
 }
 
@@ -222,7 +219,7 @@ class engine final : public runtime::engine {
       if (!v.inputs.empty()) plan_joins(v.inputs.front());
       const planner::vertex w = behind_joins(v);
       if (!w.node) {
-        if (!joins(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
+        if (!in_parts(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
       } else if (v.node->what == verb::group_by || v.node->what == verb::aggregate)
         plan_group_by(w);
       else if (v.node->what == verb::order_by)

@@ -189,6 +189,8 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
       return status_.address();
     case word::role::rows:
       return inputs[w.index]->size();
+    case word::role::first:
+      return supplied_ ? supplied_first_ : 0;
     case word::role::column:
       return inputs[w.index]->column(w.part);
     case word::role::collection:

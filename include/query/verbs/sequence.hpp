@@ -9,11 +9,27 @@ namespace query {
 
 template <class T> detail::pipe rows_pipe(std::vector<T> rows, detail::call_site at);  // sources.hpp
 
-// A row and its number.
+// A row and its number. A record, as QUERY_RECORD would make it, where the row is described.
 template <class T> struct indexed {
   std::int64_t index = 0;
   T value{};
 };
+template <class T> struct indexed_meta {
+  template <template <class> class W> struct shape {
+    using query_meta_type = indexed_meta;
+    using query_row_type = indexed<T>;
+    typename W<std::int64_t>::type index;
+    typename W<T>::type value;
+  };
+  using row = indexed<T>;
+  using types = std::tuple<std::int64_t, T>;
+  static constexpr std::size_t size = 2;
+  static constexpr std::string_view name = "indexed";
+  static constexpr std::string_view names[] = {"index", "value"};
+  static constexpr std::size_t offsets[] = {0, (sizeof(std::int64_t) + alignof(T) - 1) / alignof(T) * alignof(T)};
+  template <class Row> static constexpr auto fields(Row& r) { return std::tie(r.index, r.value); }
+};
+template <class T> requires ir::described_v<T> constexpr indexed_meta<T> query_meta(tag<indexed<T>>) { return {}; }
 
 namespace verbs {
 
@@ -83,7 +99,8 @@ template <class Derived, class T> class sequence {
   }
   // Rows with their numbers: query::indexed<T>{index, value}.
   auto index(call_site at = call_site::here()) const {
-    return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at, "index");
+    if constexpr (ir::described_v<T>) return self().select([](const auto& t, const auto& i) { return make<indexed<T>>(i, t); }, at, "index");
+    else return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at, "index");
   }
   // std::vector<T> of n rows each; the last may be shorter.
   template <class N> auto chunk(N n, call_site at = call_site::here()) const {

@@ -32,6 +32,7 @@ struct word {
     literal,     // `value` itself; two literals of one kernel may share a word
     errors,      // the address of the error word
     rows,        // number of rows of input `index`
+    first,       // number of the first of them in its source, of which the vertex may have a part
     column,      // address of column `part` of input `index`
     collection,  // address of the rows of captured collection `value` (its slot)
     collection_size,
