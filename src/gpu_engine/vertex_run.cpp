@@ -217,6 +217,13 @@ std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const 
   return made;
 }
 
+std::vector<hash128> vertex_run::compiled() const {
+  std::vector<hash128> keys;
+  for (const auto& [id, name, kernel] : compiled_)
+    if (std::find(keys.begin(), keys.end(), kernel->key) == keys.end()) keys.push_back(kernel->key);
+  return keys;
+}
+
 void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
                         std::span<const std::uint64_t> arguments) {
   std::vector<std::uint64_t> all;

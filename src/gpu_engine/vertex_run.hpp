@@ -55,6 +55,7 @@ class vertex_run {
   std::uint64_t hint(std::size_t i) const { return values_[i]; }
 
   std::shared_ptr<const kernel> compile(const kernel_source& k, const char* entry);
+  std::vector<hash128> compiled() const;  // the programs so far
   void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
               std::span<const std::uint64_t> arguments);
 
