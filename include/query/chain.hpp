@@ -62,7 +62,7 @@ template <class T, class Chain = cpu::rows<T>> class Query
       return check::after_error{};
     } else if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
       auto [origin, chain] = positioned(at);
-      return extend<T>(detail::verb::where, label, detail::make_opaque("predicate", f, ir::describe<bool>()), at, std::move(origin),
+      return extend<T>(detail::verb::where, label, detail::make_positioned<T>("predicate", f, ir::describe<bool>()), at, std::move(origin),
                        cpu::where_at<decltype(chain), F>(chain, f));
     } else {
       return extend<T>(detail::verb::where, label, detail::make_filter<T>("predicate", f), at, origin_, cpu::where<Chain, F>(chain_, f));
@@ -79,7 +79,7 @@ template <class T, class Chain = cpu::rows<T>> class Query
       auto [origin, chain] = positioned(at);
       using link = cpu::select_at<decltype(chain), F>;
       using R = typename link::row;
-      return extend<R>(detail::verb::select, label, detail::make_opaque("projection", f, ir::describe<R>()), at, std::move(origin), link(chain, f));
+      return extend<R>(detail::verb::select, label, detail::make_positioned<T>("projection", f, ir::describe<R>()), at, std::move(origin), link(chain, f));
     } else {
       using R = detail::result_of<F, T>;
       return extend<R>(detail::verb::select, label, detail::make_map<T, R>("projection", f), at, origin_, cpu::select<Chain, F>(chain_, f));
@@ -92,8 +92,7 @@ template <class T, class Chain = cpu::rows<T>> class Query
     } else {
       using link = cpu::select_many<Chain, F>;
       using R = typename link::row;
-      detail::user_function u = detail::make_opaque("collection", f, ir::describe<R>());
-      u.row = ir::describe<T>();
+      detail::user_function u = detail::make_expansion<T, R>("collection", f);
       u.native.expand = [](const void* g, const void* rows, std::size_t n, detail::batch_sink& to) {
         cpu::batch<R> out;
         const detail::stop_point stop;

@@ -130,6 +130,11 @@ std::optional<std::vector<std::byte>> disk_cache::find(std::string_view key) con
   return std::vector<std::byte>(bytes, bytes + value.size());
 }
 
+bool disk_cache::has(const hash128& key) const {
+  std::error_code failed;
+  return !folder_.empty() && fs::exists(folder_ + "/" + key.hex() + suffix, failed);
+}
+
 bool disk_cache::store(std::string_view key, std::span<const std::byte> value) const {
   if (folder_.empty()) return false;
   std::error_code failed;

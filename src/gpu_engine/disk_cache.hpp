@@ -39,6 +39,8 @@ class disk_cache {
 
   // What was stored under the key, or nothing. Counts as a use of the entry.
   std::optional<std::vector<std::byte>> find(std::string_view key) const;
+  // Is there a file for the key of this hash? It may be damaged, or of another key of one hash.
+  bool has(const hash128& key) const;
   // Stores, and removes the entries not used for longest while there are more than the limit's bytes. False if it could not.
   bool store(std::string_view key, std::span<const std::byte> value) const;
 

@@ -118,9 +118,9 @@ class gpu_vertex final : public runtime::running_vertex {
       give(result(run));
       // Repeated rounds run on another stream.
       if (round_recording::here()) run.on().synchronize(context_->cancel);
+      if (vertex_->slots.empty()) kernels_->ran(vertex_, run.compiled());
     }
     out_->tell(runtime::signal::end_stream);
-    if (vertex_->slots.empty()) kernels_->ran(shape_of(*vertex_));
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
@@ -193,7 +193,7 @@ class engine final : public runtime::engine {
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     const bool demanded = planner::demands_gpu(v);
-    return weighed(demanded, [&] { return shape_of(v); }, [&] { return work_of(v); }, judged([&]() -> std::string {
+    return weighed(demanded, &v, [&] { return work_of(v); }, [&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -213,7 +213,7 @@ class engine final : public runtime::engine {
       if (!v.inputs.empty()) plan_joins(v.inputs.front());
       const planner::vertex w = behind_joins(v);
       if (!w.node) {
-        if (!joins(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
+        if (!in_parts(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
       } else if (v.node->what == verb::group_by || v.node->what == verb::aggregate)
         plan_group_by(w);
       else if (v.node->what == verb::order_by)
@@ -225,17 +225,17 @@ class engine final : public runtime::engine {
       else
         return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};
-    }));
+    });
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
-    return weighed(demanded, [&] { return shape_of_fold(b, kind); }, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, judged([&]() -> std::string {
+    return weighed(demanded, &b, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, [&]() -> std::string {
       check_source(b, true);
       if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
       plan_joins(b);
       plan_fold(last_part(b), kind);
       return {};
-    }));
+    });
   }
 
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
@@ -257,7 +257,7 @@ class engine final : public runtime::engine {
       try {
         run_joins(b, run);
         run_fold(last_part(b), kind, state, run);
-        placement_.kernels().ran(shape_of_fold(b, kind));
+        placement_.kernels().ran(&b, run.compiled());
         return;
       } catch (const out_of_memory&) {
         context.cancel.check();
@@ -278,10 +278,16 @@ class engine final : public runtime::engine {
     }
   }
   // What could run here does where it costs less, or where the GPU is demanded.
-  template <class Shape, class Amount>
-  runtime::verdict weighed(bool demanded, Shape shape, Amount amount, runtime::verdict answer) const {
-    if (!answer || demanded) return answer;
-    if (const auto costs = placement_.weigh(shape(), amount)) {
+  template <class Amount, class Reason>
+  runtime::verdict weighed(bool demanded, const void* what, Amount amount, Reason reason) const {
+    const kernel_source::witness generated;
+    runtime::verdict answer = judged(reason);
+    if (!answer) return answer;
+    if (demanded) {
+      placement_.kernels().planned(what, generated.seen());
+      return answer;
+    }
+    if (const auto costs = placement_.weigh(what, generated.seen(), amount)) {
       answer.yes = costs->gpu_wins();
       answer.why = (answer.yes ? answer.why + ": " : "") + costs->reason();
     }
@@ -325,7 +331,7 @@ std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& w
     return nullptr;
   }
   auto made = gpu_engine::make_engine(*d, limits, process_kernels());
-  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), d->name());
+  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), d->name(), process_kernels());
   return made;
 }
 

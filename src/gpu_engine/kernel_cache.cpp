@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <query/errors.hpp>
@@ -44,7 +45,7 @@ struct key_hash {
 }  // namespace
 
 struct loaded_module {
-  loaded_module(const device& d, const std::vector<std::byte>& cubin) : on(d) {
+  loaded_module(const device& d, const std::vector<std::byte>& cubin, const hash128& k) : on(d), key(k) {
     const scoped_context here(on);
     QUERY_CUDA(on.calls(), cuModuleLoadData, &handle, cubin.data());
   }
@@ -56,6 +57,7 @@ struct loaded_module {
   loaded_module& operator=(const loaded_module&) = delete;
 
   const device& on;
+  const hash128 key;
   module_handle handle = nullptr;
 };
 
@@ -83,6 +85,7 @@ struct kernel_cache::state {
   std::mutex mutex;
   std::unordered_map<std::string, future_module, key_hash> modules;  // by device and full key
   std::map<std::pair<const loaded_module*, std::string>, std::shared_ptr<const kernel>> kernels;
+  std::unordered_set<std::string> loaded;  // keys of kernels' programs
   kernel_cache_counters counted;
 };
 
@@ -122,7 +125,7 @@ std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std:
                                                                       const device& d, std::span<const device_code> functions) {
   if (const auto stored = files.find(key)) {
     try {
-      auto loaded = std::make_shared<loaded_module>(d, *stored);
+      auto loaded = std::make_shared<loaded_module>(d, *stored, hash_text(key));
       const std::lock_guard lock(mutex);
       ++counted.disk_hits;
       return loaded;
@@ -136,7 +139,7 @@ std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std:
     ++counted.compiled;
     counted.compile_seconds += c.seconds;
   }
-  auto loaded = std::make_shared<loaded_module>(d, c.cubin);
+  auto loaded = std::make_shared<loaded_module>(d, c.cubin, hash_text(key));
   files.store(key, c.cubin);
   return loaded;
 }
@@ -150,6 +153,7 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
   const std::lock_guard lock(state_->mutex);
   std::shared_ptr<const kernel>& known = state_->kernels[{loaded.get(), entry}];
   if (known) return known;
+  state_->loaded.insert(loaded->key.hex());
 
   const scoped_context here(d);
   auto k = std::make_shared<kernel>();
@@ -161,8 +165,17 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
   k->static_shared = attribute(d.calls(), k->function, cuda_attribute::function_static_shared);
   k->local_bytes = attribute(d.calls(), k->function, cuda_attribute::function_local_bytes);
   k->max_threads = attribute(d.calls(), k->function, cuda_attribute::function_max_threads);
+  k->key = loaded->key;
   k->module = std::move(loaded);
   return known = std::move(k);
+}
+
+bool kernel_cache::has(const hash128& key) const {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->loaded.contains(key.hex())) return true;
+  }
+  return state_->files.has(key);
 }
 
 kernel_cache_counters kernel_cache::counters() const {

@@ -31,6 +31,7 @@ struct kernel {
   std::uint32_t static_shared = 0;   // bytes a block
   std::uint32_t local_bytes = 0;     // bytes a thread: spilled registers and arrays
   std::uint32_t max_threads = 0;     // a block
+  hash128 key;                       // of its program: source, headers, options, compiler, architecture
   std::shared_ptr<const struct loaded_module> module;  // keeps the function loaded
 };
 
@@ -64,6 +65,9 @@ class kernel_cache {
   // kernels that call `functions` says which, for the key.
   std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d,
                                     std::span<const device_code> functions = {});
+
+  // Need a program with this key not be compiled, as it is in memory or in the folder?
+  bool has(const hash128& key) const;
 
   kernel_cache_counters counters() const;
 

@@ -189,6 +189,8 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
       return status_.address();
     case word::role::rows:
       return inputs[w.index]->size();
+    case word::role::first:
+      return supplied_ ? supplied_first_ : 0;
     case word::role::column:
       return inputs[w.index]->column(w.part);
     case word::role::collection:
@@ -213,6 +215,13 @@ std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const 
   auto made = gpu_->kernels().get(k.text(), entry, gpu_->on(), k.functions());
   compiled_.emplace_back(k.id(), entry, made);
   return made;
+}
+
+std::vector<hash128> vertex_run::compiled() const {
+  std::vector<hash128> keys;
+  for (const auto& [id, name, kernel] : compiled_)
+    if (std::find(keys.begin(), keys.end(), kernel->key) == keys.end()) keys.push_back(kernel->key);
+  return keys;
 }
 
 void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,

@@ -36,8 +36,11 @@ class vertex_run {
   // The rows that a branch starts from, with at least these top-level fields: those supplied, if any.
   std::shared_ptr<const device_rows> input(const planner::branch& b, const std::vector<bool>& fields);
   std::shared_ptr<const device_rows> table(const planner::vertex& v, const std::vector<bool>& fields);
-  // Null: none from now on.
-  void supply(std::shared_ptr<const device_rows> rows) { supplied_ = reads(std::move(rows)); }
+  // Null: none from now on. `first`: number of the first of them in their source.
+  void supply(std::shared_ptr<const device_rows> rows, std::uint64_t first = 0) {
+    supplied_ = reads(std::move(rows));
+    supplied_first_ = first;
+  }
 
   device_buffer allocate(std::size_t bytes) { return gpu_->memory().allocate(bytes, on()); }
   device_buffer zeroed(std::size_t bytes);
@@ -52,6 +55,7 @@ class vertex_run {
   std::uint64_t hint(std::size_t i) const { return values_[i]; }
 
   std::shared_ptr<const kernel> compile(const kernel_source& k, const char* entry);
+  std::vector<hash128> compiled() const;  // the programs so far
   void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
               std::span<const std::uint64_t> arguments);
 
@@ -83,6 +87,7 @@ class vertex_run {
   stream_lease stream_;
   const std::vector<planner::binding>* captures_;
   std::shared_ptr<const device_rows> supplied_;
+  std::uint64_t supplied_first_ = 0;
   device_buffer status_;
   std::array<std::uint64_t, words> values_{};
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;

@@ -20,8 +20,11 @@ constexpr std::array on_the_gpu = {
     "except", "except_by", "group_by.select", "group_by.count", "accelerated", "on",
     "take", "skip", "take_last", "skip_last", "take_while", "skip_while", "default_if_empty", "concat", "append", "prepend",
     "reverse", "sample", "zip", "range", "repeat", "empty",
-    "aggregate", "aggregate_by", "reduce", "min_by", "max_by", "mean", "value_of",
-    "require_gpu", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query", "times",
+    "aggregate", "aggregate_by", "reduce", "min_by", "max_by", "mean",
+    "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single", "single_or_default",
+    "element_at", "element_at_or_default", "any", "all", "contains", "sequence_equal",
+    "select_many", "index", "values", "as_type", "times", "value_of", "fork",
+    "require_gpu", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query",
 };
 engine_config gpu() {
   engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};

@@ -57,6 +57,8 @@ CONFORMS(nested_fields, row_wise, "where", "select", "select_many") {
     EXPECT_ROWS(source(e, rows).select([](auto b) { return b.items; }).to_vector(), selected(rows, [](const basket& b) { return b.items; }));
     EXPECT_ROWS(source(e, rows).select_many([](const basket& b) { return b.items; }).to_vector(), items);
     EXPECT_ROWS(source(e, rows).select_many([](const basket& b) { return b.words; }).to_vector(), words);
+    EXPECT_ROWS(source(e, rows).select_many([](auto b) { return b.items; }).to_vector(), items);
+    EXPECT_ROWS(source(e, rows).select_many([](auto b) { return b.words; }).to_vector(), words);
   }
 }
 

@@ -1,4 +1,6 @@
 // where, select, select_many, as_type, values: with and without row numbers, over every data set.
+#include <map>
+
 #include "conformance/compare.hpp"
 #include "conformance/engines.hpp"
 #include "conformance/rows.hpp"
@@ -103,6 +105,68 @@ CONFORMS(row_wise, select_many_puts_in_the_elements_of_any_range, "select_many")
     EXPECT_ROWS(source(e, d.rows).select_many([](const trade& t) { return std::vector<std::string>(t.lot ? 1 : 0, t.name); }).to_vector(), letters);
     EXPECT_EQ(source(e, d.rows).select_many([](const trade& t) { return t.legs; }).where([](auto x) { return x > 0; }).count(),
               std::count_if(legs.begin(), legs.end(), [](int x) { return x > 0; }));
+  }
+}
+
+// Functions that trace: what they give is a field of the row, or an array made of fields.
+CONFORMS(row_wise, select_many_of_arrays_goes_on_in_all_verbs, "select_many", "where", "select", "group_by", "sum", "count") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    std::vector<std::int32_t> legs, positive;
+    std::vector<std::int64_t> made;
+    std::map<std::int32_t, std::int64_t> groups;
+    std::int64_t sum = 0;
+    for (const trade& t : d.rows) {
+      for (const std::int32_t x : t.legs) {
+        legs.push_back(x);
+        if (t.key > 1 && x > 0) positive.push_back(x % 7);
+        ++groups[x % 5];
+        sum += x % 1000;
+      }
+      for (const std::int64_t x : {t.amount, t.amount / 3}) made.push_back(x);
+    }
+    const auto many = source(e, d.rows).select_many([](auto t) { return t.legs; });
+    EXPECT_ROWS(many.to_vector(), legs);
+    EXPECT_ROWS(source(e, d.rows)
+                    .where([](auto t) { return t.key > 1; })
+                    .select_many([](auto t) { return t.legs; })
+                    .where([](auto x) { return x > 0; })
+                    .select([](auto x) { return x % 7; })
+                    .to_vector(),
+                positive);
+    EXPECT_ROWS(source(e, d.rows).select_many([](auto t) { return std::array{t.amount / 1, t.amount / 3}; }).to_vector(), made);
+    EXPECT_EQ(many.count(), std::ssize(legs));
+    EXPECT_EQ(many.select([](auto x) { return x % 1000; }).sum(), sum);
+    const auto counts = many.group_by([](auto x) { return x % 5; }).select([](auto g) { return std::pair(g.key(), g.count()); }).to_vector();
+    std::map<std::int32_t, std::int64_t> found;
+    for (const auto& [k, n] : counts) found[k] = n;
+    EXPECT_EQ(found, groups);
+    EXPECT_ROWS(many.skip(5).take(700).to_vector(), std::vector<std::int32_t>(legs.begin() + std::min<std::ptrdiff_t>(5, std::ssize(legs)),
+                                                                            legs.begin() + std::min<std::ptrdiff_t>(705, std::ssize(legs))));
+  }
+}
+
+CONFORMS(row_wise, traced_functions_may_take_the_number_of_the_row, "where", "select", "count", "sum") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    std::vector<tick> third;
+    std::vector<std::int64_t> numbers, behind;
+    std::int64_t i = 0, sum = 0;
+    for (const tick& t : d.rows) {
+      if (i % 3 == 1) {
+        behind.push_back(std::ssize(third) * 2 + t.key);
+        third.push_back(t);
+      }
+      numbers.push_back(i * 10 + t.key);
+      sum += i++;
+    }
+    const auto every_third = [](auto, auto n) { return n % 3 == 1; };
+    const auto q = source(e, d.rows);
+    EXPECT_ROWS(q.where(every_third).to_vector(), third);
+    EXPECT_EQ(q.where(every_third).count(), std::ssize(third));
+    EXPECT_ROWS(q.select([](auto t, auto n) { return n * 10 + t.key; }).to_vector(), numbers);
+    EXPECT_ROWS(q.where(every_third).select([](auto t, auto n) { return n * 2 + t.key; }).to_vector(), behind);
+    EXPECT_EQ(q.select([](auto, auto n) { return n; }).sum(), sum);
   }
 }
 

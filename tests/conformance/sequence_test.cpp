@@ -92,6 +92,9 @@ CONFORMS(sequence, index_numbers_the_rows, "index") {
     EXPECT_ROWS(source(e, d.rows).index().select(pair).to_vector(), all);
     EXPECT_ROWS(source(e, d.rows).where(p).index().select(pair).to_vector(), some);
     EXPECT_ROWS(selected(source(e, d.rows).where(p).index().to_vector(), pair), some);
+    // Its rows are a record: functions over them trace.
+    EXPECT_ROWS(source(e, d.rows).index().select([](auto r) { return std::pair(r.index, r.value.id); }).to_vector(), all);
+    EXPECT_EQ(source(e, d.rows).where(p).index().where([](auto r) { return r.index % 2 == 1; }).count(), std::ssize(some) / 2);
   }
 }
 

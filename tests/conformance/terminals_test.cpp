@@ -1,5 +1,7 @@
 // Terminal verbs that give rows or answers: first, last, single, element_at, any, all, contains, lookups, tables, text.
+#include <algorithm>
 #include <list>
+#include <map>
 
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
@@ -81,6 +83,50 @@ CONFORMS(terminals, questions, "any", "all", "contains", "count") {
     if (!d.rows.empty()) {
       EXPECT_TRUE(q.contains(d.rows.back()));
     }
+  }
+}
+
+CONFORMS(terminals, questions_about_rows_that_the_query_makes, "any", "all", "contains", "first", "last", "element_at", "single") {
+  for (const auto& d : small_ticks()) {
+    SCOPED_TRACE(d.name);
+    const auto groups = source(e, d.rows)
+                            .group_by([](auto t) { return t.key; })
+                            .select([](auto g) { return std::pair(g.key(), g.count()); })
+                            .order_by([](auto g) { return g.first; });
+    std::map<std::int32_t, std::int64_t> counts;
+    for (const tick& t : d.rows) ++counts[t.key];
+    EXPECT_EQ(groups.any(), !counts.empty());
+    const std::int64_t more = std::count_if(counts.begin(), counts.end(), [](const auto& g) { return g.second > 2; });
+    EXPECT_EQ(groups.any([](auto g) { return g.second > 2; }), more > 0);
+    EXPECT_EQ(groups.all([](auto g) { return g.second > 2; }), more == std::ssize(counts));
+    const auto keys = groups.select([](auto g) { return g.first; });
+    EXPECT_FALSE(keys.contains(-12345));
+    if (counts.empty()) continue;
+    EXPECT_TRUE(keys.contains(counts.rbegin()->first));
+    EXPECT_EQ(keys.first(), counts.begin()->first);
+    EXPECT_EQ(keys.last(), counts.rbegin()->first);
+    EXPECT_EQ(keys.element_at(counts.size() / 2), std::next(counts.begin(), std::ssize(counts) / 2)->first);
+    const std::int32_t some = std::next(counts.begin(), std::ssize(counts) / 2)->first;
+    EXPECT_EQ(keys.where([some](auto k) { return k >= some; }).first(), some);
+    EXPECT_EQ(keys.where([some](auto k) { return k <= some; }).last(), some);
+    EXPECT_EQ(keys.where([some](auto k) { return k == some; }).single(), some);
+  }
+}
+
+CONFORMS(terminals, numbers_and_strings_are_contained, "contains") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    const auto names = source(e, d.rows).select([](auto t) { return t.name; });
+    const auto lots = source(e, d.rows).select([](auto t) { return t.lot; });
+    const auto prices = source(e, d.rows).select([](auto t) { return t.price; });
+    const auto has = [&](auto f, const auto& x) { return std::any_of(d.rows.begin(), d.rows.end(), [&](const trade& t) { return f(t) == x; }); };
+    EXPECT_FALSE(names.contains("no such name"));
+    EXPECT_EQ(lots.contains(std::nullopt), has([](const trade& t) { return t.lot; }, std::optional<std::int32_t>()));
+    EXPECT_FALSE(prices.contains(std::numeric_limits<double>::quiet_NaN()));
+    if (d.rows.empty()) continue;
+    EXPECT_TRUE(names.contains(d.rows[d.rows.size() / 2].name));
+    EXPECT_TRUE(lots.contains(d.rows.back().lot));
+    EXPECT_EQ(prices.contains(d.rows.back().price), has([](const trade& t) { return t.price; }, d.rows.back().price));
   }
 }
 

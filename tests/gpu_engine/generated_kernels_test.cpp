@@ -72,7 +72,7 @@ class generated_kernels : public testing::Test {
                               "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output",
                               "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0",
                               "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
-                              "fold_segments", "fold_level"})
+                              "fold_segments", "fold_level", "place_lists", "take_elements"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
     fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
@@ -135,6 +135,29 @@ TEST_F(generated_kernels, of_row_wise_verbs) {
   }));
   compiles("an optional", trades().where([](auto t) { return t.lot.has_value(); }).select([](auto t) { return t.lot; }));
   compiles("an array", trades().select([](auto t) { return t.x; }));
+}
+
+TEST_F(generated_kernels, of_select_many) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("arrays", trades().select_many([](auto t) { return t.x; }));
+  compiles("arrays, filtered before and behind", trades()
+                                                     .where([](auto t) { return t.qty > 1; })
+                                                     .select_many([](auto t) { return t.x; })
+                                                     .where([](auto x) { return x > 0; })
+                                                     .select([](auto x) { return x * 2; }));
+  compiles("lists", notes.select_many([](auto n) { return n.marks; }));
+  compiles("lists of strings", notes.where([](auto n) { return n.id > 0; }).select_many([](auto n) { return n.words; }));
+  compiles("grouped", trades().select_many([](auto t) { return t.x; }).group_by([](auto x) { return query::cast<int>(x); }).select([](auto g) {
+    return std::make_tuple(g.key(), g.count());
+  }));
+  compiles("arrays made of fields", trades().select_many([](auto t) { return std::array{t.price, t.price * 2}; }).order());
+}
+
+TEST_F(generated_kernels, of_functions_of_row_numbers) {
+  compiles("index", trades().select([](auto t) { return t.qty; }).index());
+  compiles("select", trades().select([](auto t, auto i) { return t.qty * i; }));
+  compiles("where", trades().where([](auto t, auto i) { return i % 3 == 0 && t.hot; }).select([](auto t) { return t.price; }));
+  compiles("behind a filter", trades().where([](auto t) { return t.hot; }).select([](auto t, auto i) { return std::make_tuple(i, t.price); }));
 }
 
 TEST_F(generated_kernels, of_orders) {

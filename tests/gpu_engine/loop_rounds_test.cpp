@@ -1,5 +1,7 @@
 // Loops on the GPU engine: after a round that was watched, rounds are repeated without the host. Runs on the driver double,
 // whose kernels are written here; what the engine launches and copies is counted.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <query/query.hpp>
@@ -62,6 +64,15 @@ class loop_rounds : public testing::Test {
       for (word i = 0; i < w[3]; ++i) at<word>(w[4])[i] = at<word>(w[0])[i] * w[1] + w[2];
     }, 6 * 8);
   }
+  // The condition: are all rows below a limit? Words: column, rows, limit, ..., 5: out, ..., halt.
+  void all_below() {
+    fake_.add_kernel("fold_segments", [](void** a) {
+      const word* w = static_cast<const word*>(a[0]);
+      if (w[13] && *at<word>(w[13])) return;
+      *at<bool>(w[5]) = std::all_of(at<word>(w[0]), at<word>(w[0]) + w[1], [&](word x) { return x < w[2]; });
+    }, 14 * 8);
+    fake_.add_kernel("fold_level", [](void**) {}, 14 * 8);
+  }
   // x - 1 where x > 0; words: column, 0, 1, rows, out, temporary, count, halt.
   void count_down() {
     fake_.add_kernel("collect_rows", [](void** a) {
@@ -86,6 +97,19 @@ class loop_rounds : public testing::Test {
     for (word& x : r)
       for (int i = 0; i < rounds; ++i) x = x * 3 + 1;
     return r;
+  }
+
+  auto while_below(word limit, std::uint64_t most = 0) {
+    return query::from(rows_)
+        .as_accelerated()
+        .do_while([](auto q) { return q.select([](auto x) { return x * 3u + 1u; }); },
+                  [limit](auto, auto next) { return query::value_of(next).all([limit](auto x) { return x < limit; }); }, most)
+        .in(*session_);
+  }
+  int rounds_below(word limit) const {
+    int rounds = 1;
+    for (word most = *std::max_element(rows_.begin(), rows_.end()) * 3 + 1; most < limit; most = most * 3 + 1) ++rounds;
+    return rounds;
   }
 
   std::vector<word> rows_ = {5, 9, 2, 100, 7};
@@ -114,6 +138,40 @@ TEST_F(loop_rounds, copy_nothing_over_the_bus_after_the_first) {
   };
   (void)bytes_for(4);
   EXPECT_EQ(bytes_for(5), bytes_for(50));
+}
+
+TEST_F(loop_rounds, end_where_a_condition_on_the_device_says) {
+  multiply_and_add();
+  all_below();
+  for (const word limit : {word{0}, word{302}, word{1000}, word{5000}, word{100'000}, word{1} << 30, word{1} << 50}) {
+    const std::size_t asked = fake_.launches("judge_round");
+    const int rounds = rounds_below(limit);
+    EXPECT_EQ(while_below(limit).to_vector(), expected_powers(rounds)) << limit;
+    EXPECT_GE(fake_.launches("judge_round") - asked + 2, static_cast<std::size_t>(rounds)) << limit;
+  }
+}
+
+TEST_F(loop_rounds, with_a_condition_copy_no_more_for_more_of_them) {
+  multiply_and_add();
+  all_below();
+  const auto bytes_below = [&](word limit) {
+    const std::size_t before = fake_.bytes_up() + fake_.bytes_down();
+    (void)while_below(limit).to_vector();
+    return fake_.bytes_up() + fake_.bytes_down() - before;
+  };
+  (void)bytes_below(word{1} << 20);
+  EXPECT_EQ(bytes_below(5000), bytes_below(word{1} << 55));
+  EXPECT_GT(rounds_below(word{1} << 55), rounds_below(5000) + 20);
+}
+
+TEST_F(loop_rounds, of_a_condition_that_holds_for_ever_are_as_many_as_allowed) {
+  multiply_and_add();
+  all_below();
+  for (const std::uint64_t most : {1u, 2u, 3u, 4u, 25u}) {
+    const std::size_t before = fake_.launches("collect_rows");
+    EXPECT_THROW((void)while_below(~word{0}, most).to_vector(), query::user_error) << most;
+    EXPECT_EQ(fake_.launches("collect_rows") - before, most);
+  }
 }
 
 TEST_F(loop_rounds, stop_where_sizes_change_and_go_on_vertex_by_vertex) {

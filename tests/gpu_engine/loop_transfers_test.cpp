@@ -91,6 +91,17 @@ class loop_transfers : public testing::Test {
     EXPECT_EQ(many.graphs, 58u);
   }
 
+  // loop(limit): goes on while something is above the limit.
+  template <class Loop> void stays_on_the_device_while_above(Loop loop, double high, double low) {
+    (void)of(loop(high));
+    const cost few = of(loop(high)), many = of(loop(low));
+    EXPECT_EQ(few.copies, many.copies);
+    EXPECT_EQ(few.bytes, many.bytes);
+    EXPECT_EQ(few.launches, many.launches) << "rounds are graphs";
+    EXPECT_GT(few.graphs, 0u);
+    EXPECT_GT(many.graphs, few.graphs) << "the loop with the lower limit takes more rounds";
+  }
+
   std::optional<device> on_;
   std::optional<kernel_cache> kernels_;
   std::optional<query::Session> session_;
@@ -139,6 +150,98 @@ TEST_F(loop_transfers, of_pagerank_end_with_the_second_round) {
         },
         query::times(rounds));
   });
+}
+
+// Until no center moves further than the limit.
+TEST_F(loop_transfers, of_k_means_that_converges_end_with_the_second_round) {
+  std::vector<Place> places(50000);
+  std::uint32_t state = 1;
+  for (Place& p : places)
+    for (float& x : p.x) x = static_cast<float>((state = state * 1664525 + 1013904223) >> 8) / static_cast<float>(1 << 24);
+  std::vector<Middle> start;
+  for (std::size_t k = 0; k < 10; ++k) start.push_back({static_cast<std::int64_t>(k), places[k].x});
+  const auto points = query::from(places).as_accelerated();
+  const auto loop = [&](double limit, const std::vector<Middle>& from) {
+    return query::from(from).as_accelerated().do_while(
+        [&](query::Query<Middle> now) {
+          const auto c = query::broadcast(now);
+          return points
+              .select([c](auto p) {
+                return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x);
+              })
+              .group_by([](auto a) { return a.first; })
+              .select([](auto g) { return query::make<Middle>(g.key(), g.mean([](auto a) { return a.second; })); })
+              .order_by([](auto m) { return m.id; });
+        },
+        [limit](query::Query<Middle> before, query::Query<Middle> after) {
+          const auto moves = before.zip(after, [](auto a, auto b) { return query::squared_distance(a.x, b.x); });
+          return query::value_of(moves).max() > static_cast<float>(limit);
+        },
+        500);
+  };
+  stays_on_the_device_while_above([&](double limit) { return loop(limit, start); }, 1e-3, 1e-6);
+  // Sums in another order lead to other centers, of which none moves in a round of the CPU's either.
+  const auto there = loop(1e-6, start).in(*session_).to_vector(), next = loop(1e9, there).to_vector();
+  ASSERT_EQ(there.size(), start.size());
+  ASSERT_EQ(next.size(), start.size());
+  for (std::size_t k = 0; k < next.size(); ++k) {
+    float moved = 0;
+    for (std::size_t d = 0; d < 20; ++d) moved += (next[k].x[d] - there[k].x[d]) * (next[k].x[d] - there[k].x[d]);
+    EXPECT_LT(moved, 1e-5f) << k;
+  }
+}
+
+// Until all weights together change by less than the limit.
+TEST_F(loop_transfers, of_pagerank_that_converges_end_with_the_second_round) {
+  constexpr std::uint32_t nodes = 5000, fan = 8;
+  std::vector<Link> links;
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    for (std::uint32_t j = 0; j < fan; ++j) links.push_back({i, j == 0 ? (i + 1) % nodes : (i * i * 37 + j * 1001) % nodes, 1.0 / fan});
+  std::vector<Weight> start;
+  for (std::uint32_t i = 0; i < nodes; ++i) start.push_back({i, 1.0 / nodes});
+  const auto all = query::from(links).as_accelerated();
+  const auto loop = [&](double limit) {
+    return query::from(start).as_accelerated().do_while(
+        [&](query::Query<Weight> now) {
+          return all
+              .join(
+                  now, [](auto l) { return l.from; }, [](auto w) { return w.id; },
+                  [](auto l, auto w) { return query::make<Weight>(l.to, w.value * l.share); })
+              .group_by([](auto w) { return w.id; })
+              .select([](auto g) { return query::make<Weight>(g.key(), 0.15 / nodes + 0.85 * g.sum([](auto w) { return w.value; })); });
+        },
+        [limit](query::Query<Weight> before, query::Query<Weight> after) {
+          const auto id = [](auto w) { return w.id; };
+          return query::value_of(before.join(after, id, id, [](auto a, auto b) { return query::abs(a.value - b.value); })).sum() > limit;
+        },
+        500);
+  };
+  stays_on_the_device_while_above(loop, 1e-4, 1e-10);
+  const auto by_id = [](auto w) { return w.id; };
+  const auto here = loop(1e-10).order_by(by_id).to_vector(), there = loop(1e-10).in(*session_).order_by(by_id).to_vector();
+  ASSERT_EQ(here.size(), there.size());
+  for (std::size_t i = 0; i < here.size(); ++i) EXPECT_NEAR(here[i].value, there[i].value, 1e-8) << i;
+}
+
+// A count, and two values of one round against the other.
+TEST_F(loop_transfers, of_conditions_on_counts_and_sums_end_with_the_second_round) {
+  std::vector<double> rows(40000);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = 1.0 + static_cast<double>(i % 100);
+  const auto halved = [&](auto condition) {
+    return query::from(rows).as_accelerated().do_while([](auto now) { return now.select([](auto x) { return x / 2; }); }, condition, 500);
+  };
+  stays_on_the_device_while_above(
+      [&](double limit) {
+        return halved([limit](auto, auto after) { return query::value_of(after.where([limit](auto x) { return x > limit; })).count() > 0; });
+      },
+      1.0, 1e-9);
+  stays_on_the_device_while_above(
+      [&](double limit) {
+        return halved([limit](auto before, auto after) { return query::value_of(before).sum() - query::value_of(after).sum() > limit; });
+      },
+      1e3, 1e-6);
+  const auto twice = halved([](auto, auto after) { return query::value_of(after).any([](auto x) { return x > 20; }); });
+  EXPECT_EQ(twice.in(*session_).to_vector(), twice.to_vector());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Where vertices run, and why: costs from fixed rates, the work that plans are judged to be, plans under those rates.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 
 #include <query/query.hpp>
@@ -207,7 +208,7 @@ TEST_F(placement_plans, orders_overrule_the_least_number_of_rows) {
 
 TEST_F(placement_plans, charge_for_kernels_until_the_cpu_has_lost_as_much) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device");
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto q = trades(4000000).order_by(by_price);  // saves 18 ms; 300 ms to compile
   EXPECT_EQ(engine_line(q.explain(), "order_by"), "cpu: not on gpu: 3.2 ms there and 300 ms to compile it, 21 ms here");
   int refused = 1;
@@ -217,7 +218,7 @@ TEST_F(placement_plans, charge_for_kernels_until_the_cpu_has_lost_as_much) {
 
 TEST_F(placement_plans, do_not_charge_for_kernels_that_ran) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device");
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto sorted = [&](const query::Session& s, std::int32_t least) {
     trades(4000000);
     return query::from(rows_).as_accelerated().in(s).where([least](auto t) { return t.qty > least; }).order_by(by_price);
@@ -229,9 +230,54 @@ TEST_F(placement_plans, do_not_charge_for_kernels_that_ran) {
   query::Session later({.threads = 2, .gpu = query::gpu_use::off});
   const auto engine = make_engine(device_, {std::size_t{256} << 20, 0}, kernels_);
   placement_of(*engine).by(fixed_rates());
-  placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device");
+  placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   later.add_engine(engine);
   EXPECT_EQ(engine_line(sorted(later, 3).explain(), "order_by").substr(0, 4), "gpu:");
+}
+
+TEST_F(placement_plans, know_kernels_by_their_sources_and_not_by_their_place) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  const auto sorted = [&](auto key) { return trades(4000000).order_by(key); };  // one place
+  const auto engine_of = [&](const auto& q) { return engine_line(q.explain(), "order_by").substr(0, 4); };
+  (void)sorted(by_price).on(query::engine::gpu).to_vector();
+  EXPECT_EQ(engine_of(sorted(by_price)), "gpu:");
+  EXPECT_EQ(engine_of(sorted([](auto t) { return std::tuple(t.qty, t.symbol); })), "cpu:") << "other kernels at the same place";
+  EXPECT_EQ(engine_of(trades(4000000).order_by([](auto t) { return t.price; })), "gpu:") << "the same kernels at another";
+}
+
+TEST_F(placement_plans, charge_again_for_kernels_that_are_gone) {
+  const temporary_folder folder, compiled;
+  const auto compile = [](std::string_view source, int) {
+    const std::string image = "image:" + std::string(source);
+    query::gpu_engine::compiled result;
+    result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()), reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+    return result;
+  };
+  const auto planned = [&](bool run) {
+    kernel_cache kernels({.headers = {}, .options = {}, .folder = compiled.path(), .compile = compile});
+    query::Session session({.threads = 2, .gpu = query::gpu_use::off});
+    const auto engine = make_engine(device_, {std::size_t{256} << 20, 0}, kernels);
+    placement_of(*engine).by(fixed_rates());
+    placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels);
+    session.add_engine(engine);
+    const auto q = trades(4000000).in(session).order_by(by_price);
+    if (run) (void)q.on(query::engine::gpu).to_vector();
+    return engine_line(q.explain(), "order_by").substr(0, 4);
+  };
+  EXPECT_EQ(planned(false), "cpu:");
+  EXPECT_EQ(planned(true), "gpu:");
+  EXPECT_EQ(planned(false), "gpu:") << "another process: the kernels are in the folder";
+  std::filesystem::remove_all(compiled.path());
+  EXPECT_EQ(planned(false), "cpu:") << "they were removed";
+}
+
+TEST_F(placement_plans, weigh_the_first_rows_by_what_must_be_looked_at) {
+  const auto host = trades(4000000);
+  EXPECT_EQ(engine_line(host.explain("first"), "first").substr(0, 4), "cpu:") << host.explain("first");
+  const auto there = host.cached();
+  const auto found = there.where([](auto t) { return t.qty > 1; });
+  EXPECT_EQ(engine_line(found.explain("any"), "any").substr(0, 4), "gpu:") << found.explain("any");
 }
 
 TEST_F(placement_plans, keep_work_where_its_rows_lie) {

@@ -92,6 +92,24 @@ template <class F> user_function make_opaque(std::string_view role, const F& f, 
   return u;
 }
 
+// A function of the row and its number, which the native loop calls; traced for engines that know the number.
+template <class T, class F> user_function make_positioned(std::string_view role, const F& f, const ir::type* result) {
+  user_function u = make_opaque(role, f, result);
+  u.row = ir::describe<T>();
+  u.retrace = [](const void* g) { return query::trace<T, std::int64_t>(*static_cast<const F*>(g)); };
+  return u;
+}
+
+// A function that gives a range of R: traced where that is a list or an array, such as a field of the row.
+template <class T, class R, class F> user_function make_expansion(std::string_view role, const F& f) {
+  user_function u = make_opaque(role, f, ir::describe<R>());
+  u.row = ir::describe<T>();
+  using many = result_of<F, T>;
+  if constexpr ((ir::is_list_v<many> || ir::is_array_v<many>)&&ir::described_v<many>)
+    u.retrace = [](const void* g) { return query::trace<T>(*static_cast<const F*>(g)); };
+  return u;
+}
+
 // One side of a join's result: the row, or an optional where the side may be missing.
 template <class T, bool Optional> using side_t = std::conditional_t<Optional, std::optional<T>, T>;
 

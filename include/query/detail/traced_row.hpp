@@ -112,6 +112,13 @@ template <class E> class expr_optional {
     const bool x = a.has_value(), y = b.has_value();                                                                  \
     return x && y ? static_cast<bool>(*a op *b) : static_cast<bool>(x op y);                                          \
   }                                                                                                                   \
+  /* a plain optional: std::optional's own operators would compare the traced one as if it were a value */            \
+  friend bool operator op(const expr_optional& a, const std::optional<E>& b) requires detail::operand<E> {            \
+    return a op (b ? expr_optional(*b) : expr_optional());                                                            \
+  }                                                                                                                   \
+  friend bool operator op(const std::optional<E>& a, const expr_optional& b) requires detail::operand<E> {            \
+    return (a ? expr_optional(*a) : expr_optional()) op b;                                                            \
+  }                                                                                                                   \
   template <class X> requires detail::operand<X> friend bool operator op(const expr_optional& a, const X& b) {        \
     return a.has_value() ? static_cast<bool>(*a op b) : static_cast<bool>(0 op 1);                                    \
   }                                                                                                                   \

@@ -34,7 +34,15 @@ std::string with_argument(const Q& q, std::string_view terminal, const X& x, cal
     if (is("element_at", "element_at_or_default")) return show(q.skip(x, at, label));
   }
   if constexpr (std::is_convertible_v<const X&, T> && check::equals<T>) {
-    if (is("contains")) return show(q.where([value = T(x)](const T& r) { return r == value; }, at, label));
+    if (is("contains")) {
+      const T value(x);
+      if constexpr (detail::operand<check::without_null_t<T>>) {
+        const auto same = [value](const auto& r) requires requires { r == value; } { return static_cast<bool>(r == value); };
+        return show(q.where(same, at, label));
+      } else {
+        return show(q.where([value](const T& r) { return r == value; }, at, label));
+      }
+    }
   }
   if constexpr (check::gives_value<X, T>()) {
     using R = detail::result_of<X, T>;

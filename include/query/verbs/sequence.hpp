@@ -9,7 +9,7 @@ namespace query {
 
 template <class T> detail::pipe rows_pipe(std::vector<T> rows, detail::call_site at);  // sources.hpp
 
-// A row and its number: a record, as QUERY_RECORD would make it, for every T.
+// A row and its number. A record, as QUERY_RECORD would make it, where the row is described.
 template <class T> struct indexed {
   std::int64_t index = 0;
   T value{};
@@ -23,14 +23,14 @@ template <class T> struct indexed_meta {
   // As a compiler lays out an aggregate of these two: offsetof wants a standard layout, which T need not have.
   static constexpr std::size_t offsets[] = {0, (sizeof(std::int64_t) + alignof(T) - 1) / alignof(T) * alignof(T)};
   template <template <class> class Part> struct shape {
-    using query_meta_type = indexed_meta;
+    using query_form = detail::row_form<Part>;
     using query_row_type = indexed<T>;
     typename Part<std::int64_t>::type index;
     typename Part<T>::type value;
   };
   template <class Row> static constexpr auto fields(Row& r) { return std::tie(r.index, r.value); }
 };
-template <class T> constexpr indexed_meta<T> query_meta(tag<indexed<T>>) { return {}; }
+template <class T> requires ir::described_v<T> constexpr indexed_meta<T> query_meta(tag<indexed<T>>) { return {}; }
 
 namespace verbs {
 
@@ -103,7 +103,8 @@ template <class Derived, class T> class sequence {
   }
   // Rows with their numbers: query::indexed<T>{index, value}.
   auto index(call_site at = call_site::here()) const {
-    return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at, "index");
+    if constexpr (ir::described_v<T>) return self().select([](const auto& t, const auto& i) { return make<indexed<T>>(i, t); }, at, "index");
+    else return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at, "index");
   }
   // std::vector<T> of n rows each; the last may be shorter.
   template <class N> auto chunk(N n, call_site at = call_site::here()) const {

@@ -199,6 +199,8 @@ template <class Derived, class T> class terminals {
   }
   bool contains(const T& value, call_site at = call_site::here()) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
+    else if constexpr (detail::operand<check::without_null_t<T>>)
+      return exists([value](const auto& r) requires requires { r == value; } { return static_cast<bool>(r == value); }, at, "contains");
     else return exists([value](const T& r) { return r == value; }, at, "contains");
   }
   template <class X> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }

@@ -92,6 +92,14 @@ void kernel_source::include(std::string_view header) {
   if (std::find(includes_.begin(), includes_.end(), header) == includes_.end()) includes_.emplace_back(header);
 }
 
+kernel_source::~kernel_source() {
+  if (!witness::current_ || body_.empty()) return;
+  try {
+    witness::current_->seen_ += hash_text(text()).hex();
+  } catch (...) {  // no memory: the plan's kernels are taken for others
+  }
+}
+
 std::uint64_t kernel_source::next_id() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -32,6 +32,7 @@ struct word {
     literal,     // `value` itself; two literals of one kernel may share a word
     errors,      // the address of the error word
     rows,        // number of rows of input `index`
+    first,       // number of the first of them in its source, of which the vertex may have a part
     column,      // address of column `part` of input `index`
     collection,  // address of the rows of captured collection `value` (its slot)
     collection_size,
@@ -60,6 +61,29 @@ struct collection_use {
 
 class kernel_source {
  public:
+  // While it lives, what this thread generates is remembered by its text: which kernels a plan would want.
+  class witness {
+   public:
+    witness() : before_(current_) { current_ = this; }
+    ~witness() { current_ = before_; }
+    witness(const witness&) = delete;
+    witness& operator=(const witness&) = delete;
+    const std::string& seen() const { return seen_; }  // hashes, in the order in which the sources were done with
+
+   private:
+    friend class kernel_source;
+    inline static thread_local witness* current_ = nullptr;
+    witness* before_;
+    std::string seen_;
+  };
+
+  kernel_source() = default;
+  ~kernel_source();
+  kernel_source(const kernel_source&) = default;
+  kernel_source(kernel_source&&) = default;
+  kernel_source& operator=(const kernel_source&) = default;
+  kernel_source& operator=(kernel_source&&) = default;
+
   // A function's trace, whose captured collections the kernel then knows. Throws not_generated for opaque functions.
   ir::traced trace(const detail::logical& n, const detail::user_function& f);
   void know(std::shared_ptr<const detail::capture> c);

@@ -18,6 +18,12 @@ ir::traced trace_of(kernel_source& k, const planner::prefilter& p) {
   return k.trace(*p.from, *p.function);
 }
 
+// A function of the row and its number.
+bool takes_number(const logical& n) {
+  const detail::user_function& f = n.functions.front();
+  return (n.what == verb::where || n.what == verb::select) && !f.native.map && !f.native.filter;
+}
+
 }  // namespace
 
 const ir::type* source_row(const planner::branch& b) { return b.table ? b.table->row() : b.source->row; }
@@ -64,6 +70,9 @@ row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const
   const auto evaluate = [&](const ir::traced& t, const logical& n) {
     expressions e(k, k.site(n.label, n.where));
     e.bind(0, f.row);
+    if (takes_number(n))
+      e.bind(1, row_source::of_value("i64(" + k.parameter({word::role::first, input, 0, 0}, "u64") + " + i)",
+                                     ir::describe<std::int64_t>()));
     const std::string v = e.value(t.root);
     f.body += e.take();
     return v;
@@ -77,17 +86,19 @@ row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const
   for (const planner::stage& s : b.stages) {
     if (s.what != planner::stage::kind::rowwise) throw not_generated("a join's probe inside a pipeline");
     for (const logical* n : s.nodes) {
-      if (n->what == verb::select_many) throw not_generated("select_many has no form on the GPU yet");
+      const bool many = n->what == verb::select_many;
+      if (many && (n != s.nodes.back() || &s != &b.stages.back())) throw not_generated("select_many inside a pipeline");
       const ir::traced t = k.trace(*n, n->functions.front());
       if (n->what == verb::where) {
         test(t, *n);
         continue;
       }
       const std::string v = evaluate(t, *n), kept = k.fresh("row");
+      const ir::type* row = many ? t.root->type : n->row;  // many: the array or list, whose elements become rows (many_rows.cpp)
       expressions e(k, 0);
-      const std::string text = e.converted(v, t.root->type, n->row);
-      f.body += e.take() + "  const " + k.type_name(n->row) + " " + kept + " = " + text + ";\n";
-      f.row = row_source::of_value(kept, n->row);
+      const std::string text = e.converted(v, t.root->type, row);
+      f.body += e.take() + "  const " + k.type_name(row) + " " + kept + " = " + text + ";\n";
+      f.row = row_source::of_value(kept, row);
     }
   }
   return f;

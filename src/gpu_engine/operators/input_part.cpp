@@ -4,6 +4,7 @@
 
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
+#include "gpu_engine/out_of_core/block_feed.hpp"
 #include "gpu_engine/out_of_core/host_blocks.hpp"
 #include "gpu_engine/upload.hpp"
 
@@ -23,7 +24,7 @@ bool filters(const branch& b) {
 
 // The rows that the branch starts from, if they lie on the host. In a loop whole uploads are kept for the next round.
 std::optional<detail::row_block> rows_on_host(const branch& b, const runtime::run_context& context) {
-  if (context.loops || joins(b)) return std::nullopt;
+  if (context.loops || in_parts(b)) return std::nullopt;
   detail::row_block rows;
   if (b.table) {
     const auto it = context.tables.find(b.table);
@@ -37,6 +38,16 @@ std::optional<detail::row_block> rows_on_host(const branch& b, const runtime::ru
   return rows;
 }
 
+// The rows that the branch starts from, if they lie on the device and something is computed of them: then of a part only.
+shared_rows rows_there(const branch& b, vertex_run& run) {
+  const runtime::run_context& context = run.context();
+  if (context.loops || in_parts(b) || bare(b) || !b.table) return nullptr;
+  const auto it = context.tables.find(b.table);
+  if (it == context.tables.end()) return nullptr;
+  const auto kept = std::dynamic_pointer_cast<const device_rows>(it->second.kept);
+  return kept && kept->on(run.gpu().on()) ? run.table(*b.table, all_fields(b.table->row())) : nullptr;
+}
+
 }  // namespace
 
 void check_not_handed_on(const planner::vertex& v) {
@@ -46,10 +57,12 @@ void check_not_handed_on(const planner::vertex& v) {
 }
 
 input_part::input_part(const branch& b, vertex_run& run)
-    : branch_(b), run_(run), host_(rows_on_host(b, run.context())), keeps_count_(!filters(b)) {
+    : branch_(b), run_(run), host_(rows_on_host(b, run.context())), there_(rows_there(b, run)), keeps_count_(!filters(b)) {
   if (host_)
     source_size_ = host_->n;
-  else if (b.source && is_counted(*b.source) && !joins(b))
+  else if (there_)
+    source_size_ = there_->size();
+  else if (b.source && is_counted(*b.source) && !in_parts(b))
     source_size_ = b.source->count;
 }
 
@@ -57,9 +70,14 @@ shared_rows input_part::whole() { return run_input(branch_, all_fields(branch_.r
 
 shared_rows input_part::of_source(std::uint64_t from, std::uint64_t n) {
   const ir::type* row = source_row(branch_);
+  if (there_) {
+    const std::uint64_t first = std::min(from, there_->size());
+    run_.supply(slice(run_.shared_gpu(), there_, first, std::min(n, there_->size() - first)), first);
+    return run_input(branch_, all_fields(row), run_);
+  }
   if (!host_) {
     const std::uint64_t first = std::min(from, *source_size_);
-    run_.supply(counted_rows(*branch_.source, first, std::min(n, *source_size_ - first), run_));
+    run_.supply(counted_rows(*branch_.source, first, std::min(n, *source_size_ - first), run_), first);
     return run_input(branch_, all_fields(row), run_);
   }
   const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(from, host_->n));
@@ -68,7 +86,7 @@ shared_rows input_part::of_source(std::uint64_t from, std::uint64_t n) {
   const host_block part = slice(all, row, begin, static_cast<std::size_t>(std::min<std::uint64_t>(n, host_->n - begin)));
   const auto fields = bare(branch_) ? all_fields(row) : fields_read(branch_, true);
   const auto columns = choose_columns(row, fields, host_->columns != nullptr);
-  run_.supply(upload_rows(run_.shared_gpu(), part.rows, row, columns, run_.on(), run_.context()));
+  run_.supply(upload_rows(run_.shared_gpu(), part.rows, row, columns, run_.on(), run_.context()), begin);
   return run_input(branch_, fields, run_);  // takes what was supplied away
 }
 
@@ -79,6 +97,20 @@ shared_rows input_part::range(std::uint64_t from, std::uint64_t n) {
   if (last == ~0ull) return slice_of(whole(), from, n, run_);
   const auto rows = until(std::max(first_try, last), [&](const device_rows& r) { return r.size() >= last; });
   return slice_of(rows, from, n, run_);
+}
+
+shared_rows input_part::last(std::uint64_t n) {
+  if (keeps_count_ && grows()) return range(*source_size_ - std::min(n, *source_size_), n);
+  shared_rows rows;
+  if (!grows()) {
+    rows = whole();
+  } else {
+    for (std::uint64_t m = std::max(first_try, n);; m = m > ~0ull / growth ? ~0ull : m * growth) {
+      rows = of_source(*source_size_ - std::min(m, *source_size_), m);
+      if (rows->size() >= n || m >= *source_size_) break;
+    }
+  }
+  return slice_of(rows, rows->size() - std::min(n, rows->size()), n, run_);
 }
 
 shared_rows slice_of(const shared_rows& rows, std::uint64_t from, std::uint64_t n, vertex_run& run) {

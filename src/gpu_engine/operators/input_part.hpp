@@ -1,4 +1,5 @@
-// A part of an input's rows: verbs that want the first or last of them bring no others to the device.
+// A part of an input's rows: verbs that want the first or last of them bring no others to the device, and compute no more of
+// those that lie there than a few millions at a time.
 //
 //   input_part in(v.inputs[0], run);
 //   const auto rows = in.first(1000);     // at most that many, in order; less is computed of rows that lie on the host
@@ -24,6 +25,7 @@ class input_part {
   shared_rows first(std::uint64_t n) { return range(0, n); }
   // Rows [from, from + n), as many of them as there are.
   shared_rows range(std::uint64_t from, std::uint64_t n);
+  shared_rows last(std::uint64_t n);  // found from the end
 
   // More and more of the rows, until enough(rows) or there are no more.
   template <class Enough> shared_rows until(std::uint64_t begin_with, Enough enough) {
@@ -49,6 +51,7 @@ class input_part {
   const planner::branch& branch_;
   vertex_run& run_;
   std::optional<detail::row_block> host_;
+  shared_rows there_;
   std::optional<std::uint64_t> source_size_;
   bool keeps_count_ = false;
 };

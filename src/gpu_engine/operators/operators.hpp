@@ -68,10 +68,16 @@ result_rows run_slice(const planner::vertex& v, vertex_run& run);
 void plan_gathered(const planner::vertex& v);
 result_rows run_gathered(const planner::vertex& v, vertex_run& run);
 
-// pipeline.cpp: branches with joins in them. `last` is the part behind the last join; the rest is planned, or has run and
-// is what vertex_run::input gives.
-bool bare(const planner::branch& b);   // rows as they lie, no work on them
-bool joins(const planner::branch& b);
+// many_rows.cpp: select_many behind row-wise work that gave the arrays or lists.
+const ir::type* many_rows_of(const detail::logical& n);  // the type of these; throws not_generated for others
+void plan_many_rows(const detail::logical& n);
+result_rows run_many_rows(const detail::logical& n, const std::shared_ptr<const device_rows>& in, vertex_run& run);
+
+// pipeline.cpp: branches with joins or select_many in them. `last` is the part behind the last of these; the rest is planned, or
+// has run and is what vertex_run::input gives.
+bool bare(const planner::branch& b);  // rows as they lie, no work on them
+bool in_parts(const planner::branch& b);
+bool numbers_rows(const planner::branch& b);  // some function takes the row's number
 planner::branch last_part(const planner::branch& b);
 planner::vertex behind_joins(const planner::vertex& v);  // as it is when its input's joins have run
 void plan_joins(const planner::branch& b);

@@ -1,4 +1,5 @@
-// Branches with joins in them: the work before a join is collected, the join writes its rows, the work behind goes on from there.
+// Branches with joins or select_many in them: the work before one is collected, it writes its rows, the work behind goes on from
+// there.
 #include <algorithm>
 
 #include "gpu_engine/operators/operators.hpp"
@@ -11,32 +12,58 @@ using planner::branch;
 using planner::stage;
 
 bool probes(const stage& s) { return s.what == stage::kind::probe; }
+bool is_many(const detail::logical* n) { return n->what == detail::verb::select_many; }
+bool gives_many(const stage& s) { return std::any_of(s.nodes.begin(), s.nodes.end(), is_many); }
 
-// The stages from `first` up to the next join, as a branch of their own, which starts where `from` says.
-branch part(const branch& b, std::vector<stage>::const_iterator first, const stage* join) {
+// The branch with each select_many at the end of a stage, which gives the arrays or lists.
+branch cut(const branch& b) {
+  branch c = b;
+  c.stages.clear();
+  for (const stage& s : b.stages) {
+    stage rest = s;
+    for (auto many = std::find_if(rest.nodes.begin(), rest.nodes.end(), is_many); many != rest.nodes.end();
+         many = std::find_if(rest.nodes.begin(), rest.nodes.end(), is_many)) {
+      stage before = rest;
+      before.nodes.erase(before.nodes.begin() + (many - rest.nodes.begin()) + 1, before.nodes.end());
+      before.out = many_rows_of(**many);
+      rest.in = (*many)->row;
+      rest.nodes.erase(rest.nodes.begin(), std::next(many));
+      c.stages.push_back(std::move(before));
+    }
+    if (probes(s) || !rest.nodes.empty()) c.stages.push_back(std::move(rest));
+  }
+  return c;
+}
+
+// The stages from `first` up to the next join or select_many, as a branch of their own, which starts with the rows of `from`.
+branch part(const branch& b, std::vector<stage>::const_iterator first, const detail::logical* from) {
   branch p;
-  if (join) {
-    p.source = join->join;  // its rows are what the join gives
+  if (from) {
+    p.source = from;
   } else {
     p.source = b.source;
     p.table = b.table;
     p.prefilters = b.prefilters;
   }
-  p.row = join ? join->out : source_row(b);
+  p.row = from ? from->row : source_row(b);
   for (auto s = first; s != b.stages.end() && !probes(*s); ++s) {
     p.stages.push_back(*s);
     p.row = s->out;
+    if (gives_many(*s)) break;
   }
   return p;
 }
 
-// Calls f(rows before the join, join) for each join of the branch; gives the part behind the last.
-template <class F> branch each_join(const branch& b, F f) {
+// Calls on_join(rows before the join, join) and on_many(arrays or lists, select_many) in their order; gives the part behind the last.
+template <class Join, class Many> branch each_part(const branch& whole, Join on_join, Many on_many) {
+  const branch b = in_parts(whole) ? cut(whole) : whole;
   branch now = part(b, b.stages.begin(), nullptr);
   for (auto s = b.stages.begin(); s != b.stages.end(); ++s) {
-    if (!probes(*s)) continue;
-    f(now, *s);
-    now = part(b, std::next(s), &*s);
+    const bool join = probes(*s);
+    if (!join && !gives_many(*s)) continue;
+    if (join) on_join(now, *s);
+    else on_many(now, *s->nodes.back());
+    now = part(b, std::next(s), join ? s->join : s->nodes.back());
   }
   return now;
 }
@@ -45,31 +72,51 @@ template <class F> branch each_join(const branch& b, F f) {
 
 bool bare(const branch& b) { return b.stages.empty() && b.prefilters.empty(); }
 
-bool joins(const branch& b) { return std::any_of(b.stages.begin(), b.stages.end(), probes); }
+bool in_parts(const branch& b) {
+  return std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return probes(s) || gives_many(s); });
+}
+bool numbers_rows(const branch& b) {
+  return std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.native && s.native->needs_position(); });
+}
 
 branch last_part(const branch& b) {
-  return each_join(b, [](const branch&, const stage&) {});
+  return each_part(
+      b, [](const branch&, const stage&) {}, [](const branch&, const detail::logical&) {});
 }
 
 planner::vertex behind_joins(const planner::vertex& v) {
   planner::vertex w = v;
-  if (!w.inputs.empty() && joins(w.inputs.front())) w.inputs.front() = last_part(v.inputs.front());
+  if (!w.inputs.empty() && in_parts(w.inputs.front())) w.inputs.front() = last_part(v.inputs.front());
   return w;
 }
 
 void plan_joins(const branch& b) {
-  each_join(b, [](const branch& before, const stage& join) {
-    if (!bare(before)) plan_collect_before(before);
-    plan_join(join, before.row);
-  });
+  each_part(
+      b,
+      [](const branch& before, const stage& join) {
+        if (!bare(before)) plan_collect_before(before);
+        plan_join(join, before.row);
+      },
+      [](const branch& before, const detail::logical& many) {
+        plan_collect_before(before);
+        plan_many_rows(many);
+      });
 }
 
 void run_joins(const branch& b, vertex_run& run) {
-  each_join(b, [&](const branch& before, const stage& join) {
-    auto probe = bare(before) ? run.input(before, probe_fields(join)) : run_collect_before(before, run);
-    run.reset_status();  // a count of rows that stayed is no count of pairs
-    run.supply(run_join(join, std::move(probe), run));
-  });
+  each_part(
+      b,
+      [&](const branch& before, const stage& join) {
+        auto probe = bare(before) ? run.input(before, probe_fields(join)) : run_collect_before(before, run);
+        run.reset_status();  // a count of rows that stayed is no count of pairs
+        run.supply(run_join(join, std::move(probe), run));
+      },
+      [&](const branch& before, const detail::logical& many) {
+        const auto collections = run_collect_before(before, run);
+        run.reset_status();
+        run.supply(run_many_rows(many, collections, run));
+        run.reset_status();
+      });
 }
 
 void plan_input(const branch& b) {

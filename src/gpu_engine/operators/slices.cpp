@@ -1,7 +1,13 @@
 // take, skip, take_last, skip_last, take_while, skip_while, default_if_empty: rows [from, from + n) of an input. What lies on
 // the device stays where it is.
 #include <algorithm>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
+
+#include <query/errors.hpp>
 
 #include "gpu_engine/codegen/expressions.hpp"
 #include "gpu_engine/host_unpacking.hpp"
@@ -70,6 +76,7 @@ shared_rows sliced(const planner::vertex& v, vertex_run& run) {
         return last ? std::pair(rest, std::min(n.count, v.limit)) : std::pair(std::uint64_t{0}, std::min(rest, v.limit));
       };
       if (const auto size = in.size()) return in.range(part(*size).first, part(*size).second);
+      if (last) return slice_of(in.last(n.count), 0, v.limit, run);
       const shared_rows rows = in.all();
       const auto [from, count] = part(rows->size());
       return slice_of(rows, from, count, run);
@@ -93,6 +100,26 @@ shared_rows sliced(const planner::vertex& v, vertex_run& run) {
   }
 }
 
+// Rows are computed many at a time: the first that fails may lie behind those that are wanted. The CPU goes row by row.
+shared_rows sliced_or_left(const planner::vertex& v, vertex_run& run) {
+  const bool stops_early = v.node->what == verb::take || v.node->what == verb::take_last || v.limit != ~0ull;
+  const auto leave = [](const std::exception& e) {
+    throw resource_error("gpu: a row failed that may not be wanted: " + std::string(e.what()));
+  };
+  try {
+    return sliced(v, run);
+  } catch (const user_error& e) {
+    if (stops_early) leave(e);
+    throw;
+  } catch (const std::bad_optional_access& e) {
+    if (stops_early) leave(e);
+    throw;
+  } catch (const std::out_of_range& e) {
+    if (stops_early) leave(e);
+    throw;
+  }
+}
+
 }  // namespace
 
 void plan_slice(const planner::vertex& v) {
@@ -107,7 +134,7 @@ void plan_slice(const planner::vertex& v) {
 }
 
 result_rows run_slice(const planner::vertex& v, vertex_run& run) {
-  const auto rows = sliced(v, run);
+  const auto rows = sliced_or_left(v, run);
   run.on().synchronize(run.context().cancel);  // uploads and copies
   return std::const_pointer_cast<device_rows>(rows);
 }

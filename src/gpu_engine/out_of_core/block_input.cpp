@@ -186,7 +186,7 @@ block_input::block_input(const planner::branch& b, std::vector<bool> fields, std
   } else {
     stream_ = true;
   }
-  if (!joins().empty())
+  if (in_parts(b_))
     fields = before_.stages.empty() && before_.prefilters.empty() ? all_fields(row_) : fields_read(before_, true);
   columns_ = choose_columns(row_, fields, source_.rows.columns != nullptr);
   const std::size_t target = std::clamp(budget_ / blocks_of_budget, mib, largest_block);
@@ -227,12 +227,12 @@ void block_input::need_rows() {
   columns_ = choose_columns(row_, all_fields(row_), false);
 }
 
-void block_input::take(const std::shared_ptr<const device_rows>& rows, block_feed& from, block_consumer& consumer) {
+void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed& from, block_consumer& consumer) {
   run_.context().cancel.check();
   for (int attempt = 0; attempt < 2; ++attempt) {
     try {
       run_.reset_status();
-      run_.supply(rows);
+      run_.supply(rows, first);
       run_joins(b_, run_);
       consumer.take();
       run_.supply(nullptr);
@@ -246,13 +246,13 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, block_fee
     }
   }
   const std::uint64_t half = rows->size() / 2;
-  take(slice(run_.shared_gpu(), rows, 0, half), from, consumer);
-  take(slice(run_.shared_gpu(), rows, half, rows->size() - half), from, consumer);
+  take(slice(run_.shared_gpu(), rows, 0, half), first, from, consumer);
+  take(slice(run_.shared_gpu(), rows, half, rows->size() - half), first + half, from, consumer);
 }
 
 void block_input::feed(block_source& source, block_consumer& consumer) {
   block_feed blocks(run_.shared_gpu(), source, row_, columns_, most_rows_, run_.context());
-  while (const device_block block = blocks.next()) take(block.rows, blocks, consumer);
+  while (const device_block block = blocks.next()) take(block.rows, block.from.rows.first, blocks, consumer);
 }
 
 void block_input::each(block_consumer& consumer) {
@@ -277,6 +277,7 @@ std::unique_ptr<host_partitions> block_input::partition(block_source& source, co
                                                         const std::vector<input_column>& columns,
                                                         const planner::branch& stages, const detail::logical& n,
                                                         const detail::user_function& key, std::uint32_t parts) {
+  if (numbers_rows(stages)) throw resource_error("gpu: memory: rows that are parted by keys lose their numbers");
   auto result = std::make_unique<host_partitions>(row->size, parts, run_.context());
   key_places places(stages, n, key, parts);
   block_feed blocks(run_.shared_gpu(), source, row, columns, most_rows_, run_.context());
@@ -330,8 +331,8 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
 }
 
 void block_input::each_partition(const detail::logical& n, const detail::user_function& key, block_consumer& consumer) {
-  if (!joins().empty())
-    throw resource_error("gpu: memory: groups that need their rows, behind a join, do not run in blocks");
+  if (in_parts(b_))
+    throw resource_error("gpu: memory: groups that need their rows, behind a join or select_many, do not run in blocks");
   need_rows();
   std::size_t known = source_.rows.n;
   std::unique_ptr<block_source> source = open();

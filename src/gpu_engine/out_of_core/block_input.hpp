@@ -39,7 +39,7 @@ class block_input {
                                              const detail::logical& n, const detail::user_function& key,
                                              std::uint32_t parts);
   void feed(block_source& source, block_consumer& consumer);
-  void take(const std::shared_ptr<const device_rows>& rows, block_feed& from, block_consumer& consumer);
+  void take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed& from, block_consumer& consumer);
   std::vector<const planner::stage*> joins() const;
   void each_pair(const planner::stage& join, block_consumer& consumer);
   void need_rows();

@@ -69,6 +69,8 @@ bool streamed_rows::next(std::size_t most, host_block& b) {
   }
   if (!made->n) return false;
   b = {};
+  b.rows.first = given_;
+  given_ += made->n;
   b.rows.rows = made->memory.data();
   b.rows.n = made->n;
   b.owner = std::move(made);

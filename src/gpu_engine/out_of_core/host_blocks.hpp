@@ -51,6 +51,7 @@ class streamed_rows final : public block_source {
   const ir::type* row_;
   runtime::run_context& context_;
   std::unique_ptr<detail::row_stream> stream_;
+  std::uint64_t given_ = 0;
 };
 
 }  // namespace query::gpu_engine

@@ -17,9 +17,8 @@ using detail::verb;
 
 namespace {
 
-
 std::vector<bool> fields_of(const planner::branch& b, bool whole) {
-  return joins(b) ? std::vector<bool>() : fields_read(b, whole);
+  return in_parts(b) ? std::vector<bool>() : fields_read(b, whole);
 }
 
 // Results on their way to host memory, one at a time, while the next block is computed.
@@ -140,8 +139,8 @@ class grouping_partitions final : public block_consumer {
 
 block_results group_in_blocks(const planner::vertex& v, const planner::vertex& w, vertex_run& run) {
   const planner::branch& b = v.inputs.front();
-  const std::vector<bool> fields = joins(b) ? std::vector<bool>() : group_fields(w);
-  const std::vector<bool> read = joins(b) ? all_fields(source_row(w.inputs.front())) : fields;
+  const std::vector<bool> fields = in_parts(b) ? std::vector<bool>() : group_fields(w);
+  const std::vector<bool> read = in_parts(b) ? all_fields(source_row(w.inputs.front())) : fields;
   block_input input(b, fields, 8, run);
   if (group_stream::possible(w, planned_layout(w.inputs.front(), read))) {
     grouping_blocks blocks(w, run);
@@ -157,7 +156,7 @@ block_results group_in_blocks(const planner::vertex& v, const planner::vertex& w
 bool order_is_lost(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
   if (v.node && v.node->what == verb::group_by && v.ordered) return true;
-  if (!joins(b)) return false;
+  if (std::none_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) { return s.join; })) return false;
   const auto asks = [](const planner::stage& s) {
     return (s.join && s.join->ordered) || std::any_of(s.nodes.begin(), s.nodes.end(), [](const detail::logical* n) { return n->ordered; });
   };
@@ -189,7 +188,7 @@ bool exceeds_memory(const planner::branch& b, vertex_run& run) {
   const ir::type* row = source_row(b);
   if (n * row->size <= most) return false;
   std::size_t a_row = 0;
-  for (const input_column& c : choose_columns(row, joins(b) ? all_fields(row) : fields_read(b, false), false))
+  for (const input_column& c : choose_columns(row, in_parts(b) ? all_fields(row) : fields_read(b, false), false))
     a_row += device_layout(c.type).size;
   return n * a_row > most;
 }
@@ -225,7 +224,7 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
 }
 
 void fold_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run) {
-  const planner::branch last = joins(b) ? last_part(b) : b;
+  const planner::branch last = in_parts(b) ? last_part(b) : b;
   folding fold(last, kind, run);
   fold.state = state;
   block_input(b, fields_of(b, kind != detail::fold_kind::count), 8, run).each(fold);

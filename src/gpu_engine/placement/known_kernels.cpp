@@ -1,45 +1,24 @@
 #include "gpu_engine/placement/known_kernels.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace query::gpu_engine {
 
 namespace {
 
-constexpr std::size_t shapes_remembered = 4096;
+constexpr std::size_t most_remembered = 4096;
 
 // Of all kernels that a step runs, by NVRTC; from runs on an H200 (bench/results).
 constexpr std::array<double, operation_count> compile_seconds = {0, 0.03, 0.6, 0.3, 0.3, 0.4};
 
-void add(std::string& to, const detail::logical* n) {
-  if (!n) return;
-  to += n->label + " " + n->where.file + ":" + std::to_string(n->where.line) + " ";
-  if (n->row) to.append(n->row->name).append(" ").append(std::to_string(n->row->size));
-  to += "\n";
-}
-void add(std::string& to, const planner::branch& b) {
-  add(to, b.source);
-  if (b.table) to += b.table->engine + " " + std::string(b.table->row()->name) + "\n";
-  for (const planner::prefilter& p : b.prefilters) add(to, p.from);
-  for (const planner::stage& s : b.stages) {
-    add(to, s.join);
-    for (const detail::logical* n : s.nodes) add(to, n);
-  }
+template <class Map> auto& remembered(Map& map, const typename Map::key_type& key) {
+  if (map.size() >= most_remembered && !map.contains(key)) map.clear();
+  return map[key];
 }
 
 }  // namespace
-
-std::string shape_of(const planner::vertex& v) {
-  std::string text;
-  add(text, v.node);
-  for (const planner::branch& b : v.inputs) add(text, b);
-  return text;
-}
-std::string shape_of_fold(const planner::branch& b, detail::fold_kind kind) {
-  std::string text = "fold " + std::to_string(static_cast<int>(kind)) + "\n";
-  add(text, b);
-  return text;
-}
 
 double seconds_to_compile(const work& w) {
   double s = 0;
@@ -47,35 +26,59 @@ double seconds_to_compile(const work& w) {
   return s;
 }
 
-void known_kernels::keep_in(disk_cache files, const std::string& device) {
+void known_kernels::keep_in(disk_cache files, const std::string& device, const kernel_cache& compiled) {
   files_.emplace(std::move(files));
-  prefix_ = "compiled for " + device + "\n";
+  compiled_ = &compiled;
+  prefix_ = "programs for " + device + " of\n";
 }
 
-double known_kernels::charged(const std::string& shape, double to_compile, double saved) {
+void known_kernels::planned(const void* what, const std::string& sources) {
+  if (!files_) return;
+  const std::lock_guard hold(lock_);
+  remembered(planned_, what) = hash_text(sources).hex();
+}
+
+std::optional<std::vector<hash128>> known_kernels::programs_of(const std::string& sources) {
+  if (const auto it = known_.find(sources); it != known_.end()) return it->second;
+  const auto stored = files_->find(prefix_ + sources);
+  if (!stored || stored->size() % sizeof(hash128) != 0) return std::nullopt;
+  std::vector<hash128> programs(stored->size() / sizeof(hash128));
+  if (!programs.empty()) std::memcpy(programs.data(), stored->data(), stored->size());
+  return remembered(known_, sources) = std::move(programs);
+}
+
+double known_kernels::charged(const void* what, double to_compile, double saved) {
   if (!files_) return 0;
   const std::lock_guard hold(lock_);
-  if (known_.contains(shape)) return 0;
-  if (files_->find(prefix_ + shape)) {
-    known_.insert(shape);
-    return 0;
+  const auto at = planned_.find(what);
+  const std::string sources = at == planned_.end() ? std::string() : at->second;
+  if (const auto programs = programs_of(sources); programs && !programs->empty()) {
+    const auto missing = std::count_if(programs->begin(), programs->end(), [&](const hash128& p) { return !compiled_->has(p); });
+    if (!missing) return 0;
+    to_compile *= static_cast<double>(missing) / static_cast<double>(programs->size());
   }
   if (saved <= 0) return to_compile;  // it stays here anyway
-  if (lost_.size() >= shapes_remembered) lost_.clear();
-  double& lost = lost_[shape];
+  double& lost = remembered(lost_, sources);
   lost += saved;
   return lost >= to_compile ? 0 : to_compile;
 }
 
-void known_kernels::ran(const std::string& shape) {
+void known_kernels::ran(const void* what, std::span<const hash128> programs) {
   if (!files_) return;
-  {
-    const std::lock_guard hold(lock_);
-    if (!known_.insert(shape).second) return;
-    if (known_.size() > shapes_remembered) known_.clear();
-    lost_.erase(shape);
-  }
-  files_->store(prefix_ + shape, {});
+  const std::lock_guard hold(lock_);
+  const auto at = planned_.find(what);
+  if (at == planned_.end()) return;
+  const std::string sources = at->second;
+  lost_.erase(sources);
+  // Other rows may have wanted other programs: those count as long as they are there.
+  const std::vector<hash128> before = programs_of(sources).value_or(std::vector<hash128>());
+  std::vector<hash128> all(programs.begin(), programs.end());
+  for (const hash128& p : before)
+    if (std::find(all.begin(), all.end(), p) == all.end() && compiled_->has(p)) all.push_back(p);
+  const auto known = [&](const hash128& p) { return std::find(before.begin(), before.end(), p) != before.end(); };
+  if (all.size() == before.size() && std::all_of(all.begin(), all.end(), known)) return;
+  remembered(known_, sources) = all;
+  files_->store(prefix_ + sources, std::as_bytes(std::span(all)));
 }
 
 }  // namespace query::gpu_engine

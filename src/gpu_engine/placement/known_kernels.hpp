@@ -1,44 +1,51 @@
-// Which vertices' kernels were compiled on this machine, so that the others are charged for it, and for how long they are.
+// Which vertices' kernels are compiled on this machine, so that the others are charged for it, and for how long they are.
 //
-// A vertex is known by its verbs and their places in the program: captures and constants do not change its kernels. One whose
+// A vertex is known by the sources that are generated while it is planned: constants and captures are not in them, what changes
+// code is. Which programs such a vertex runs is remembered when it has run (a group_by generates some only when it has seen its
+// keys), beside the compiled kernels; whether those are still there the kernel cache says, in memory or on disk. One whose
 // kernels are not there would be sent to the CPU for ever if compiling were charged in full each time. So what the CPU has cost
 // more so far is held against it: once that reaches the price of compiling, it is paid (ski rental: at most twice the least).
 //
-//   known_kernels k;  k.keep_in(disk_cache(disk_cache::default_folder()));
-//   const double to_compile = k.charged(shape, seconds_to_compile(w), cpu - gpu);   // when planned
-//   k.ran(shape);                                                                   // on the device, to its end
+//   known_kernels k;  k.keep_in(disk_cache(disk_cache::default_folder()), "NVIDIA H200", cache);
+//   kernel_source::witness seen;  ...plan...;  k.planned(&vertex, seen.seen());
+//   const double to_compile = k.charged(&vertex, seconds_to_compile(w), cpu - gpu);   // when planned
+//   k.ran(&vertex, run.compiled());                                                   // on the device, to its end
 #pragma once
 
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
+#include <vector>
 
 #include "gpu_engine/disk_cache.hpp"
+#include "gpu_engine/kernel_cache.hpp"
 #include "gpu_engine/placement/costs.hpp"
-#include "planner/machine_graph.hpp"
 
 namespace query::gpu_engine {
 
-std::string shape_of(const planner::vertex& v);
-std::string shape_of_fold(const planner::branch& b, detail::fold_kind kind);
-
 double seconds_to_compile(const work& w);
 
-// Thread-safe. Without keep_in() nothing is charged.
+// Thread-safe. Without keep_in() nothing is charged. What is planned is named by its address in the plan.
 class known_kernels {
  public:
-  void keep_in(disk_cache files, const std::string& device);
-  // Seconds to add to the GPU's; `saved`: what each run there saves when all is compiled.
-  double charged(const std::string& shape, double to_compile, double saved);
-  void ran(const std::string& shape);
+  void keep_in(disk_cache files, const std::string& device, const kernel_cache& compiled);
+  void planned(const void* what, const std::string& sources);
+  // Seconds to add to the GPU's; `saved`: what each run there saves when all is compiled. Of programs that are known and some of which
+  // are missing, these count.
+  double charged(const void* what, double to_compile, double saved);
+  void ran(const void* what, std::span<const hash128> programs);
 
  private:
+  std::optional<std::vector<hash128>> programs_of(const std::string& sources);
+
   std::optional<disk_cache> files_;
+  const kernel_cache* compiled_ = nullptr;
   std::string prefix_;
   std::mutex lock_;
-  std::unordered_set<std::string> known_;
+  std::unordered_map<const void*, std::string> planned_;  // sources, of the plan at this address now
+  std::unordered_map<std::string, std::vector<hash128>> known_;
   std::unordered_map<std::string, double> lost_;  // seconds on the CPU that the GPU would have saved
 };
 

@@ -1,7 +1,7 @@
 // The engine's choice of what it takes: costs from rates, which are given or measured at the first question.
 //
 //   placement p;  p.by(fixed_rates);
-//   if (const auto c = p.weigh(shape, [&] { return work_of(vertex); }); c && !c->gpu_wins()) -> the CPU
+//   if (const auto c = p.weigh(&vertex, sources, [&] { return work_of(vertex); }); c && !c->gpu_wins()) -> the CPU
 #pragma once
 
 #include <functional>
@@ -38,15 +38,17 @@ class placement {
   }
   void by_measuring(std::function<std::optional<rates>()> measure) { measure_ = std::move(measure); }
 
-  // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>.
-  template <class Amount> std::optional<seconds_on> weigh(const std::string& shape, Amount amount) {
+  // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>, `sources` is
+  // what was generated to plan it.
+  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount) {
+    kernels_.planned(what, sources);
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
     if (!w) return std::nullopt;
     std::call_once(measured_, [this] { rates_ = measure_(); });
     if (!rates_) return std::nullopt;
     seconds_on s{gpu_seconds(*rates_, *w), cpu_seconds(*rates_, *w)};
-    s.to_compile = kernels_.charged(shape, seconds_to_compile(*w), s.cpu - s.gpu);
+    s.to_compile = kernels_.charged(what, seconds_to_compile(*w), s.cpu - s.gpu);
     return s;
   }
   known_kernels& kernels() { return kernels_; }

@@ -64,6 +64,12 @@ double operations_of(const branch& b) {
   return n;
 }
 
+// That select_many makes of a row.
+double elements_of(const detail::logical& n) {
+  const ir::traced t = n.functions.front().trace();
+  return t && t.root->type->k == ir::kind::array ? static_cast<double>(t.root->type->count) : elements_looked_through;
+}
+
 bool semi(const detail::logical& n) { return n.join == detail::join_kind::semi || n.join == detail::join_kind::anti; }
 
 std::optional<double> rows_of(const vertex& v, rows_by_vertex& known);
@@ -89,7 +95,8 @@ std::optional<double> rows_behind(const branch& b, std::size_t end, rows_by_vert
     }
     // What a predicate pushed down has tested, its where does not drop again.
     for (const detail::logical* w : s.nodes)
-      if (w->what == verb::where && std::none_of(b.prefilters.begin(), b.prefilters.end(), [&](const auto& p) { return p.from == w; }))
+      if (w->what == verb::select_many) *n *= elements_of(*w);
+      else if (w->what == verb::where && std::none_of(b.prefilters.begin(), b.prefilters.end(), [&](const auto& p) { return p.from == w; }))
         *n *= rows_that_pass;
   }
   return n;
@@ -116,6 +123,10 @@ std::optional<double> rows_of(const vertex& v, rows_by_vertex& known) {
       case verb::cross_join:
         all = product;
         break;
+      case verb::take:
+      case verb::take_last:
+        all = std::min(all, static_cast<double>(v.node->count));
+        break;
       case verb::distinct:
       case verb::union_with:
       case verb::intersect:
@@ -138,6 +149,12 @@ double bytes_wanted(const ir::type* row, const std::vector<bool>& wanted) {
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (wanted[i]) n += bytes_of(row->field_list[i].of);
   return std::max(n, 1.0);
+}
+
+// One row out for each row in.
+bool known_count(const branch& b) {
+  return b.prefilters.empty() &&
+         std::all_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.native && s.native->keeps_position(); });
 }
 
 bool on_device(const vertex& v) { return v.engine == "gpu"; }
@@ -173,6 +190,12 @@ class counting {
     return true;
   }
   void add(step s) { total_.steps.push_back(s); }
+  // A part of what was taken is wanted.
+  void scale(double part) {
+    for (double* x : {&total_.up, &total_.gathered}) *x *= part;  // what lies on the device would be fetched as a whole
+    for (step& s : total_.steps)
+      for (double* x : {&s.rows, &s.bytes}) *x *= part;
+  }
   double rows() const { return rows_; }  // behind the input taken last
   work& total() { return total_; }
 
@@ -195,7 +218,8 @@ std::optional<work> work_of(const vertex& v) {
   }
   const auto result = rows_of(v, known);
   if (v.inputs.empty() || !result) return std::nullopt;
-  const double in = v.inputs.front().row ? rows * bytes_of(v.inputs.front().row) : 0, out = *result * bytes_of(v.row());
+  double in = v.inputs.front().row ? rows * bytes_of(v.inputs.front().row) : 0;
+  const double out = *result * bytes_of(v.row());
   operation what = operation::collect;
   if (v.node) switch (v.node->what) {
       case verb::aggregate:
@@ -216,6 +240,13 @@ std::optional<work> work_of(const vertex& v) {
         break;
       case verb::cross_join:
         rows = *result;
+        break;
+      // The first rows of those that all go through; of filtered ones nobody knows how many must be looked at.
+      case verb::take:
+      case verb::take_last:
+        if (known_count(v.inputs.front())) c.scale(std::min(1.0, *result / std::max(rows, 1.0)));
+        rows = *result;
+        in = out;
         break;
       default:
         return std::nullopt;  // cached(), apply: the user's own choice

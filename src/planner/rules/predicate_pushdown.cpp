@@ -48,6 +48,7 @@ class pushing {
   // Functions that read captured collections stay where those are bound.
   std::optional<predicate> predicate_of(const logical& n) {
     const detail::user_function& f = n.functions.front();
+    if (!f.native.filter) return std::nullopt;  // of the row's number too, which is another one below
     const ir::traced& t = r_.trace(f);
     if (!t || !f.captures.empty() || ir::has_capture(t.root)) return std::nullopt;
     if (ir::speculatable(t.root) && f.native.filter) return predicate{&n, &f, t};
