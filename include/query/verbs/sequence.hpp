@@ -29,6 +29,13 @@ template <class T> struct indexed_meta {
     typename Part<T>::type value;
   };
   template <class Row> static constexpr auto fields(Row& r) { return std::tie(r.index, r.value); }
+  template <bool Fits> static constexpr void made_of_all() {
+    static_assert(Fits, "query::make<query::indexed>(...): give one value for each field, in this order: index, value");
+  }
+  template <std::size_t Field, bool Fits> static constexpr void made_of() {
+    static_assert(Fits || Field != 0, "query::make<query::indexed>(...): the index is an integer");
+    static_assert(Fits || Field != 1, "query::make<query::indexed>(...): the value does not have the type of the row");
+  }
 };
 template <class T> requires ir::described_v<T> constexpr indexed_meta<T> query_meta(tag<indexed<T>>) { return {}; }
 
