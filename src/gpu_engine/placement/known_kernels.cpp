@@ -35,7 +35,7 @@ void known_kernels::keep_in(disk_cache files, const std::string& device, const k
 void known_kernels::planned(const void* what, const std::string& sources) {
   if (!files_) return;
   const std::lock_guard hold(lock_);
-  remembered(planned_, what) = hash_text(sources).hex();
+  remembered(planned_, what) = sources.empty() ? std::string() : hash_text(sources).hex();
 }
 
 std::optional<std::vector<hash128>> known_kernels::programs_of(const std::string& sources) {
@@ -51,7 +51,8 @@ double known_kernels::charged(const void* what, double to_compile, double saved)
   if (!files_) return 0;
   const std::lock_guard hold(lock_);
   const auto at = planned_.find(what);
-  const std::string sources = at == planned_.end() ? std::string() : at->second;
+  if (at == planned_.end() || at->second.empty()) return 0;  // a plan without kernels: a slice of rows as they lie
+  const std::string sources = at->second;
   if (const auto programs = programs_of(sources); programs && !programs->empty()) {
     const auto missing = std::count_if(programs->begin(), programs->end(), [&](const hash128& p) { return !compiled_->has(p); });
     if (!missing) return 0;
@@ -67,7 +68,7 @@ void known_kernels::ran(const void* what, std::span<const hash128> programs) {
   if (!files_) return;
   const std::lock_guard hold(lock_);
   const auto at = planned_.find(what);
-  if (at == planned_.end()) return;
+  if (at == planned_.end() || at->second.empty()) return;
   const std::string sources = at->second;
   lost_.erase(sources);
   // Other rows may have wanted other programs: those count as long as they are there.
