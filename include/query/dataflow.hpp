@@ -141,6 +141,8 @@ template <class T> class input {
 
 // The sending port of a vertex. Rows that are sent outside of any stream begin one; what is open when the function returns is ended.
 template <class T> class output {
+  static_assert(alignof(T) <= 64, "query::dataflow: rows are aligned to at most 64 bytes");
+
  public:
   explicit output(detail::flow_output& port) : port_(&port) {}
 
@@ -215,11 +217,13 @@ template <class T> source<T> initially(block<T> rows, source<T> then) {
   all.plan.parts.push_back(std::move(then.plan));
   return all;
 }
-template <class T> source<T> initially(std::vector<T> rows, source<T> then) { return initially(block<T>(std::move(rows)), std::move(then)); }
+template <class T> source<T> initially(std::vector<T> rows, source<T> then) {
+  return initially(block<T>(std::move(rows)), std::move(then));
+}
 // An iterator. The rows of each stream of `first` are the first iteration; those that a later vertex sends over the back edge
-// during an iteration are the next one. They lie between begin_iteration and end_iteration; the stream ends after the iteration in which no
-// rows came back, or after most_rounds. Vertices of the loop hand signals on. In streams that hold iterations of an outer loop,
-// each of these iterations is iterated.
+// during an iteration are the next one. They lie between begin_iteration and end_iteration; the stream ends after the iteration
+// in which no rows came back, or after most_rounds. Vertices of the loop hand signals on. In streams that hold iterations of an
+// outer loop, each of these iterations is iterated.
 template <class T> source<T> iterates(source<T> first, edge<T> back, std::uint64_t most_rounds) {
   if (!most_rounds) throw user_error("dataflow: iterates: at least one iteration");
   source<T> all{{.what = detail::flow_source::kind::iterated, .edge = back.number(), .most_rounds = most_rounds},
@@ -235,18 +239,25 @@ template <class T> struct route {
 };
 // Rows for which f(row) holds. Each route of a port is asked: a row may go to several edges, or to none.
 template <class T, class F> route<T> when(F f, edge<T> to) {
-  static_assert(std::is_invocable_r_v<bool, const F&, const T&>, "query::dataflow: when: the predicate takes a row and gives a bool");
-  static_assert(std::copy_constructible<T>, "query::dataflow: when: rows are copied to where they go; use when_block for rows that cannot be");
-  const auto mark = [](const void* p, const void* rows, std::size_t n, bool* takes) {
-    for (std::size_t i = 0; i < n; ++i) takes[i] = (*static_cast<const F*>(p))(static_cast<const T*>(rows)[i]);
-  };
-  return {{.edge = to.number(), .f = std::make_shared<const F>(std::move(f)), .mark = mark}, to.graph()};
+  constexpr bool called = std::is_invocable_r_v<bool, const F&, const T&>, copied = std::copy_constructible<T>;
+  static_assert(called, "query::dataflow: when: the predicate takes a row, gives a bool and is not `mutable`");
+  static_assert(copied, "query::dataflow: when: rows are copied to where they go; these cannot be: use when_block");
+  route<T> r{{.edge = to.number(), .f = std::make_shared<const F>(std::move(f))}, to.graph()};
+  if constexpr (called && copied) {
+    r.plan.mark = [](const void* p, const void* rows, std::size_t n, bool* takes) {
+      for (std::size_t i = 0; i < n; ++i) takes[i] = (*static_cast<const F*>(p))(static_cast<const T*>(rows)[i]);
+    };
+  }
+  return r;
 }
 // Blocks for which f(block) holds: whole, without a copy.
 template <class T, class F> route<T> when_block(F f, edge<T> to) {
-  static_assert(std::is_invocable_r_v<bool, const F&, const block<T>&>, "query::dataflow: when_block: the predicate takes a block and gives a bool");
-  const auto whole = [](const void* p, const detail::flow_rows& rows) -> bool { return (*static_cast<const F*>(p))(block<T>(rows)); };
-  return {{.edge = to.number(), .f = std::make_shared<const F>(std::move(f)), .whole = whole}, to.graph()};
+  constexpr bool called = std::is_invocable_r_v<bool, const F&, const block<T>&>;
+  static_assert(called, "query::dataflow: when_block: the predicate takes a block, gives a bool and is not `mutable`");
+  route<T> r{{.edge = to.number(), .f = std::make_shared<const F>(std::move(f))}, to.graph()};
+  if constexpr (called)
+    r.plan.whole = [](const void* p, const detail::flow_rows& rows) -> bool { return (*static_cast<const F*>(p))(block<T>(rows)); };
+  return r;
 }
 // What no predicate of this port took.
 template <class T> route<T> otherwise(edge<T> to) { return {{.edge = to.number(), .otherwise = true}, to.graph()}; }
@@ -292,32 +303,30 @@ class graph {
 
   // A vertex that calls f once, with an input or output for each port, in their order. What f throws ends the run.
   template <class F, class... Ports> graph& vertex(std::string name, F f, Ports... ports) {
-    static_assert(std::copy_constructible<F>, "query::dataflow: vertex: each run starts from a copy of the function; this one cannot be copied");
-    static_assert(std::is_invocable_v<F&, typename Ports::port&...>,
-                  "query::dataflow: vertex: the function takes input<T>& for each source and output<T>& for each sink, in their order");
-    detail::flow_vertex v{.name = std::move(name)};
-    (add_port(v, std::move(ports)), ...);
-    v.f = std::make_shared<const F>(std::move(f));
-    v.call = [](const void* raw, detail::flow_input* const* in, detail::flow_output* const* out) {
-      F copy = *static_cast<const F*>(raw);
-      std::tuple<typename Ports::port...> opened{open<typename Ports::port>(in, out)...};
-      std::apply([&](auto&... port) {
-        copy(port...);
-        (close(port), ...);
-      }, opened);
-    };
-    plan_->vertices.push_back(std::move(v));
+    constexpr bool said = (port_said<Ports> && ...);
+    static_assert(said, "query::dataflow: vertex: its ports are said by reads(edge), writes(edge) and their kin");
+    if constexpr (said) {
+      constexpr bool copied = std::copy_constructible<F>, called = std::is_invocable_v<F&, typename Ports::port&...>;
+      static_assert(copied, "query::dataflow: vertex: each run starts from a copy of the function; this one cannot be copied");
+      static_assert(called, "query::dataflow: vertex: the function takes input<T>& for each source and output<T>& for each sink, "
+                            "in their order");
+      if constexpr (copied && called) add_vertex(std::move(name), std::move(f), std::move(ports)...);
+    }
     return *this;
   }
   // A vertex that calls f(rows, output) for each block, and hands signals on.
   template <class F, class T, class U> graph& each(std::string name, F f, source<T> from, sink<U> to) {
-    static_assert(std::is_invocable_v<F&, block<T>, output<U>&>, "query::dataflow: each: the function takes block<T> and output<U>&");
-    return vertex(std::move(name), [f = std::move(f)](input<T>& in, output<U>& out) mutable {
-      while (received<T> got = in.receive()) {
-        if (got.has_rows()) f(std::move(got.rows), out);
-        else out.tell(got.what());
-      }
-    }, std::move(from), std::move(to));
+    constexpr bool called = std::is_invocable_v<F&, block<T>, output<U>&>;
+    static_assert(called, "query::dataflow: each: the function takes block<T> and output<U>&");
+    if constexpr (called) {
+      vertex(std::move(name), [f = std::move(f)](input<T>& in, output<U>& out) mutable {
+        while (received<T> got = in.receive()) {
+          if (got.has_rows()) f(std::move(got.rows), out);
+          else out.tell(got.what());
+        }
+      }, std::move(from), std::move(to));
+    }
+    return *this;
   }
 
   // Memory of blocks comes from this session's pool; without it, from the standard session's.
@@ -343,6 +352,22 @@ class graph {
   run_report run() { return detail::run_dataflow(*plan_); }
 
  private:
+  template <class P> static constexpr bool port_said = requires { typename P::port; };
+
+  template <class F, class... Ports> void add_vertex(std::string name, F f, Ports... ports) {
+    detail::flow_vertex v{.name = std::move(name)};
+    (add_port(v, std::move(ports)), ...);
+    v.f = std::make_shared<const F>(std::move(f));
+    v.call = [](const void* raw, detail::flow_input* const* in, detail::flow_output* const* out) {
+      F copy = *static_cast<const F*>(raw);
+      std::tuple<typename Ports::port...> opened{open<typename Ports::port>(in, out)...};
+      std::apply([&](auto&... port) {
+        copy(port...);
+        (close(port), ...);
+      }, opened);
+    };
+    plan_->vertices.push_back(std::move(v));
+  }
   template <class T> edge<T> add_edge(detail::flow_edge e) {
     plan_->edges.push_back(std::move(e));
     return edge<T>(plan_.get(), plan_->edges.size() - 1);

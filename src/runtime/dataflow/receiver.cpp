@@ -39,8 +39,8 @@ bool merged_receiver::poll(flow_item& i) {
     if (!p.holds) return false;
     if (p.held.what == flow_item::kind::closed) continue;
     if (told && (told->held.scope != p.held.scope || told->held.depth != p.held.depth))
-      throw user_error(std::string("dataflow: merges: edges have different streams: ") + name_of(told->held.scope) + " of '" + told->from->name() +
-                       "', " + name_of(p.held.scope) + " of '" + p.from->name() + "'");
+      throw user_error(std::string("dataflow: merges: edges have different streams: ") + name_of(told->held.scope) + " of '" +
+                       told->from->name() + "', " + name_of(p.held.scope) + " of '" + p.from->name() + "'");
     told = &p;
   }
   i = told ? told->held : flow_item{};

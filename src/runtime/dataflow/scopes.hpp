@@ -27,7 +27,8 @@ class scopes {
   std::uint32_t tell(dataflow::signal s, const std::string& who) {
     using dataflow::signal;
     if (begins(s)) {
-      if (open_.empty() && s != signal::begin_stream) throw user_error("dataflow: an iteration lies in a stream: begin_stream first: in vertex '" + who + "'");
+      if (open_.empty() && s != signal::begin_stream)
+        throw user_error("dataflow: an iteration lies in a stream: begin_stream first: in vertex '" + who + "'");
       open_.push_back(s);
       return static_cast<std::uint32_t>(open_.size());
     }

@@ -210,7 +210,8 @@ TEST(dataflow_failures, graphs_that_are_not_whole_are_told) {
   EXPECT_EQ(message_of<user_error>([&] { g.run(); }), "dataflow: an edge that no vertex writes to: a");
   g.vertex("write", for_ever, writes(a));
   EXPECT_EQ(message_of<user_error>([&] { g.run(); }), "dataflow: an edge that no vertex reads: a");
-  EXPECT_EQ(message_of<user_error>([&] { g.vertex("read", read_all, reads(foreign)); }), "dataflow: vertex: an edge of another graph: read");
+  EXPECT_EQ(message_of<user_error>([&] { g.vertex("read", read_all, reads(foreign)); }),
+            "dataflow: vertex: an edge of another graph: read");
   EXPECT_EQ(message_of<user_error>([&] { g.vertex("read", read_all, merges(reads(a), reads(foreign))); }),
             "dataflow: vertex: an edge of another graph: read");
   EXPECT_EQ(message_of<user_error>([&] { g.edge_of<int>("b", 0); }), "dataflow: edge: nothing fits into: b");

@@ -44,10 +44,10 @@ TEST(dataflow_iterations, an_iterator_marks_rounds_until_nothing_comes_back) {
   }, reads(round), writes(back), writes(out));
   g.vertex("read", listed<int>(ended), reads(out));
   g.run();
-  EXPECT_EQ(seen, (texts{"begin_stream 1", "begin_iteration 2", "rows 4 1 2", "end_iteration 2", "begin_iteration 2", "rows 2 1", "end_iteration 2",
-                         "begin_iteration 2", "rows 1", "end_iteration 2", "end_stream 1"}));
-  EXPECT_EQ(ended, (texts{"begin_stream 1", "begin_iteration 2", "rows 1", "end_iteration 2", "begin_iteration 2", "rows 1", "end_iteration 2",
-                          "begin_iteration 2", "rows 1", "end_iteration 2", "end_stream 1"}));
+  EXPECT_EQ(seen, (texts{"begin_stream 1", "begin_iteration 2", "rows 4 1 2", "end_iteration 2", "begin_iteration 2", "rows 2 1",
+                         "end_iteration 2", "begin_iteration 2", "rows 1", "end_iteration 2", "end_stream 1"}));
+  EXPECT_EQ(ended, (texts{"begin_stream 1", "begin_iteration 2", "rows 1", "end_iteration 2", "begin_iteration 2", "rows 1",
+                          "end_iteration 2", "begin_iteration 2", "rows 1", "end_iteration 2", "end_stream 1"}));
 }
 
 TEST(dataflow_iterations, each_stream_is_iterated_anew_and_an_empty_one_not_at_all) {

@@ -141,8 +141,8 @@ TEST(dataflow_ports, initial_rows_come_first_in_each_stream) {
   for (int run = 0; run < 2; ++run) {
     seen.clear();
     g.run();
-    EXPECT_EQ(seen, (texts{"begin_stream 1", "rows 70 71", "rows 0", "end_stream 1", "begin_stream 1", "rows 70 71", "rows 1", "end_stream 1",
-                           "begin_stream 1", "rows 70 71", "end_stream 1"}));
+    EXPECT_EQ(seen, (texts{"begin_stream 1", "rows 70 71", "rows 0", "end_stream 1", "begin_stream 1", "rows 70 71", "rows 1",
+                           "end_stream 1", "begin_stream 1", "rows 70 71", "end_stream 1"}));
   }
 }
 

@@ -207,6 +207,23 @@ TEST(dataflow_streams, a_shared_block_is_copied_before_it_is_changed) {
   EXPECT_EQ(of_b, (std::vector{3, 6, 9}));
 }
 
+TEST(dataflow_streams, a_block_may_outlive_its_graph) {
+  std::vector<block<std::string>> kept;
+  {
+    graph g({.rows_of_block = 2});
+    const auto rows = g.edge_of<std::string>("rows");
+    g.vertex("write", [](output<std::string>& out) {
+      for (int i = 0; i < 5; ++i) out.row("a row that is too long to lie in the string itself " + std::to_string(i));
+    }, writes(rows));
+    g.vertex("keep", [&](input<std::string>& in) {
+      for (block<std::string> b; in.next(b);) kept.push_back(b);
+    }, reads(rows));
+    g.run();
+  }
+  ASSERT_EQ(kept.size(), 3u);
+  EXPECT_EQ(kept[2][0].back(), '4');
+}
+
 TEST(dataflow_streams, rows_that_cannot_be_copied_are_moved_on) {
   graph g;
   const auto rows = g.edge_of<std::unique_ptr<int>>("rows");
@@ -231,8 +248,8 @@ TEST(dataflow_streams, a_query_reads_a_port_and_feeds_another) {
     for (std::int64_t i = 0; i < 10'000; ++i) out.row(i);
   }, writes(numbers));
   g.vertex("square", [](input<std::int64_t>& in, output<std::int64_t>& out) {
-    const auto rows = query::generate([&in] { return in.row(); }).where([](auto x) { return x % 2 == 0; }).select([](auto x) { return x * x; });
-    for (const std::int64_t x : rows) out.row(x);
+    const auto rows = query::generate([&in] { return in.row(); }).where([](auto x) { return x % 2 == 0; });
+    for (const std::int64_t x : rows.select([](auto x) { return x * x; })) out.row(x);
   }, reads(numbers), writes(squares));
   g.vertex("sum", [&](input<std::int64_t>& in) {
     while (const auto x = in.row()) sum += *x;
