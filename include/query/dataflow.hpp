@@ -202,13 +202,18 @@ template <class T> source<T> reads(edge<T> e) { return {{.edge = e.number()}, e.
 
 // Several edges as one: rows of the first that has some, so the first is the most urgent. A signal passes once every edge has
 // sent it: streams stay apart. user_error in the run where edges send different ones.
+template <class T> source<T> merges(std::vector<source<T>> parts) {
+  if (parts.empty()) throw user_error("dataflow: merges: nothing to merge");
+  source<T> all{{.what = detail::flow_source::kind::merged}, parts.front().graph};
+  for (source<T>& p : parts) {
+    if (p.graph != all.graph) all.graph = nullptr;
+    all.plan.parts.push_back(std::move(p.plan));
+  }
+  return all;
+}
 template <class T, class... More> source<T> merges(source<T> first, More... less_urgent) {
   static_assert((std::is_same_v<More, source<T>> && ...), "query::dataflow: merges: takes sources of the same rows: reads(a), reads(b)...");
-  source<T> all{{.what = detail::flow_source::kind::merged}, first.graph};
-  all.plan.parts.push_back(std::move(first.plan));
-  (all.plan.parts.push_back(std::move(less_urgent.plan)), ...);
-  ((all.graph = less_urgent.graph == all.graph ? all.graph : nullptr), ...);
-  return all;
+  return merges(std::vector{std::move(first), std::move(less_urgent)...});
 }
 // An initialiser: each stream, as it begins, has these rows first.
 template <class T> source<T> initially(block<T> rows, source<T> then) {
@@ -269,16 +274,17 @@ template <class T> struct sink {
   std::vector<detail::flow_route> plan;
   const void* graph;
 };
-template <class T, class... More> sink<T> sink_of(route<T> first, More... more) {
-  static_assert((std::is_same_v<More, route<T>> && ...), "query::dataflow: writes: takes edges and routes of the same rows");
-  sink<T> all{{}, first.graph};
-  all.plan.push_back(std::move(first.plan));
-  (all.plan.push_back(std::move(more.plan)), ...);
-  ((all.graph = more.graph == all.graph ? all.graph : nullptr), ...);
+// What is sent goes to each edge, and to each route what its predicate takes; signals go everywhere.
+template <class T> sink<T> writes(std::vector<route<T>> routes) {
+  if (routes.empty()) throw user_error("dataflow: writes: nowhere to");
+  sink<T> all{{}, routes.front().graph};
+  for (route<T>& r : routes) {
+    if (r.graph != all.graph) all.graph = nullptr;
+    all.plan.push_back(std::move(r.plan));
+  }
   return all;
 }
-// What is sent goes to each edge, and to each route what its predicate takes; signals go everywhere.
-template <class... To> auto writes(To... to) { return sink_of(always(std::move(to))...); }
+template <class... To> auto writes(To... to) { return writes(std::vector{always(std::move(to))...}); }
 
 // ---- the graph
 struct graph_options {
@@ -346,6 +352,9 @@ class graph {
     plan_->how->stops.push_back({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
     return *this;
   }
+
+  // The graph as a picture, for Graphviz.
+  std::string explain_dot() const { return detail::dataflow_dot(*plan_); }
 
   // Runs the vertices until all have returned. Throws what the first vertex to fail threw, after all have ended; user_error for
   // edges without a reader or writer, and where no vertex can go on because each waits for another: it says who waits for what.

@@ -144,5 +144,6 @@ struct run_report {
 namespace query::detail {
 
 dataflow::run_report run_dataflow(flow_plan& plan);
+std::string dataflow_dot(const flow_plan& plan);
 
 }  // namespace query::detail

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "runtime/dataflow/edge_ends.hpp"
 #include "runtime/dataflow/flow_ports.hpp"
 #include "runtime/stop_watch.hpp"
 
@@ -14,38 +15,6 @@ namespace {
 using detail::flow_plan;
 using detail::flow_source;
 using detail::flow_vertex;
-
-void edges_of(const flow_source& s, std::vector<std::size_t>& all) {
-  if (s.what == flow_source::kind::edge || s.what == flow_source::kind::iterated) all.push_back(s.edge);
-  for (const flow_source& p : s.parts) edges_of(p, all);
-}
-
-// The vertex at each end of each edge.
-struct edge_ends {
-  std::vector<std::size_t> writer, reader;
-
-  explicit edge_ends(const flow_plan& plan) : writer(plan.edges.size(), none), reader(plan.edges.size(), none) {
-    for (std::size_t v = 0; v < plan.vertices.size(); ++v) {
-      std::vector<std::size_t> read;
-      for (const flow_source& s : plan.vertices[v].inputs) edges_of(s, read);
-      for (const std::size_t e : read) set(reader, e, v, "reads: ", plan);
-      for (const auto& port : plan.vertices[v].outputs) {
-        for (const detail::flow_route& r : port) set(writer, r.edge, v, "writes to: ", plan);
-      }
-    }
-    for (std::size_t e = 0; e < plan.edges.size(); ++e) {
-      if (writer[e] == none) throw user_error("dataflow: an edge that no vertex writes to: " + plan.edges[e].name);
-      if (reader[e] == none) throw user_error("dataflow: an edge that no vertex reads: " + plan.edges[e].name);
-    }
-  }
-
- private:
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
-  static void set(std::vector<std::size_t>& ends, std::size_t e, std::size_t v, const char* does, const flow_plan& plan) {
-    if (ends[e] != none) throw user_error(std::string("dataflow: an edge that more than one port ") + does + plan.edges[e].name);
-    ends[e] = v;
-  }
-};
 
 std::unique_ptr<receiver> receiver_of(const flow_source& s, const std::vector<std::unique_ptr<channel>>& edges) {
   std::vector<std::unique_ptr<receiver>> parts;
@@ -65,10 +34,8 @@ class vertex_thread {
   vertex_thread(const flow_plan& plan, const flow_vertex& v, monitor& run, seat& own, const std::vector<std::unique_ptr<channel>>& edges)
       : plan_(&v), run_(&run) {
     for (const flow_source& s : v.inputs) {
-      std::vector<std::size_t> numbers;
-      edges_of(s, numbers);
       std::vector<channel*> read;
-      for (const std::size_t e : numbers) read.push_back(edges[e].get());
+      for (const std::size_t e : edges_of(s)) read.push_back(edges[e].get());
       inputs_.push_back(std::make_unique<receiving_port>(run, own, receiver_of(s, edges), std::move(read)));
     }
     for (const auto& port : v.outputs) {

@@ -58,6 +58,23 @@ TEST(dataflow_ports, blocks_go_whole_where_their_predicate_holds_and_signals_go_
   EXPECT_EQ(sent, got);
 }
 
+TEST(dataflow_ports, a_graph_is_drawn) {
+  graph g;
+  const auto a = g.edge_of<int>("a"), b = g.edge_of<int>("say \"b\"", 9);
+  const auto back = g.back_edge_of<int>("back");
+  g.vertex("write", [](output<int>&) {}, writes(when([](int x) { return x > 1; }, a), otherwise(b)));
+  g.vertex("loop", [](input<int>&, output<int>&) {}, iterates(initially({1, 2}, merges(reads(a), reads(b))), back, 10), writes(back));
+  EXPECT_EQ(g.explain_dot(), R"(digraph dataflow {
+  rankdir=LR; node [shape=box, fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=10];
+  v0 [label="write"];
+  v1 [label="loop\niterates initially 2 rows, merges"];
+  v0 -> v1 [label="a (4)\nwhen"];
+  v0 -> v1 [label="say \"b\" (9)\notherwise"];
+  v1 -> v1 [label="back", style=dashed, constraint=false];
+}
+)");
+}
+
 TEST(dataflow_ports, a_merge_takes_the_urgent_edge_first) {
   graph g;
   const auto urgent = g.edge_of<int>("urgent", 10), usual = g.edge_of<int>("usual", 10), start = g.edge_of<int>("start");
