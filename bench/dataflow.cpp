@@ -74,7 +74,8 @@ BENCHMARK(loop_rounds)->UseRealTime();
 static void start_and_end(benchmark::State& state) {
   flow::graph g;
   const auto edge = g.edge_of<int>("none");
-  g.vertex("write", [](flow::output<int>&) {}, flow::writes(edge)).vertex("read", [](flow::input<int>& in) { (void)in.receive(); }, flow::reads(edge));
+  g.vertex("write", [](flow::output<int>&) {}, flow::writes(edge));
+  g.vertex("read", [](flow::input<int>& in) { (void)in.receive(); }, flow::reads(edge));
   for (auto _ : state) g.run();
 }
 BENCHMARK(start_and_end)->UseRealTime();

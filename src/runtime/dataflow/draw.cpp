@@ -30,7 +30,8 @@ std::string said_of(const flow_source& s) {
 
 std::string dataflow_dot(const flow_plan& plan) {
   const runtime::edge_ends ends(plan);
-  std::string dot = "digraph dataflow {\n  rankdir=LR; node [shape=box, fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\", fontsize=10];\n";
+  std::string dot = "digraph dataflow {\n  rankdir=LR; node [shape=box, fontname=\"sans-serif\"]; "
+                    "edge [fontname=\"sans-serif\", fontsize=10];\n";
   for (std::size_t v = 0; v < plan.vertices.size(); ++v) {
     std::string label = plan.vertices[v].name;
     for (const flow_source& s : plan.vertices[v].inputs) {

@@ -24,7 +24,8 @@ struct random_graph {
   std::vector<int> parts;  // by vertex; 0: rows go to all its readers
 
   explicit random_graph(std::mt19937& random)
-      : vertices(4 + random() % 8), sources(1 + random() % 3), streams(static_cast<int>(1 + random() % 4)), rows(static_cast<int>(random() % 60)) {
+      : vertices(4 + random() % 8), sources(1 + random() % 3), streams(static_cast<int>(1 + random() % 4)),
+        rows(static_cast<int>(random() % 60)) {
     parts.resize(vertices);
     for (std::size_t v = sources; v < vertices; ++v) {
       const std::size_t ins = 1 + random() % 3;

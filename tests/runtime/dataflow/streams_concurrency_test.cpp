@@ -260,5 +260,34 @@ TEST(dataflow_streams, a_query_reads_a_port_and_feeds_another) {
   EXPECT_EQ(sum, expected);
 }
 
+// Rows that an engine keeps, on a GPU perhaps, go from vertex to vertex as the cached query that names them.
+TEST(dataflow_streams, cached_queries_go_through_an_edge_and_are_computed_once) {
+  graph g;
+  const auto parts = g.edge_of<query::Query<std::int64_t>>("parts", 2);
+  std::atomic<int> calls = 0;
+  std::vector<std::int64_t> sums;
+  g.vertex("prepare", [&](output<query::Query<std::int64_t>>& out) {
+    for (std::int64_t part = 0; part < 5; ++part) {
+      const auto square = query::opaque([&calls](const std::int64_t& x) { return ++calls, x * x; });
+      query::Query<std::int64_t> rows = query::range(part * 100, 100).select(square).cached();
+      EXPECT_EQ(rows.count(), 100u);
+      out.row(std::move(rows));
+      out.flush();
+    }
+  }, writes(parts));
+  g.vertex("sum", [&](input<query::Query<std::int64_t>>& in) {
+    while (const auto rows = in.row()) sums.push_back(rows->sum() + rows->max().value());
+  }, reads(parts));
+  g.run();
+  EXPECT_EQ(calls, 500);
+  std::vector<std::int64_t> expected;
+  for (std::int64_t part = 0; part < 5; ++part) {
+    std::int64_t sum = (part * 100 + 99) * (part * 100 + 99);
+    for (std::int64_t x = part * 100; x < part * 100 + 100; ++x) sum += x * x;
+    expected.push_back(sum);
+  }
+  EXPECT_EQ(sums, expected);
+}
+
 }  // namespace
 }  // namespace query::dataflow
