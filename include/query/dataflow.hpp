@@ -44,17 +44,18 @@ template <class T> class block {
   const T* end() const { return data() + size(); }
   const T& operator[](std::size_t i) const { return data()[i]; }
   std::span<const T> rows() const { return {data(), size()}; }
+  bool shared() const { return rows_.shared(); }  // do other blocks show these rows too?
 
   // The rows, to be changed in place. Where others show them too, this block gets a copy of its own first.
   std::span<T> writable() requires std::copy_constructible<T> {
-    if (rows_.shared()) *this = block(std::vector<T>(begin(), end()));
+    if (shared()) *this = block(std::vector<T>(begin(), end()));
     return {const_cast<T*>(data()), size()};
   }
 
   // For blocks that output::fresh() gave, until they are sent.
   std::size_t room() const { return rows_ ? rows_->room - rows_->n : 0; }  // rows that still fit
   void append(T row) {
-    if (!room() || rows_.shared()) throw user_error("dataflow: append: the block is full, or was sent already");
+    if (!room() || shared()) throw user_error("dataflow: append: the block is full, or was sent already");
     ::new (static_cast<void*>(static_cast<T*>(rows_->rows) + rows_->n)) T(std::move(row));
     ++rows_->n;
   }
@@ -108,13 +109,16 @@ template <class T> class input {
     }
   }
   // Its next row, one by one; nothing at its end. query::generate([&in] { return in.row(); }) makes a query of it.
-  std::optional<T> row() requires std::copy_constructible<T> {
+  // A row that other readers have too is copied for that, others are moved. user_error if it would have to be and cannot.
+  std::optional<T> row() {
     while (at_ == now_.size()) {
       at_ = 0;
-      now_ = {};
       if (!next(now_)) return std::nullopt;
     }
-    return now_[at_++];
+    T& r = const_cast<T&>(now_[at_++]);
+    if (!now_.shared()) return std::move(r);
+    if constexpr (std::copy_constructible<T>) return std::as_const(r);
+    else throw user_error("dataflow: row: other readers have this row too, and it cannot be copied");
   }
   // Goes to the next stream, over what is left of this one; false if there is none.
   bool next_stream() {
@@ -291,7 +295,8 @@ struct graph_options {
   std::size_t rows_of_block = 4096;  // of blocks that output::row and output::fresh fill
 };
 
-// Edges and vertices, put together first and run then, as often as one likes: each run starts from copies of the functions.
+// Edges and vertices, put together first and run then, as often as one likes, by one thread at a time: each run starts from
+// copies of the functions.
 class graph {
  public:
   explicit graph(const graph_options& options = {}) {
@@ -348,6 +353,8 @@ class graph {
     return *this;
   }
   template <class Token> graph& stop_on(Token token) {
+    static_assert(requires(const Token& t) { { t.stop_requested() } -> std::convertible_to<bool>; },
+                  "query::dataflow: stop_on: takes a stop token: std::stop_token, or what has `bool stop_requested() const`");
     const auto asked = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
     plan_->how->stops.push_back({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
     return *this;

@@ -226,11 +226,17 @@ TEST(dataflow_streams, a_block_may_outlive_its_graph) {
 
 TEST(dataflow_streams, rows_that_cannot_be_copied_are_moved_on) {
   graph g;
-  const auto rows = g.edge_of<std::unique_ptr<int>>("rows");
-  int sum = 0;
+  const auto rows = g.edge_of<std::unique_ptr<int>>("rows"), again = g.edge_of<std::unique_ptr<int>>("again");
+  int sum = 0, sum_of_rows = 0;
   g.vertex("write", [](output<std::unique_ptr<int>>& out) {
     for (int i = 0; i < 10; ++i) out.row(std::make_unique<int>(i));
   }, writes(rows));
+  g.vertex("write again", [](output<std::unique_ptr<int>>& out) {
+    for (int i = 0; i < 10; ++i) out.row(std::make_unique<int>(i));
+  }, writes(again));
+  g.vertex("read rows", [&](input<std::unique_ptr<int>>& in) {
+    while (const auto p = in.row()) sum_of_rows += **p;
+  }, reads(again));
   g.vertex("read", [&](input<std::unique_ptr<int>>& in) {
     for (block<std::unique_ptr<int>> b; in.next(b);) {
       for (const auto& p : b) sum += *p;
@@ -238,6 +244,37 @@ TEST(dataflow_streams, rows_that_cannot_be_copied_are_moved_on) {
   }, reads(rows));
   g.run();
   EXPECT_EQ(sum, 45);
+  EXPECT_EQ(sum_of_rows, 45);
+}
+
+TEST(dataflow_streams, rows_of_a_block_that_several_read_are_copied_one_by_one) {
+  graph g;
+  const auto a = g.edge_of<std::string>("a"), b = g.edge_of<std::string>("b");
+  std::size_t of_a = 0, of_b = 0;
+  g.vertex("write", [](output<std::string>& out) {
+    for (int i = 0; i < 1000; ++i) out.row(std::string(100, 'x'));
+  }, writes(a, b));
+  const auto read = [](std::size_t& length) {
+    return [&length](input<std::string>& in) {
+      while (const auto s = in.row()) length += s->size();
+    };
+  };
+  g.vertex("a", read(of_a), reads(a)).vertex("b", read(of_b), reads(b));
+  g.run();
+  EXPECT_EQ(of_a, 100'000u);
+  EXPECT_EQ(of_b, 100'000u);
+}
+
+TEST(dataflow_streams, unique_rows_of_two_readers_are_an_error) {
+  graph g;
+  const auto a = g.edge_of<std::unique_ptr<int>>("a"), b = g.edge_of<std::unique_ptr<int>>("b"), go = g.edge_of<std::unique_ptr<int>>("go");
+  g.vertex("write", [](output<std::unique_ptr<int>>& out) { out.row(std::make_unique<int>(1)); }, writes(a, b));
+  g.vertex("a", [](input<std::unique_ptr<int>>& in, output<std::unique_ptr<int>>&) { (void)in.row(); }, reads(a), writes(go));
+  g.vertex("b", [](input<std::unique_ptr<int>>& in, input<std::unique_ptr<int>>& after) {  // its block waits until a has asked
+    (void)after.receive();
+    (void)in.receive();
+  }, reads(b), reads(go));
+  EXPECT_THROW(g.run(), user_error);
 }
 
 TEST(dataflow_streams, a_query_reads_a_port_and_feeds_another) {
