@@ -18,6 +18,13 @@ void add_edges(const flow_source& s, std::vector<std::size_t>& all) {
   for (const flow_source& p : s.parts) add_edges(p, all);
 }
 
+void check_back_edges(const flow_source& s, const flow_plan& plan) {
+  if (s.what == flow_source::kind::iterated && plan.edges[s.edge].capacity)
+    throw user_error("dataflow: iterates: an edge with a capacity cannot hold an iteration, make it by back_edge_of: " +
+                     plan.edges[s.edge].name);
+  for (const flow_source& p : s.parts) check_back_edges(p, plan);
+}
+
 void set(std::vector<std::size_t>& ends, std::size_t edge, std::size_t vertex, const char* does, const flow_plan& plan) {
   if (ends[edge] != nobody) throw user_error(std::string("dataflow: an edge that more than one port ") + does + plan.edges[edge].name);
   ends[edge] = vertex;
@@ -34,6 +41,7 @@ std::vector<std::size_t> edges_of(const flow_source& s) {
 edge_ends::edge_ends(const flow_plan& plan) : writer(plan.edges.size(), nobody), reader(plan.edges.size(), nobody) {
   for (std::size_t v = 0; v < plan.vertices.size(); ++v) {
     for (const flow_source& s : plan.vertices[v].inputs) {
+      check_back_edges(s, plan);
       for (const std::size_t e : edges_of(s)) set(reader, e, v, "reads: ", plan);
     }
     for (const auto& port : plan.vertices[v].outputs) {

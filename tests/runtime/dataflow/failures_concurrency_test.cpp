@@ -219,6 +219,13 @@ TEST(dataflow_failures, graphs_that_are_not_whole_are_told) {
   g.vertex("one", read_all, reads(a)).vertex("two", read_all, reads(a));
   EXPECT_EQ(message_of<user_error>([&] { g.run(); }), "dataflow: an edge that more than one port reads: a");
   EXPECT_EQ(graph().run().edges.size(), 0u);
+
+  graph loop;
+  const auto first = loop.edge_of<int>("first"), back = loop.edge_of<int>("back");
+  loop.vertex("write", for_ever, writes(first));
+  loop.vertex("loop", [](input<int>&, output<int>&) {}, iterates(reads(first), back, 2), writes(back));
+  EXPECT_EQ(message_of<user_error>([&] { loop.run(); }),
+            "dataflow: iterates: an edge with a capacity cannot hold an iteration, make it by back_edge_of: back");
 }
 
 TEST(dataflow_failures, blocks_over_the_sessions_memory_are_told) {
