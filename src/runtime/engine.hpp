@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include <query/detail/signal.hpp>
+
 #include "runtime/run_context.hpp"
 
 namespace query::runtime {
@@ -27,7 +29,7 @@ struct block {
 };
 
 // What travels through a port besides blocks: streams may be nested in iterations of loops.
-enum class signal : std::uint8_t { begin_stream, end_stream, begin_iteration, end_iteration };
+using dataflow::signal;
 
 // The receiving end of an edge. A vertex that needs its whole input calls whole(); others pull blocks.
 class input_port {

@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <list>
-#include <stop_token>
 #include <typeinfo>
 
 #include <query/csv.hpp>
@@ -25,6 +23,7 @@
 #include "planner/orders.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/session_state.hpp"
+#include "runtime/stop_watch.hpp"
 #include "runtime/terminal_plan.hpp"
 
 namespace query::detail {
@@ -46,38 +45,6 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   o.separate_result = !s.engines.empty();
   return o;
 }
-
-std::optional<runtime::cancel_flag::clock::time_point> deadline_of(const settings& s) {
-  using clock = runtime::cancel_flag::clock;
-  if (!s || s->seconds <= 0) return std::nullopt;
-  const std::chrono::duration<double> seconds(s->seconds), most(std::chrono::hours(24 * 365 * 100));
-  return clock::now() + std::chrono::duration_cast<clock::duration>(std::min(seconds, most));
-}
-
-// How a query is told to stop: standard tokens call back, those of the user's own kinds are asked. No work begins after that.
-struct stop_watch {
-  explicit stop_watch(const settings& s) {
-    std::vector<stop_call> asked;
-    std::vector<std::stop_token> calling;
-    for (const stop_call& c : s ? s->stops : std::vector<stop_call>{}) {
-      if (*c.type == typeid(std::stop_token)) calling.push_back(*static_cast<const std::stop_token*>(c.token.get()));
-      else asked.push_back(c);
-    }
-    const auto any = [asked] {
-      return std::any_of(asked.begin(), asked.end(), [](const stop_call& c) { return c.stop_requested(c.token.get()); });
-    };
-    if (asked.empty()) flag.emplace(std::stop_token(), deadline_of(s));
-    else flag.emplace(any, deadline_of(s));
-    for (const std::stop_token& t : calling) told.emplace_back(t, stop{&*flag});
-    flag->check();
-  }
-  struct stop {
-    runtime::cancel_flag* flag;
-    void operator()() const noexcept { flag->cancel(); }
-  };
-  std::optional<runtime::cancel_flag> flag;
-  std::list<std::stop_callback<stop>> told;
-};
 
 constexpr const char* fold_names[] = {"count", "sum", "min", "max"};
 
@@ -156,7 +123,7 @@ class execution {
   }
   std::shared_ptr<const logical> last;  // verb of the plan
   std::shared_ptr<session_state> session;
-  stop_watch watch;
+  runtime::stop_watch watch;
   std::unique_ptr<runtime::deadline_watch::watched> watched;
   runtime::progress meter;
   planned plan;

@@ -156,6 +156,20 @@ TEST_F(fed_blocks, are_all_rows_in_order) {
   }
 }
 
+TEST_F(fed_blocks, ask_the_driver_for_no_memory_in_steady_state) {
+  auto gpu = session(std::size_t{64} << 20);
+  auto rows = source();
+  block_feed feed(gpu, rows, type_, {{offsetof(Item, at), type_->field_list[2].of}}, 1000, context_);
+  for (int block = 0; block < 4; ++block) ASSERT_TRUE(feed.next());
+  const auto before = gpu->memory().counters();
+  int blocks = 0;
+  while (const device_block b = feed.next()) ++blocks;
+  const auto after = gpu->memory().counters();
+  EXPECT_EQ(blocks, 96);
+  EXPECT_EQ(after.driver_allocations, before.driver_allocations);
+  EXPECT_GE(after.allocations, before.allocations + 95);
+}
+
 TEST_F(fed_blocks, shrink_where_memory_is_short) {
   auto rows = source();
   std::size_t longest;
