@@ -13,6 +13,7 @@
 #include "gpu_engine/temporary_folder.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/session_state.hpp"
 #include "runtime/thread_pool.hpp"
 
 namespace {
@@ -244,6 +245,31 @@ TEST_F(placement_plans, know_kernels_by_their_sources_and_not_by_their_place) {
   EXPECT_EQ(engine_of(sorted(by_price)), "gpu:");
   EXPECT_EQ(engine_of(sorted([](auto t) { return std::tuple(t.qty, t.symbol); })), "cpu:") << "other kernels at the same place";
   EXPECT_EQ(engine_of(trades(4000000).order_by([](auto t) { return t.price; })), "gpu:") << "the same kernels at another";
+}
+
+TEST_F(placement_plans, know_the_kernels_of_folds_too) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  placement_of(*engine_).by([] {
+    rates r = fixed_rates();
+    r.row[static_cast<std::size_t>(operation::row_wise)] = 0.1e-9;  // few cores
+    return r;
+  }());
+  const auto heavy = trades(2000000).select(
+      [](auto t) { return query::exp(query::sin(t.price) * query::cos(t.price)) + query::sqrt(t.price); });
+  const auto sum = query::detail::fold_kind::sum;
+  const auto accepted = [&] {  // in a plan of its own
+    const auto g = query::planner::make_machine_graph(heavy.to_pipe(), "sum", {.gpu_status = ""});
+    return static_cast<bool>(engine_->accepts_fold(g->result, g->captures, sum));
+  };
+  EXPECT_FALSE(accepted());
+  const auto g = query::planner::make_machine_graph(heavy.on(query::engine::gpu).to_pipe(), "sum", {.gpu_status = ""});
+  ASSERT_TRUE(engine_->accepts_fold(g->result, g->captures, sum));
+  query::runtime::cancel_flag cancel;
+  query::runtime::run_context context{*session_.state()->scheduler, session_.state()->pool, cancel};
+  query::detail::fold_state state;
+  engine_->fold(g->result, g->captures, sum, state, context);
+  EXPECT_TRUE(accepted());
 }
 
 TEST_F(placement_plans, charge_again_for_kernels_that_are_gone) {
