@@ -1,6 +1,7 @@
 #include "gpu_engine/codegen/row_function.hpp"
 
 #include "gpu_engine/codegen/expressions.hpp"
+#include "gpu_engine/codegen/nearest_search.hpp"
 #include "ir/analysis.hpp"
 
 namespace query::gpu_engine {
@@ -54,6 +55,7 @@ row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const
   const auto evaluate = [&](const ir::traced& t, const logical& n) {
     expressions e(k, k.site(n.label, n.where));
     e.bind(0, f.row);
+    if (f.row.what == row_source::form::columns) bind_nearest(e, k, t.root, in);
     const std::string v = e.value(t.root);
     f.body += e.take();
     return v;
