@@ -52,7 +52,8 @@ template <class Q> std::optional<nearest_search> search_in(const Q& q) {
   std::optional<nearest_search> found;
   each_group_by(q, [&](const query::planner::vertex& v) {
     kernel_source k;
-    const auto f = find_nearest(k, v.inputs.front(), planned_layout(v.inputs.front(), group_fields(v)), v.node);
+    const query::ir::type* row = source_row(v.inputs.front());
+    const auto f = find_nearest(k, v.inputs.front(), {row, {{0, row}}}, v.node);
     if (f) found = f->search;
   });
   return found;
@@ -110,9 +111,11 @@ template <class T> void compiles() {
     return query::make<T>(g.key(), g.mean([](auto a) { return a.second; }));
   }), [](const query::planner::vertex& v) {
     input_layout in = planned_layout(v.inputs.front(), group_fields(v));
-    const auto search = generate_search(v.inputs.front(), v.node, in);
-    ASSERT_TRUE(search);
-    EXPECT_NO_THROW((void)compiler::find()->compile(search->source.text(), embedded_sources(), 90, {}));
+    const auto search = generate_search(v.inputs.front(), v.node, in, false), wide = generate_search(v.inputs.front(), v.node, in, true);
+    ASSERT_TRUE(search && wide);
+    for (const int capability : {80, 90})
+      EXPECT_NO_THROW((void)compiler::find()->compile(search->source.text(), embedded_sources(), capability, {}));
+    EXPECT_NO_THROW((void)compiler::find()->compile(wide->source.text(), embedded_sources(), 90, {}));
     in.nearest = std::make_shared<const nearest_search>(search->search);
     in.nearest_column = static_cast<std::uint32_t>(in.columns.size());
     in.columns.push_back({~std::size_t{0}, query::ir::describe<std::uint64_t>()});

@@ -108,6 +108,106 @@ __device__ __forceinline__ void load_four(const float* row, u32 at, float (&v)[4
   }
 }
 
+// A row as a lane of its four holds it: scaled halves, and what its results mean.
+template <u32 Steps>
+struct nearest_row {
+  u32 hi[Steps][2], lo[Steps][2];  // of each sixteen dimensions, four a lane, as an mma wants them of its row g or g + 8
+  float unit, margin, square;      // scale of results, twice the error, |p|^2
+  u32 kind;                        // 0 as others, 1 no finite numbers, 2 too large
+};
+template <u32 Dims, u32 Align>
+__device__ __forceinline__ void load_row(const float* row, u32 t, float (&v)[nearest_steps(Dims)][4]) {
+#pragma unroll
+  for (u32 s = 0; s < nearest_steps(Dims); ++s) load_four<Dims, Align>(row, 16 * s + 4 * t, v[s]);
+}
+template <u32 Steps>
+__device__ __forceinline__ nearest_row<Steps> scaled_row(float (&v)[Steps][4], const float* middle, const nearest_table_head& head, u32 t) {
+  nearest_row<Steps> r;
+  float most = 0, sum = 0;
+#pragma unroll
+  for (u32 s = 0; s < Steps; ++s) {
+    const float4 c = reinterpret_cast<const float4*>(middle)[4 * s + t];
+    v[s][0] = __fsub_rn(v[s][0], c.x), v[s][1] = __fsub_rn(v[s][1], c.y);
+    v[s][2] = __fsub_rn(v[s][2], c.z), v[s][3] = __fsub_rn(v[s][3], c.w);
+#pragma unroll
+    for (u32 e = 0; e < 4; ++e) {
+      most = fmaxf(most, fabsf(v[s][e]));
+      sum = __fmaf_rn(v[s][e], v[s][e], sum);
+    }
+  }
+#pragma unroll
+  for (u32 d = 1; d < 4; d *= 2) {
+    most = fmaxf(most, __shfl_xor_sync(all_lanes, most, d));
+    sum = __fadd_rn(sum, __shfl_xor_sync(all_lanes, sum, d));
+  }
+  const bool is_finite = sum == sum && finite(most);
+  i32 exponent = exponent_of(most);
+  const bool exactly = is_finite && (exponent > nearest_most_exponent || head.exactly), usual = is_finite && !exactly;
+  r.kind = !is_finite ? 1 : exactly ? 2 : 0;
+  // Next to the table's numbers the smallest are nothing; their scale may not overflow.
+  if (exponent < head.exponent - 20) exponent = head.exponent - 20;
+  const float scale = usual ? power_of_two(14 - exponent) : 0.0f;
+  r.unit = usual ? power_of_two(27 - exponent - head.exponent) : 1.0f;
+  r.square = usual ? sum : 0.0f;
+  const float p = usual ? sqrtf(sum) * 1.0001f : 0.0f, c = head.norm;
+  r.margin = 2 * ((6 * Steps + 4) * 0x1p-21f * p * c + 12 * 0x1p-24f * (p + c) * (p + c));
+#pragma unroll
+  for (u32 s = 0; s < Steps; ++s) {
+#pragma unroll
+    for (u32 e = 0; e < 4; ++e) v[s][e] = usual ? __fmul_rn(v[s][e], scale) : 0.0f;
+    const split_pair x = split(v[s][0], v[s][1]), y = split(v[s][2], v[s][3]);
+    r.hi[s][0] = x.hi, r.hi[s][1] = y.hi;
+    r.lo[s][0] = x.lo, r.lo[s][1] = y.lo;
+  }
+  return r;
+}
+
+// What a lane has seen of a row: the least result, the column that it is of, and the next.
+struct nearest_seen {
+  float best, second;
+  u32 place;
+
+  __device__ __forceinline__ void look(float x, float y, u32 column) {  // of `column` and the one behind it
+    const float less = fminf(x, y), more = fmaxf(x, y);
+    const u32 of_less = y < x ? column + 1 : column;
+    second = fminf(fminf(second, more), fmaxf(best, less));
+    place = less < best ? of_less : place;
+    best = fminf(best, less);
+  }
+};
+
+// The four lanes of a row meet. All lanes of the warp call.
+__device__ __forceinline__ void settle(const nearest_seen& seen, float unit, float margin, float square, u32 kind, bool there, u64 row,
+                                       u32 additions, u64* answers, const nearest_lists& out) {
+  const u32 lane = lane_id(), t = lane % 4;
+  float least = seen.best;
+#pragma unroll
+  for (u32 d = 1; d < 4; d *= 2) least = fminf(least, __shfl_xor_sync(all_lanes, least, d));
+  // The distance, for the error of the expression itself: no more than it seems, and the error of that.
+  const float error = margin * unit, distance = fmaxf(__fmaf_rn(square, unit, least), 0.0f) + error;
+  float limit = least + error + 2 * static_cast<float>(additions + 3) * 0x1p-24f * distance;
+  if (kind == 2) limit = __uint_as_float(0x7f800000u);
+  const bool candidate = seen.best <= limit;
+  const u32 quad = 0xfu << (lane & ~3u);
+  const u32 candidates = __ballot_sync(all_lanes, candidate) & quad;
+  const bool several = (__ballot_sync(all_lanes, seen.second <= limit) & quad) != 0;
+  const bool list = there && kind != 1 && (several || kind == 2);
+  const bool near = there && kind == 0 && !several && __popc(candidates) > 1;
+  if (there && kind == 1) {
+    // Every distance is infinite or no number: the first stays.
+    if (t == 0) answers[row] = 0;
+  } else if (list || near) {
+    if (t == 0) answers[row] = ~0ull;
+  } else if (there && candidate) {
+    answers[row] = seen.place;
+  }
+  if (__any_sync(all_lanes, near)) note_pair(out, near && candidate, static_cast<u32>(row), seen.place);
+  if (__any_sync(all_lanes, list)) {
+    const u64 at = places_for(out.row_count, list && t == 0);
+    if (list && t == 0) out.rows[at] = {static_cast<u32>(row), limit};
+  }
+}
+
 }  // namespace detail
 
 // answers[i] becomes the nearest column of row i, or more than any key if it is to be compared exactly. row_of(i) -> const float*, at
@@ -141,72 +241,54 @@ __device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const Row
   else detail::await_copies<nearest_ring - 2>();
   __syncthreads();
 
+  // Short rows of the next turn are on their way while these are compared.
+  constexpr bool ahead = steps == 1;
+  float raw[ahead ? 2 : 1][ahead ? 2 : 1][steps][4];
+  const auto row_at = [&](u64 block_of_rows, u32 m, u32 h) -> const float* {
+    const u64 wanted = block_of_rows * nearest_block_rows + threadIdx.x / warp_size * 32 + m * 16 + h * 8 + g;
+    const u64 at = wanted < n ? wanted : n - 1;
+    if constexpr (Again) return row_of(out.rows[at].row);
+    else return row_of(at);
+  };
+  const auto load = [&](u64 block_of_rows) {
+#pragma unroll
+    for (u32 m = 0; m < 2; ++m)
+#pragma unroll
+      for (u32 h = 0; h < 2; ++h) detail::load_row<Dims, Align>(row_at(block_of_rows, m, h), t, raw[ahead ? m : 0][ahead ? h : 0]);
+  };
+  if constexpr (ahead) load(blockIdx.x);
+
   u32 buffer = 0;
   for (u64 block_of_rows = blockIdx.x; block_of_rows < blocks_of_rows; block_of_rows += gridDim.x) {
     const u64 first_row = block_of_rows * nearest_block_rows + threadIdx.x / warp_size * 32;
     u32 hi[2][steps][4], lo[2][steps][4];
-    float unit[2][2], margin[2][2], square[2][2];  // of lane's four rows: scale of results, twice the error, |p|^2
-    u32 kinds = 0;                                 // two bits a row: 0 as others, 1 no finite numbers, 2 too large
+    float unit[2][2], margin[2][2], square[2][2];
+    u32 kinds = 0;  // two bits a row
     const auto number_of = [&](u32 m, u32 h) { return first_row + m * 16 + h * 8 + g; };
     const auto listed = [&](u64 at) { return out.rows[at < n ? at : 0]; };
 #pragma unroll
     for (u32 m = 0; m < 2; ++m)
 #pragma unroll
       for (u32 h = 0; h < 2; ++h) {
-        const u64 at = number_of(m, h) < n ? number_of(m, h) : n - 1;
-        const float* row;
-        if constexpr (Again) row = row_of(listed(at).row);
-        else row = row_of(at);
-        float v[steps][4], most = 0, sum = 0;
+        if constexpr (!ahead) detail::load_row<Dims, Align>(row_at(block_of_rows, m, h), t, raw[0][0]);
+        const auto r = detail::scaled_row(raw[ahead ? m : 0][ahead ? h : 0], middle, head, t);
+        unit[m][h] = r.unit, margin[m][h] = r.margin, square[m][h] = r.square;
+        kinds |= r.kind << 2 * (2 * m + h);
 #pragma unroll
-        for (u32 s = 0; s < steps; ++s) detail::load_four<Dims, Align>(row, 16 * s + 4 * t, v[s]);
+        for (u32 s = 0; s < steps; ++s)
 #pragma unroll
-        for (u32 s = 0; s < steps; ++s) {
-          const float4 c = reinterpret_cast<const float4*>(middle)[4 * s + t];
-          v[s][0] = __fsub_rn(v[s][0], c.x), v[s][1] = __fsub_rn(v[s][1], c.y);
-          v[s][2] = __fsub_rn(v[s][2], c.z), v[s][3] = __fsub_rn(v[s][3], c.w);
-#pragma unroll
-          for (u32 e = 0; e < 4; ++e) {
-            most = fmaxf(most, fabsf(v[s][e]));
-            sum = __fmaf_rn(v[s][e], v[s][e], sum);
-          }
-        }
-#pragma unroll
-        for (u32 d = 1; d < 4; d *= 2) {
-          most = fmaxf(most, __shfl_xor_sync(all_lanes, most, d));
-          sum = __fadd_rn(sum, __shfl_xor_sync(all_lanes, sum, d));
-        }
-        const bool finite = sum == sum && detail::finite(most);
-        i32 exponent = detail::exponent_of(most);
-        const bool exactly = finite && (exponent > nearest_most_exponent || head.exactly);
-        if (!finite || exactly) kinds |= (finite ? 2u : 1u) << 2 * (2 * m + h);
-        // Next to the table's numbers the smallest are nothing; their scale may not overflow.
-        if (exponent < head.exponent - 20) exponent = head.exponent - 20;
-        const bool usual = finite && !exactly;
-        const float scale = usual ? detail::power_of_two(14 - exponent) : 0.0f;
-        unit[m][h] = usual ? detail::power_of_two(27 - exponent - head.exponent) : 1.0f;
-        square[m][h] = usual ? sum : 0.0f;
-        const float p = usual ? sqrtf(sum) * 1.0001f : 0.0f, c = head.norm;
-        margin[m][h] = 2 * ((6 * steps + 4) * 0x1p-21f * p * c + 12 * 0x1p-24f * (p + c) * (p + c));
-#pragma unroll
-        for (u32 s = 0; s < steps; ++s) {
-#pragma unroll
-          for (u32 e = 0; e < 4; ++e) v[s][e] = usual ? __fmul_rn(v[s][e], scale) : 0.0f;
-          const detail::split_pair x = detail::split(v[s][0], v[s][1]), y = detail::split(v[s][2], v[s][3]);
-          hi[m][s][h] = x.hi, hi[m][s][2 + h] = y.hi;
-          lo[m][s][h] = x.lo, lo[m][s][2 + h] = y.lo;
-        }
+          for (u32 e = 0; e < 2; ++e) hi[m][s][2 * e + h] = r.hi[s][e], lo[m][s][2 * e + h] = r.lo[s][e];
       }
+    if constexpr (ahead) load(block_of_rows + gridDim.x);
 
     const float infinity = __uint_as_float(0x7f800000u);
-    float best[2][2], second[2][2];  // Again: `second` is the limit
-    u32 place[2][2] = {};
+    detail::nearest_seen seen[2][2];  // Again: `second` is the limit
 #pragma unroll
     for (u32 m = 0; m < 2; ++m)
 #pragma unroll
       for (u32 h = 0; h < 2; ++h) {
-        best[m][h] = second[m][h] = infinity;
-        if constexpr (Again) second[m][h] = number_of(m, h) < n ? listed(number_of(m, h)).limit : -infinity;
+        seen[m][h] = {infinity, infinity, 0};
+        if constexpr (Again) seen[m][h].second = number_of(m, h) < n ? listed(number_of(m, h)).limit : -infinity;
       }
 
 #pragma unroll 1
@@ -242,15 +324,10 @@ __device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const Row
           for (u32 h = 0; h < 2; ++h) {
             const float x = __fadd_rn(__fmaf_rn(squares.x, unit[m][h], main[m][j][2 * h]), rest[m][j][2 * h]);
             const float y = __fadd_rn(__fmaf_rn(squares.y, unit[m][h], main[m][j][2 * h + 1]), rest[m][j][2 * h + 1]);
-            if constexpr (Again) {
-              hits |= ((x <= second[m][h] ? 1u : 0u) | (y <= second[m][h] ? 2u : 0u)) << 2 * (4 * j + 2 * m + h);
-            } else {
-              const float less = fminf(x, y), more = fmaxf(x, y);
-              const u32 of_less = y < x ? column + 1 : column;
-              second[m][h] = fminf(fminf(second[m][h], more), fmaxf(best[m][h], less));
-              place[m][h] = less < best[m][h] ? of_less : place[m][h];
-              best[m][h] = fminf(best[m][h], less);
-            }
+            if constexpr (Again)
+              hits |= ((x <= seen[m][h].second ? 1u : 0u) | (y <= seen[m][h].second ? 2u : 0u)) << 2 * (4 * j + 2 * m + h);
+            else
+              seen[m][h].look(x, y, column);
           }
       }
       if constexpr (Again) {
@@ -264,39 +341,12 @@ __device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const Row
       }
     }
     if constexpr (!Again) {
-  #pragma unroll
+#pragma unroll
       for (u32 m = 0; m < 2; ++m)
-  #pragma unroll
-        for (u32 h = 0; h < 2; ++h) {
-          const u64 row = number_of(m, h);
-          const u32 kind = kinds >> 2 * (2 * m + h) & 3;
-          float least = best[m][h];
-  #pragma unroll
-          for (u32 d = 1; d < 4; d *= 2) least = fminf(least, __shfl_xor_sync(all_lanes, least, d));
-          // The distance, for the error of the expression itself: never more than it seems, by what is added.
-          const float distance = fmaxf(__fadd_rn(square[m][h], least / unit[m][h]), 0.0f) + margin[m][h];
-          float limit = least + (margin[m][h] + 2 * static_cast<float>(additions + 3) * 0x1p-24f * distance) * unit[m][h];
-          if (kind == 2) limit = infinity;
-          const bool candidate = best[m][h] <= limit;
-          const u32 quad = 0xfu << (lane & ~3u);
-          const u32 candidates = __ballot_sync(all_lanes, candidate) & quad;
-          const bool several = (__ballot_sync(all_lanes, second[m][h] <= limit) & quad) != 0;
-          const bool there = row < n, list = there && kind != 1 && (several || kind == 2);
-          const bool near = there && kind == 0 && !several && __popc(candidates) > 1;
-          if (there && kind == 1) {
-            // Every distance is infinite or no number: the first stays.
-            if (t == 0) answers[row] = 0;
-          } else if (list || near) {
-            if (t == 0) answers[row] = ~0ull;
-          } else if (there && candidate) {
-            answers[row] = place[m][h];
-          }
-          if (__any_sync(all_lanes, near)) detail::note_pair(out, near && candidate, static_cast<u32>(row), place[m][h]);
-          if (__any_sync(all_lanes, list)) {
-            const u64 at = detail::places_for(out.row_count, list && t == 0);
-            if (list && t == 0) out.rows[at] = {static_cast<u32>(row), limit};
-          }
-        }
+#pragma unroll
+        for (u32 h = 0; h < 2; ++h)
+          detail::settle(seen[m][h], unit[m][h], margin[m][h], square[m][h], kinds >> 2 * (2 * m + h) & 3, number_of(m, h) < n,
+                         number_of(m, h), additions, answers, out);
     }
   }
   detail::await_copies<0>();

@@ -13,13 +13,16 @@
 namespace query::gpu {
 
 inline constexpr u32 nearest_prepare_threads = 1024, nearest_columns = 16;  // rows of the table a stage
+inline constexpr u32 nearest_wide_columns = 64;
 
 // Sizes in units of 16 bytes.
 QUERY_GPU_BOTH constexpr u32 nearest_steps(u32 dims) { return (dims + 15) / 16; }
 QUERY_GPU_BOTH constexpr u32 nearest_stage(u32 dims) { return 2 * nearest_steps(dims) * warp_size + nearest_columns / 4; }
+QUERY_GPU_BOTH constexpr u32 nearest_wide_stage(u32 dims) { return 4 * nearest_steps(dims) * nearest_wide_columns + nearest_wide_columns / 4; }
 QUERY_GPU_BOTH constexpr u32 nearest_head(u32 dims) { return 1 + nearest_steps(dims) * 4; }
-QUERY_GPU_BOTH constexpr u64 nearest_table_bytes(u64 rows, u32 dims) {
-  return 16 * (nearest_head(dims) + divide_up(rows, nearest_columns) * nearest_stage(dims));
+QUERY_GPU_BOTH constexpr u64 nearest_table_bytes(u64 rows, u32 dims, bool wide = false) {
+  return 16 * (nearest_head(dims) + (wide ? divide_up(rows, nearest_wide_columns) * nearest_wide_stage(dims)
+                                          : divide_up(rows, nearest_columns) * nearest_stage(dims)));
 }
 
 // In front of the table; behind it the middle, sixteen floats a step.
@@ -60,10 +63,11 @@ __device__ __forceinline__ split_pair split(float a, float b) {
 
 }  // namespace detail
 
-// row_of(j) -> const float*, Dims numbers of row j.
-template <u32 Dims, class RowOf>
+// row_of(j) -> const float*, Dims numbers of row j. Wide: as nearest_wide.cuh reads it.
+template <u32 Dims, bool Wide = false, class RowOf>
 __device__ void prepare_nearest(uint4* table, u32 rows, const RowOf& row_of) {
-  constexpr u32 steps = nearest_steps(Dims), padded = steps * 16, warps = nearest_prepare_threads / warp_size;
+  constexpr u32 steps = nearest_steps(Dims), padded = steps * 16, warps = nearest_prepare_threads / warp_size,
+                columns = Wide ? nearest_wide_columns : nearest_columns, stage_size = Wide ? nearest_wide_stage(Dims) : nearest_stage(Dims);
   __shared__ float middle[padded];
   __shared__ u32 largest, longest;
   const u32 lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
@@ -92,9 +96,9 @@ __device__ void prepare_nearest(uint4* table, u32 rows, const RowOf& row_of) {
   // numbers then nothing is less than they are, and the first row is the answer.
   uint4* const stages = table + nearest_head(Dims);
   const auto square = [&](u32 j) -> float& {
-    return reinterpret_cast<float*>(stages + u64(j / nearest_columns) * nearest_stage(Dims) + 2 * steps * warp_size)[j % nearest_columns];
+    return reinterpret_cast<float*>(stages + u64(j / columns) * stage_size + stage_size - columns / 4)[j % columns];
   };
-  const u32 padded_rows = static_cast<u32>(round_up(rows, nearest_columns));
+  const u32 padded_rows = static_cast<u32>(round_up(rows, columns));
   for (u32 j = warp; j < padded_rows; j += warps) {
     double square_sum = 0;
     float most = 0;
@@ -139,17 +143,26 @@ __device__ void prepare_nearest(uint4* table, u32 rows, const RowOf& row_of) {
   // -2 c, its largest number between 2^14 and 2^15. Lane 4 g + t of step s has dimensions 16 s + 4 t + {0, 1, 2, 3} of row g of a group
   // of eight: not the order of the instruction, but sums have none.
   const float scale = exactly ? 0.0f : -2.0f * detail::power_of_two(13 - exponent);
-  for (u32 at = threadIdx.x; at < padded_rows / 8 * steps * warp_size; at += nearest_prepare_threads) {
-    const u32 l = at % warp_size, s = at / warp_size % steps, group = at / (warp_size * steps), j = group * 8 + l / 4, d = 16 * s + 4 * (l % 4);
-    float v[4] = {};
-    if (j < rows && detail::finite(square(j))) {
-      const float* c = row_of(j);
+  const auto number = [&](u32 j, u32 d) {
+    return j < rows && d < Dims && detail::finite(square(j)) ? __fsub_rn(row_of(j)[d], middle[d]) * scale : 0.0f;
+  };
+  if constexpr (Wide) {
+    // The same dimensions in the same places of the instruction, as 16 bytes of a row for each half of sixteen.
+    for (u32 at = threadIdx.x; at < padded_rows * steps * 2; at += nearest_prepare_threads) {
+      const u32 c = at % columns, part = at / columns % (2 * steps), stage = at / (columns * 2 * steps), d = part / 2 * 16 + part % 2 * 2;
+      detail::split_pair v[4];
 #pragma unroll
-      for (u32 e = 0; e < 4; ++e)
-        if (d + e < Dims) v[e] = __fsub_rn(c[d + e], middle[d + e]) * scale;
+      for (u32 e = 0; e < 4; ++e) v[e] = detail::split(number(stage * columns + c, d + 4 * e), number(stage * columns + c, d + 4 * e + 1));
+      uint4* const to = stages + u64(stage) * stage_size + part * columns + c;
+      to[0] = make_uint4(v[0].hi, v[1].hi, v[2].hi, v[3].hi);
+      to[2 * steps * columns] = make_uint4(v[0].lo, v[1].lo, v[2].lo, v[3].lo);
     }
-    const detail::split_pair a = detail::split(v[0], v[1]), b = detail::split(v[2], v[3]);
-    stages[u64(group / 2) * nearest_stage(Dims) + (group % 2 * steps + s) * warp_size + l] = make_uint4(a.hi, b.hi, a.lo, b.lo);
+  } else {
+    for (u32 at = threadIdx.x; at < padded_rows / 8 * steps * warp_size; at += nearest_prepare_threads) {
+      const u32 l = at % warp_size, s = at / warp_size % steps, group = at / (warp_size * steps), j = group * 8 + l / 4, d = 16 * s + 4 * (l % 4);
+      const detail::split_pair a = detail::split(number(j, d), number(j, d + 1)), b = detail::split(number(j, d + 2), number(j, d + 3));
+      stages[u64(group / 2) * stage_size + (group % 2 * steps + s) * warp_size + l] = make_uint4(a.hi, b.hi, a.lo, b.lo);
+    }
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gpu_engine/device/nearest.cuh"
+#include "gpu_engine/device/nearest_wide.cuh"
 #include "gpu_engine/operators/group_kernels.hpp"
 
 namespace query::gpu_engine {
@@ -13,6 +13,7 @@ namespace {
 // Smaller tables are looked through as fast as they are read; few rows are not worth four kernels.
 constexpr std::uint64_t least_work = 512, least_columns = 16, least_rows = 4096;
 constexpr std::uint64_t candidates_a_row = 3;
+constexpr std::uint64_t least_wide_dims = 65, least_wide_rows = 128;  // where products are most of the work
 
 enum argument : std::uint32_t { table_at, answers_at, pairs_at, pair_room, rows_at, counters_at, too_many_at, argument_count };
 enum status : std::size_t { too_many_word = 1 };
@@ -26,16 +27,18 @@ class writer {
   }
 
   void write() {
-    k_.include("gpu_engine/device/nearest.cuh");
     const nearest_search& s = g_.search;
+    const bool wide = g_.wide;
+    k_.include(wide ? "gpu_engine/device/nearest_wide.cuh" : "gpu_engine/device/nearest.cuh");
+    if (wide) k_.use_architecture_specific();
     const std::string dims = number(s.dims), size = "(u32)" + k_.collection_size(s.slot, s.element);
     kernel("prepare_table", "nearest_prepare_threads",
-           "  prepare_nearest<" + dims + ">(" + arg(table_at, "uint4*") + ", " + size + ", [&](u64 j) { return " + place_of(k_, s, "j") + "; });\n");
+           "  prepare_nearest<" + dims + (wide ? ", true" : "") + ">(" + arg(table_at, "uint4*") + ", " + size + ", [&](u64 j) { return " + place_of(k_, s, "j") + "; });\n");
     const std::string lists = "nearest_lists{" + arg(pairs_at, "nearest_pair*") + ", " + arg(counters_at, "u64*") + ", " + arg(pair_room) +
                               ", " + arg(rows_at, "nearest_listed*") + ", " + arg(counters_at, "u64*") + " + 1}";
     const auto search = [&](const char* name, const char* again) {
-      kernel(name, s.dims <= 48 ? "nearest_threads, 2" : "nearest_threads, 1",
-             "  extern __shared__ uint4 shared[];\n  nearest_rows<" + dims + ", " + number(s.align) + ", " + again + ">(" + rows() + ", " +
+      kernel(name, wide ? "nearest_wide_threads, 1" : s.dims <= 48 ? "nearest_threads, 2" : "nearest_threads, 1",
+             std::string("  extern __shared__ __align__(128) uint4 shared[];\n  nearest_") + (wide ? "wide_rows_of<" : "rows<") + dims + ", " + number(s.align) + ", " + again + ">(" + rows() + ", " +
                  arg(table_at, "const uint4*") + ", " + number(s.additions) + ", [&](u64 i) { return " + point_of(k_, s, in_, "i") + "; }, " +
                  arg(answers_at, "u64*") + ", " + lists + ", shared);\n");
     };
@@ -97,7 +100,8 @@ class searching {
   // False if there were more near ties than there was room for.
   bool go(device_buffer& answers) {
     const std::uint64_t n = in_.size(), room = n * candidates_a_row;
-    const device_buffer table = run_.allocate(gpu::nearest_table_bytes(table_rows_, g_.search.dims)), pairs = run_.allocate(room * 8),
+    const std::uint32_t dims = g_.search.dims;
+    const device_buffer table = run_.allocate(gpu::nearest_table_bytes(table_rows_, dims, g_.wide)), pairs = run_.allocate(room * 8),
                         rows = run_.allocate(n * 8), counters = run_.zeroed(16);
     answers = run_.allocate(n * 8);
     args_[table_at] = table.address();
@@ -108,9 +112,10 @@ class searching {
     args_[counters_at] = counters.address();
     args_[too_many_at] = run_.status_word(too_many_word);
     launch("prepare_table", 1, gpu::nearest_prepare_threads);
-    const std::size_t shared = gpu::nearest_shared_bytes(table_rows_, g_.search.dims);
-    for (const char* entry : {"find_nearest_rows", "find_candidates"})
-      launch(entry, grid(entry, gpu::nearest_threads, shared, gpu::divide_up(n, gpu::nearest_block_rows)), gpu::nearest_threads, shared);
+    const std::size_t shared = g_.wide ? gpu::nearest_wide_shared_bytes(dims) : gpu::nearest_shared_bytes(table_rows_, dims);
+    const unsigned threads = g_.wide ? gpu::nearest_wide_threads : gpu::nearest_threads;
+    const std::uint64_t blocks = gpu::divide_up(n, g_.wide ? gpu::nearest_wide_rows : gpu::nearest_block_rows);
+    for (const char* entry : {"find_nearest_rows", "find_candidates"}) launch(entry, grid(entry, threads, shared, blocks), threads, shared);
     launch("compare_candidates", grid("compare_candidates", 256, 0, gpu::divide_up(n, 256)), 256);
     run_.finish(g_.source);
     const bool fits = run_.read(too_many_word) == 0;
@@ -150,6 +155,7 @@ std::shared_ptr<const device_rows> with_nearest(const planner::branch& b, const 
   const std::uint64_t table_rows = run.captured_rows(g.source.used(found->search.slot));
   if (!worth_it(found->search, in->size(), table_rows)) return in;
   try {
+    g.wide = run.gpu().on().compute_capability() == 90 && found->search.dims >= least_wide_dims && table_rows >= least_wide_rows;
     writer(g, in->layout(), *found).write();
     device_buffer answers;
     if (!searching(g, *in, table_rows, run).go(answers)) return in;
@@ -160,8 +166,9 @@ std::shared_ptr<const device_rows> with_nearest(const planner::branch& b, const 
   }
 }
 
-std::optional<search_kernels> generate_search(const planner::branch& b, const detail::logical* keyed, const input_layout& in) {
+std::optional<search_kernels> generate_search(const planner::branch& b, const detail::logical* keyed, const input_layout& in, bool wide) {
   search_kernels g;
+  g.wide = wide;
   const auto found = find_nearest(g.source, b, in, keyed);
   if (!found) return std::nullopt;
   writer(g, in, *found).write();
@@ -170,7 +177,7 @@ std::optional<search_kernels> generate_search(const planner::branch& b, const de
 
 std::string nearest_note(const planner::branch& b, const detail::logical* keyed) {
   const ir::type* row = source_row(b);
-  return generate_search(b, keyed, {row, {{0, row}}}) ? "nearest rows by squared distance on tensor cores, near ties as written" : "";
+  return generate_search(b, keyed, {row, {{0, row}}}, false) ? "nearest rows by squared distance on tensor cores, near ties as written" : "";
 }
 
 result_rows run_nearest_groups(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run) {

@@ -25,8 +25,9 @@ std::string nearest_note(const planner::branch& b, const detail::logical* keyed)
 struct search_kernels {
   kernel_source source;
   nearest_search search;
+  bool wide = false;  // by wgmma, on sm_90 alone (device/nearest_wide.cuh)
 };
-std::optional<search_kernels> generate_search(const planner::branch& b, const detail::logical* keyed, const input_layout& in);
+std::optional<search_kernels> generate_search(const planner::branch& b, const detail::logical* keyed, const input_layout& in, bool wide);
 
 // Groups by the answers; null if the key is something else, or the aggregates are not one sum of arrays and a count.
 result_rows run_nearest_groups(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run);
