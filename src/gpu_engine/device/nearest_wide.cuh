@@ -44,6 +44,11 @@ __device__ __forceinline__ u64 matrix_of(const uint4* at) {
   return u64(shared_address(at) >> 4 & 0x3fffu) | u64(nearest_wide_columns) << 16 | u64(8) << 32;
 }
 
+// Nothing that reads the sums comes before this.
+__device__ __forceinline__ void settled(float (&d)[32]) {
+#pragma unroll
+  for (u32 i = 0; i < 32; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
 template <bool Add>
 __device__ __forceinline__ void multiply_wide(float (&d)[32], const u32 (&a)[4], u64 b) {
   asm volatile(
@@ -141,6 +146,8 @@ __device__ void nearest_wide_rows_of(u64 n, const uint4* table, u32 additions, c
       }
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
       asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+      detail::settled(main);
+      detail::settled(rest);
       u32 hits = 0;
       const auto* const squares = reinterpret_cast<const float2*>(b + 4 * steps * nearest_wide_columns);
 #pragma unroll
