@@ -120,8 +120,8 @@ template <int D> void kmeans_of(std::size_t n, int k, double peer_ms, bool check
   const int few = slow ? 4 : 10, many = slow ? 12 : n > 5000000 ? 40 : 110;
   const double shorter = best_of(slow ? 1 : 3, [&] { (void)kmeans<D>(there, start, few).to_vector(); });
   const double longer = best_of(slow ? 1 : 3, [&] { (void)kmeans<D>(there, start, many).to_vector(); });
-  std::printf("k-means %zu x %d, K %d%s: %.3f ms a round (%d rounds in all %.3f ms); torch and Triton tf32: %.3f ms\n", n, D, k, on_a_line ? " on a line" : "",
-              (longer - shorter) / (many - few) * 1e3, few, shorter * 1e3, peer_ms);
+  std::printf("k-means %zu x %d, K %d%s: %.3f ms a round (%d rounds in all %.3f ms); torch and Triton tf32: %.3f ms\n", n, D, k,
+              on_a_line ? " on a line" : "", (longer - shorter) / (many - few) * 1e3, few, shorter * 1e3, peer_ms);
   std::fflush(stdout);
 }
 
