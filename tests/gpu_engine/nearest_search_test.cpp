@@ -37,7 +37,9 @@ QUERY_RECORD(Corner, tag, x, y, z, weight);
 template <class T, class F> auto nearest_by(F f) {
   static const std::vector<T> rows(100), middles(30);
   const auto c = query::broadcast(middles);
-  return query::from(rows).as_accelerated().group_by([c, f](auto p) { return c.arg_min(p, f); }).select([](auto g) { return g.count(); });
+  return query::from(rows).as_accelerated().group_by([c, f](auto p) { return c.arg_min(p, f); }).select([](auto g) {
+    return g.count();
+  });
 }
 
 template <class Q, class F> void each_group_by(const Q& q, F f) {
@@ -92,13 +94,23 @@ TEST(nearest_search, is_found_however_the_distance_is_written) {
 }
 
 TEST(nearest_search, is_not_seen_in_other_sums) {
-  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) { return (p.x - c.x) * (p.x - c.y) + (p.y - c.y) * (p.y - c.y); })));
-  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) { return (p.x - c.x) * (p.x - c.x) + (p.z - c.z) * (p.z - c.z); }))) << "a gap";
-  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) { return (p.x - c.x) * (p.x - c.x) + (p.y - c.y) * (p.y - c.y) + 1; })));
-  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) { return (p.x - c.y) * (p.x - c.y) + (p.y - c.x) * (p.y - c.x); }))) << "crossed";
-  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) { return (p.x - p.y) * (p.x - p.y) + (c.x - c.y) * (c.x - c.y); })));
-  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) { return (p.weight - c.weight) * (p.weight - c.weight); }))) << "doubles";
-  EXPECT_FALSE(search_in(nearest_by<Spot130>([](auto p, auto c) { return query::squared_distance(p.x, c.x); }))) << "too long for registers";
+  EXPECT_FALSE(search_in(
+      nearest_by<Corner>([](auto p, auto c) { return (p.x - c.x) * (p.x - c.y) + (p.y - c.y) * (p.y - c.y); })));
+  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) {
+    return (p.x - c.x) * (p.x - c.x) + (p.z - c.z) * (p.z - c.z);
+  }))) << "a gap";
+  EXPECT_FALSE(search_in(
+      nearest_by<Corner>([](auto p, auto c) { return (p.x - c.x) * (p.x - c.x) + (p.y - c.y) * (p.y - c.y) + 1; })));
+  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) {
+    return (p.x - c.y) * (p.x - c.y) + (p.y - c.x) * (p.y - c.x);
+  }))) << "crossed";
+  EXPECT_FALSE(search_in(
+      nearest_by<Corner>([](auto p, auto c) { return (p.x - p.y) * (p.x - p.y) + (c.x - c.y) * (c.x - c.y); })));
+  EXPECT_FALSE(search_in(nearest_by<Corner>([](auto p, auto c) {
+    return (p.weight - c.weight) * (p.weight - c.weight);
+  }))) << "doubles";
+  EXPECT_FALSE(search_in(nearest_by<Spot130>([](auto p, auto c) { return query::squared_distance(p.x, c.x); })))
+      << "too long for registers";
 }
 
 template <class T> void compiles() {
@@ -107,29 +119,32 @@ template <class T> void compiles() {
   const auto near = query::from(rows).as_accelerated().where([](auto p) { return p.id >= 0; }).select([c](auto p) {
     return std::pair(c.arg_min(p, [](auto p, auto m) { return query::squared_distance(p.x, m.x); }), p.x);
   });
-  each_group_by(near.group_by([](auto a) { return a.first; }).select([](auto g) {
-    return query::make<T>(g.key(), g.mean([](auto a) { return a.second; }));
-  }), [](const query::planner::vertex& v) {
-    input_layout in = planned_layout(v.inputs.front(), group_fields(v));
-    const auto search = generate_search(v.inputs.front(), v.node, in, false), wide = generate_search(v.inputs.front(), v.node, in, true);
-    ASSERT_TRUE(search && wide);
-    for (const int capability : {80, 90})
-      EXPECT_NO_THROW((void)compiler::find()->compile(search->source.text(), embedded_sources(), capability, {}));
-    EXPECT_NO_THROW((void)compiler::find()->compile(wide->source.text(), embedded_sources(), 90, {}));
-    in.nearest = std::make_shared<const nearest_search>(search->search);
-    in.nearest_column = static_cast<std::uint32_t>(in.columns.size());
-    in.columns.push_back({~std::size_t{0}, query::ir::describe<std::uint64_t>()});
-    kernel_source k;
-    EXPECT_TRUE(keyed_by_nearest(k, v.inputs.front(), in, *v.node));
-    const group_kernels g = generate_group_kernels(v, in, group_program::labelled);
-    if constexpr (std::is_same_v<T, Spot3>) {
-      EXPECT_FALSE(g.aggregates.spread);
-    } else {
-      EXPECT_TRUE(g.aggregates.spread);
-      EXPECT_EQ(g.source.text().find("written_distance"), std::string::npos);
-    }
-    EXPECT_NO_THROW((void)compiler::find()->compile(g.source.text(), embedded_sources(), 90, {}));
-  });
+  each_group_by(
+      near.group_by([](auto a) { return a.first; }).select([](auto g) {
+        return query::make<T>(g.key(), g.mean([](auto a) { return a.second; }));
+      }),
+      [](const query::planner::vertex& v) {
+        input_layout in = planned_layout(v.inputs.front(), group_fields(v));
+        const auto search = generate_search(v.inputs.front(), v.node, in, false),
+                   wide = generate_search(v.inputs.front(), v.node, in, true);
+        ASSERT_TRUE(search && wide);
+        for (const int capability : {80, 90})
+          EXPECT_NO_THROW((void)compiler::find()->compile(search->source.text(), embedded_sources(), capability, {}));
+        EXPECT_NO_THROW((void)compiler::find()->compile(wide->source.text(), embedded_sources(), 90, {}));
+        in.nearest = std::make_shared<const nearest_search>(search->search);
+        in.nearest_column = static_cast<std::uint32_t>(in.columns.size());
+        in.columns.push_back({~std::size_t{0}, query::ir::describe<std::uint64_t>()});
+        kernel_source k;
+        EXPECT_TRUE(keyed_by_nearest(k, v.inputs.front(), in, *v.node));
+        const group_kernels g = generate_group_kernels(v, in, group_program::labelled);
+        if constexpr (std::is_same_v<T, Spot3>) {
+          EXPECT_FALSE(g.aggregates.spread);
+        } else {
+          EXPECT_TRUE(g.aggregates.spread);
+          EXPECT_EQ(g.source.text().find("written_distance"), std::string::npos);
+        }
+        EXPECT_NO_THROW((void)compiler::find()->compile(g.source.text(), embedded_sources(), 90, {}));
+      });
 }
 
 TEST(nearest_search, kernels_compile) {

@@ -1,5 +1,6 @@
-// Nearest rows on the tensor cores (gpu_engine/device/nearest.cuh) against the expression by itself, row by row: lengths that fill no
-// step, tables that fill no stage, ties, numbers that are no numbers, numbers of all sizes. And sums by label.
+// Nearest rows on the tensor cores (gpu_engine/device/nearest.cuh) against the expression by itself, row by row:
+// lengths that fill no step, tables that fill no stage, ties, numbers that are no numbers, numbers of all sizes. And
+// sums by label.
 #include "gpu_engine/device/nearest.cuh"
 
 #include <cmath>
@@ -16,9 +17,7 @@ using query::gpu::test::finish;
 
 namespace {
 
-template <u32 D> struct row {
-  float x[D];
-};
+template <u32 D> struct row { float x[D]; };
 template <u32 D> __device__ __forceinline__ float distance(const float* a, const float* b) {
   float s = 0;
   for (u32 e = 0; e < D; ++e) {
@@ -29,15 +28,19 @@ template <u32 D> __device__ __forceinline__ float distance(const float* a, const
 }
 template <u32 D> constexpr u32 alignment = D % 4 == 0 ? 16 : D % 2 == 0 ? 8 : 4;
 
-template <u32 D> __global__ void __launch_bounds__(nearest_prepare_threads) prepare(uint4* table, const row<D>* c, u32 k) {
+template <u32 D>
+__global__ void __launch_bounds__(nearest_prepare_threads) prepare(uint4* table, const row<D>* c, u32 k) {
   prepare_nearest<D>(table, k, [&](u64 j) { return c[j].x; });
 }
 template <u32 D, bool Again>
-__global__ void __launch_bounds__(nearest_threads) search(u64 n, const row<D>* p, const uint4* table, u64* answers, nearest_lists out) {
+__global__ void __launch_bounds__(nearest_threads)
+    search(u64 n, const row<D>* p, const uint4* table, u64* answers, nearest_lists out) {
   extern __shared__ uint4 shared[];
-  nearest_rows<D, alignment<D>, Again>(n, table, D, [&](u64 i) { return p[i].x; }, answers, out, shared);
+  nearest_rows<D, alignment<D>, Again>(
+      n, table, D, [&](u64 i) { return p[i].x; }, answers, out, shared);
 }
-template <u32 D> __global__ void compare(const row<D>* p, const row<D>* c, u64* answers, u64* too_many, nearest_lists in) {
+template <u32 D>
+__global__ void compare(const row<D>* p, const row<D>* c, u64* answers, u64* too_many, nearest_lists in) {
   compare_exactly(in, answers, too_many, [&](u64 i, u64 j) { return distance<D>(p[i].x, c[j].x); });
 }
 template <u32 D> __global__ void one_by_one(u64 n, const row<D>* p, const row<D>* c, u32 k, u32* answers) {
@@ -60,10 +63,14 @@ template <u32 D> std::vector<row<D>> rows_of(std::size_t n, numbers kind, unsign
     for (float& x : r.x) {
       x = bell(random);
       const unsigned dice = random() % (9 * D);
-      if (kind == numbers::tied) x = static_cast<float>(random() % 3);
-      else if (kind == numbers::far_away) x += 10000.0f;
-      else if (kind == numbers::huge) x *= 1e19f;
-      else if (kind == numbers::tiny) x *= 1e-22f;
+      if (kind == numbers::tied)
+        x = static_cast<float>(random() % 3);
+      else if (kind == numbers::far_away)
+        x += 10000.0f;
+      else if (kind == numbers::huge)
+        x *= 1e19f;
+      else if (kind == numbers::tiny)
+        x *= 1e-22f;
       else if (kind == numbers::special)
         x = dice == 0   ? std::numeric_limits<float>::quiet_NaN()
             : dice == 1 ? -std::numeric_limits<float>::infinity()
@@ -77,7 +84,8 @@ template <u32 D> std::vector<row<D>> rows_of(std::size_t n, numbers kind, unsign
 class nearest : public query::gpu::test::on_device {};
 
 template <u32 D> void check(u64 n, u32 k, numbers kind, bool first_is_nan = false) {
-  SCOPED_TRACE(std::to_string(D) + " numbers, a table of " + std::to_string(k) + ", kind " + std::to_string(static_cast<int>(kind)));
+  SCOPED_TRACE(std::to_string(D) + " numbers, a table of " + std::to_string(k) + ", kind " +
+               std::to_string(static_cast<int>(kind)));
   auto table_rows = rows_of<D>(k, kind, 5);
   if (first_is_nan) table_rows[0].x[D - 1] = std::numeric_limits<float>::quiet_NaN();
   const device_array<row<D>> p(rows_of<D>(n, kind, 6)), c(table_rows);
@@ -103,12 +111,14 @@ template <u32 D> void check(u64 n, u32 k, numbers kind, bool first_is_nan = fals
   const auto right = wanted.to_host();
   u64 wrong = 0;
   for (u64 i = 0; i < n; ++i)
-    if (static_cast<u32>(found[i]) != right[i] && wrong++ < 3) ADD_FAILURE() << "row " << i << ": " << std::hex << found[i] << ", not " << right[i];
+    if (static_cast<u32>(found[i]) != right[i] && wrong++ < 3)
+      ADD_FAILURE() << "row " << i << ": " << std::hex << found[i] << ", not " << right[i];
   EXPECT_EQ(wrong, 0u);
 }
 
 TEST_F(nearest, equals_the_expression_whatever_the_numbers) {
-  for (const numbers kind : {numbers::spread, numbers::tied, numbers::far_away, numbers::huge, numbers::tiny, numbers::special}) {
+  for (const numbers kind :
+       {numbers::spread, numbers::tied, numbers::far_away, numbers::huge, numbers::tiny, numbers::special}) {
     check<20>(3001, 80, kind);
     check<1>(2000, 77, kind);
     check<37>(2000, 121, kind);
@@ -124,7 +134,8 @@ TEST_F(nearest, equals_the_expression_whatever_the_numbers) {
 TEST_F(nearest, says_that_there_was_too_little_room) {
   const u64 n = 1000;
   const u32 k = 32;
-  const device_array<row<4>> p(rows_of<4>(n, numbers::spread, 1)), c(std::vector<row<4>>{k, row<4>{}});  // all the same: every column is a tie
+  const device_array<row<4>> p(rows_of<4>(n, numbers::spread, 1)),
+      c(std::vector<row<4>>{k, row<4>{}});  // all the same: every column is a tie
   const device_array<unsigned char> table(nearest_table_bytes(k, 4));
   const device_array<u64> answers(n), counters(3, 0);
   const device_array<nearest_pair> pairs(n);
@@ -153,7 +164,8 @@ template <u32 D> struct sums {
   static __device__ void add_rows_atomic(State& s, u32 n) { atomic_add(&s.rows, u64(n)); }
 };
 template <u32 D>
-__global__ void __launch_bounds__(labelled_threads) sum(u64 n, u32 labels, u32 stretch, const row<D>* p, typename sums<D>::State* states, u32* counts) {
+__global__ void __launch_bounds__(labelled_threads)
+    sum(u64 n, u32 labels, u32 stretch, const row<D>* p, typename sums<D>::State* states, u32* counts) {
   extern __shared__ __align__(16) unsigned char memory[];
   sum_by_label<sums<D>>(
       n, labels, stretch,
@@ -170,8 +182,8 @@ template <u32 D> void check_sums(u64 n, u32 labels, u32 stretch) {
   const device_array<row<D>> p(rows);
   const device_array<typename sums<D>::State> states(labels, 0);
   const device_array<u32> counts(labels, 0);
-  sum<D><<<static_cast<unsigned>(divide_up(n, stretch)), labelled_threads, labelled_shared_bytes(labels, stretch)>>>(n, labels, stretch, p.data(),
-                                                                                                               states.data(), counts.data());
+  sum<D><<<static_cast<unsigned>(divide_up(n, stretch)), labelled_threads, labelled_shared_bytes(labels, stretch)>>>(
+      n, labels, stretch, p.data(), states.data(), counts.data());
   finish();
   std::vector<typename sums<D>::State> wanted(labels);
   for (u64 i = 0; i < n; ++i) {

@@ -1,9 +1,9 @@
-// Sums of arrays by small numbers: rows have a label below `labels`, and each label has a state. For spread_sums (group_shared.cuh) of
-// more groups than a block has room for states of.
+// Sums of arrays by small numbers: rows have a label below `labels`, and each label has a state. For spread_sums
+// (group_shared.cuh) of more groups than a block has room for states of.
 //
-// A block takes a stretch of rows, sorts their places by label in shared memory (a counting sort), and then its warps read the rows label
-// by label: a lane an element, the sum in registers, one atomic addition to the state in global memory a label and warp. The rows of a
-// stretch lie close together, so reading them in another order costs nothing.
+// A block takes a stretch of rows, sorts their places by label in shared memory (a counting sort), and then its warps
+// read the rows label by label: a lane an element, the sum in registers, one atomic addition to the state in global
+// memory a label and warp. The rows of a stretch lie close together, so reading them in another order costs nothing.
 //
 //   extern __shared__ ...; sum_by_label<Aggregates>(n, labels, stretch, row, states, counts, shared);
 #pragma once
@@ -20,10 +20,11 @@ QUERY_GPU_BOTH constexpr u32 labelled_shared_bytes(u32 labels, u32 stretch) {
 
 #if QUERY_GPU_DEVICE_CODE
 
-// row(i, label, args) -> bool: false if row i does not count. counts[label] rows, states[label] their sums; both begin as they are.
+// row(i, label, args) -> bool: false if row i does not count. counts[label] rows, states[label] their sums; both begin
+// as they are.
 template <class Aggregates, class Row>
-__device__ void sum_by_label(u64 n, u32 labels, u32 stretch, const Row& row, typename Aggregates::State* states, u32* counts,
-                             unsigned char* shared) {
+__device__ void sum_by_label(u64 n, u32 labels, u32 stretch, const Row& row, typename Aggregates::State* states,
+                             u32* counts, unsigned char* shared) {
   constexpr u32 elements = Aggregates::elements;
   constexpr u32 width = elements > 16 ? 32 : elements > 8 ? 16 : 8;  // lanes a row
   constexpr u32 turns = elements > 128 ? 4 : (elements + width - 1) / width, ahead = turns >= 4 ? 4 : 8;
@@ -90,8 +91,10 @@ __device__ void sum_by_label(u64 n, u32 labels, u32 stretch, const Row& row, typ
   u32 first_label = 0;
   for (u32 low = 0, high = labels; low < high;) {
     const u32 middle = (low + high) / 2;
-    if (ends[middle] > first) high = first_label = middle;
-    else low = middle + 1;
+    if (ends[middle] > first)
+      high = first_label = middle;
+    else
+      low = middle + 1;
   }
 #pragma unroll 1
   for (u32 base = 0; base < elements; base += width * turns) {

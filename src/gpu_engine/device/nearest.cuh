@@ -1,20 +1,24 @@
-// For each row the nearest row of a table by squared distance, on the tensor cores; the answer is the one that the expression as it was
-// written gives, the first of equals included.
+// For each row the nearest row of a table by squared distance, on the tensor cores; the answer is the one that the
+// expression as it was written gives, the first of equals included.
 //
-//   1. nearest_rows: the table prepared (nearest_table.cuh) runs through shared memory past rows that lie in registers. Each lane keeps
-//      the best and the second best of the columns that it sees, the four lanes of a row meet at the end. What is best by more than the
-//      error of both computations is the answer. Else the columns within that distance are written down as candidates, or, where a lane
-//      has seen more than one of them, the row.
+//   1. nearest_rows: the table prepared (nearest_table.cuh) runs through shared memory past rows that lie in registers.
+//   Each lane keeps
+//      the best and the second best of the columns that it sees, the four lanes of a row meet at the end. What is best
+//      by more than the error of both computations is the answer. Else the columns within that distance are written
+//      down as candidates, or, where a lane has seen more than one of them, the row.
 //   2. nearest_rows<true>: the rows written down once more, for all their candidates.
-//   3. compare_exactly: the expression as it was written for each candidate; the least (distance, column) of a row is its answer.
+//   3. compare_exactly: the expression as it was written for each candidate; the least (distance, column) of a row is
+//   its answer.
 //
 // The error, for |p| = P and no |c| beyond C, both less the middle, u = 2^-24:
-//   * what is left out of a product, lo.lo, and the roundings of both lo: 3 * 2^-22 |p_i c_i| each, by Cauchy and Schwarz together no more
+//   * what is left out of a product, lo.lo, and the roundings of both lo: 3 * 2^-22 |p_i c_i| each, by Cauchy and
+//   Schwarz together no more
 //     than 3 * 2^-22 * 2 P C of the sum, whose products are of p and -2 c;
-//   * an mma adds 16 products to a sum that is at most 2 P C: all addends are cut off at 2^-25 of the largest (sm_90: two bits more than
-//     floats have; sm_80: twice eight products with one bit more; Fasi, Higham, Mikaitis, Pranesh, Numerical behavior of NVIDIA tensor
-//     cores, 2021), then the sum is rounded toward zero: together less than 3 * 2^-21 of the largest. The products with a lo are summed
-//     apart; they are 2^-11 of the others.
+//   * an mma adds 16 products to a sum that is at most 2 P C: all addends are cut off at 2^-25 of the largest (sm_90:
+//   two bits more than
+//     floats have; sm_80: twice eight products with one bit more; Fasi, Higham, Mikaitis, Pranesh, Numerical behavior
+//     of NVIDIA tensor cores, 2021), then the sum is rounded toward zero: together less than 3 * 2^-21 of the largest.
+//     The products with a lo are summed apart; they are 2^-11 of the others.
 //   So the sum is off by at most (6 steps + 4) 2^-21 P C.
 //   * roundings of p and c less the middle, of |c|^2 and of the last two additions: less than 12 u (P + C)^2;
 //   * the expression itself, of n additions in a row, is off by at most (n + 3) u of the distance.
@@ -39,7 +43,7 @@ struct nearest_listed {
 struct nearest_lists {
   nearest_pair* pairs;
   u64* pair_count;
-  u64 pair_capacity;  // what is beyond is counted only: the caller sees that there was too little room
+  u64 pair_capacity;     // what is beyond is counted only: the caller sees that there was too little room
   nearest_listed* rows;  // room for all
   u64* row_count;
 };
@@ -47,7 +51,8 @@ struct nearest_lists {
 // Dynamic shared memory of a block: the whole table where it is small, else a ring of stages.
 QUERY_GPU_BOTH constexpr u32 nearest_buffers(u64 rows, u32 dims) {
   const u64 stages = divide_up(rows, nearest_columns);
-  return static_cast<u32>(stages <= nearest_ring || stages * nearest_stage(dims) * 16 <= 48 * 1024 ? stages : nearest_ring);
+  return static_cast<u32>(stages <= nearest_ring || stages * nearest_stage(dims) * 16 <= 48 * 1024 ? stages
+                                                                                                   : nearest_ring);
 }
 QUERY_GPU_BOTH constexpr u32 nearest_shared_bytes(u64 rows, u32 dims) {
   return 16 * (nearest_head(dims) + nearest_buffers(rows, dims) * nearest_stage(dims));
@@ -58,11 +63,12 @@ QUERY_GPU_BOTH constexpr u32 nearest_shared_bytes(u64 rows, u32 dims) {
 namespace detail {
 
 __device__ __forceinline__ void copy_async(uint4* to, const uint4* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<u32>(__cvta_generic_to_shared(to))), "l"(from) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+               "l"(from)
+               : "memory");
 }
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <u32 Left>
-__device__ __forceinline__ void await_copies() {
+template <u32 Left> __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
 }
 
@@ -87,8 +93,7 @@ __device__ __forceinline__ void note_pair(const nearest_lists& out, bool want, u
 }
 
 // Four numbers of a row at a multiple of four; zeros behind its end.
-template <u32 Dims, u32 Align>
-__device__ __forceinline__ void load_four(const float* row, u32 at, float (&v)[4]) {
+template <u32 Dims, u32 Align> __device__ __forceinline__ void load_four(const float* row, u32 at, float (&v)[4]) {
   if constexpr (Align >= 16 && Dims % 4 == 0) {
     if (at < Dims) {
       const float4 x = *reinterpret_cast<const float4*>(row + at);
@@ -109,11 +114,11 @@ __device__ __forceinline__ void load_four(const float* row, u32 at, float (&v)[4
 }
 
 // A row as a lane of its four holds it: scaled halves, and what its results mean.
-template <u32 Steps>
-struct nearest_row {
-  u32 hi[Steps][2], lo[Steps][2];  // of each sixteen dimensions, four a lane, as an mma wants them of its row g or g + 8
-  float unit, margin, square;      // scale of results, twice the error, |p|^2
-  u32 kind;                        // 0 as others, 1 no finite numbers, 2 too large
+template <u32 Steps> struct nearest_row {
+  u32 hi[Steps][2],
+      lo[Steps][2];            // of each sixteen dimensions, four a lane, as an mma wants them of its row g or g + 8
+  float unit, margin, square;  // scale of results, twice the error, |p|^2
+  u32 kind;                    // 0 as others, 1 no finite numbers, 2 too large
 };
 template <u32 Dims, u32 Align>
 __device__ __forceinline__ void load_row(const float* row, u32 t, float (&v)[nearest_steps(Dims)][4]) {
@@ -121,7 +126,8 @@ __device__ __forceinline__ void load_row(const float* row, u32 t, float (&v)[nea
   for (u32 s = 0; s < nearest_steps(Dims); ++s) load_four<Dims, Align>(row, 16 * s + 4 * t, v[s]);
 }
 template <u32 Steps>
-__device__ __forceinline__ nearest_row<Steps> scaled_row(float (&v)[Steps][4], const float* middle, const nearest_table_head& head, u32 t) {
+__device__ __forceinline__ nearest_row<Steps> scaled_row(float (&v)[Steps][4], const float* middle,
+                                                         const nearest_table_head& head, u32 t) {
   nearest_row<Steps> r;
   float most = 0, sum = 0;
 #pragma unroll
@@ -177,8 +183,8 @@ struct nearest_seen {
 };
 
 // The four lanes of a row meet. All lanes of the warp call.
-__device__ __forceinline__ void settle(const nearest_seen& seen, float unit, float margin, float square, u32 kind, bool there, u64 row,
-                                       u32 additions, u64* answers, const nearest_lists& out) {
+__device__ __forceinline__ void settle(const nearest_seen& seen, float unit, float margin, float square, u32 kind,
+                                       bool there, u64 row, u32 additions, u64* answers, const nearest_lists& out) {
   const u32 lane = lane_id(), t = lane % 4;
   float least = seen.best;
 #pragma unroll
@@ -210,11 +216,12 @@ __device__ __forceinline__ void settle(const nearest_seen& seen, float unit, flo
 
 }  // namespace detail
 
-// answers[i] becomes the nearest column of row i, or more than any key if it is to be compared exactly. row_of(i) -> const float*, at
-// multiples of Align bytes. Again: of the rows written down in `out.rows` instead. `additions`: of the expression, in a row.
+// answers[i] becomes the nearest column of row i, or more than any key if it is to be compared exactly. row_of(i) ->
+// const float*, at multiples of Align bytes. Again: of the rows written down in `out.rows` instead. `additions`: of the
+// expression, in a row.
 template <u32 Dims, u32 Align, bool Again, class RowOf>
-__device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const RowOf& row_of, u64* answers, const nearest_lists& out,
-                             uint4* shared) {
+__device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const RowOf& row_of, u64* answers,
+                             const nearest_lists& out, uint4* shared) {
   constexpr u32 steps = nearest_steps(Dims), stage_size = nearest_stage(Dims), head_size = nearest_head(Dims);
   const nearest_table_head head = *reinterpret_cast<const nearest_table_head*>(table);
   const u32 stages = (head.rows + nearest_columns - 1) / nearest_columns, buffers = nearest_buffers(head.rows, Dims);
@@ -230,15 +237,18 @@ __device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const Row
   u32 next = 0, next_buffer = 0;  // the stage to be copied next, and where to
   const auto copy_stage = [&] {
     uint4* const to = ring + next_buffer * stage_size;
-    for (u32 i = threadIdx.x; i < stage_size; i += nearest_threads) detail::copy_async(to + i, from + u64(next) * stage_size + i);
+    for (u32 i = threadIdx.x; i < stage_size; i += nearest_threads)
+      detail::copy_async(to + i, from + u64(next) * stage_size + i);
     detail::commit_copies();
     next = next + 1 == stages ? 0 : next + 1;
     next_buffer = next_buffer + 1 == buffers ? 0 : next_buffer + 1;
   };
   for (u32 i = threadIdx.x; i < head_size; i += nearest_threads) detail::copy_async(shared + i, table + i);
   for (u32 i = 0; i < (resident ? buffers : nearest_ring - 1); ++i) copy_stage();
-  if (resident) detail::await_copies<0>();
-  else detail::await_copies<nearest_ring - 2>();
+  if (resident)
+    detail::await_copies<0>();
+  else
+    detail::await_copies<nearest_ring - 2>();
   __syncthreads();
 
   // Short rows of the next turn are on their way while these are compared.
@@ -247,14 +257,17 @@ __device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const Row
   const auto row_at = [&](u64 block_of_rows, u32 m, u32 h) -> const float* {
     const u64 wanted = block_of_rows * nearest_block_rows + threadIdx.x / warp_size * 32 + m * 16 + h * 8 + g;
     const u64 at = wanted < n ? wanted : n - 1;
-    if constexpr (Again) return row_of(out.rows[at].row);
-    else return row_of(at);
+    if constexpr (Again)
+      return row_of(out.rows[at].row);
+    else
+      return row_of(at);
   };
   const auto load = [&](u64 block_of_rows) {
 #pragma unroll
     for (u32 m = 0; m < 2; ++m)
 #pragma unroll
-      for (u32 h = 0; h < 2; ++h) detail::load_row<Dims, Align>(row_at(block_of_rows, m, h), t, raw[ahead ? m : 0][ahead ? h : 0]);
+      for (u32 h = 0; h < 2; ++h)
+        detail::load_row<Dims, Align>(row_at(block_of_rows, m, h), t, raw[ahead ? m : 0][ahead ? h : 0]);
   };
   if constexpr (ahead) load(blockIdx.x);
 
@@ -325,7 +338,8 @@ __device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const Row
             const float x = __fadd_rn(__fmaf_rn(squares.x, unit[m][h], main[m][j][2 * h]), rest[m][j][2 * h]);
             const float y = __fadd_rn(__fmaf_rn(squares.y, unit[m][h], main[m][j][2 * h + 1]), rest[m][j][2 * h + 1]);
             if constexpr (Again)
-              hits |= ((x <= seen[m][h].second ? 1u : 0u) | (y <= seen[m][h].second ? 2u : 0u)) << 2 * (4 * j + 2 * m + h);
+              hits |= ((x <= seen[m][h].second ? 1u : 0u) | (y <= seen[m][h].second ? 2u : 0u))
+                      << 2 * (4 * j + 2 * m + h);
             else
               seen[m][h].look(x, y, column);
           }
@@ -345,8 +359,8 @@ __device__ void nearest_rows(u64 n, const uint4* table, u32 additions, const Row
       for (u32 m = 0; m < 2; ++m)
 #pragma unroll
         for (u32 h = 0; h < 2; ++h)
-          detail::settle(seen[m][h], unit[m][h], margin[m][h], square[m][h], kinds >> 2 * (2 * m + h) & 3, number_of(m, h) < n,
-                         number_of(m, h), additions, answers, out);
+          detail::settle(seen[m][h], unit[m][h], margin[m][h], square[m][h], kinds >> 2 * (2 * m + h) & 3,
+                         number_of(m, h) < n, number_of(m, h), additions, answers, out);
     }
   }
   detail::await_copies<0>();
@@ -360,7 +374,8 @@ __device__ void compare_exactly(const nearest_lists& in, u64* answers, u64* too_
   for (u64 i = blockIdx.x * u64(blockDim.x) + threadIdx.x; i < n; i += gridDim.x * u64(blockDim.x)) {
     const nearest_pair p = in.pairs[i];
     const float d = distance(p.row, p.column);
-    // Distances are not negative, so their bits have their order; no number is behind them all, but where it is the first.
+    // Distances are not negative, so their bits have their order; no number is behind them all, but where it is the
+    // first.
     const u64 bits = d != d ? (p.column == 0 ? 0u : 0x7fffffffu) : __float_as_uint(d);
     atomicMin(answers + p.row, bits << 32 | p.column);
   }

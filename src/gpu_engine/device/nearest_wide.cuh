@@ -1,8 +1,10 @@
-// nearest_rows for long rows and large tables on sm_90a: the same search by wgmma, which reads the table from shared memory by itself.
+// nearest_rows for long rows and large tables on sm_90a: the same search by wgmma, which reads the table from shared
+// memory by itself.
 //
-// Two groups of four warps multiply, each 64 rows by the 64 columns of a stage; while one compares what came out, the other's products
-// fill the tensor cores. A ninth warp brings the stages, by bulk copies into a ring: `full` says that a stage is there, `empty` that
-// both groups have done with it. Every stage that is waited for is brought, and every one brought is waited for by all.
+// Two groups of four warps multiply, each 64 rows by the 64 columns of a stage; while one compares what came out, the
+// other's products fill the tensor cores. A ninth warp brings the stages, by bulk copies into a ring: `full` says that
+// a stage is there, `empty` that both groups have done with it. Every stage that is waited for is brought, and every
+// one brought is waited for by all.
 #pragma once
 
 #include "gpu_engine/device/nearest.cuh"
@@ -28,14 +30,18 @@ __device__ __forceinline__ void arrive(u64* b) {
 }
 __device__ __forceinline__ void await(u64* b, u32 parity) {
   asm volatile(
-      "{ .reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @p bra done; bra again; done: }" ::"r"(shared_address(b)),
+      "{ .reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @p bra done; bra again; done: }" ::"r"(
+          shared_address(b)),
       "r"(parity)
       : "memory");
 }
 __device__ __forceinline__ void bring(void* to, const void* from, u32 bytes, u64* full) {
-  asm volatile("{ .reg .b64 s; mbarrier.arrive.expect_tx.shared.b64 s, [%0], %1; }" ::"r"(shared_address(full)), "r"(bytes) : "memory");
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(to)), "l"(from),
-               "r"(bytes), "r"(shared_address(full))
+  asm volatile("{ .reg .b64 s; mbarrier.arrive.expect_tx.shared.b64 s, [%0], %1; }" ::"r"(shared_address(full)),
+               "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(full))
                : "memory");
 }
 
@@ -49,28 +55,30 @@ __device__ __forceinline__ void settled(float (&d)[32]) {
 #pragma unroll
   for (u32 i = 0; i < 32; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
-template <bool Add>
-__device__ __forceinline__ void multiply_wide(float (&d)[32], const u32 (&a)[4], u64 b) {
+template <bool Add> __device__ __forceinline__ void multiply_wide(float (&d)[32], const u32 (&a)[4], u64 b) {
   asm volatile(
       "{ .reg .pred p; setp.ne.u32 p, %37, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,"
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
+      "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,"
       "%23,%24,%25,%26,%27,%28,%29,%30,%31}, {%32,%33,%34,%35}, %36, p, 1, 1, 0; }"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]),
-        "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
-        "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]),
-        "+f"(d[31])
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(Add ? 1 : 0));
 }
 
 }  // namespace detail
 
-// As nearest_rows, of a table that prepare_nearest<Dims, true> made; blocks of nearest_wide_threads, and memory at a multiple of 128 bytes.
+// As nearest_rows, of a table that prepare_nearest<Dims, true> made; blocks of nearest_wide_threads, and memory at a
+// multiple of 128 bytes.
 template <u32 Dims, u32 Align, bool Again, class RowOf>
-__device__ void nearest_wide_rows_of(u64 n, const uint4* table, u32 additions, const RowOf& row_of, u64* answers, const nearest_lists& out,
-                                     uint4* shared) {
+__device__ void nearest_wide_rows_of(u64 n, const uint4* table, u32 additions, const RowOf& row_of, u64* answers,
+                                     const nearest_lists& out, uint4* shared) {
   constexpr u32 steps = nearest_steps(Dims), stage_size = nearest_wide_stage(Dims), head_size = nearest_head(Dims);
   const nearest_table_head head = *reinterpret_cast<const nearest_table_head*>(table);
-  const u32 stages = (head.rows + nearest_wide_columns - 1) / nearest_wide_columns, warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+  const u32 stages = (head.rows + nearest_wide_columns - 1) / nearest_wide_columns, warp = threadIdx.x / warp_size,
+            lane = threadIdx.x % warp_size;
   if constexpr (Again) n = *out.row_count;
   const u64 blocks_of_rows = divide_up(n, nearest_wide_rows);
   if (blockIdx.x >= blocks_of_rows) return;
@@ -116,8 +124,10 @@ __device__ void nearest_wide_rows_of(u64 n, const uint4* table, u32 additions, c
     for (u32 h = 0; h < 2; ++h) {
       const u64 number = first + 8 * h < n ? first + 8 * h : n - 1;
       float v[steps][4];
-      if constexpr (Again) detail::load_row<Dims, Align>(row_of(out.rows[number].row), t, v);
-      else detail::load_row<Dims, Align>(row_of(number), t, v);
+      if constexpr (Again)
+        detail::load_row<Dims, Align>(row_of(out.rows[number].row), t, v);
+      else
+        detail::load_row<Dims, Align>(row_of(number), t, v);
       const auto r = detail::scaled_row(v, middle, head, t);
       unit[h] = r.unit, margin[h] = r.margin, square[h] = r.square, kind[h] = r.kind;
 #pragma unroll
@@ -134,7 +144,8 @@ __device__ void nearest_wide_rows_of(u64 n, const uint4* table, u32 additions, c
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
       for (u32 s = 0; s < steps; ++s) {
-        const u64 high = detail::matrix_of(b + 2 * s * nearest_wide_columns), low = detail::matrix_of(b + 2 * (steps + s) * nearest_wide_columns);
+        const u64 high = detail::matrix_of(b + 2 * s * nearest_wide_columns),
+                  low = detail::matrix_of(b + 2 * (steps + s) * nearest_wide_columns);
         if (s == 0) {
           detail::multiply_wide<false>(main, hi[s], high);
           detail::multiply_wide<false>(rest, lo[s], high);
@@ -158,8 +169,10 @@ __device__ void nearest_wide_rows_of(u64 n, const uint4* table, u32 additions, c
         for (u32 h = 0; h < 2; ++h) {
           const float x = __fadd_rn(__fmaf_rn(c.x, unit[h], main[4 * j + 2 * h]), rest[4 * j + 2 * h]);
           const float y = __fadd_rn(__fmaf_rn(c.y, unit[h], main[4 * j + 2 * h + 1]), rest[4 * j + 2 * h + 1]);
-          if constexpr (Again) hits |= ((x <= seen[h].second ? 1u : 0u) | (y <= seen[h].second ? 2u : 0u)) << (4 * j + 2 * h);
-          else seen[h].look(x, y, column);
+          if constexpr (Again)
+            hits |= ((x <= seen[h].second ? 1u : 0u) | (y <= seen[h].second ? 2u : 0u)) << (4 * j + 2 * h);
+          else
+            seen[h].look(x, y, column);
         }
       }
       __syncwarp();
@@ -179,7 +192,8 @@ __device__ void nearest_wide_rows_of(u64 n, const uint4* table, u32 additions, c
     if constexpr (!Again) {
 #pragma unroll
       for (u32 h = 0; h < 2; ++h)
-        detail::settle(seen[h], unit[h], margin[h], square[h], kind[h], first + 8 * h < n, first + 8 * h, additions, answers, out);
+        detail::settle(seen[h], unit[h], margin[h], square[h], kind[h], first + 8 * h < n, first + 8 * h, additions,
+                       answers, out);
     }
   }
 }
