@@ -30,6 +30,12 @@ class device_rows final : public runtime::kept_rows {
     layout_.columns.push_back(part);
     addresses_.push_back(at);
   }
+  // The answers of a search for each row, as a column that is no part of the row.
+  void add_answers(std::shared_ptr<const nearest_search> s, device_buffer memory) {
+    layout_.nearest = std::move(s);
+    layout_.nearest_column = static_cast<std::uint32_t>(layout_.columns.size());
+    add({~std::size_t{0}, ir::describe<std::uint64_t>()}, std::move(memory));
+  }
   void keep(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
   void keep_heap(std::shared_ptr<const device_buffer> heap) { heaps_.push_back(std::move(heap)); }
 

@@ -8,6 +8,7 @@
 
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/embedded_sources.hpp"
+#include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/out_of_core.hpp"
 #include "gpu_engine/placement/calibration.hpp"
@@ -193,7 +194,7 @@ class engine final : public runtime::engine {
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     const bool demanded = planner::demands_gpu(v);
-    return weighed(demanded, &v, [&] { return work_of(v); }, [&]() -> std::string {
+    runtime::verdict answer = weighed(demanded, &v, [&] { return work_of(v); }, [&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -226,6 +227,8 @@ class engine final : public runtime::engine {
         return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};
     });
+    if (answer.yes) answer.why += searches(v);
+    return answer;
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
@@ -268,6 +271,14 @@ class engine final : public runtime::engine {
   }
 
  private:
+  // What explain() says of the way in which a vertex looks for the nearest rows of a table.
+  static std::string searches(const planner::vertex& v) {
+    const bool groups = v.node && v.node->what == verb::group_by;
+    if (v.inputs.empty() || (v.node && !groups)) return {};
+    const planner::vertex w = behind_joins(v);
+    const std::string note = nearest_note(w.inputs.front(), groups ? w.node : nullptr);
+    return note.empty() ? note : "; " + note;
+  }
   template <class Reason> runtime::verdict judged(Reason reason) const {
     try {
       const std::string why_not = reason();

@@ -182,7 +182,8 @@ compiled compiler::compile(std::string_view source, std::span<const named_source
   // A GPU newer than the compiler takes code for a virtual architecture, which the driver translates.
   const bool lto = std::find(options.begin(), options.end(), link_later) != options.end();
   const bool machine_code = l.makes_code_for(compute_capability);
-  std::vector<std::string> line = {"--gpu-architecture=" + (machine_code ? "sm_" + std::to_string(compute_capability)
+  const char* const own = source.starts_with(architecture_specific) ? "a" : "";
+  std::vector<std::string> line = {"--gpu-architecture=" + (machine_code ? "sm_" + std::to_string(compute_capability) + own
                                                                          : "compute_" + std::to_string(l.nearest(compute_capability))),
                                    "--std=c++20"};
   line.insert(line.end(), options.begin(), options.end());

@@ -22,6 +22,9 @@ struct compiled {
 };
 
 // Thread-safe.
+// A source that begins with this line may use what only its own architecture has (sm_90a: wgmma).
+inline constexpr std::string_view architecture_specific = "// architecture-specific\n";
+
 class compiler {
  public:
   // Loaded once a process and kept: the library that QUERY_NVRTC names, or the first of libnvrtc.so.13, .12 and .so on the

@@ -59,6 +59,9 @@ class vertex_run {
   void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
               std::span<const std::uint64_t> arguments);
 
+  // How many rows a captured collection has.
+  std::uint64_t captured_rows(const collection_use& c) { return collection(c).size(); }
+
   // The rows of a result. Where they view strings and lists, those of everything that this run has read stay with them.
   std::shared_ptr<device_rows> result(const ir::type* row, device_buffer rows, std::uint64_t n);
 

@@ -72,7 +72,8 @@ class generated_kernels : public testing::Test {
                               "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output",
                               "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0",
                               "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
-                              "fold_segments", "fold_level", "place_lists", "take_elements"})
+                              "fold_segments", "fold_level", "place_lists", "take_elements", "prepare_table", "find_nearest_rows",
+                              "find_candidates", "compare_candidates", "init_labels", "sum_labels", "emit_labels"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
     fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
@@ -489,6 +490,21 @@ TEST_F(generated_kernels, of_groups) {
     return std::make_tuple(g.key(), g.sum([](auto a) { return a.second; }), g.count());
   }));
   group_programs_compile("names", trades().group_by([](auto t) { return t.name; }).select([](auto g) { return g.count(); }));
+}
+
+// Large enough for a search of its own; its answers are the key, or a value.
+TEST_F(generated_kernels, of_searches_for_the_nearest_row) {
+  const std::vector<Place> rows(5000), middles(40);
+  const auto places = query::from(rows).as_accelerated();
+  const auto c = query::broadcast(middles);
+  const auto answer = [c](auto p) { return c.arg_min(p, [](auto p, auto m) { return query::squared_distance(p.x, m.x); }); };
+  const auto means = places.select([answer](auto p) { return std::pair(answer(p), p.x); })
+                         .group_by([](auto a) { return a.first; })
+                         .select([](auto g) { return std::make_pair(g.key(), g.mean([](auto a) { return a.second; })); });
+  EXPECT_NE(means.in(session_).explain().find("nearest rows by squared distance"), std::string::npos) << means.in(session_).explain();
+  compiles("means by label", means);
+  compiles("counts by hash", places.group_by(answer).select([](auto g) { return std::make_pair(g.key(), g.count()); }));
+  compiles("answers", places.where([](auto p) { return p.tag >= 0; }).select(answer));
 }
 
 TEST_F(generated_kernels, of_aggregates_that_want_the_rows_of_a_group_in_order) {

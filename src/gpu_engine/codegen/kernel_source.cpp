@@ -7,6 +7,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/disk_cache.hpp"
+#include "gpu_engine/nvrtc.hpp"
 
 namespace query::gpu_engine {
 
@@ -106,7 +107,8 @@ std::uint64_t kernel_source::next_id() {
 }
 
 std::string kernel_source::text() const {
-  std::string all = "#include \"gpu_engine/device/expressions.cuh\"\n";
+  std::string all(architecture_specific_ ? architecture_specific : "");
+  all += "#include \"gpu_engine/device/expressions.cuh\"\n";
   for (const std::string& i : includes_) all += "#include \"" + i + "\"\n";
   // What is linked is part of the program, and of its key in caches.
   for (const device_code& c : functions_) {

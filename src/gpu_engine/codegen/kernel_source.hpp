@@ -110,6 +110,7 @@ class kernel_source {
   // ---- functions and kernels, in the order in which they are added
   void add(std::string_view code) { body_ += code; }
   void include(std::string_view header);
+  void use_architecture_specific() { architecture_specific_ = true; }  // instructions (nvrtc.hpp)
   // The call of a device function of the user's, declared and remembered; arguments are addresses.
   void call_device_function(const ir::node* call, std::uint32_t site);
   std::string fresh(std::string_view prefix) { return std::string(prefix) + std::to_string(++fresh_); }
@@ -137,7 +138,7 @@ class kernel_source {
   std::string definitions_, body_;
   int fresh_ = 0;
   std::uint64_t id_ = next_id();
-  bool may_run_again_ = false, makes_texts_ = false;
+  bool may_run_again_ = false, makes_texts_ = false, architecture_specific_ = false;
   static std::uint64_t next_id();
 };
 

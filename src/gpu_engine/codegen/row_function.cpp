@@ -1,6 +1,7 @@
 #include "gpu_engine/codegen/row_function.hpp"
 
 #include "gpu_engine/codegen/expressions.hpp"
+#include "gpu_engine/codegen/nearest_search.hpp"
 #include "ir/analysis.hpp"
 
 namespace query::gpu_engine {
@@ -73,6 +74,7 @@ row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const
     if (takes_number(n))
       e.bind(1, row_source::of_value("i64(" + k.parameter({word::role::first, input, 0, 0}, "u64") + " + i)",
                                      ir::describe<std::int64_t>()));
+    if (f.row.what == row_source::form::columns) bind_nearest(e, k, t.root, in);
     const std::string v = e.value(t.root);
     f.body += e.take();
     return v;

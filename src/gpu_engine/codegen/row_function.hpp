@@ -20,9 +20,13 @@ struct input_column {
   std::size_t offset = 0;
   const ir::type* type = nullptr;
 };
+struct nearest_search;
 struct input_layout {
   const ir::type* row = nullptr;
   std::vector<input_column> columns;
+  // A search whose answers are one of the columns: the low words of as many u64 (nearest_search.hpp). Null: none.
+  std::shared_ptr<const nearest_search> nearest = nullptr;
+  std::uint32_t nearest_column = 0;
 };
 
 // Every top-level field of a row.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gpu_engine/host_unpacking.hpp"
+#include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/compact.cuh"
 
@@ -99,8 +100,9 @@ void plan_collect_before(const planner::branch& b) {
 result_rows run_collect(const planner::vertex& v, vertex_run& run) { return run_collect_before(v.inputs.front(), run); }
 
 result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
-  const auto in = run.input(b, fields_read(b, true));
-  if (bare(b)) return std::const_pointer_cast<device_rows>(in);
+  const auto source = run.input(b, fields_read(b, true));
+  if (bare(b)) return std::const_pointer_cast<device_rows>(source);
+  const auto in = source->size() ? with_nearest(b, nullptr, source, run) : source;
   generated g;
   generate(g, b, in->layout());
   const ir::type* row = g.rows.out;

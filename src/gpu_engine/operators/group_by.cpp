@@ -7,6 +7,7 @@
 
 #include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
 
@@ -363,7 +364,9 @@ result_rows run_group_by(const planner::vertex& before, vertex_run& run) {
     return none;
   }
   if (in_order || v.node->what == detail::verb::aggregate) return run_groups_in_order(v, in, run);
-  return grouping(v, run, in).go();
+  const auto rows = with_nearest(v.inputs.front(), v.node, in, run);
+  if (auto groups = run_nearest_groups(v, rows, run)) return groups;
+  return grouping(v, run, rows).go();
 }
 
 }  // namespace query::gpu_engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gpu_engine/codegen/column_parts.hpp"
+#include "gpu_engine/codegen/nearest_search.hpp"
 #include "gpu_primitives/group_shared.cuh"
 #include "gpu_primitives/hash_table.cuh"
 
@@ -47,6 +48,10 @@ class writer {
     generate_finish(k_, plan, n_.key, n_.row, fetch, v_.inputs.front().row, n_.label, n_.where);
     g_.out = n_.row;
     emit();
+    if (what == group_program::labelled) {
+      if (g_.aggregates.spread) labelled();
+      return;
+    }
     table();
     if (what == group_program::global) whole_table();
     switch (what) {
@@ -88,6 +93,7 @@ class writer {
     g_.key = generate_group_key(k_, n_.key);
     expressions e(k_, k_.site(n_.label, n_.where));
     e.bind(0, row.row);
+    if (row.row.what == row_source::form::columns) bind_nearest(e, k_, key.root, in_);
     const std::string key_text = e.converted(e.value(key.root), key.root->type, n_.key);
     std::string body = row.body + e.take();
     g_.aggregates = {};
@@ -199,6 +205,26 @@ class writer {
     kernel("merge_partials", "256",
            "  merge_groups(" + entries() + ", the_table(p), the_list(p), " + keys() + ", shared_partials<Key, aggregates::State>{" +
                arg(partials, "const partial*") + ", " + arg(partial_counts, "const u32*") + ", (u32)" + arg(capacity) + "});\n");
+  }
+
+  // A state for each number that a key may be.
+  void labelled() {
+    k_.include("gpu_engine/device/labelled_sums.cuh");
+    const std::string states = arg(slots, "aggregates::State*"), sizes = arg(counts, "u32*"), labels = "(u32)" + arg(capacity),
+                      answers = k_.parameter({word::role::column, 0, in_.nearest_column, 0}, "const u64* __restrict__");
+    kernel("init_labels", "64",
+           "  const u32 l = blockIdx.x * 64 + threadIdx.x;\n  if (l >= " + labels + ") return;\n  aggregates::init(" + states + "[l]);\n  " +
+               sizes + "[l] = 0;\n");
+    kernel("sum_labels", "labelled_threads",
+           "  extern __shared__ __align__(16) unsigned char shared[];\n  sum_by_label<aggregates>(" +
+               k_.parameter({word::role::rows, 0, 0, 0}, "u64") + ", " + labels + ", (u32)" + arg(chunk) +
+               ", [&](u64 i, u32& label, aggregates::Args& args) {\n    Key key;\n    if (!group_row(p, i, key, args)) return false;\n"
+               "    label = (u32)" +
+               answers + "[i];\n    return true;\n  }, " + states + ", " + sizes + ", shared);\n");
+    kernel("emit_labels", "64",
+           "  const u32 l = blockIdx.x * 64 + threadIdx.x;\n  if (l >= " + labels + " || " + sizes +
+               "[l] == 0) return;\n  emit_group(p, atomicAdd(" + arg(group_count, "u64*") + ", 1ull), " + g_.key.encode + "((" +
+               k_.type_name(n_.key) + ")l), " + states + "[l]);\n");
   }
 
   void partition(const std::string& scatter_items) {

@@ -50,7 +50,7 @@ enum group_argument : std::uint32_t {
 };
 
 // `sizes` has no kernels: the sizes of keys and states, which every program shares.
-enum class group_program { sizes, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global };
+enum class group_program { sizes, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global, labelled };
 
 struct group_kernels {
   kernel_source source;
@@ -67,6 +67,10 @@ ir::group_plan plan_of(kernel_source& k, const planner::vertex& v);
 group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what);
 // The fields of the source that the vertex reads.
 std::vector<bool> group_fields(const planner::vertex& v);
+
+// labelled_groups.cpp: the program `labelled`; keys are numbers below `labels`, which lie beside the rows.
+std::shared_ptr<device_rows> sum_labelled_groups(const group_kernels& g, const std::shared_ptr<const device_rows>& in, std::uint64_t labels,
+                                                 vertex_run& run);
 
 inline constexpr int group_items = 4;  // rows a thread has in flight
 
