@@ -200,9 +200,12 @@ std::optional<search_kernels> generate_search(const planner::branch& b, const de
 
 std::string nearest_note(const planner::branch& b, const detail::logical* keyed) {
   const ir::type* row = source_row(b);
-  return generate_search(b, keyed, {row, {{0, row}}}, false)
-             ? "nearest rows by squared distance on tensor cores, near ties as written"
-             : "";
+  try {
+    if (!generate_search(b, keyed, {row, field_columns(row)}, false)) return {};
+  } catch (const not_generated&) {
+    return {};  // a field that nobody reads may have no form on the device
+  }
+  return "nearest rows by squared distance: of large tables on tensor cores, near ties as written";
 }
 
 result_rows run_nearest_groups(const planner::vertex& v, const std::shared_ptr<const device_rows>& in,
