@@ -32,6 +32,7 @@ template <class X> inline constexpr bool is_named = false;
 template <class F> inline constexpr bool is_named<named<F>> = true;
 // At least one of several functions of a group is told apart by its type.
 template <class... X> concept any_named = (is_named<X> || ...);
+template <class... X> concept all_named = sizeof...(X) > 0 && (is_named<X> && ...);
 
 // A function, and no list: min(list, f) is query::min, also where a program uses both namespaces.
 template <class X> concept function_of_row = (std::is_class_v<X> && !std::is_same_v<X, detail::call_site> && !requires(const X& x) { x.begin(); }) ||

@@ -168,7 +168,8 @@ void writer::write(const node* n, int depth) {
     case op::null: out_ += "null"; return;
     case op::row: out_ += row_name(n->id); return;
     case op::field:
-      if (n->id != 0) (out_ += row_name(n->id)) += '.';
+      // A tuple's field must not read as a number.
+      if (n->id != 0 || (!n->text.empty() && n->text[0] >= '0' && n->text[0] <= '9')) (out_ += row_name(n->id)) += '.';
       out_ += n->text.empty() ? numbered("field@", n->bits) : n->text;
       return;
     case op::variable:

@@ -40,7 +40,7 @@ void unknown_while_tracing() {
 void outside_collection(std::size_t i, std::size_t size) {
   throw unplaced_error("index outside the collection: " + std::to_string(static_cast<std::int64_t>(i)) + " of " + std::to_string(size));
 }
-void endless_loop() { throw user_error("loop: a row needs more than 16777216 iterations; mend its condition"); }
+void endless_loop() { throw unplaced_error("loop: a row needs more than 16777216 iterations; mend its condition"); }
 void unrolled_too_far() {
   ir::give_up("a loop over a captured collection of more than 64 elements: use its sum, min, any, fold...");
 }

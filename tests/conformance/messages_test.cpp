@@ -48,6 +48,13 @@ CONFORMS(messages, numbers_of_rows, "take", "skip", "take_last", "skip_last", "s
   EXPECT_MESSAGE("timeout: the seconds must not be negative", q.timeout(-0.5));
 }
 
+CONFORMS(messages, loops_of_a_row, "select") {
+  const auto q = source(e, few).select([](auto x) {
+    return query::loop(x, [](auto y) { return y > -1; }, [](auto y) { return y; });
+  });
+  EXPECT_MESSAGE("select: loop: a row needs more than 16777216 iterations", q.take(1).sum());
+}
+
 CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
   EXPECT_MESSAGE("range: a number of rows must not be negative: -1", query::range(0, -1));
   EXPECT_MESSAGE("repeat: a number of rows must not be negative: -1", query::repeat(7, -1));

@@ -216,7 +216,7 @@ template <class Derived, class T> class grouping {
     else return folded(group_by(std::move(f), std::move(equal), std::move(hash), at, "aggregate_by"), seed, update, combine, at);
   }
   // aggregate_by(key, sum(f), count(), ...), functions of query::aggregates: group_by(key).aggregate(sum(f), count(), ...).
-  template <class F, class... A> requires(sizeof...(A) > 0 && (agg::is_named<A> && ...)) auto aggregate_by(F f, A... a) const {
+  template <class F, class... A> requires(agg::all_named<A...>) auto aggregate_by(F f, A... a) const {
     const call_site at = agg::place_of(a...);
     if constexpr (!check::aggregate_by::key<F, T>()) return check::after_error{};
     else return group_by(std::move(f), at, "aggregate_by").aggregate(std::move(a)...);

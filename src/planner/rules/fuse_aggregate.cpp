@@ -12,10 +12,16 @@ using detail::verb;
 
 namespace {
 
-std::string names_of(const std::vector<const ir::node*>& aggregates) {
+bool any(const std::string&) { return true; }
+// Their states grow with the group: values that they have seen.
+bool keeps_values(const std::string& name) {
+  return name == "median" || name == "quantile" || name == "count_distinct" || name == "collect";
+}
+
+std::string names_of(const std::vector<const ir::node*>& aggregates, bool wanted(const std::string&)) {
   std::vector<std::string> names;
   for (const ir::node* a : aggregates)
-    if (std::find(names.begin(), names.end(), a->text) == names.end()) names.push_back(a->text);
+    if (wanted(a->text) && std::find(names.begin(), names.end(), a->text) == names.end()) names.push_back(a->text);
   std::string text;
   for (const std::string& n : names) text += (text.empty() ? "" : ", ") + n;
   return text;
@@ -33,8 +39,11 @@ void fuse_aggregate(rewriting& r) {
     }
     const ir::traced& t = r.trace(f);
     if (!t) continue;
-    const std::string names = names_of(aggregates_in(t.root));
-    note(r, v.get(), names.empty() ? "fuse_aggregate: only the keys are kept" : "fuse_aggregate: " + names + " kept up as rows come, no group keeps its rows");
+    const auto aggregates = aggregates_in(t.root);
+    const std::string names = names_of(aggregates, any), keepers = names_of(aggregates, keeps_values);
+    note(r, v.get(), names.empty() ? "fuse_aggregate: only the keys are kept"
+                                   : "fuse_aggregate: " + names + " kept up as rows come, no group keeps its rows" +
+                                         (keepers.empty() ? "" : ", but the values of " + keepers));
   }
 }
 
