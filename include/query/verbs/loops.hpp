@@ -21,6 +21,9 @@ template <class T> class Value {
     at->~T();
     return result;
   }
+  // The plan of the query that get() runs.
+  std::string explain(detail::call_site at = detail::call_site::here()) const { return query().explain({}, at); }
+  std::string explain_dot(detail::call_site at = detail::call_site::here()) const { return query().explain_dot({}, at); }
   const detail::pipe& to_pipe() const { return pipe_; }
   const detail::settings& run_settings() const { return settings_; }
   Query<T, cpu::rows<T>> query() const { return Query<T, cpu::rows<T>>(pipe_, settings_); }
