@@ -56,11 +56,19 @@ template <class F, class... C> class with_function {
   std::tuple<C...> captures_;
 };
 
+namespace detail {
+// What means something in this process only: pointers, but for string literals, and std::reference_wrapper.
+template <class C> inline constexpr bool refers = (std::is_pointer_v<C> && !std::is_same_v<C, const char*>) || std::is_member_pointer_v<C>;
+template <class C> requires requires(const C& c) { { c.get() } -> std::same_as<typename C::type&>; } inline constexpr bool refers<C> = true;
+}  // namespace detail
+
 template <class F> auto opaque(F f) { return opaque_function<F>(std::move(f)); }
 template <class F> auto must_trace(F f) { return must_trace_function<F>(std::move(f)); }
 template <class F, class... C> auto with(F f, C... captures) {
   static_assert(std::is_empty_v<F>, "query::with(f, captures...): f must capture nothing itself; pass what it needs after it and take it as "
                                     "parameters: with([](auto t, double k) {...}, k)");
+  static_assert(!(detail::refers<C> || ...), "query::with(f, captures...): captures a pointer or a reference, which cannot be "
+                                             "shipped: pass the value, or query::broadcast(rows)");
   return with_function<F, C...>(std::move(f), std::move(captures)...);
 }
 

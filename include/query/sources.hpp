@@ -36,11 +36,15 @@ template <class T, class C> Query<T> rows_of(std::shared_ptr<const C> c, const c
 template <class R> concept forward_range = requires(const R& r) { r.begin(); r.end(); ++r.begin(); *r.begin(); };
 template <class V> struct row_of_element { using type = V; };
 template <class K, class V> struct row_of_element<std::pair<const K, V>> { using type = std::pair<K, V>; };  // of a std::map
-template <class R> using range_value = typename row_of_element<std::remove_cvref_t<decltype(*std::declval<const R&>().begin())>>::type;
+template <class R> using range_value = typename row_of_element<std::remove_cvref_t<decltype(*std::declval<R&>().begin())>>::type;
+// A view that is read while it is not const, as std::views::filter is: each run reads a copy. Its iterators are compared, as those of
+// ranges that can be read again are.
+template <class R> concept copied_range = !forward_range<R> && std::copy_constructible<R> &&
+                                          requires(R& r) { r.begin() == r.begin(); r.end(); ++r.begin(); *r.begin(); };
 
 template <class T, class R> class range_stream final : public row_stream {
  public:
-  explicit range_stream(const R& r) : at_(r.begin()), end_(r.end()) {}
+  explicit range_stream(R& r) : at_(r.begin()), end_(r.end()) {}
   std::size_t next(void* raw, std::size_t most) override {
     std::size_t n = 0;
     for (; n < most && at_ != end_; ++at_, ++n) ::new (static_cast<void*>(static_cast<T*>(raw) + n)) T(*at_);
@@ -48,8 +52,17 @@ template <class T, class R> class range_stream final : public row_stream {
   }
 
  private:
-  decltype(std::declval<const R&>().begin()) at_;
-  decltype(std::declval<const R&>().end()) end_;
+  decltype(std::declval<R&>().begin()) at_;
+  decltype(std::declval<R&>().end()) end_;
+};
+template <class T, class R> class copy_stream final : public row_stream {
+ public:
+  explicit copy_stream(const R& r) : rows_(r), stream_(rows_) {}
+  std::size_t next(void* raw, std::size_t most) override { return stream_.next(raw, most); }
+
+ private:
+  R rows_;
+  range_stream<T, R> stream_;
 };
 template <class T, class F> class generated_stream final : public row_stream {
  public:
@@ -72,7 +85,8 @@ template <class T, class F> class generated_stream final : public row_stream {
 template <class T, class R> Query<T> stream_of(std::shared_ptr<const R> r, const char* label, call_site at) {
   auto n = source_node(verb::source_stream, label, ir::describe<T>(), at);
   n->source = std::move(r);
-  n->open = [](const void* s) -> std::unique_ptr<row_stream> { return std::make_unique<range_stream<T, R>>(*static_cast<const R*>(s)); };
+  using stream = std::conditional_t<forward_range<R>, range_stream<T, const R>, copy_stream<T, R>>;
+  n->open = [](const void* s) -> std::unique_ptr<row_stream> { return std::make_unique<stream>(*static_cast<const R*>(s)); };
   return query_of<T>(std::move(n));
 }
 template <class T> struct numbers {
@@ -138,11 +152,16 @@ template <class T> Query<T> from(std::initializer_list<T> l, detail::call_site a
 // Any other forward range, read row by row; an lvalue must stay alive.
 template <detail::forward_range R> requires(!requires { typename R::row; })
 auto from(const R& r, detail::call_site at = detail::call_site::here()) {
-  return detail::stream_of<detail::range_value<R>, R>(std::shared_ptr<const R>(std::shared_ptr<void>(), &r), "range", at);
+  return detail::stream_of<detail::range_value<const R>, R>(std::shared_ptr<const R>(std::shared_ptr<void>(), &r), "range", at);
 }
 template <detail::forward_range R> requires(!std::is_lvalue_reference_v<R> && !requires { typename R::row; })
 auto from(R&& r, detail::call_site at = detail::call_site::here()) {
-  return detail::stream_of<detail::range_value<R>, R>(std::make_shared<const R>(std::move(r)), "owned range", at);
+  return detail::stream_of<detail::range_value<const R>, R>(std::make_shared<const R>(std::move(r)), "owned range", at);
+}
+// A view that is not read as const, such as std::views::filter, is copied; its container must stay alive.
+template <detail::copied_range R> requires(!requires { typename R::row; })
+auto from(const R& r, detail::call_site at = detail::call_site::here()) {
+  return detail::stream_of<detail::range_value<R>, R>(std::make_shared<const R>(r), "view", at);
 }
 
 // A temporary is moved into the query.
@@ -150,7 +169,7 @@ template <class A> Query<bool> from(std::vector<bool, A>&& v, detail::call_site 
   return detail::stream_of<bool, std::vector<bool, A>>(std::make_shared<const std::vector<bool, A>>(std::move(v)), "owned vector", at);
 }
 // What is no range, or a query already: says so.
-template <class X> requires((!detail::forward_range<X> || requires { typename X::row; }) && !std::is_same_v<X, check::after_error>)
+template <class X> requires(((!detail::forward_range<X> && !detail::copied_range<X>) || requires { typename X::row; }) && !std::is_same_v<X, check::after_error>)
 auto from(const X&) {
   check::from::rows<X>();
   return check::after_error{};

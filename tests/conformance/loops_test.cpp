@@ -30,6 +30,16 @@ CONFORMS(loops, a_fixed_number_of_rounds, "do_while", "times") {
   }
 }
 
+CONFORMS(loops, a_value_explains_its_query, "value_of", "explain", "explain_dot") {
+  const numbers rows = some_numbers(100);
+  const auto f = [](auto x) { return x * 3; };
+  const auto sum = query::value_of(source(e, rows)).sum(f);
+  EXPECT_NE(sum.explain().find("sum((row * 3))"), std::string::npos) << sum.explain();
+  EXPECT_NE(sum.explain().find("machine graph"), std::string::npos) << sum.explain();
+  EXPECT_NE((sum > 5).explain().find("operator>"), std::string::npos) << (sum > 5).explain();
+  EXPECT_NE(sum.explain_dot().find("digraph"), std::string::npos) << sum.explain_dot();
+}
+
 CONFORMS(loops, the_condition_is_a_value_of_two_rounds, "do_while", "value_of") {
   // Halve until the sum changes by less than 100.
   numbers now = some_numbers(5000), next;

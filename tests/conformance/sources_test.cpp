@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <list>
 #include <map>
+#include <ranges>
 #include <set>
 #include <span>
 
@@ -36,6 +37,38 @@ CONFORMS(sources, containers, "from") {
   using entry = std::pair<std::string, int>;  // its key is not const, so that rows can be sorted and assigned
   EXPECT_ROWS(source(e, map).where([](const auto& p) { return p.second > 0; }).to_vector(), std::vector<entry>({{"b", 2}, {"c", 3}}));
   EXPECT_ROWS(source(e, map).order_by_descending([](const auto& p) { return p.second; }).to_vector(), std::vector<entry>({{"c", 3}, {"b", 2}, {"a", -1}}));
+}
+
+// A view that keeps where its first row is, as std::views::filter does.
+struct positive_from_first {
+  const std::vector<int>* rows;
+  std::size_t first = 0;
+  auto begin() {
+    while (first < rows->size() && (*rows)[first] <= 0) ++first;
+    return rows->begin() + static_cast<std::ptrdiff_t>(first);
+  }
+  auto end() { return rows->end(); }
+};
+
+CONFORMS(sources, views_that_are_not_read_as_const, "from") {
+  std::vector<int> rows = {3, -1, 4, -1, 5, -9};
+  const auto own = on(e, query::from(positive_from_first{&rows}));
+  EXPECT_ROWS(own.to_vector(), rows);
+  rows[0] = -3;  // each run reads the rows as they are then
+  EXPECT_ROWS(own.to_vector(), std::vector<int>({4, -1, 5, -9}));
+  EXPECT_EQ(own.concat(own).count(), 8);
+  rows[0] = 3;
+#if !defined(__clang__) || __clang_major__ >= 16  // older ones do not compile the views of libstdc++
+  const auto q = on(e, query::from(rows | std::views::filter(positive)));
+  EXPECT_ROWS(q.to_vector(), std::vector<int>({3, 4, 5}));
+  rows[0] = -3;
+  EXPECT_ROWS(q.to_vector(), std::vector<int>({4, 5}));
+  auto view = rows | std::views::filter(positive) | std::views::transform([](int x) { return x * 2; });
+  const auto of_named = source(e, view);
+  EXPECT_ROWS(of_named.select([](auto x) { return x + 1; }).to_vector(), std::vector<int>({9, 11}));
+  EXPECT_ROWS(of_named.concat(of_named).to_vector(), std::vector<int>({8, 10, 8, 10}));
+  EXPECT_EQ(on(e, query::from(std::vector<int>(rows) | std::views::transform([](int x) { return x + 10; }))).count(), 6);
+#endif
 }
 
 CONFORMS(sources, long_streams, "from", "range", "repeat", "empty", "generate") {

@@ -44,6 +44,8 @@ std::vector<form> records_and_arrays() {
   TRACED("std::get of a local tuple", [](auto t) { auto p = std::tuple{t.qty, t.price}; return std::get<0>(p) + std::get<1>(p); });
   TRACED("compare two local tuples", [](auto t) { return std::tuple{t.qty, t.symbol} < std::tuple{t.symbol, t.qty}; });
   TRACED("std::tie of fields", [](auto t) { auto a = t.price; auto b = t.price; std::tie(a, b) = std::tuple{t.price * 2, t.price * 3}; return a + b; });
+  TRACED("compare std::tie of fields with a tuple", [](auto t) { return std::tie(t.qty, t.price) < std::tuple(5, 3.0); });
+  TRACED("compare two std::tie of fields", [](const auto& t) { return std::tie(t.qty, t.symbol) == std::tie(t.symbol, t.qty); });
   TRACED("std::array of fields", [](auto t) { return std::array{t.qty, t.symbol, t.qty * 2}; });
   TRACED("element of a local std::array", [](auto t) { std::array v{t.x[0], t.x[1]}; v[0] += 1; return v[0] * v[1]; });
   TRACED("range-for over an array", [](auto t) { auto s = t.x[0] * 0.f; for (auto e : t.x) s += e * e; return s; });

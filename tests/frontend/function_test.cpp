@@ -7,6 +7,7 @@
 #include <query/broadcast.hpp>
 #include <query/function.hpp>
 #include <query/functions.hpp>
+#include <query/group.hpp>
 
 namespace rows_of_function {
 
@@ -55,6 +56,12 @@ TEST(trace, says_which_type_lacks_a_record) {
   EXPECT_NE(query::trace<Bare>([](auto b) { return b.q; }).reason.find("no QUERY_RECORD for the row type"), std::string::npos);
   EXPECT_NE(query::trace<Bare>([](auto b) { return b.q; }).reason.find("Bare"), std::string::npos);
   EXPECT_NE(query::trace<Holder>([](auto b) { return b.first; }).reason.find("Bare"), std::string::npos);
+}
+
+TEST(trace, says_what_to_write_for_groups) {
+  const std::string reason = query::trace<query::Group<int, Row>>([](auto g) { return g.size(); }).reason;
+  EXPECT_EQ(reason.find("QUERY_RECORD"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("group_by(key).select([](auto g) {...})"), std::string::npos) << reason;
 }
 
 TEST(trace, takes_rows_that_are_no_records) {

@@ -337,8 +337,11 @@ struct write_csv { QUERY_DETAIL_HAVE_DESCRIBED(write_csv) };
 struct from {
   template <class X> static constexpr bool rows() {
     static_assert(!is_query_v<X>, "query: from: this is a query already. Use it as it is");
-    static_assert(is_query_v<X>, "query: from: takes a std::vector, std::array, std::span, a range with begin() and end(), or "
-                                 "query::columns<Row>(...)");
+    constexpr bool once = !is_query_v<X> && requires(X& x) { x.begin(); x.end(); };
+    static_assert(!once, "query: from: this range can be read only once, or only while it is not const and cannot be copied. Put its rows "
+                         "into a std::vector, or give a view of a container: from(rows | std::views::filter(f))");
+    static_assert(is_query_v<X> || once, "query: from: takes a std::vector, std::array, std::span, a range with begin() and end(), or "
+                                         "query::columns<Row>(...)");
     return false;
   }
 };

@@ -16,7 +16,12 @@
 
 namespace query {
 
+template <class K, class T> class Group;
+
 namespace check {
+
+template <class T> inline constexpr bool is_group = false;
+template <class K, class T> inline constexpr bool is_group<Group<K, T>> = true;
 
 // What a verb gives after its error: it has every verb and becomes whatever it is assigned to.
 struct after_error {
@@ -350,8 +355,10 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   }
 #define QUERY_DETAIL_HAVE_DESCRIBED(verb)                                                                                                 \
   template <class T> static constexpr bool described() {                                                                                  \
-    static_assert(ir::described_v<T>, "query: " #verb ": the row type, or one of its fields, has no description. Write "                  \
-                                      "QUERY_RECORD(Row, field, ...); after the struct");                                                 \
+    static_assert(!is_group<T>, "query: " #verb ": a query::Group holds its rows and has no columns. Say what becomes of each group: "    \
+                                "select([](auto g) { return std::tuple(g.key(), g.count()); }) after group_by(key)");                     \
+    static_assert(ir::described_v<T> || is_group<T>, "query: " #verb ": the row type, or one of its fields, has no description. Write "   \
+                                                     "QUERY_RECORD(Row, field, ...); after the struct");                                  \
     return ir::described_v<T>;                                                                                                            \
   }
 #define QUERY_DETAIL_HAVE_EQUAL(verb, more)                                                                                               \

@@ -21,6 +21,9 @@ template <class T> class Value {
     at->~T();
     return result;
   }
+  // The plan of the query that get() runs.
+  std::string explain(detail::call_site at = detail::call_site::here()) const { return query().explain({}, at); }
+  std::string explain_dot(detail::call_site at = detail::call_site::here()) const { return query().explain_dot({}, at); }
   const detail::pipe& to_pipe() const { return pipe_; }
   const detail::settings& run_settings() const { return settings_; }
   Query<T, cpu::rows<T>> query() const { return Query<T, cpu::rows<T>>(pipe_, settings_); }
@@ -156,7 +159,7 @@ template <class Q> auto value_of(const Q& q) {
   else return lazily<Q>(q);
 }
 
-// The condition of a loop that runs a fixed number of rounds.
+// The condition of a loop that runs a fixed number of rounds, at least 1.
 struct times {
   std::uint64_t rounds;
   explicit times(std::uint64_t n) : rounds(n) {}
@@ -198,6 +201,10 @@ template <class Derived, class T> class loops {
   const Derived& self() const { return static_cast<const Derived&>(*this); }
   template <class B, class C> auto looped(B& body, C& condition, std::uint64_t most_rounds, call_site at) const {
     using Rows = Query<T, cpu::rows<T>>;
+    if constexpr (std::is_same_v<C, times>) {
+      const auto rounds = static_cast<std::int64_t>(condition.rounds);
+      if (rounds < 1) detail::fail("do_while", "query::times(" + std::to_string(rounds) + "): a loop runs at least once: at least 1", at);
+    }
     auto n = new_node<T>(detail::verb::do_while, "do_while", at, self());
     n->slot = detail::next_slot();
     const Rows result = body(placeholder(n->slot, at));

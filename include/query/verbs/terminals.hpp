@@ -341,8 +341,12 @@ template <class Derived, class T> class terminals {
   detail::pipe pipe_of() const { return self().to_pipe(); }
   const detail::settings& settings() const { return self().run_settings(); }
 
+  struct bool_row {  // a std::vector<bool> has no rows side by side
+    bool_row(bool v) : value(v) {}  // NOLINT: implicit, it stands for a row
+    bool value;
+  };
   std::string shown(const print_options& options) const {
-    std::vector<T> head;
+    std::vector<std::conditional_t<std::is_same_v<T, bool>, bool_row, T>> head;
     std::uint64_t total = 0;
     visit([&](const T& r) {
       if (total++ < options.rows) head.push_back(r);
