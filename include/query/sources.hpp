@@ -2,7 +2,9 @@
 #pragma once
 
 #include <initializer_list>
+#include <limits>
 #include <span>
+#include <string>
 
 #include <query/chain.hpp>
 #include <query/csv.hpp>
@@ -207,13 +209,18 @@ template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C.
   return {detail::pipe{n, nullptr}, cpu::columns<T>{}, n, nullptr};
 }
 
-// first, first + 1, ..., n numbers.
+// first, first + 1, ..., n numbers, of the type of the first. A user_error where they do not fit it.
 template <class T = std::int64_t, class N> Query<T> range(T first, N n, detail::call_site at = detail::call_site::here()) {
   if constexpr (!check::range::numbers<T, N>()) {
     return check::after_error{};
   } else {
     auto node = detail::source_node(detail::verb::source_stream, "range", ir::describe<T>(), at);
     node->count = detail::row_count("range", n, at);
+    if constexpr (std::is_integral_v<T>) {
+      constexpr T last = std::numeric_limits<T>::max();
+      if (node->count && node->count - 1 > static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first))
+        detail::fail_past_last("range", std::to_string(node->count) + " numbers from " + std::to_string(first), std::to_string(last), at);
+    }
     node->source = std::make_shared<const detail::numbers<T>>(detail::numbers<T>{first, node->count});
     node->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
       return std::make_unique<detail::number_stream<T>>(*static_cast<const detail::numbers<T>*>(s));

@@ -1,4 +1,6 @@
 // group_by with the user's equality, materialised groups, groups of groups.
+#include <stop_token>
+
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
 #include "conformance/rows.hpp"
@@ -84,6 +86,43 @@ CONFORMS(groups, are_a_sequence_straight_after_group_by, "group_by.groups") {
     }
     EXPECT_THROW(source(e, std::vector<tick>{}).group_by(key).first(), query::user_error);
   }
+}
+
+// Words about how and where, said before it is known what becomes of the groups.
+CONFORMS(groups, words_right_behind_group_by, "group_by", "as_ordered", "named", "in", "timeout", "stop_on", "as_accelerated", "verify") {
+  using row = std::pair<std::int32_t, std::int64_t>;
+  const std::vector<tick>& rows = many_ticks();
+  const auto key = [](auto t) { return t.key; };
+  const auto counted = [](const auto& r) { return row(std::get<0>(r), std::get<1>(r)); };
+  std::vector<row> wanted;  // in order of first appearance
+  for (const auto& [k, of] : grouped(rows, [](const tick& t) { return t.key; })) wanted.emplace_back(k, std::ssize(of));
+  const auto groups = source(e, rows).group_by(key).named("the groups").in(e.session).timeout(600).on_progress([](double) {});
+  EXPECT_SAME_ROWS(selected(groups.count().to_vector(), counted), wanted);
+  EXPECT_SAME_ROWS(selected(groups.verify().count().to_vector(), counted), wanted);
+  EXPECT_ROWS(selected(groups.as_ordered().count().to_vector(), counted), wanted);
+  EXPECT_ROWS(selected(groups.as_accelerated().as_ordered().aggregate(query::aggregates::count()).to_vector(), counted), wanted);
+  EXPECT_ROWS(groups.as_ordered().select([](auto g) { return std::pair(g.key(), g.count()); }).where([](auto) { return true; }).to_vector(), wanted);
+  EXPECT_ROWS(selected(groups.as_ordered().groups().to_vector(), [](const auto& g) { return row(g.key(), g.count()); }), wanted);
+  EXPECT_ROWS(selected(groups.as_ordered().to_vector(), [](const auto& g) { return row(g.key(), g.count()); }), wanted);
+  EXPECT_NE(groups.count().explain().find("\"the groups\""), std::string::npos);
+  EXPECT_NE(source(e, rows).group_by(key).on(query::engine::cpu).count().explain().find("on the CPU"), std::string::npos);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(groups.stop_on(stop.get_token()).count().to_vector(), query::cancelled);
+  EXPECT_THROW(groups.timeout(0).to_vector(), query::cancelled);
+}
+// as_ordered() right before a verb whose order is free is as good as right behind it.
+CONFORMS(groups, as_ordered_right_before_a_verb, "as_ordered", "group_by", "count_by", "distinct", "join") {
+  const std::vector<tick>& rows = many_ticks();
+  const auto key = [](auto t) { return t.amount * 64 + t.id % 64; };  // so many groups that their partitions show
+  const auto q = source(e, rows).where([](auto t) { return t.amount > -900; });
+  EXPECT_ROWS(q.as_ordered().group_by(key).count().to_vector(), q.group_by(key).count().as_ordered().to_vector());
+  EXPECT_ROWS(q.as_ordered().count_by(key).to_vector(), q.count_by(key).as_ordered().to_vector());
+  EXPECT_ROWS(q.select(key).as_ordered().distinct().to_vector(), q.select(key).distinct().as_ordered().to_vector());
+  const auto few = q.take(500);
+  const auto other = source(e, rows).take(700);
+  EXPECT_ROWS(few.as_ordered().join(other, key, key).to_vector(), few.join(other, key, key).as_ordered().to_vector());
+  EXPECT_NE(q.as_ordered().group_by(key).count().explain().find("group_by, as ordered"), std::string::npos);
 }
 
 CONFORMS(groups, groups_of_groups, "group_by") {

@@ -57,6 +57,15 @@ CONFORMS(messages, loops_of_a_row, "select") {
 
 CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
   EXPECT_MESSAGE("range: a number of rows must not be negative: -1", query::range(0, -1));
+  EXPECT_MESSAGE("range: 3000000000 numbers from 0 pass 2147483647, the largest of their type; give the first another type: "
+                 "range(std::int64_t{0}, n)", query::range(0, 3'000'000'000));
+  EXPECT_MESSAGE("range: 57 numbers from 200 pass 255", query::range(std::uint8_t{200}, 57));
+  EXPECT_MESSAGE("range: 130 numbers from -1 pass 127", query::range(std::int8_t{-1}, 130));
+  EXPECT_MESSAGE("range: 2 numbers from 9223372036854775807 pass ", query::range(std::numeric_limits<std::int64_t>::max(), 2));
+  EXPECT_EQ(on(e, query::range(std::uint8_t{200}, 56)).last(), 255);
+  EXPECT_EQ(on(e, query::range(std::int8_t{-128}, 256)).last(), 127);
+  EXPECT_EQ(on(e, query::range(std::numeric_limits<std::int64_t>::max(), 1)).count(), 1);
+  EXPECT_EQ(on(e, query::range(5, 0)).count(), 0);
   EXPECT_MESSAGE("repeat: a number of rows must not be negative: -1", query::repeat(7, -1));
   const std::vector<std::int32_t> id(2), key(3);
   const std::vector<std::int64_t> amount(2);

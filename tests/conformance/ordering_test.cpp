@@ -1,4 +1,6 @@
 // order_by, then_by, order, reverse, top: directions, nulls, NaNs, stability, custom orders.
+#include <stop_token>
+
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
 #include "conformance/rows.hpp"
@@ -62,6 +64,39 @@ CONFORMS(ordering, then_by_refines, "then_by", "then_by_descending") {
     const auto q = source(e, d.rows).order_by_descending([](auto t) { return t.key % 3; }).then_by([](auto t) { return t.name; });
     EXPECT_ROWS(q.then_by_descending([](auto t) { return t.lot; }, nulls::first).to_vector(), wanted);
   }
+}
+
+// Between order_by and then_by may stand every word about how and where; it changes nothing about the order.
+CONFORMS(ordering, words_keep_the_order_refinable, "order_by", "then_by", "then_by_descending", "named", "in", "timeout", "verify",
+         "as_accelerated") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    const auto key = [](auto t) { return t.key % 3; };
+    const auto id = [](auto t) { return t.id; };
+    std::vector<trade> wanted = sorted_by(d.rows, [](const trade& t) { return t.id; }, true, false);
+    wanted = sorted_by(wanted, [](const trade& t) { return t.key % 3; }, false, false);
+    const std::stop_source never;
+    const auto sorted = source(e, d.rows).order_by(key);
+    EXPECT_ROWS(sorted.named("by key").then_by_descending(id).to_vector(), wanted);
+    EXPECT_ROWS(sorted.in(e.session).then_by_descending(id).to_vector(), wanted);
+    EXPECT_ROWS(sorted.as_ordered().then_by_descending(id).to_vector(), wanted);
+    EXPECT_ROWS(sorted.timeout(600).stop_on(never.get_token()).on_progress([](double) {}).then_by_descending(id).to_vector(), wanted);
+    EXPECT_ROWS(source(e, d.rows).order_by_descending(key).as_accelerated().named("outer").then_by(id).named("inner").to_vector(),
+                sorted_by(sorted_by(d.rows, [](const trade& t) { return t.id; }, false, false), [](const trade& t) { return t.key % 3; },
+                          true, false));
+    EXPECT_ROWS(on(e, query::from(d.rows)).order_by(key).verify().then_by_descending(id).to_vector(), wanted);
+  }
+}
+// What was said stays said behind then_by.
+CONFORMS(ordering, words_before_then_by_count, "order_by", "then_by", "stop_on", "timeout", "named") {
+  const auto itself = [](auto x) { return x; };
+  const auto sorted = source(e, std::vector<std::int64_t>{3, 1, 2}).order_by([](auto x) { return x % 2; });
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(sorted.stop_on(stop.get_token()).then_by(itself).to_vector(), query::cancelled);
+  EXPECT_THROW(sorted.timeout(0).then_by(itself).to_vector(), query::cancelled);
+  EXPECT_NE(sorted.named("refined below").then_by(itself).explain().find("refined below"), std::string::npos);
+  EXPECT_NE(sorted.on(query::engine::cpu).then_by(itself).explain().find("on the CPU"), std::string::npos);
 }
 
 CONFORMS(ordering, large_inputs, "order_by", "reverse") {

@@ -120,7 +120,7 @@ QUERY_DETAIL_SORT(order, "") QUERY_DETAIL_SORT(order_descending, "")
     QUERY_DETAIL_HAVE_ORDER(verb, "") QUERY_DETAIL_HAVE_CUSTOM_ORDER(verb, "key, ")                                                       \
     template <class D> static constexpr bool after_order() {                                                                              \
       static_assert(sizeof(D) == 0, "query: " #verb ": there is no order to refine. Write order_by(key)." #verb "(key), next to "  \
-                                    "each other");                                                                                        \
+                                    "each other, or keep auto sorted = q.order_by(key): a query::Query<Row> has lost its order");         \
       return false;                                                                                                                       \
     }                                                                                                                                     \
   };

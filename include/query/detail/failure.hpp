@@ -30,6 +30,7 @@ struct unplaced_error : user_error {
 
 [[noreturn]] void fail_negative(std::string_view verb, std::int64_t n, call_site at);
 [[noreturn]] void fail_not_positive(std::string_view verb, std::int64_t n, call_site at);
+[[noreturn]] void fail_past_last(std::string_view verb, std::string_view numbers, std::string_view last, call_site at);
 
 // A number of rows as the user wrote it: any integer that is not negative.
 template <class N> std::uint64_t row_count(std::string_view verb, N n, call_site at) {

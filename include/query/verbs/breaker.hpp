@@ -20,6 +20,11 @@ using detail::call_site;
 using detail::logical;
 using detail::pipe;
 
+// Whether a verb gives its rows in any order, unless as_ordered() is said.
+constexpr bool free_order(detail::verb v) {
+  using detail::verb;
+  return v == verb::group_by || v == verb::join || v == verb::distinct || v == verb::union_with || v == verb::intersect || v == verb::except;
+}
 // A new node over the queries' pipes; it keeps what they asked for.
 template <class Out, class... Q> std::shared_ptr<logical> new_node(detail::verb v, std::string label, call_site at, const Q&... inputs) {
   auto n = std::make_shared<logical>();
@@ -32,6 +37,8 @@ template <class Out, class... Q> std::shared_ptr<logical> new_node(detail::verb 
     n->accelerated = n->accelerated || p.node->accelerated;
     n->gpu_required = n->gpu_required || p.node->gpu_required;
   }
+  // as_ordered() right before a verb whose order is free: its rows in LINQ's order too.
+  n->ordered = free_order(v) && !n->inputs.empty() && n->inputs.front().node->ordered;
   return n;
 }
 // Says which verb a node is, where the user wrote another that is made of it.

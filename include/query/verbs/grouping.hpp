@@ -59,11 +59,18 @@ struct nothing_key {};
 
 namespace verbs {
 
+// What was said of groups before it is known what becomes of them.
+struct said_of_groups {
+  bool accelerated = false, gpu_required = false, ordered = false;
+  std::optional<engine> ordered_to = {};
+  std::string name = {};
+};
+
 // rows.group_by(key): choose what becomes of each group. The verbs of sequences that it has itself are those of .groups().
 template <class Q, class T, class K, class KF> class Grouped {
  public:
-  Grouped(Q q, KF f, detail::key_calls keys, call_site at, const char* label)
-      : q_(std::move(q)), f_(std::move(f)), keys_(std::move(keys)), at_(at), label_(label) {}
+  Grouped(Q q, KF f, detail::key_calls keys, call_site at, const char* label, said_of_groups said = {})
+      : q_(std::move(q)), f_(std::move(f)), keys_(std::move(keys)), at_(at), label_(label), said_(std::move(said)) {}
 
   // One row a group. f(auto g): aggregates, kept up incrementally; f(const Group<K, T>& g): groups with their rows.
   // O(rows) time; O(groups) memory for aggregates, O(rows) for materialised groups.
@@ -139,19 +146,41 @@ template <class Q, class T, class K, class KF> class Grouped {
   QUERY_DETAIL_NO_VALUE(reduce) QUERY_DETAIL_NO_VALUE(group_by) QUERY_DETAIL_NO_VALUE(concat) QUERY_DETAIL_NO_VALUE(first_or_none)
   QUERY_DETAIL_NO_VALUE(then_by) QUERY_DETAIL_NO_VALUE(cached) QUERY_DETAIL_NO_VALUE(do_while) QUERY_DETAIL_NO_VALUE(zip)
 #undef QUERY_DETAIL_NO_VALUE
-#define QUERY_DETAIL_LATER(verb) \
-  QUERY_DETAIL_NOT_HERE(verb, "write it behind what becomes of the groups: group_by(key).select(...)." #verb "(...), or before group_by")
-  QUERY_DETAIL_LATER(as_accelerated) QUERY_DETAIL_LATER(require_gpu) QUERY_DETAIL_LATER(on) QUERY_DETAIL_LATER(in) QUERY_DETAIL_LATER(timeout)
-  QUERY_DETAIL_LATER(stop_on) QUERY_DETAIL_LATER(on_progress) QUERY_DETAIL_LATER(verify) QUERY_DETAIL_LATER(named)
-#undef QUERY_DETAIL_LATER
-  QUERY_DETAIL_NOT_HERE(as_ordered, "write it behind what becomes of the groups: group_by(key).select(...).as_ordered()")
 #undef QUERY_DETAIL_NOT_HERE
 
+  // ---- words about how and where: of the grouping, and as ever of what follows. as_ordered(): groups in order of first appearance.
+  Grouped as_accelerated() const { return marked([](said_of_groups& s) { s.accelerated = true; }); }
+  Grouped require_gpu() const { return marked([](said_of_groups& s) { s.accelerated = s.gpu_required = true; }); }
+  Grouped on(engine e) const {
+    return marked([e](said_of_groups& s) {
+      s.ordered_to = e;
+      if (e == engine::gpu) s.accelerated = true;
+    });
+  }
+  Grouped as_ordered() const { return marked([](said_of_groups& s) { s.ordered = true; }); }
+  Grouped named(std::string name) const { return marked([&](said_of_groups& s) { s.name = std::move(name); }); }
+  Grouped in(const Session& s) const { return over(q_.in(s)); }
+  Grouped verify() const { return over(q_.verify()); }
+  Grouped timeout(double seconds, call_site at = call_site::here()) const { return over(q_.timeout(seconds, at)); }
+  template <class Token> Grouped stop_on(Token token) const { return over(q_.stop_on(std::move(token))); }
+  template <class F> Grouped on_progress(F report) const { return over(q_.on_progress(std::move(report))); }
+
  private:
+  template <class Change> Grouped marked(Change change) const {
+    said_of_groups s = said_;
+    change(s);
+    return Grouped(q_, f_, keys_, at_, label_, std::move(s));
+  }
+  Grouped over(const Q& q) const { return Grouped(q, f_, keys_, at_, label_, said_); }
   template <class A, class F, A (*Record)(const F&)> auto finish(const char* role, const F& f, call_site at, ir::traced (*retrace)(const void*)) const {
     using Out = agg::value_of<A, K, T>;
     auto n = new_node<Out>(detail::verb::group_by, label_, at_, q_);
     name_part(*n, "group_by");
+    n->accelerated = n->accelerated || said_.accelerated;
+    n->gpu_required = n->gpu_required || said_.gpu_required;
+    n->ordered = n->ordered || said_.ordered;
+    n->ordered_to = said_.ordered_to;
+    n->name = said_.name;
     n->key = ir::describe<K>();
     n->keys = keys_;
     n->functions.push_back(detail::make_map<T, K>("key", f_));
@@ -169,6 +198,7 @@ template <class Q, class T, class K, class KF> class Grouped {
   detail::key_calls keys_;
   call_site at_;
   const char* label_;
+  said_of_groups said_;
 };
 
 template <class X> inline constexpr bool is_grouped = false;

@@ -21,8 +21,10 @@ template <class T, class F> void add_order(logical& n, const F& f, bool descendi
   add_order<T>(n, f, descending, where, {});
 }
 
-// A query in an order that can be refined.
+// A query in an order that can be refined: by then_by right behind order_by, or behind words about how and where.
 template <class T> class Ordered : public Query<T, cpu::rows<T>> {
+  using rows = Query<T, cpu::rows<T>>;
+
  public:
   Ordered(std::shared_ptr<const logical> n, detail::settings s) : Query<T, cpu::rows<T>>(pipe{n, nullptr}, s), order_(std::move(n)) {}
   Ordered(const Ordered&) = default;  // no moves, as of every query
@@ -44,8 +46,20 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
     if constexpr (!check::then_by_descending::custom_order<F, T, Less>()) return *this;
     else return refined("then_by_descending", f, true, where, at, std::move(less));
   }
+  // The words of every query; the order can still be refined behind them.
+  Ordered as_accelerated() const { return rows::as_accelerated(); }
+  Ordered require_gpu() const { return rows::require_gpu(); }
+  Ordered on(engine e) const { return rows::on(e); }
+  Ordered as_ordered() const { return rows::as_ordered(); }
+  Ordered named(std::string name) const { return rows::named(std::move(name)); }
+  Ordered in(const Session& s) const { return rows::in(s); }
+  Ordered verify() const { return rows::verify(); }
+  Ordered timeout(double seconds, call_site at = call_site::here()) const { return rows::timeout(seconds, at); }
+  template <class Token> Ordered stop_on(Token token) const { return rows::stop_on(std::move(token)); }
+  template <class F> Ordered on_progress(F report) const { return rows::on_progress(std::move(report)); }
 
  private:
+  Ordered(const rows& q) : rows(q), order_(q.to_pipe().node) {}  // NOLINT: of the same order, marked
   template <class F, class... Less>
   Ordered refined(const char* verb, const F& f, bool descending, nulls where, call_site at, Less... less) const {
     auto n = std::make_shared<logical>(*order_);
