@@ -169,7 +169,8 @@ template <class A> Query<bool> from(std::vector<bool, A>&& v, detail::call_site 
   return detail::stream_of<bool, std::vector<bool, A>>(std::make_shared<const std::vector<bool, A>>(std::move(v)), "owned vector", at);
 }
 // What is no range, or a query already: says so.
-template <class X> requires(((!detail::forward_range<X> && !detail::copied_range<X>) || requires { typename X::row; }) && !std::is_same_v<X, check::after_error>)
+template <class X> requires(((!detail::forward_range<X> && !detail::copied_range<X>) || requires { typename X::row; }) &&
+                            !std::is_same_v<X, check::after_error>)
 auto from(const X&) {
   check::from::rows<X>();
   return check::after_error{};
