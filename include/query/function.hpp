@@ -59,7 +59,8 @@ template <class F, class... C> class with_function {
 namespace detail {
 // What means something in this process only: pointers, but for string literals, and std::reference_wrapper.
 template <class C> inline constexpr bool refers = (std::is_pointer_v<C> && !std::is_same_v<C, const char*>) || std::is_member_pointer_v<C>;
-template <class C> requires requires(const C& c) { { c.get() } -> std::same_as<typename C::type&>; } inline constexpr bool refers<C> = true;
+template <class C> requires requires(const C& c) { { c.get() } -> std::same_as<typename C::type&>; }
+inline constexpr bool refers<C> = true;
 }  // namespace detail
 
 template <class F> auto opaque(F f) { return opaque_function<F>(std::move(f)); }

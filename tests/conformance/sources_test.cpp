@@ -34,6 +34,8 @@ CONFORMS(sources, containers, "from") {
   const std::set<std::string> set = {"b", "a", "c"};
   EXPECT_ROWS(source(e, set).to_vector(), std::vector<std::string>({"a", "b", "c"}));
   const std::map<std::string, int> map = {{"b", 2}, {"a", -1}, {"c", 3}};
+  const std::string_view letters = "abc";  // its iterators are pointers
+  EXPECT_ROWS(source(e, letters).where([](auto c) { return c > 'a'; }).to_vector(), std::vector<char>({'b', 'c'}));
   using entry = std::pair<std::string, int>;  // its key is not const, so that rows can be sorted and assigned
   EXPECT_ROWS(source(e, map).where([](const auto& p) { return p.second > 0; }).to_vector(), std::vector<entry>({{"b", 2}, {"c", 3}}));
   EXPECT_ROWS(source(e, map).order_by_descending([](const auto& p) { return p.second; }).to_vector(), std::vector<entry>({{"c", 3}, {"b", 2}, {"a", -1}}));

@@ -28,7 +28,9 @@ template <class X> inline constexpr bool is_record_twin = has_form<X, to_twin>;
 
 // Is X a traced value of any kind, and which C++ type does it stand for?
 template <class X> struct twin_traits : std::false_type {};
-template <class X> requires symbolic<X> struct twin_traits<X> : std::true_type { using held = typename expr_traits<std::remove_cvref_t<X>>::held; };
+template <class X> requires symbolic<X> struct twin_traits<X> : std::true_type {
+  using held = typename expr_traits<std::remove_cvref_t<X>>::held;  // references are what std::tie holds
+};
 template <class W, class E, std::size_t N> struct twin_traits<expr_array<W, E, N>> : std::true_type { using held = std::array<E, N>; };
 template <class E> struct twin_traits<expr_optional<E>> : std::true_type { using held = std::optional<E>; };
 template <class E> struct twin_traits<expr_list<E>> : std::true_type { using held = std::vector<E>; };
