@@ -8,12 +8,14 @@
 #include <query/detail/call.hpp>
 #include <query/detail/traced_row.hpp>
 
-// Names that hide those of the library, so that only argument-dependent lookup finds operators: the record's own.
+// Names that hide those of the library, so that only argument-dependent lookup finds operators: the record's own. Written as calls:
+// of operators clang 14 also asks those visible where the question comes from, which are the library's own.
 namespace query_own_operators {
 struct none {};
-#define QUERY_DETAIL_OWN(name, sign)    \
-  void operator sign(none, none);       \
-  template <class A, class B> concept name = requires(const A& a, const B& b) { a sign b; };
+#define QUERY_DETAIL_OWN(name, sign)                                                                     \
+  void operator sign(none, none);                                                                        \
+  template <class A, class B> concept name = requires(const A& a, const B& b) { a.operator sign(b); } || \
+                                             requires(const A& a, const B& b) { operator sign(a, b); };
 QUERY_DETAIL_OWN(has_add, +)
 QUERY_DETAIL_OWN(has_sub, -)
 QUERY_DETAIL_OWN(has_mul, *)
@@ -30,7 +32,7 @@ QUERY_DETAIL_OWN(has_gt, >)
 QUERY_DETAIL_OWN(has_ge, >=)
 #undef QUERY_DETAIL_OWN
 void operator-(none);
-template <class A> concept has_negate = requires(const A& a) { -a; };
+template <class A> concept has_negate = requires(const A& a) { a.operator-(); } || requires(const A& a) { operator-(a); };
 }  // namespace query_own_operators
 
 namespace query::detail {
