@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,25 +18,29 @@ namespace {
 
 constexpr std::size_t most_chunks = 64;
 
+// Copies k keys that are trivial, row_of(0), row_of(1)..., side by side.
+template <class RowOf> void gather_keys(const key_column& keys, std::size_t k, std::byte* to, const RowOf& row_of) {
+  const auto* base = static_cast<const std::byte*>(keys.base());
+  const std::size_t stride = keys.stride();
+  const auto copy = [&](auto width) {
+    for (std::size_t i = 0; i < k; ++i) std::memcpy(to + i * width, base + row_of(i) * stride, width);
+  };
+  switch (keys.type()->size) {
+    case 4: return copy(std::integral_constant<std::size_t, 4>{});
+    case 8: return copy(std::integral_constant<std::size_t, 8>{});
+    case 16: return copy(std::integral_constant<std::size_t, 16>{});
+    default: return copy(keys.type()->size);
+  }
+}
+
 // Constructs the keys of rows ids[0..k): a field of their rows, or computed before, when they may be moved: each is asked for once.
 void take_keys(const key_column& keys, const std::uint32_t* ids, std::size_t k, void* out) {
   const ir::type* type = keys.type();
-  const auto* base = static_cast<const std::byte*>(keys.base());
-  const std::size_t stride = keys.stride(), size = type->size;
-  auto* to = static_cast<std::byte*>(out);
-  if (type->trivial) {
-    const auto gather = [&](auto width) {
-      for (std::size_t i = 0; i < k; ++i) std::memcpy(to + i * width, base + ids[i] * stride, width);
-    };
-    if (size == 4) gather(std::integral_constant<std::size_t, 4>{});
-    else if (size == 8) gather(std::integral_constant<std::size_t, 8>{});
-    else gather(size);
-    return;
-  }
+  if (type->trivial) return gather_keys(keys, k, static_cast<std::byte*>(out), [&](std::size_t i) { return std::size_t{ids[i]}; });
   new_rows made(type, out);
   for (std::size_t i = 0; i < k; ++i) {
-    const std::byte* key = base + ids[i] * stride;
-    if (keys.computed() && type->life.move) move_rows(type, made.end(), const_cast<std::byte*>(key), 1);
+    const void* key = keys.at(ids[i]);
+    if (keys.computed() && type->life.move) move_rows(type, made.end(), const_cast<void*>(key), 1);
     else copy_rows(type, made.end(), key, 1);
     made.grow(1);
   }
@@ -49,7 +54,7 @@ void hash_rows(const key_column& keys, key_equality equality, std::size_t from, 
     hash_keys(*type, keys.at(from), k, hashes, equality);
   } else if (type->trivial && type->size <= 16) {
     alignas(16) std::byte side_by_side[batch_rows * 16];
-    for (std::size_t i = 0; i < k; ++i) std::memcpy(side_by_side + i * type->size, keys.at(from + i), type->size);
+    gather_keys(keys, k, side_by_side, [&](std::size_t i) { return from + i; });
     hash_keys(*type, side_by_side, k, hashes, equality);
   } else {
     for (std::size_t i = 0; i < k; ++i) hash_keys(*type, keys.at(from + i), 1, hashes + i, equality);
