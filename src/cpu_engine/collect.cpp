@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
 
@@ -33,14 +34,15 @@ class place_sink final : public detail::batch_sink {
   std::byte *start_, *at_;
 };
 
-detail::table collect_in_place(pipeline& p, std::size_t n, runtime::run_context& context) {
-  rows_buffer all(p.row(), context.pool);
+detail::table collect_in_place(pipeline& p, std::size_t n) {
+  const std::size_t first_part = p.next_part();
+  rows_buffer all(p.row(), p.context().pool);
   std::byte* base = static_cast<std::byte*>(all.extend(n));
   std::mutex lock;
   std::vector<place_sink> done;  // only for rows that must be destroyed if another part throws
   try {
     p.run_all([&](const pipeline::part& part) {
-      place_sink sink(p.row(), base + part.index * part_rows * p.row()->size);
+      place_sink sink(p.row(), base + (part.index - first_part) * p.rows_a_part() * p.row()->size);
       try {
         part.run(sink);
       } catch (...) {
@@ -64,9 +66,15 @@ detail::table collect_in_place(pipeline& p, std::size_t n, runtime::run_context&
 
 detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context, std::uint64_t limit) {
   pipeline p(b, captures, context);
-  if (limit == ~0ull) {
-    if (auto t = p.as_table()) return *t;
-    if (p.keeps_rows() && p.source_rows()) return collect_in_place(p, static_cast<std::size_t>(*p.source_rows()), context);
+  return collect_rest(p, limit);
+}
+
+detail::table collect_rest(pipeline& p, std::uint64_t limit) {
+  runtime::run_context& context = p.context();
+  if (limit == ~0ull && p.source_rows()) {
+    const std::uint64_t n = *p.source_rows(), first = std::min<std::uint64_t>(n, p.next_part() * p.rows_a_part());
+    if (const auto t = p.as_table()) return slice(*t, first, n - first);
+    if (p.keeps_rows()) return collect_in_place(p, static_cast<std::size_t>(n - first));
   }
   std::vector<rows_buffer> pieces;
   const bool all = limit == ~0ull;

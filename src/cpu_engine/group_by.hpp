@@ -6,9 +6,10 @@
 
 namespace query::cpu {
 
-// One row a group. Few groups: a table for each of at most 64 parts, merged in the order of the parts. Many groups: rows are
-// partitioned by the hash of their key first, and each partition has a table of its own. Both give the same sums for any
-// number of threads. Groups come in order of first appearance if the query asks for it, else in some order.
+// One row a group. Few groups: a table for each of at most 64 parts, merged in the order of the parts. Many groups: the first
+// part keeps its table, later rows are partitioned by the hash of their key, and each partition has a table of its own. Both
+// give the same sums for any number of threads, and both call each function of the user's once a row. Groups come in order of
+// first appearance if the query asks for it, else in some order.
 detail::table group_rows(const planner::vertex& v, runtime::run_context& context);
 
 // One row from all rows.

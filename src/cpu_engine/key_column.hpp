@@ -27,6 +27,7 @@ class key_column {
   const void* base() const { return base_; }
   std::size_t stride() const { return stride_; }
   std::size_t size() const { return n_; }
+  bool computed() const { return computed_.has_value(); }  // else the keys lie in the table's rows
   const void* at(std::size_t i) const { return static_cast<const std::byte*>(base_) + i * stride_; }
 
  private:

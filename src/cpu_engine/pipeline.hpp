@@ -70,6 +70,7 @@ class pipeline {
   std::optional<std::size_t> parts() const;
   // Larger parts for operators with a table a part: at most `most` of them, at least part_rows rows each.
   void limit_parts(std::size_t most);
+  std::size_t rows_a_part() const { return rows_a_part_; }
 
   runtime::run_context& context() const { return *context_; }
 
@@ -105,6 +106,8 @@ std::unique_ptr<prepared_stage> prepare_prefilter(const planner::prefilter& f, c
 // All rows of a branch side by side: the source itself if nothing happens to them.
 detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
                       std::uint64_t limit = ~0ull);
+// The same of the parts that have not run yet.
+detail::table collect_rest(pipeline& p, std::uint64_t limit = ~0ull);
 
 // fold of rows that are arithmetic values.
 bool fold_values(detail::fold_kind k, ir::kind kind, const detail::row_block& rows, detail::fold_state& state);

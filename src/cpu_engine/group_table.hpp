@@ -1,0 +1,135 @@
+// One table of groups: keys to numbers, a state a group; fed with rows, merged with other tables, finished into rows.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <query/cpu/typed_segment.hpp>
+#include <query/detail/stop.hpp>
+
+#include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/group_states.hpp"
+#include "cpu_engine/grouper.hpp"
+#include "cpu_engine/key_column.hpp"
+#include "cpu_engine/rows_buffer.hpp"
+
+namespace query::cpu {
+
+// Each function of the user's runs once for a row.
+class group_table {
+  // Rows with known keys in a row that make a new key an exception.
+  static constexpr std::size_t long_run = 64;
+
+ public:
+  group_table(const detail::logical& n, const group_program& program, const function_calls& key, runtime::buffer_pool& pool)
+      : node_(&n), key_(&key), groups(n.key, pool, equality_of(n.keys)), states_(program.states(pool)), keys_(n.key, pool) {}
+
+  void update(const void* rows, std::size_t n) {
+    for (std::size_t from = 0; from < n;) {
+      std::size_t most = batch_rows;
+      bool first_known = false;  // the first row's key was computed by the loop that did not know it
+      if (fuses()) {
+        const std::size_t run = update_known(static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size, n - from);
+        rows_seen += run;
+        from += run;
+        first_known = from < n;
+        if (run >= long_run) most = long_run;  // the next row's key is new; those after it are likely not
+      }
+      const std::size_t k = std::min(most, n - from);
+      if (!k) return;
+      const void* base = static_cast<const std::byte*>(rows) + from * node_->functions[0].row->size;
+      keys_.clear();
+      auto* keys = static_cast<std::byte*>(keys_.extend(k));
+      if (first_known) {
+        const std::size_t size = node_->key->size;
+        std::memcpy(keys, missed_, size);
+        if (k > 1) key_->map(static_cast<const std::byte*>(base) + node_->functions[0].row->size, nullptr, k - 1, keys + size, scratch_);
+      } else {
+        key_->map(base, nullptr, k, keys, scratch_);
+      }
+      keys_.grow(k);
+      groups.find_or_insert(keys_.data(), k, ids_);
+      states_->grow_to(groups.size());
+      states_->update(ids_, base, nullptr, k);
+      rows_seen += k;
+      from += k;
+    }
+  }
+  // Rows whose keys are known: ids[i] names row and key, which fetch(ids, k, out) constructs, k <= batch_rows of them. opened, if
+  // not null, gets the id of the row that each new group came from; groups are numbered as they appear.
+  template <class Fetch>
+  void update_by_id(const void* rows, const std::uint32_t* ids, std::size_t n, const Fetch& fetch, std::vector<std::uint32_t>* opened) {
+    for (std::size_t from = 0; from < n; from += batch_rows) {
+      const std::size_t k = std::min(batch_rows, n - from);
+      const std::uint32_t* chosen = ids + from;
+      keys_.clear();
+      fetch(chosen, k, keys_.extend(k));
+      keys_.grow(k);
+      groups.find_or_insert(keys_.data(), k, ids_);
+      states_->grow_to(groups.size());
+      states_->update(ids_, rows, chosen, k);
+      if (opened)
+        for (std::size_t i = 0; i < k; ++i)
+          if (ids_[i] == opened->size()) opened->push_back(chosen[i]);
+    }
+  }
+  // Takes over another table's groups; the other one is empty afterwards.
+  void merge(group_table& o) {
+    const std::size_t key_size = node_->key->size;
+    for (std::size_t from = 0; from < o.groups.size(); from += batch_rows) {
+      const std::size_t k = std::min(batch_rows, o.groups.size() - from);
+      groups.find_or_insert(static_cast<const std::byte*>(o.groups.keys()) + from * key_size, k, ids_);
+      states_->grow_to(groups.size());
+      states_->merge(ids_, *o.states_, from, k);
+    }
+    o.states_->clear();
+  }
+  // Takes over those groups of another table, which other threads may ask for other groups meanwhile.
+  void merge(group_table& o, const std::uint32_t* chosen, std::size_t n) {
+    for (std::size_t from = 0; from < n; from += batch_rows) {
+      const std::size_t k = std::min(batch_rows, n - from);
+      keys_.clear();
+      gather_rows(node_->key, keys_.extend(k), o.groups.keys(), chosen + from, k);
+      keys_.grow(k);
+      groups.find_or_insert(keys_.data(), k, ids_);
+      states_->grow_to(groups.size());
+      for (std::size_t i = 0; i < k; ++i) states_->merge(ids_ + i, *o.states_, chosen[from + i], 1);
+    }
+  }
+  void finish(rows_buffer& out) {
+    const std::size_t n = groups.size();
+    out.reserve(n);
+    const detail::stop_point stop;
+    for (std::size_t from = 0; from < n; from += detail::calls_a_look) {
+      const std::size_t k = std::min(detail::calls_a_look, n - from);
+      states_->finish(static_cast<const std::byte*>(groups.keys()) + from * node_->key->size, from, k, out.extend(k));
+      out.grow(k);
+      stop.check();
+    }
+  }
+
+ private:
+  // Updates groups that are there already, up to the first row of another one; returns how many rows that were.
+  bool fuses() const { return states_->knows_keys() && !key_->is_interpreted() && groups.known(); }
+  std::size_t update_known(const void* rows, std::size_t n) {
+    return states_->update_known(node_->functions[0].f.get(), groups.known(), rows, n, missed_);
+  }
+
+  const detail::logical* node_;
+  const function_calls* key_;
+
+ public:
+  grouper groups;
+  std::size_t rows_seen = 0;
+
+ private:
+  std::unique_ptr<group_states> states_;
+  rows_buffer keys_;
+  interpreter::scratch scratch_;
+  std::uint32_t ids_[batch_rows];
+  alignas(8) std::byte missed_[8];  // an integer key
+};
+
+}  // namespace query::cpu
