@@ -43,6 +43,10 @@ const ir::node* stored_as(ir::arena& a, const ir::node* n, const ir::type* to) {
 template <class Interpretation> void store_result(Interpretation& i, const detail::user_function& f) {
   const ir::node* root = i.expression.root;
   if (root->type == f.result) return;
+  if (f.role == "collection") {
+    i.native_because = "its collections are put in by compiled code";
+    return;
+  }
   const ir::node* stored = stored_as(*i.expression.owner, root, f.result);
   if (!stored) {
     i.native_because = "its trace gives " + std::string(root->type->name) + ", and only compiled code makes " + std::string(f.result->name) + " of it";

@@ -33,12 +33,20 @@ CONFORMS(sources, containers, "from") {
   EXPECT_ROWS(on(e, query::from(std::list<int>(list))).where(positive).to_vector(), wanted);
   const std::set<std::string> set = {"b", "a", "c"};
   EXPECT_ROWS(source(e, set).to_vector(), std::vector<std::string>({"a", "b", "c"}));
-  const std::map<std::string, int> map = {{"b", 2}, {"a", -1}, {"c", 3}};
   const std::string_view letters = "abc";  // its iterators are pointers
   EXPECT_ROWS(source(e, letters).where([](auto c) { return c > 'a'; }).to_vector(), std::vector<char>({'b', 'c'}));
-  using entry = std::pair<std::string, int>;  // its key is not const, so that rows can be sorted and assigned
-  EXPECT_ROWS(source(e, map).where([](const auto& p) { return p.second > 0; }).to_vector(), std::vector<entry>({{"b", 2}, {"c", 3}}));
-  EXPECT_ROWS(source(e, map).order_by_descending([](const auto& p) { return p.second; }).to_vector(), std::vector<entry>({{"c", 3}, {"b", 2}, {"a", -1}}));
+}
+
+CONFORMS(sources, maps, "from") {
+  const std::map<std::int64_t, int> numbers = {{2, 2}, {1, -1}, {3, 3}};
+  using pair = std::pair<std::int64_t, int>;  // its key is not const, so that rows can be sorted and assigned
+  EXPECT_ROWS(source(e, numbers).where([](const auto& p) { return p.second > 0; }).to_vector(), std::vector<pair>({{2, 2}, {3, 3}}));
+  EXPECT_ROWS(source(e, numbers).order_by_descending([](const auto& p) { return p.second; }).to_vector(), std::vector<pair>({{3, 3}, {2, 2}, {1, -1}}));
+  if (e.accelerate) return;  // where rows come in blocks, and those that own memory are not put together from these
+  const std::map<std::string, int> texts = {{"b", 2}, {"a", -1}, {"c", 3}};
+  using entry = std::pair<std::string, int>;
+  EXPECT_ROWS(source(e, texts).where([](const auto& p) { return p.second > 0; }).to_vector(), std::vector<entry>({{"b", 2}, {"c", 3}}));
+  EXPECT_ROWS(source(e, texts).order_by_descending([](const auto& p) { return p.second; }).to_vector(), std::vector<entry>({{"c", 3}, {"b", 2}, {"a", -1}}));
 }
 
 // A view that keeps where its first row is, as std::views::filter does.
