@@ -35,13 +35,14 @@ template <class T, class C> Query<T> rows_of(std::shared_ptr<const C> c, const c
   return query_of<T>(std::move(n));
 }
 
-template <class R> concept forward_range = requires(const R& r, decltype(std::declval<const R&>().begin()) i) { r.end(); ++i; *i; };
+template <class R> concept forward_range = !std::same_as<R, check::after_error> &&
+                                           requires(const R& r, decltype(std::declval<const R&>().begin()) i) { r.end(); ++i; *i; };
 template <class V> struct row_of_element { using type = V; };
 template <class K, class V> struct row_of_element<std::pair<const K, V>> { using type = std::pair<K, V>; };  // of a std::map
 template <class R> using range_value = typename row_of_element<std::remove_cvref_t<decltype(*std::declval<R&>().begin())>>::type;
 // A view that is read while it is not const, as std::views::filter is: each run reads a copy. Its iterators are compared, as those of
 // ranges that can be read again are.
-template <class R> concept copied_range = !forward_range<R> && std::copy_constructible<R> &&
+template <class R> concept copied_range = !std::same_as<R, check::after_error> && !forward_range<R> && std::copy_constructible<R> &&
                                           requires(R& r, decltype(std::declval<R&>().begin()) i) { r.end(); i == i; ++i; *i; };
 
 template <class T, class R> class range_stream final : public row_stream {

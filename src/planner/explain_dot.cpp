@@ -9,9 +9,7 @@ namespace query::planner {
 
 using detail::verb;
 
-namespace {
-
-std::string quoted(std::string_view s) {
+std::string dot_quoted(std::string_view s) {
   std::string q = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\') q += '\\';
@@ -20,6 +18,9 @@ std::string quoted(std::string_view s) {
   }
   return q + '"';
 }
+
+namespace {
+
 std::string id_of(const vertex& v) { return "v" + std::to_string(v.id); }
 
 class writer {
@@ -29,7 +30,7 @@ class writer {
   void write(const vertex& v, int depth) {
     if (v.node && v.node->what == verb::do_while) {
       to_.line(depth, "subgraph cluster_" + id_of(v) + " {");
-      to_.line(depth + 1, "label=" + quoted("each round of " + id_of(v)) + "; style=dashed;");
+      to_.line(depth + 1, "label=" + dot_quoted("each round of " + id_of(v)) + "; style=dashed;");
       for (const vertex* w : v.body) write(*w, depth + 1);
       for (const vertex* w : v.test) write(*w, depth + 1);
       to_.line(depth, "}");
@@ -38,21 +39,21 @@ class writer {
     }
     std::string label = id_of(v) + " " + vertex_name(v) + "\n" + v.engine;
     if (v.limit != ~0ull) label += "\nfirst " + std::to_string(v.limit) + " rows";
-    to_.line(depth, id_of(v) + " [label=" + quoted(label) + "];");
+    to_.line(depth, id_of(v) + " [label=" + dot_quoted(label) + "];");
     for (const branch& b : v.inputs) rows(b, id_of(v));
     captures(v.captures, id_of(v));
   }
   void result(const machine_graph& g) {
-    to_.line(1, "result [label=" + quoted(g.terminal.empty() ? "result" : g.terminal) + ", shape=ellipse];");
+    to_.line(1, "result [label=" + dot_quoted(g.terminal.empty() ? "result" : g.terminal) + ", shape=ellipse];");
     rows(g.result, "result");
     captures(g.captures, "result");
-    for (const auto& [from, source] : sources_) to_.line(1, source + " [label=" + quoted(source_text(*from)) + ", shape=cylinder];");
+    for (const auto& [from, source] : sources_) to_.line(1, source + " [label=" + dot_quoted(source_text(*from)) + ", shape=cylinder];");
     for (const std::string& e : edges_) to_.line(1, e);
   }
 
  private:
   void edge(const std::string& from, const std::string& to, const std::string& label, const std::string& style = "solid") {
-    edges_.push_back(from + " -> " + to + " [label=" + quoted(label) + ", style=" + style + "];");
+    edges_.push_back(from + " -> " + to + " [label=" + dot_quoted(label) + ", style=" + style + "];");
   }
   std::string source(const logical& n) {
     for (const auto& [known, id] : sources_)

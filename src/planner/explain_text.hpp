@@ -36,5 +36,7 @@ std::string form_text(const stage& s);
 std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted);
 // "group_by", "collect"
 std::string vertex_name(const vertex& v);
+// A text in DOT: "a \"b\"\nc"
+std::string dot_quoted(std::string_view s);
 
 }  // namespace query::planner

@@ -78,15 +78,7 @@ class writer {
     const ir::node* n = found_.arg_min;
     const nearest_search& s = g_.search;
     expressions e(k_, k_.site(found_.of->label, found_.of->where));
-    row_source row;
-    row.what = row_source::form::columns;
-    row.type = in_.row;
-    row.text = "i";
-    for (std::uint32_t c = 0; c < in_.columns.size(); ++c)
-      row.columns.push_back({in_.columns[c].offset, in_.columns[c].type,
-                             k_.parameter({word::role::column, 0, c, 0},
-                                          "const " + k_.type_name(in_.columns[c].type) + "* __restrict__")});
-    e.bind(0, row);
+    e.bind(0, input_rows(k_, in_, 0, "i"));
     e.bind(n->id, row_source::of_value(k_.collection(s.slot, s.element) + "[j]", s.element));
     const std::string v = e.value(n->kids[1]);
     k_.add("__device__ __forceinline__ float written_distance(const words& p, u64 i, u64 j) {\n" + e.take() +

@@ -1,19 +1,10 @@
 // A graph as a picture: vertices as boxes, edges with their capacities and predicates, back edges dashed.
+#include "planner/explain_text.hpp"
 #include "runtime/dataflow/edge_ends.hpp"
 
 namespace query::detail {
 
 namespace {
-
-std::string quoted(const std::string& s) {
-  std::string q = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\') q += '\\';
-    if (c == '\n') q += "\\n";
-    else q += c;
-  }
-  return q + '"';
-}
 
 // How rows come in, of sources that are more than an edge.
 std::string said_of(const flow_source& s) {
@@ -40,7 +31,7 @@ std::string dataflow_dot(const flow_plan& plan) {
       while (said.back() == ' ' || said.back() == ',') said.pop_back();
       label += "\n" + said;
     }
-    dot += "  v" + std::to_string(v) + " [label=" + quoted(label) + "];\n";
+    dot += "  v" + std::to_string(v) + " [label=" + planner::dot_quoted(label) + "];\n";
   }
   for (std::size_t v = 0; v < plan.vertices.size(); ++v) {
     for (const auto& port : plan.vertices[v].outputs) {
@@ -48,7 +39,7 @@ std::string dataflow_dot(const flow_plan& plan) {
         const flow_edge& e = plan.edges[r.edge];
         const char* which = r.mark ? "\nwhen" : r.whole ? "\nwhen_block" : r.otherwise ? "\notherwise" : "";
         const std::string label = e.name + (e.capacity ? " (" + std::to_string(e.capacity) + ")" : "") + which;
-        dot += "  v" + std::to_string(v) + " -> v" + std::to_string(ends.reader[r.edge]) + " [label=" + quoted(label) +
+        dot += "  v" + std::to_string(v) + " -> v" + std::to_string(ends.reader[r.edge]) + " [label=" + planner::dot_quoted(label) +
                (e.capacity ? "" : ", style=dashed, constraint=false") + "];\n";
       }
     }
