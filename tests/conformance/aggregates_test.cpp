@@ -25,7 +25,7 @@ auto spread() {
   return by::aggregate(
       range_of_amounts{}, [](auto s, auto t) { return query::make<range_of_amounts>(query::min(s.low, t.amount), query::max(s.high, t.amount)); },
       [](auto a, auto b) { return query::make<range_of_amounts>(query::min(a.low, b.low), query::max(a.high, b.high)); },
-      [](auto s) { return query::iff(s.high < s.low, std::int64_t{0}, s.high - s.low); });
+      [](auto s) { return query::iff(s.high < s.low, s.low, s.high) - s.low; });  // the seed's own difference would overflow
 }
 std::int64_t spread_of(const std::vector<tick>& rows) {
   if (rows.empty()) return 0;
