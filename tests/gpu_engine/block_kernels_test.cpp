@@ -48,12 +48,8 @@ class block_kernels : public testing::Test {
   std::string compiled_;
   kernel_cache kernels_{
       {.headers = embedded_sources(), .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
-         compiled result = compiler::find()->compile(source, embedded_sources(), 90, {});
          compiled_ += source;
-         const std::string image = "image:" + std::string(source);
-         result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
-                             reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-         return result;
+         return image_of(source, compiler::find()->compile(source, embedded_sources(), 90, {}));
        }}};
   query::Session session_{{.threads = 2, .gpu = query::gpu_use::off}};
 };

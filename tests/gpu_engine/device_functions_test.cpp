@@ -52,20 +52,15 @@ class device_functions : public testing::Test {
                               "aggregate_shared_rows", "merge_partials"})
       fake_.add_kernel(entry, [](void**) {});
     pretended_.emplace(fake_.calls(), 0);
-    const auto image = [](std::string_view source, compiled result) {
-      const std::string text = "image:" + std::string(source);
-      result.cubin.assign(reinterpret_cast<const std::byte*>(text.data()), reinterpret_cast<const std::byte*>(text.data() + text.size() + 1));
-      return result;
-    };
     kernels_.emplace(kernel_cache::settings{
         .headers = embedded_sources(),
         .options = {},
         .folder = "",
-        .compile = [image](std::string_view source, int) { return image(source, compiler::find()->compile(source, embedded_sources(), 90, {})); },
+        .compile = [](std::string_view source, int) { return image_of(source, compiler::find()->compile(source, embedded_sources(), 90, {})); },
         .link =
-            [this, image](std::string_view source, std::span<const device_code> functions, int) {
+            [this](std::string_view source, std::span<const device_code> functions, int) {
               ++linked_;
-              return image(source, link_program(source, functions, embedded_sources(), {}, 90));
+              return image_of(source, link_program(source, functions, embedded_sources(), {}, 90));
             }});
     engine_ = make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_);
     session_.add_engine(engine_);

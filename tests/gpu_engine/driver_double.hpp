@@ -18,10 +18,12 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gpu_engine/driver.hpp"
+#include "gpu_engine/nvrtc.hpp"
 
 namespace query::gpu_engine {
 
@@ -421,5 +423,13 @@ class driver_double {
   int fault_ = ok, launch_result_ = ok;
   bool held_ = false, unknown_kernels_ = false;
 };
+
+// What the double takes for a compiled source: an image that lists its text, and so the entries in it.
+inline compiled image_of(std::string_view source, compiled result = {}) {
+  const std::string text = "image:" + std::string(source);
+  const auto* at = reinterpret_cast<const std::byte*>(text.c_str());
+  result.cubin.assign(at, at + text.size() + 1);
+  return result;
+}
 
 }  // namespace query::gpu_engine

@@ -74,11 +74,7 @@ class faults : public testing::Test {
   kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
                            if (!compiles_)
                              throw query::internal_error("gpu: a generated kernel does not compile: on purpose");
-                           const std::string image = "image:" + std::string(source);
-                           compiled result;
-                           result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
-                                               reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-                           return result;
+                           return image_of(source);
                          }}};
   std::shared_ptr<query::runtime::engine> engine_;
   std::unique_ptr<query::Session> session_;

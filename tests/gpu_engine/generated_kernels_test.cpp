@@ -87,12 +87,7 @@ class generated_kernels : public testing::Test {
     kernels_.emplace(
         kernel_cache::settings{.headers = embedded_sources(), .options = {}, .folder = "", .compile = [this](std::string_view source, int) {
                                  ++compiled_;
-                                 compiled result = compiler::find()->compile(source, embedded_sources(), 90, {});
-                                 // The double takes an image that lists its entries.
-                                 const std::string image = "image:" + std::string(source);
-                                 result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
-                                                     reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-                                 return result;
+                                 return image_of(source, compiler::find()->compile(source, embedded_sources(), 90, {}));
                                }});
     engine_ = make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_);
     session_.add_engine(engine_);

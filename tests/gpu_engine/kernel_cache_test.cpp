@@ -15,7 +15,7 @@ namespace query::gpu_engine {
 namespace {
 
 // Compiles "source" to the image of a driver double that has the function "twice".
-compiled image_of(std::string_view source, int capability) {
+compiled image_for(std::string_view source, int capability) {
   if (source == "does not compile") throw internal_error("error: expected a declaration");
   const std::string text = "image:twice " + std::string(source) + " for sm_" + std::to_string(capability);
   const auto* at = reinterpret_cast<const std::byte*>(text.c_str());
@@ -29,7 +29,7 @@ class kernel_cache_test : public testing::Test {
   temporary_folder folder_;
 
   kernel_cache::settings settings(std::span<const named_source> headers = {}, std::vector<std::string> options = {}) {
-    return {.headers = headers, .options = std::move(options), .folder = folder_.path(), .compile = image_of};
+    return {.headers = headers, .options = std::move(options), .folder = folder_.path(), .compile = image_for};
   }
 };
 

@@ -45,13 +45,7 @@ class loop_rounds : public testing::Test {
       if (at<word>(w[0])[1]) std::memcpy(at<void>(w[1]), at<void>(w[2]), w[3]);
     }, 4 * 8);
     pretended_.emplace(fake_.calls(), 0);
-    kernels_.emplace(kernel_cache::settings{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) {
-                                              compiled result;
-                                              const std::string image = "image:" + std::string(source);
-                                              result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
-                                                                  reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-                                              return result;
-                                            }});
+    kernels_.emplace(kernel_cache::settings{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
     session_.emplace(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
     session_->add_engine(make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_));
   }

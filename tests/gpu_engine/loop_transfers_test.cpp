@@ -107,6 +107,25 @@ class loop_transfers : public testing::Test {
   std::optional<query::Session> session_;
 };
 
+// A round of k-means: the means of the places nearest to each center.
+auto centers_of(const query::Query<Place>& places, const query::Query<Middle>& now) {
+  return places
+      .select([c = query::broadcast(now)](auto p) {
+        return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x);
+      })
+      .group_by([](auto a) { return a.first; })
+      .select([](auto g) { return query::make<Middle>(g.key(), g.mean([](auto a) { return a.second; })); });
+}
+// A round of PageRank.
+auto spread(const query::Query<Link>& links, const query::Query<Weight>& now, std::uint32_t nodes) {
+  return links
+      .join(
+          now, [](auto l) { return l.from; }, [](auto w) { return w.id; },
+          [](auto l, auto w) { return query::make<Weight>(l.to, w.value * l.share); })
+      .group_by([](auto w) { return w.id; })
+      .select([rest = 0.15 / nodes](auto g) { return query::make<Weight>(g.key(), rest + 0.85 * g.sum([](auto w) { return w.value; })); });
+}
+
 TEST_F(loop_transfers, of_k_means_end_with_the_second_round) {
   std::vector<Place> places(50000);
   for (std::size_t i = 0; i < places.size(); ++i)
@@ -117,15 +136,7 @@ TEST_F(loop_transfers, of_k_means_end_with_the_second_round) {
   const auto points = query::from(places).as_accelerated();
   stays_on_the_device([&](int rounds) {
     return query::from(start).as_accelerated().do_while(
-        [&](query::Query<Middle> now) {
-          const auto c = query::broadcast(now);
-          return points
-              .select([c](auto p) {
-                return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x);
-              })
-              .group_by([](auto a) { return a.first; })
-              .select([](auto g) { return query::make<Middle>(g.key(), g.mean([](auto a) { return a.second; })); });
-        },
+        [&](query::Query<Middle> now) { return centers_of(points, now); },
         query::times(rounds));
   });
 }
@@ -140,14 +151,7 @@ TEST_F(loop_transfers, of_pagerank_end_with_the_second_round) {
   const auto all = query::from(links).as_accelerated();
   stays_on_the_device([&](int rounds) {
     return query::from(start).as_accelerated().do_while(
-        [&](query::Query<Weight> now) {
-          return all
-              .join(
-                  now, [](auto l) { return l.from; }, [](auto w) { return w.id; },
-                  [](auto l, auto w) { return query::make<Weight>(l.to, w.value * l.share); })
-              .group_by([](auto w) { return w.id; })
-              .select([](auto g) { return query::make<Weight>(g.key(), 0.15 / nodes + 0.85 * g.sum([](auto w) { return w.value; })); });
-        },
+        [&](query::Query<Weight> now) { return spread(all, now, nodes); },
         query::times(rounds));
   });
 }
@@ -163,16 +167,7 @@ TEST_F(loop_transfers, of_k_means_that_converges_end_with_the_second_round) {
   const auto points = query::from(places).as_accelerated();
   const auto loop = [&](double limit, const std::vector<Middle>& from) {
     return query::from(from).as_accelerated().do_while(
-        [&](query::Query<Middle> now) {
-          const auto c = query::broadcast(now);
-          return points
-              .select([c](auto p) {
-                return std::pair(c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }), p.x);
-              })
-              .group_by([](auto a) { return a.first; })
-              .select([](auto g) { return query::make<Middle>(g.key(), g.mean([](auto a) { return a.second; })); })
-              .order_by([](auto m) { return m.id; });
-        },
+        [&](query::Query<Middle> now) { return centers_of(points, now).order_by([](auto m) { return m.id; }); },
         [limit](query::Query<Middle> before, query::Query<Middle> after) {
           const auto moves = before.zip(after, [](auto a, auto b) { return query::squared_distance(a.x, b.x); });
           return query::value_of(moves).max() > static_cast<float>(limit);
@@ -202,14 +197,7 @@ TEST_F(loop_transfers, of_pagerank_that_converges_end_with_the_second_round) {
   const auto all = query::from(links).as_accelerated();
   const auto loop = [&](double limit) {
     return query::from(start).as_accelerated().do_while(
-        [&](query::Query<Weight> now) {
-          return all
-              .join(
-                  now, [](auto l) { return l.from; }, [](auto w) { return w.id; },
-                  [](auto l, auto w) { return query::make<Weight>(l.to, w.value * l.share); })
-              .group_by([](auto w) { return w.id; })
-              .select([](auto g) { return query::make<Weight>(g.key(), 0.15 / nodes + 0.85 * g.sum([](auto w) { return w.value; })); });
-        },
+        [&](query::Query<Weight> now) { return spread(all, now, nodes); },
         [limit](query::Query<Weight> before, query::Query<Weight> after) {
           const auto id = [](auto w) { return w.id; };
           return query::value_of(before.join(after, id, id, [](auto a, auto b) { return query::abs(a.value - b.value); })).sum() > limit;

@@ -94,13 +94,7 @@ class owning_rows : public on_device {
     if (IsSkipped()) return;
     kernel_cache::settings s{.headers = embedded_sources(), .options = {}, .folder = "", .compile = {}};
     if (fake()) {
-      s.compile = [](std::string_view source, int) {
-        const std::string image = "image:" + std::string(source);
-        compiled c;
-        const auto* at = reinterpret_cast<const std::byte*>(image.c_str());
-        c.cubin.assign(at, at + image.size() + 1);
-        return c;
-      };
+      s.compile = [](std::string_view source, int) { return image_of(source); };
       fake()->add_kernel("measure_heap", [this](void** a) { measure(a); });
       fake()->add_kernel("pack_heap", [this](void** a) { pack(a); });
     }

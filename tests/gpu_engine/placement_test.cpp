@@ -136,13 +136,7 @@ class placement_plans : public testing::Test {
   std::vector<Trade> rows_;
   driver_double fake_;
   device device_{fake_.calls(), 0};
-  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) {
-                           const std::string image = "image:" + std::string(source);
-                           compiled result;
-                           result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
-                                               reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-                           return result;
-                         }}};
+  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
   std::shared_ptr<query::runtime::engine> engine_;
   query::Session session_{{.threads = 2, .gpu = query::gpu_use::off}};
 };
@@ -274,12 +268,7 @@ TEST_F(placement_plans, know_the_kernels_of_folds_too) {
 
 TEST_F(placement_plans, charge_again_for_kernels_that_are_gone) {
   const temporary_folder folder, compiled;
-  const auto compile = [](std::string_view source, int) {
-    const std::string image = "image:" + std::string(source);
-    query::gpu_engine::compiled result;
-    result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()), reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-    return result;
-  };
+  const auto compile = [](std::string_view source, int) { return image_of(source); };
   const auto planned = [&](bool run) {
     kernel_cache kernels({.headers = {}, .options = {}, .folder = compiled.path(), .compile = compile});
     query::Session session({.threads = 2, .gpu = query::gpu_use::off});
