@@ -70,23 +70,23 @@ template <class T> class collection {
   template <class Row, class F> auto sum(const Row& row, const F& f) const { return total<Row>(over(row, f)); }
   template <class F> auto sum(const F& f) const { return total<seen_by<F>>(f); }
 
-  // Does f hold for one element, for all, for how many?
+  // Does f hold for one element, for all, for how many (std::int64_t, as count() of a query)?
   template <class Row, class F> bool any(const Row& row, const F& f) const { return ask<Row>("any", over(row, f), true); }
   template <class Row, class F> bool all(const Row& row, const F& f) const { return ask<Row>("all", over(row, f), false); }
   template <class F> bool any(const F& f) const { return ask<T>("any", f, true); }
   template <class F> bool all(const F& f) const { return ask<T>("all", f, false); }
   template <class Row, class F> auto count(const Row& row, const F& f) const {
     if constexpr (detail::is_twin_v<Row>) {
-      return detail::wrap<std::size_t>(detail::nested_node<std::size_t, bool, T>("count", node(), over(row, f)));
+      return detail::wrap<std::int64_t>(detail::nested_node<std::int64_t, bool, T>("count", node(), over(row, f)));
     } else {
-      std::size_t n = 0;
-      walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return n += f(row, e) ? 1u : 0u, true; });
+      std::int64_t n = 0;
+      walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return n += f(row, e) ? 1 : 0, true; });
       return n;
     }
   }
-  template <class F> std::size_t count(const F& f) const {
-    std::size_t n = 0;
-    walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return n += f(e) ? 1u : 0u, true; });
+  template <class F> std::int64_t count(const F& f) const {
+    std::int64_t n = 0;
+    walk(rows(), 0, [&](std::size_t, const T& e) QUERY_INLINE { return n += f(e) ? 1 : 0, true; });
     return n;
   }
   // Is x among the elements?

@@ -168,20 +168,26 @@ template <class T, class Chain = cpu::rows<T>> class Query
   // ---- the plan
   // The plan as text: verbs with their expressions, the kind of every function, where each vertex runs and why.
   // With the name of a terminal verb, as that verb runs it: explain("sum"); with the argument of a verb that needs one:
-  // explain("min_by", f), explain("element_at", 5). Throws user_error for other names.
+  // explain("min_by", f), explain("element_at", 5), explain("aggregate", sum(f), count()). Throws user_error for other names.
   std::string explain(std::string_view terminal = {}, detail::call_site at = detail::call_site::here()) const {
     return verbs::for_terminal(*this, terminal, at, [&](const auto& q) { return detail::explain(q.to_pipe(), q.run_settings(), terminal, at); });
   }
   std::string explain_dot(std::string_view terminal = {}, detail::call_site at = detail::call_site::here()) const {
     return verbs::for_terminal(*this, terminal, at, [&](const auto& q) { return detail::explain_dot(q.to_pipe(), q.run_settings(), terminal, at); });
   }
-  template <class X> requires(!std::is_same_v<X, detail::call_site>)
+  template <class X> requires(!std::is_same_v<X, detail::call_site> && !agg::is_named<X>)
   std::string explain(std::string_view terminal, const X& argument, detail::call_site at = detail::call_site::here()) const {
     return verbs::with_argument(*this, terminal, argument, at, [&](const auto& q) { return q.explain(terminal, at); });
   }
-  template <class X> requires(!std::is_same_v<X, detail::call_site>)
+  template <class X> requires(!std::is_same_v<X, detail::call_site> && !agg::is_named<X>)
   std::string explain_dot(std::string_view terminal, const X& argument, detail::call_site at = detail::call_site::here()) const {
     return verbs::with_argument(*this, terminal, argument, at, [&](const auto& q) { return q.explain_dot(terminal, at); });
+  }
+  template <class... A> requires agg::any_named<A...> std::string explain(std::string_view terminal, const A&... a) const {
+    return verbs::with_aggregates(*this, terminal, [&](const auto& q, detail::call_site at) { return q.explain(terminal, at); }, a...);
+  }
+  template <class... A> requires agg::any_named<A...> std::string explain_dot(std::string_view terminal, const A&... a) const {
+    return verbs::with_aggregates(*this, terminal, [&](const auto& q, detail::call_site at) { return q.explain_dot(terminal, at); }, a...);
   }
 
   detail::pipe to_pipe() const {

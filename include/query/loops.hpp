@@ -127,7 +127,7 @@ template <class X> requires(detail::sequence_kind<X> == ir::kind::list) auto sum
 template <class X> requires(detail::sequence<X>) auto min(const X& list) { return query::min(list, [](const auto& e) { return e; }); }
 template <class X> requires(detail::sequence<X>) auto max(const X& list) { return query::max(list, [](const auto& e) { return e; }); }
 
-// Does f(element) hold for one element, for all, for how many?
+// Does f(element) hold for one element, for all, for how many (std::int64_t, as count() of a query)?
 template <class X, class F> requires(detail::judged<X, F>) bool any(const X& list, const F& f) {
   if constexpr (detail::is_twin_v<X>) {
     return ir::decide(detail::nested_node<bool, bool, detail::element_t<X>>("any", detail::to_node(list), f));
@@ -148,10 +148,10 @@ template <class X, class F> requires(detail::judged<X, F>) bool all(const X& lis
 }
 template <class X, class F> requires(detail::judged<X, F>) auto count(const X& list, const F& f) {
   if constexpr (detail::is_twin_v<X>) {
-    return detail::wrap<std::size_t>(detail::nested_node<std::size_t, bool, detail::element_t<X>>("count", detail::to_node(list), f));
+    return detail::wrap<std::int64_t>(detail::nested_node<std::int64_t, bool, detail::element_t<X>>("count", detail::to_node(list), f));
   } else {
-    std::size_t n = 0;
-    for (const auto& e : list) n += f(e) ? 1u : 0u;
+    std::int64_t n = 0;
+    for (const auto& e : list) n += f(e) ? 1 : 0;
     return n;
   }
 }

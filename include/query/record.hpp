@@ -128,11 +128,13 @@ struct with_members<T, Fields> { using type = typename T::template query_members
       _Pragma("GCC diagnostic pop")                                                                                                        \
       template <template <class> class query_field_of>                                                                                     \
       using shape = typename ::query::detail::with_members<query_row, query_fields<query_field_of>>::type;                                 \
-      /* the fields of a row, a view or a traced row, as a tuple of references */                                                          \
+      /* the fields of a row, a view or a traced row, as a tuple of references; one may be called as a member of this struct is */         \
+      _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")                                                        \
       template <class query_any_row> static constexpr auto fields(query_any_row& query_given_row) {                                        \
         auto& [__VA_ARGS__] = query_given_row;                                                                                             \
         return std::tie(__VA_ARGS__);                                                                                                      \
       }                                                                                                                                    \
+      _Pragma("GCC diagnostic pop")                                                                                                        \
       /* errors of query::make that name the field */                                                                                      \
       template <bool query_fits> static constexpr void made_of_all() {                                                                     \
         static_assert(query_fits, "query::make<" #T ">(...): give one value for each field, in this order: " #__VA_ARGS__);                \

@@ -54,7 +54,7 @@ class edge_column final : public aggregate_column {
     const ir::type* t = call_.source->type;
     for (std::size_t i = 0; i < n; ++i)
       if (!kept_.has(first + i))
-        throw detail::unplaced_error("there are no rows for g." + call_.source->text + "(); test g.count() afterwards, or use " + call_.source->text + "_or_none() of the query");
+        detail::no_row_at_edge(call_.source->text);
     new_rows made(t, out);
     for (std::size_t i = 0; i < n; ++i) {
       copy_rows(t, made.end(), kept_.at(first + i), 1);

@@ -89,7 +89,7 @@ bool record_reader::convert(const leaf_column& leaf, std::string_view raw, void*
   } else if (!null_is_empty_ && bare && text == options_.null_text) {
     return wrong_value(leaf, raw, text, false);
   }
-  const parsed result = parse_scalar(type->k, text, to);
+  const parsed result = parse_scalar(type, text, to);
   if (result == parsed::ok) return true;
   if (leaf.optional() && text == options_.null_text) {  // by a program that puts everything in quotes
     leaf.of->get.reset(static_cast<std::byte*>(row) + leaf.offset);

@@ -79,6 +79,12 @@ template <class T> parsed parse_at(std::string_view text, void* to) {
   return result;
 }
 
+parsed parse_letter(std::string_view text, void* to) {
+  if (text.size() != 1) return parsed::malformed;
+  *static_cast<char*>(to) = text.front();
+  return parsed::ok;
+}
+
 template <class T> void append_number(std::string& out, const void* from) {
   T value;
   std::memcpy(&value, from, sizeof value);
@@ -89,8 +95,9 @@ template <class T> void append_number(std::string& out, const void* from) {
 
 }  // namespace
 
-parsed parse_scalar(ir::kind kind, std::string_view text, void* to) {
-  switch (kind) {
+parsed parse_scalar(const ir::type* type, std::string_view text, void* to) {
+  if (is_letter(type)) return parse_letter(text, to);
+  switch (type->k) {
     case ir::kind::boolean: return parse_at<bool>(text, to);
     case ir::kind::i8: return parse_at<std::int8_t>(text, to);
     case ir::kind::i16: return parse_at<std::int16_t>(text, to);
@@ -107,8 +114,12 @@ parsed parse_scalar(ir::kind kind, std::string_view text, void* to) {
   }
 }
 
-void append_scalar(std::string& out, ir::kind kind, const void* from) {
-  switch (kind) {
+void append_scalar(std::string& out, const ir::type* type, const void* from) {
+  if (is_letter(type)) {
+    out += *static_cast<const char*>(from);
+    return;
+  }
+  switch (type->k) {
     case ir::kind::boolean: out += *static_cast<const bool*>(from) ? "true" : "false"; break;
     case ir::kind::i8: append_number<std::int8_t>(out, from); break;
     case ir::kind::i16: append_number<std::int16_t>(out, from); break;

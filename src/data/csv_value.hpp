@@ -1,7 +1,8 @@
-// Text to scalar and back, by the kind of a type: std::from_chars, std::to_chars (shortest that reads back as itself).
+// Text to scalar and back, by the kind of a type: std::from_chars, std::to_chars (shortest that reads back as itself). A char is
+// its letter.
 //
 //   std::int32_t year;
-//   parse_scalar(ir::kind::i32, "2013", &year);   // parsed::ok
+//   parse_scalar(ir::describe<std::int32_t>(), "2013", &year);   // parsed::ok
 #pragma once
 
 #include <string>
@@ -14,9 +15,12 @@ namespace query::data {
 enum class parsed : unsigned char { ok, malformed, out_of_range };
 
 // Writes the value at `to`; the whole text must be the value. Kinds: arithmetic and string.
-parsed parse_scalar(ir::kind kind, std::string_view text, void* to);
+parsed parse_scalar(const ir::type* type, std::string_view text, void* to);
 
 // Appends the value at `from`. Kinds: arithmetic; bool as true or false.
-void append_scalar(std::string& out, ir::kind kind, const void* from);
+void append_scalar(std::string& out, const ir::type* type, const void* from);
+
+// Is it a char? It is an i8 (or u8) to all but text.
+inline bool is_letter(const ir::type* type) { return type->size == 1 && !type->is_enum && type->name == "char"; }
 
 }  // namespace query::data

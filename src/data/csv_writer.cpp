@@ -89,15 +89,19 @@ void csv_writer::append_value(std::string& text, const leaf_column& leaf, const 
     text += options_.null_text;
     return;
   }
-  const ir::kind kind = leaf.value_type()->k;
-  if (kind == ir::kind::string) {
+  const ir::type* type = leaf.value_type();
+  if (is_letter(type)) {
+    append_field(text, {static_cast<const char*>(value), 1}, options_, false);
+    return;
+  }
+  if (type->k == ir::kind::string) {
     const auto& s = *static_cast<const std::string*>(value);
     // An empty string in quotes is no null, and its line not blank.
     append_field(text, s, options_, s.empty() && (leaf.optional() || leaves_.size() == 1));
     return;
   }
   const std::size_t before = text.size();
-  append_scalar(text, kind, value);
+  append_scalar(text, type, value);
   if (options_.null_text.empty() || std::string_view(text).substr(before) != options_.null_text) return;
   text.resize(before);
   append_field(text, options_.null_text, options_, true);

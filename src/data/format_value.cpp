@@ -88,6 +88,7 @@ std::string format_value(const ir::type* type, const void* value, int digits) {
     return inside == nullptr ? "null" : format_value(type->element, inside, digits);
   }
   if (type->k == ir::kind::string) return printable(*static_cast<const std::string*>(value));
+  if (is_letter(type)) return printable({static_cast<const char*>(value), 1});
   std::string out;
   append_value(out, type, value, digits);
   return out;
@@ -106,7 +107,9 @@ void append_value(std::string& out, const ir::type* type, const void* value, int
       if (const void* inside = type->get.value(value)) append_value(out, type->element, inside, digits);
       else out += "null";
       return;
-    default: append_scalar(out, type->k, value);
+    default:
+      if (is_letter(type)) out.append("'").append(printable({static_cast<const char*>(value), 1})).append("'");
+      else append_scalar(out, type, value);
   }
 }
 

@@ -32,6 +32,8 @@ template <class T> bool is_nan([[maybe_unused]] const T& x) {
   else return false;
 }
 
+template <class T> inline constexpr bool is_number = !std::is_same_v<T, std::string_view> && !std::is_same_v<T, char>;
+
 template <class T> std::uint64_t distinct_of(std::vector<T>& values) {
   const auto first_nan = std::partition(values.begin(), values.end(), [](const T& x) { return !is_nan(x); });
   std::sort(values.begin(), first_nan);
@@ -81,13 +83,13 @@ void summarise_values(column_summary& to, const leaf_column& leaf, const ir::typ
     const T x = load<T>(at);
     ++to.count;
     if (count_distinct) values.push_back(x);
-    if constexpr (!std::is_same_v<T, std::string_view>) sums.add(static_cast<double>(x));
+    if constexpr (is_number<T>) sums.add(static_cast<double>(x));
     if (is_nan(x)) return;
     if (!any || x < least) least = x;
     if (!any || most < x) most = x;
     any = true;
   });
-  if constexpr (!std::is_same_v<T, std::string_view>) sums.write(to);
+  if constexpr (is_number<T>) sums.write(to);
   if constexpr (std::is_floating_point_v<T>) {  // as keys, too, -0.0 is 0.0
     least += T{0};
     most += T{0};
@@ -111,11 +113,11 @@ std::vector<column_summary> summarise(const ir::type* row, const void* rows, std
     const auto run = [&]<class T>(std::type_identity<T>) { summarise_values<T>(c, leaf, row, rows, n, count_distinct); };
     switch (leaf.value_type()->k) {
       case ir::kind::boolean: run(std::type_identity<bool>{}); break;
-      case ir::kind::i8: run(std::type_identity<std::int8_t>{}); break;
+      case ir::kind::i8: is_letter(leaf.value_type()) ? run(std::type_identity<char>{}) : run(std::type_identity<std::int8_t>{}); break;
       case ir::kind::i16: run(std::type_identity<std::int16_t>{}); break;
       case ir::kind::i32: run(std::type_identity<std::int32_t>{}); break;
       case ir::kind::i64: run(std::type_identity<std::int64_t>{}); break;
-      case ir::kind::u8: run(std::type_identity<std::uint8_t>{}); break;
+      case ir::kind::u8: is_letter(leaf.value_type()) ? run(std::type_identity<char>{}) : run(std::type_identity<std::uint8_t>{}); break;
       case ir::kind::u16: run(std::type_identity<std::uint16_t>{}); break;
       case ir::kind::u32: run(std::type_identity<std::uint32_t>{}); break;
       case ir::kind::u64: run(std::type_identity<std::uint64_t>{}); break;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/csv_value.hpp"
 #include "data/display_width.hpp"
 #include "data/format_value.hpp"
 #include "data/leaf_columns.hpp"
@@ -73,7 +74,7 @@ class cell_maker {
 
   text_column column(std::string name, const ir::type* type, const void* first, std::size_t n) const {
     const ir::type* inside = unwrapped(type);
-    const bool right = ir::is_arithmetic(inside->k) && inside->k != ir::kind::boolean;
+    const bool right = ir::is_arithmetic(inside->k) && inside->k != ir::kind::boolean && !is_letter(inside);
     text_column c{cut(printable(name)), cut(short_type_name(type)), right, {}};
     c.cells.reserve(n);
     const decimals shared = ir::is_floating(inside->k) ? shared_decimals(type, first, n) : decimals{};

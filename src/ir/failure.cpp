@@ -14,6 +14,11 @@ void fail(std::string_view verb, std::string_view what, call_site at) {
 void fail_at(const unplaced_error& e, const logical& verb) { fail(verb.label, e.what(), verb.where); }
 void fail_at(const unplaced_error& e, call_site at) { throw user_error(std::string(e.what()) + " (" + place_of(at) + ")"); }
 
+void no_row_at_edge(std::string_view edge) {
+  const std::string name(edge);
+  throw unplaced_error("there is no " + name + " row of no rows; ask count() as well, or use " + name + "_or_none() of the query");
+}
+
 void fail_negative(std::string_view verb, std::int64_t n, call_site at) {
   fail(verb, "a number of rows must not be negative: " + std::to_string(n), at);
 }

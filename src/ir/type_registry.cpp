@@ -8,18 +8,19 @@ namespace query::ir {
 namespace {
 
 template <class... T> struct list_of {};
-using built_in = list_of<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+using built_in = list_of<bool, char, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
                          std::uint64_t, float, double, std::string>;
 
 // bool, i8 ... string, and optionals and lists of them.
 const type* built_in_type(const type& t) {
   const kind k = t.k == kind::optional || t.k == kind::list ? (t.element ? t.element->k : kind::opaque) : t.k;
+  const std::string_view name = t.element ? t.element->name : t.name;
   const bool plain_element = !t.element || (!t.element->is_enum && !t.element->element);
   if (t.is_enum || !plain_element) return nullptr;
   const auto find = [&]<class... T>(list_of<T...>) {
     const type* found = nullptr;
     const auto offer = [&]<class U>(tag<U>) {
-      if (kind_of<U>() != k) return;
+      if (kind_of<U>() != k || describe<U>()->name != name) return;  // a char is an i8 by kind
       if (t.k == kind::optional) found = describe<std::optional<U>>();
       else if (t.k != kind::list) found = describe<U>();
       else if constexpr (!std::is_same_v<U, bool>) found = describe<std::vector<U>>();

@@ -29,7 +29,9 @@ struct terminal_verb {
 
 constexpr const char* function = "its function: explain(\"min_by\", f)";
 constexpr const char* number = "the row's number: explain(\"element_at\", 5)";
-constexpr const char* group_function = "a function of the group, which has a verb of its own: aggregate(f).explain()";
+constexpr const char* group_function =
+    "its aggregates: explain(\"aggregate\", sum(f), count()) of functions in query::aggregates; a function of the group has a verb of its own: "
+    "aggregate(f).explain()";
 constexpr terminal_verb verbs[] = {
     {"to_vector", ending::rows}, {"to_columns", ending::rows}, {"to_map", ending::rows}, {"to_lookup", ending::rows, function},
     {"for_each", ending::rows}, {"begin", ending::on_demand}, {"table", ending::rows}, {"print", ending::rows}, {"write_csv", ending::rows},

@@ -75,7 +75,7 @@ CONFORMS(aggregates, of_no_rows, "aggregate", "value_of") {
   EXPECT_TRUE(std::isnan(mean));
   EXPECT_EQ(query::value_of(q).min(amount_of).get(), 0);
   EXPECT_EQ(query::value_of(q).max(lot).get(), std::nullopt);
-  EXPECT_MESSAGE("aggregate: there are no rows for g.first()", q.aggregate(by::count(), by::first(amount_of)));
+  EXPECT_MESSAGE("aggregate: there is no first row of no rows", q.aggregate(by::count(), by::first(amount_of)));
 }
 
 CONFORMS(aggregates, nulls_are_passed_over, "aggregate") {

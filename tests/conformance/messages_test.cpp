@@ -87,9 +87,11 @@ CONFORMS(messages, sinks, "write_csv", "to_map") {
   EXPECT_MESSAGE("to_map(...).at: there is no such key; use find, or test contains first", map.at(9));
 }
 
-CONFORMS(messages, aggregates, "aggregate", "group_by", "reduce") {
+CONFORMS(messages, aggregates, "aggregate", "group_by", "reduce", "value_of") {
   const auto q = source(e, few);
-  EXPECT_MESSAGE("reduce: there are no rows for g.first()", q.where([](auto x) { return x > 10; }).reduce([](auto g) { return g.first(); }));
+  EXPECT_MESSAGE("last: there is no last row of no rows; ask count() as well, or use last_or_none() of the query",
+                 query::value_of(q.where([](auto x) { return x > 10; })).last().get());
+  EXPECT_MESSAGE("reduce: there is no first row of no rows", q.where([](auto x) { return x > 10; }).reduce([](auto g) { return g.first(); }));
   EXPECT_MESSAGE("reduce: g.quantile(f, q): q must lie between 0 and 1: 1.5", q.reduce([](auto g) { return g.quantile(itself, 1.5); }));
   EXPECT_MESSAGE("group_by: g.quantile(f, q): q must lie between 0 and 1", q.group_by(itself).select([](auto g) { return g.quantile(itself, -0.5); }).to_vector());
 }

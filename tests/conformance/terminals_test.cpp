@@ -32,6 +32,9 @@ CONFORMS(terminals, one_row, "first", "first_or_none", "first_or_default", "last
         EXPECT_THROW(q.element_at(i), query::user_error);
       }
     }
+    EXPECT_EQ(shown(source(e, d.rows).first_or_none(p)), shown(at(rows, 0)));
+    EXPECT_EQ(shown(source(e, d.rows).last_or_none(p)), shown(at(rows, rows.size() - 1)));
+    EXPECT_EQ(text(source(e, d.rows).last_or_default(p, other)), text(at(rows, rows.size() - 1).value_or(other)));
     if (rows.empty()) {
       EXPECT_THROW(q.first(), query::user_error);
       EXPECT_THROW(q.last(), query::user_error);
@@ -51,6 +54,7 @@ CONFORMS(terminals, the_only_row, "single", "single_or_default") {
       const auto found = kept(d.rows, [id](const tick& t) { return t.id == id; });
       const auto q = source(e, d.rows).where([id](auto t) { return t.id == id; });
       EXPECT_EQ(text(q.single_or_default(other)), text(at(found, 0).value_or(other)));
+      EXPECT_EQ(text(source(e, d.rows).single_or_default([id](auto t) { return t.id == id; }, other)), text(at(found, 0).value_or(other)));
       if (found.empty()) {
         EXPECT_THROW(q.single(), query::user_error);
       } else {

@@ -94,6 +94,14 @@ CONFORMS(explained, terminal_verbs_show_the_plan_that_runs, "explain", "first", 
   expect("min_by", q.explain("min_by", twice), "min_by");
   EXPECT_NE(q.explain("min_by", twice).find("reads v"), std::string::npos);
   expect("to_lookup", q.explain("to_lookup", twice), "to_lookup (group_by)");
+  expect("last_or_none", q.explain("last_or_none", large), "last_or_none (where)");
+  namespace by = query::aggregates;
+  for (const std::string& plan : {q.explain("aggregate", by::sum(twice), by::count()), q.explain("reduce", by::sum(twice))}) {
+    EXPECT_NE(plan.find("sum((row * 2))"), std::string::npos) << plan;
+    EXPECT_NE(plan.find("reads v"), std::string::npos) << plan;
+  }
+  EXPECT_TRUE(q.explain("aggregate", by::max()).starts_with("query, for aggregate\n")) << q.explain("aggregate", by::max());
+  EXPECT_NE(q.explain_dot("aggregate", by::max(), by::count()).find("aggregate"), std::string::npos);
   expect("average", q.select([](auto x) { return std::optional<std::int64_t>(x); }).explain("average"), "average (where), average (select)");
   const auto texts = q.select([](auto) { return std::string("x"); });
   EXPECT_NE(texts.explain("max").find(" max "), std::string::npos) << texts.explain("max");
@@ -120,7 +128,9 @@ CONFORMS(explained, other_names_are_errors, "explain") {
   EXPECT_MESSAGE("explain: there is no terminal verb 'frist'", q.explain("frist", [](auto x) { return x; }));
   EXPECT_MESSAGE("explain: min_by needs its function: explain(\"min_by\", f)", q.explain("min_by"));
   EXPECT_MESSAGE("explain: element_at needs the row's number", q.explain("element_at"));
-  EXPECT_MESSAGE("explain: reduce needs a function of the group, which has a verb of its own: aggregate(f).explain()", q.explain("reduce"));
+  EXPECT_MESSAGE("explain: reduce needs its aggregates: explain(\"aggregate\", sum(f), count()) of functions in query::aggregates; a function of the "
+                 "group has a verb of its own: aggregate(f).explain()", q.explain("reduce"));
+  EXPECT_MESSAGE("explain: min_by does not take this argument; it needs its function", q.explain("min_by", query::aggregates::count()));
   EXPECT_MESSAGE("explain: count does not take this argument; write explain(\"count\")", q.explain("count", 5));
   const auto texts = q.select([](auto) { return std::string("x"); });
   EXPECT_MESSAGE("explain: sum needs numbers; say which: explain(\"sum\", f)", texts.explain("sum"));

@@ -21,6 +21,9 @@ QUERY_RECORD(deep, a);
 struct small { std::int8_t i; float f; bool b; };
 QUERY_RECORD(small, i, f, b);
 
+struct flagged { char flag; std::int8_t n; };
+QUERY_RECORD(flagged, flag, n);
+
 class csv_errors_test : public csv_test {};
 
 TEST_F(csv_errors_test, wrong_values_name_line_column_type_and_text) {
@@ -36,6 +39,13 @@ TEST_F(csv_errors_test, wrong_values_name_line_column_type_and_text) {
   EXPECT_EQ(error<small>("i,f,b\n1,1.5.2,t\n"), "read_csv: a.csv:2:3: expected f32 for column 'f', found '1.5.2'");
   EXPECT_EQ(error<small>("i,f,b\n1,+-1,t\n"), "read_csv: a.csv:2:3: expected f32 for column 'f', found '+-1'");
   EXPECT_EQ(error<small>("i,f,b\n1,1,yes\n"), "read_csv: a.csv:2:5: expected bool for column 'b', found 'yes'");
+}
+
+TEST_F(csv_errors_test, a_char_is_one_letter) {
+  EXPECT_EQ(error<flagged>("flag,n\nA,1\n"), "");
+  EXPECT_EQ(error<flagged>("flag,n\nAB,1\n"), "read_csv: a.csv:2:1: expected char for column 'flag', found 'AB'");
+  EXPECT_EQ(error<flagged>("flag,n\n,1\n"),
+            "read_csv: a.csv:2:1: a null in column 'flag', which is char: make the field std::optional to allow nulls");
 }
 
 TEST_F(csv_errors_test, overflow) {

@@ -30,6 +30,11 @@ TEST_F(csv_writer_test, text_is_quoted_only_where_it_must_be) {
   EXPECT_EQ(text_of(), "value\nplain text\n\"a\"\"b\"\n\"a\nb\"\n\"a\r\"\n\"\"\na;b\n\"\xEF\xBB\xBF\"\n");
 }
 
+TEST_F(csv_writer_test, a_char_is_its_letter) {
+  write<std::pair<char, std::int8_t>>({{'A', 65}, {',', 1}, {'"', 2}, {' ', 3}});
+  EXPECT_EQ(text_of(), "first,second\nA,65\n\",\",1\n\"\"\"\",2\n ,3\n");
+}
+
 TEST_F(csv_writer_test, options_are_followed) {
   write(stocks(), {.delimiter = ';', .quote = '\'', .null_text = "-1", .columns = {{"note", "the;note"}}});
   EXPECT_EQ(text_of(), "name;'the;note';price;count;open\nx;y;0.1;5;true\n;'';1e+300;-1;false\na,b;-1;2;'-1';true\n");

@@ -30,6 +30,14 @@ TEST(format_value_test, scalars_are_bare) {
   EXPECT_EQ(text(std::optional<std::string>("x")), "x");
 }
 
+TEST(format_value_test, a_char_is_its_letter_and_other_bytes_are_numbers) {
+  EXPECT_EQ(text('A'), "A");
+  EXPECT_EQ(text('\n'), "\\n");
+  EXPECT_EQ(text(std::optional('z')), "z");
+  EXPECT_EQ(text(std::pair('A', std::int8_t{65})), "{first: 'A', second: 65}");
+  EXPECT_EQ(text(static_cast<unsigned char>('A')), "65");
+}
+
 TEST(format_value_test, floats_have_six_digits_and_no_zeros_at_the_end) {
   EXPECT_EQ(text(0.5), "0.5");
   EXPECT_EQ(text(1.0 / 3), "0.333333");

@@ -45,6 +45,14 @@ TEST(summarise_test, columns_are_counted_and_measured_without_nulls) {
   EXPECT_EQ(s[5].distinct, std::nullopt);
 }
 
+TEST(summarise_test, letters_have_an_order_and_no_mean) {
+  const auto s = summary<char>({'b', 'a', 'b'});
+  EXPECT_EQ(s[0].type, "char");
+  EXPECT_EQ(s[0].min + s[0].max, "ab");
+  EXPECT_EQ(s[0].mean, std::nullopt);
+  EXPECT_EQ(s[0].distinct, 2u);
+}
+
 TEST(summarise_test, nothing_has_no_mean_and_no_extremes) {
   const auto s = summary<std::optional<int>>({std::nullopt, std::nullopt});
   EXPECT_EQ(s[0].name, "value");

@@ -30,13 +30,15 @@ TEST(collection, answers_natively) {
   EXPECT_EQ(c.min([](int e) { return e; }), 2);
   EXPECT_EQ(c.max(1.5, [](double row, int e) { return row * e; }), 13.5);
   EXPECT_EQ(c.sum([](int e) { return e; }), 18);
-  EXPECT_EQ(c.count([](int e) { return e == 2; }), 2u);
+  EXPECT_EQ(c.count([](int e) { return e == 2; }), 2);
+  EXPECT_EQ(c.count(3, [](int row, int e) { return e > row; }) - 5, -3);  // a count is an i64, as a query's is
   EXPECT_TRUE(c.any([](int e) { return e > 8; }));
   EXPECT_FALSE(c.all(3, [](int row, int e) { return e > row; }));
   EXPECT_TRUE(c.contains(9));
   EXPECT_FALSE(c.contains(10));
   EXPECT_EQ(c.fold(0.5, [](double s, int e) { return s + e; }), 18.5);
   EXPECT_EQ(c.fold(2, 0, [](int row, int s, int e) { return s + row * e; }), 36);
+  static_assert(std::is_same_v<decltype(c.count([](int e) { return e > 2; })), std::int64_t>);
   static_assert(std::is_same_v<decltype(c.sum([](int e) { return e; })), std::int64_t>);
 }
 

@@ -73,6 +73,8 @@ TEST(serialise, rebuilds_types_by_layout) {
   EXPECT_EQ(deserialise_type(query::ir::serialise(describe<Trade>()), types), t);
   EXPECT_EQ(deserialise_type(query::ir::serialise(describe<std::optional<double>>()), types), describe<std::optional<double>>());
   EXPECT_EQ(deserialise_type(query::ir::serialise(describe<std::vector<std::string>>()), types), describe<std::vector<std::string>>());
+  EXPECT_EQ(deserialise_type(query::ir::serialise(describe<char>()), types), describe<char>());
+  EXPECT_EQ(deserialise_type(query::ir::serialise(describe<std::optional<std::int8_t>>()), types), describe<std::optional<std::int8_t>>());
 }
 
 TEST(serialise, asks_the_program_for_types_with_a_life_of_their_own) {

@@ -8,6 +8,10 @@ QUERY_RECORD(Trade, symbol, price, qty, fee, venue);
 struct Total { std::int32_t symbol; double amount; };
 QUERY_RECORD(Total, symbol, amount);
 
+// Fields called as the members of its description are.
+struct Item { std::string name; int size, names, offsets, fields; };
+QUERY_RECORD(Item, name, size, names, offsets, fields);
+
 namespace by = query::aggregates;
 const auto symbol = [](auto t) { return t.symbol; };
 const auto price = [](auto t) { return t.price; };
@@ -28,11 +32,12 @@ std::int64_t user::use(const std::vector<Trade>& trades) {
   const auto sets = q.select(symbol).distinct().union_with(query::range(0, 9)).except(query::range(3, 2));
   const auto loop = query::from(std::vector<double>{1, 2}).do_while([](query::Query<double> x) { return x.select([](auto v) { return v / 2; }); }, query::times(3));
   const auto lookup = q.to_lookup(symbol);
+  const auto items = query::from(std::vector<Item>{}).where([](auto t) { return t.size > t.names + t.offsets + t.fields; }).select([](auto t) { return t.name; });
   const auto [n, most] = q.aggregate(by::count(), by::max(price));
   double all = 0;
   for (const double x : opaque) all += x;
   const auto lazy = query::value_of(q).max(price) - query::value_of(q).min(price);
   return n + sets.count() + sorted.count() + joined.count() + rows.count() + tuples.count() + loop.count() + q.zip(q.skip(1)).count() +
          q.chunk(3).count() + q.window(2).count() + static_cast<std::int64_t>(lookup[1].size()) +
-         static_cast<std::int64_t>(most + all + lazy.get() + q.sum([](auto t) { return t.fee; })) + query::read_csv<Trade>("trades.csv").count();
+         static_cast<std::int64_t>(most + all + lazy.get() + q.sum([](auto t) { return t.fee; })) + query::read_csv<Trade>("trades.csv").count() + items.count();
 }

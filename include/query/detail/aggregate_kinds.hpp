@@ -298,7 +298,7 @@ template <bool Last, class F> struct edge : expression {
     if (b && (Last || !a)) a = std::move(b);
   }
   template <class T, class K, class S> auto value(const K&, S& s) const {
-    if (!s) throw detail::unplaced_error(std::string("there are no rows for g.") + name + "(); test g.count() afterwards, or use " + name + "_or_none() of the query");
+    if (!s) detail::no_row_at_edge(name);
     return std::move(*s);
   }
 };

@@ -252,7 +252,11 @@ struct to_map {
 };
 struct to_lookup { QUERY_DETAIL_HAVE_KEY(to_lookup, "") QUERY_DETAIL_HAVE_CUSTOM_KEY(to_lookup, "key, ") };
 struct first { QUERY_DETAIL_HAVE_PREDICATE(first) };
+struct first_or_none { QUERY_DETAIL_HAVE_PREDICATE(first_or_none) };
 struct first_or_default { QUERY_DETAIL_HAVE_PREDICATE(first_or_default) };
+struct last_or_none { QUERY_DETAIL_HAVE_PREDICATE(last_or_none) };
+struct last_or_default { QUERY_DETAIL_HAVE_PREDICATE(last_or_default) };
+struct single_or_default { QUERY_DETAIL_HAVE_PREDICATE(single_or_default) };
 struct last { QUERY_DETAIL_HAVE_PREDICATE(last) };
 struct single { QUERY_DETAIL_HAVE_PREDICATE(single) };
 struct any { QUERY_DETAIL_HAVE_PREDICATE(any) };
@@ -404,6 +408,7 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_EQUAL
 #undef QUERY_DETAIL_HAVE_SEED
 #undef QUERY_DETAIL_OR_EQUAL
+#undef QUERY_DETAIL_KEY_OF_GROUP
 #undef QUERY_DETAIL_OR_LESS
 #undef QUERY_DETAIL_NO_FRACTION
 

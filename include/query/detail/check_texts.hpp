@@ -168,20 +168,28 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
       return decides<R>;                                                                                                                  \
     }                                                                                                                                     \
   }
+#define QUERY_DETAIL_KEY_OF_GROUP "[](const auto& g) { return g.key(); }"
 // The key of a hash table.
 #define QUERY_DETAIL_HAVE_KEY(verb, more)                                                                                                 \
   QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
   template <class F, class Row> static constexpr bool key() {                                                                             \
     if constexpr (!value<F, Row>()) return false;                                                                                         \
     else {                                                                                                                                \
-      constexpr bool ok = ir::described_v<detail::result_of<F, Row>>;                                                                     \
-      static_assert(ok, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, strings, enums, "        \
-                        "optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                                   \
+      constexpr bool ok = ir::described_v<detail::result_of<F, Row>>, group = is_group<detail::result_of<F, Row>>;                        \
+      static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: " QUERY_DETAIL_KEY_OF_GROUP); \
+      static_assert(ok || group, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, strings, "      \
+                                 "enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                   \
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
 // The user's own equality and hash of keys.
 #define QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                            \
+  template <class Equal> static constexpr bool no_second_key() {                                                                          \
+    static_assert(sizeof(Equal) == 0, "query: " #verb ": the last function takes one row, and here only an equality of two keys and its " \
+                                      "hash may stand: " #verb "(" form "equal, hash). Several fields are one key: [](auto t) { return "  \
+                                      "std::tuple(t.a, t.b); }. Distinct rows and sets by a key: distinct_by(key), union_with_by(q, key)"); \
+    return false;                                                                                                                         \
+  }                                                                                                                                       \
   template <class Equal> static constexpr bool no_hash() {                                                                                \
     static_assert(sizeof(Equal) == 0, "query: " #verb ": an equality of your own needs a hash that agrees with it, the same for equal "   \
                                       "keys: " #verb "(" form "equal, hash)");                                                            \
@@ -228,9 +236,10 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
       return false;                                                                                                                       \
     } else if constexpr (!value<F, Row>()) return false;                                                                                  \
     else {                                                                                                                                \
-      constexpr bool ok = ir::described_v<detail::result_of<F, Row>>;                                                                     \
-      static_assert(ok, "query: " #verb ": this key type has no order that the library knows. Use numbers, strings, enums, optionals, "   \
-                        "arrays, tuples or a QUERY_RECORD as the key" more);                                                              \
+      constexpr bool ok = ir::described_v<detail::result_of<F, Row>>, group = is_group<detail::result_of<F, Row>>;                        \
+      static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: " QUERY_DETAIL_KEY_OF_GROUP); \
+      static_assert(ok || group, "query: " #verb ": this key type has no order that the library knows. Use numbers, strings, enums, "     \
+                                 "optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                          \
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }

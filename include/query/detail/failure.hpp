@@ -28,6 +28,9 @@ struct unplaced_error : user_error {
 // The same where the text begins with the verb already.
 [[noreturn]] void fail_at(const unplaced_error& e, call_site at);
 
+// `edge`: first or last, as an aggregate or of query::value_of.
+[[noreturn]] void no_row_at_edge(std::string_view edge);
+
 [[noreturn]] void fail_negative(std::string_view verb, std::int64_t n, call_site at);
 [[noreturn]] void fail_not_positive(std::string_view verb, std::int64_t n, call_site at);
 [[noreturn]] void fail_past_last(std::string_view verb, std::string_view numbers, std::string_view last, call_site at);

@@ -71,7 +71,7 @@ struct type {
   bool is_enum = false;
   bool trivial = false;  // trivially copyable and destructible: bytes may be copied
   std::size_t size = 0, align = 1;
-  std::string_view name;            // "i32", "Trade", "optional", ...
+  std::string_view name;            // "i32", "char" (an i8 or u8), "Trade", "optional", ...
   const type* element = nullptr;    // of array, optional, list
   std::size_t count = 0;            // of array
   std::vector<field> field_list;    // of record, in declaration order
@@ -173,7 +173,7 @@ template <class T> type make_type() {
   t.trivial = std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>;
   t.size = sizeof(T);
   t.align = alignof(T);
-  t.name = scalar_name(t.k);
+  t.name = std::is_same_v<T, char> ? "char" : scalar_name(t.k);  // a number like others, but text shows its letter
   t.life = lifetime_of<T>();
   if constexpr (record<T>) {
     t.name = meta<T>::name;

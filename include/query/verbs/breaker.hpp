@@ -82,9 +82,10 @@ struct pair_rows {
   template <class L, class R> auto operator()(const L& l, const R& r) const { return std::pair<L, R>(l, r); }
 };
 
-// What a verb gives for an equality without its hash.
-template <class Check, class Equal> check::after_error forgot_hash() {
-  Check::template no_hash<Equal>();
+// What a verb gives for an equality without its hash, or for a function of a row of type Row in its place.
+template <class Check, class Equal, class Row> check::after_error forgot_hash() {
+  if constexpr (check::fits<Equal, Row>) Check::template no_second_key<Equal>();
+  else Check::template no_hash<Equal>();
   return {};
 }
 

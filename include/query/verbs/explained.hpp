@@ -4,6 +4,7 @@
 //   with_argument(q, "min_by", f, at, [&](const auto& made) { return made.explain("min_by", at); });
 #pragma once
 
+#include <query/aggregates.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query::verbs {
@@ -20,6 +21,16 @@ template <class Q, class Show> std::string for_terminal(const Q& q, std::string_
     if (terminal == "max") return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.max()); }, at, label.c_str()));
   }
   return show(q);
+}
+
+// Calls show(query) for aggregate(a, b, ...) of functions in query::aggregates.
+template <class Q, class Show, class... A>
+std::string with_aggregates(const Q& q, std::string_view terminal, const Show& show, const A&... a) {
+  const call_site at = agg::place_of(a...);
+  if constexpr (sizeof...(A) == 1)
+    if (terminal == "reduce") return show(q.aggregate(a.of..., at, "reduce"), at);
+  if (terminal != "aggregate") detail::explain_refused(terminal, at);
+  return show(q.aggregate(agg::all_of<A...>{std::tuple<A...>(a...)}, at, "aggregate"), at);
 }
 
 // Calls show(query) for a verb with the argument x: a function of the row, a number of rows or a row. A function of groups, as
@@ -47,7 +58,7 @@ std::string with_argument(const Q& q, std::string_view terminal, const X& x, cal
   if constexpr (check::gives_value<X, T>()) {
     using R = detail::result_of<X, T>;
     if constexpr (check::decides<std::invoke_result_t<const X&, const T&>>) {
-      if (is("first", "first_or_default", "last", "single", "any", "count")) return show(q.where(x, at, label));
+      if (is("first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single", "single_or_default", "any", "count")) return show(q.where(x, at, label));
       if (is("all")) {
         const auto fails = [x](const auto& r) requires std::is_invocable_v<const X&, decltype(r)> { return !static_cast<bool>(x(r)); };
         return show(q.where(fails, at, label));

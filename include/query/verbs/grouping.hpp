@@ -223,12 +223,12 @@ template <class Derived, class T> class grouping {
       return Grouped<Derived, T, K, F>(self(), std::move(f), custom_keys<K>(std::move(equal), std::move(hash)), at, label);
     }
   }
-  template <class F, key_function Equal> auto group_by(const F&, const Equal&) const { return forgot_hash<check::group_by, Equal>(); }
+  template <class F, key_function Equal> auto group_by(const F&, const Equal&) const { return forgot_hash<check::group_by, Equal, T>(); }
   template <class F> auto count_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::count_by::key<F, T>()) return check::after_error{};
     else return group_by(std::move(f), at, "count_by").count(at);
   }
-  template <class F, key_function Equal> auto count_by(const F&, const Equal&) const { return forgot_hash<check::count_by, Equal>(); }
+  template <class F, key_function Equal> auto count_by(const F&, const Equal&) const { return forgot_hash<check::count_by, Equal, T>(); }
   template <class F, key_function Equal, key_function Hash> auto count_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::count_by::custom_key<F, T, Equal, Hash>()) return check::after_error{};
     else return group_by(std::move(f), std::move(equal), std::move(hash), at, "count_by").count(at);
@@ -239,7 +239,7 @@ template <class Derived, class T> class grouping {
     else return folded(group_by(std::move(f), at, "aggregate_by"), seed, update, combine, at);
   }
   template <class F, class S, class U, class C, key_function Equal> requires(!agg::any_named<S, U, C, Equal>)
-  auto aggregate_by(const F&, const S&, const U&, const C&, const Equal&) const { return forgot_hash<check::aggregate_by, Equal>(); }
+  auto aggregate_by(const F&, const S&, const U&, const C&, const Equal&) const { return forgot_hash<check::aggregate_by, Equal, T>(); }
   template <class F, class S, class U, class C, key_function Equal, key_function Hash> requires(!agg::any_named<S, U, C, Equal, Hash>)
   auto aggregate_by(F f, S seed, U update, C combine, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate_by::custom_key<F, T, Equal, Hash>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
@@ -253,6 +253,7 @@ template <class Derived, class T> class grouping {
   }
   QUERY_DETAIL_NEEDS(group_by, 1, "the key is missing: group_by([](auto t) { return t.symbol; })")
   QUERY_DETAIL_NEEDS(count_by, 1, "the key is missing: count_by([](auto t) { return t.symbol; })")
+  QUERY_DETAIL_NEEDS(aggregate, 1, "the aggregates are missing: aggregate(sum([](auto t) { return t.qty; }), count()), functions in query::aggregates")
   QUERY_DETAIL_NEEDS(aggregate_by, 4, "takes a key and aggregates: aggregate_by(key, sum(f), count()), or aggregate_by(key, seed, update, combine)")
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
   // (The terminal verb aggregate(sum(f), count()), of functions of query::aggregates, gives the row itself.)

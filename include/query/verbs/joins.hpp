@@ -85,9 +85,9 @@ template <class Derived, class T> class joins {
     else return finish<T>(keyed<T, T>(detail::join_kind::anti, "anti_join", right, lf, rf, at, equal, hash), self(), right);
   }
   template <class Q, class LF, class RF, key_function Equal>
-  auto semi_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::semi_join, Equal>(); }
+  auto semi_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::semi_join, Equal, T>(); }
   template <class Q, class LF, class RF, key_function Equal>
-  auto anti_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::anti_join, Equal>(); }
+  auto anti_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::anti_join, Equal, T>(); }
   // f(left row, const std::vector<R>& matches) for every left row, in order.
   template <class Q, class LF, class RF, class F> auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
     return grouped(right, lf, rf, f, at);
@@ -97,7 +97,7 @@ template <class Derived, class T> class joins {
     return grouped(right, lf, rf, f, at, equal, hash);
   }
   template <class Q, class LF, class RF, class F, key_function Equal>
-  auto group_join(const Q&, const LF&, const RF&, const F&, const Equal&) const { return forgot_hash<check::group_join, Equal>(); }
+  auto group_join(const Q&, const LF&, const RF&, const F&, const Equal&) const { return forgot_hash<check::group_join, Equal, T>(); }
   template <class Q, class LF, class RF> auto group_join(const Q&, const LF&, const RF&) const {
     check::group_join::no_result<Q>();
     return check::after_error{};

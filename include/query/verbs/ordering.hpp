@@ -72,6 +72,13 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
   std::shared_ptr<const logical> order_;
 };
 
+}  // namespace verbs
+
+// What order_by gives, by name: a query::Query<T> that remembers its order, so that then_by can refine it further on.
+template <class T> using Ordered = verbs::Ordered<T>;
+
+namespace verbs {
+
 template <class Derived, class T> class ordering {
  public:
   // NaNs come after all numbers (first in a descending order); nulls last in both directions unless nulls::first. Arrays, tuples and records compare lexicographically.

@@ -69,6 +69,11 @@ template <class Derived, class T> class sequence {
   QUERY_DETAIL_NEEDS(skip, 1, "the number of rows is missing: skip(10)")
   QUERY_DETAIL_NEEDS(take_while, 1, "the predicate is missing: take_while([](auto t) { return t.qty > 100; })")
   QUERY_DETAIL_NEEDS(skip_while, 1, "the predicate is missing: skip_while([](auto t) { return t.qty > 100; })")
+  QUERY_DETAIL_NEEDS(sample, 1, "the number of rows is missing: sample(100)")
+  QUERY_DETAIL_NEEDS(zip, 1, "the other query is missing: zip(query::from(rows))")
+  QUERY_DETAIL_NEEDS(chunk, 1, "the number of rows is missing: chunk(100)")
+  QUERY_DETAIL_NEEDS(window, 1, "the number of rows is missing: window(7)")
+  QUERY_DETAIL_NEEDS(apply, 1, "the function is missing: apply([](std::span<const Row> rows) { ... })")
   // n rows drawn without replacement, in source order; the same seed draws the same rows. Needs all rows: each row's chance
   // depends on how many there are.
   template <class N> auto sample(N n, std::uint64_t seed = 1, call_site at = call_site::here()) const {
@@ -143,9 +148,9 @@ template <class Derived, class T> class sequence {
   auto hash_partitioned_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return hash_partitioned_by(std::move(f), 0, std::move(equal), std::move(hash), at);
   }
-  template <class F, key_function Equal> auto hash_partitioned_by(const F&, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal>(); }
+  template <class F, key_function Equal> auto hash_partitioned_by(const F&, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal, T>(); }
   template <class F, class N, key_function Equal> requires(!key_function<N>)
-  auto hash_partitioned_by(const F&, N, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal>(); }
+  auto hash_partitioned_by(const F&, N, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal, T>(); }
 
   template <class F, class N = int> requires(!key_function<N>) auto range_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
     if constexpr (!check::range_partitioned_by::sort_key<F, T>() || !check::range_partitioned_by::whole<N>()) return check::after_error{};

@@ -58,16 +58,20 @@ template <class Derived, class T> class sets {
     return set<check::except_by>(detail::verb::except, "except_by", q, f, at, equal, hash);
   }
 
-  template <key_function Equal> auto distinct(const Equal&) const { return forgot_hash<check::distinct, Equal>(); }
-  template <class F, key_function Equal> auto distinct_by(const F&, const Equal&) const { return forgot_hash<check::distinct_by, Equal>(); }
-  template <class Q, key_function E> auto union_with(const Q&, const E&) const { return forgot_hash<check::union_with, E>(); }
-  template <class Q, key_function E> auto intersect(const Q&, const E&) const { return forgot_hash<check::intersect, E>(); }
-  template <class Q, key_function E> auto except(const Q&, const E&) const { return forgot_hash<check::except, E>(); }
+  template <key_function Equal> auto distinct(const Equal&) const { return forgot_hash<check::distinct, Equal, T>(); }
+  template <class F, key_function Equal> auto distinct_by(const F&, const Equal&) const { return forgot_hash<check::distinct_by, Equal, T>(); }
+  template <class Q, key_function E> auto union_with(const Q&, const E&) const { return forgot_hash<check::union_with, E, T>(); }
+  template <class Q, key_function E> auto intersect(const Q&, const E&) const { return forgot_hash<check::intersect, E, T>(); }
+  template <class Q, key_function E> auto except(const Q&, const E&) const { return forgot_hash<check::except, E, T>(); }
   template <class Q, class F, key_function E>
-  auto union_with_by(const Q&, const F&, const E&) const { return forgot_hash<check::union_with_by, E>(); }
+  auto union_with_by(const Q&, const F&, const E&) const { return forgot_hash<check::union_with_by, E, T>(); }
   template <class Q, class F, key_function E>
-  auto intersect_by(const Q&, const F&, const E&) const { return forgot_hash<check::intersect_by, E>(); }
-  template <class Q, class F, key_function E> auto except_by(const Q&, const F&, const E&) const { return forgot_hash<check::except_by, E>(); }
+  auto intersect_by(const Q&, const F&, const E&) const { return forgot_hash<check::intersect_by, E, T>(); }
+  template <class Q, class F, key_function E> auto except_by(const Q&, const F&, const E&) const { return forgot_hash<check::except_by, E, T>(); }
+
+  QUERY_DETAIL_NEEDS(distinct_by, 1, "the key is missing: distinct_by([](auto t) { return t.symbol; }). Of whole rows: distinct()")
+  QUERY_DETAIL_NEEDS(concat, 1, "the other query is missing: concat(query::from(rows))")
+  QUERY_DETAIL_NEEDS(union_with, 1, "the other query is missing: union_with(query::from(rows))")
 
   // The rows of this query, then those of the other, in order.
   template <class Q> auto concat(const Q& q, call_site at = call_site::here()) const {

@@ -109,7 +109,7 @@ template <class Derived, class T> class terminals {
       return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(), custom_keys<K>(equal, hash));
     }
   }
-  template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal>(); }
+  template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal, T>(); }
   template <class F, class V = agg::itself> auto to_map(F key, V value = {}, call_site at = call_site::here()) const {
     if constexpr (check::to_map::equality_for_value<F, V, T>()) return check::after_error{};
     else if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) return check::after_error{};
@@ -158,6 +158,22 @@ template <class Derived, class T> class terminals {
   template <class F> requires(!std::is_same_v<F, call_site>) T single(F f, call_site at = call_site::here()) const {
     if constexpr (!check::single::predicate<F, T>()) return check::after_error{};
     else return self().where(f, at, "single").single(at);
+  }
+  template <class F> requires(!std::is_same_v<F, call_site>) std::optional<T> first_or_none(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::first_or_none::predicate<F, T>()) return check::after_error{};
+    else return self().where(f, at, "first_or_none").first_or_none(at);
+  }
+  template <class F> requires(!std::is_same_v<F, call_site>) std::optional<T> last_or_none(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::last_or_none::predicate<F, T>()) return check::after_error{};
+    else return self().where(f, at, "last_or_none").last_or_none(at);
+  }
+  template <class F> T last_or_default(F f, T other, call_site at = call_site::here()) const {
+    if constexpr (!check::last_or_default::predicate<F, T>()) return check::after_error{};
+    else return self().where(f, at, "last_or_default").last_or_default(std::move(other), at);
+  }
+  template <class F> T single_or_default(F f, T other, call_site at = call_site::here()) const {
+    if constexpr (!check::single_or_default::predicate<F, T>()) return check::after_error{};
+    else return self().where(f, at, "single_or_default").single_or_default(std::move(other), at);
   }
   T last(call_site at = call_site::here()) const { return need(last_or_none(at, "last"), "last", at); }
   T last_or_default(T other = T(), call_site at = call_site::here()) const {
@@ -315,6 +331,17 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
     else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at, "aggregate");
   }
+
+  QUERY_DETAIL_NEEDS(to_lookup, 1, "the key is missing: to_lookup([](auto t) { return t.symbol; })")
+  QUERY_DETAIL_NEEDS(to_map, 1, "the key is missing: to_map([](auto t) { return t.symbol; })")
+  QUERY_DETAIL_NEEDS(for_each, 1, "the function is missing: for_each([](const auto& t) { std::cout << t.price; })")
+  QUERY_DETAIL_NEEDS(all, 1, "the predicate is missing: all([](auto t) { return t.qty > 100; })")
+  QUERY_DETAIL_NEEDS(contains, 1, "the row to look for is missing. Are there any rows: any()")
+  QUERY_DETAIL_NEEDS(element_at, 1, "the row's number is missing, from 0: element_at(5)")
+  QUERY_DETAIL_NEEDS(min_by, 1, "the function is missing: min_by([](auto t) { return t.price; }). Of rows that are numbers: min()")
+  QUERY_DETAIL_NEEDS(max_by, 1, "the function is missing: max_by([](auto t) { return t.price; }). Of rows that are numbers: max()")
+  QUERY_DETAIL_NEEDS(reduce, 1, "the function of all rows is missing: reduce([](auto g) { return g.sum([](auto t) { return t.qty; }); })")
+  QUERY_DETAIL_NEEDS(write_csv, 1, "the path of the file is missing: write_csv(path)")
 
   // ---- for people and files
   // The first rows as a table.

@@ -1,0 +1,7 @@
+// form: from_trades.group_by(symbol_of).groups().distinct().count()
+// message: query: distinct: a query::Group, which holds rows, is no key. Its own key is one: [](const auto& g) { return g.key(); }
+// expect: query: distinct: a query::Group, which holds rows, is no key. Its own key is one: [](const auto& g) { return g.key(); }
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.group_by(symbol_of).groups().distinct().count()); }
