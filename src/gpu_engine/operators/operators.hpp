@@ -52,6 +52,10 @@ std::vector<bool> probe_fields(const planner::stage& s);  // those that it reads
 void plan_outer_join(const planner::vertex& v);
 result_rows run_outer_join(const planner::vertex& v, vertex_run& run);
 
+// group_join.cpp: a row for each left row and the list of its matches.
+void plan_group_join(const planner::vertex& v);
+result_rows run_group_join(const planner::vertex& v, vertex_run& run);
+
 // cross_join.cpp: all pairs.
 void plan_cross_join(const planner::vertex& v);
 result_rows run_cross_join(const planner::vertex& v, vertex_run& run);
