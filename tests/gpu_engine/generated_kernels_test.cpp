@@ -437,6 +437,31 @@ TEST_F(generated_kernels, of_group_joins) {
   EXPECT_NE(q.in(session_).explain().find("cpu: not on gpu: the result of group_join is opaque"), std::string::npos) << q.in(session_).explain();
 }
 
+TEST_F(generated_kernels, of_groups_with_their_rows) {
+  const auto symbol = [](auto t) { return t.symbol; };
+  compiles("numbers", query::from(symbols_).as_accelerated().group_by([](auto s) { return s.id; }).groups());
+  compiles("strings, by a string, in order", trades().group_by([](auto t) { return t.name; }).groups().as_ordered());
+  compiles("a part of them", trades().where([](auto t) { return t.hot; }).group_by(symbol).groups().skip(3));
+  compiles("backwards", trades().group_by(symbol).groups().reverse());
+}
+
+TEST_F(generated_kernels, of_functions_of_runs) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("a sum", trades().chunk(3, [](auto run) { return query::sum(run, [](auto t) { return t.price; }) / query::cast<double>(run.size()); }));
+  compiles("elements", trades().window(3, [](auto run) { return query::make<Pair>(run[0].symbol, run.back().price - run.front().price); }, 2));
+  compiles("strings and lists", notes.chunk(5, [](auto run) { return std::make_pair(run.front().name, query::sum(run, [](auto n) { return n.marks.size(); })); }));
+  compiles("captured rows", trades().window(2, [limits = query::broadcast(std::vector<double>{1, 2})](auto run) {
+    return query::any(run, [&](auto t) { return t.price > limits[0]; });
+  }));
+  const auto here = [this](const auto& q) { return q.in(session_).explain(); };
+  const std::string typed = here(trades().chunk(3, [](std::span<const Trade> run) { return run.size(); }));
+  EXPECT_NE(typed.find("opaque: its parameter is not generic"), std::string::npos) << typed;
+  const std::string many = here(trades().chunk(3, [](auto run) { return std::vector<std::size_t>(1, run.size()); }));
+  EXPECT_NE(many.find("opaque: functions of this verb are not traced"), std::string::npos) << many;
+  const std::string parts = here(trades().chunk(3, [](auto run) { return run.first(1).size(); }));
+  EXPECT_NE(parts.find("a part of a run, or its memory"), std::string::npos) << parts;
+}
+
 TEST(fields_of_joins, are_those_that_keys_and_result_read) {
   const std::vector<Triple> rows(3), others(3);
   const auto a = [](auto t) { return t.a; };

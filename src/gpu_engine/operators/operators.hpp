@@ -68,7 +68,7 @@ result_rows run_sets(const planner::vertex& v, vertex_run& run);
 void plan_slice(const planner::vertex& v);
 result_rows run_slice(const planner::vertex& v, vertex_run& run);
 
-// gathered_rows.cpp: concat, reverse, sample, zip; chunk and window where they give lists.
+// gathered_rows.cpp: concat, reverse, sample, zip; chunk and window.
 void plan_gathered(const planner::vertex& v);
 result_rows run_gathered(const planner::vertex& v, vertex_run& run);
 
