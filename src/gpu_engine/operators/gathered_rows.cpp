@@ -59,10 +59,11 @@ const ir::type* lists_of(const detail::logical& n) { return n.all ? n.row : n.fu
 // Lists that view the rows of input 0, which lie side by side, or what a function gives of them; a chunk's last one may be shorter.
 kernel_source generate_runs(const detail::logical& n) {
   kernel_source k;
+  ir::traced t;
+  if (!n.all) t = k.trace(n, n.functions.front());  // throws for those that are not traced
   const ir::type* lists = lists_of(n);
   const std::string type = k.type_name(lists), element = k.type_name(lists->element);
   if (!n.all) {
-    const ir::traced t = k.trace(n, n.functions.front());
     expressions e(k, k.site(n.label, n.where));
     e.bind(0, row_source::of_value("run", lists));
     const std::string v = e.converted(e.value(t.root), t.root->type, n.row);
