@@ -7,8 +7,10 @@ namespace conformance {
 namespace {
 
 template <class Q> auto rows_of(const engine_config& e, const Q& q) {
+  const std::string plan = q.explain();
+  EXPECT_EQ(plan.find("opaque"), std::string::npos) << plan;
   if (e.accelerate) {
-    const std::string plan = q.explain(), line = plan.substr(plan.find("group_join", plan.find("machine graph")), 90);
+    const std::string line = plan.substr(plan.find("group_join", plan.find("machine graph")), 90);
     EXPECT_NE(line.find(" gpu: "), std::string::npos) << plan;
   }
   return q.to_vector();
