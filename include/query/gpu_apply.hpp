@@ -8,9 +8,9 @@
 //
 // It runs in the host's process, with the device's primary context current: the CUDA runtime, cuBLAS, Thrust and the driver's
 // calls work as they are. It gives work to the stream and need not wait for it; the engine does, before it hands the rows on.
-// Memory from here is good until then. It is called once for all rows, where the CPU's form may be called for runs of them.
-// What it throws reaches the caller of the terminal verb. Without a GPU, or where rows own memory (strings, lists), over
-// partitions and without as_accelerated(), the CPU's form runs: explain() says which.
+// Memory from here is good until then. It is called once for all rows, where the CPU's form may be called for runs of them, or
+// once a partition, one after the other. What it throws reaches the caller of the terminal verb. Without a GPU, where rows own
+// memory (strings, lists) and without as_accelerated(), the CPU's form runs: explain() says which.
 #pragma once
 
 #include <cstddef>

@@ -321,6 +321,21 @@ template <class K, class T> class Group {
   const T& operator[](std::size_t i) const { return rows_[i]; }
   const std::vector<T>& rows() const { return rows_; }
 
+  // What the group is made of, for engines that make groups of columns and lists.
+  static constexpr std::string_view query_name = "group";
+  static std::vector<ir::field> query_parts() {
+    if constexpr (!ir::described_v<K> || !ir::described_v<T>) {
+      return {};
+    } else {
+      // Not an aggregate; but addresses of members do not depend on their values.
+      alignas(Group) static std::byte storage[sizeof(Group)];
+      const Group& shape = *std::launder(reinterpret_cast<const Group*>(storage));
+      const auto offset = [](const void* member) { return static_cast<std::size_t>(static_cast<const std::byte*>(member) - storage); };
+      return {{"key", ir::describe<K>(), offset(std::addressof(shape.key_))},
+              {"rows", ir::describe<std::vector<T>>(), offset(std::addressof(shape.rows_))}};
+    }
+  }
+
   std::int64_t count() const { return static_cast<std::int64_t>(rows_.size()); }
   template <class F> auto count(const F& f) const {
     if constexpr (!check::count::counts<F, T>()) return check::after_error{};

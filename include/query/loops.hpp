@@ -24,8 +24,10 @@ template <class S> constexpr std::size_t state_count() {
 }
 
 template <class X> inline constexpr ir::kind sequence_kind = ir::kind_of<held_t<X>>();
-// A list or an array, of the row or plain.
-template <class X> concept sequence = sequence_kind<X> == ir::kind::list || sequence_kind<X> == ir::kind::array;
+template <class X> inline constexpr bool is_span = false;
+template <class T, std::size_t N> inline constexpr bool is_span<std::span<T, N>> = true;
+// A list or an array, of the row or plain; a run of rows.
+template <class X> concept sequence = sequence_kind<X> == ir::kind::list || sequence_kind<X> == ir::kind::array || is_span<std::remove_cvref_t<X>>;
 template <class X> struct element_of { using type = typename held_t<X>::value_type; };
 template <class X> requires(std::is_array_v<std::remove_cvref_t<X>>) struct element_of<X> { using type = std::remove_cvref_t<decltype(std::declval<X&>()[0])>; };
 template <class X> using element_t = typename element_of<X>::type;

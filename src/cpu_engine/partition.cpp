@@ -1,23 +1,20 @@
-#include "cpu_engine/partition.hpp"
-
+// hash_partitioned_by, range_partitioned_by, partitioned: rows side by side by partition (runtime/partition_bounds.hpp).
 #include <query/detail/failure.hpp>
 
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/sort_rows.hpp"
 #include "cpu_engine/table_verbs.hpp"
+#include "runtime/partition_bounds.hpp"
 
 namespace query::cpu {
+
+using runtime::with_bounds;
 
 namespace {
 
 // Partitions where the user names no number; not the number of threads, so that results are the same everywhere.
 constexpr std::size_t default_partitions = 16;
 constexpr std::uint64_t most_partitions = 1 << 20;
-
-// How a table's owner is told from others: by the type of its deleter.
-struct delete_bounds {
-  void operator()(partition_bounds* b) const { delete b; }
-};
 
 enum class way : std::uint64_t { hash = 0, range = 1, runs = 2 };
 
@@ -80,19 +77,6 @@ placed_rows by_range(const planner::vertex& v, const detail::table& rows, std::s
 }
 
 }  // namespace
-
-detail::table with_bounds(detail::table rows, std::vector<std::size_t> ends) {
-  auto bounds = std::make_unique<partition_bounds>(partition_bounds{rows.rows, std::move(ends), std::move(rows.owner)});
-  rows.owner = std::shared_ptr<void>(bounds.release(), delete_bounds{});
-  return rows;
-}
-
-const partition_bounds* bounds_of(const detail::table& t) {
-  if (!t.owner || !std::get_deleter<delete_bounds>(t.owner)) return nullptr;
-  const auto* bounds = static_cast<const partition_bounds*>(t.owner.get());
-  if (bounds->rows != t.rows || (bounds->ends.empty() ? 0 : bounds->ends.back()) != t.n) return nullptr;
-  return bounds;
-}
 
 detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const input_rows input = collect_input(v, 0, tasks);

@@ -2,12 +2,15 @@
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 
-#include "cpu_engine/partition.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
+#include "runtime/partition_bounds.hpp"
 
 namespace query::cpu {
+
+using runtime::bounds_of;
+using runtime::with_bounds;
 
 namespace {
 
@@ -169,7 +172,7 @@ detail::table collect_by_partition(const planner::vertex& v, const vertex_tasks&
 detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const detail::table rows = !v.node->all && changed_partitions(v, tasks.context()) ? collect_by_partition(v, tasks) : collect_input(v, 0, tasks).table;
   if (v.node->all) return call_runs(v, rows, 1, 1, tasks, [&](std::size_t) { return run{0, rows.n}; });
-  if (const partition_bounds* bounds = bounds_of(rows))
+  if (const runtime::partition_bounds* bounds = bounds_of(rows))
     return call_runs(v, rows, bounds->ends.size(), 1, tasks, [&](std::size_t i) {
       const std::size_t first = i ? bounds->ends[i - 1] : 0;
       return run{first, bounds->ends[i] - first};

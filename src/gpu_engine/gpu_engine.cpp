@@ -65,6 +65,8 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
   switch (v.node->what) {
     case verb::join:
       return {plan_outer_join, run_outer_join};
+    case verb::group_join:
+      return {plan_group_join, run_group_join};
     case verb::cross_join:
       return {plan_cross_join, run_cross_join};
     case verb::distinct:

@@ -16,10 +16,10 @@ constexpr std::array on_the_gpu = {
     "where", "select", "group_by", "order_by", "order_by_descending", "then_by", "then_by_descending", "order", "order_descending", "top",
     "do_while", "broadcast", "count", "sum", "min", "max", "average", "to_vector", "count_by", "as_accelerated", "as_ordered",
     "cached", "named", "from", "Query", "join", "left_join", "right_join", "full_join",
-    "semi_join", "anti_join", "cross_join", "distinct", "distinct_by", "union_with", "union_with_by", "intersect", "intersect_by",
+    "semi_join", "anti_join", "cross_join", "group_join", "distinct", "distinct_by", "union_with", "union_with_by", "intersect", "intersect_by",
     "except", "except_by", "group_by.select", "group_by.count", "accelerated", "on",
     "take", "skip", "take_last", "skip_last", "take_while", "skip_while", "default_if_empty", "concat", "append", "prepend",
-    "reverse", "sample", "zip", "range", "repeat", "empty",
+    "reverse", "sample", "zip", "range", "repeat", "empty", "chunk", "window", "group_by.groups",
     "aggregate", "aggregate_by", "reduce", "min_by", "max_by", "mean",
     "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single", "single_or_default",
     "element_at", "element_at_or_default", "any", "all", "contains", "sequence_equal",
@@ -31,7 +31,6 @@ engine_config gpu() {
   e.missing = e.session.gpu_status();
   for (const auto& [verb, tests] : covered())
     if (std::find(on_the_gpu.begin(), on_the_gpu.end(), verb) == on_the_gpu.end()) e.leaves_out[verb] = "on the CPU";
-  for (const char* verb : {"chunk", "window"}) e.leaves_out[verb] = "on the CPU with a function";
   for (const char* verb : {"apply", "apply_all"}) e.leaves_out[verb] = "on the CPU without on_gpu(g)";
   return e;
 }

@@ -1,9 +1,9 @@
 // Functions of the user's with a form for the GPU: accelerated(f, device function), apply with on_gpu(g), and on(engine).
-#include <dlfcn.h>
 
 #include <map>
 
 #include "conformance/compare.hpp"
+#include "conformance/device_copy.hpp"
 #include "conformance/engines.hpp"
 
 namespace conformance {
@@ -153,13 +153,6 @@ CONFORMS(gpu_functions, ptx_is_linked, "accelerated") {
   std::vector<double> expected;
   for (const reading& r : rows) expected.push_back(r.value * 2);
   EXPECT_ROWS(source(e, rows).select(f).to_vector(), expected);
-}
-
-// What the GPU's forms below do with the driver alone, so that this file needs no CUDA: copies within the device.
-void copy_on_device(void* to, const void* from, std::size_t bytes, void* stream) {
-  using function = int (*)(unsigned long long, unsigned long long, std::size_t, void*);
-  static const auto f = reinterpret_cast<function>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "cuMemcpyDtoDAsync_v2"));
-  if (f(reinterpret_cast<unsigned long long>(to), reinterpret_cast<unsigned long long>(from), bytes, stream) != 0) throw std::runtime_error("cuMemcpyDtoDAsync failed");
 }
 
 CONFORMS(gpu_functions, apply_runs_the_form_of_its_engine, "apply", "apply_all") {

@@ -226,6 +226,44 @@ TEST_F(apply_on_gpu, gets_columns_and_gives_rows) {
   EXPECT_NE(q.in(session_).explain().find("with a form for the GPU"), std::string::npos);
 }
 
+TEST_F(apply_on_gpu, takes_one_partition_after_the_other) {
+  std::vector<double> numbers(1000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i * 37 % 1000);
+  const auto cpu = [](std::span<const double>) -> std::vector<Pair> { throw std::runtime_error("the CPU's form ran"); };
+  // The number of rows, and their sum: one row a partition; nothing of empty ones.
+  const auto sums = query::on_gpu([](auto& rows) {
+    const double* in = rows.rows();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(in) % 256, 0u);
+    Pair* out = rows.results(rows.size() ? 1 : 0);
+    rows.wait();
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) sum += in[i];
+    if (rows.size()) out[0] = {static_cast<std::int64_t>(rows.size()), sum};
+  });
+  const auto got = [&](const auto& parted) {
+    const auto q = parted.apply(cpu, sums).in(session_);
+    EXPECT_NE(q.explain().find("with a form for the GPU"), std::string::npos) << q.explain();
+    return q.to_vector();
+  };
+  const auto rows = query::from(numbers).as_accelerated();
+  const auto runs = got(rows.partitioned(3));
+  ASSERT_EQ(runs.size(), 3u);
+  for (std::size_t p = 0, at = 0; p < 3; ++p) {
+    double sum = 0;
+    EXPECT_EQ(runs[p].a, p ? 333 : 334);
+    for (std::int64_t i = 0; i < runs[p].a; ++i) sum += numbers[at++];
+    EXPECT_EQ(runs[p].b, sum);
+  }
+  const auto ranges = got(rows.range_partitioned_by([](auto x) { return x; }, 10));
+  ASSERT_EQ(ranges.size(), 10u);
+  for (std::size_t p = 0; p < 10; ++p) EXPECT_EQ(ranges[p].b, 100 * (100.0 * static_cast<double>(p)) + 4950) << p;
+  const auto few = got(rows.hash_partitioned_by([](auto x) { return query::cast<std::int64_t>(x) % 2; }, 64));
+  ASSERT_LE(few.size(), 2u);
+  double all = 0;
+  for (const Pair& p : few) all += p.b;
+  EXPECT_EQ(all, 499500);
+}
+
 TEST_F(apply_on_gpu, lays_a_field_out_by_a_kernel_that_compiles) {
   fake_.add_kernel("lay_out_part", [](void**) {});
   EXPECT_EQ(trades().apply(host(), halved()).in(session_).to_vector().size(), trades_.size() - 1);
@@ -235,8 +273,8 @@ TEST_F(apply_on_gpu, is_left_out_where_it_cannot_run) {
   const auto cpu = [](std::span<const Trade> r) { return std::vector<Pair>(r.size()); };
   EXPECT_EQ(query::from(trades_).apply(cpu, halved()).in(session_).to_vector().size(), trades_.size());
   EXPECT_NE(query::from(trades_).apply(cpu, halved()).in(session_).explain().find("as_accelerated() was not said"), std::string::npos);
-  const auto parted = trades().partitioned(3).apply(cpu, halved()).in(session_);
-  EXPECT_NE(why_not(parted).find("partitions are given to the function's form for the CPU"), std::string::npos) << why_not(parted);
+  const auto parted = trades().partitioned(3).where([](auto t) { return t.price > -1; }).apply(cpu, halved()).in(session_);
+  EXPECT_NE(why_not(parted).find("rows behind a partition were changed"), std::string::npos) << why_not(parted);
   EXPECT_EQ(parted.to_vector().size(), trades_.size());
   EXPECT_NE(why_not(trades().apply(cpu)).find("no form for the GPU"), std::string::npos);
 }

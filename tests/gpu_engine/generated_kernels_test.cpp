@@ -73,7 +73,7 @@ class generated_kernels : public testing::Test {
                               "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0",
                               "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
                               "fold_segments", "fold_level", "place_lists", "take_elements", "prepare_table", "find_nearest_rows",
-                              "find_candidates", "compare_candidates", "init_labels", "sum_labels", "emit_labels"})
+                              "find_candidates", "compare_candidates", "count_groups_of_rows", "sort_rows", "gather_build", "join_lists", "init_labels", "sum_labels", "emit_labels"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
     fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
@@ -406,6 +406,55 @@ TEST_F(generated_kernels, of_all_ways_to_join) {
   join_programs_compile("numbers of different types",
                         trades().join(
                             symbols, [](auto t) { return t.qty; }, id, [](auto t, auto s) { return t.price * s.rate; }));
+}
+
+TEST_F(generated_kernels, of_group_joins) {
+  const auto symbols = query::from(symbols_).as_accelerated();
+  const auto notes = query::from(notes_).as_accelerated();
+  const auto id = [](auto s) { return s.id; };
+  const auto symbol = [](auto t) { return t.symbol; };
+  compiles("a count", symbols.group_join(trades(), id, symbol, [](auto s, auto own) { return std::make_pair(s.id, own.size()); }));
+  compiles("sums and extremes", symbols.group_join(trades(), id, symbol, [](auto s, auto own) {
+    return query::make<Pair>(s.id, own.empty() ? s.rate : query::max(own, [](auto t) { return t.price; }) + query::sum(own, [](auto t) { return t.price; }));
+  }));
+  compiles("the matches themselves", symbols.group_join(symbols, id, id, [](auto s, auto own) { return std::make_pair(s, own); }));
+  compiles("matches with strings", symbols.group_join(notes, id, id, [](auto s, auto own) { return std::make_tuple(s.id, own); }));
+  compiles("keys that are strings", notes.group_join(
+                                        trades(), [](auto n) { return n.name; }, [](auto t) { return t.name; },
+                                        [](auto n, auto own) { return query::sum(own, [&](auto t) { return t.qty + query::cast<std::int64_t>(n.id); }); }));
+  compiles("new strings", notes.group_join(
+                              symbols, id, id, [](auto n, auto own) { return std::make_pair(query::to_upper(n.name), own.size()); }));
+  compiles("filtered sides", symbols.where([](auto s) { return s.rate > 1; })
+                                 .group_join(trades().where([](auto t) { return t.hot; }), id, symbol,
+                                             [](auto s, auto own) { return query::count(own, [&](auto t) { return t.price > s.rate; }); }));
+  // The function names the type of its list: it is the host's.
+  const auto q = symbols.group_join(trades(), id, symbol, [](auto s, const std::vector<Trade>& own) { return std::make_pair(s.id, own.size()); });
+  EXPECT_NE(q.in(session_).explain().find("cpu: not on gpu: the result of group_join is opaque"), std::string::npos) << q.in(session_).explain();
+}
+
+TEST_F(generated_kernels, of_groups_with_their_rows) {
+  const auto symbol = [](auto t) { return t.symbol; };
+  compiles("numbers", query::from(symbols_).as_accelerated().group_by([](auto s) { return s.id; }).groups());
+  compiles("strings, by a string, in order", trades().group_by([](auto t) { return t.name; }).groups().as_ordered());
+  compiles("a part of them", trades().where([](auto t) { return t.hot; }).group_by(symbol).groups().skip(3));
+  compiles("backwards", trades().group_by(symbol).groups().reverse());
+}
+
+TEST_F(generated_kernels, of_functions_of_runs) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("a sum", trades().chunk(3, [](auto run) { return query::sum(run, [](auto t) { return t.price; }) / query::cast<double>(run.size()); }));
+  compiles("elements", trades().window(3, [](auto run) { return query::make<Pair>(run[0].symbol, run.back().price - run.front().price); }, 2));
+  compiles("strings and lists", notes.chunk(5, [](auto run) { return std::make_pair(run.front().name, query::sum(run, [](auto n) { return n.marks.size(); })); }));
+  compiles("captured rows", trades().window(2, [limits = query::broadcast(std::vector<double>{1, 2})](auto run) {
+    return query::any(run, [&](auto t) { return t.price > limits[0]; });
+  }));
+  const auto here = [this](const auto& q) { return q.in(session_).explain(); };
+  const std::string typed = here(trades().chunk(3, [](std::span<const Trade> run) { return run.size(); }));
+  EXPECT_NE(typed.find("opaque: its parameter is not generic"), std::string::npos) << typed;
+  const std::string many = here(trades().chunk(3, [](auto run) { return std::vector<std::size_t>(1, run.size()); }));
+  EXPECT_NE(many.find("opaque: functions of this verb are not traced"), std::string::npos) << many;
+  const std::string parts = here(trades().chunk(3, [](auto run) { return run.first(1).size(); }));
+  EXPECT_NE(parts.find("a part of a run, or its memory"), std::string::npos) << parts;
 }
 
 TEST(fields_of_joins, are_those_that_keys_and_result_read) {

@@ -28,7 +28,7 @@ enum class kind : std::uint8_t {
   opaque,  // any C++ type without a description: can be stored and moved, not looked into
   boolean, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64,
   string,    // std::string
-  record,    // QUERY_RECORD, std::pair, std::tuple: fields()
+  record,    // QUERY_RECORD, std::pair, std::tuple, query::Group: fields()
   array,     // std::array<E, N> and E[N]: element, count
   optional,  // std::optional<E>: element, access
   list,      // std::vector<E>: element, access
@@ -175,7 +175,14 @@ template <class T> type make_type() {
   t.align = alignof(T);
   t.name = std::is_same_v<T, char> ? "char" : scalar_name(t.k);  // a number like others, but text shows its letter
   t.life = lifetime_of<T>();
-  if constexpr (record<T>) {
+  if constexpr (requires { T::query_parts(); }) {
+    // A class of the library's own that engines look into, though no function of it is traced; undescribed parts: none.
+    if (std::vector<field> parts = T::query_parts(); !parts.empty()) {
+      t.k = kind::record;
+      t.name = T::query_name;
+      t.field_list = std::move(parts);
+    }
+  } else if constexpr (record<T>) {
     t.name = meta<T>::name;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (t.field_list.push_back({meta<T>::names[I], describe<field_t<T, I>>(), meta<T>::offsets[I]}), ...);

@@ -50,9 +50,20 @@ template <class K, class T, class F> struct with_rows : expression {
   template <class, class S> auto value(const K& k, S& s) const { return f(Group<K, T>(k, std::move(s))); }
 };
 template <class K, class T, class F> with_rows<K, T, F> rows_of(const F& f) { return {{}, f}; }
-struct whole_group {
-  template <class K, class T> Group<K, T> operator()(Group<K, T> g) const { return g; }
+template <class K, class T> struct whole_group {
+  Group<K, T> operator()(Group<K, T> g) const { return g; }
 };
+// A group with its rows as expressions: its key and the list of its rows.
+template <class K, class T> ir::traced trace_groups(const void*) {
+  return ir::run_trace([]() -> const ir::node* {
+    if constexpr (!ir::described_v<K> || !ir::described_v<T>) {
+      ir::give_up("no QUERY_RECORD for the row or key type");
+    } else {
+      const traced_group<K, T> g;
+      return detail::make_array(ir::describe<Group<K, T>>(), {detail::to_node(g.key()), detail::to_node(g.collect())});
+    }
+  });
+}
 struct nothing_key {};
 
 }  // namespace agg
@@ -102,9 +113,8 @@ template <class Q, class T, class K, class KF> class Grouped {
   }
   // Query<Group<K, T>>: each group with its rows.
   auto groups(call_site at = call_site::here()) const {
-    using G = Group<K, T>;
-    const auto f = [](const G& g) { return g; };
-    return select(f, at);
+    using F = agg::whole_group<K, T>;
+    return finish<agg::with_rows<K, T, F>, F, agg::rows_of<K, T, F>>("groups", F{}, at, &agg::trace_groups<K, T>);
   }
   auto keys(call_site at = call_site::here()) const {
     return select([](auto g) { return g.key(); }, at);

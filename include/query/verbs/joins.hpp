@@ -6,6 +6,7 @@
 // they never see a null, nor a composite key with a null part.
 #pragma once
 
+#include <query/detail/rows_function.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query::verbs {
@@ -88,7 +89,8 @@ template <class Derived, class T> class joins {
   auto semi_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::semi_join, Equal, T>(); }
   template <class Q, class LF, class RF, key_function Equal>
   auto anti_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::anti_join, Equal, T>(); }
-  // f(left row, const std::vector<R>& matches) for every left row, in order.
+  // f(left row, const std::vector<R>& matches) for every left row, in order. Traced where both are `auto`: then the matches have
+  // size(), empty(), [i], front() and back(), and query::sum(matches, f) and its kin for what goes through them all.
   template <class Q, class LF, class RF, class F> auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
     return grouped(right, lf, rf, f, at);
   }
@@ -149,15 +151,7 @@ template <class Derived, class T> class joins {
       using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;
       auto n = keyed<Out, T>(detail::join_kind::left, "group_join", right, lf, rf, at, same...);
       n->what = detail::verb::group_join;
-      detail::user_function u = detail::make_opaque("result", f, ir::describe<Out>());
-      // left[0..n): rows; right[i]: a std::vector<R>
-      u.native.map_pairs = [](const void* g, const void* const* left, const void* const* groups, std::size_t k, void* out) {
-        detail::made_so_far<Out> made(static_cast<Out*>(out));
-        for (std::size_t i = 0; i < k; ++i)
-          made.add(i, (*static_cast<const F*>(g))(*static_cast<const T*>(left[i]), *static_cast<const std::vector<R>*>(groups[i])));
-        made.keep();
-      };
-      n->functions.push_back(std::move(u));
+      n->functions.push_back(detail::make_matches_map<T, R, Out>(f));
       static const ir::type* list = ir::describe<std::vector<R>>();
       n->source = std::shared_ptr<const void>(std::shared_ptr<void>(), list);  // the type of the matches
       return finish<Out>(std::move(n), self(), right);

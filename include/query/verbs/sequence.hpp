@@ -2,6 +2,7 @@
 // Over a generator they hand rows on as they come, but for take_last, skip_last, sample, partitions and apply, which read all.
 #pragma once
 
+#include <query/detail/rows_function.hpp>
 #include <query/gpu_apply.hpp>
 #include <query/verbs/breaker.hpp>
 
@@ -122,8 +123,10 @@ template <class Derived, class T> class sequence {
   template <class N> auto chunk(N n, call_site at = call_site::here()) const {
     return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at, true);
   }
+  // f(std::span<const T>) over every n rows, the last run may be shorter: one result, or a range of results. Traced where it takes
+  // the run as `auto` and gives one: it has size(), [i], front() and back(), and query::sum(run, f) and its kin go through it.
   template <class N, class F> auto chunk(N n, F f, call_site at = call_site::here()) const { return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, f, at); }
-  // f(std::span<const T>) over every n adjacent rows, `step` rows apart. Windows are full: none if there are fewer than n rows.
+  // The same over every n adjacent rows, `step` rows apart. Windows are full: none if there are fewer than n rows.
   template <class N, class F, class Step = int> auto window(N n, F f, Step step = 1, call_site at = call_site::here()) const {
     return runs<check::window>(detail::verb::window, "window", n, step, f, at);
   }
@@ -273,7 +276,8 @@ template <class Derived, class T> class sequence {
       auto node = new_node<Out>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());
       node->count = detail::positive_count(label, n, at);
       node->step = detail::positive_count(label, step, at);
-      node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
+      if constexpr (over_rows<T, F>::many) node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
+      else node->functions.push_back(detail::make_run_map<T, Out>(f));
       node->rows_call = caller<F, Out>();
       node->all = as_lists;
       return finish<Out>(std::move(node), self());

@@ -1,18 +1,20 @@
-// apply with a form for the GPU: the user's function gets the rows where they lie, and a stream, and gives rows there.
+// apply with a form for the GPU: the user's function gets the rows where they lie, and a stream, and gives rows there; of
+// partitioned rows one partition after the other. Which rows a partition has was found by the CPU.
 #include <algorithm>
 #include <array>
 #include <map>
 
 #include <query/detail/failure.hpp>
+#include <query/errors.hpp>
 #include <query/gpu_apply.hpp>
 
 #include "gpu_engine/codegen/expressions.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "runtime/partition_bounds.hpp"
 
 namespace query::gpu_engine {
 
 namespace {
-
 
 // A part of the rows, side by side: for functions that want it so where the rows lie otherwise.
 void generate_part(kernel_source& k, const input_layout& in, const input_column& part) {
@@ -112,21 +114,14 @@ class port final : public detail::gpu_apply_port {
   bool whole_ = false;
 };
 
-}  // namespace
-
-void plan_apply(const planner::vertex& v) {
-  if (!v.node->gpu_call) throw not_generated("its function has no form for the GPU (query::on_gpu)");
+bool partitioned(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
-  if (!v.node->all && b.table && b.table->node && b.table->node->what == detail::verb::partition)
-    throw not_generated("partitions are given to the function's form for the CPU, one by one");
-  if (!same_on_device(b.row) || !same_on_device(v.node->row)) throw not_generated("its rows own memory (strings, lists)");
-  if (!bare(b)) plan_collect_before(b);
+  return !v.node->all && b.table && b.table->node && b.table->node->what == detail::verb::partition;
 }
 
-result_rows run_apply(const planner::vertex& v, vertex_run& run) {
-  const planner::branch& b = v.inputs.front();
-  port p(run, bare(b) ? run.input(b, all_fields(b.row)) : run_collect_before(b, run), v.node->row);
-  const scoped_context here(run.gpu().on());
+// One call of the user's function.
+result_rows call(const planner::vertex& v, std::shared_ptr<const device_rows> rows, vertex_run& run) {
+  port p(run, std::move(rows), v.node->row);
   try {
     v.node->gpu_call(v.node->gpu_form.get(), p);
   } catch (...) {
@@ -139,6 +134,73 @@ result_rows run_apply(const planner::vertex& v, vertex_run& run) {
     std::rethrow_exception(failure);
   }
   return p.take();
+}
+
+// Rows [first, end), at addresses as the function may expect them.
+std::shared_ptr<const device_rows> part_of(const device_rows& rows, std::uint64_t first, std::uint64_t end, vertex_run& run) {
+  const input_layout& in = rows.layout();
+  auto part = std::make_shared<device_rows>(run.shared_gpu(), in.row, end - first);
+  for (std::size_t c = 0; c < in.columns.size(); ++c) {
+    const std::size_t size = device_layout(in.columns[c].type).size;
+    device_buffer own = run.allocate(std::max<std::uint64_t>(end - first, 1) * size);
+    run.copy(own.address(), rows.column(c) + first * size, (end - first) * size);
+    part->add(in.columns[c], std::move(own));
+  }
+  run.on().synchronize(run.context().cancel);
+  return part;
+}
+
+// The results of all calls, one after the other: rows, or columns where all of them gave those.
+result_rows joined(const std::vector<result_rows>& results, const ir::type* row, vertex_run& run) {
+  std::uint64_t n = 0;
+  for (const result_rows& r : results) n += r->size();
+  auto all = std::make_shared<device_rows>(run.shared_gpu(), row, n);
+  const bool whole = results.empty() || results.front()->whole();
+  const std::vector<input_column> columns = whole ? std::vector<input_column>{{0, row}} : results.front()->layout().columns;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::size_t size = columns[c].type->size;
+    device_buffer to = run.allocate(std::max<std::uint64_t>(n, 1) * size);
+    std::uint64_t done = 0;
+    for (const result_rows& r : results) {
+      if (r->whole() != whole) throw detail::unplaced_error("results: whole rows of one partition, columns of another");
+      run.copy(to.address() + done * size, r->column(c), r->size() * size);
+      done += r->size();
+    }
+    all->add(columns[c], std::move(to));
+  }
+  run.on().synchronize(run.context().cancel);
+  return all;
+}
+
+result_rows by_partition(const planner::vertex& v, const device_rows& rows, vertex_run& run) {
+  const auto at = run.context().tables.find(v.inputs.front().table);
+  const auto* bounds = at == run.context().tables.end() ? nullptr : runtime::bounds_of(at->second.rows);
+  if (!bounds) throw resource_error("gpu: where the partitions end is not known there");
+  std::vector<result_rows> results;
+  std::uint64_t first = 0;
+  for (const std::size_t end : bounds->ends) {
+    run.context().cancel.check();
+    results.push_back(call(v, part_of(rows, first, end, run), run));
+    first = end;
+  }
+  return joined(results, v.node->row, run);
+}
+
+}  // namespace
+
+void plan_apply(const planner::vertex& v) {
+  if (!v.node->gpu_call) throw not_generated("its function has no form for the GPU (query::on_gpu)");
+  const planner::branch& b = v.inputs.front();
+  if (partitioned(v) && !bare(b)) throw not_generated("rows behind a partition were changed before they are handed to its function");
+  if (!same_on_device(b.row) || !same_on_device(v.node->row)) throw not_generated("its rows own memory (strings, lists)");
+  if (!bare(b)) plan_collect_before(b);
+}
+
+result_rows run_apply(const planner::vertex& v, vertex_run& run) {
+  const planner::branch& b = v.inputs.front();
+  const std::shared_ptr<const device_rows> rows = bare(b) ? run.input(b, all_fields(b.row)) : run_collect_before(b, run);
+  const scoped_context here(run.gpu().on());
+  return partitioned(v) ? by_partition(v, *rows, run) : call(v, rows, run);
 }
 
 }  // namespace query::gpu_engine

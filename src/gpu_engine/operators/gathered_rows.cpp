@@ -1,4 +1,4 @@
-// concat, reverse, sample, zip, and chunk and window as lists: row k of the result is made of rows whose numbers follow from k.
+// concat, reverse, sample, zip, chunk and window: row k of the result is made of rows whose numbers follow from k.
 #include <algorithm>
 #include <vector>
 
@@ -53,14 +53,28 @@ kernel_source generate_zip(const detail::logical& n, const input_layout& left, c
   generate_kernel(k, n.row, "", "pair_of(p, k, k)");
   return k;
 }
-// Lists that view the rows of input 0, which lie side by side; a chunk's last one may be shorter.
-kernel_source generate_runs(const ir::type* lists) {
+// The lists of chunk and window.
+const ir::type* lists_of(const detail::logical& n) { return n.all ? n.row : n.functions.front().row; }
+
+// Lists that view the rows of input 0, which lie side by side, or what a function gives of them; a chunk's last one may be shorter.
+kernel_source generate_runs(const detail::logical& n) {
   kernel_source k;
+  ir::traced t;
+  if (!n.all) t = k.trace(n, n.functions.front());  // throws for those that are not traced
+  const ir::type* lists = lists_of(n);
   const std::string type = k.type_name(lists), element = k.type_name(lists->element);
+  if (!n.all) {
+    expressions e(k, k.site(n.label, n.where));
+    e.bind(0, row_source::of_value("run", lists));
+    const std::string v = e.converted(e.value(t.root), t.root->type, n.row);
+    k.add("__device__ __forceinline__ " + k.type_name(n.row) + " result_of(const words& p, const " + type + "& run) {\n" + e.take() +
+          "  return " + v + ";\n}\n");
+  }
   const std::string rows = k.parameter({word::role::column, 0, 0, 0}, "const " + element + "*"),
-                    n = k.parameter({word::role::rows, 0, 0, 0}, "u64"), most = k.argument(length, "u64"), by = k.argument(step, "u64");
-  generate_kernel(k, lists, "    const u64 first = k * " + by + ", left = " + n + " - first;\n",
-                  type + "{" + rows + " + first, left < " + most + " ? left : " + most + "}");
+                    count = k.parameter({word::role::rows, 0, 0, 0}, "u64"), most = k.argument(length, "u64"), by = k.argument(step, "u64");
+  const std::string list = type + "{" + rows + " + first, left < " + most + " ? left : " + most + "}";
+  generate_kernel(k, n.row, "    const u64 first = k * " + by + ", left = " + count + " - first;\n",
+                  n.all ? list : "result_of(p, " + list + ")");
   return k;
 }
 
@@ -148,7 +162,7 @@ result_rows zipped(const planner::vertex& v, vertex_run& run) {
 
 result_rows runs(const planner::vertex& v, vertex_run& run) {
   const detail::logical& n = *v.node;
-  const ir::type* element = n.row->element;
+  const ir::type* element = lists_of(n)->element;
   const bool chunks = n.what == verb::chunk;
   // The rows side by side, in a heap of the result's.
   const shared_rows in = input_part(v.inputs.front(), run).all();
@@ -163,9 +177,9 @@ result_rows runs(const planner::vertex& v, vertex_run& run) {
                       count = std::min(all, v.limit);
   device_buffer lists = room_for(count, n.row, run);
   const std::array<const device_rows*, 1> inputs = {&rows};
-  launch(generate_runs(n.row), run, inputs, {lists.address(), count, 0, n.count, chunks ? n.count : n.step});
+  launch(generate_runs(n), run, inputs, {lists.address(), count, 0, n.count, chunks ? n.count : n.step});
   auto result = run.result(n.row, std::move(lists), count);
-  if (count) result->keep_heap(heap);
+  if (count && !same_on_device(n.row)) result->keep_heap(heap);
   return result;
 }
 
@@ -183,8 +197,7 @@ void plan_gathered(const planner::vertex& v) {
       break;
     case verb::chunk:
     case verb::window:
-      if (!n.all) throw not_generated("a function of the host's takes its runs");
-      (void)generate_runs(n.row);
+      (void)generate_runs(n);
       break;
     default:
       (void)generate_gather(n.row, first, as_they_come());

@@ -5,12 +5,12 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/operators/grouped_build.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/hash_join.cuh"
 #include "gpu_primitives/radix_sort.cuh"
-#include "gpu_primitives/scan.cuh"
 
 namespace query::gpu_engine {
 
@@ -18,21 +18,7 @@ namespace {
 
 constexpr std::uint64_t least_given_back = 1 << 20;  // bytes
 
-enum status : std::size_t { flag_word = 1, total_word, kept_word, ids_word, entries_word };
-
-// Sizes of a sort of build rows by their groups, which depend on how rows are numbered.
-struct sort_shape {
-  std::uint64_t count_threads, count_items, threads, tile, temp_bytes, shared;
-  template <class Number> static sort_shape of(std::uint64_t n) {
-    using policy = gpu::radix_policy<gpu::u32, Number>;
-    return {policy::histogram_threads,
-            policy::histogram_items,
-            policy::threads,
-            std::uint64_t{policy::threads} * policy::items,
-            gpu::radix_temp_bytes<policy, Number>(n),
-            gpu::radix_shared_bytes<policy, gpu::u32, Number>()};
-  }
-};
+enum status : std::size_t { flag_word = 1, total_word, kept_word, entries_word = grouped_build::ids_word + 1 };
 
 class joining {
  public:
@@ -127,71 +113,10 @@ class joining {
 
   void general() {
     use(join_program::general);
-    make_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
-    const device_buffer build_ids = run_.allocate(std::max<std::uint64_t>(build_n_, 1) * 4),
-                        probe_ids = run_.allocate(std::max<std::uint64_t>(probe_n_, 1) * 4),
-                        asked = j_.keeps_build() ? run_.zeroed(std::max<std::uint64_t>(build_n_, 1)) : device_buffer();
-    args_[join_id_count] = run_.status_word(ids_word);
-    args_[join_group_of_build] = build_ids.address();
-    args_[join_group_of_probe] = probe_ids.address();
-    args_[join_asked] = asked.address();
-    if (build_n_) launch("map_build", blocks(build_n_));
-    if (probe_n_) launch("lookup_probe", blocks(probe_n_));
-    run_.finish(g_.source);
-    check_full();
-    table_.reset();
-    const std::uint64_t groups = run_.read(ids_word);
-    const device_buffer offsets = offsets_of_groups(groups), rows = rows_by_group();
-    args_[join_offsets] = offsets.address();
-    args_[join_build_rows] = rows.address();
+    const grouped_build grouped(g_, run_, inputs_, args_, j_.keeps_build(), j_.node->label);
     expand();
     add_unmatched();
     run_.finish(g_.source);
-  }
-
-  device_buffer offsets_of_groups(std::uint64_t groups) {
-    using scan = gpu::scan_policy<std::uint64_t>;
-    const device_buffer sizes = run_.zeroed((groups + 1) * 8), scan_memory = run_.zeroed(gpu::scan_temp_bytes<scan, std::uint64_t>(groups));
-    device_buffer offsets = run_.zeroed((groups + 1) * 8);
-    args_[join_sizes] = sizes.address();
-    args_[join_offsets] = offsets.address();
-    args_[join_scan_temp] = scan_memory.address();
-    args_[join_groups] = groups;
-    if (build_n_) launch("count_build", blocks(build_n_));
-    if (groups) {
-      const auto f = run_.compile(g_.source, "scan_sizes");
-      run_.launch(g_.source, *f,
-                  {static_cast<unsigned>(gpu::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0}, inputs_,
-                  args_);
-    }
-    return offsets;
-  }
-
-  device_buffer rows_by_group() {
-    const std::uint64_t n = std::max<std::uint64_t>(build_n_, 1);
-    device_buffer rows = run_.allocate(n * g_.number_bytes);
-    if (!build_n_) return rows;
-    const sort_shape shape = wide_ ? sort_shape::of<gpu::u64>(n) : sort_shape::of<gpu::u32>(n);
-    const device_buffer temporary = run_.zeroed(shape.temp_bytes), keys_0 = run_.allocate(n * 4), keys_1 = run_.allocate(n * 4),
-                        between = run_.allocate(n * g_.number_bytes);
-    args_[join_sort_temp] = temporary.address();
-    args_[join_sort_keys_0] = keys_0.address();
-    args_[join_sort_keys_1] = keys_1.address();
-    args_[join_sort_rows] = between.address();
-    args_[join_build_rows] = rows.address();
-    const auto count = run_.compile(g_.source, "count_groups_of_rows"), sweep = run_.compile(g_.source, "sort_rows");
-    const std::uint64_t resident = resident_blocks(*count, static_cast<unsigned>(shape.count_threads));
-    run_.launch(g_.source, *count,
-                {static_cast<unsigned>(std::clamp<std::uint64_t>(gpu::divide_up(n, shape.count_threads * shape.count_items), 1, resident)),
-                 static_cast<unsigned>(shape.count_threads), 0},
-                inputs_, args_);
-    for (std::uint32_t pass = 0; pass < gpu::radix_passes(32); ++pass) {
-      args_[join_sort_pass] = pass;
-      run_.launch(g_.source, *sweep,
-                  {static_cast<unsigned>(gpu::divide_up(n, shape.tile)), static_cast<unsigned>(shape.threads), shape.shared}, inputs_,
-                  args_);
-    }
-    return rows;
   }
 
   // The last entry behind the blocks of probe rows becomes the total.
@@ -251,7 +176,7 @@ class joining {
   std::uint64_t probe_n_, build_n_;
   bool wide_;
   join_kernels g_;
-  std::array<std::uint64_t, join_argument_count> args_{};
+  join_arguments args_{};
   device_buffer table_, out_;
   std::uint64_t out_bytes_ = 0;
 };

@@ -56,7 +56,13 @@ class writer {
         break;
       case join_program::general:
         pair();
-        general();
+        grouping();
+        expanding();
+        break;
+      case join_program::grouped:
+      case join_program::gathered:
+        grouping();
+        if (what == join_program::gathered) gathering();
         break;
       case join_program::presence:
         presence();
@@ -119,7 +125,8 @@ class writer {
                "; },\n    [&](u64 at, const u64& row) { out[at] = joined(p, no_row, row); });\n");
   }
 
-  void general() {
+  // Both sides by the groups of the build side's keys (grouped_build.hpp).
+  void grouping() {
     k_.include("gpu_primitives/scan.cuh");
     k_.include("gpu_primitives/radix_sort.cuh");
     const std::string ids =
@@ -140,6 +147,9 @@ class writer {
                "[i]; }, [](u64 a, u64 b) { return a + b; }, [&](u64 i, u64 before) { sums[i] = before; }, [&](u64 all) { sums[" +
                arg(join_groups) + "] = all; });\n");
     sort();
+  }
+
+  void expanding() {
     const std::string source =
         "match_source{" + probe_n_ + ", " + arg(join_group_of_probe, "const u32*") + ", nullptr, " + arg(join_offsets, "const u64*") + "}";
     kernel("count_output", "256",
@@ -154,7 +164,18 @@ class writer {
            "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + ";\n  expand_matches(" + arg(join_output_rows) + ", " +
                arg(join_list, "const match_entry*") + ", " + arg(join_list_size) + ", " + arg(join_build_rows, "const number*") +
                ",\n    [&](u64 at, u64 probe_row, u64 build_row) { out[at] = joined(p, probe_row, build_row); });\n");
+    const std::string groups_of_build = arg(join_group_of_build, "const u32*");
     if (j_.keeps_build()) alone(groups_of_build + "[i] == no_id || " + arg(join_asked, "const u8*") + "[" + groups_of_build + "[i]] == 0");
+  }
+
+  // The build rows side by side, by group.
+  void gathering() {
+    const std::string type = k_.type_name(build_.row);
+    k_.add("__device__ __forceinline__ " + type + " build_row_at(const words& p, u64 i) {\n  return " +
+           expressions::part_of(input_rows(k_, build_, 1, "i"), 0, build_.row, k_) + ";\n}\n");
+    kernel("gather_build", "256",
+           "  " + type + "* const out = " + arg(join_out, type + "*") + ";\n  for (u64 at = blockIdx.x * 256ull + threadIdx.x; at < " +
+               build_n_ + "; at += gridDim.x * 256ull) out[at] = build_row_at(p, " + arg(join_build_rows, "const number*") + "[at]);\n");
   }
 
   // Build rows by their group, in their order within a group: LINQ's order of the result costs nothing more. Rows without a

@@ -2,6 +2,8 @@
 //
 //   unique     every build key once: a slot a build row, one pass over the probe rows (gpu_primitives/join_unique.cuh)
 //   general    build rows grouped by key, output cut into equal tiles (gpu_primitives/join_expand.cuh)
+//   grouped    group_join: build rows grouped by key, no more; what becomes of the groups is group_join.cpp's
+//   gathered   the same, and the build rows side by side, by group
 //   presence   semi and anti joins: the keys alone
 #pragma once
 
@@ -10,7 +12,7 @@
 
 namespace query::gpu_engine {
 
-enum class join_program { unique, general, presence };
+enum class join_program { unique, general, grouped, gathered, presence };
 
 // What is joined: input 0 of the kernels is the probe side, input 1 the build side.
 struct join_sides {

@@ -52,6 +52,10 @@ std::vector<bool> probe_fields(const planner::stage& s);  // those that it reads
 void plan_outer_join(const planner::vertex& v);
 result_rows run_outer_join(const planner::vertex& v, vertex_run& run);
 
+// group_join.cpp: a row for each left row and the list of its matches.
+void plan_group_join(const planner::vertex& v);
+result_rows run_group_join(const planner::vertex& v, vertex_run& run);
+
 // cross_join.cpp: all pairs.
 void plan_cross_join(const planner::vertex& v);
 result_rows run_cross_join(const planner::vertex& v, vertex_run& run);
@@ -64,7 +68,7 @@ result_rows run_sets(const planner::vertex& v, vertex_run& run);
 void plan_slice(const planner::vertex& v);
 result_rows run_slice(const planner::vertex& v, vertex_run& run);
 
-// gathered_rows.cpp: concat, reverse, sample, zip; chunk and window where they give lists.
+// gathered_rows.cpp: concat, reverse, sample, zip; chunk and window.
 void plan_gathered(const planner::vertex& v);
 result_rows run_gathered(const planner::vertex& v, vertex_run& run);
 

@@ -123,6 +123,9 @@ std::optional<double> rows_of(const vertex& v, rows_by_vertex& known) {
       case verb::cross_join:
         all = product;
         break;
+      case verb::group_join:
+        all = rows_behind(v.inputs.front(), known).value_or(0);
+        break;
       case verb::take:
       case verb::take_last:
         all = std::min(all, static_cast<double>(v.node->count));
@@ -230,6 +233,7 @@ std::optional<work> work_of(const vertex& v) {
         what = operation::sort;
         break;
       case verb::join:
+      case verb::group_join:
         what = operation::join;
         break;
       case verb::distinct:

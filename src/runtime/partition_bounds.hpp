@@ -1,15 +1,15 @@
 // Partitioned rows: a table in which the rows of each partition lie side by side, and which remembers where each ends.
 //
-//   detail::table t = partition_rows(vertex, tasks);
+//   detail::table t = with_bounds(rows, {10, 25, rows.n});
 //   if (const partition_bounds* b = bounds_of(t)) use(b->ends);    // one end a partition; the last is t.n
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "cpu_engine/vertex_tasks.hpp"
+#include <query/detail/plan.hpp>
 
-namespace query::cpu {
+namespace query::runtime {
 
 struct partition_bounds {
   const void* rows = nullptr;       // of the whole table: a slice of it is not partitioned
@@ -22,4 +22,4 @@ detail::table with_bounds(detail::table rows, std::vector<std::size_t> ends);
 // Null for a table without bounds, or for a part of one.
 const partition_bounds* bounds_of(const detail::table& rows);
 
-}  // namespace query::cpu
+}  // namespace query::runtime

@@ -1,0 +1,107 @@
+#include "gpu_engine/operators/grouped_build.hpp"
+
+#include <algorithm>
+
+#include <query/errors.hpp>
+
+#include "gpu_primitives/hash_table.cuh"
+#include "gpu_primitives/radix_sort.cuh"
+#include "gpu_primitives/scan.cuh"
+
+namespace query::gpu_engine {
+
+namespace {
+
+// Sizes of a sort of build rows by their groups, which depend on how rows are numbered.
+struct sort_shape {
+  std::uint64_t count_threads, count_items, threads, tile, temp_bytes, shared;
+  template <class Number> static sort_shape of(std::uint64_t n) {
+    using policy = gpu::radix_policy<gpu::u32, Number>;
+    return {policy::histogram_threads,
+            policy::histogram_items,
+            policy::threads,
+            std::uint64_t{policy::threads} * policy::items,
+            gpu::radix_temp_bytes<policy, Number>(n),
+            gpu::radix_shared_bytes<policy, gpu::u32, Number>()};
+  }
+};
+
+}  // namespace
+
+grouped_build::grouped_build(const join_kernels& g, vertex_run& run, std::span<const device_rows* const> inputs, join_arguments& args,
+                             bool asked, const std::string& label)
+    : g_(g), run_(run), inputs_(inputs), args_(args) {
+  const std::uint64_t probe_n = inputs[0]->size(), build_n = inputs[1]->size();
+  build_ids_ = run_.allocate(std::max<std::uint64_t>(build_n, 1) * 4);
+  probe_ids_ = run_.allocate(std::max<std::uint64_t>(probe_n, 1) * 4);
+  if (asked) asked_ = run_.zeroed(std::max<std::uint64_t>(build_n, 1));
+  args_[join_group_of_build] = build_ids_.address();
+  args_[join_group_of_probe] = probe_ids_.address();
+  args_[join_asked] = asked_.address();
+  find_groups(build_n, probe_n, label);
+  find_offsets(run_.read(ids_word), build_n);
+  sort_rows(build_n);
+}
+
+void grouped_build::find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label) {
+  const std::uint32_t bits = gpu::table_bits(std::max<std::uint64_t>(build_n, 1));
+  const std::uint64_t bytes = gpu::table_slots(bits) * g_.slot_bytes;
+  const device_buffer table = run_.allocate(bytes);
+  run_.fill(table.address(), 0xff, bytes);
+  args_[join_slots] = table.address();
+  args_[join_bits] = bits;
+  args_[join_flag] = run_.status_word(flag_word);
+  args_[join_id_count] = run_.status_word(ids_word);
+  if (build_n) launch("map_build", build_n);
+  if (probe_n) launch("lookup_probe", probe_n);
+  run_.finish(g_.source);
+  if (run_.read(flag_word) & 0xffffffffu) throw resource_error("query: " + label + ": the GPU's table of keys is full");
+}
+
+void grouped_build::find_offsets(std::uint64_t groups, std::uint64_t build_n) {
+  using scan = gpu::scan_policy<std::uint64_t>;
+  const device_buffer sizes = run_.zeroed((groups + 1) * 8), scan_memory = run_.zeroed(gpu::scan_temp_bytes<scan, std::uint64_t>(groups));
+  offsets_ = run_.zeroed((groups + 1) * 8);
+  args_[join_sizes] = sizes.address();
+  args_[join_offsets] = offsets_.address();
+  args_[join_scan_temp] = scan_memory.address();
+  args_[join_groups] = groups;
+  if (build_n) launch("count_build", build_n);
+  if (!groups) return;
+  const auto f = run_.compile(g_.source, "scan_sizes");
+  run_.launch(g_.source, *f,
+              {static_cast<unsigned>(gpu::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0}, inputs_, args_);
+}
+
+void grouped_build::sort_rows(std::uint64_t build_n) {
+  const std::uint64_t n = std::max<std::uint64_t>(build_n, 1);
+  rows_ = run_.allocate(n * g_.number_bytes);
+  args_[join_build_rows] = rows_.address();
+  if (!build_n) return;
+  const sort_shape shape = g_.number_bytes == 8 ? sort_shape::of<gpu::u64>(n) : sort_shape::of<gpu::u32>(n);
+  const device_buffer temporary = run_.zeroed(shape.temp_bytes), keys_0 = run_.allocate(n * 4), keys_1 = run_.allocate(n * 4),
+                      between = run_.allocate(n * g_.number_bytes);
+  args_[join_sort_temp] = temporary.address();
+  args_[join_sort_keys_0] = keys_0.address();
+  args_[join_sort_keys_1] = keys_1.address();
+  args_[join_sort_rows] = between.address();
+  const auto count = run_.compile(g_.source, "count_groups_of_rows"), sweep = run_.compile(g_.source, "sort_rows");
+  const std::uint64_t resident = resident_blocks(*count, static_cast<unsigned>(shape.count_threads));
+  run_.launch(g_.source, *count,
+              {static_cast<unsigned>(std::clamp<std::uint64_t>(gpu::divide_up(n, shape.count_threads * shape.count_items), 1, resident)),
+               static_cast<unsigned>(shape.count_threads), 0},
+              inputs_, args_);
+  for (std::uint32_t pass = 0; pass < gpu::radix_passes(32); ++pass) {
+    args_[join_sort_pass] = pass;
+    run_.launch(g_.source, *sweep,
+                {static_cast<unsigned>(gpu::divide_up(n, shape.tile)), static_cast<unsigned>(shape.threads), shape.shared}, inputs_, args_);
+  }
+}
+
+void grouped_build::launch(const char* entry, std::uint64_t items) {
+  const auto blocks = static_cast<unsigned>(
+      std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
+  run_.launch(g_.source, *run_.compile(g_.source, entry), {blocks, 256, 0}, inputs_, args_);
+}
+
+}  // namespace query::gpu_engine
