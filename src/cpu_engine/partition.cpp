@@ -5,6 +5,7 @@
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/sort_rows.hpp"
 #include "cpu_engine/table_verbs.hpp"
+#include "planner/partitions.hpp"
 
 namespace query::cpu {
 
@@ -12,7 +13,6 @@ namespace {
 
 // Partitions where the user names no number; not the number of threads, so that results are the same everywhere.
 constexpr std::size_t default_partitions = 16;
-constexpr std::uint64_t most_partitions = 1 << 20;
 
 // How a table's owner is told from others: by the type of its deleter.
 struct delete_bounds {
@@ -97,7 +97,7 @@ const partition_bounds* bounds_of(const detail::table& t) {
 detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const input_rows input = collect_input(v, 0, tasks);
   const detail::table& rows = input.table;
-  if (v.node->count > most_partitions) detail::fail(v.node->label, "more than 1048576 partitions: " + std::to_string(v.node->count), v.node->where);
+  if (v.node->count > planner::most_partitions) detail::fail(v.node->label, "more than 1048576 partitions: " + std::to_string(v.node->count), v.node->where);
   const std::size_t parts = v.node->count ? static_cast<std::size_t>(v.node->count) : default_partitions;
   if (rows.n == 0) return with_bounds(rows, std::vector<std::size_t>(static_cast<std::size_t>(v.node->count)));
   if (static_cast<way>(v.node->step) == way::runs) {

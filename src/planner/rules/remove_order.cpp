@@ -3,6 +3,7 @@
 // partitions. Not below another order_by: sorts are stable, so the earlier one decides among ties.
 #include <algorithm>
 
+#include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
 #include "planner/rules/expressions.hpp"
 
@@ -14,7 +15,9 @@ using detail::verb;
 namespace {
 
 bool only_arranges(const vertex& v) {
-  return v.node && (v.node->what == verb::order_by || v.node->what == verb::reverse || v.node->what == verb::partition);
+  if (!v.node) return false;
+  if (v.node->what == verb::partition) return v.node->count <= most_partitions;
+  return v.node->what == verb::order_by || v.node->what == verb::reverse;
 }
 
 // as_ordered() may be said of any verb above, of rows that came in this order.
