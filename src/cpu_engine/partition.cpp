@@ -4,6 +4,7 @@
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/sort_rows.hpp"
 #include "cpu_engine/table_verbs.hpp"
+#include "planner/partitions.hpp"
 #include "runtime/partition_bounds.hpp"
 
 namespace query::cpu {
@@ -14,7 +15,6 @@ namespace {
 
 // Partitions where the user names no number; not the number of threads, so that results are the same everywhere.
 constexpr std::size_t default_partitions = 16;
-constexpr std::uint64_t most_partitions = 1 << 20;
 
 enum class way : std::uint64_t { hash = 0, range = 1, runs = 2 };
 
@@ -81,7 +81,7 @@ placed_rows by_range(const planner::vertex& v, const detail::table& rows, std::s
 detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const input_rows input = collect_input(v, 0, tasks);
   const detail::table& rows = input.table;
-  if (v.node->count > most_partitions) detail::fail(v.node->label, "more than 1048576 partitions: " + std::to_string(v.node->count), v.node->where);
+  if (v.node->count > planner::most_partitions) detail::fail(v.node->label, "more than 1048576 partitions: " + std::to_string(v.node->count), v.node->where);
   const std::size_t parts = v.node->count ? static_cast<std::size_t>(v.node->count) : default_partitions;
   if (rows.n == 0) return with_bounds(rows, std::vector<std::size_t>(static_cast<std::size_t>(v.node->count)));
   if (static_cast<way>(v.node->step) == way::runs) {

@@ -16,7 +16,27 @@ void add_leaves(std::vector<leaf_column>& out, const ir::type* t, const std::str
   }
 }
 
+bool is_tuple(const ir::type* t) { return t->k == ir::kind::record && t->name == "tuple"; }
+
+void add_parts(std::vector<table_field>& out, const ir::type* t, const std::string& name, std::size_t offset, std::size_t top_field) {
+  if (!is_tuple(t)) {
+    out.push_back({name, t, offset, top_field});
+    return;
+  }
+  for (const ir::field& f : t->fields()) add_parts(out, f.of, name + "." + std::string(f.name), offset + f.offset, top_field);
+}
+
 }  // namespace
+
+std::vector<table_field> table_fields(const ir::type* row) {
+  std::vector<table_field> fields;
+  for (std::size_t i = 0; i < row->fields().size(); ++i) {
+    const ir::field& f = row->fields()[i];
+    if (is_tuple(row)) add_parts(fields, f.of, std::string(f.name), f.offset, i);
+    else fields.push_back({std::string(f.name), f.of, f.offset, i});
+  }
+  return fields;
+}
 
 std::vector<leaf_column> leaf_columns(const ir::type* row, std::span<const std::string> names) {
   std::vector<leaf_column> leaves;
@@ -24,10 +44,9 @@ std::vector<leaf_column> leaf_columns(const ir::type* row, std::span<const std::
     add_leaves(leaves, row, "value", 0, 0);
     return leaves;
   }
-  for (std::size_t i = 0; i < row->fields().size(); ++i) {
-    const ir::field& f = row->fields()[i];
-    add_leaves(leaves, f.of, i < names.size() ? names[i] : std::string(f.name), f.offset, i);
-  }
+  const std::vector<table_field> fields = table_fields(row);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    add_leaves(leaves, fields[i].of, i < names.size() ? names[i] : fields[i].name, fields[i].offset, fields[i].top_field);
   return leaves;
 }
 

@@ -23,8 +23,17 @@ struct leaf_column {
   const ir::type* value_type() const { return optional() ? of->element : of; }
 };
 
-// The columns in declaration order; a row that is neither record nor array is one column named `value`. `names`: for the fields of
-// the row; else their own.
+// A column of a table of rows: a field of the row, or a part of one that is a pair or tuple in a pair or tuple, as composite keys are.
+struct table_field {
+  std::string name;  // "price", "key.0"
+  const ir::type* of = nullptr;
+  std::size_t offset = 0;
+  std::size_t top_field = 0;
+};
+std::vector<table_field> table_fields(const ir::type* row);
+
+// The columns in declaration order; a row that is neither record nor array is one column named `value`. `names`: for its
+// table_fields; else their own.
 std::vector<leaf_column> leaf_columns(const ir::type* row, std::span<const std::string> names = {});
 
 // A type as users know it: "i32", "Trade", "optional<i32>", "array<f64, 3>", "list<string>".

@@ -135,9 +135,10 @@ std::string print_table(const ir::type* row, const void* rows, std::size_t n, st
   const cell_maker cells(options, row->size);
   std::vector<text_column> columns;
   if (row->k == ir::kind::record) {
-    for (std::size_t i = 0; i < row->fields().size(); ++i) {
-      const ir::field& f = row->fields()[i];
-      columns.push_back(cells.column(i < names.size() ? names[i] : std::string(f.name), f.of, static_cast<const std::byte*>(rows) + f.offset, shown));
+    const std::vector<table_field> fields = table_fields(row);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const auto* first = static_cast<const std::byte*>(rows) + fields[i].offset;
+      columns.push_back(cells.column(i < names.size() ? names[i] : fields[i].name, fields[i].of, first, shown));
     }
   } else {
     columns.push_back(cells.column("value", row, rows, shown));

@@ -51,17 +51,62 @@ std::string without_brackets(std::string text) {
 
 std::string text_of(const ir::node* n) { return without_brackets(shown(ir::traced{nullptr, n, {}, 0})); }
 
-std::string name_of(const ir::node* n, const std::vector<std::string>& below, bool two_rows) {
+using names = std::vector<std::string>;
+
+bool is_tuple(const ir::type* t) { return t->k == ir::kind::record && t->name == "tuple"; }
+std::size_t columns_in(const ir::type* t) {
+  if (!is_tuple(t)) return 1;
+  std::size_t n = 0;
+  for (const ir::field& f : t->field_list) n += columns_in(f.of);
+  return n;
+}
+
+// What names are made from: those of the rows below, for each of their fields; the key of the group, if there is one.
+struct known_names {
+  std::vector<names> below;
+  const ir::type* rows = nullptr;
+  const ir::node* key = nullptr;
+  bool two_rows = false;
+};
+names names_of(const ir::node* n, const ir::type* t, const known_names& known);
+
+names part_of(const names& all, const ir::type* tuple, std::size_t i) {
+  auto at = all.begin();
+  for (std::size_t k = 0; k < i; ++k) at += static_cast<std::ptrdiff_t>(columns_in(tuple->field_list[k].of));
+  return names(at, at + static_cast<std::ptrdiff_t>(columns_in(tuple->field_list[i].of)));
+}
+
+// Of a part of a row that is a tuple, by its path "0.1": what it was called where the tuple was made. Nothing for other paths.
+names names_of_path(std::string_view path, const known_names& known) {
+  const ir::type* t = known.rows;
+  names all;
+  for (const names& of : known.below) all.insert(all.end(), of.begin(), of.end());
+  while (!path.empty()) {
+    if (!t || !is_tuple(t) || all.size() != columns_in(t)) return {};
+    const std::string_view part = path.substr(0, path.find('.'));
+    const auto f = std::find_if(t->field_list.begin(), t->field_list.end(), [&](const ir::field& x) { return x.name == part; });
+    if (f == t->field_list.end()) return {};
+    all = part_of(all, t, static_cast<std::size_t>(f - t->field_list.begin()));
+    t = f->of;
+    path.remove_prefix(std::min(part.size() + 1, path.size()));
+  }
+  return all;
+}
+bool begins_with_digit(const std::string& path) { return !path.empty() && std::isdigit(static_cast<unsigned char>(path.front())) != 0; }
+
+std::string name_of(const ir::node* n, const known_names& known) {
   switch (n->what) {
     case ir::op::literal:
     case ir::op::null: return {};
-    case ir::op::row: return !two_rows ? "" : n->id == 0 ? "left" : "right";
+    case ir::op::row: return !known.two_rows ? "" : n->id == 0 ? "left" : "right";
     case ir::op::field: {
-      // A member of a tuple below goes by that one's name.
-      const bool number = n->id == 0 && !n->text.empty() && std::all_of(n->text.begin(), n->text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-      if (!number) return text_of(n);
-      const std::size_t i = std::stoul(n->text);
-      return i < below.size() ? below[i] : std::string();
+      const names of = n->id == 0 ? names_of_path(n->text, known) : names();
+      return of.size() == 1 ? of.front() : begins_with_digit(n->text) ? std::string() : text_of(n);
+    }
+    case ir::op::member: {
+      const ir::node* tuple = n->kids.front();
+      if (!is_tuple(tuple->type) || n->bits >= tuple->type->field_list.size()) return text_of(n);
+      return part_of(names_of(tuple, tuple->type, known), tuple->type, n->bits).front();
     }
     case ir::op::aggregate:
       if (n->text == "aggregate") return n->text;  // the user's own: its functions make no name
@@ -72,26 +117,91 @@ std::string name_of(const ir::node* n, const std::vector<std::string>& below, bo
   }
 }
 
+// Of a choice: what is chosen; the condition where that is true or false.
+std::string name_of_choice(const ir::node* condition, const ir::node* a, const ir::node* b, const known_names& known) {
+  if (a == b) return name_of(a, known);
+  const auto says = [](const ir::node* x, bool truth) { return x->what == ir::op::literal && x->type->k == ir::kind::boolean && x->bits == truth; };
+  return says(a, true) && says(b, false) ? text_of(condition) : std::string();
+}
+
+// A name for each column that a value of type t is; empty ones where there is none.
+names names_of(const ir::node* n, const ir::type* t, const known_names& known) {
+  if (!is_tuple(t)) return {name_of(n, known)};
+  names all;
+  const auto add = [&](names more) { all.insert(all.end(), more.begin(), more.end()); };
+  const std::size_t fields = t->field_list.size();
+  const auto makes = [&](const ir::node* x) { return x->what == ir::op::make && x->kids.size() == fields; };
+  if (n->what == ir::op::key && known.key) {
+    add(names_of(known.key, t, known));
+  } else if (n->what == ir::op::field && n->id == 0) {
+    add(names_of_path(n->text, known));
+  } else if (n->what == ir::op::member && is_tuple(n->kids.front()->type) && n->bits < n->kids.front()->type->field_list.size()) {
+    const ir::type* tuple = n->kids.front()->type;
+    add(part_of(names_of(n->kids.front(), tuple, known), tuple, n->bits));
+  } else if (makes(n)) {
+    for (std::size_t i = 0; i < fields; ++i) add(names_of(n->kids[i], t->field_list[i].of, known));
+  } else if (n->what == ir::op::select && makes(n->kids[1]) && makes(n->kids[2]) && columns_in(t) == fields) {
+    for (std::size_t i = 0; i < fields; ++i) add({name_of_choice(n->kids[0], n->kids[1]->kids[i], n->kids[2]->kids[i], known)});
+  }
+  all.resize(columns_in(t));
+  return all;
+}
+
+// The fields' own names, where a column has none, or one that is taken.
+void number_rest(names& of, const ir::type* t, const std::string& name, std::size_t& at, const names& before) {
+  if (is_tuple(t)) {
+    for (const ir::field& f : t->field_list) number_rest(of, f.of, name + "." + std::string(f.name), at, before);
+    return;
+  }
+  std::string& column = of[at];
+  const auto here = of.begin() + static_cast<std::ptrdiff_t>(at);
+  const bool taken = std::find(before.begin(), before.end(), column) != before.end() || std::find(of.begin(), here, column) != here;
+  if (column.empty() || column.size() > longest || taken) column = name;
+  ++at;
+}
+
+std::vector<names> names_of_fields(const logical& n) {
+  if (!is_tuple(n.row)) return {};
+  if (keeps_rows(n)) return names_of_fields(*n.inputs.front().node);
+  if (!makes_rows(n) || n.functions.empty()) return {};
+  const std::vector<ir::field>& fields = n.row->field_list;
+  const ir::traced made = n.functions.back().trace();
+  const ir::traced key = n.what == verb::group_by ? n.functions.front().trace() : ir::traced();
+  known_names known;
+  if (!n.inputs.empty()) {
+    known.below = names_of_fields(*n.inputs.front().node);
+    known.rows = n.inputs.front().node->row;
+  }
+  known.key = key ? key.root : nullptr;
+  known.two_rows = n.what == verb::join || n.what == verb::cross_join || n.what == verb::zip;
+  const bool folded = !made && n.label == "aggregate_by" && fields.size() == 2;
+  if (!made && !folded) return {};
+  if (made && made.root->what == ir::op::row && made.root->id == 0) return known.below;
+  if (made && (made.root->what != ir::op::make || made.root->kids.size() != fields.size())) return {};
+  std::vector<names> all;
+  names before;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const ir::type* t = fields[i].of;
+    names of;
+    if (!folded) of = names_of(made.root->kids[i], t, known);
+    else if (i == 0 && is_tuple(t) && known.key) of = names_of(known.key, t, known);
+    else of = names(columns_in(t), columns_in(t) > 1 ? "" : i == 0 ? "key" : "aggregate");
+    const bool is_key = is_tuple(t) && n.what == verb::group_by && (folded ? i == 0 : made.root->kids[i]->what == ir::op::key);
+    std::size_t at = 0;
+    number_rest(of, t, is_key ? "key" : std::string(fields[i].name), at, before);
+    before.insert(before.end(), of.begin(), of.end());
+    all.push_back(std::move(of));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> column_names(const logical& n) {
-  if (n.row->k != ir::kind::record || n.row->name != "tuple") return {};
-  if (keeps_rows(n)) return column_names(*n.inputs.front().node);
-  if (!makes_rows(n) || n.functions.empty()) return {};
-  const std::size_t fields = n.row->field_list.size();
-  const ir::traced made = n.functions.back().trace();
-  const std::vector<std::string> below = n.inputs.empty() ? std::vector<std::string>() : column_names(*n.inputs.front().node);
-  if (!made) return n.label == "aggregate_by" && fields == 2 ? std::vector<std::string>{"key", "aggregate"} : std::vector<std::string>();
-  if (made.root->what == ir::op::row && made.root->id == 0) return below;
-  if (made.root->what != ir::op::make || made.root->kids.size() != fields) return {};
-  const bool two_rows = n.what == verb::join || n.what == verb::cross_join || n.what == verb::zip;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < fields; ++i) {
-    std::string name = name_of(made.root->kids[i], below, two_rows);
-    const bool taken = std::find(names.begin(), names.end(), name) != names.end();
-    names.push_back(name.empty() || name.size() > longest || taken ? std::string(n.row->field_list[i].name) : std::move(name));
-  }
-  return names;
+  names all;
+  for (names& of : names_of_fields(n))
+    for (std::string& name : of) all.push_back(std::move(name));
+  return all;
 }
 
 }  // namespace query::planner

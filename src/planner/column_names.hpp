@@ -1,6 +1,7 @@
 // What the columns of rows that are pairs or tuples are called in tables: such rows have no field names of their own.
 //
 //   trades.group_by(symbol).aggregate(sum(price), count())    key, sum(price), count
+//   trades.count_by(symbol and venue)                         symbol, venue, count
 //   trades.join(symbols, symbol, id)                          left, right
 //
 // Found in the traced function that makes the rows, through verbs that only choose or sort them.
@@ -13,7 +14,7 @@
 
 namespace query::planner {
 
-// A name for each field of the row; empty: the fields' own names are all there is to say.
+// A name for each column of a table of such rows (data::table_fields); empty: the fields' own names are all there is to say.
 std::vector<std::string> column_names(const detail::logical& n);
 
 }  // namespace query::planner

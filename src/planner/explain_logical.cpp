@@ -35,7 +35,9 @@ class writer {
     }
     chain(*n.inputs.front().node, depth);
     to_.line(depth, verb_of(n) + words(n) + name(n), "@" + planner::place_of(n.where));
-    for (const detail::user_function& f : n.functions) function(f, n, depth + 1);
+    const bool only_lists = n.all && (n.what == verb::chunk || n.what == verb::window);  // by no function of the user's
+    for (const detail::user_function& f : n.functions)
+      if (!only_lists) function(f, n, depth + 1);
     for (std::size_t i = 1; i < n.inputs.size(); ++i) {
       to_.line(depth + 1, title(n, i));
       chain(*n.inputs[i].node, depth + 2);

@@ -94,6 +94,8 @@ CONFORMS(explained, terminal_verbs_show_the_plan_that_runs, "explain", "first", 
   expect("min_by", q.explain("min_by", twice), "min_by");
   EXPECT_NE(q.explain("min_by", twice).find("reads v"), std::string::npos);
   expect("to_lookup", q.explain("to_lookup", twice), "to_lookup (group_by)");
+  EXPECT_EQ(q.chunk(2).explain().find("opaque"), std::string::npos) << q.chunk(2).explain();  // no function of the user's is in it
+  EXPECT_NE(q.chunk(2, [](std::span<const std::int64_t> r) { return r.size(); }).explain().find("function: opaque"), std::string::npos);
   expect("last_or_none", q.explain("last_or_none", large), "last_or_none (where)");
   namespace by = query::aggregates;
   for (const std::string& plan : {q.explain("aggregate", by::sum(twice), by::count()), q.explain("reduce", by::sum(twice))}) {

@@ -64,6 +64,30 @@ TEST(column_names, of_pairs_and_projections) {
   EXPECT_EQ(names_of(q.count_by(zone).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(r)); })), (names{"count", "key"}));
 }
 
+// A composite key is a column a part, named after what the key is made of.
+TEST(column_names, of_composite_keys) {
+  const auto q = query::from(trips);
+  const auto both = [](auto t) { return std::tuple(t.zone, t.miles > 1, 7); };
+  EXPECT_EQ(names_of(q.count_by(both)), (names{"zone", "miles > 1", "key.2", "count"}));
+  EXPECT_EQ(names_of(q.aggregate_by(both, by::sum(fare))), (names{"zone", "miles > 1", "key.2", "sum(fare)"}));
+  EXPECT_EQ(names_of(q.count_by(both).where([](auto r) { return std::get<1>(r) > 0; }).order_by([](auto r) { return std::get<0>(r); })),
+            (names{"zone", "miles > 1", "key.2", "count"}));
+  EXPECT_EQ(names_of(q.count_by(both).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(std::get<0>(r))); })), (names{"count", "zone"}));
+  EXPECT_EQ(names_of(q.group_by(both).select([](auto g) { return std::tuple(g.count(), std::get<1>(g.key())); })), (names{"count", "miles > 1"}));
+  EXPECT_EQ(names_of(q.count_by([](auto t) { return std::pair(t.zone, std::pair(t.fare, t.zone)); })), (names{"zone", "fare", "key.second.second", "count"}));
+  EXPECT_EQ(names_of(q.count_by([](const Trip& t) { return std::tuple(t.zone, t.fare); })), (names{"key.0", "key.1", "count"}));
+  const auto table = q.count_by([](auto t) { return std::tuple(t.zone, t.fare); }).as_ordered();
+  EXPECT_EQ(table.table({.rows = 1, .ascii = true}),
+            "+------+------+-------+\n"
+            "| zone | fare | count |\n"
+            "|  i32 |  f64 |   i64 |\n"
+            "+======+======+=======+\n"
+            "|    1 | 12.5 |     1 |\n"
+            "+------+------+-------+\n"
+            "... 2 more rows\n");
+  EXPECT_NE(table.describe().find("│ fare "), std::string::npos) << table.describe();
+}
+
 // Rows with names of their own keep them; what does not trace has only numbers.
 TEST(column_names, none_where_none_are_known) {
   const auto q = query::from(trips);

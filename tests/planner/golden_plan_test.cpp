@@ -122,6 +122,11 @@ TEST(golden_plan, order_that_nobody_sees) {
   check("remove_order_not", query::from(trades).order_by([](auto t) { return t.price; }).group_by([](auto t) { return t.symbol; }).select([](auto g) {
     return query::make<Total>(g.key(), g.first([](auto t) { return t.qty; }), 1);
   }));
+  check("remove_order_partition", query::from(trades)
+                                      .hash_partitioned_by([](auto t) { return t.symbol; }, 8)
+                                      .where([](auto t) { return t.venue != 3; })
+                                      .group_by([](auto t) { return t.symbol; })
+                                      .select([](auto g) { return query::make<Total>(g.key(), g.sum([](auto t) { return t.qty; }), g.count()); }));
   check("remove_order_count", query::from(trades).order_by([](auto t) { return t.price; }).reverse().where([](auto t) { return t.venue != 3; }), "count");
 }
 

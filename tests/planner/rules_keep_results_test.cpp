@@ -145,12 +145,15 @@ TEST(rules_keep_results, order_and_distinct) {
   const auto by_price = [](auto t) { return t.price; };
   expect_same_rows(a.order_by(by_price).group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), g.max([](auto t) { return t.qty; }), g.count()); }), "remove_order");
   expect_same_rows(a.order_by(by_price).distinct(), "remove_order");
+  expect_same_rows(a.hash_partitioned_by(symbol_of, 8).group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), g.max([](auto t) { return t.qty; }), g.count()); }), "remove_order");
+  expect_same_rows(a.range_partitioned_by(by_price, 8).where(expensive).distinct(), "remove_order");
   expect_same_rows(a.semi_join(query::from(stocks).order_by(symbol_of), symbol_of, symbol_of), "remove_order");
   expect_same_rows(a.distinct().where(expensive).distinct(), "merge_distinct");
   expect_same_rows(a.distinct().union_with(query::from(more_trades)), "merge_distinct");
   expect_same_rows(a.group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), 0, g.count()); }).distinct(), "merge_distinct");
   expect_no(a.order_by(by_price).group_by(symbol_of).select([](auto g) { return query::make<Priced>(g.key(), 0, g.sum([](auto t) { return t.price; })); }), "remove_order");
   expect_no(a.order_by(by_price).distinct_by(symbol_of), "remove_order");
+  expect_no(a.hash_partitioned_by(symbol_of, 8).distinct_by(symbol_of), "remove_order");
   expect_no(a.order_by(by_price).distinct().as_ordered(), "remove_order");
   expect_no(a.order_by(by_price).order_by(symbol_of), "remove_order");
   expect_no(a.distinct_by(symbol_of).distinct_by([](auto t) { return t.venue; }), "merge_distinct");

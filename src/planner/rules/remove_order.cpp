@@ -1,8 +1,9 @@
-// A sort (or reverse) whose consumer gives the same whatever the order is left out: below whole-row set verbs, groupings and
-// aggregates that do not depend on the order in any bit, counts, integer sums, and hash tables of joins. Not below another
-// order_by: sorts are stable, so the earlier one decides among ties.
+// A sort (or reverse, or partition) whose consumer gives the same whatever the order is left out: below whole-row set verbs, groupings
+// and aggregates that do not depend on the order in any bit, counts, integer sums, and hash tables of joins. None of these sees
+// partitions. Not below another order_by: sorts are stable, so the earlier one decides among ties.
 #include <algorithm>
 
+#include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
 #include "planner/rules/expressions.hpp"
 
@@ -12,6 +13,12 @@ using detail::join_kind;
 using detail::verb;
 
 namespace {
+
+bool only_arranges(const vertex& v) {
+  if (!v.node) return false;
+  if (v.node->what == verb::partition) return v.node->count <= most_partitions;
+  return v.node->what == verb::order_by || v.node->what == verb::reverse;
+}
 
 // as_ordered() may be said of any verb above, of rows that came in this order.
 bool order_is_asked_for(const machine_graph& g) {
@@ -81,7 +88,7 @@ void remove_order(rewriting& r) {
   for (bool changed = true; changed;) {
     changed = false;
     for (auto& v : r.graph.vertices) {
-      if (!v->node || (v->node->what != verb::order_by && v->node->what != verb::reverse)) continue;
+      if (!only_arranges(*v)) continue;
       const edge e = only_reader(r.graph, *v);
       if (!reader_ignores_order(r, e)) continue;
       note(r, e.reader, "remove_order: " + verb_at(*v->node) + " is left out, " + name_of_reader(r, e) + " gives the same in any order");
