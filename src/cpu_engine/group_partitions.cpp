@@ -1,6 +1,7 @@
 #include "cpu_engine/group_partitions.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <type_traits>
@@ -10,6 +11,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/key_column.hpp"
+#include "cpu_engine/scattered_keys.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
@@ -33,15 +35,13 @@ template <class RowOf> void gather_keys(const key_column& keys, std::size_t k, s
   }
 }
 
-// Constructs the keys of rows ids[0..k): a field of their rows, or computed before, when they may be moved: each is asked for once.
-void take_keys(const key_column& keys, const std::uint32_t* ids, std::size_t k, void* out) {
+// Constructs the keys of rows ids[0..k).
+void copy_keys(const key_column& keys, const std::uint32_t* ids, std::size_t k, void* out) {
   const ir::type* type = keys.type();
   if (type->trivial) return gather_keys(keys, k, static_cast<std::byte*>(out), [&](std::size_t i) { return std::size_t{ids[i]}; });
   new_rows made(type, out);
   for (std::size_t i = 0; i < k; ++i) {
-    const void* key = keys.at(ids[i]);
-    if (keys.computed() && type->life.move) move_rows(type, made.end(), const_cast<void*>(key), 1);
-    else copy_rows(type, made.end(), key, 1);
+    copy_rows(type, made.end(), keys.at(ids[i]), 1);
     made.grow(1);
   }
   made.release();
@@ -61,10 +61,64 @@ void hash_rows(const key_column& keys, key_equality equality, std::size_t from, 
   }
 }
 
+// The numbers of a table's rows by the partition of a key that lies in the row, in order within each partition.
+class numbered_rows {
+ public:
+  numbered_rows(const planner::vertex& v, const detail::table& rows, unsigned bits, const vertex_tasks& tasks)
+      : keys_(v.node->functions[0], v.interpreted, rows, tasks, key_column::layout::any) {
+    const std::size_t n = rows.n, partitions = std::size_t{1} << bits;
+    const std::size_t chunks = std::clamp<std::size_t>(n / (1 << 18), 1, most_chunks);
+    const std::size_t per_chunk = (n + chunks - 1) / chunks;
+    const key_equality equality = equality_of(v.node->keys);
+    // Hash numbers of all keys, kept as the partition's number: two bytes a row.
+    const runtime::buffer where = tasks.pool().allocate_array<std::uint16_t>(n);
+    std::vector<std::size_t> counts(chunks * partitions, 0);
+    tasks.for_each(chunks, [&](std::size_t c) {
+      std::uint64_t hashes[batch_rows];
+      const std::size_t end = std::min(n, (c + 1) * per_chunk);
+      for (std::size_t from = c * per_chunk; from < end; from += batch_rows) {
+        const std::size_t k = std::min(batch_rows, end - from);
+        hash_rows(keys_, equality, from, k, hashes);
+        for (std::size_t i = 0; i < k; ++i) {
+          const std::size_t p = static_cast<std::size_t>(hashes[i] >> (64 - bits));
+          where.as<std::uint16_t>()[from + i] = static_cast<std::uint16_t>(p);
+          ++counts[c * partitions + p];
+        }
+      }
+    });
+    std::vector<std::size_t> place(chunks * partitions);
+    std::size_t at = 0;
+    for (std::size_t p = 0; p < partitions; ++p) {
+      starts_.push_back(at);
+      for (std::size_t c = 0; c < chunks; ++c) {
+        place[c * partitions + p] = at;
+        at += counts[c * partitions + p];
+      }
+    }
+    starts_.push_back(at);
+    rows_ = tasks.pool().allocate_array<std::uint32_t>(n);
+    tasks.for_each(chunks, [&](std::size_t c) {
+      std::size_t* to = &place[c * partitions];
+      for (std::size_t i = c * per_chunk; i < std::min(n, (c + 1) * per_chunk); ++i)
+        rows_.as<std::uint32_t>()[to[where.as<std::uint16_t>()[i]]++] = static_cast<std::uint32_t>(i);
+    });
+  }
+
+  std::size_t rows_of(std::size_t p) const { return starts_[p + 1] - starts_[p]; }
+  void feed(std::size_t p, group_table& to, const void* rows, std::vector<std::uint32_t>* opened) const {
+    const auto fetch = [&](const std::uint32_t* ids, std::size_t m, void* out) { copy_keys(keys_, ids, m, out); };
+    to.update_by_id(rows, rows_.as<std::uint32_t>() + starts_[p], rows_of(p), fetch, opened);
+  }
+
+ private:
+  key_column keys_;
+  std::vector<std::size_t> starts_;
+  runtime::buffer rows_;
+};
+
 }  // namespace
 
-// Rows' numbers are partitioned, in order within each partition. The groups of the first rows keep the states that they have: no
-// function of the user's sees a row twice.
+// The groups of the first rows keep the states that they have: no function of the user's sees a row twice.
 detail::table group_partitioned(const planner::vertex& v, std::unique_ptr<group_table> first, detail::table rest,
                                 const group_program& program, const function_calls& key, runtime::run_context& context) {
   const detail::logical& n = *v.node;
@@ -74,46 +128,13 @@ detail::table group_partitioned(const planner::vertex& v, std::unique_ptr<group_
     throw resource_error("query: group_by: more than 2^32 rows with many groups are not possible yet; filter or aggregate first");
   const unsigned bits = rest.n < (1u << 22) ? 6 : rest.n < (1u << 26) ? 8 : 10;
   const std::size_t partitions = std::size_t{1} << bits;
-  const std::size_t chunks = std::clamp<std::size_t>(rest.n / (1 << 18), 1, most_chunks);
-  const std::size_t per_chunk = (rest.n + chunks - 1) / chunks;
   const key_equality equality = equality_of(n.keys);
   const auto partition_of = [&](std::uint64_t h) { return static_cast<std::size_t>(h >> (64 - bits)); };
 
-  std::optional<key_column> keys(std::in_place, n.functions[0], v.interpreted, rest, tasks, key_column::layout::any);
-  // Hash numbers of all keys, kept as the partition's number: two bytes a row.
-  runtime::buffer where = context.pool.allocate_array<std::uint16_t>(rest.n);
-  std::vector<std::size_t> counts(chunks * partitions, 0);
-  tasks.for_each(chunks, [&](std::size_t c) {
-    std::uint64_t hashes[batch_rows];
-    const std::size_t end = std::min(rest.n, (c + 1) * per_chunk);
-    for (std::size_t from = c * per_chunk; from < end; from += batch_rows) {
-      const std::size_t k = std::min(batch_rows, end - from);
-      hash_rows(*keys, equality, from, k, hashes);
-      for (std::size_t i = 0; i < k; ++i) {
-        const std::size_t p = partition_of(hashes[i]);
-        where.as<std::uint16_t>()[from + i] = static_cast<std::uint16_t>(p);
-        ++counts[c * partitions + p];
-      }
-    }
-  });
-  std::vector<std::size_t> starts(partitions + 1, 0);
-  std::vector<std::size_t> place(chunks * partitions);
-  std::size_t at = 0;
-  for (std::size_t p = 0; p < partitions; ++p) {
-    starts[p] = at;
-    for (std::size_t c = 0; c < chunks; ++c) {
-      place[c * partitions + p] = at;
-      at += counts[c * partitions + p];
-    }
-  }
-  starts[partitions] = at;
-  runtime::buffer rows = context.pool.allocate_array<std::uint32_t>(rest.n);
-  tasks.for_each(chunks, [&](std::size_t c) {
-    std::size_t* to = &place[c * partitions];
-    for (std::size_t i = c * per_chunk; i < std::min(rest.n, (c + 1) * per_chunk); ++i)
-      rows.as<std::uint32_t>()[to[where.as<std::uint16_t>()[i]]++] = static_cast<std::uint32_t>(i);
-  });
-  where.reset();
+  std::optional<numbered_rows> numbered;
+  std::optional<scattered_keys> computed;
+  if (part_of_row(n.functions[0])) numbered.emplace(v, rest, bits, tasks);
+  else computed.emplace(key, n.key, equality, rest, bits, tasks);
   std::vector<std::vector<std::uint32_t>> of_first(partitions);  // its groups
   for (std::size_t from = 0; from < first_groups; from += batch_rows) {
     std::uint64_t hashes[batch_rows];
@@ -126,25 +147,36 @@ detail::table group_partitioned(const planner::vertex& v, std::unique_ptr<group_
   for (std::size_t p = 0; p < partitions; ++p) results.emplace_back(n.row, context.pool);
   // Where the group of the result appeared first, for as_ordered: the number of a group of `first`, or after those of a row.
   std::vector<runtime::buffer> firsts(partitions);
-  tasks.for_each(partitions, [&](std::size_t p) {
-    const std::size_t k = starts[p + 1] - starts[p];
-    if (!k && of_first[p].empty()) return;
-    group_table t(n, program, key, context.pool);
-    t.merge(*first, of_first[p].data(), of_first[p].size());
-    const std::size_t merged = t.groups.size();
-    std::vector<std::uint32_t> opened(of_first[p]);
-    const auto fetch = [&](const std::uint32_t* ids, std::size_t m, void* out) { take_keys(*keys, ids, m, out); };
-    t.update_by_id(rest.rows, rows.as<std::uint32_t>() + starts[p], k, fetch, v.ordered ? &opened : nullptr);
-    if (v.ordered) {
-      firsts[p] = context.pool.allocate_array<std::uint32_t>(opened.size());
-      for (std::size_t i = 0; i < opened.size(); ++i)
-        firsts[p].as<std::uint32_t>()[i] = i < merged ? opened[i] : static_cast<std::uint32_t>(first_groups + opened[i]);
+  // In this order, whatever the order of the tasks: computed keys give memory back band by band.
+  std::atomic<std::size_t> next_partition{0};
+  tasks.for_each(partitions, [&](std::size_t) {
+    const std::size_t p = next_partition.fetch_add(1, std::memory_order_relaxed);
+    const std::size_t k = numbered ? numbered->rows_of(p) : computed->rows_of(p);
+    if (k || !of_first[p].empty()) {
+      group_table t(n, program, key, context.pool);
+      t.merge(*first, of_first[p].data(), of_first[p].size());
+      const std::size_t merged = t.groups.size();
+      std::vector<std::uint32_t> opened(of_first[p]);
+      std::vector<std::uint32_t>* const note = v.ordered ? &opened : nullptr;
+      if (numbered) numbered->feed(p, t, rest.rows, note);
+      else
+        computed->each_run(p, [&](const std::uint32_t* ids, const void* keys, std::size_t m) {
+          t.update_keyed(rest.rows, ids, keys, m, note);
+        });
+      if (v.ordered) {
+        firsts[p] = context.pool.allocate_array<std::uint32_t>(opened.size());
+        for (std::size_t i = 0; i < opened.size(); ++i)
+          firsts[p].as<std::uint32_t>()[i] = i < merged ? opened[i] : static_cast<std::uint32_t>(first_groups + opened[i]);
+      }
+      if (computed) computed->release(p);
+      t.finish(results[p]);
+    } else if (computed) {
+      computed->release(p);
     }
-    t.finish(results[p]);
   });
 
-  keys.reset();
-  rows.reset();
+  numbered.reset();
+  computed.reset();
   first.reset();
   rest = {};
   std::size_t total = 0;

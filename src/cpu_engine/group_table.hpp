@@ -67,13 +67,13 @@ class group_table {
       keys_.clear();
       fetch(chosen, k, keys_.extend(k));
       keys_.grow(k);
-      groups.find_or_insert(keys_.data(), k, ids_);
-      states_->grow_to(groups.size());
-      states_->update(ids_, rows, chosen, k);
-      if (opened)
-        for (std::size_t i = 0; i < k; ++i)
-          if (ids_[i] == opened->size()) opened->push_back(chosen[i]);
+      update_batch(rows, chosen, keys_.data(), k, opened);
     }
+  }
+  // The same where the keys lie side by side: the i-th is that of the row ids[i].
+  void update_keyed(const void* rows, const std::uint32_t* ids, const void* keys, std::size_t n, std::vector<std::uint32_t>* opened) {
+    for (std::size_t from = 0; from < n; from += batch_rows)
+      update_batch(rows, ids + from, static_cast<const std::byte*>(keys) + from * node_->key->size, std::min(batch_rows, n - from), opened);
   }
   // Takes over another table's groups; the other one is empty afterwards.
   void merge(group_table& o) {
@@ -111,6 +111,14 @@ class group_table {
   }
 
  private:
+  void update_batch(const void* rows, const std::uint32_t* chosen, const void* keys, std::size_t k, std::vector<std::uint32_t>* opened) {
+    groups.find_or_insert(keys, k, ids_);
+    states_->grow_to(groups.size());
+    states_->update(ids_, rows, chosen, k);
+    if (opened)
+      for (std::size_t i = 0; i < k; ++i)
+        if (ids_[i] == opened->size()) opened->push_back(chosen[i]);
+  }
   // Updates groups that are there already, up to the first row of another one; returns how many rows that were.
   bool fuses() const { return states_->knows_keys() && !key_->is_interpreted() && groups.known(); }
   std::size_t update_known(const void* rows, std::size_t n) {

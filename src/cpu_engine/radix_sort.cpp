@@ -37,6 +37,7 @@ class sorter {
   using key_type = decltype(key_of(E{}));
   using range = key_range<key_type>;
   using placed_call = function_ref<void(E*, std::size_t)>;
+  using made_call = function_ref<void(std::size_t, std::size_t, E*)>;
   // Elements of one combined store: whole cache lines.
   static constexpr std::size_t per_line = sizeof(E) <= 16 ? 64 / sizeof(E) : 8;
   // Two arrays of so many elements fit a core's second-level cache.
@@ -52,23 +53,34 @@ class sorter {
       return a;
     }
     const range all = find_range(a, n);
-    return all.sorted ? a : sort_known(a, b, n, all, nullptr);
-  }
-
-  E* sort_known(E* a, E* b, std::size_t n, const range& all, const placed_call* placed) {
-    if (all.sorted || n <= serial_size) {
-      if (!all.sorted) sort_serial(a, b, n);
-      if (placed) each_chunk(n, [&](std::size_t begin, std::size_t end) { (*placed)(a + begin, end - begin); });
-      return a;
-    }
-    const unsigned significant = width(static_cast<key_type>(all.high - all.low));
-    const unsigned bits = std::min(significant, std::clamp(width(std::uint64_t{n}) - 13, 6u, most_partition_bits));
-    const std::vector<std::size_t> begins = partition(a, b, n, all.low, significant - bits, bits);
-    sort_buckets(b, a, begins, placed);
+    if (all.sorted) return a;
+    const auto lying = [a](std::size_t begin, std::size_t end, auto f) { f(a + begin, end - begin); };
+    sort_buckets(b, a, partition(lying, b, n, all), nullptr);
     return b;
   }
 
+  // Elements that `made` makes, into `to`.
+  void sort_made(const made_call& made, E* to, std::size_t n, const range& all, const placed_call& placed) {
+    if (all.sorted || n <= serial_size) {
+      each_chunk(n, [&](std::size_t begin, std::size_t end) { made(begin, end - begin, to + begin); });
+      if (!all.sorted) sort_serial(to, pool_.allocate_array<E>(n).template as<E>(), n);
+      each_chunk(n, [&](std::size_t begin, std::size_t end) { placed(to + begin, end - begin); });
+      return;
+    }
+    const auto blocks = [&](std::size_t begin, std::size_t end, auto f) {
+      alignas(64) E block[block_size];
+      for (; begin < end; begin += block_size) {
+        const std::size_t k = std::min(block_size, end - begin);
+        made(begin, k, block);
+        f(static_cast<const E*>(block), k);
+      }
+    };
+    sort_buckets(to, nullptr, partition(blocks, to, n, all), &placed);
+  }
+
  private:
+  static constexpr std::size_t block_size = 1024;
+
   key_type key(const E& e) const { return static_cast<key_type>(key_of(e) >> ignored_); }
 
   range range_of(const E* a, std::size_t n) const {
@@ -112,14 +124,22 @@ class sorter {
     return all;
   }
 
-  // Moves `from` to `to` by the digit at `shift`; returns where the 2^bits buckets begin, and the end.
-  std::vector<std::size_t> partition(const E* from, E* to, std::size_t n, key_type low, unsigned shift, unsigned bits) {
+  // Writes n elements to `to` by their leading digit; returns where the buckets begin, and the end. from(begin, end, f) calls
+  // f(elements, k) for adjacent parts of the elements from `begin` to `end`, twice in all.
+  template <class From> std::vector<std::size_t> partition(const From& from, E* to, std::size_t n, const range& all) {
+    const unsigned significant = width(static_cast<key_type>(all.high - all.low));
+    const unsigned bits = std::min(significant, std::clamp(width(std::uint64_t{n}) - 13, 6u, most_partition_bits));
+    const unsigned shift = significant - bits;
     const std::size_t count = chunks(n), buckets = std::size_t{1} << bits;
-    const auto digit = [=, this](const E& e) { return static_cast<std::size_t>(static_cast<key_type>(key(e) - low) >> shift); };
+    const auto digit = [=, low = all.low, this](const E& e) {
+      return static_cast<std::size_t>(static_cast<key_type>(key(e) - low) >> shift);
+    };
     std::vector<std::size_t> at(count * buckets);
     scheduler_.for_each(count, [&](std::size_t c) {
       std::size_t* mine = at.data() + c * buckets;
-      for (std::size_t i = chunk_begin(c, count, n), end = chunk_begin(c + 1, count, n); i < end; ++i) ++mine[digit(from[i])];
+      from(chunk_begin(c, count, n), chunk_begin(c + 1, count, n), [&](const E* e, std::size_t k) {
+        for (std::size_t i = 0; i < k; ++i) ++mine[digit(e[i])];
+      });
     }, cancel_);
     std::vector<std::size_t> begins(buckets + 1);
     std::size_t sum = 0;
@@ -134,32 +154,34 @@ class sorter {
     begins[buckets] = sum;
     scheduler_.for_each(count, [&](std::size_t c) {
       const runtime::buffer lines = pool_.allocate(buckets * per_line * sizeof(E));
-      const std::size_t begin = chunk_begin(c, count, n), end = chunk_begin(c + 1, count, n);
-      scatter(from + begin, end - begin, to, at.data() + c * buckets, buckets, lines.template as<E>(), digit);
+      const auto mine = [&](auto f) { from(chunk_begin(c, count, n), chunk_begin(c + 1, count, n), f); };
+      scatter(mine, to, at.data() + c * buckets, buckets, lines.template as<E>(), digit);
     }, cancel_);
     return begins;
   }
 
   // Writes each element to its bucket's next place, a cache line at a time.
-  template <class Digit>
-  static void scatter(const E* from, std::size_t n, E* to, std::size_t* next, std::size_t buckets, E* lines, Digit digit) {
+  template <class From, class Digit>
+  static void scatter(const From& from, E* to, std::size_t* next, std::size_t buckets, E* lines, Digit digit) {
     const std::vector<std::size_t> first(next, next + buckets);
     const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t d = digit(from[i]);
-      const std::size_t place = next[d]++;
-      E* line = lines + d * per_line;
-      line[place % per_line] = from[i];
-      if (place % per_line == per_line - 1) {
-        const std::size_t begin = place - (per_line - 1);
-        if (begin >= first[d]) {
-          store_line(to + begin, line, aligned);
-        } else {
-          const std::size_t skip = first[d] - begin;  // elements of the chunk before
-          std::memcpy(static_cast<void*>(to + begin + skip), line + skip, (per_line - skip) * sizeof(E));
+    from([&](const E* e, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t d = digit(e[i]);
+        const std::size_t place = next[d]++;
+        E* line = lines + d * per_line;
+        line[place % per_line] = e[i];
+        if (place % per_line == per_line - 1) {
+          const std::size_t begin = place - (per_line - 1);
+          if (begin >= first[d]) {
+            store_line(to + begin, line, aligned);
+          } else {
+            const std::size_t skip = first[d] - begin;  // elements of the chunk before
+            std::memcpy(static_cast<void*>(to + begin + skip), line + skip, (per_line - skip) * sizeof(E));
+          }
         }
       }
-    }
+    });
     for (std::size_t d = 0; d < buckets; ++d) {
       const std::size_t begin = std::max(next[d] / per_line * per_line, first[d]);
       if (begin < next[d])
@@ -182,7 +204,8 @@ class sorter {
     std::memcpy(static_cast<void*>(to), line, per_line * sizeof(E));
   }
 
-  // Sorts the buckets of `a` in place, with `b` as room: very large ones one by one by all threads, the rest side by side.
+  // Sorts the buckets of `a` in place: very large ones one by one by all threads, the rest side by side. Room is in `b`; else that of
+  // a task is as large as its largest bucket, and stays in the cache.
   void sort_buckets(E* a, E* b, const std::vector<std::size_t>& begins, const placed_call* placed) {
     const std::size_t n = begins.back();
     const std::size_t large = std::max(cached_size, n / (2 * static_cast<std::size_t>(scheduler_.concurrency())));
@@ -191,7 +214,8 @@ class sorter {
     for (std::size_t d = 0; d + 1 < begins.size(); ++d) {
       const std::size_t m = begins[d + 1] - begins[d];
       if (m > large && scheduler_.concurrency() > 1) {
-        E* result = sort(a + begins[d], b + begins[d], m);
+        const runtime::buffer room = b ? runtime::buffer() : pool_.allocate_array<E>(m);
+        E* result = sort(a + begins[d], b ? b + begins[d] : room.template as<E>(), m);
         each_chunk(m, [&](std::size_t begin, std::size_t end) {
           E* to = a + begins[d] + begin;
           if (result != a + begins[d]) std::memcpy(static_cast<void*>(to), result + begin, (end - begin) * sizeof(E));
@@ -208,9 +232,12 @@ class sorter {
       }
     }
     scheduler_.for_each(tasks.size(), [&](std::size_t t) {
+      std::size_t largest = 0;
+      for (std::size_t d = tasks[t].first; d < tasks[t].second; ++d) largest = std::max(largest, begins[d + 1] - begins[d]);
+      const runtime::buffer room = b ? runtime::buffer() : pool_.allocate_array<E>(largest);
       for (std::size_t d = tasks[t].first; d < tasks[t].second; ++d) {
         const std::size_t m = begins[d + 1] - begins[d];
-        sort_serial(a + begins[d], b + begins[d], m);
+        sort_serial(a + begins[d], b ? b + begins[d] : room.template as<E>(), m);
         if (placed) (*placed)(a + begins[d], m);
       }
     }, cancel_);
@@ -315,17 +342,18 @@ Element* radix_sort(Element* data, Element* spare, std::size_t n, unsigned ignor
 }
 
 template <class Word>
-Word* radix_sort_words(Word* data, Word* spare, std::size_t n, const key_range<Word>& range, function_ref<void(Word*, std::size_t)> placed,
-                       runtime::scheduler& scheduler, runtime::buffer_pool& pool, const runtime::cancel_flag& cancel) {
-  return sorter<Word>(0, scheduler, pool, cancel).sort_known(data, spare, n, range, &placed);
+void radix_sort_words(function_ref<void(std::size_t, std::size_t, Word*)> made, std::size_t n, const key_range<Word>& range, Word* to,
+                      function_ref<void(Word*, std::size_t)> placed, runtime::scheduler& scheduler, runtime::buffer_pool& pool,
+                      const runtime::cancel_flag& cancel) {
+  sorter<Word>(0, scheduler, pool, cancel).sort_made(made, to, n, range, placed);
 }
 
-template std::uint32_t* radix_sort_words(std::uint32_t*, std::uint32_t*, std::size_t, const key_range<std::uint32_t>&,
-                                         function_ref<void(std::uint32_t*, std::size_t)>, runtime::scheduler&, runtime::buffer_pool&,
-                                         const runtime::cancel_flag&);
-template std::uint64_t* radix_sort_words(std::uint64_t*, std::uint64_t*, std::size_t, const key_range<std::uint64_t>&,
-                                         function_ref<void(std::uint64_t*, std::size_t)>, runtime::scheduler&, runtime::buffer_pool&,
-                                         const runtime::cancel_flag&);
+template void radix_sort_words(function_ref<void(std::size_t, std::size_t, std::uint32_t*)>, std::size_t, const key_range<std::uint32_t>&,
+                               std::uint32_t*, function_ref<void(std::uint32_t*, std::size_t)>, runtime::scheduler&, runtime::buffer_pool&,
+                               const runtime::cancel_flag&);
+template void radix_sort_words(function_ref<void(std::size_t, std::size_t, std::uint64_t*)>, std::size_t, const key_range<std::uint64_t>&,
+                               std::uint64_t*, function_ref<void(std::uint64_t*, std::size_t)>, runtime::scheduler&, runtime::buffer_pool&,
+                               const runtime::cancel_flag&);
 template std::uint32_t* radix_sort(std::uint32_t*, std::uint32_t*, std::size_t, unsigned, runtime::scheduler&,
                                    runtime::buffer_pool&, const runtime::cancel_flag&);
 template std::uint64_t* radix_sort(std::uint64_t*, std::uint64_t*, std::size_t, unsigned, runtime::scheduler&,

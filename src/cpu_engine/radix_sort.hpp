@@ -41,11 +41,13 @@ template <class Key> struct key_range {
   bool sorted;
 };
 
-// The same for words whose range is known. `placed` is called for each part of the result, n words at `first`, as soon as they
-// are in their places, where they lie in a core's cache; it may change them. Word is std::uint32_t or std::uint64_t.
+// The same for n words of known range that lie nowhere yet, into `to`: made(first, k, out) writes k of them from number `first` on,
+// each up to three times in all, which costs less than reading them from memory. `placed` is called for each part of the
+// result, n words at `first`, as soon as they are in their places, where they lie in a core's cache; it may change them. Word is
+// std::uint32_t or std::uint64_t.
 template <class Word>
-Word* radix_sort_words(Word* data, Word* spare, std::size_t n, const key_range<Word>& range,
-                       function_ref<void(Word* first, std::size_t n)> placed, runtime::scheduler& scheduler, runtime::buffer_pool& pool,
-                       const runtime::cancel_flag& cancel);
+void radix_sort_words(function_ref<void(std::size_t first, std::size_t k, Word* out)> made, std::size_t n, const key_range<Word>& range,
+                      Word* to, function_ref<void(Word* first, std::size_t n)> placed, runtime::scheduler& scheduler,
+                      runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
 
 }  // namespace query::cpu

@@ -94,53 +94,69 @@ void count_values(const std::byte* values, std::byte* to, const job& j) {
   });
 }
 
+// Adds words that follow those of `r`, of which `last` is the last; `none` if r has none yet.
 template <class Word>
-key_range<Word> range_of(const Word* words, std::size_t n) {
-  key_range<Word> r{words[0], words[0], true};
-  Word before = words[0];
+void widen(key_range<Word>& r, Word& last, bool none, const Word* words, std::size_t n) {
+  Word low = words[0], high = words[0], before = none ? words[0] : last;
   bool sorted = true;
-  for (std::size_t i = 1; i < n; ++i) {
-    r.low = std::min(r.low, words[i]);
-    r.high = std::max(r.high, words[i]);
+  for (std::size_t i = 0; i < n; ++i) {
+    low = std::min(low, words[i]);
+    high = std::max(high, words[i]);
     sorted &= before <= words[i];
     before = words[i];
   }
-  r.sorted = sorted;
-  return r;
+  last = before;
+  r = none ? key_range<Word>{low, high, sorted} : key_range<Word>{std::min(r.low, low), std::max(r.high, high), r.sorted && sorted};
 }
 
-// Values -> words -> sorted words -> values. The words lie in memory of their own first and are sorted into the place of the
-// result, where each part becomes values again while it is in the cache.
+// Values -> words -> sorted words -> values. Words are made of the values whenever they are needed, sorted into the place of the
+// result, and become values again there while they are in the cache.
 template <class T, class Word>
 void sort_words(const std::byte* values, std::byte* to, const job& j) {
   using code = coding<T, Word>;
-  const runtime::buffer memory = j.pool.allocate_array<Word>(j.n);
-  Word* words = memory.as<Word>();
+  constexpr std::size_t block = 1024;
   const Word flip = code::flip(j.descending);
+  runtime::buffer kept;  // the values, where the result takes their place
+  if (values == to) {
+    kept = j.pool.allocate_array<Word>(j.n);
+    j.each_chunk([&](std::size_t, std::size_t begin, std::size_t end) {
+      std::memcpy(kept.as<Word>() + begin, values + begin * sizeof(Word), (end - begin) * sizeof(Word));
+    });
+    values = kept.as<std::byte>();
+  }
 
-  // NaNs become one word beyond infinity and -0.0 becomes 0.0; the bits of NaNs and zeros are put back at the end.
-  std::vector<std::vector<Word>> nans(j.chunks()), zeros(j.chunks());
-  std::vector<char> negative_zero(j.chunks());
-  std::vector<key_range<Word>> ranges(j.chunks());
-  j.each_chunk([&](std::size_t c, std::size_t begin, std::size_t end) {
+  // NaNs become one word beyond infinity and -0.0 becomes 0.0; the bits of NaNs and zeros are put back at the end. Returns whether
+  // there are such values.
+  const auto make = [=](std::size_t first, std::size_t k, Word* words) {
     bool special = false;
-    for (std::size_t i = begin; i < end; ++i) {
-      const Word bits = load<Word>(values, i);
+    for (std::size_t i = 0; i < k; ++i) {
+      const Word bits = load<Word>(values, first + i);
       special |= code::special(bits);
       words[i] = static_cast<Word>(code::encode(bits) ^ flip);
     }
-    for (std::size_t i = begin; special && i < end; ++i) {
-      const Word bits = load<Word>(values, i);
-      if (!code::special(bits)) continue;
-      if (bits == code::sign) {
-        words[i] = static_cast<Word>(code::encode(Word{0}) ^ flip);
-        negative_zero[c] = 1;
-      } else {
-        words[i] = static_cast<Word>(code::all ^ flip);
-        nans[c].push_back(bits);
+    for (std::size_t i = 0; special && i < k; ++i)
+      if (const Word bits = load<Word>(values, first + i); code::special(bits))
+        words[i] = static_cast<Word>((bits == code::sign ? code::encode(Word{0}) : code::all) ^ flip);
+    return special;
+  };
+  std::vector<std::vector<Word>> nans(j.chunks()), zeros(j.chunks());
+  std::vector<char> negative_zero(j.chunks());
+  std::vector<key_range<Word>> ranges(j.chunks());
+  std::vector<Word> firsts(j.chunks()), lasts(j.chunks());
+  j.each_chunk([&](std::size_t c, std::size_t begin, std::size_t end) {
+    Word words[block];
+    for (std::size_t at = begin; at < end; at += block) {
+      const std::size_t k = std::min(block, end - at);
+      const bool special = make(at, k, words);
+      if (at == begin) firsts[c] = words[0];
+      widen(ranges[c], lasts[c], at == begin, words, k);
+      for (std::size_t i = 0; special && i < k; ++i) {
+        const Word bits = load<Word>(values, at + i);
+        if (!code::special(bits)) continue;
+        if (bits == code::sign) negative_zero[c] = 1;
+        else nans[c].push_back(bits);
       }
     }
-    ranges[c] = range_of(words + begin, end - begin);
   });
   const bool keep_zeros = std::find(negative_zero.begin(), negative_zero.end(), 1) != negative_zero.end();
   if (keep_zeros)
@@ -151,16 +167,13 @@ void sort_words(const std::byte* values, std::byte* to, const job& j) {
   key_range<Word> all = ranges.front();
   for (std::size_t c = 1; c < ranges.size(); ++c)
     all = {std::min(all.low, ranges[c].low), std::max(all.high, ranges[c].high),
-           all.sorted && ranges[c].sorted && words[c * chunk_values - 1] <= words[c * chunk_values]};
+           all.sorted && ranges[c].sorted && lasts[c - 1] <= firsts[c]};
 
   const auto to_values = [&](Word* first, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) first[i] = code::decode(static_cast<Word>(first[i] ^ flip));
   };
-  Word* result = radix_sort_words<Word>(words, reinterpret_cast<Word*>(to), j.n, all, to_values, j.scheduler, j.pool, j.cancel);
-  if (result == words)
-    j.each_chunk([&](std::size_t, std::size_t begin, std::size_t end) {
-      std::memcpy(to + begin * sizeof(Word), words + begin, (end - begin) * sizeof(Word));
-    });
+  const auto made = [&](std::size_t first, std::size_t k, Word* out) { make(first, k, out); };
+  radix_sort_words<Word>(made, j.n, all, reinterpret_cast<Word*>(to), to_values, j.scheduler, j.pool, j.cancel);
 
   const auto put_back = [&](const std::vector<std::vector<Word>>& kept, Word word) {
     const Word wanted = static_cast<Word>(word ^ flip);

@@ -62,32 +62,35 @@ template <class T> T read(const void* at) {
 }
 template <class T> bool close(const void* a, const void* b, double tolerance) {
   const double x = read<T>(a), y = read<T>(b);
+  if (tolerance == 0) return std::memcmp(a, b, sizeof(T)) == 0 || (x != x && y != y);  // -0.0 is not 0.0
   return x == y || (x != x && y != y) || std::abs(x - y) <= tolerance * std::max(std::abs(x), std::abs(y));
 }
 
-bool same(const query::ir::type* t, const void* a, const void* b) {
+}  // namespace
+
+bool same(const query::ir::type* t, const void* a, const void* b, double tolerance) {
   using query::ir::kind;
   const auto* x = static_cast<const std::byte*>(a);
   const auto* y = static_cast<const std::byte*>(b);
   switch (t->k) {
-    case kind::f32: return close<float>(a, b, 1e-5);
-    case kind::f64: return close<double>(a, b, 1e-12);
+    case kind::f32: return close<float>(a, b, 1e-5 * tolerance);
+    case kind::f64: return close<double>(a, b, 1e-12 * tolerance);
     case kind::string: return *static_cast<const std::string*>(a) == *static_cast<const std::string*>(b);
     case kind::record:
-      return std::all_of(t->field_list.begin(), t->field_list.end(), [&](const auto& f) { return same(f.of, x + f.offset, y + f.offset); });
+      return std::all_of(t->field_list.begin(), t->field_list.end(), [&](const auto& f) { return same(f.of, x + f.offset, y + f.offset, tolerance); });
     case kind::array:
       for (std::size_t i = 0; i < t->count; ++i)
-        if (!same(t->element, x + i * t->element->size, y + i * t->element->size)) return false;
+        if (!same(t->element, x + i * t->element->size, y + i * t->element->size, tolerance)) return false;
       return true;
     case kind::optional: {
       const void *p = t->get.value(a), *q = t->get.value(b);
-      return p && q ? same(t->element, p, q) : !p && !q;
+      return p && q ? same(t->element, p, q, tolerance) : !p && !q;
     }
     case kind::list: {
       if (t->get.size(a) != t->get.size(b)) return false;
       const auto *p = static_cast<const std::byte*>(t->get.data(a)), *q = static_cast<const std::byte*>(t->get.data(b));
       for (std::size_t i = 0; i < t->get.size(a); ++i)
-        if (!same(t->element, p + i * t->element->size, q + i * t->element->size)) return false;
+        if (!same(t->element, p + i * t->element->size, q + i * t->element->size, tolerance)) return false;
       return true;
     }
     default: return std::memcmp(a, b, t->size) == 0;
@@ -123,8 +126,6 @@ void print(std::ostream& out, const query::ir::type* t, const void* a) {
     default: out << t->name;
   }
 }
-
-}  // namespace
 
 void interpret(const form& f, const void* rows, std::size_t n, values& results) {
   const query::interpreter::program program(f.trace.root);

@@ -172,6 +172,7 @@ class values {
   values(const values&) = delete;
   values& operator=(const values&) = delete;
   void* at(std::size_t i) { return memory_.data() + i * type_->size; }
+  const void* at(std::size_t i) const { return memory_.data() + i * type_->size; }
   std::size_t constructed = 0;
 
  private:
@@ -184,6 +185,9 @@ const void* rows_of(const form& f, std::size_t& n);
 // Evaluates the trace over the rows.
 using evaluation = std::function<void(const form& f, const void* rows, std::size_t n, values& results)>;
 void interpret(const form& f, const void* rows, std::size_t n, values& results);
+// Is one value of the type the other, floats but for so many times 1e-5 (float) and 1e-12 (double)? NaN is NaN.
+bool same(const query::ir::type* t, const void* a, const void* b, double tolerance = 1);
+void print(std::ostream& out, const query::ir::type* t, const void* value);
 // Runs both lives of a form over random rows; what differs, or nothing.
 std::string compare(const form& f, const evaluation& evaluate = interpret);
 

@@ -145,6 +145,27 @@ TEST(many_groups, all_of_the_groups_may_be_of_the_first_rows) {
   });
 }
 
+// Many chunks of rows, each with keys of every partition; the keys are not all there while the groups are.
+TEST(many_groups, computed_keys_take_little_memory) {
+  std::vector<std::pair<std::int64_t, double>> rows(2'000'000);
+  const auto distinct = static_cast<std::int64_t>(rows.size() / 2);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = {static_cast<std::int64_t>(i) * 7919 % distinct, 1.0 + static_cast<double>(i / (rows.size() / 2))};
+  query::Session session({.threads = 2});
+  const auto key = query::opaque([](const std::pair<std::int64_t, double>& r) { return r.first; });
+  session.trim();
+  session.reset_memory_peak();
+  const auto sums = query::from(rows).in(session).group_by(key).select([](auto g) {
+    return std::pair(g.key(), g.sum([](auto r) { return r.second; }));
+  }).to_vector();
+  const double input = static_cast<double>(rows.size() * 16), groups = static_cast<double>(sums.size() * 16);
+  EXPECT_LE((input + static_cast<double>(session.memory_peak())) / (input + groups), 1.8);  // of buffers of whole huge pages
+  ASSERT_EQ(sums.size(), rows.size() / 2);
+  std::vector<double> by_key(sums.size());
+  for (const auto& [k, sum] : sums) by_key[static_cast<std::size_t>(k)] += sum;
+  EXPECT_TRUE(std::all_of(by_key.begin(), by_key.end(), [](double sum) { return sum == 3.0; }));
+}
+
 TEST(many_groups, floating_sums_do_not_depend_on_threads) {
   std::vector<std::vector<std::uint64_t>> bits;
   on_one_and_eight_threads([&](auto q) {
