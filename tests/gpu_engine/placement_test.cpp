@@ -31,6 +31,7 @@ QUERY_RECORD(Trade, symbol, qty, price);
 rates fixed_rates() {
   rates r;
   r.up = r.down = 50e9;
+  r.up_thread = 10e9;
   r.device_memory = 4e12;
   r.device_operations = 4e12;
   r.launch = 20e-6;
@@ -336,6 +337,71 @@ TEST_F(placement_plans, count_the_operations_of_functions) {
   EXPECT_EQ(engine_line(heavy.explain(), "collect").substr(0, 4), "gpu:") << heavy.explain();
   const auto light = trades(2000000).select([](auto t) { return t.price + 1.0; });
   EXPECT_EQ(engine_line(light.explain(), "collect").substr(0, 4), "cpu:") << light.explain();
+}
+
+// A pass that the CPU and the bus are about as fast at, on 16 threads.
+struct divided_plans : placement_plans {
+  divided_plans() : wide_({.threads = 16, .gpu = query::gpu_use::off}) {}
+  void SetUp() override {
+    placement_plans::SetUp();
+    wide_.add_engine(engine_);
+    rates r = fixed_rates();
+    r.host_memory = 400e9;
+    placement_of(*engine_).by(r, 16);
+  }
+  auto pass(std::size_t n) {
+    rows_.resize(n, Trade{1, 2, 3.0});
+    return query::from(rows_).as_accelerated().in(wide_).where([](auto t) { return t.price > 1.0; }).select([](auto t) {
+      return t.price * 2.0 + t.price / 3.0;
+    });
+  }
+  query::Session wide_;
+};
+
+TEST_F(divided_plans, say_who_gets_how_much) {
+  const std::string plan = pass(8000000).explain("sum");
+  EXPECT_NE(plan.find("sum: split: 45% gpu: " + device_.name() + ", 55% cpu: 1.0 ms here; 1.5 ms and 1.7 ms alone"), std::string::npos) << plan;
+}
+
+TEST_F(divided_plans, obey_orders) {
+  const auto q = pass(8000000);
+  const auto divides = [](const std::string& plan) { return plan.find("split: ") != std::string::npos; };
+  EXPECT_TRUE(divides(q.explain("sum")));
+  EXPECT_FALSE(divides(q.on(query::engine::cpu).explain("sum")));
+  EXPECT_FALSE(divides(q.on(query::engine::gpu).explain("sum")));
+  EXPECT_FALSE(divides(q.on(query::engine::gpu).explain()));
+  EXPECT_FALSE(divides(q.require_gpu().explain()));
+  EXPECT_FALSE(divides(pass(100000).explain("sum"))) << "few rows";
+}
+
+TEST_F(divided_plans, move_the_bytes_of_their_share) {
+  const auto q = pass(8000000);
+  const std::string plan = q.explain("sum");
+  const std::size_t at = plan.find("split: ");
+  ASSERT_NE(at, std::string::npos) << plan;
+  const double share = std::stod(plan.substr(at + 7)) / 100, all = 8e6 * sizeof(double);
+  const std::size_t before = fake_.bytes_up();
+  (void)q.sum();
+  EXPECT_NEAR(static_cast<double>(fake_.bytes_up() - before), share * all, all * 0.02);
+}
+
+TEST_F(divided_plans, do_not_wait_for_compilers_but_pay_for_them_once) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  const auto q = pass(64000000);
+  int asked = 1;
+  while (asked < 200 && q.explain("sum").find("split: ") == std::string::npos) ++asked;
+  EXPECT_GT(asked, 1) << "its kernels are not there";
+  EXPECT_LT(asked, 200) << "what dividing would have saved is held against that";
+  (void)q.sum();
+  query::Session later({.threads = 16, .gpu = query::gpu_use::off});
+  const auto engine = make_engine(device_, {std::size_t{1} << 30, 0}, kernels_);
+  rates r = fixed_rates();
+  r.host_memory = 400e9;
+  placement_of(*engine).by(r, 16);
+  placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  later.add_engine(engine);
+  EXPECT_NE(q.in(later).explain("sum").find("split: "), std::string::npos) << "they have run";
 }
 
 TEST_F(placement_plans, without_known_rows_are_made_as_before) {

@@ -38,7 +38,7 @@ template <class F> double seconds_of(F f) {
 std::string calibration_key(const device& d, int threads) {
   int version = 0;
   QUERY_CUDA(d.calls(), cuDriverGetVersion, &version);
-  return "placement 2\n" + d.name() + " " + std::to_string(d.ordinal()) + "\ndriver " + std::to_string(version) + "\n" + host_name() +
+  return "placement 3\n" + d.name() + " " + std::to_string(d.ordinal()) + "\ndriver " + std::to_string(version) + "\n" + host_name() +
          ", threads " + std::to_string(threads);
 }
 
@@ -54,6 +54,11 @@ void measure_device(rates& r, gpu_session& gpu, runtime::scheduler& threads) {
            gpu.copies().upload_plain(a.address(), host.data(), bytes, *s, threads, never);
            s->synchronize(never);
          });
+  runtime::serial_scheduler one_thread;
+  r.up_thread = static_cast<double>(bytes) / seconds_of([&] {
+                  gpu.copies().upload_plain(a.address(), host.data(), bytes, *s, one_thread, never);
+                  s->synchronize(never);
+                });
   // Into fresh memory, as results are: its pages cost more than the bus.
   r.down = static_cast<double>(bytes) / seconds_of([&] {
              const std::unique_ptr<unsigned char[]> fresh(new unsigned char[bytes]);

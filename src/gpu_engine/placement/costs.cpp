@@ -30,8 +30,9 @@ struct named_rate {
   const char* name;
   double rates::*at;
 };
-constexpr std::array<named_rate, 7> named_rates = {{{"up", &rates::up},
+constexpr std::array<named_rate, 8> named_rates = {{{"up", &rates::up},
                                                     {"down", &rates::down},
+                                                    {"up_thread", &rates::up_thread},
                                                     {"device_memory", &rates::device_memory},
                                                     {"device_operations", &rates::device_operations},
                                                     {"launch", &rates::launch},
@@ -101,16 +102,6 @@ double cpu_seconds(const rates& r, const work& w) {
     memory = 0;
   }
   return s + memory;
-}
-
-std::string shown_seconds(double s) {
-  const auto with = [](double x, const char* unit) {
-    std::array<char, 40> t{};
-    std::snprintf(t.data(), t.size(), x < 9.95 ? "%.1f %s" : "%.0f %s", x, unit);
-    return std::string(t.data());
-  };
-  if (s < 0.9995e-3) return with(s * 1e6, "us");
-  return s < 0.9995 ? with(s * 1e3, "ms") : with(s, "s");
 }
 
 }  // namespace query::gpu_engine

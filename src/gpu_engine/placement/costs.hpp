@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/part_costs.hpp"
+
 namespace query::gpu_engine {
 
 // What costs differently on the CPU. `row_wise` counts operations of expressions, the others rows.
@@ -24,6 +26,7 @@ std::string_view name_of(operation o);
 // Of one device, one host and a number of threads; calibration.hpp measures them.
 struct rates {
   double up = 0, down = 0;       // bytes a second over the bus, from and to the host's plain memory
+  double up_thread = 0;          // bytes a second to the device that one thread of the host feeds
   double device_memory = 0;      // bytes a second that kernels read and write
   double device_operations = 0;  // of expressions, a second
   double launch = 0;             // seconds from giving a kernel to the host's knowing that it ended
@@ -55,6 +58,6 @@ struct work {
 double gpu_seconds(const rates& r, const work& w);
 double cpu_seconds(const rates& r, const work& w);
 
-std::string shown_seconds(double s);  // "850 us", "1.2 ms", "12 ms", "3.4 s"
+using runtime::shown_seconds;
 
 }  // namespace query::gpu_engine

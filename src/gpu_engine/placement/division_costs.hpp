@@ -1,0 +1,12 @@
+// What the GPU and the CPU of one machine would need for work whose rows may be divided among them.
+#pragma once
+
+#include <string>
+
+#include "gpu_engine/placement/costs.hpp"
+
+namespace query::gpu_engine {
+
+runtime::part_costs division_costs(const rates& r, const work& w, const std::string& device);
+
+}  // namespace query::gpu_engine
