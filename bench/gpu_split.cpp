@@ -136,9 +136,9 @@ void sweep(const std::vector<Point>& rows, const contest& c) {
   std::string why;
   const std::shared_ptr<query::runtime::engine> gpu = query::runtime::make_gpu_engine({0, 0}, why);
   if (!gpu) return;
-  for (const int host : {2, 4, 6, 8}) {
+  for (const int host : {6, 8}) {
     std::printf("  %d threads feed the GPU:", host);
-    for (const double share : {0.2, 0.35, 0.5, 0.6, 0.7, 0.8}) {
+    for (const double share : {0.5, 0.6, 0.7, 0.8}) {
       query::Session session({.gpu = query::gpu_use::off});
       if (session.threads() < 2 * host) continue;
       session.add_engine(std::make_shared<with_share>(gpu, share, host, session.threads()));

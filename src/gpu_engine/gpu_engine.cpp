@@ -201,7 +201,7 @@ class engine final : public runtime::engine {
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     const bool demanded = planner::demands_gpu(v);
-    runtime::verdict answer = weighed(demanded, runtime::divisible(v), &v, [&] { return work_of(v); }, [&]() -> std::string {
+    runtime::verdict answer = weighed(demanded, runtime::divisible(v) ? &v.inputs.front() : nullptr, &v, [&] { return work_of(v); }, [&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -239,7 +239,7 @@ class engine final : public runtime::engine {
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
-    return weighed(demanded, runtime::divisible(b), &b, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, [&]() -> std::string {
+    return weighed(demanded, runtime::divisible(b) ? &b : nullptr, &b, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, [&]() -> std::string {
       check_source(b, true);
       if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
       plan_joins(b);
@@ -297,7 +297,7 @@ class engine final : public runtime::engine {
   }
   // What could run here does where it costs less, or where the GPU is demanded.
   template <class Amount, class Reason>
-  runtime::verdict weighed(bool demanded, bool divisible, const void* what, Amount amount, Reason reason) const {
+  runtime::verdict weighed(bool demanded, const planner::branch* divisible, const void* what, Amount amount, Reason reason) const {
     const kernel_source::witness generated;
     runtime::verdict answer = judged(reason);
     if (!answer) return answer;
@@ -306,7 +306,8 @@ class engine final : public runtime::engine {
       return answer;
     }
     const std::string device = answer.why;
-    if (const auto costs = placement_.weigh(what, generated.seen(), amount, divisible ? &device : nullptr)) {
+    const auto expressions = divisible ? row_expressions_of(*divisible) : std::nullopt;
+    if (const auto costs = placement_.weigh(what, generated.seen(), amount, expressions, device)) {
       answer.yes = costs->gpu_wins();
       answer.why = (answer.yes ? device + ": " : "") + costs->reason();
       answer.costs = costs->parts;

@@ -30,13 +30,15 @@ struct named_rate {
   const char* name;
   double rates::*at;
 };
-constexpr std::array<named_rate, 8> named_rates = {{{"up", &rates::up},
+constexpr std::array<named_rate, 10> named_rates = {{{"up", &rates::up},
                                                     {"down", &rates::down},
                                                     {"up_thread", &rates::up_thread},
                                                     {"device_memory", &rates::device_memory},
                                                     {"device_operations", &rates::device_operations},
                                                     {"launch", &rates::launch},
                                                     {"host_memory", &rates::host_memory},
+                                                    {"plain_operation", &rates::plain_operation},
+                                                    {"call", &rates::call},
                                                     {"start", &rates::start}}};
 
 bool good(double x) { return std::isfinite(x) && x > 0; }

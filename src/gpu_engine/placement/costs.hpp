@@ -31,6 +31,8 @@ struct rates {
   double device_operations = 0;  // of expressions, a second
   double launch = 0;             // seconds from giving a kernel to the host's knowing that it ended
   double host_memory = 0;        // bytes a second that all threads read
+  double plain_operation = 0;    // seconds of a sum or product in a loop of many, on the CPU, all threads at work
+  double call = 0;               // seconds of a logarithm there
   double start = 0;              // seconds of a query of few rows on the CPU
   std::array<double, operation_count> row{};  // seconds on the CPU, all threads at work: of an operation, of a row
 

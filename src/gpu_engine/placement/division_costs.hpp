@@ -7,6 +7,7 @@
 
 namespace query::gpu_engine {
 
-runtime::part_costs division_costs(const rates& r, const work& w, const std::string& device);
+// `on_cpu`: the same work as the CPU does it.
+runtime::part_costs division_costs(const rates& r, const work& w, const work& on_cpu, const std::string& device);
 
 }  // namespace query::gpu_engine

@@ -13,6 +13,7 @@
 #include "gpu_engine/placement/costs.hpp"
 #include "gpu_engine/placement/division_costs.hpp"
 #include "gpu_engine/placement/known_kernels.hpp"
+#include "gpu_engine/placement/row_expressions.hpp"
 
 namespace query::runtime {
 class engine;
@@ -47,8 +48,10 @@ class placement {
   }
 
   // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>, `sources` is
-  // what was generated to plan it. `divisible_on`: the device, where the rows may be divided between it and the CPU; else null.
-  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount, const std::string* divisible_on = nullptr) {
+  // what was generated to plan it. `divisible`: what each of the rows takes, where they may be divided; `device`: among
+  // which and the CPU.
+  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount,
+                                                         const std::optional<row_expressions>& divisible = {}, const std::string& device = {}) {
     kernels_.planned(what, sources);
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
@@ -57,8 +60,11 @@ class placement {
     if (!rates_) return std::nullopt;
     seconds_on s{gpu_seconds(*rates_, *w), cpu_seconds(*rates_, *w)};
     double saved = s.cpu - s.gpu;
-    if (divisible_on) {
-      s.parts = division_costs(*rates_, *w, *divisible_on);
+    if (divisible) {
+      const work there = with_expressions(*rates_, *w, *divisible);
+      s.cpu = cpu_seconds(*rates_, there);
+      saved = s.cpu - s.gpu;
+      s.parts = division_costs(*rates_, *w, there, device);
       if (const auto d = runtime::divide({&*s.parts, 1}, threads_)) saved = std::max(saved, s.cpu - d->seconds);
     }
     s.to_compile = kernels_.charged(what, seconds_to_compile(*w), saved);
