@@ -184,11 +184,13 @@ bool divisible(const branch& b) {
     return std::none_of(n->functions.begin(), n->functions.end(), [](const detail::user_function& f) { return f.device != nullptr; });
   };
   return b.source && b.source->view && !b.stages.empty() && std::all_of(b.stages.begin(), b.stages.end(), [&](const stage& s) {
-    return s.what == stage::kind::rowwise && !(s.native && s.native->needs_position()) && std::all_of(s.nodes.begin(), s.nodes.end(), one_form);
+    return s.what == stage::kind::rowwise && !(s.native && s.native->needs_position()) &&
+           std::all_of(s.nodes.begin(), s.nodes.end(), one_form);
   });
 }
 bool divisible(const planner::vertex& v) {
-  return !v.node && v.inputs.size() == 1 && v.slots.empty() && v.limit == ~0ull && !v.kept_if_it_fits && v.row()->trivial && divisible(v.inputs.front());
+  return !v.node && v.inputs.size() == 1 && v.slots.empty() && v.limit == ~0ull && !v.kept_if_it_fits && v.row()->trivial &&
+         divisible(v.inputs.front());
 }
 
 std::optional<divided> divided_among(const branch& b, std::span<const offer> offers, int threads) {

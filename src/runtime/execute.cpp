@@ -56,11 +56,13 @@ struct planned {
 };
 
 // The fold by several engines at once, where that is expected to be faster.
-void divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const session_state& session, const std::string& terminal, fold_kind fold) {
+void divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const session_state& session, const std::string& terminal,
+                      fold_kind fold) {
   const planner::branch& result = plan.graph->result;
   if (!plan.graph->root.node->accelerated || !runtime::divisible(result) || ordered_to(result, query::engine::cpu)) return;
   for (const auto& e : session.engines)
-    if (const runtime::verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs) offers.push_back({e.get(), *answer.costs});
+    if (const runtime::verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs)
+      offers.push_back({e.get(), *answer.costs});
   auto d = runtime::divided_among(result, offers, session.scheduler->concurrency());
   if (!d) return;
   plan.folds = nullptr;
@@ -213,7 +215,9 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
   e.placed([&] {
-    const auto note = [&](std::string why) { e.session->note_fallback(p.node.get(), fold_names[static_cast<std::size_t>(k)], std::move(why)); };
+    const auto note = [&](std::string why) {
+      e.session->note_fallback(p.node.get(), fold_names[static_cast<std::size_t>(k)], std::move(why));
+    };
     if (!e.plan.fold_shares.empty()) {
       std::string why;
       runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, why);

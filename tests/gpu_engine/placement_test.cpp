@@ -362,7 +362,8 @@ struct divided_plans : placement_plans {
 
 TEST_F(divided_plans, say_who_gets_how_much) {
   const std::string plan = pass(8000000).explain("sum");
-  EXPECT_NE(plan.find("sum: split: 61% gpu: " + device_.name() + ", 39% cpu: 2.1 ms here; 2.8 ms and 2.5 ms alone"), std::string::npos) << plan;
+  const std::string said = "sum: split: 61% gpu: " + device_.name() + ", 39% cpu: 2.1 ms here; 2.8 ms and 2.5 ms alone";
+  EXPECT_NE(plan.find(said), std::string::npos) << plan;
 }
 
 TEST_F(divided_plans, obey_orders) {
@@ -426,8 +427,8 @@ TEST_F(divided_plans, tell_cheap_operations_from_costly_ones) {
   EXPECT_GT(sums, 0);
   EXPECT_GT(quotient, 4 * sums);
   EXPECT_GT(logarithm, quotient);
-  EXPECT_EQ(seconds(rows.select([](const Trade& t) { return t.price > 1e300 ? 1.0 : t.price; }).where([](const double& x) { return std::to_string(x).size() > 1; })),
-            -1) << "opaque";
+  EXPECT_EQ(seconds(rows.select([](const Trade& t) { return t.price; }).where([](const double& x) { return std::to_string(x).size() > 1; })), -1)
+      << "opaque";
 }
 
 TEST(placement_calibration, is_measured_once_and_kept) {

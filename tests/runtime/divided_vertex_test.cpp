@@ -145,7 +145,8 @@ TEST_F(divided_rows, of_any_shares_give_the_same) {
     for (const double cut : {0.0, 0.001, 0.37, 0.5, 1.0})
       for (const bool second_first : {true, false}) {
         const auto at = static_cast<std::uint64_t>(static_cast<double>(n) * cut);
-        std::vector<planner::engine_share> shares = {{second_first ? "second" : "cpu", 0, at, 1}, {second_first ? "cpu" : "second", at, n, 2}};
+        const char *early = second_first ? "second" : "cpu", *late = second_first ? "cpu" : "second";
+        const std::vector<planner::engine_share> shares = {{early, 0, at, 1}, {late, at, n, 2}};
         runtime::cancel_flag cancel;
         runtime::run_context context{*session.state()->scheduler, session.state()->pool, cancel};
         context.local = session.state()->cpu.get();

@@ -53,7 +53,8 @@ double sum_of(const query::Query<measured_row>& q) {
 
 // 24 products and sums, of numbers from 0 to 1.
 template <class T> T polynomial(T x) {
-  return (((((((((((x * 0.3 + 0.7) * x - 0.1) * x + 0.4) * x - 0.9) * x + 0.2) * x + 0.5) * x - 0.6) * x + 0.8) * x - 0.3) * x + 0.1) * x - 0.7) * x;
+  const auto half = ((((((x * 0.3 + 0.7) * x - 0.1) * x + 0.4) * x - 0.9) * x + 0.2) * x + 0.5) * x;
+  return (((((half - 0.6) * x + 0.8) * x - 0.3) * x + 0.1) * x - 0.7) * x;
 }
 constexpr double operations_of_polynomials = 52;
 double polynomials_of(const query::Query<measured_row>& q) {
@@ -93,16 +94,17 @@ void measure_cpu(rates& r, int threads) {
 
   r.start = seconds_of([&] { answer += sum_of(small); });
   double reading = 1;
-  for (int i = 0; i < 3; ++i)  // others use the memory too
-    reading = std::min(reading, seconds_of([&] { answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0)); }));
+  const auto read_all = [&] { answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0)); };
+  for (int i = 0; i < 3; ++i) reading = std::min(reading, seconds_of(read_all));  // others use the memory too
   r.host_memory = static_cast<double>(scanned * sizeof(measured_row)) / reading;
   const auto set = [&](operation o, double s, double operations = 1) {
     r.row[static_cast<std::size_t>(o)] = std::max(s - r.start, s / 8) / (static_cast<double>(worked_on) * operations);
   };
   set(operation::row_wise, seconds_of([&] { answer += sum_of(large); }), operations_of_the_scan);
   double sink = 0;  // of either sign
-  r.plain_operation = std::max(seconds_of([&] { sink += polynomials_of(large); }) - r.start, 1e-9) / (static_cast<double>(worked_on) * operations_of_polynomials);
-  r.call = std::max(seconds_of([&] { answer += logarithms_of(large); }) - r.start, 1e-9) / (static_cast<double>(worked_on) * 2);
+  const auto a_row = [&](double s) { return std::max(s - r.start, 1e-9) / static_cast<double>(worked_on); };
+  r.plain_operation = a_row(seconds_of([&] { sink += polynomials_of(large); })) / operations_of_polynomials;
+  r.call = a_row(seconds_of([&] { answer += logarithms_of(large); })) / 2;
   if (sink != sink) r.plain_operation = 0;  // not sensible
   set(operation::collect,
       seconds_of([&] { answer += static_cast<double>(large.where([](auto x) { return x.value > 512.0; }).to_vector().size()); }));

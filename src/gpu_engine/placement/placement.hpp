@@ -48,8 +48,7 @@ class placement {
   }
 
   // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>, `sources` is
-  // what was generated to plan it. `divisible`: what each of the rows takes, where they may be divided; `device`: among
-  // which and the CPU.
+  // what was generated to plan it. `divisible`: what each of the rows takes, where they may be divided among `device` and the CPU.
   template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount,
                                                          const std::optional<row_expressions>& divisible = {}, const std::string& device = {}) {
     kernels_.planned(what, sources);
