@@ -2,6 +2,8 @@
 // Medians of rounds that take turns; the ratio is the better of the two over both together, 1.15 and more is what dividing is for.
 //
 //   gpu_split [rows] [sweep]      67,108,864 rows of 16 bytes by default; "sweep": times of shares that the model did not choose
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -42,26 +44,26 @@ template <class T> T horner(T x) {  // 12 products and sums
   return ((((((x * 0.3 + 0.7) * x + 0.1) * x - 0.4) * x + 0.9) * x - 0.2) * x + 0.5) * x;
 }
 
-double where_sum(const points& q) {
-  return q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return p.x * p.y; }).sum();
+auto products(const points& q) {
+  return q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return p.x * p.y; });
 }
-double polynomials(const points& q) {
-  return q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return horner(p.x) * horner(p.y); }).sum();
+auto polynomials(const points& q) {
+  return q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return horner(p.x) * horner(p.y); });
 }
-double distances(const points& q) {
-  return q.where([](auto p) { return p.y > 0.25; }).select([](auto p) { return query::sqrt(p.x * p.x + p.y * p.y) / (1.0 + p.x); }).sum();
+auto distances(const points& q) {
+  return q.where([](auto p) { return p.y > 0.25; }).select([](auto p) { return query::sqrt(p.x * p.x + p.y * p.y) / (1.0 + p.x); });
 }
-double logarithms(const points& q) {
-  return q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return query::log(p.x) * p.y; }).sum();
+auto logarithms(const points& q) {
+  return q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return query::log(p.x) * p.y; });
 }
-double gaussians(const points& q) {
-  return q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return query::exp(-(p.x * p.x)) * query::log(p.y + 1.0); }).sum();
+auto gaussians(const points& q) {
+  return q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return query::exp(-(p.x * p.x)) * query::log(p.y + 1.0); });
 }
-double few_rows(const points& q) {
-  return static_cast<double>(q.where([](auto p) { return query::log(p.x + 1.0) * p.y > 0.6; }).to_vector().size());
+auto roots(const points& q) {
+  return q.select([](auto p) { return query::sqrt(p.x) * horner(p.y); });
 }
-double largest(const points& q) {
-  return q.select([](auto p) { return query::sqrt(p.x) * horner(p.y); }).max().value_or(0);
+auto few(const points& q) {
+  return q.where([](auto p) { return query::log(p.x + 1.0) * p.y > 0.6; });
 }
 
 struct contest {
@@ -75,26 +77,25 @@ template <class Q> std::string line_of(const Q& q, const char* terminal) {
   for (std::size_t at = 0; at < plan.size();) {
     const std::size_t end = std::min(plan.find('\n', at), plan.size());
     const std::string line = plan.substr(at, end - at);
-    if (line.find("split: ") != std::string::npos || line.find("pu: ") != std::string::npos) found = line.substr(line.find_first_not_of(' '));
+    const bool placed = line.find("pu: ") != std::string::npos && !line.starts_with("  result");
+    if (placed || line.find("split: ") != std::string::npos) found = line.substr(line.find_first_not_of(' '));
     at = end + 1;
   }
   return found;
 }
-constexpr contest contests[] = {
-    {"where, product, sum", where_sum,
-     [](const points& q) { return line_of(q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return p.x * p.y; }), "sum"); }},
-    {"where, two polynomials, sum", polynomials,
-     [](const points& q) { return line_of(q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return horner(p.x) * horner(p.y); }), "sum"); }},
-    {"where, sqrt and quotient, sum", distances,
-     [](const points& q) { return line_of(q.where([](auto p) { return p.y > 0.25; }).select([](auto p) { return query::sqrt(p.x * p.x + p.y * p.y) / (1.0 + p.x); }), "sum"); }},
-    {"where, log, sum", logarithms,
-     [](const points& q) { return line_of(q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return query::log(p.x) * p.y; }), "sum"); }},
-    {"where, exp and log, sum", gaussians,
-     [](const points& q) { return line_of(q.where([](auto p) { return p.x > 0.25; }).select([](auto p) { return query::exp(-(p.x * p.x)) * query::log(p.y + 1.0); }), "sum"); }},
-    {"where with log, rows (a few percent)", few_rows,
-     [](const points& q) { return line_of(q.where([](auto p) { return query::log(p.x + 1.0) * p.y > 0.6; }), "to_vector"); }},
-    {"sqrt and a polynomial, max", largest,
-     [](const points& q) { return line_of(q.select([](auto p) { return query::sqrt(p.x) * horner(p.y); }), "max"); }},
+template <auto Pass> contest sum_of(const char* name) {
+  return {name, [](const points& q) { return Pass(q).sum(); }, [](const points& q) { return line_of(Pass(q), "sum"); }};
+}
+const contest contests[] = {
+    sum_of<products>("where, product, sum"),
+    sum_of<polynomials>("where, two polynomials, sum"),
+    sum_of<distances>("where, sqrt and quotient, sum"),
+    sum_of<logarithms>("where, log, sum"),
+    sum_of<gaussians>("where, exp and log, sum"),
+    {"where with log, rows (a few percent)", [](const points& q) { return static_cast<double>(few(q).to_vector().size()); },
+     [](const points& q) { return line_of(few(q), "to_vector"); }},
+    {"sqrt and a polynomial, max", [](const points& q) { return roots(q).max().value_or(0); },
+     [](const points& q) { return line_of(roots(q), "max"); }},
 };
 
 // The GPU engine, with costs by which it gets a share that is not the model's.
