@@ -77,6 +77,9 @@ class cpu_engine final : public runtime::local_engine {
   void fold(const planner::branch& b, const std::vector<planner::binding>& c, detail::fold_kind k, detail::fold_state& state, runtime::run_context& context) override {
     fold_branch(b, c, k, state, context);
   }
+  void merge(detail::fold_kind k, const ir::type* row, detail::fold_state& into, const detail::fold_state& from) const override {
+    merge_folds(k, row, into, from);
+  }
   void stream(const planner::branch& b, const std::vector<planner::binding>& c, function_ref<void(std::uint64_t)> expected,
               function_ref<bool(const detail::row_block&)> take, runtime::run_context& context) override {
     stream_branch(b, c, expected, take, context);

@@ -16,6 +16,7 @@
 #include "gpu_engine/placement/vertex_work.hpp"
 #include "gpu_engine/round_replay.hpp"
 #include "planner/orders.hpp"
+#include "runtime/divided_vertex.hpp"
 #include "runtime/gpu_placement.hpp"
 
 namespace query::gpu_engine {
@@ -94,6 +95,12 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
   }
 }
 
+// Under which address it was planned: a share of a divided vertex was planned as a whole.
+const void* planned_as(const planner::vertex* v, const std::vector<planner::branch>& inputs) {
+  return !inputs.empty() && inputs.front().part_of ? inputs.front().part_of : v;
+}
+const void* planned_as(const planner::branch& b) { return b.part_of ? b.part_of : &b; }
+
 // Runs in wait(), on the thread that waits: the executor has nothing else to do meanwhile.
 class gpu_vertex final : public runtime::running_vertex {
  public:
@@ -121,7 +128,7 @@ class gpu_vertex final : public runtime::running_vertex {
       give(result(run));
       // Repeated rounds run on another stream.
       if (round_recording::here()) run.on().synchronize(context_->cancel);
-      if (vertex_->slots.empty()) kernels_->ran(vertex_, run.compiled());
+      if (vertex_->slots.empty()) kernels_->ran(planned_as(vertex_, vertex_->inputs), run.compiled());
     }
     out_->tell(runtime::signal::end_stream);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -196,7 +203,7 @@ class engine final : public runtime::engine {
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     const bool demanded = planner::demands_gpu(v);
-    runtime::verdict answer = weighed(demanded, &v, [&] { return work_of(v); }, [&]() -> std::string {
+    runtime::verdict answer = weighed(demanded, runtime::divisible(v) ? &v.inputs.front() : nullptr, &v, [&] { return work_of(v); }, [&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -234,7 +241,7 @@ class engine final : public runtime::engine {
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
-    return weighed(demanded, &b, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, [&]() -> std::string {
+    return weighed(demanded, runtime::divisible(b) ? &b : nullptr, &b, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, [&]() -> std::string {
       check_source(b, true);
       if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
       plan_joins(b);
@@ -262,7 +269,7 @@ class engine final : public runtime::engine {
       try {
         run_joins(b, run);
         run_fold(last_part(b), kind, state, run);
-        placement_.kernels().ran(&b, run.compiled());
+        placement_.kernels().ran(planned_as(b), run.compiled());
         return;
       } catch (const out_of_memory&) {
         context.cancel.check();
@@ -292,7 +299,7 @@ class engine final : public runtime::engine {
   }
   // What could run here does where it costs less, or where the GPU is demanded.
   template <class Amount, class Reason>
-  runtime::verdict weighed(bool demanded, const void* what, Amount amount, Reason reason) const {
+  runtime::verdict weighed(bool demanded, const planner::branch* divisible, const void* what, Amount amount, Reason reason) const {
     const kernel_source::witness generated;
     runtime::verdict answer = judged(reason);
     if (!answer) return answer;
@@ -300,9 +307,12 @@ class engine final : public runtime::engine {
       placement_.kernels().planned(what, generated.seen());
       return answer;
     }
-    if (const auto costs = placement_.weigh(what, generated.seen(), amount)) {
+    const std::string device = answer.why;
+    const auto expressions = divisible ? row_expressions_of(*divisible) : std::nullopt;
+    if (const auto costs = placement_.weigh(what, generated.seen(), amount, expressions, device)) {
       answer.yes = costs->gpu_wins();
-      answer.why = (answer.yes ? answer.why + ": " : "") + costs->reason();
+      answer.why = (answer.yes ? device + ": " : "") + costs->reason();
+      answer.costs = costs->parts;
     }
     return answer;
   }
@@ -351,7 +361,8 @@ std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& w
 void weigh_against_cpu(engine& gpu, scheduler& threads) {
   using namespace gpu_engine;
   gpu_session& session = gpu_engine::session_of(gpu);
-  placement_of(gpu).by_measuring([&session, &threads] { return calibrated(session, threads, disk_cache(disk_cache::default_folder())); });
+  placement_of(gpu).by_measuring([&session, &threads] { return calibrated(session, threads, disk_cache(disk_cache::default_folder())); },
+                                 threads.concurrency());
 }
 
 }  // namespace query::runtime

@@ -68,12 +68,20 @@ struct branch {
   std::vector<bool> wanted;         // top-level fields of the source that anyone reads; empty: all
   const ir::type* row = nullptr;    // after the stages
   int number = 0;                   // of the branch in its graph; copies keep it
+  const void* part_of = nullptr;    // a share of a divided vertex or fold: the vertex or branch that was planned
 };
 
 // A collection captured by functions of this vertex: bound to the table of another vertex, or to a loop variable.
 struct binding {
   std::uint64_t slot = 0;
   vertex* table = nullptr;
+};
+
+// Rows of a divided vertex's source that one engine runs.
+struct engine_share {
+  std::string engine;
+  std::uint64_t first = 0, end = 0;  // rows
+  int threads = 1;                   // of the session's that it has meanwhile
 };
 
 struct vertex {
@@ -83,6 +91,7 @@ struct vertex {
   std::vector<binding> captures;
   std::string engine = "cpu";
   std::string why;                      // the reason for the engine
+  std::vector<engine_share> shares;     // where several engines run it at once ("split"), each over its rows of the source
   std::uint64_t limit = ~0ull;          // only so many rows are wanted (top-k, limit)
   std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too
   bool accelerated = false;             // as_accelerated() was said here or below

@@ -16,6 +16,7 @@
 
 #include <query/detail/signal.hpp>
 
+#include "runtime/part_costs.hpp"
 #include "runtime/run_context.hpp"
 
 namespace query::runtime {
@@ -52,6 +53,7 @@ class output_port {
 struct verdict {
   bool yes = false;
   std::string why;                            // shown by explain()
+  std::optional<part_costs> costs = {};       // where it could run here and was weighed, whatever the answer: rows may be divided
   explicit operator bool() const { return yes; }
 };
 

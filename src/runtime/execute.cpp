@@ -21,6 +21,7 @@
 #include "planner/column_names.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
+#include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/stop_watch.hpp"
@@ -51,16 +52,33 @@ constexpr const char* fold_names[] = {"count", "sum", "min", "max"};
 struct planned {
   std::unique_ptr<planner::machine_graph> graph;
   runtime::engine* folds = nullptr;  // the engine that runs the terminal fold; null: the CPU
+  std::vector<planner::engine_share> fold_shares;  // or several at once
 };
+
+// The fold by several engines at once, where that is expected to be faster.
+void divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const session_state& session, const std::string& terminal,
+                      fold_kind fold) {
+  const planner::branch& result = plan.graph->result;
+  if (!plan.graph->root.node->accelerated || !runtime::divisible(result) || ordered_to(result, query::engine::cpu)) return;
+  for (const auto& e : session.engines)
+    if (const runtime::verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs)
+      offers.push_back({e.get(), *answer.costs});
+  auto d = runtime::divided_among(result, offers, session.scheduler->concurrency());
+  if (!d) return;
+  plan.folds = nullptr;
+  plan.fold_shares = std::move(d->shares);
+  std::erase_if(plan.graph->notes, [&](const std::string& n) { return n.starts_with(terminal + ": "); });
+  plan.graph->notes.push_back(terminal + ": split: " + d->why);
+}
 
 // The plan of a terminal verb. What an accelerated query computes last, row by row or as a fold, is part of the terminal unless
 // the GPU takes it: then it is a vertex, or the GPU's own fold.
 planned plan_of(const pipe& p, const settings& s, const session_state& session, const std::string& terminal, planner::reading how,
                 std::optional<fold_kind> fold = {}) {
   planned plan;
-  const auto make = [&](bool separate) {
+  const auto make = [&](bool separate, bool may_separate = true) {
     planner::plan_options options = options_of(session, s, p);
-    options.separate_result = options.separate_result || separate;
+    options.separate_result = (options.separate_result || separate) && may_separate;
     plan.graph = planner::make_machine_graph(p, terminal, options);
     runtime::place(*plan.graph, session, !verifies(session, s));
   };
@@ -74,18 +92,27 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
       plan.graph = nullptr;
     }
   }
+  // Engines that were added to the session take vertices; a share of a fold they take as such.
+  if (fold && p.node->accelerated && !session.engines.empty() && !verifies(session, s)) {
+    make(false, false);
+    divide_if_faster(plan, {}, session, terminal, *fold);
+    if (plan.fold_shares.empty()) plan.graph = nullptr;
+  }
   if (!plan.graph) make(false);
   if (!left_here.empty()) plan.graph->notes.push_back("rows: cpu: " + left_here);
-  if (gpu && fold) {
+  std::vector<runtime::offer> offers;  // of engines that could run the fold
+  if (gpu && fold && plan.fold_shares.empty()) {
     const planner::logical* to_cpu = ordered_to(plan.graph->result, query::engine::cpu);
     const runtime::verdict answer = to_cpu ? runtime::verdict{false, "on(engine::cpu), said of " + to_cpu->label}
                                            : session.gpu()->accepts_fold(plan.graph->result, plan.graph->captures, *fold);
     if (!answer) runtime::check_orders_of_result(plan.graph->result, answer.why);
     if (answer) plan.folds = session.gpu();
+    if (answer.costs) offers.push_back({session.gpu(), *answer.costs});
     plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
     if (const std::string why = answer ? session.fallback_of(p.node.get(), terminal) : ""; !why.empty())
       plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + why);
   }
+  if (fold && session.engines.empty() && !verifies(session, s)) divide_if_faster(plan, std::move(offers), session, terminal, *fold);
   if (!gpu) {
     const bool verified = verifies(session, s);
     const std::string why = verified ? "verified queries run natively" : session.gpu_status();
@@ -93,7 +120,7 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     if (p.node->accelerated && session.engines.empty() && (fold || !plan.graph->result.stages.empty()))
       plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": cpu: " + (verified ? "not on gpu: " : "") + why);
   }
-  planner::mark_streams(*plan.graph, plan.folds ? planner::reading::whole : how);
+  planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   return plan;
 }
 
@@ -188,8 +215,16 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
   e.placed([&] {
+    const auto note = [&](std::string why) {
+      e.session->note_fallback(p.node.get(), fold_names[static_cast<std::size_t>(k)], std::move(why));
+    };
+    if (!e.plan.fold_shares.empty()) {
+      std::string why;
+      runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, why);
+      note(std::move(why));
+      return;
+    }
     if (e.plan.folds) {
-      const auto note = [&](std::string why) { e.session->note_fallback(p.node.get(), fold_names[static_cast<std::size_t>(k)], std::move(why)); };
       // As for vertices: the CPU takes over. The state is changed at the end only.
       std::string why;
       try {

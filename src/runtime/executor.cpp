@@ -10,6 +10,7 @@
 #include <query/errors.hpp>
 
 #include "planner/orders.hpp"
+#include "runtime/divided_vertex.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::runtime {
@@ -92,6 +93,21 @@ void not_on_gpu(const detail::logical& n, const std::string& why) {
   detail::fail("on", n.label + " is ordered to the GPU but runs on the CPU: " + why, n.where);
 }
 
+// Several engines at once, where that is expected to be faster than the best of them.
+void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state& session) {
+  if (offers.empty() || !divisible(v)) return;
+  // Those that were not asked as one before them had accepted it.
+  for (const auto& e : session.engines) {
+    if (std::any_of(offers.begin(), offers.end(), [&](const offer& o) { return o.by == e.get(); })) continue;
+    if (const verdict answer = e->accepts(v); answer.costs) offers.push_back({e.get(), *answer.costs});
+  }
+  if (auto d = divided_among(v.inputs.front(), offers, session.scheduler->concurrency())) {
+    v.engine = "split";
+    v.why = std::move(d->why);
+    v.shares = std::move(d->shares);
+  }
+}
+
 }  // namespace
 
 void check_orders_of_result(const planner::branch& result, const std::string& why) {
@@ -112,8 +128,10 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
       require_gpu(*v);
       continue;
     }
+    std::vector<offer> offers;
     const auto ask = [&](const engine& e) {
       const verdict answer = e.accepts(*v);
+      if (answer.costs) offers.push_back({&e, *answer.costs});
       v->why = answer ? answer.why : "not on " + std::string(e.name()) + ": " + answer.why;
       if (answer) v->engine = std::string(e.name());
       return static_cast<bool>(answer);
@@ -130,6 +148,7 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
     } else if (!placed && v->node && v->node->gpu_call) {
       v->why = "as_accelerated() was not said: the function's form for the GPU is left out";
     }
+    if (gpu) divide_if_faster(*v, std::move(offers), session);
     if (to_gpu && v->engine != "gpu") not_on_gpu(*to_gpu, v->why);
     if (to_gpu) v->why += ", as on(engine::gpu) orders for " + to_gpu->label;
     const detail::logical* verb = v->engine == "cpu" ? nullptr : last_verb(*v);
@@ -209,12 +228,25 @@ vertex_rows executor::compute(const vertex& v) {
 }
 
 vertex_rows executor::run_placed(const vertex& v) {
+  if (!v.shares.empty()) {
+    std::string why;
+    try {
+      vertex_rows rows = run_divided(v, *session_, *context_, why);
+      note_run(v, std::move(why));
+      return rows;
+    } catch (const resource_error& trouble) {
+      why = trouble.what();
+    }
+    context_->cancel.check();
+    note_run(v, std::move(why));
+    return run_on(*session_->cpu, v, *session_->cpu, *context_);
+  }
   if (engine* e = session_->engine_named(v.engine)) {
     // Trouble of the engine's is retried, then the CPU takes over; the user's own exceptions are not.
     std::string why;
     for (int attempt = 0; attempt <= e->retries(); ++attempt) {
       try {
-        vertex_rows rows = run_on(*e, v);
+        vertex_rows rows = run_on(*e, v, *session_->cpu, *context_);
         note_run(v, "");
         return rows;
       } catch (const resource_error& trouble) {
@@ -229,7 +261,7 @@ vertex_rows executor::run_placed(const vertex& v) {
     }
     note_run(v, std::move(why));
   }
-  return run_on(*session_->cpu, v);
+  return run_on(*session_->cpu, v, *session_->cpu, *context_);
 }
 
 // For explain(): what went elsewhere, and why.
@@ -237,15 +269,15 @@ void executor::note_run(const vertex& v, std::string why) {
   if (const detail::logical* verb = last_verb(v)) session_->note_fallback(verb, "", std::move(why));
 }
 
-vertex_rows executor::run_on(engine& e, const vertex& v) {
+vertex_rows run_on(engine& e, const vertex& v, local_engine& local, run_context& context) {
   std::vector<std::unique_ptr<table_input>> inputs;
   std::vector<input_port*> ports;
   for (const planner::branch& b : v.inputs) {
-    inputs.push_back(std::make_unique<table_input>(b, *session_->cpu, *context_));
+    inputs.push_back(std::make_unique<table_input>(b, local, context));
     ports.push_back(inputs.back().get());
   }
-  table_output out(v.row(), context_->pool);
-  const std::unique_ptr<running_vertex> task = e.start(v, ports, out, *context_);
+  table_output out(v.row(), context.pool);
+  const std::unique_ptr<running_vertex> task = e.start(v, ports, out, context);
   task->wait();
   return std::move(out).take();
 }

@@ -17,6 +17,9 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu);
 // Throws user_error if a verb of the rows that the caller reads is ordered to the GPU, by on() or require_gpu().
 void check_orders_of_result(const planner::branch& result, const std::string& why);
 
+// One vertex on one engine, to its end. `local` reads its inputs where the engine asks for them.
+vertex_rows run_on(engine& e, const planner::vertex& v, local_engine& local, run_context& context);
+
 class executor {
  public:
   executor(const planner::machine_graph& g, session_state& session, run_context& context) : graph_(&g), session_(&session), context_(&context) {}
@@ -30,7 +33,6 @@ class executor {
   vertex_rows compute(const planner::vertex& v);
   vertex_rows run_placed(const planner::vertex& v);
   void note_run(const planner::vertex& v, std::string why);
-  vertex_rows run_on(engine& e, const planner::vertex& v);
   struct round_result {
     vertex_rows next;
     vertex_rows answer;  // of a condition that is a query

@@ -16,6 +16,8 @@ class local_engine : public engine {
   virtual detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
   virtual void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind k, detail::fold_state& state,
                     run_context& context) = 0;
+  // What `from` holds of rows behind those of `into`, of a fold over rows of this type.
+  virtual void merge(detail::fold_kind k, const ir::type* row, detail::fold_state& into, const detail::fold_state& from) const = 0;
   // Batches in order, one thread at a time; `take` returns false to stop.
   virtual void stream(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void(std::uint64_t)> expected,
                       function_ref<bool(const detail::row_block&)> take, run_context& context) = 0;

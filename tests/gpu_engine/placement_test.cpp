@@ -31,6 +31,9 @@ QUERY_RECORD(Trade, symbol, qty, price);
 rates fixed_rates() {
   rates r;
   r.up = r.down = 50e9;
+  r.up_thread = 10e9;
+  r.plain_operation = 0.01e-9;
+  r.call = 0.5e-9;
   r.device_memory = 4e12;
   r.device_operations = 4e12;
   r.launch = 20e-6;
@@ -327,10 +330,96 @@ TEST_F(placement_plans, count_the_operations_of_functions) {
   EXPECT_EQ(engine_line(light.explain(), "collect").substr(0, 4), "cpu:") << light.explain();
 }
 
+// A pass that the CPU and the bus are about as fast at, on 16 threads.
+struct divided_plans : placement_plans {
+  divided_plans() : wide_({.threads = 16, .gpu = query::gpu_use::off}) {}
+  void SetUp() override {
+    placement_plans::SetUp();
+    wide_.add_engine(engine_);
+    rates r = fixed_rates();
+    r.host_memory = 400e9;
+    r.up_thread = 20e9;
+    placement_of(*engine_).by(r, 16);
+  }
+  auto pass(std::size_t n) {
+    rows_.resize(n, Trade{1, 2, 3.0});
+    return query::from(rows_).as_accelerated().in(wide_).where([](auto t) { return t.price > 1.0; }).select([](auto t) {
+      return t.price * 2.0 + t.price / 3.0;
+    });
+  }
+  query::Session wide_;
+};
+
+TEST_F(divided_plans, say_who_gets_how_much) {
+  const std::string plan = pass(8000000).explain("sum");
+  const std::string said = "sum: split: 53% gpu: " + device_.name() + ", 47% cpu: 2.1 ms here; 2.8 ms and 2.5 ms alone";
+  EXPECT_NE(plan.find(said), std::string::npos) << plan;
+}
+
+TEST_F(divided_plans, obey_orders) {
+  const auto q = pass(8000000);
+  const auto divides = [](const std::string& plan) { return plan.find("split: ") != std::string::npos; };
+  EXPECT_TRUE(divides(q.explain("sum")));
+  EXPECT_FALSE(divides(q.on(query::engine::cpu).explain("sum")));
+  EXPECT_FALSE(divides(q.on(query::engine::gpu).explain("sum")));
+  EXPECT_FALSE(divides(q.on(query::engine::gpu).explain()));
+  EXPECT_FALSE(divides(q.require_gpu().explain()));
+  EXPECT_FALSE(divides(pass(100000).explain("sum"))) << "few rows";
+}
+
+TEST_F(divided_plans, move_the_bytes_of_their_share) {
+  const auto q = pass(8000000);
+  const std::string plan = q.explain("sum");
+  const std::size_t at = plan.find("split: ");
+  ASSERT_NE(at, std::string::npos) << plan;
+  const double share = std::stod(plan.substr(at + 7)) / 100, all = 8e6 * sizeof(double);
+  const std::size_t before = fake_.bytes_up();
+  (void)q.sum();
+  EXPECT_NEAR(static_cast<double>(fake_.bytes_up() - before), share * all, all * 0.02);
+}
+
+TEST_F(divided_plans, do_not_wait_for_compilers_but_pay_for_them_once) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  const auto q = pass(16000000);
+  int asked = 1;
+  while (asked < 200 && q.explain("sum").find("split: ") == std::string::npos) ++asked;
+  EXPECT_GT(asked, 1) << "its kernels are not there";
+  EXPECT_LT(asked, 200) << "what dividing would have saved is held against that";
+  (void)q.sum();
+  query::Session later({.threads = 16, .gpu = query::gpu_use::off});
+  const auto engine = make_engine(device_, {std::size_t{1} << 30, 0}, kernels_);
+  rates r = fixed_rates();
+  r.host_memory = 400e9;
+  r.up_thread = 20e9;
+  placement_of(*engine).by(r, 16);
+  placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  later.add_engine(engine);
+  EXPECT_NE(q.in(later).explain("sum").find("split: "), std::string::npos) << "they have run";
+}
+
 TEST_F(placement_plans, without_known_rows_are_made_as_before) {
   const auto rows = query::generate([i = 0]() mutable { return i++ < 10 ? std::optional<Trade>(Trade{1, i, 2.0}) : std::nullopt; });
   const auto q = rows.as_accelerated().in(session_).order_by(by_price);
   EXPECT_EQ(engine_line(q.explain(), "order_by"), "gpu: " + device_.name());
+}
+
+TEST_F(divided_plans, tell_cheap_operations_from_costly_ones) {
+  pass(8000000);
+  const auto rows = query::from(rows_).as_accelerated().in(wide_);
+  const auto seconds = [&](const auto& q) {
+    const auto g = query::planner::make_machine_graph(q.to_pipe(), "sum", {.gpu_status = ""});
+    const auto e = row_expressions_of(g->result);
+    return e ? seconds_a_row(fixed_rates(), *e) : -1;
+  };
+  const double sums = seconds(rows.select([](auto t) { return t.price * 2.0 + t.price; }));
+  const double quotient = seconds(rows.select([](auto t) { return t.price / 3.0 + t.price; }));
+  const double logarithm = seconds(rows.select([](auto t) { return query::log(t.price) + t.price; }));
+  EXPECT_GT(sums, 0);
+  EXPECT_GT(quotient, 4 * sums);
+  EXPECT_GT(logarithm, quotient);
+  EXPECT_EQ(seconds(rows.select([](const Trade& t) { return t.price; }).where([](const double& x) { return std::to_string(x).size() > 1; })), -1)
+      << "opaque";
 }
 
 TEST(placement_calibration, is_measured_once_and_kept) {

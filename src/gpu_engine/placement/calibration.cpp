@@ -38,7 +38,7 @@ template <class F> double seconds_of(F f) {
 std::string calibration_key(const device& d, int threads) {
   int version = 0;
   QUERY_CUDA(d.calls(), cuDriverGetVersion, &version);
-  return "placement 2\n" + d.name() + " " + std::to_string(d.ordinal()) + "\ndriver " + std::to_string(version) + "\n" + host_name() +
+  return "placement 3\n" + d.name() + " " + std::to_string(d.ordinal()) + "\ndriver " + std::to_string(version) + "\n" + host_name() +
          ", threads " + std::to_string(threads);
 }
 
@@ -48,12 +48,17 @@ void measure_device(rates& r, gpu_session& gpu, runtime::scheduler& threads) {
   const runtime::cancel_flag never;
   const scoped_context here(gpu.on());
   const stream_lease s = gpu.lease();
-  std::vector<unsigned char> host(bytes, 1);
   const device_buffer a = gpu.memory().allocate(bytes, *s), b = gpu.memory().allocate(bytes, *s);
-  r.up = static_cast<double>(bytes) / seconds_of([&] {
-           gpu.copies().upload_plain(a.address(), host.data(), bytes, *s, threads, never);
-           s->synchronize(never);
-         });
+  // Several, one behind the other, so that the start of the first does not count much; more than the host's caches hold.
+  constexpr std::size_t pieces = 4;
+  const std::vector<unsigned char> large(pieces * bytes, 1);
+  const auto upload = [&](runtime::scheduler& by, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) gpu.copies().upload_plain(a.address(), large.data() + i * bytes, bytes, *s, by, never);
+    s->synchronize(never);
+  };
+  r.up = static_cast<double>(pieces * bytes) / seconds_of([&] { upload(threads, pieces); });
+  runtime::serial_scheduler one_thread;
+  r.up_thread = static_cast<double>(bytes) / seconds_of([&] { upload(one_thread, 1); });
   // Into fresh memory, as results are: its pages cost more than the bus.
   r.down = static_cast<double>(bytes) / seconds_of([&] {
              const std::unique_ptr<unsigned char[]> fresh(new unsigned char[bytes]);

@@ -23,7 +23,7 @@ std::string calibration_key(const device& d, int threads);
 
 // The CPU's part of it: fills host_memory, start and row. cpu_calibration.cpp.
 void measure_cpu(rates& r, int threads);
-// The device's: up, down, device_memory, device_operations, launch. Throws what the driver's failures throw.
+// The device's: up, up_thread, down, device_memory, device_operations, launch. Throws what the driver's failures throw.
 void measure_device(rates& r, gpu_session& gpu, runtime::scheduler& threads);
 
 }  // namespace query::gpu_engine

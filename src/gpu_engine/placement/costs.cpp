@@ -30,12 +30,15 @@ struct named_rate {
   const char* name;
   double rates::*at;
 };
-constexpr std::array<named_rate, 7> named_rates = {{{"up", &rates::up},
+constexpr std::array<named_rate, 10> named_rates = {{{"up", &rates::up},
                                                     {"down", &rates::down},
+                                                    {"up_thread", &rates::up_thread},
                                                     {"device_memory", &rates::device_memory},
                                                     {"device_operations", &rates::device_operations},
                                                     {"launch", &rates::launch},
                                                     {"host_memory", &rates::host_memory},
+                                                    {"plain_operation", &rates::plain_operation},
+                                                    {"call", &rates::call},
                                                     {"start", &rates::start}}};
 
 bool good(double x) { return std::isfinite(x) && x > 0; }
@@ -101,16 +104,6 @@ double cpu_seconds(const rates& r, const work& w) {
     memory = 0;
   }
   return s + memory;
-}
-
-std::string shown_seconds(double s) {
-  const auto with = [](double x, const char* unit) {
-    std::array<char, 40> t{};
-    std::snprintf(t.data(), t.size(), x < 9.95 ? "%.1f %s" : "%.0f %s", x, unit);
-    return std::string(t.data());
-  };
-  if (s < 0.9995e-3) return with(s * 1e6, "us");
-  return s < 0.9995 ? with(s * 1e3, "ms") : with(s, "s");
 }
 
 }  // namespace query::gpu_engine

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/part_costs.hpp"
+
 namespace query::gpu_engine {
 
 // What costs differently on the CPU. `row_wise` counts operations of expressions, the others rows.
@@ -24,10 +26,13 @@ std::string_view name_of(operation o);
 // Of one device, one host and a number of threads; calibration.hpp measures them.
 struct rates {
   double up = 0, down = 0;       // bytes a second over the bus, from and to the host's plain memory
+  double up_thread = 0;          // bytes a second to the device that one thread of the host feeds
   double device_memory = 0;      // bytes a second that kernels read and write
   double device_operations = 0;  // of expressions, a second
   double launch = 0;             // seconds from giving a kernel to the host's knowing that it ended
   double host_memory = 0;        // bytes a second that all threads read
+  double plain_operation = 0;    // seconds of a sum or product in a loop of many, on the CPU, all threads at work
+  double call = 0;               // seconds of a logarithm there
   double start = 0;              // seconds of a query of few rows on the CPU
   std::array<double, operation_count> row{};  // seconds on the CPU, all threads at work: of an operation, of a row
 
@@ -55,6 +60,6 @@ struct work {
 double gpu_seconds(const rates& r, const work& w);
 double cpu_seconds(const rates& r, const work& w);
 
-std::string shown_seconds(double s);  // "850 us", "1.2 ms", "12 ms", "3.4 s"
+using runtime::shown_seconds;
 
 }  // namespace query::gpu_engine

@@ -25,7 +25,8 @@ struct measured_side {
 QUERY_RECORD(measured_row, key, group, value);
 QUERY_RECORD(measured_side, id, rate);
 
-constexpr std::size_t scanned = std::size_t{1} << 22;  // rows of a scan: more than most caches hold
+constexpr std::size_t scanned = std::size_t{1} << 24;  // rows of a scan: more than most caches hold
+constexpr std::size_t computed_on = std::size_t{1} << 22;  // fixed parts for 64 threads
 constexpr std::uint32_t few_groups = 1024;
 constexpr double long_enough = 0.03;          // seconds: what took so long once is not measured again
 constexpr double operations_of_the_scan = 7;  // as vertex_work counts them: two functions, a comparison, a product, a sum, the fold
@@ -51,6 +52,19 @@ double sum_of(const query::Query<measured_row>& q) {
   return q.where([](auto r) { return r.value > 16.0; }).select([](auto r) { return r.value * 0.5 + 1.0; }).sum();
 }
 
+// 24 products and sums, of numbers from 0 to 1.
+template <class T> T polynomial(T x) {
+  const auto half = ((((((x * 0.3 + 0.7) * x - 0.1) * x + 0.4) * x - 0.9) * x + 0.2) * x + 0.5) * x;
+  return (((((half - 0.6) * x + 0.8) * x - 0.3) * x + 0.1) * x - 0.7) * x;
+}
+constexpr double operations_of_polynomials = 52;
+double polynomials_of(const query::Query<measured_row>& q) {
+  return q.select([](auto r) { return polynomial(r.value * 0.0009) + polynomial(r.value * 0.0007); }).sum();
+}
+double logarithms_of(const query::Query<measured_row>& q) {
+  return q.select([](auto r) { return query::log(r.value + 1.0) + query::log(r.value + 2.0); }).sum();
+}
+
 template <class Key> double groups_of(const query::Query<measured_row>& q, Key key) {
   const auto sums = q.group_by(key).select([](auto g) { return std::pair(g.key(), g.sum([](auto x) { return x.value; })); });
   return static_cast<double>(sums.count());
@@ -71,7 +85,7 @@ void measure_cpu(rates& r, int threads) {
          static_cast<std::uint32_t>(state >> 20) % few_groups, static_cast<double>(state & 1023)};
   }
   const std::vector<measured_row> some(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(worked_on)),
-      handful(rows.begin(), rows.begin() + 256);
+      enough(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(computed_on)), handful(rows.begin(), rows.begin() + 256);
   std::vector<measured_side> sides(few_groups * 16);
   for (std::uint32_t i = 0; i < sides.size(); ++i)
     sides[i] = {i * static_cast<std::uint32_t>(worked_on / sides.size()), static_cast<float>(i)};
@@ -80,12 +94,20 @@ void measure_cpu(rates& r, int threads) {
              small = query::from(handful).in(session).as_query();
 
   r.start = seconds_of([&] { answer += sum_of(small); });
-  r.host_memory = static_cast<double>(scanned * sizeof(measured_row)) /
-                  seconds_of([&] { answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0)); });
+  double reading = 1;
+  const auto read_all = [&] { answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0)); };
+  for (int i = 0; i < 3; ++i) reading = std::min(reading, seconds_of(read_all));  // others use the memory too
+  r.host_memory = static_cast<double>(scanned * sizeof(measured_row)) / reading;
   const auto set = [&](operation o, double s, double operations = 1) {
     r.row[static_cast<std::size_t>(o)] = std::max(s - r.start, s / 8) / (static_cast<double>(worked_on) * operations);
   };
   set(operation::row_wise, seconds_of([&] { answer += sum_of(large); }), operations_of_the_scan);
+  double sink = 0;  // of either sign
+  const auto a_row = [&](double s) { return std::max(s - r.start, 1e-9) / static_cast<double>(computed_on); };
+  const auto parts_for_all = query::from(enough).in(session).as_query();
+  r.plain_operation = a_row(seconds_of([&] { sink += polynomials_of(parts_for_all); })) / operations_of_polynomials;
+  r.call = a_row(seconds_of([&] { answer += logarithms_of(parts_for_all); })) / 2;
+  if (sink != sink) r.plain_operation = 0;  // not sensible
   set(operation::collect,
       seconds_of([&] { answer += static_cast<double>(large.where([](auto x) { return x.value > 512.0; }).to_vector().size()); }));
   // How many groups there will be is not known: the mean of few and of nearly as many as rows.

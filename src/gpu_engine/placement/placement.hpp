@@ -4,13 +4,16 @@
 //   if (const auto c = p.weigh(&vertex, sources, [&] { return work_of(vertex); }); c && !c->gpu_wins()) -> the CPU
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "gpu_engine/placement/costs.hpp"
+#include "gpu_engine/placement/division_costs.hpp"
 #include "gpu_engine/placement/known_kernels.hpp"
+#include "gpu_engine/placement/row_expressions.hpp"
 
 namespace query::runtime {
 class engine;
@@ -20,6 +23,7 @@ namespace query::gpu_engine {
 
 struct seconds_on {
   double gpu = 0, cpu = 0, to_compile = 0;
+  std::optional<runtime::part_costs> parts = {};  // where rows may be divided, and nothing has to be compiled
   bool gpu_wins() const { return gpu + to_compile <= cpu; }
   // "12 ms here, 40 ms on the CPU", as the engine says that has it.
   std::string reason() const {
@@ -33,14 +37,20 @@ struct seconds_on {
 // Thread-safe once rates or their measure were given.
 class placement {
  public:
-  void by(const rates& r) {
+  void by(const rates& r, int threads = 16) {
     measure_ = [r] { return std::optional(r); };
+    threads_ = threads;
   }
-  void by_measuring(std::function<std::optional<rates>()> measure) { measure_ = std::move(measure); }
+  // `threads`: of the session.
+  void by_measuring(std::function<std::optional<rates>()> measure, int threads) {
+    measure_ = std::move(measure);
+    threads_ = threads;
+  }
 
   // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>, `sources` is
-  // what was generated to plan it.
-  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount) {
+  // what was generated to plan it. `divisible`: what each of the rows takes, where they may be divided among `device` and the CPU.
+  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount,
+                                                         const std::optional<row_expressions>& divisible = {}, const std::string& device = {}) {
     kernels_.planned(what, sources);
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
@@ -48,7 +58,16 @@ class placement {
     std::call_once(measured_, [this] { rates_ = measure_(); });
     if (!rates_) return std::nullopt;
     seconds_on s{gpu_seconds(*rates_, *w), cpu_seconds(*rates_, *w)};
-    s.to_compile = kernels_.charged(what, seconds_to_compile(*w), s.cpu - s.gpu);
+    double saved = s.cpu - s.gpu;
+    if (divisible) {
+      const work there = with_expressions(*rates_, *w, *divisible);
+      s.cpu = cpu_seconds(*rates_, there);
+      saved = s.cpu - s.gpu;
+      s.parts = division_costs(*rates_, *w, there, device);
+      if (const auto d = runtime::divide({&*s.parts, 1}, threads_)) saved = std::max(saved, s.cpu - d->seconds);
+    }
+    s.to_compile = kernels_.charged(what, seconds_to_compile(*w), saved);
+    if (s.to_compile > 0) s.parts.reset();
     return s;
   }
   known_kernels& kernels() { return kernels_; }
@@ -57,6 +76,7 @@ class placement {
   std::function<std::optional<rates>()> measure_;
   std::once_flag measured_;
   std::optional<rates> rates_;
+  int threads_ = 1;
   known_kernels kernels_;
 };
 

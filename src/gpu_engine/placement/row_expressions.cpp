@@ -1,0 +1,83 @@
+#include "gpu_engine/placement/row_expressions.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace query::gpu_engine {
+
+namespace {
+
+// In plain operations, of vectors of doubles: from runs on Xeons.
+constexpr double plain_a_quotient = 24, plain_a_root = 24;
+constexpr double plain_a_function = 1, plain_a_fold = 2;
+
+class counting {
+ public:
+  explicit counting(row_expressions& to) : to_(&to) {}
+  bool add(const ir::node* n) {
+    if (!n || !seen_.insert(n).second) return true;
+    switch (n->what) {
+      case ir::op::nested:
+      case ir::op::loop:
+      case ir::op::aggregate:
+      case ir::op::collection:
+        return false;
+      case ir::op::literal:
+      case ir::op::null:
+      case ir::op::row:
+      case ir::op::field:
+      case ir::op::variable:
+      case ir::op::key:
+      case ir::op::make:
+      case ir::op::member:
+        break;
+      case ir::op::div:
+      case ir::op::mod:
+        ++to_->quotients;
+        break;
+      case ir::op::call:
+        if (!ir::is_floating(n->type->k)) return false;  // of strings
+        ++(n->text == "sqrt" ? to_->roots : n->text == "abs" || n->text == "min" || n->text == "max" ? to_->plain : to_->calls);
+        break;
+      default:
+        ++to_->plain;
+        break;
+    }
+    return std::all_of(n->kids.begin(), n->kids.end(), [&](const ir::node* kid) { return add(kid); });
+  }
+
+ private:
+  row_expressions* to_;
+  std::unordered_set<const ir::node*> seen_;
+};
+
+bool add(row_expressions& to, const ir::traced& t) {
+  to.plain += plain_a_function;
+  return t && counting(to).add(t.root);
+}
+
+}  // namespace
+
+std::optional<row_expressions> row_expressions_of(const planner::branch& b) {
+  row_expressions e;
+  e.plain = plain_a_fold;
+  for (const planner::prefilter& p : b.prefilters)
+    if (!add(e, p.expression ? p.expression : p.function->trace())) return std::nullopt;
+  for (const planner::stage& s : b.stages)
+    for (const detail::logical* v : s.nodes)
+      if (v->functions.empty() || !add(e, v->functions.front().trace())) return std::nullopt;
+  return e;
+}
+
+double seconds_a_row(const rates& r, const row_expressions& e) {
+  return (e.plain + e.quotients * plain_a_quotient + e.roots * plain_a_root) * r.plain_operation + e.calls * r.call;
+}
+
+work with_expressions(const rates& r, work w, const row_expressions& e) {
+  const double one = r.row[static_cast<std::size_t>(operation::row_wise)];
+  for (step& s : w.steps)
+    if (s.what == operation::row_wise) s.operations = seconds_a_row(r, e) / one;
+  return w;
+}
+
+}  // namespace query::gpu_engine

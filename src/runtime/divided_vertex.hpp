@@ -1,0 +1,44 @@
+// A vertex, or the fold at a query's end, whose rows several engines run at once: each a range of the source's rows, and what they
+// give is put together in the order of the source.
+//
+// Only rows of containers in this process's memory are divided, and only work that looks at each by itself: where and select of
+// values that own no memory, and count, sum, min and max. An engine that fails has its range run by the CPU engine; whatever else is
+// thrown stops all of them.
+//
+//   if (const auto d = divided_among(branch, offers, threads)) { v.shares = d->shares; v.engine = "split"; v.why = d->why; }
+//   vertex_rows rows = run_divided(v, session, context, failed);
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "planner/machine_graph.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/session_state.hpp"
+
+namespace query::runtime {
+
+bool divisible(const planner::branch& b);
+bool divisible(const planner::vertex& v);
+
+// An engine that could run all of it.
+struct offer {
+  const engine* by = nullptr;
+  part_costs costs;
+};
+struct divided {
+  std::vector<planner::engine_share> shares;  // the last is the CPU's
+  std::string why;                            // "61% gpu: NVIDIA H200, 39% cpu: 12 ms here; 18 ms and 29 ms alone"
+};
+// Nothing where one of them alone is expected to be about as fast. `b` is divisible.
+std::optional<divided> divided_among(const planner::branch& b, std::span<const offer> offers, int threads);
+
+// `failed` tells why engines left their rows to the CPU; empty if none did. Throws resource_error where parts and their union do not
+// fit the session's memory together: the CPU alone may need less.
+vertex_rows run_divided(const planner::vertex& v, session_state& session, run_context& context, std::string& failed);
+void fold_divided(const planner::branch& b, const std::vector<planner::engine_share>& shares, const std::vector<planner::binding>& captures,
+                  detail::fold_kind kind, detail::fold_state& state, session_state& session, run_context& context, std::string& failed);
+
+}  // namespace query::runtime

@@ -1,0 +1,59 @@
+// What engines expect of one vertex or fold, and how its rows are divided among them so that all end at once.
+//
+// Engines say what a vertex would cost them as part of their verdict; a vertex that the best of them would run alone is divided
+// where all together are expected to be a tenth faster.
+//
+//   const auto d = divide(std::array{gpu_costs}, threads);      // d->rows_of(1e8): {{0, 61e6}, {61e6, 100e6}}, the CPU's rows last
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace query::runtime {
+
+struct part_cost {
+  double start = 0;     // seconds, however few the rows
+  double all_rows = 0;  // seconds more for all of them
+  double alone() const { return start + all_rows; }
+};
+// Of one engine, beside the CPU of the same session.
+struct part_costs {
+  std::string on;           // what it runs on: "NVIDIA H200"
+  part_cost here;           // by this engine
+  part_cost cpu;            // by the CPU engine, with all threads of the session
+  double host_threads = 0;  // of the session that this engine keeps busy, to be as fast as it says
+  double host_memory = 0;   // seconds in which the host's memory gives all the rows: no number of engines needs less
+  double merge = 0;         // seconds to put the parts' results together
+};
+
+// Sums add up fixed parts of a source in their order (docs/design/003); a share is some of these parts.
+inline constexpr std::uint64_t rows_of_fixed_part = 1 << 16;
+// How much less time all engines together must need than the best of them alone.
+inline constexpr double least_gain = 0.1;
+
+struct row_span {
+  std::uint64_t first = 0, end = 0;
+  std::uint64_t size() const { return end - first; }
+  bool operator==(const row_span&) const = default;
+};
+
+// Shares of a vertex; the CPU's is the last.
+struct division {
+  std::vector<double> shares;   // of the rows, one for each engine and the CPU; together 1
+  std::vector<int> threads;     // of the session that each works with
+  double seconds = 0;           // of all together
+  std::vector<double> alone;    // of each by itself
+
+  // Consecutive, from the first row to the last; shares of less than a part are none. A function of shares and rows alone.
+  std::vector<row_span> rows_of(std::uint64_t rows) const;
+};
+
+// Nothing where one alone is expected to be about as fast, or where there is one thread only.
+std::optional<division> divide(std::span<const part_costs> engines, int threads);
+
+std::string shown_seconds(double s);  // "850 us", "1.2 ms", "12 ms", "3.4 s"
+
+}  // namespace query::runtime

@@ -1,0 +1,300 @@
+// One vertex over two engines: answers of any shares equal those of one engine, and failures, stops and limits hold as they do there.
+#include <gtest/gtest.h>
+#include <tbb/parallel_for.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <stop_token>
+#include <thread>
+
+#include <query/query.hpp>
+
+#include "engine_double/second_engine.hpp"
+#include "planner/machine_graph.hpp"
+#include "runtime/divided_vertex.hpp"
+#include "runtime/session_state.hpp"
+
+namespace {
+
+using namespace query;
+using engine_double::costs_for;
+using engine_double::second_engine;
+using detail::fold_kind;
+using std::chrono::milliseconds;
+
+struct Trade {
+  std::int32_t symbol;
+  std::int32_t qty;
+  double price;
+  auto operator<=>(const Trade&) const = default;
+};
+QUERY_RECORD(Trade, symbol, qty, price);
+
+std::vector<Trade> trades(std::size_t n) {
+  std::vector<Trade> rows(n);
+  std::uint64_t state = 88172645463325252ull;
+  for (Trade& t : rows) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    t = {static_cast<std::int32_t>(state % 101), static_cast<std::int32_t>(state >> 40 & 1023), static_cast<double>(state >> 44) / 8};
+  }
+  return rows;
+}
+
+const auto large = [](auto t) { return t.qty > 500; };
+const auto value = [](auto t) { return t.price * 2.0; };
+
+struct divided_rows : testing::Test {
+  std::shared_ptr<second_engine> second = std::make_shared<second_engine>(costs_for(0.4));
+  Session session{{.threads = 4, .gpu = gpu_use::off}}, alone{{.threads = 4, .gpu = gpu_use::off}};
+  divided_rows() { session.add_engine(second); }
+
+  auto of(const std::vector<Trade>& rows) { return from(rows).in(session).as_accelerated(); }
+  auto expected(const std::vector<Trade>& rows) { return from(rows).in(alone); }
+  std::uint64_t fallbacks() { return session.state()->fallbacks().first; }
+};
+
+TEST_F(divided_rows, folds_equal_those_of_one_engine) {
+  const auto rows = trades(1'000'003);
+  EXPECT_EQ(of(rows).where(large).count(), expected(rows).where(large).count());
+  EXPECT_EQ(of(rows).where(large).select(value).sum(), expected(rows).where(large).select(value).sum());  // eighths: exact
+  EXPECT_EQ(of(rows).select(value).min(), expected(rows).select(value).min());
+  EXPECT_EQ(of(rows).select(value).max(), expected(rows).select(value).max());
+  EXPECT_EQ(of(rows).select([](auto t) { return t.qty; }).average(), expected(rows).select([](auto t) { return t.qty; }).average());
+  EXPECT_GE(second->runs, 5);
+  EXPECT_GT(second->rows, 5 * 300'000u);
+  EXPECT_LT(second->rows, static_cast<std::uint64_t>(second->runs) * 500'000u);
+  EXPECT_EQ(fallbacks(), 0u);
+}
+
+TEST_F(divided_rows, are_collected_in_the_order_of_their_source) {
+  const auto rows = trades(700'001);
+  EXPECT_EQ(of(rows).where(large).to_vector(), expected(rows).where(large).to_vector());
+  EXPECT_EQ(of(rows).select(value).to_vector(), expected(rows).select(value).to_vector());
+  EXPECT_EQ(of(rows).where([](auto t) { return t.qty < 0; }).to_vector().size(), 0u);
+  std::vector<double> read;
+  for (const double x : of(rows).where(large).select(value)) read.push_back(x);
+  EXPECT_EQ(read, expected(rows).where(large).select(value).to_vector());
+  EXPECT_GE(second->runs, 4);
+  EXPECT_EQ(fallbacks(), 0u);
+}
+
+TEST_F(divided_rows, feed_the_verbs_behind_them) {
+  const auto rows = trades(400'000);
+  const auto half = [](const auto& q) { return q.where(large).select([](auto t) { return t.symbol; }).as_query(); };
+  const auto ours = half(of(rows)), theirs = half(expected(rows));
+  EXPECT_EQ(ours.order_by([](auto s) { return s; }).to_vector(), theirs.order_by([](auto s) { return s; }).to_vector());
+}
+
+TEST_F(divided_rows, may_be_columns) {
+  const auto rows = trades(300'000);
+  std::vector<std::int32_t> symbol, qty;
+  std::vector<double> price;
+  for (const Trade& t : rows) {
+    symbol.push_back(t.symbol);
+    qty.push_back(t.qty);
+    price.push_back(t.price);
+  }
+  const auto columns = from(query::columns<Trade>(symbol, qty, price)).in(session).as_accelerated();
+  EXPECT_EQ(columns.where(large).select(value).sum(), expected(rows).where(large).select(value).sum());
+  EXPECT_EQ(columns.where(large).to_vector(), expected(rows).where(large).to_vector());
+  EXPECT_GE(second->runs, 2);
+}
+
+TEST_F(divided_rows, say_so_in_the_plan) {
+  const auto rows = trades(1'000'000);
+  const std::string fold = of(rows).where(large).explain("count"), collect = of(rows).where(large).explain();
+  EXPECT_NE(fold.find("count: split: 39% second: double, 61% cpu: 10 s here; 25 s and 12 s alone"), std::string::npos) << fold;
+  EXPECT_NE(collect.find("split: 39% second: double, 61% cpu: 10 s here; 25 s and 12 s alone"), std::string::npos) << collect;
+}
+
+TEST_F(divided_rows, are_those_of_large_containers_and_looked_at_one_by_one) {
+  const auto rows = trades(500'000);
+  const auto few = trades(1000);
+  const auto whole = [](const std::string& plan) { return plan.find("split") == std::string::npos; };
+  EXPECT_TRUE(whole(of(few).where(large).explain()));
+  EXPECT_TRUE(whole(of(rows).explain())) << "nothing is computed";
+  EXPECT_TRUE(whole(of(rows).where([](auto t, auto i) { return t.qty > 500 && i > 10u; }).explain())) << "by the row's number";
+  EXPECT_TRUE(whole(of(rows).where(large).on(query::engine::cpu).explain()));
+  EXPECT_TRUE(whole(of(rows).where(large).on(query::engine::cpu).explain("count")));
+  EXPECT_TRUE(whole(of(rows).select([](const Trade& t) { return std::to_string(t.qty); }).explain())) << "rows own memory";
+  EXPECT_TRUE(whole(range(0, 1'000'000).in(session).as_accelerated().where([](auto x) { return x > 5; }).explain())) << "no container";
+  EXPECT_TRUE(whole(of(rows).where(large).verify().explain()));
+  EXPECT_FALSE(whole(of(rows).where(large).explain()));
+}
+
+TEST_F(divided_rows, sum_to_the_same_bits_each_time_and_for_any_number_of_threads) {
+  const auto rows = trades(2'000'000);
+  const auto odd = [](auto t) { return query::sqrt(t.price) / 3.0; };
+  const double first = of(rows).select(odd).sum();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(of(rows).select(odd).sum(), first);
+  EXPECT_NEAR(first, expected(rows).select(odd).sum(), std::abs(first) * 1e-12);
+}
+
+// Shares of all shapes, as no model would make them.
+TEST_F(divided_rows, of_any_shares_give_the_same) {
+  for (const std::size_t n : {0, 1, 2, 63, 1025, 65536, 65537, 150'001}) {
+    const auto rows = trades(n);
+    const auto q = expected(rows).where(large).select([](auto t) { return t.qty; });
+    const auto sum = q.sum();
+    const auto all = q.to_vector();
+    const auto g = planner::make_machine_graph(q.to_pipe(), "sum", {.separate_result = false});
+    const auto collected = planner::make_machine_graph(q.to_pipe(), "rows", {.separate_result = true});
+    for (const double cut : {0.0, 0.001, 0.37, 0.5, 1.0})
+      for (const bool second_first : {true, false}) {
+        const auto at = static_cast<std::uint64_t>(static_cast<double>(n) * cut);
+        const char *early = second_first ? "second" : "cpu", *late = second_first ? "cpu" : "second";
+        const std::vector<planner::engine_share> shares = {{early, 0, at, 1}, {late, at, n, 2}};
+        runtime::cancel_flag cancel;
+        runtime::run_context context{*session.state()->scheduler, session.state()->pool, cancel};
+        context.local = session.state()->cpu.get();
+        std::string why;
+        detail::fold_state state;
+        runtime::fold_divided(g->result, shares, g->captures, fold_kind::sum, state, *session.state(), context, why);
+        std::int64_t total = 0;
+        std::memcpy(&total, state.value, sizeof total);
+        EXPECT_EQ(total, sum) << n << " rows, cut at " << at;
+        EXPECT_EQ(state.count, all.size());
+        planner::vertex v = *collected->result.table;
+        v.shares = shares;
+        const auto made = runtime::run_divided(v, *session.state(), context, why);
+        ASSERT_EQ(made.rows.n, all.size()) << n << " rows, cut at " << at;
+        EXPECT_TRUE(std::equal(all.begin(), all.end(), static_cast<const std::int32_t*>(made.rows.rows)));
+        EXPECT_EQ(why, "");
+      }
+  }
+}
+
+TEST_F(divided_rows, of_an_engine_that_fails_are_the_cpus) {
+  const auto rows = trades(400'000);
+  second->before = [](runtime::run_context&) { throw resource_error("second: no memory"); };
+  EXPECT_EQ(of(rows).where(large).count(), expected(rows).where(large).count());
+  EXPECT_EQ(second->runs, 2) << "it was tried again";
+  EXPECT_EQ(fallbacks(), 1u);
+  EXPECT_EQ(session.state()->fallbacks().second, "second: second: no memory");
+  const auto q = of(rows).where(large);
+  EXPECT_EQ(q.to_vector(), expected(rows).where(large).to_vector());
+  EXPECT_NE(q.explain().find("the last run went to the cpu: second: second: no memory"), std::string::npos) << q.explain();
+  second->before = [](runtime::run_context&) { throw internal_error("second: a defect"); };
+  EXPECT_EQ(of(rows).where(large).count(), expected(rows).where(large).count());
+  EXPECT_EQ(fallbacks(), 3u);
+}
+
+TEST_F(divided_rows, are_tried_again_before_that) {
+  const auto rows = trades(400'000);
+  std::atomic<int> times = 0;
+  second->before = [&](runtime::run_context&) {
+    if (times++ % 2 == 0) throw resource_error("once");
+  };
+  EXPECT_EQ(of(rows).where(large).select(value).sum(), expected(rows).where(large).select(value).sum());
+  EXPECT_EQ(of(rows).where(large).to_vector(), expected(rows).where(large).to_vector());
+  EXPECT_EQ(second->runs, 4);
+  EXPECT_EQ(fallbacks(), 0u);
+}
+
+struct broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// 400,000 rows of a tenth of a millisecond: who does not stop needs many seconds.
+TEST_F(divided_rows, stop_at_the_first_exception_of_a_users_function) {
+  auto rows = trades(400'000);
+  for (const std::size_t at : {std::size_t{5}, rows.size() - 5}) {
+    rows[at].symbol = -1;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto slow = [](const Trade& t) {
+      if (t.symbol < 0) throw broken("a row");
+      std::this_thread::sleep_for(milliseconds(t.qty > 512 ? 1 : 0));
+      return t.qty > 100;
+    };
+    try {
+      if (at == 5) (void)of(rows).where(slow).count();
+      else (void)of({rows.rbegin(), rows.rend()}).where(slow).to_vector();
+      FAIL() << "nothing was thrown";
+    } catch (const broken& e) {
+      EXPECT_STREQ(e.what(), "a row");
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+    rows[at].symbol = 1;
+  }
+}
+
+TEST_F(divided_rows, stop_when_the_query_is_stopped) {
+  const auto rows = trades(400'000);
+  const auto slow = [](const Trade& t) {
+    std::this_thread::sleep_for(milliseconds(1));
+    return t.qty > 100;
+  };
+  std::stop_source stop;
+  second->before = [&](runtime::run_context&) { stop.request_stop(); };
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    (void)of(rows).where(slow).stop_on(stop.get_token()).count();
+    FAIL() << "it went on";
+  } catch (const cancelled& e) {
+    EXPECT_STREQ(e.what(), "query: cancelled: stop requested");
+  }
+  second->before = [](runtime::run_context& c) {  // an engine that waits looks whether it should go on
+    while (true) {
+      c.cancel.check();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  };
+  try {
+    (void)of(rows).where(large).timeout(0.05).to_vector();
+    FAIL() << "it went on";
+  } catch (const cancelled& e) {
+    EXPECT_STREQ(e.what(), "query: cancelled: deadline");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+  EXPECT_EQ(fallbacks(), 0u);
+}
+
+TEST_F(divided_rows, keep_to_the_sessions_memory) {
+  const auto rows = trades(500'000);
+  const std::size_t result = rows.size() * sizeof(double);
+  Session tight({.threads = 4, .memory_limit = result + result / 2, .gpu = gpu_use::off});
+  tight.add_engine(second);
+  // The parts and their union do not fit; the CPU writes its rows where they stay.
+  const auto q = from(rows).in(tight).as_accelerated().select(value);
+  EXPECT_EQ(q.to_vector(), expected(rows).select(value).to_vector());
+  EXPECT_EQ(second->runs, 1);
+  EXPECT_GE(tight.state()->fallbacks().first, 1u);
+  EXPECT_LE(tight.memory_peak(), tight.memory_limit());
+  EXPECT_EQ(tight.memory_used(), 0u);
+}
+
+TEST_F(divided_rows, may_be_asked_for_inside_of_tasks) {
+  const auto rows = trades(300'000);
+  const auto sum = expected(rows).where(large).select(value).sum();
+  std::atomic<int> right = 0;
+  tbb::parallel_for(0, 8, [&](int) { right += of(rows).where(large).select(value).sum() == sum; });
+  EXPECT_EQ(right, 8);
+}
+
+TEST_F(divided_rows, may_have_more_than_two_engines) {
+  const auto third = std::make_shared<second_engine>(costs_for(0.4), "third");
+  session.add_engine(third);
+  const auto rows = trades(1'000'000);
+  const auto q = of(rows).where(large);
+  EXPECT_EQ(q.to_vector(), expected(rows).where(large).to_vector());
+  EXPECT_EQ(q.count(), expected(rows).where(large).count());
+  EXPECT_EQ(second->runs, 2);
+  EXPECT_EQ(third->runs, 2);
+  EXPECT_GT(third->rows, 0u);
+  EXPECT_LT(second->rows + third->rows, 2 * rows.size());
+}
+
+TEST_F(divided_rows, read_captured_collections) {
+  const auto rows = trades(400'000);
+  const std::vector<std::int32_t> wanted = {3, 50, 77};
+  const auto known = [](auto c) { return [c](auto t) { return c.any([t](auto x) { return x == t.symbol; }); }; };
+  const auto ours = broadcast(from(wanted).in(session).where([](auto x) { return x > 10; }));
+  const auto theirs = broadcast(from(wanted).in(alone).where([](auto x) { return x > 10; }));
+  EXPECT_EQ(of(rows).where(known(ours)).count(), expected(rows).where(known(theirs)).count());
+  EXPECT_GE(second->runs, 1);
+}
+
+}  // namespace
