@@ -13,6 +13,7 @@
 #include "gpu_engine/out_of_core/out_of_core.hpp"
 #include "gpu_engine/placement/calibration.hpp"
 #include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/placement/together.hpp"
 #include "gpu_engine/placement/vertex_work.hpp"
 #include "gpu_engine/round_replay.hpp"
 #include "planner/orders.hpp"
@@ -119,7 +120,7 @@ class gpu_vertex final : public runtime::running_vertex {
       give(result(run));
       // Repeated rounds run on another stream.
       if (round_recording::here()) run.on().synchronize(context_->cancel);
-      if (vertex_->slots.empty()) kernels_->ran(vertex_, run.compiled());
+      kernels_->ran(vertex_, run.compiled());
     }
     out_->tell(runtime::signal::end_stream);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -230,9 +231,10 @@ class engine final : public runtime::engine {
     if (answer.yes) answer.why += searches(v);
     return answer;
   }
-  runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
+  runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
+                                detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
-    return weighed(demanded, &b, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, [&]() -> std::string {
+    return weighed(demanded, &b, [&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); }, [&]() -> std::string {
       check_source(b, true);
       if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
       plan_joins(b);
@@ -240,6 +242,8 @@ class engine final : public runtime::engine {
       return {};
     });
   }
+
+  std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override { return together(g, placement_); }
 
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {

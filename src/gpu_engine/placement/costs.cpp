@@ -22,9 +22,11 @@ constexpr std::array<device_form, operation_count> device_forms = {{
     {256, 12},  // sort
     {128, 12},  // join
     {160, 10},  // distinct
+    {0, 8},     // nearest
 }};
 
 constexpr double waits_of_an_upload = 4;
+constexpr double bytes_of_a_thread = 6e9;  // a second, that one thread of the host reads and writes
 
 struct named_rate {
   const char* name;
@@ -43,7 +45,8 @@ bool good(double x) { return std::isfinite(x) && x > 0; }
 }  // namespace
 
 std::string_view name_of(operation o) {
-  constexpr std::array<std::string_view, operation_count> names = {"row_wise", "collect", "group", "sort", "join", "distinct"};
+  constexpr std::array<std::string_view, operation_count> names = {"row_wise", "collect", "group", "sort",
+                                                                   "join",     "distinct", "nearest"};
   return names[static_cast<std::size_t>(o)];
 }
 
@@ -81,18 +84,19 @@ std::optional<rates> rates_from(std::string_view text) {
   return r;
 }
 
-double gpu_seconds(const rates& r, const work& w) {
+double gpu_seconds(const rates& r, const work& w, double waits) {
   // Host threads pick the fields while the bus carries the pieces before.
   double s = std::max(w.up / r.up, w.gathered / r.host_memory) + w.down / r.down + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
   for (const step& x : w.steps) {
     const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
-    s += f.waits * r.launch + std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations);
+    s += waits * f.waits * r.launch +
+         std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations);
   }
   return s;
 }
 
 double cpu_seconds(const rates& r, const work& w) {
-  double s = r.start + w.on_device / r.down, memory = w.gathered / r.host_memory;
+  double s = r.start + w.on_device / r.down + w.one_thread / bytes_of_a_thread, memory = w.gathered / r.host_memory;
   for (const step& x : w.steps) {
     const double units = x.what == operation::row_wise ? x.rows * x.operations : x.rows;
     const double computing = units * r.row[static_cast<std::size_t>(x.what)];

@@ -16,9 +16,10 @@
 
 namespace query::gpu_engine {
 
-// What costs differently on the CPU. `row_wise` counts operations of expressions, the others rows.
-enum class operation : std::uint8_t { row_wise, collect, group, sort, join, distinct };
-inline constexpr std::size_t operation_count = 6;
+// What costs differently on the CPU. `row_wise` counts operations of expressions, `nearest` coordinates that are compared (rows times
+// elements times dimensions), the others rows.
+enum class operation : std::uint8_t { row_wise, collect, group, sort, join, distinct, nearest };
+inline constexpr std::size_t operation_count = 7;
 std::string_view name_of(operation o);
 
 // Of one device, one host and a number of threads; calibration.hpp measures them.
@@ -50,9 +51,11 @@ struct work {
   double down = 0;         // bytes of the result that the host reads
   double on_device = 0;    // bytes that lie on the device: the CPU would fetch them
   std::vector<step> steps;
+  double one_thread = 0;   // bytes that a function of the user's reads and writes, on the CPU in one thread
 };
 
-double gpu_seconds(const rates& r, const work& w);
+// `waits`: the part of the usual waits between kernels that is left, where they are launched as one graph.
+double gpu_seconds(const rates& r, const work& w, double waits = 1);
 double cpu_seconds(const rates& r, const work& w);
 
 std::string shown_seconds(double s);  // "850 us", "1.2 ms", "12 ms", "3.4 s"

@@ -1,5 +1,6 @@
 // The CPU's rates, by queries of the library itself: each operator over rows enough for all threads to have work.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -21,12 +22,17 @@ struct measured_side {
   std::uint32_t id;
   float rate;
 };
+struct measured_point {
+  std::array<float, 16> x;
+};
 
 QUERY_RECORD(measured_row, key, group, value);
 QUERY_RECORD(measured_side, id, rate);
+QUERY_RECORD(measured_point, x);
 
 constexpr std::size_t scanned = std::size_t{1} << 22;  // rows of a scan: more than most caches hold
 constexpr std::uint32_t few_groups = 1024;
+constexpr std::size_t searched = std::size_t{1} << 14, looked_through = 32;  // points, and those that the nearest is looked for among
 constexpr double long_enough = 0.03;          // seconds: what took so long once is not measured again
 constexpr double operations_of_the_scan = 7;  // as vertex_work counts them: two functions, a comparison, a product, a sum, the fold
 
@@ -54,6 +60,20 @@ double sum_of(const query::Query<measured_row>& q) {
 template <class Key> double groups_of(const query::Query<measured_row>& q, Key key) {
   const auto sums = q.group_by(key).select([](auto g) { return std::pair(g.key(), g.sum([](auto x) { return x.value; })); });
   return static_cast<double>(sums.count());
+}
+
+void set_nearest(rates& r, const query::Session& session, int threads, double& answer) {
+  const std::size_t n = searched * static_cast<std::size_t>(std::clamp(threads / 4, 1, 16));
+  std::vector<measured_point> points(n), places(looked_through);
+  float x = 0;
+  for (auto* list : {&points, &places})
+    for (measured_point& p : *list)
+      for (float& c : p.x) c = x = x > 100 ? x - 99.3f : x + 1.7f;
+  const auto among = query::broadcast(places);
+  const auto nearest = query::from(points).in(session).select(
+      [among](auto p) { return among.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }); });
+  const double s = seconds_of([&] { answer += static_cast<double>(nearest.sum()); });
+  r.row[static_cast<std::size_t>(operation::nearest)] = std::max(s - r.start, s / 8) / static_cast<double>(n * looked_through * 16);
 }
 
 }  // namespace
@@ -98,6 +118,7 @@ void measure_cpu(rates& r, int threads) {
       [](auto x, auto y) { return x.value * query::cast<double>(y.rate); });
   set(operation::join, seconds_of([&] { answer += matched.sum(); }));
   set(operation::distinct, seconds_of([&] { answer += static_cast<double>(large.distinct_by([](auto x) { return x.key; }).count()); }));
+  set_nearest(r, session, threads, answer);
   if (!(answer > 0)) r.start = 0;  // not sensible
 }
 

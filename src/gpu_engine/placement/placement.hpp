@@ -45,11 +45,16 @@ class placement {
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
     if (!w) return std::nullopt;
-    std::call_once(measured_, [this] { rates_ = measure_(); });
-    if (!rates_) return std::nullopt;
+    if (!known_rates()) return std::nullopt;
     seconds_on s{gpu_seconds(*rates_, *w), cpu_seconds(*rates_, *w)};
     s.to_compile = kernels_.charged(what, seconds_to_compile(*w), s.cpu - s.gpu);
     return s;
+  }
+  // Measured now, if they never were; null where nothing is weighed.
+  const rates* known_rates() {
+    if (!measure_) return nullptr;
+    std::call_once(measured_, [this] { rates_ = measure_(); });
+    return rates_ ? &*rates_ : nullptr;
   }
   known_kernels& kernels() { return kernels_; }
 
