@@ -1,0 +1,62 @@
+// as_accelerated() permits a GPU: the queries of examples/flights, unchanged, over rows that stay in device memory. Without a GPU
+// they run on the CPU. Each query is run twice on the GPU, as the first run compiles its kernels, and once on the CPU.
+//
+//   ./run accelerated_flights [times that the year is repeated, 1 by default]
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+
+#include "example_data.hpp"
+#include "flights/flights_queries.hpp"
+
+namespace {
+
+using namespace flights;
+
+template <class F> double milliseconds(F f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// `ask(q)` is the question, asked of the flights there and of those here.
+template <class Ask> void compare(const char* title, const query::Query<Flight>& there, const query::Query<Flight>& here, Ask ask) {
+  const auto q = ask(there);
+  const double first = milliseconds([&] { (void)q.to_vector(); });
+  std::size_t rows = 0;
+  const double again = milliseconds([&] { rows = q.to_vector().size(); });
+  std::size_t rows_here = 0;
+  const double cpu = milliseconds([&] { rows_here = ask(here).to_vector().size(); });
+  std::cout << std::setw(44) << std::left << title << std::right << std::setw(10) << first << std::setw(10) << again << std::setw(10) << cpu
+            << std::setw(8) << rows << (rows == rows_here ? "" : "  DIFFERENT NUMBER OF ROWS") << "\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::cout << std::fixed << std::setprecision(1);
+  const int times = argc > 1 ? std::stoi(argv[1]) : 1;
+  const std::vector<Flight> year = query::read_csv<Flight>(example_data("flights.csv")).to_vector();
+  std::vector<Flight> rows;
+  rows.reserve(year.size() * static_cast<std::size_t>(times));
+  for (int i = 0; i < times; ++i) rows.insert(rows.end(), year.begin(), year.end());
+  const std::vector<Airline> airlines = query::read_csv<Airline>(example_data("airlines.csv")).to_vector();
+  const std::vector<Airport> airports = query::read_csv<Airport>(example_data("airports.csv")).to_vector();
+  const std::vector<Plane> fleet = query::read_csv<Plane>(example_data("planes.csv")).to_vector();
+  const std::vector<Weather> hours = query::read_csv<Weather>(example_data("weather.csv")).to_vector();
+
+  const query::Query<Flight> here = query::from(rows), there = here.as_accelerated().cached();
+  std::cout << rows.size() << " flights; " << (query::Session::standard().gpu_status().empty() ? "a GPU" : query::Session::standard().gpu_status())
+            << "; cached in " << milliseconds([&] { (void)there.count(); }) << " ms\n"
+            << "milliseconds                                   first run     again       CPU    rows\n";
+  compare("(a) airlines by mean delay", there, here, [&](const auto& all) { return carriers(all, query::from(airlines)); });
+  compare("(b) routes", there, here, [&](const auto& all) { return routes(all, query::from(airports)); });
+  compare("(c) planes by miles", there, here, [&](const auto& all) { return planes(all, query::from(fleet)); });
+  compare("(d) JFK, delay over seven days", there, here, [&](const auto& all) { return moving_average(all, "JFK"); });
+  compare("(e) delay by wind", there, here, [&](const auto& all) { return wind(all, query::from(hours)); });
+  compare("(f) median and 90th percentile", there, here, [&](const auto& all) { return quantiles(all); });
+  compare("(g) busiest airline of each month", there, here, [&](const auto& all) { return busiest(all); });
+  std::cout << "\nThe first three of (c):\n";
+  planes(there, query::from(fleet)).take(3).print();
+  std::cout << "\nWhere (c) runs:\n" << planes(there, query::from(fleet)).explain();
+}
