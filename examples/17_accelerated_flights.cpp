@@ -1,7 +1,8 @@
 // as_accelerated() permits a GPU: the queries of examples/flights, unchanged, over rows that stay in device memory. Without a GPU
-// they run on the CPU. Each query is run twice on the GPU, as the first run compiles its kernels, and once on the CPU.
+// they run on the CPU. Each query is run several times: the first runs may compile kernels, or be left to the CPU until compiling pays.
 //
 //   ./run accelerated_flights [times that the year is repeated, 1 by default]
+#include <algorithm>
 #include <chrono>
 #include <iomanip>
 #include <iostream>
@@ -24,11 +25,15 @@ template <class Ask> void compare(const char* title, const query::Query<Flight>&
   const auto q = ask(there);
   const double first = milliseconds([&] { (void)q.to_vector(); });
   std::size_t rows = 0;
-  const double again = milliseconds([&] { rows = q.to_vector().size(); });
+  double again = first;
+  for (int i = 0; i < 6; ++i) again = std::min(again, milliseconds([&] { rows = q.to_vector().size(); }));
+  std::size_t steps = 0;
+  const std::string plan = q.explain();
+  for (std::size_t at = 0; (at = plan.find("  gpu: ", at)) != std::string::npos; ++at) ++steps;
   std::size_t rows_here = 0;
   const double cpu = milliseconds([&] { rows_here = ask(here).to_vector().size(); });
   std::cout << std::setw(44) << std::left << title << std::right << std::setw(10) << first << std::setw(10) << again << std::setw(10) << cpu
-            << std::setw(8) << rows << (rows == rows_here ? "" : "  DIFFERENT NUMBER OF ROWS") << "\n";
+            << std::setw(8) << rows << std::setw(8) << steps << (rows == rows_here ? "" : "  DIFFERENT NUMBER OF ROWS") << "\n";
 }
 
 }  // namespace
@@ -48,7 +53,7 @@ int main(int argc, char** argv) {
   const query::Query<Flight> here = query::from(rows), there = here.as_accelerated().cached();
   std::cout << rows.size() << " flights; " << (query::Session::standard().gpu_status().empty() ? "a GPU" : query::Session::standard().gpu_status())
             << "; cached in " << milliseconds([&] { (void)there.count(); }) << " ms\n"
-            << "milliseconds                                   first run     again       CPU    rows\n";
+            << "milliseconds                                   first run      best       CPU    rows  steps on the GPU\n";
   compare("(a) airlines by mean delay", there, here, [&](const auto& all) { return carriers(all, query::from(airlines)); });
   compare("(b) routes", there, here, [&](const auto& all) { return routes(all, query::from(airports)); });
   compare("(c) planes by miles", there, here, [&](const auto& all) { return planes(all, query::from(fleet)); });

@@ -195,7 +195,7 @@ class engine final : public runtime::engine {
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     const bool demanded = planner::demands_gpu(v);
-    runtime::verdict answer = weighed(demanded, &v, [&] { return work_of(v); }, [&]() -> std::string {
+    runtime::verdict answer = weighed(demanded, &v, lie_of(v.inputs), [&] { return work_of(v); }, [&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -207,7 +207,8 @@ class engine final : public runtime::engine {
         few = why.empty() ? few : why;
         small += why.empty() ? 0 : 1;
       }
-      if (small && small == v.inputs.size() && !demanded) return few;
+      if (small && small == v.inputs.size() && !demanded && !busy(operations_in(v))) return few;
+      if (const auto costs = demanded ? std::nullopt : placement_.plainly_there([&] { return work_of(v); })) return costs->reason();
       if (whole.plan) {
         whole.plan(v);
         return {};
@@ -234,9 +235,13 @@ class engine final : public runtime::engine {
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
                                 detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
-    return weighed(demanded, &b, [&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); }, [&]() -> std::string {
+    return weighed(demanded, &b, lie_of({&b, 1}), [&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); }, [&]() -> std::string {
       check_source(b, true);
       if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
+      if (const auto costs = demanded ? std::nullopt : placement_.plainly_there([&] {
+            return work_of_fold(b, captures, kind == detail::fold_kind::count);
+          }))
+        return costs->reason();
       plan_joins(b);
       plan_fold(last_part(b), kind);
       return {};
@@ -294,19 +299,31 @@ class engine final : public runtime::engine {
   }
   // What could run here does where it costs less, or where the GPU is demanded.
   template <class Amount, class Reason>
-  runtime::verdict weighed(bool demanded, const void* what, Amount amount, Reason reason) const {
+  runtime::verdict weighed(bool demanded, const void* what, const std::string& lie, Amount amount, Reason reason) const {
     const kernel_source::witness generated;
     runtime::verdict answer = judged(reason);
     if (!answer) return answer;
+    // The same functions are other kernels where their rows lie in other columns.
+    const std::string sources = generated.seen().empty() ? "" : generated.seen() + lie;
     if (demanded) {
-      placement_.kernels().planned(what, generated.seen());
+      placement_.kernels().planned(what, sources);
       return answer;
     }
-    if (const auto costs = placement_.weigh(what, generated.seen(), amount)) {
+    if (const auto costs = placement_.weigh(what, sources, amount)) {
       answer.yes = costs->gpu_wins();
       answer.why = (answer.yes ? answer.why + ": " : "") + costs->reason();
     }
     return answer;
+  }
+  // Few rows that take as long as many.
+  bool busy(double operations) const {
+    constexpr double operations_of_a_row = 64;
+    return operations > operations_of_a_row * static_cast<double>(limits_.min_rows);
+  }
+  static std::string lie_of(std::span<const planner::branch> inputs) {
+    std::string lie;
+    for (const planner::branch& b : inputs) lie += b.table && b.table->engine == "gpu" ? " there" : " here";
+    return lie;
   }
   std::string too_few(const planner::branch& b) const {
     const auto n = known_rows(b);

@@ -43,7 +43,7 @@ rates fixed_rates() {
   r.launch = 20e-6;
   r.host_memory = 100e9;
   r.start = 20e-6;
-  r.row = {0.03e-9, 0.2e-9, 2e-9, 5e-9, 0.5e-9, 2e-9, 0.02e-9};
+  r.row = {0.03e-9, 0.02e-9, 2e-9, 5e-9, 0.5e-9, 2e-9, 0.02e-9, 2e-9};
   return r;
 }
 
@@ -226,6 +226,23 @@ TEST_F(placement_together, ranges_need_no_bus_and_streams_are_taken_for_long) {
   EXPECT_EQ(engine_line(groups(numbers), "group_by").substr(0, 4), "cpu:") << "a bus this slow is worth no stream";
   use(fixed_rates());
   EXPECT_EQ(engine_line(groups(numbers), "group_by").substr(0, 4), "gpu:") << groups(numbers);
+}
+
+TEST_F(placement_together, keys_that_can_have_few_values_make_few_groups) {
+  rates r = fixed_rates();
+  r.row[static_cast<std::size_t>(operation::group_few)] = 0.05e-9;
+  use(r);
+  const std::vector<Amount> amounts(3000000);
+  const auto placed = [&](auto key) {
+    return engine_line(rows(amounts).group_by(key).select([](auto g) { return g.sum([](auto a) { return a.value; }); }).explain(), "group_by")
+        .substr(0, 4);
+  };
+  EXPECT_EQ(placed([](auto a) { return a.id; }), "gpu:") << "nobody knows";
+  EXPECT_EQ(placed([](auto a) { return a.id % 100u; }), "cpu:");
+  EXPECT_EQ(placed([](auto a) { return a.id % 1000000u; }), "gpu:");
+  EXPECT_EQ(placed([](auto a) { return a.value > 5; }), "cpu:");
+  EXPECT_EQ(placed([](auto a) { return std::tuple(a.id & 7u, a.value > 5); }), "cpu:");
+  EXPECT_EQ(placed([](auto a) { return std::tuple(a.id % 100u, a.of); }), "gpu:");
 }
 
 TEST_F(placement_together, captured_collections_are_counted) {

@@ -17,9 +17,9 @@
 namespace query::gpu_engine {
 
 // What costs differently on the CPU. `row_wise` counts operations of expressions, `nearest` coordinates that are compared (rows times
-// elements times dimensions), the others rows.
-enum class operation : std::uint8_t { row_wise, collect, group, sort, join, distinct, nearest };
-inline constexpr std::size_t operation_count = 7;
+// elements times dimensions), `collect` bytes of the result, the others rows; `group_few` where groups are known to be so few that they stay in caches.
+enum class operation : std::uint8_t { row_wise, collect, group, sort, join, distinct, nearest, group_few };
+inline constexpr std::size_t operation_count = 8;
 std::string_view name_of(operation o);
 
 // Of one device, one host and a number of threads; calibration.hpp measures them.
@@ -30,6 +30,7 @@ struct rates {
   double launch = 0;             // seconds from giving a kernel to the host's knowing that it ended
   double host_memory = 0;        // bytes a second that all threads read
   double start = 0;              // seconds of a query of few rows on the CPU
+  double threads = 1;            // of the CPU
   std::array<double, operation_count> row{};  // seconds on the CPU, all threads at work: of an operation, of a row
 
   bool sensible() const;  // all are positive and finite
@@ -44,6 +45,8 @@ struct step {
   double rows = 0;
   double bytes = 0;       // read and written once
   double operations = 0;  // of expressions, a row
+  double result = 0;      // bytes, of collect
+  double parts = 0;       // rows that threads of the CPU share, if these are others than `rows`
 };
 struct work {
   double up = 0;           // bytes that must cross to the device
@@ -57,6 +60,8 @@ struct work {
 // `waits`: the part of the usual waits between kernels that is left, where they are launched as one graph.
 double gpu_seconds(const rates& r, const work& w, double waits = 1);
 double cpu_seconds(const rates& r, const work& w);
+
+double operations_in(const work& w);  // of expressions and searches, on the CPU
 
 std::string shown_seconds(double s);  // "850 us", "1.2 ms", "12 ms", "3.4 s"
 

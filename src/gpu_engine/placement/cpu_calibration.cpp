@@ -32,7 +32,7 @@ QUERY_RECORD(measured_point, x);
 
 constexpr std::size_t scanned = std::size_t{1} << 22;  // rows of a scan: more than most caches hold
 constexpr std::uint32_t few_groups = 1024;
-constexpr std::size_t searched = std::size_t{1} << 14, looked_through = 32;  // points, and those that the nearest is looked for among
+constexpr std::size_t searched = std::size_t{1} << 16, looked_through = 16;  // points, and those that the nearest is looked for among
 constexpr double long_enough = 0.03;          // seconds: what took so long once is not measured again
 constexpr double operations_of_the_scan = 7;  // as vertex_work counts them: two functions, a comparison, a product, a sum, the fold
 
@@ -63,7 +63,7 @@ template <class Key> double groups_of(const query::Query<measured_row>& q, Key k
 }
 
 void set_nearest(rates& r, const query::Session& session, int threads, double& answer) {
-  const std::size_t n = searched * static_cast<std::size_t>(std::clamp(threads / 4, 1, 16));
+  const std::size_t n = searched * static_cast<std::size_t>(std::clamp(threads, 1, 32));  // a part for each
   std::vector<measured_point> points(n), places(looked_through);
   float x = 0;
   for (auto* list : {&points, &places})
@@ -99,6 +99,7 @@ void measure_cpu(rates& r, int threads) {
   const auto all = query::from(rows).in(session).as_query(), large = query::from(some).in(session).as_query(),
              small = query::from(handful).in(session).as_query();
 
+  r.threads = threads;
   r.start = seconds_of([&] { answer += sum_of(small); });
   r.host_memory = static_cast<double>(scanned * sizeof(measured_row)) /
                   seconds_of([&] { answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0)); });
@@ -107,11 +108,13 @@ void measure_cpu(rates& r, int threads) {
   };
   set(operation::row_wise, seconds_of([&] { answer += sum_of(large); }), operations_of_the_scan);
   set(operation::collect,
-      seconds_of([&] { answer += static_cast<double>(large.where([](auto x) { return x.value > 512.0; }).to_vector().size()); }));
+      seconds_of([&] { answer += static_cast<double>(large.where([](auto x) { return x.value > 512.0; }).to_vector().size()); }),
+      sizeof(measured_row) / 2.0);
   // How many groups there will be is not known: the mean of few and of nearly as many as rows.
   const double few = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.group; }); });
   const double many = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.key; }); });
   set(operation::group, (few + many) / 2);
+  set(operation::group_few, few);
   set(operation::sort, seconds_of([&] { answer += large.order_by([](auto x) { return x.value; }).to_vector().back().value; }));
   const auto matched = large.join(
       query::from(sides).in(session), [](auto x) { return x.key; }, [](auto x) { return x.id; },

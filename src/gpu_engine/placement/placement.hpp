@@ -50,6 +50,16 @@ class placement {
     s.to_compile = kernels_.charged(what, seconds_to_compile(*w), s.cpu - s.gpu);
     return s;
   }
+  // The CPU has done it before the GPU's kernels are looked up: not worth generating them. Nothing otherwise.
+  template <class Amount> std::optional<seconds_on> plainly_there(Amount amount) {
+    constexpr double shorter_than_planning = 0.3e-3;
+    if (!measure_) return std::nullopt;
+    const std::optional<work> w = amount();
+    const rates* r = w ? known_rates() : nullptr;
+    if (!r) return std::nullopt;
+    const seconds_on s{gpu_seconds(*r, *w), cpu_seconds(*r, *w)};
+    return s.cpu < shorter_than_planning && !s.gpu_wins() ? std::optional(s) : std::nullopt;
+  }
   // Measured now, if they never were; null where nothing is weighed.
   const rates* known_rates() {
     if (!measure_) return nullptr;

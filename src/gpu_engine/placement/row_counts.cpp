@@ -5,6 +5,7 @@
 
 #include "data/file_source.hpp"
 #include "gpu_engine/counted_rows.hpp"
+#include "gpu_engine/placement/key_values.hpp"
 
 namespace query::gpu_engine {
 
@@ -71,6 +72,19 @@ std::optional<double> row_counts::of(const vertex& v) {
   return vertices_[&v] = n;
 }
 
+double row_counts::groups_of(const vertex& v, double rows) {
+  const double guess = std::max(1.0, rows / rows_a_group);
+  if (v.node->functions.empty() || v.node->has_own_equality()) return guess;
+  const detail::user_function& key = v.node->functions.front();
+  for (const auto& c : key.captures)
+    if (c->owner) captured(c->slot, c->size);
+  for (const planner::binding& b : v.captures) (void)of(*b.table);
+  const ir::traced t = key.trace();
+  if (!t) return guess;
+  const auto most = values_of(t.root, [&](std::uint64_t slot) { return of_captured(slot, v.captures); });
+  return most ? std::min(rows, *most) : guess;
+}
+
 std::optional<double> row_counts::count(const vertex& v) {
   if (v.node && v.node->what == verb::source_file) return rows_of_file(*v.node);
   double all = 0, product = 1;
@@ -85,7 +99,7 @@ std::optional<double> row_counts::count(const vertex& v) {
         all = 1;
         break;
       case verb::group_by:
-        all = std::max(1.0, all / rows_a_group);
+        all = groups_of(v, all);
         break;
       case verb::cross_join:
         all = product;

@@ -33,6 +33,7 @@ class row_counts {
 
  private:
   std::optional<double> count(const planner::vertex& v);
+  double groups_of(const planner::vertex& v, double rows);
 
   std::unordered_map<const planner::vertex*, std::optional<double>> vertices_;
   std::unordered_map<std::uint64_t, double> variables_, containers_;

@@ -137,12 +137,13 @@ bool reads(const vertex& v, const vertex& table) {
 // where it is cheaper then.
 void weigh_cached(const planner::machine_graph& g, vertex& cached, const rates& r, std::vector<runtime::opinion>& out) {
   row_counts rows;
-  const auto costs = [&](const vertex& v, bool kept_here) {
+  const auto among = [&](bool kept_here) {
     surroundings s;
     s.rows = &rows;
     s.on_device = [&, kept_here](const vertex& w) { return here(w) && (&w != &cached || kept_here); };
-    return work_among(v, s);
+    return s;
   };
+  const auto costs = [&](const vertex& v, bool kept_here) { return work_among(v, among(kept_here)); };
   const auto keeping = costs(cached, false);
   if (!keeping) return;
   work w = keeping->each;
@@ -159,6 +160,14 @@ void weigh_cached(const planner::machine_graph& g, vertex& cached, const rates& 
     const double by_cpu = cpu_seconds(r, home->each);
     total.gpu += readings_of_cached_rows * (here(*v) ? gpu_seconds(r, there->each) : cpu_seconds(r, there->each));
     total.cpu += readings_of_cached_rows * (here(*v) ? std::min(by_cpu, gpu_seconds(r, home->each)) : by_cpu);
+  }
+  // What a terminal verb folds is placed after this.
+  if (g.result.table == &cached && !g.result.stages.empty()) {
+    const auto there = fold_among(g.result, g.captures, false, among(true)), home = fold_among(g.result, g.captures, false, among(false));
+    if (!there || !home || planner::demands_gpu(g.result)) return;
+    read = true;
+    total.gpu += readings_of_cached_rows * std::min(gpu_seconds(r, *there), cpu_seconds(r, *there));
+    total.cpu += readings_of_cached_rows * std::min(gpu_seconds(r, *home), cpu_seconds(r, *home));
   }
   if (!read || total.gpu_wins()) return;
   out.push_back({&cached, {false, "with what reads it: " + total.reason()}});

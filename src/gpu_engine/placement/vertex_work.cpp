@@ -77,12 +77,25 @@ class expression_cost {
 
 double bytes_of(const ir::type* t) { return t ? static_cast<double>(t->size) : 0; }
 
+// Bytes of a row that crosses the bus; texts and lists are packed, and made anew, one by one.
+constexpr double bytes_of_a_text = 300;
+double bytes_moved(const ir::type* t) {
+  if (!t) return 0;
+  double n = bytes_of(t);
+  if (t->k == ir::kind::string || t->k == ir::kind::list) n += bytes_of_a_text;
+  if (t->k == ir::kind::optional) n += bytes_moved(t->element) - bytes_of(t->element);
+  if (t->k == ir::kind::record)
+    for (const auto& f : t->field_list) n += bytes_moved(f.of) - bytes_of(f.of);
+  return n;
+}
+
 // Bytes that are read of a source's row.
-double bytes_wanted(const ir::type* row, const std::vector<bool>& wanted) {
-  if (row->k != ir::kind::record || wanted.size() != row->field_list.size()) return bytes_of(row);
+template <class Bytes = double (*)(const ir::type*)>
+double bytes_wanted(const ir::type* row, const std::vector<bool>& wanted, Bytes bytes = bytes_of) {
+  if (row->k != ir::kind::record || wanted.size() != row->field_list.size()) return bytes(row);
   double n = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i]) n += bytes_of(row->field_list[i].of);
+    if (wanted[i]) n += bytes(row->field_list[i].of);
   return std::max(n, 1.0);
 }
 
@@ -146,12 +159,12 @@ class counting {
   }
   void bring(const branch& b, double n) {
     const ir::type* row = source_row(b);
-    const double wanted = bytes_wanted(row, b.wanted);
+    const double wanted = bytes_wanted(row, b.wanted, bytes_moved);
     if (!b.table && is_counted(*b.source)) return;  // made where they are read
     work& w = part(s_.stays && s_.stays(b));
     const bool there = b.table ? s_.on_device(*b.table) : b.source->what == verb::placeholder && s_.variable_on_device;
     if (there) {
-      w.on_device += n * bytes_of(row);
+      w.on_device += n * bytes_moved(row);
       return;
     }
     w.up += n * wanted;
@@ -192,7 +205,7 @@ class counting {
       const double dims = found->search.dims;
       if (elements < least_elements || elements * dims < least_searched) return 0;
       expression_cost cost(rows_counts_, captures_);
-      add({operation::nearest, rows * elements * dims, rows * (dims * 4 + 8), operations_of_a_pair / dims + operations_of_a_coordinate});
+      add({operation::nearest, rows * elements * dims, rows * (dims * 4 + 8), operations_of_a_pair / dims + operations_of_a_coordinate, 0, rows});
       return cost.of(found->arg_min);
     } catch (const not_generated&) {
       return 0;  // a field that nobody reads may have no form on the device
@@ -228,7 +241,7 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
   if (v.node) switch (v.node->what) {
       case verb::aggregate:
       case verb::group_by:
-        what = operation::group;
+        what = *result <= few_groups ? operation::group_few : operation::group;
         break;
       case verb::order_by:
         what = operation::sort;
@@ -264,7 +277,7 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
     c.add({operation::row_wise, rows, sorted_bytes * rows, operations_of_a_look});
     rows = *result;
   }
-  c.add({what, rows, in + out, 0});
+  c.add({what, rows, in + out, 0, out});
   c.total().down = out;
   return c.take_all();
 }
@@ -277,14 +290,23 @@ std::optional<work> work_of(const vertex& v) {
   return w ? std::optional(std::move(w->each)) : std::nullopt;
 }
 
+double operations_in(const vertex& v) {
+  row_counts rows;
+  const auto w = work_among(v, alone(rows));
+  return w ? operations_in(w->each) : 0;
+}
+
 std::optional<work> work_of_fold(const branch& b, const std::vector<planner::binding>& captures, bool counts) {
   row_counts rows;
-  const surroundings here = alone(rows);
-  counting c(here, captures);
+  return fold_among(b, captures, counts, alone(rows));
+}
+
+std::optional<work> fold_among(const branch& b, const std::vector<planner::binding>& captures, bool counts, const surroundings& s) {
+  counting c(s, captures);
   if (!c.take(b, nullptr)) return std::nullopt;
   c.bring_captures();
-  for (step& s : c.total().steps)
-    if (s.what == operation::row_wise) s.operations += counts ? 1 : operations_of_a_fold;
+  for (step& x : c.total().steps)
+    if (x.what == operation::row_wise) x.operations += counts ? 1 : operations_of_a_fold;
   c.add({operation::collect, 1, 0, 0});  // one row: the state
   return c.total();
 }

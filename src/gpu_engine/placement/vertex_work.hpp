@@ -14,8 +14,13 @@
 
 namespace query::gpu_engine {
 
+// Groups that stay in the caches of the CPU and in shared memory.
+inline constexpr double few_groups = 2048;
+
 std::optional<work> work_of(const planner::vertex& v);
 std::optional<work> work_of_fold(const planner::branch& b, const std::vector<planner::binding>& captures, bool counts);
+// Operations of a vertex's expressions, as far as they are known; of a loop's vertex too.
+double operations_in(const planner::vertex& v);
 
 // The same of a vertex among others: where tables lie, and what comes anew in each round of a loop.
 struct surroundings {
@@ -27,6 +32,7 @@ struct surroundings {
 struct round_work {
   work each, once;  // `once`: what invariants cost on their way, in the first round
 };
+std::optional<work> fold_among(const planner::branch& b, const std::vector<planner::binding>& captures, bool counts, const surroundings& s);
 std::optional<round_work> work_among(const planner::vertex& v, const surroundings& s);
 
 }  // namespace query::gpu_engine
