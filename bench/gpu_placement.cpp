@@ -1,5 +1,5 @@
-// Is the choice of the cost model the faster engine? Queries and loops at three sizes each: on the CPU, on the GPU, and where the model puts
-// them. The last column is the time of the choice over that of the better of the two; 1.00 is right. "First" is the first run of a
+// Is the choice of the cost model the faster engine? Queries and loops at three sizes each: on the CPU, on the GPU, and where the model
+// puts them. The last column is the time of the choice over that of the better of the two; 1.00 is right. "First" is the first run of a
 // query, whose kernels are not compiled where the folder of kernels is new: there the model charges for compiling, and the better
 // of the two engines pays for it.
 //
@@ -259,7 +259,8 @@ void say(const char* name, const std::string& plan) {
     if (line.find(" here") != std::string::npos) {
       const std::size_t from = line.find_first_not_of(' '), gap = line.find("   ", from);
       const std::size_t why = line.find_first_not_of(' ', gap == std::string::npos ? from : gap);
-      std::printf("    %s: %s: %s\n", name, line.substr(from, std::min<std::size_t>(gap - from, 24)).c_str(), line.substr(why).c_str());
+      const std::string what = line.substr(from, std::min<std::size_t>(gap - from, 24));
+      std::printf("    %s: %s: %s\n", name, what.c_str(), line.substr(why).c_str());
     }
     at = end + 1;
   }
@@ -269,7 +270,8 @@ void of_rows(table& t, std::size_t size, int rounds) {
   const std::vector<Row> rows = make_rows(size);
   for (const bool there : {false, true}) {
     const rows_query all = query::from(rows);
-    std::printf("%zu rows of 16 bytes, %s: ms on the CPU, on the GPU, chosen; chosen / better\n", size, there ? "cached there" : "of the host");
+    std::printf("%zu rows of 16 bytes, %s: ms on the CPU, on the GPU, chosen; chosen / better\n", size,
+                there ? "cached there" : "of the host");
     const auto cached = [&](mode m) {
       const rows_query q = placed(all, m, t.where());
       return there && m != mode::cpu ? rows_query(q.cached()) : q;
@@ -278,7 +280,8 @@ void of_rows(table& t, std::size_t size, int rounds) {
     for (const contest& c : contests)
       t.line(c.name, rounds, [&](mode m) { return c.run(m == mode::cpu ? cpu : m == mode::gpu ? gpu : open); });
     if (there) continue;
-    say("where, select, sum", open.where([](auto r) { return r.value > 1e6; }).select([](auto r) { return r.value * 0.5; }).explain("sum"));
+    say("where, select, sum",
+        open.where([](auto r) { return r.value > 1e6; }).select([](auto r) { return r.value * 0.5; }).explain("sum"));
     say("order_by", open.order_by([](auto r) { return r.value; }).explain());
   }
 }
@@ -291,8 +294,9 @@ void of_points(table& t, std::size_t size, int rounds) {
   const auto gpu = placed(all, mode::gpu, t.where()).cached(), open = placed(all, mode::chosen, t.where()).cached();
   const auto start = [&](mode m) { return placed(query::Query<Center>(query::from(first)), m, t.where()); };
   t.line("k-means, 10 rounds, host's points", rounds, [&](mode m) { return kmeans(placed(all, m, t.where()), start(m)); });
-  t.line("k-means, 10 rounds, points there", rounds,
-         [&](mode m) { return kmeans(m == mode::cpu ? placed(all, m, t.where()) : m == mode::gpu ? query::Query<Point>(gpu) : query::Query<Point>(open), start(m)); });
+  t.line("k-means, 10 rounds, points there", rounds, [&](mode m) {
+    return kmeans(m == mode::cpu ? all : query::Query<Point>(m == mode::gpu ? gpu : open), start(m));
+  });
 }
 void of_edges(table& t, std::size_t nodes, int rounds) {
   std::vector<Edge> edges;
@@ -306,8 +310,8 @@ void of_edges(table& t, std::size_t nodes, int rounds) {
   for (std::uint32_t i = 0; i < nodes; ++i) ranks[i] = {i, 1.0 / static_cast<double>(nodes)};
   std::printf("%zu nodes, %zu edges of the host\n", nodes, edges.size());
   t.line("PageRank, 10 rounds", rounds, [&](mode m) {
-    return pagerank(placed(query::Query<Edge>(query::from(edges)), m, t.where()), placed(query::Query<Rank>(query::from(ranks)), m, t.where()),
-                    static_cast<double>(nodes));
+    return pagerank(placed(query::Query<Edge>(query::from(edges)), m, t.where()),
+                    placed(query::Query<Rank>(query::from(ranks)), m, t.where()), static_cast<double>(nodes));
   });
 }
 

@@ -1,5 +1,5 @@
-// What crosses the bus while a query runs, counted at the driver's calls: k-means of more rounds copies no more, a stream made on the device
-// nothing but its groups. The same queries as examples/18 and 19, sizes as arguments.
+// What crosses the bus while a query runs, counted at the driver's calls: k-means of more rounds copies no more, a stream made on the
+// device nothing but its groups. The same queries as examples/18 and 19, sizes as arguments.
 //
 //   gpu_workloads [points] [gigabytes of the stream]      4,194,304 and 20 by default
 #include <array>

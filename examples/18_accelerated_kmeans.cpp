@@ -56,8 +56,8 @@ int main(int argc, char** argv) {
     const auto start = std::chrono::steady_clock::now();
     const std::vector<Center> centers = loop.to_vector();
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    std::cout << run << ": " << centers.size() << " centers of " << points.size() << " points, " << centers.front().round << " rounds in " << ms
-              << " ms, " << ms / centers.front().round << " ms each\n";
+    std::cout << run << ": " << centers.size() << " centers of " << points.size() << " points, " << centers.front().round
+              << " rounds in " << ms << " ms, " << ms / centers.front().round << " ms each\n";
   }
   std::cout << loop.explain();
 }

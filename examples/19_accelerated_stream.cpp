@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
             return query::make<Sensor>(g.key(), g.count(), g.mean(value), g.max(value));
           });
   const auto start = std::chrono::steady_clock::now();
-  const auto found = sensors.on_progress([](double fraction) { std::cerr << "\r" << static_cast<int>(100 * fraction) << " %"; }).to_vector();
+  const auto show = [](double fraction) { std::cerr << "\r" << static_cast<int>(100 * fraction) << " %"; };
+  const auto found = sensors.on_progress(show).to_vector();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::int64_t counted = 0;
   for (const Sensor& s : found) counted += s.readings;

@@ -237,7 +237,11 @@ class engine final : public runtime::engine {
     const bool demanded = planner::demands_gpu(b);
     return weighed(demanded, &b, lie_of({&b, 1}), [&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); }, [&]() -> std::string {
       check_source(b, true);
-      if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
+      const auto operations = [&] {
+        const auto w = work_of_fold(b, captures, kind == detail::fold_kind::count);
+        return w ? operations_in(*w) : 0;
+      };
+      if (const std::string few = too_few(b); !few.empty() && !demanded && !busy(operations())) return few;
       if (const auto costs = demanded ? std::nullopt : placement_.plainly_there([&] {
             return work_of_fold(b, captures, kind == detail::fold_kind::count);
           }))

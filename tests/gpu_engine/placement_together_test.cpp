@@ -150,11 +150,9 @@ TEST_F(placement_together, a_loop_on_the_gpu_by_order_is_not_weighed) {
 
 TEST_F(placement_together, rounds_that_a_condition_ends_are_guessed) {
   points_.resize(1000000);
-  const auto loop = rows(points_).do_while([](auto p) { return p.order_by([](auto x) { return x.x[0]; }); },
-                                           [](auto before, auto after) {
-                                             return query::value_of(before.zip(after, [](auto a, auto b) { return a.x[0] - b.x[0]; })).max() > 0.5f;
-                                           },
-                                           100);
+  const auto difference = [](auto a, auto b) { return a.x[0] - b.x[0]; };
+  const auto moved = [difference](auto before, auto after) { return query::value_of(before.zip(after, difference)).max() > 0.5f; };
+  const auto loop = rows(points_).do_while([](auto p) { return p.order_by([](auto x) { return x.x[0]; }); }, moved, 100);
   EXPECT_TRUE(says(engine_line(loop.explain(), "do_while"), "some 10 rounds: ")) << loop.explain();
 }
 
@@ -234,8 +232,8 @@ TEST_F(placement_together, keys_that_can_have_few_values_make_few_groups) {
   use(r);
   const std::vector<Amount> amounts(3000000);
   const auto placed = [&](auto key) {
-    return engine_line(rows(amounts).group_by(key).select([](auto g) { return g.sum([](auto a) { return a.value; }); }).explain(), "group_by")
-        .substr(0, 4);
+    const auto sums = rows(amounts).group_by(key).select([](auto g) { return g.sum([](auto a) { return a.value; }); });
+    return engine_line(sums.explain(), "group_by").substr(0, 4);
   };
   EXPECT_EQ(placed([](auto a) { return a.id; }), "gpu:") << "nobody knows";
   EXPECT_EQ(placed([](auto a) { return a.id % 100u; }), "cpu:");

@@ -109,10 +109,12 @@ double gpu_seconds(const rates& r, const work& w, double waits) {
 }
 
 double cpu_seconds(const rates& r, const work& w) {
-  double s = r.start + (w.on_device > 0 ? w.on_device / r.down + waits_of_a_fetch * r.launch : 0) + w.one_thread / bytes_of_a_thread, memory = w.gathered / r.host_memory;
+  const double fetched = w.on_device > 0 ? w.on_device / r.down + waits_of_a_fetch * r.launch : 0;
+  double s = r.start + fetched + w.one_thread / bytes_of_a_thread, memory = w.gathered / r.host_memory;
   for (const step& x : w.steps) {
-    const double units = x.what == operation::row_wise ? x.rows * x.operations : x.what == operation::collect ? collected(x.result) : x.rows;
-    const double shared = x.what == operation::collect ? 1 : idle_threads(r, x.parts > 0 ? x.parts : x.rows);
+    const bool collects = x.what == operation::collect;
+    const double units = x.what == operation::row_wise ? x.rows * x.operations : collects ? collected(x.result) : x.rows;
+    const double shared = collects ? 1 : idle_threads(r, x.parts > 0 ? x.parts : x.rows);
     const double computing = units * shared * r.row[static_cast<std::size_t>(x.what)];
     // The first step reads the host's rows as it goes.
     s += std::max(computing, memory);

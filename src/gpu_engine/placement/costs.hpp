@@ -17,7 +17,8 @@
 namespace query::gpu_engine {
 
 // What costs differently on the CPU. `row_wise` counts operations of expressions, `nearest` coordinates that are compared (rows times
-// elements times dimensions), `collect` bytes of the result, the others rows; `group_few` where groups are known to be so few that they stay in caches.
+// elements times dimensions), `collect` bytes of the result, the others rows; `group_few` where groups are known to be so few that they
+// stay in caches.
 enum class operation : std::uint8_t { row_wise, collect, group, sort, join, distinct, nearest, group_few };
 inline constexpr std::size_t operation_count = 8;
 std::string_view name_of(operation o);
@@ -30,7 +31,7 @@ struct rates {
   double launch = 0;             // seconds from giving a kernel to the host's knowing that it ended
   double host_memory = 0;        // bytes a second that all threads read
   double start = 0;              // seconds of a query of few rows on the CPU
-  double threads = 1;            // of the CPU
+  double threads = 1;            // of the CPU, that shared the rows whose rates these are
   std::array<double, operation_count> row{};  // seconds on the CPU, all threads at work: of an operation, of a row
 
   bool sensible() const;  // all are positive and finite

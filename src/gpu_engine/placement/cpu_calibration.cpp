@@ -99,7 +99,8 @@ void measure_cpu(rates& r, int threads) {
   const auto all = query::from(rows).in(session).as_query(), large = query::from(some).in(session).as_query(),
              small = query::from(handful).in(session).as_query();
 
-  r.threads = threads;
+  r.threads = std::min<double>(threads, static_cast<double>(worked_on) / 65536.0);  // those that have a part to work on here
+  r.threads = std::max(r.threads, 1.0);
   r.start = seconds_of([&] { answer += sum_of(small); });
   r.host_memory = static_cast<double>(scanned * sizeof(measured_row)) /
                   seconds_of([&] { answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0)); });
@@ -114,7 +115,8 @@ void measure_cpu(rates& r, int threads) {
   const double few = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.group; }); });
   const double many = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.key; }); });
   set(operation::group, (few + many) / 2);
-  set(operation::group_few, few);
+  r.row[static_cast<std::size_t>(operation::group_few)] =
+      std::max(seconds_of([&] { answer += groups_of(all, [](auto x) { return x.group; }); }) - r.start, 1e-6) / static_cast<double>(scanned);
   set(operation::sort, seconds_of([&] { answer += large.order_by([](auto x) { return x.value; }).to_vector().back().value; }));
   const auto matched = large.join(
       query::from(sides).in(session), [](auto x) { return x.key; }, [](auto x) { return x.id; },

@@ -205,7 +205,8 @@ class counting {
       const double dims = found->search.dims;
       if (elements < least_elements || elements * dims < least_searched) return 0;
       expression_cost cost(rows_counts_, captures_);
-      add({operation::nearest, rows * elements * dims, rows * (dims * 4 + 8), operations_of_a_pair / dims + operations_of_a_coordinate, 0, rows});
+      const double operations = operations_of_a_pair / dims + operations_of_a_coordinate;
+      add({operation::nearest, rows * elements * dims, rows * (dims * 4 + 8), operations, 0, rows});
       return cost.of(found->arg_min);
     } catch (const not_generated&) {
       return 0;  // a field that nobody reads may have no form on the device
