@@ -13,6 +13,7 @@
 #include "gpu_engine/out_of_core/out_of_core.hpp"
 #include "gpu_engine/placement/calibration.hpp"
 #include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/placement/together.hpp"
 #include "gpu_engine/placement/vertex_work.hpp"
 #include "gpu_engine/round_replay.hpp"
 #include "planner/orders.hpp"
@@ -128,7 +129,7 @@ class gpu_vertex final : public runtime::running_vertex {
       give(result(run));
       // Repeated rounds run on another stream.
       if (round_recording::here()) run.on().synchronize(context_->cancel);
-      if (vertex_->slots.empty()) kernels_->ran(planned_as(vertex_, vertex_->inputs), run.compiled());
+      kernels_->ran(planned_as(vertex_, vertex_->inputs), run.compiled());
     }
     out_->tell(runtime::signal::end_stream);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -203,7 +204,9 @@ class engine final : public runtime::engine {
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     const bool demanded = planner::demands_gpu(v);
-    runtime::verdict answer = weighed(demanded, runtime::divisible(v) ? &v.inputs.front() : nullptr, &v, [&] { return work_of(v); }, [&]() -> std::string {
+    const planner::branch* divided = runtime::divisible(v) ? &v.inputs.front() : nullptr;
+    const auto amount = [&] { return work_of(v); };
+    runtime::verdict answer = weighed(demanded, divided, &v, lie_of(v.inputs), amount, [&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -215,7 +218,8 @@ class engine final : public runtime::engine {
         few = why.empty() ? few : why;
         small += why.empty() ? 0 : 1;
       }
-      if (small && small == v.inputs.size() && !demanded) return few;
+      if (small && small == v.inputs.size() && !demanded && !busy(operations_in(v))) return few;
+      if (const auto costs = demanded ? std::nullopt : placement_.plainly_there(amount)) return costs->reason();
       if (whole.plan) {
         whole.plan(v);
         return {};
@@ -239,16 +243,25 @@ class engine final : public runtime::engine {
     if (answer.yes) answer.why += searches(v);
     return answer;
   }
-  runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>&, detail::fold_kind kind) const override {
+  runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
+                                detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
-    return weighed(demanded, runtime::divisible(b) ? &b : nullptr, &b, [&] { return work_of_fold(b, kind == detail::fold_kind::count); }, [&]() -> std::string {
+    const auto amount = [&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); };
+    return weighed(demanded, runtime::divisible(b) ? &b : nullptr, &b, lie_of({&b, 1}), amount, [&]() -> std::string {
       check_source(b, true);
-      if (const std::string few = too_few(b); !few.empty() && !demanded) return few;
+      const auto operations = [&] {
+        const auto w = amount();
+        return w ? operations_in(*w) : 0;
+      };
+      if (const std::string few = too_few(b); !few.empty() && !demanded && !busy(operations())) return few;
+      if (const auto costs = demanded ? std::nullopt : placement_.plainly_there(amount)) return costs->reason();
       plan_joins(b);
       plan_fold(last_part(b), kind);
       return {};
     });
   }
+
+  std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override { return together(g, placement_); }
 
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
@@ -299,22 +312,35 @@ class engine final : public runtime::engine {
   }
   // What could run here does where it costs less, or where the GPU is demanded.
   template <class Amount, class Reason>
-  runtime::verdict weighed(bool demanded, const planner::branch* divisible, const void* what, Amount amount, Reason reason) const {
+  runtime::verdict weighed(bool demanded, const planner::branch* divisible, const void* what, const std::string& lie, Amount amount,
+                           Reason reason) const {
     const kernel_source::witness generated;
     runtime::verdict answer = judged(reason);
     if (!answer) return answer;
+    // The same functions are other kernels where their rows lie in other columns.
+    const std::string sources = generated.seen().empty() ? "" : generated.seen() + lie;
     if (demanded) {
-      placement_.kernels().planned(what, generated.seen());
+      placement_.kernels().planned(what, sources);
       return answer;
     }
     const std::string device = answer.why;
     const auto expressions = divisible ? row_expressions_of(*divisible) : std::nullopt;
-    if (const auto costs = placement_.weigh(what, generated.seen(), amount, expressions, device)) {
+    if (const auto costs = placement_.weigh(what, sources, amount, expressions, device)) {
       answer.yes = costs->gpu_wins();
       answer.why = (answer.yes ? device + ": " : "") + costs->reason();
       answer.costs = costs->parts;
     }
     return answer;
+  }
+  // Few rows that take as long as many.
+  bool busy(double operations) const {
+    constexpr double operations_of_a_row = 64;
+    return operations > operations_of_a_row * static_cast<double>(limits_.min_rows);
+  }
+  static std::string lie_of(std::span<const planner::branch> inputs) {
+    std::string lie;
+    for (const planner::branch& b : inputs) lie += b.table && b.table->engine == "gpu" ? " there" : " here";
+    return lie;
   }
   std::string too_few(const planner::branch& b) const {
     const auto n = known_rows(b);

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <query/detail/signal.hpp>
 
@@ -57,6 +58,12 @@ struct verdict {
   explicit operator bool() const { return yes; }
 };
 
+// About a vertex that was placed: not yes means that the CPU is to take it.
+struct opinion {
+  planner::vertex* v = nullptr;
+  verdict answer;
+};
+
 struct report {
   std::uint64_t rows_in = 0, rows_out = 0;
   double seconds = 0;
@@ -96,6 +103,8 @@ class engine {
   virtual std::string_view name() const = 0;
   // May this vertex run here? Asked by the planner, before any data is there.
   virtual verdict accepts(const planner::vertex& v) const = 0;
+  // When all vertices have been placed: what it says of some of them, seen together.
+  virtual std::vector<opinion> on_second_thoughts(const planner::machine_graph&) const { return {}; }
   virtual bool needs_whole_input(const planner::vertex& v, std::size_t input) const = 0;
   // Inputs are in the order of v.inputs, without their stages: the engine runs those too. Captured collections come from
   // context.bind(v.captures). Functions may be called with a vertex again after a failure.

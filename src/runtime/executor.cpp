@@ -115,6 +115,22 @@ void check_orders_of_result(const planner::branch& result, const std::string& wh
   if (const detail::logical* n = gpu_required(result)) not_as_required(*n, why);
 }
 
+namespace {
+
+// Vertices that an engine took are given back where all of them together cost less on the CPU.
+void reconsider(const planner::machine_graph& g, const engine& e) {
+  for (const opinion& o : e.on_second_thoughts(g)) {
+    if (o.answer) {
+      o.v->why += (o.v->why.empty() ? "" : "; ") + o.answer.why;
+      continue;
+    }
+    o.v->engine = "cpu";
+    o.v->why = "not on " + std::string(e.name()) + ": " + o.answer.why;
+  }
+}
+
+}  // namespace
+
 void place(planner::machine_graph& g, const session_state& session, bool gpu) {
   for (auto& v : g.vertices) {
     v->engine = "cpu";
@@ -156,6 +172,9 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
     if (!fallback.empty()) v->notes.push_back("the last run went to the cpu: " + fallback);
     require_gpu(*v);
   }
+  for (const auto& e : session.engines) reconsider(g, *e);
+  if (!std::any_of(g.vertices.begin(), g.vertices.end(), [](const auto& v) { return v->engine == "gpu"; })) return;
+  if (const engine* there = gpu ? session.gpu() : nullptr) reconsider(g, *there);
 }
 
 void executor::run_vertices() {

@@ -6,6 +6,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/key_places.hpp"
 #include "gpu_engine/upload.hpp"
@@ -227,7 +228,7 @@ void block_input::need_rows() {
   columns_ = choose_columns(row_, all_fields(row_), false);
 }
 
-void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed& from, block_consumer& consumer) {
+void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed* from, block_consumer& consumer) {
   run_.context().cancel.check();
   for (int attempt = 0; attempt < 2; ++attempt) {
     try {
@@ -242,7 +243,7 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       if (attempt == 1 && rows->size() <= fewest_rows_of_block) throw;
       // First without what others hold, then with less.
       consumer.release();
-      from.give_way(attempt == 0 ? rows->size() : rows->size() / 2);
+      if (from) from->give_way(attempt == 0 ? rows->size() : rows->size() / 2);
     }
   }
   const std::uint64_t half = rows->size() / 2;
@@ -252,7 +253,30 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
 
 void block_input::feed(block_source& source, block_consumer& consumer) {
   block_feed blocks(run_.shared_gpu(), source, row_, columns_, most_rows_, run_.context());
-  while (const device_block block = blocks.next()) take(block.rows, block.from.rows.first, blocks, consumer);
+  std::uint64_t done = 0;
+  while (const device_block block = blocks.next()) {
+    take(block.rows, block.from.rows.first, &blocks, consumer);
+    report(done += block.rows->size(), source_.rows.n);
+  }
+}
+
+// A range's rows need no bus: each block is made where it is read.
+void block_input::feed_counted(block_consumer& consumer) {
+  const std::uint64_t all = b_.source->count;
+  for (std::uint64_t first = 0; first < all; first += most_rows_) {
+    const std::uint64_t n = std::min<std::uint64_t>(most_rows_, all - first);
+    take(counted_rows(*b_.source, first, n, run_), first, nullptr, consumer);
+    report(first + n, all);
+  }
+}
+
+// Hundredths of the rows, where it is known how many there are.
+void block_input::report(std::uint64_t done, std::uint64_t of) {
+  constexpr std::uint64_t parts = 100;
+  runtime::progress* progress = run_.context().progress;
+  if (!progress || !*progress || !of) return;
+  const auto reached = static_cast<std::uint64_t>(static_cast<double>(done) / static_cast<double>(of) * parts);
+  for (; reported_ < reached; ++reported_) progress->part_done(parts);
 }
 
 void block_input::each(block_consumer& consumer) {
@@ -269,6 +293,8 @@ void block_input::each(block_consumer& consumer) {
   }
   if (too_large)
     each_pair(*too_large, consumer);
+  else if (stream_ && is_counted(*b_.source))
+    feed_counted(consumer);
   else
     feed(*open(), consumer);
 }

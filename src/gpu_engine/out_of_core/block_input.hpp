@@ -39,7 +39,9 @@ class block_input {
                                              const detail::logical& n, const detail::user_function& key,
                                              std::uint32_t parts);
   void feed(block_source& source, block_consumer& consumer);
-  void take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed& from, block_consumer& consumer);
+  void feed_counted(block_consumer& consumer);
+  void report(std::uint64_t done, std::uint64_t of);
+  void take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed* from, block_consumer& consumer);
   std::vector<const planner::stage*> joins() const;
   void each_pair(const planner::stage& join, block_consumer& consumer);
   void need_rows();
@@ -52,6 +54,7 @@ class block_input {
   host_block source_;  // rows that lie in host memory; none: a stream
   bool stream_ = false;
   std::size_t budget_, most_rows_;
+  std::uint64_t reported_ = 0;  // hundredths of the rows
 };
 
 }  // namespace query::gpu_engine

@@ -22,15 +22,29 @@ constexpr std::array<device_form, operation_count> device_forms = {{
     {256, 12},  // sort
     {128, 12},  // join
     {160, 10},  // distinct
+    {0, 8},     // nearest
+    {8, 20},    // group_few: tables in shared memory
 }};
 
 constexpr double waits_of_an_upload = 4;
+constexpr double bytes_of_a_thread = 6e9;  // a second, that one thread of the host reads and writes
+constexpr double waits_of_a_fetch = 20;
+// Threads of the CPU share rows by parts of so many; fewer threads than there are get more done each.
+constexpr double rows_of_a_part = 1 << 16, part_of_a_thread = 0.6;
+// What is collected into memory that the process has costs less than what the system must give it first.
+constexpr double bytes_at_hand = 1 << 20, cost_at_hand = 0.25;
+
+// How much longer rows take that are too few for all threads.
+double idle_threads(const rates& r, double rows) {
+  return std::max(1.0, r.threads * part_of_a_thread / std::max(1.0, rows / rows_of_a_part));
+}
+double collected(double bytes) { return std::min(bytes, bytes_at_hand) * cost_at_hand + std::max(0.0, bytes - bytes_at_hand); }
 
 struct named_rate {
   const char* name;
   double rates::*at;
 };
-constexpr std::array<named_rate, 10> named_rates = {{{"up", &rates::up},
+constexpr std::array<named_rate, 11> named_rates = {{{"up", &rates::up},
                                                     {"down", &rates::down},
                                                     {"up_thread", &rates::up_thread},
                                                     {"device_memory", &rates::device_memory},
@@ -39,14 +53,16 @@ constexpr std::array<named_rate, 10> named_rates = {{{"up", &rates::up},
                                                     {"host_memory", &rates::host_memory},
                                                     {"plain_operation", &rates::plain_operation},
                                                     {"call", &rates::call},
-                                                    {"start", &rates::start}}};
+                                                    {"start", &rates::start},
+                                                    {"threads", &rates::threads}}};
 
 bool good(double x) { return std::isfinite(x) && x > 0; }
 
 }  // namespace
 
 std::string_view name_of(operation o) {
-  constexpr std::array<std::string_view, operation_count> names = {"row_wise", "collect", "group", "sort", "join", "distinct"};
+  constexpr std::array<std::string_view, operation_count> names = {"row_wise", "collect", "group", "sort",
+                                                                   "join",     "distinct", "nearest", "group_few"};
   return names[static_cast<std::size_t>(o)];
 }
 
@@ -84,26 +100,38 @@ std::optional<rates> rates_from(std::string_view text) {
   return r;
 }
 
-double gpu_seconds(const rates& r, const work& w) {
+double gpu_seconds(const rates& r, const work& w, double waits) {
   // Host threads pick the fields while the bus carries the pieces before.
   double s = std::max(w.up / r.up, w.gathered / r.host_memory) + w.down / r.down + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
   for (const step& x : w.steps) {
     const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
-    s += f.waits * r.launch + std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations);
+    s += waits * f.waits * r.launch +
+         std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations);
   }
   return s;
 }
 
 double cpu_seconds(const rates& r, const work& w) {
-  double s = r.start + w.on_device / r.down, memory = w.gathered / r.host_memory;
+  const double fetched = w.on_device > 0 ? w.on_device / r.down + waits_of_a_fetch * r.launch : 0;
+  double s = r.start + fetched + w.one_thread / bytes_of_a_thread, memory = w.gathered / r.host_memory;
   for (const step& x : w.steps) {
-    const double units = x.what == operation::row_wise ? x.rows * x.operations : x.rows;
-    const double computing = units * r.row[static_cast<std::size_t>(x.what)];
+    const bool collects = x.what == operation::collect;
+    const double units = x.what == operation::row_wise ? x.rows * x.operations : collects ? collected(x.result) : x.rows;
+    const double shared = collects ? 1 : idle_threads(r, x.parts > 0 ? x.parts : x.rows);
+    const double computing = units * shared * r.row[static_cast<std::size_t>(x.what)];
     // The first step reads the host's rows as it goes.
     s += std::max(computing, memory);
     memory = 0;
   }
   return s + memory;
+}
+
+double operations_in(const work& w) {
+  double n = 0;
+  for (const step& x : w.steps)
+    if (x.what == operation::row_wise) n += x.rows * x.operations;
+    else if (x.what == operation::nearest) n += x.rows * 3;
+  return n;
 }
 
 }  // namespace query::gpu_engine

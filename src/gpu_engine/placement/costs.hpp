@@ -18,9 +18,11 @@
 
 namespace query::gpu_engine {
 
-// What costs differently on the CPU. `row_wise` counts operations of expressions, the others rows.
-enum class operation : std::uint8_t { row_wise, collect, group, sort, join, distinct };
-inline constexpr std::size_t operation_count = 6;
+// What costs differently on the CPU. `row_wise` counts operations of expressions, `nearest` coordinates that are compared (rows times
+// elements times dimensions), `collect` bytes of the result, the others rows; `group_few` where groups are known to be so few that they
+// stay in caches.
+enum class operation : std::uint8_t { row_wise, collect, group, sort, join, distinct, nearest, group_few };
+inline constexpr std::size_t operation_count = 8;
 std::string_view name_of(operation o);
 
 // Of one device, one host and a number of threads; calibration.hpp measures them.
@@ -34,6 +36,7 @@ struct rates {
   double plain_operation = 0;    // seconds of a sum or product in a loop of many, on the CPU, all threads at work
   double call = 0;               // seconds of a logarithm there
   double start = 0;              // seconds of a query of few rows on the CPU
+  double threads = 1;            // of the CPU, that shared the rows whose rates these are
   std::array<double, operation_count> row{};  // seconds on the CPU, all threads at work: of an operation, of a row
 
   bool sensible() const;  // all are positive and finite
@@ -48,6 +51,8 @@ struct step {
   double rows = 0;
   double bytes = 0;       // read and written once
   double operations = 0;  // of expressions, a row
+  double result = 0;      // bytes, of collect
+  double parts = 0;       // rows that threads of the CPU share, if these are others than `rows`
 };
 struct work {
   double up = 0;           // bytes that must cross to the device
@@ -55,10 +60,14 @@ struct work {
   double down = 0;         // bytes of the result that the host reads
   double on_device = 0;    // bytes that lie on the device: the CPU would fetch them
   std::vector<step> steps;
+  double one_thread = 0;   // bytes that a function of the user's reads and writes, on the CPU in one thread
 };
 
-double gpu_seconds(const rates& r, const work& w);
+// `waits`: the part of the usual waits between kernels that is left, where they are launched as one graph.
+double gpu_seconds(const rates& r, const work& w, double waits = 1);
 double cpu_seconds(const rates& r, const work& w);
+
+double operations_in(const work& w);  // of expressions and searches, on the CPU
 
 using runtime::shown_seconds;
 

@@ -1,5 +1,6 @@
 // The CPU's rates, by queries of the library itself: each operator over rows enough for all threads to have work.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -21,13 +22,18 @@ struct measured_side {
   std::uint32_t id;
   float rate;
 };
+struct measured_point {
+  std::array<float, 16> x;
+};
 
 QUERY_RECORD(measured_row, key, group, value);
 QUERY_RECORD(measured_side, id, rate);
+QUERY_RECORD(measured_point, x);
 
 constexpr std::size_t scanned = std::size_t{1} << 24;  // rows of a scan: more than most caches hold
 constexpr std::size_t computed_on = std::size_t{1} << 22;  // fixed parts for 64 threads
 constexpr std::uint32_t few_groups = 1024;
+constexpr std::size_t searched = std::size_t{1} << 16, looked_through = 16;  // points, and those that the nearest is looked for among
 constexpr double long_enough = 0.03;          // seconds: what took so long once is not measured again
 constexpr double operations_of_the_scan = 7;  // as vertex_work counts them: two functions, a comparison, a product, a sum, the fold
 
@@ -70,6 +76,20 @@ template <class Key> double groups_of(const query::Query<measured_row>& q, Key k
   return static_cast<double>(sums.count());
 }
 
+void set_nearest(rates& r, const query::Session& session, int threads, double& answer) {
+  const std::size_t n = searched * static_cast<std::size_t>(std::clamp(threads, 1, 32));  // a part for each
+  std::vector<measured_point> points(n), places(looked_through);
+  float x = 0;
+  for (auto* list : {&points, &places})
+    for (measured_point& p : *list)
+      for (float& c : p.x) c = x = x > 100 ? x - 99.3f : x + 1.7f;
+  const auto among = query::broadcast(places);
+  const auto nearest = query::from(points).in(session).select(
+      [among](auto p) { return among.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }); });
+  const double s = seconds_of([&] { answer += static_cast<double>(nearest.sum()); });
+  r.row[static_cast<std::size_t>(operation::nearest)] = std::max(s - r.start, s / 8) / static_cast<double>(n * looked_through * 16);
+}
+
 }  // namespace
 
 void measure_cpu(rates& r, int threads) {
@@ -93,6 +113,8 @@ void measure_cpu(rates& r, int threads) {
   const auto all = query::from(rows).in(session).as_query(), large = query::from(some).in(session).as_query(),
              small = query::from(handful).in(session).as_query();
 
+  r.threads = std::min<double>(threads, static_cast<double>(worked_on) / 65536.0);  // those that have a part to work on here
+  r.threads = std::max(r.threads, 1.0);
   r.start = seconds_of([&] { answer += sum_of(small); });
   double reading = 1;
   const auto read_all = [&] { answer += static_cast<double>(all.select([](auto x) { return x.group; }).max().value_or(0)); };
@@ -109,17 +131,21 @@ void measure_cpu(rates& r, int threads) {
   r.call = a_row(seconds_of([&] { answer += logarithms_of(parts_for_all); })) / 2;
   if (sink != sink) r.plain_operation = 0;  // not sensible
   set(operation::collect,
-      seconds_of([&] { answer += static_cast<double>(large.where([](auto x) { return x.value > 512.0; }).to_vector().size()); }));
+      seconds_of([&] { answer += static_cast<double>(large.where([](auto x) { return x.value > 512.0; }).to_vector().size()); }),
+      sizeof(measured_row) / 2.0);
   // How many groups there will be is not known: the mean of few and of nearly as many as rows.
   const double few = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.group; }); });
   const double many = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.key; }); });
   set(operation::group, (few + many) / 2);
+  r.row[static_cast<std::size_t>(operation::group_few)] =
+      std::max(seconds_of([&] { answer += groups_of(all, [](auto x) { return x.group; }); }) - r.start, 1e-6) / static_cast<double>(scanned);
   set(operation::sort, seconds_of([&] { answer += large.order_by([](auto x) { return x.value; }).to_vector().back().value; }));
   const auto matched = large.join(
       query::from(sides).in(session), [](auto x) { return x.key; }, [](auto x) { return x.id; },
       [](auto x, auto y) { return x.value * query::cast<double>(y.rate); });
   set(operation::join, seconds_of([&] { answer += matched.sum(); }));
   set(operation::distinct, seconds_of([&] { answer += static_cast<double>(large.distinct_by([](auto x) { return x.key; }).count()); }));
+  set_nearest(r, session, threads, answer);
   if (!(answer > 0)) r.start = 0;  // not sensible
 }
 

@@ -49,14 +49,14 @@ class placement {
 
   // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>, `sources` is
   // what was generated to plan it. `divisible`: what each of the rows takes, where they may be divided among `device` and the CPU.
-  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount,
-                                                         const std::optional<row_expressions>& divisible = {}, const std::string& device = {}) {
+  template <class Amount>
+  std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount,
+                                  const std::optional<row_expressions>& divisible = {}, const std::string& device = {}) {
     kernels_.planned(what, sources);
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
     if (!w) return std::nullopt;
-    std::call_once(measured_, [this] { rates_ = measure_(); });
-    if (!rates_) return std::nullopt;
+    if (!known_rates()) return std::nullopt;
     seconds_on s{gpu_seconds(*rates_, *w), cpu_seconds(*rates_, *w)};
     double saved = s.cpu - s.gpu;
     if (divisible) {
@@ -69,6 +69,22 @@ class placement {
     s.to_compile = kernels_.charged(what, seconds_to_compile(*w), saved);
     if (s.to_compile > 0) s.parts.reset();
     return s;
+  }
+  // The CPU has done it before the GPU's kernels are looked up: not worth generating them. Nothing otherwise.
+  template <class Amount> std::optional<seconds_on> plainly_there(Amount amount) {
+    constexpr double shorter_than_planning = 0.3e-3;
+    if (!measure_) return std::nullopt;
+    const std::optional<work> w = amount();
+    const rates* r = w ? known_rates() : nullptr;
+    if (!r) return std::nullopt;
+    const seconds_on s{gpu_seconds(*r, *w), cpu_seconds(*r, *w)};
+    return s.cpu < shorter_than_planning && !s.gpu_wins() ? std::optional(s) : std::nullopt;
+  }
+  // Measured now, if they never were; null where nothing is weighed.
+  const rates* known_rates() {
+    if (!measure_) return nullptr;
+    std::call_once(measured_, [this] { rates_ = measure_(); });
+    return rates_ ? &*rates_ : nullptr;
   }
   known_kernels& kernels() { return kernels_; }
 

@@ -1,10 +1,10 @@
 #include "gpu_engine/placement/vertex_work.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "gpu_engine/codegen/row_function.hpp"
+#include "gpu_engine/codegen/nearest_search.hpp"
+#include "gpu_engine/counted_rows.hpp"
 #include "ir/analysis.hpp"
 
 namespace query::gpu_engine {
@@ -15,142 +15,87 @@ using detail::verb;
 using planner::branch;
 using planner::stage;
 using planner::vertex;
-using rows_by_vertex = std::unordered_map<const vertex*, std::optional<double>>;
 
 constexpr double operations_of_a_call = 8;  // sqrt, exp, ...
 constexpr double operations_of_a_fold = 2;
 constexpr double operations_of_a_look = 6, sorted_bytes = 256;  // of the first rows of an order
+// What the search on tensor cores takes for a row and an element, and for each coordinate of them, in operations of the plain kernels:
+// from runs on an H200 (bench/results).
+constexpr double operations_of_a_pair = 3.8, operations_of_a_coordinate = 0.042;
+constexpr double least_searched = 512, least_elements = 16;  // smaller tables are looked through by plain kernels (operators/nearest.cpp)
 
 // Operations of an expression; the bodies of nested computations count for each element that they look through.
-double operations_of(const ir::node* n, std::unordered_set<const ir::node*>& seen) {
-  if (!n || !seen.insert(n).second) return 0;
-  double below = 0, repeated = 0;
-  for (std::size_t i = 0; i < n->kids.size(); ++i) (i && n->what == ir::op::nested ? repeated : below) += operations_of(n->kids[i], seen);
-  if (n->what == ir::op::loop) std::swap(below, repeated);
-  double own = 1;
-  switch (n->what) {
-    case ir::op::literal:
-    case ir::op::null:
-    case ir::op::row:
-    case ir::op::field:
-    case ir::op::variable:
-    case ir::op::key:
-    case ir::op::make:
-    case ir::op::member:
-      own = 0;
-      break;
-    case ir::op::call:
-      own = operations_of_a_call;
-      break;
-    default:
-      break;
-  }
-  return own + below + repeated * elements_looked_through;
-}
-double operations_of(const detail::user_function& f) {
-  const ir::traced t = f.trace();
-  std::unordered_set<const ir::node*> seen;
-  return t ? 1 + operations_of(t.root, seen) : operations_of_a_call;  // the user's device code: unknown
-}
-double operations_of(const branch& b) {
-  double n = 0;
-  for (const planner::prefilter& p : b.prefilters) {
-    std::unordered_set<const ir::node*> seen;
-    n += 1 + operations_of(p.expression.root, seen);
-  }
-  for (const stage& s : b.stages)
-    for (const detail::logical* v : s.nodes)
-      if (!v->functions.empty()) n += operations_of(v->functions.front());
-  return n;
-}
+class expression_cost {
+ public:
+  expression_cost(const row_counts& rows, const std::vector<planner::binding>& captures) : rows_(rows), captures_(captures) {}
 
-// That select_many makes of a row.
-double elements_of(const detail::logical& n) {
-  const ir::traced t = n.functions.front().trace();
-  return t && t.root->type->k == ir::kind::array ? static_cast<double>(t.root->type->count) : elements_looked_through;
-}
-
-bool semi(const detail::logical& n) { return n.join == detail::join_kind::semi || n.join == detail::join_kind::anti; }
-
-std::optional<double> rows_of(const vertex& v, rows_by_vertex& known);
-
-std::optional<double> source_rows(const branch& b, rows_by_vertex& known) {
-  if (b.table) return rows_of(*b.table, known);
-  if (!b.source || !b.source->view) return std::nullopt;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return static_cast<double>(rows.n);
-}
-
-// Behind the stages up to `end`.
-std::optional<double> rows_behind(const branch& b, std::size_t end, rows_by_vertex& known) {
-  std::optional<double> n = source_rows(b, known);
-  if (!n) return n;
-  if (!b.prefilters.empty()) *n *= rows_that_pass;
-  for (std::size_t i = 0; i < end; ++i) {
-    const stage& s = b.stages[i];
-    if (s.join) {
-      if (semi(*s.join)) *n *= rows_that_pass;
-      continue;
-    }
-    // What a predicate pushed down has tested, its where does not drop again.
-    for (const detail::logical* w : s.nodes)
-      if (w->what == verb::select_many) *n *= elements_of(*w);
-      else if (w->what == verb::where && std::none_of(b.prefilters.begin(), b.prefilters.end(), [&](const auto& p) { return p.from == w; }))
-        *n *= rows_that_pass;
-  }
-  return n;
-}
-std::optional<double> rows_behind(const branch& b, rows_by_vertex& known) { return rows_behind(b, b.stages.size(), known); }
-
-std::optional<double> rows_of(const vertex& v, rows_by_vertex& known) {
-  const auto [at, fresh] = known.try_emplace(&v, std::nullopt);
-  if (!fresh) return at->second;
-  double all = 0, product = 1;
-  for (const branch& b : v.inputs) {
-    const auto n = rows_behind(b, known);
-    if (!n) return std::nullopt;
-    all += *n;
-    product *= *n;
-  }
-  if (v.node) switch (v.node->what) {
-      case verb::aggregate:
-        all = 1;
+  double of(const ir::node* n) {
+    if (!n || !seen_.insert(n).second) return 0;
+    double below = 0, repeated = 0;
+    for (std::size_t i = 0; i < n->kids.size(); ++i) (i && n->what == ir::op::nested ? repeated : below) += of(n->kids[i]);
+    if (n->what == ir::op::loop) std::swap(below, repeated);
+    double own = 1;
+    switch (n->what) {
+      case ir::op::literal:
+      case ir::op::null:
+      case ir::op::row:
+      case ir::op::field:
+      case ir::op::variable:
+      case ir::op::key:
+      case ir::op::make:
+      case ir::op::member:
+        own = 0;
         break;
-      case verb::group_by:
-        all = std::max(1.0, all / rows_a_group);
-        break;
-      case verb::cross_join:
-        all = product;
-        break;
-      case verb::group_join:
-        all = rows_behind(v.inputs.front(), known).value_or(0);
-        break;
-      case verb::take:
-      case verb::take_last:
-        all = std::min(all, static_cast<double>(v.node->count));
-        break;
-      case verb::distinct:
-      case verb::union_with:
-      case verb::intersect:
-      case verb::except:
-        all = std::max(1.0, all * rows_that_pass);
+      case ir::op::call:
+        own = of_call(*n);
         break;
       default:
         break;
     }
-  if (v.limit != ~0ull) all = std::min(all, static_cast<double>(v.limit));
-  return known[&v] = all;
-}
+    if (n->what != ir::op::nested) return own + below + repeated * elements_looked_through;
+    searches |= n->text == "arg_min" && n->kids[0]->what == ir::op::collection;
+    return own + below + repeated * elements_of(*n);
+  }
+
+  bool searches = false;  // is there what may be a search for the nearest row?
+
+ private:
+  // Of arrays, one for each element.
+  static double of_call(const ir::node& n) {
+    const auto array = std::find_if(n.kids.begin(), n.kids.end(), [](const ir::node* k) { return k->type->k == ir::kind::array; });
+    return array == n.kids.end() ? operations_of_a_call : 3.0 * static_cast<double>((*array)->type->count);
+  }
+  double elements_of(const ir::node& n) const {
+    if (n.kids.empty() || n.kids[0]->what != ir::op::collection || n.text == "at" || n.text == "size") return elements_looked_through;
+    return rows_.of_captured(n.kids[0]->bits, captures_).value_or(elements_looked_through);
+  }
+
+  const row_counts& rows_;
+  const std::vector<planner::binding>& captures_;
+  std::unordered_set<const ir::node*> seen_;
+};
 
 double bytes_of(const ir::type* t) { return t ? static_cast<double>(t->size) : 0; }
 
+// Bytes of a row that crosses the bus; texts and lists are packed, and made anew, one by one.
+constexpr double bytes_of_a_text = 300;
+double bytes_moved(const ir::type* t) {
+  if (!t) return 0;
+  double n = bytes_of(t);
+  if (t->k == ir::kind::string || t->k == ir::kind::list) n += bytes_of_a_text;
+  if (t->k == ir::kind::optional) n += bytes_moved(t->element) - bytes_of(t->element);
+  if (t->k == ir::kind::record)
+    for (const auto& f : t->field_list) n += bytes_moved(f.of) - bytes_of(f.of);
+  return n;
+}
+
 // Bytes that are read of a source's row.
-double bytes_wanted(const ir::type* row, const std::vector<bool>& wanted) {
-  if (row->k != ir::kind::record || wanted.size() != row->field_list.size()) return bytes_of(row);
+template <class Bytes = double (*)(const ir::type*)>
+double bytes_wanted(const ir::type* row, const std::vector<bool>& wanted, Bytes bytes = bytes_of) {
+  if (row->k != ir::kind::record || wanted.size() != row->field_list.size()) return bytes(row);
   double n = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i]) n += bytes_of(row->field_list[i].of);
+    if (wanted[i]) n += bytes(row->field_list[i].of);
   return std::max(n, 1.0);
 }
 
@@ -160,66 +105,136 @@ bool known_count(const branch& b) {
          std::all_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.native && s.native->keeps_position(); });
 }
 
-bool on_device(const vertex& v) { return v.engine == "gpu"; }
-
 class counting {
  public:
-  explicit counting(rows_by_vertex& known) : known_(known) {}
+  counting(const surroundings& s, const std::vector<planner::binding>& captures) : s_(s), rows_counts_(*s.rows), captures_(captures) {
+    for (const planner::binding& c : captures) (void)rows_counts_.of(*c.table);
+  }
 
-  bool take(const branch& b) {
-    const auto n = source_rows(b, known_);
+  bool take(const branch& b, const detail::logical* breaker) {
+    const auto n = rows_counts_.of_source(b);
     if (!n) return false;
-    const ir::type* row = b.table ? b.table->row() : b.source->row;
-    const double wanted = bytes_wanted(row, b.wanted);
-    if (b.table && on_device(*b.table)) {
-      total_.on_device += *n * bytes_of(row);
-    } else {
-      total_.up += *n * wanted;
-      total_.gathered += *n * (b.source && b.source->what == verb::source_columns ? wanted : bytes_of(row));
-    }
-    add({operation::row_wise, *n, *n * wanted, operations_of(b)});
+    bring(b, *n);
+    const ir::type* row = source_row(b);
+    const double operations = operations_of(b, *n, breaker);
+    add({operation::row_wise, *n, *n * bytes_wanted(row, b.wanted), operations});
     for (std::size_t i = 0; i < b.stages.size(); ++i) {
       const stage& s = b.stages[i];
       if (s.what != stage::kind::probe) continue;
-      const auto probes = rows_behind(b, i, known_);
-      const auto built = s.build ? rows_of(*s.build, known_) : std::nullopt;
+      const auto probes = rows_counts_.behind(b, i);
+      const auto built = s.build ? rows_counts_.of(*s.build) : std::nullopt;
       if (!probes || !built) return false;
       const double build_bytes = *built * bytes_of(s.build->row());
-      if (on_device(*s.build)) total_.on_device += build_bytes;
-      else total_.up += build_bytes;
+      bring(*s.build, build_bytes);
       add({operation::join, *probes + *built, *probes * (bytes_of(s.in) + bytes_of(s.out)) + build_bytes, 0});
     }
-    rows_ = rows_behind(b, known_).value_or(0);
+    rows_ = rows_counts_.behind(b).value_or(0);
     return true;
   }
-  void add(step s) { total_.steps.push_back(s); }
+  void bring_captures() {
+    for (const planner::binding& c : captures_)
+      if (const auto n = rows_counts_.of(*c.table)) bring(*c.table, *n * bytes_of(c.table->row()));
+  }
+  void add(step s) { total_.each.steps.push_back(s); }
   // A part of what was taken is wanted.
   void scale(double part) {
-    for (double* x : {&total_.up, &total_.gathered}) *x *= part;  // what lies on the device would be fetched as a whole
-    for (step& s : total_.steps)
+    // What lies on the device would be fetched as a whole.
+    for (work* w : {&total_.each, &total_.once})
+      for (double* x : {&w->up, &w->gathered}) *x *= part;
+    for (step& s : total_.each.steps)
       for (double* x : {&s.rows, &s.bytes}) *x *= part;
   }
   double rows() const { return rows_; }  // behind the input taken last
-  work& total() { return total_; }
+  work& total() { return total_.each; }
+  round_work take_all() { return std::move(total_); }
 
  private:
-  rows_by_vertex& known_;
-  work total_;
+  work& part(bool stays) { return stays ? total_.once : total_.each; }
+
+  void bring(const vertex& table, double bytes) {
+    branch b;
+    b.table = const_cast<vertex*>(&table);
+    work& w = part(s_.stays && s_.stays(b));
+    (s_.on_device(table) ? w.on_device : w.up) += bytes;
+  }
+  void bring(const branch& b, double n) {
+    const ir::type* row = source_row(b);
+    const double wanted = bytes_wanted(row, b.wanted, bytes_moved);
+    if (!b.table && is_counted(*b.source)) return;  // made where they are read
+    work& w = part(s_.stays && s_.stays(b));
+    const bool there = b.table ? s_.on_device(*b.table) : b.source->what == verb::placeholder && s_.variable_on_device;
+    if (there) {
+      w.on_device += n * bytes_moved(row);
+      return;
+    }
+    w.up += n * wanted;
+    w.gathered += n * (b.source && b.source->what == verb::source_columns ? wanted : bytes_of(row));
+  }
+
+  double operations_of(const detail::user_function& f, bool& searches) {
+    for (const auto& c : f.captures)
+      if (c->owner) rows_counts_.captured(c->slot, c->size);
+    const ir::traced t = f.trace();
+    if (!t) return operations_of_a_call;  // the user's device code: unknown
+    expression_cost cost(rows_counts_, captures_);
+    const double n = 1 + cost.of(t.root);
+    searches |= cost.searches;
+    return n;
+  }
+  double operations_of(const branch& b, double rows, const detail::logical* breaker) {
+    double n = 0;
+    bool searches = false;
+    for (const planner::prefilter& p : b.prefilters) n += 1 + expression_cost(rows_counts_, captures_).of(p.expression.root);
+    for (const stage& s : b.stages)
+      for (const detail::logical* v : s.nodes)
+        if (!v->functions.empty()) n += operations_of(v->functions.front(), searches);
+    // Keys that are fields cost nothing, others are computed.
+    const bool keyed = breaker && breaker->what == verb::group_by && !breaker->functions.empty();
+    if (keyed) n += operations_of(breaker->functions.front(), searches) - 1;
+    if (searches) n = std::max(0.0, n - search(b, rows, keyed ? breaker : nullptr));
+    return n;
+  }
+  // Adds the search for nearest rows, where there is one: operations that are no longer row-wise.
+  double search(const branch& b, double rows, const detail::logical* keyed) {
+    try {
+      kernel_source k;
+      const ir::type* row = source_row(b);
+      const auto found = find_nearest(k, b, {row, field_columns(row)}, keyed);
+      if (!found) return 0;
+      const double elements = rows_counts_.of_captured(found->search.slot, captures_).value_or(elements_looked_through);
+      const double dims = found->search.dims;
+      if (elements < least_elements || elements * dims < least_searched) return 0;
+      expression_cost cost(rows_counts_, captures_);
+      const double operations = operations_of_a_pair / dims + operations_of_a_coordinate;
+      add({operation::nearest, rows * elements * dims, rows * (dims * 4 + 8), operations, 0, rows});
+      return cost.of(found->arg_min);
+    } catch (const not_generated&) {
+      return 0;  // a field that nobody reads may have no form on the device
+    }
+  }
+
+  const surroundings& s_;
+  row_counts& rows_counts_;
+  const std::vector<planner::binding>& captures_;
+  round_work total_;
   double rows_ = 0;
 };
 
+surroundings alone(row_counts& rows) {
+  return {&rows, [](const vertex& v) { return v.engine == "gpu"; }, {}, false};
+}
+
 }  // namespace
 
-std::optional<work> work_of(const vertex& v) {
-  if (!v.slots.empty()) return std::nullopt;
-  rows_by_vertex known;
-  counting c(known);
+std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
+  counting c(s, v.captures);
   double rows = 0;
   for (const branch& b : v.inputs) {
-    if (!c.take(b)) return std::nullopt;
+    if (!c.take(b, v.node)) return std::nullopt;
     rows += c.rows();
   }
-  const auto result = rows_of(v, known);
+  c.bring_captures();
+  const auto result = s.rows->of(v);
   if (v.inputs.empty() || !result) return std::nullopt;
   double in = v.inputs.front().row ? rows * bytes_of(v.inputs.front().row) : 0;
   const double out = *result * bytes_of(v.row());
@@ -227,7 +242,7 @@ std::optional<work> work_of(const vertex& v) {
   if (v.node) switch (v.node->what) {
       case verb::aggregate:
       case verb::group_by:
-        what = operation::group;
+        what = *result <= few_groups ? operation::group_few : operation::group;
         break;
       case verb::order_by:
         what = operation::sort;
@@ -252,25 +267,48 @@ std::optional<work> work_of(const vertex& v) {
         rows = *result;
         in = out;
         break;
-      default:
-        return std::nullopt;  // cached(), apply: the user's own choice
+      // What the function does nobody knows: on the CPU one thread reads and writes its rows.
+      case verb::apply:
+        c.total().one_thread = in + out;
+        break;
+      default:  // rows that are moved as they are
+        break;
     }
   // The first few of many rows: the CPU looks at each once, the GPU sorts them all.
   if (what == operation::sort && *result < rows / 16) {
     c.add({operation::row_wise, rows, sorted_bytes * rows, operations_of_a_look});
     rows = *result;
   }
-  c.add({what, rows, in + out, 0});
+  c.add({what, rows, in + out, 0, out});
   c.total().down = out;
-  return c.total();
+  return c.take_all();
 }
 
-std::optional<work> work_of_fold(const branch& b, bool counts) {
-  rows_by_vertex known;
-  counting c(known);
-  if (!c.take(b)) return std::nullopt;
-  for (step& s : c.total().steps)
-    if (s.what == operation::row_wise) s.operations += counts ? 1 : operations_of_a_fold;
+std::optional<work> work_of(const vertex& v) {
+  // What is cached is for queries to come.
+  if (!v.slots.empty() || (v.node && v.node->what == verb::cached)) return std::nullopt;
+  row_counts rows;
+  auto w = work_among(v, alone(rows));
+  return w ? std::optional(std::move(w->each)) : std::nullopt;
+}
+
+double operations_in(const vertex& v) {
+  row_counts rows;
+  const auto w = work_among(v, alone(rows));
+  return w ? operations_in(w->each) : 0;
+}
+
+std::optional<work> work_of_fold(const branch& b, const std::vector<planner::binding>& captures, bool counts) {
+  row_counts rows;
+  return fold_among(b, captures, counts, alone(rows));
+}
+
+std::optional<work> fold_among(const branch& b, const std::vector<planner::binding>& captures, bool counts, const surroundings& s) {
+  counting c(s, captures);
+  if (!c.take(b, nullptr)) return std::nullopt;
+  c.bring_captures();
+  for (step& x : c.total().steps)
+    if (x.what == operation::row_wise) x.operations += counts ? 1 : operations_of_a_fold;
   c.add({operation::collect, 1, 0, 0});  // one row: the state
   return c.total();
 }

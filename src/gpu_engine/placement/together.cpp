@@ -1,0 +1,192 @@
+#include "gpu_engine/placement/together.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "gpu_engine/placement/vertex_work.hpp"
+#include "planner/orders.hpp"
+
+namespace query::gpu_engine {
+
+namespace {
+
+using detail::verb;
+using planner::branch;
+using planner::vertex;
+
+bool here(const vertex& v) { return v.engine == "gpu"; }
+bool is_loop(const vertex& v) { return v.node && v.node->what == verb::do_while; }
+
+void add(seconds_on& to, const seconds_on& s) {
+  to.gpu += s.gpu;
+  to.cpu += s.cpu;
+}
+
+// One loop, as its vertices have been placed, against all of them on the CPU.
+class loop_costs {
+ public:
+  loop_costs(const vertex& loop, const rates& r, row_counts& rows, bool nested) : loop_(loop), rates_(r), rows_(rows), nested_(nested) {
+    for (const auto* list : {&loop.body, &loop.test}) all_.insert(all_.end(), list->begin(), list->end());
+    rows_.begin_loop(loop);
+  }
+
+  // gpu: as placed, cpu: all there. Nothing where some vertex's rows are unknown.
+  std::optional<seconds_on> sum() {
+    const detail::logical& n = *loop_.node;
+    rounds_ = n.count ? static_cast<double>(n.count) : rounds_of_a_loop;
+    if (!n.count && n.most_rounds) rounds_ = std::min(rounds_, static_cast<double>(n.most_rounds));
+    seconds_on total;
+    const bool graph = repeats();
+    const double whole = graph ? std::min(rounds_, 2.0) : rounds_;
+    for (const vertex* v : all_) {
+      if (is_loop(*v)) {
+        const auto inner = loop_costs(*v, rates_, rows_, true).sum();
+        if (!inner) return std::nullopt;
+        add(total, {inner->gpu * rounds_, inner->cpu * rounds_});
+        continue;
+      }
+      const auto placed = work_in(*v, true), home = work_in(*v, false);
+      if (!placed || !home) return std::nullopt;
+      round_work p = *placed;
+      if (here(*v)) {
+        p.each.down = 0;  // the next vertex reads it there, or fetches it (on_device)
+        total.gpu += gpu_seconds(rates_, p.once) + whole * gpu_seconds(rates_, p.each) +
+                     (rounds_ - whole) * gpu_seconds(rates_, p.each, waits_of_a_graph);
+        compile.push_back({v, seconds_to_compile(p.each)});
+      } else {
+        total.gpu += once_on_cpu(p.once) + rounds_ * cpu_seconds(rates_, p.each);
+      }
+      total.cpu += once_on_cpu(home->once) + rounds_ * cpu_seconds(rates_, home->each);
+    }
+    // The variable: brought over by the first round, fetched after the last, or for a condition of the host's after each.
+    const double bytes = rows_.behind(loop_.inputs.front()).value_or(0) * static_cast<double>(loop_.node->row->size);
+    if (variable_here()) total.gpu += bytes / rates_.up + bytes / rates_.down * (n.loop_test ? rounds_ : 1) + rates_.launch;
+    if (loop_.test_result.table && here(*loop_.test_result.table)) total.gpu += rounds_ * rates_.launch * (graph ? waits_of_a_graph : 1);
+    return total;
+  }
+  double rounds() const { return rounds_; }
+
+  struct compiled_vertex {
+    const vertex* v;
+    double seconds;
+  };
+  std::vector<compiled_vertex> compile;
+  const std::vector<const vertex*>& vertices() const { return all_; }
+
+ private:
+  double once_on_cpu(const work& w) const { return w.on_device / rates_.down + w.gathered / rates_.host_memory; }
+  bool inside(const vertex& v) const { return std::find(all_.begin(), all_.end(), &v) != all_.end(); }
+  bool variable_here() const { return loop_.body_result.table && here(*loop_.body_result.table); }
+  // Will rounds be repeated without the host? As the executor and the engine decide it.
+  bool repeats() const {
+    if (nested_ || loop_.node->loop_test || !loop_.body_result.table) return false;
+    return std::all_of(all_.begin(), all_.end(), [](const vertex* v) { return here(*v) && !(v->node && v->node->what == verb::apply); });
+  }
+  std::optional<round_work> work_in(const vertex& v, bool as_placed) const {
+    surroundings s;
+    s.rows = &rows_;
+    s.on_device = [&, as_placed](const vertex& w) { return here(w) && (as_placed || !inside(w)); };
+    s.stays = [](const branch& b) { return b.table ? b.table->slots.empty() : b.source->what != verb::placeholder; };
+    s.variable_on_device = as_placed && variable_here();
+    return work_among(v, s);
+  }
+
+  const vertex& loop_;
+  const rates& rates_;
+  row_counts& rows_;
+  bool nested_;
+  double rounds_ = 1;
+  std::vector<const vertex*> all_;
+};
+
+bool demanded(const vertex& v) { return planner::demands_gpu(v); }
+
+void weigh_loop(vertex& loop, const rates& r, placement& p, std::vector<runtime::opinion>& out) {
+  row_counts rows;
+  loop_costs costs(loop, r, rows, false);
+  const auto& all = costs.vertices();
+  if (std::none_of(all.begin(), all.end(), [](const vertex* v) { return here(*v); })) return;
+  if (std::any_of(all.begin(), all.end(), [](const vertex* v) { return demanded(*v); })) return;
+  auto s = costs.sum();
+  if (!s) return;
+  double to_compile = 0;
+  for (const auto& c : costs.compile) to_compile += c.seconds;
+  for (const auto& c : costs.compile)
+    s->to_compile += p.kernels().charged(c.v, c.seconds, (s->cpu - s->gpu) * c.seconds / std::max(to_compile, 1e-9));
+  char times[32];
+  std::snprintf(times, sizeof times, "%.0f rounds", costs.rounds());
+  const std::string what = loop.node->count ? times : std::string("some ") + times;
+  if (s->gpu_wins()) {
+    out.push_back({&loop, {true, what + ": " + shown_seconds(s->gpu) + " on the GPU, " + shown_seconds(s->cpu) + " on the CPU"}});
+    return;
+  }
+  for (const auto* list : {&loop.body, &loop.test})
+    for (vertex* v : *list)
+      if (here(*v)) out.push_back({v, {false, "the loop, " + what + ": " + s->reason()}});
+}
+
+bool reads(const vertex& v, const vertex& table) {
+  const auto in = [&](const branch& b) {
+    return b.table == &table || std::any_of(b.stages.begin(), b.stages.end(), [&](const planner::stage& s) { return s.build == &table; });
+  };
+  return std::any_of(v.inputs.begin(), v.inputs.end(), in) ||
+         std::any_of(v.captures.begin(), v.captures.end(), [&](const planner::binding& b) { return b.table == &table; });
+}
+
+// Cached rows are for queries to come: what reads them in this plan stands for those. There, or by the CPU with each reader
+// where it is cheaper then.
+void weigh_cached(const planner::machine_graph& g, vertex& cached, const rates& r, std::vector<runtime::opinion>& out) {
+  row_counts rows;
+  const auto among = [&](bool kept_here) {
+    surroundings s;
+    s.rows = &rows;
+    s.on_device = [&, kept_here](const vertex& w) { return here(w) && (&w != &cached || kept_here); };
+    return s;
+  };
+  const auto costs = [&](const vertex& v, bool kept_here) { return work_among(v, among(kept_here)); };
+  const auto keeping = costs(cached, false);
+  if (!keeping) return;
+  work w = keeping->each;
+  w.down = 0;
+  seconds_on total{gpu_seconds(r, w), cpu_seconds(r, w)};
+  bool read = false;
+  for (const auto& v : g.vertices) {
+    if (v.get() == &cached || !reads(*v, cached)) continue;
+    if (!v->slots.empty() || demanded(*v) || is_loop(*v)) return;  // a loop reads it again and again
+    const auto there = costs(*v, true), home = costs(*v, false);
+    if (!there || !home) return;
+    read = true;
+    // It may run on the GPU only if it was accepted.
+    const double by_cpu = cpu_seconds(r, home->each);
+    total.gpu += readings_of_cached_rows * (here(*v) ? gpu_seconds(r, there->each) : cpu_seconds(r, there->each));
+    total.cpu += readings_of_cached_rows * (here(*v) ? std::min(by_cpu, gpu_seconds(r, home->each)) : by_cpu);
+  }
+  // What a terminal verb folds is placed after this.
+  if (g.result.table == &cached && !g.result.stages.empty()) {
+    const auto there = fold_among(g.result, g.captures, false, among(true)), home = fold_among(g.result, g.captures, false, among(false));
+    if (!there || !home || planner::demands_gpu(g.result)) return;
+    read = true;
+    total.gpu += readings_of_cached_rows * std::min(gpu_seconds(r, *there), cpu_seconds(r, *there));
+    total.cpu += readings_of_cached_rows * std::min(gpu_seconds(r, *home), cpu_seconds(r, *home));
+  }
+  if (!read || total.gpu_wins()) return;
+  out.push_back({&cached, {false, "with what reads it: " + total.reason()}});
+}
+
+}  // namespace
+
+std::vector<runtime::opinion> together(const planner::machine_graph& g, placement& p) {
+  std::vector<runtime::opinion> out;
+  for (const auto& v : g.vertices) {
+    const bool loop = is_loop(*v) && v->slots.empty();  // one inside another is weighed with it
+    const bool cached = v->node && v->node->what == verb::cached && here(*v) && v->slots.empty() && !demanded(*v);
+    if (!loop && !cached) continue;
+    const rates* r = p.known_rates();
+    if (!r) return out;
+    if (loop) weigh_loop(*v, *r, p, out);
+    else weigh_cached(g, *v, *r, out);
+  }
+  return out;
+}
+
+}  // namespace query::gpu_engine
