@@ -335,7 +335,7 @@ struct block_groups {
         state_type state;
         Aggregates::init(state);
         for (u32 t = lane_id(); t < blockDim.x; t += warp_size) Aggregates::merge(state, load_thread_state(place, t));
-#pragma unroll
+#pragma unroll(sizeof(state) <= 16 ? 5 : 1)
         for (u32 d = warp_size / 2; d; d /= 2) {
           const auto other = shuffle_down(state, d);
           Aggregates::merge(state, other);
@@ -356,34 +356,30 @@ struct block_groups {
 
 // Rows of a tile that found no place in shared memory, bit j of `over` for item j, into the global table. They are loaded once more: the
 // path is rare, or bound by the global table anyway, and must not cost the others registers. False, and no effect, when one has no place.
-template <int Items, class Keys, class Aggregates, class Row>
-__device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
-                                                   const Row& row) {
+template <class Keys, class Aggregates, class Row>
+__device__ __forceinline__ bool aggregate_overflow(u32 over, u32 items, u64 first, const group_table<Keys, Aggregates>& table,
+                                                   const Keys& keys, const Row& row) {
   typename Keys::key_type key;
   typename Aggregates::Args args;
-  bool lost = false, fresh;
   u64 hot = no_slot - 1;
+  bool lost = false;
+  // Once to find all places, then to use them.
 #pragma unroll 1
-  for (u32 j = 0; j < Items; ++j) {
-    if (over >> j & 1 && row(first + j * warp_size + lane_id(), key, args)) {
-      lost = lost || find_or_claim(table, keys, key, keys.hash(key), fresh) == no_slot;
-    }
-  }
-  if (__any_sync(all_lanes, lost)) return false;
-#pragma unroll 1
-  for (u32 j = 0; j < Items; ++j) {
+  for (u32 turn = 0; turn < 2 * items && !lost; ++turn) {
+    const u32 j = turn < items ? turn : turn - items;
     const bool mine = over >> j & 1 && row(first + j * warp_size + lane_id(), key, args);
+    bool fresh;
     const u64 slot = mine ? find_or_claim(table, keys, key, keys.hash(key), fresh) : no_slot;
-    apply_rows(table, mine, slot, args, hot, true);
+    if (turn < items) lost = __any_sync(all_lanes, mine && slot == no_slot);
+    else apply_rows(table, mine, slot, args, hot, true);
   }
-  return true;
+  return !lost;
 }
 
-// The same out of line, for rows that are much code.
-template <int Items, class Keys, class Aggregates, class Row>
-__device__ __noinline__ bool aggregate_overflow_apart(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
-                                                      const Row& row) {
-  return aggregate_overflow<Items>(over, first, table, keys, row);
+// The same out of line: compiled once, wherever a tile is.
+template <class Keys, class Aggregates, class Row>
+__device__ __noinline__ bool aggregate_overflow_apart(u32 over, u32 items, u64 first, group_table<Keys, Aggregates> table, Keys keys, Row row) {
+  return aggregate_overflow(over, items, first, table, keys, row);
 }
 
 // One warp's tile [first, first + count) into the block's groups. All or nothing: false when a row found no place anywhere. Full: count is
@@ -434,17 +430,34 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
       if (j == item) place[j] = found;
     }
   }
-  if (__any_sync(all_lanes, over != 0)) {
-    if constexpr (spread_sums<Aggregates>) {
-      if (!aggregate_overflow_apart<Items>(over, first, overflow, keys, row)) return false;
-    } else {
-      if (!aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
-    }
-  }
+  if (__any_sync(all_lanes, over != 0) && !aggregate_overflow_apart(over, Items, first, overflow, keys, row)) return false;
   valid &= ~over;
 #pragma unroll
   for (u32 j = 0; j < Items; ++j) groups.update(valid >> j & 1, place[j], args[j], hot, j == 0);
   return true;
+}
+
+// A tile of any size. One that is not full goes a row a lane at a time: all of the code once more, for one tile a launch, would be half of
+// what the kernel takes to compile. False when rows found no place: they are listed then, in tiles that may be parts of this one.
+template <int Items, class Groups, class Keys, class Aggregates, class Row>
+__device__ __forceinline__ bool aggregate_any_tile(const Groups& groups, u64 first, u32 count, const group_table<Keys, Aggregates>& overflow,
+                                                   const tiles_again& again, const Keys& keys, const Row& row, u32& hot) {
+  if constexpr (Items > 1) {
+    if (count == Items * warp_size) {
+      if (aggregate_tile<Items, true>(groups, first, count, overflow, keys, row, hot)) return true;
+      list_tile(again, first, count);
+      return false;
+    }
+  }
+  bool done = true;
+#pragma unroll 1
+  for (u32 at = 0; at < count; at += warp_size) {
+    const u32 rows = smaller(count - at, warp_size);
+    if (aggregate_tile<1, false>(groups, first + at, rows, overflow, keys, row, hot)) continue;
+    list_tile(again, first + at, rows);
+    done = false;
+  }
+  return done;
 }
 
 }  // namespace detail
@@ -466,14 +479,7 @@ __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys,
   for (u64 tile = warp; tile < tiles; tile += warps) {
     u64 first;
     const u32 count = detail::tile_at(p.rows, n, tile_rows, tile, first);
-    if constexpr (Items == 1) {
-      // One row a thread: a full tile would be the same code once more.
-      if (!detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot)) detail::list_tile(p.again, first, count);
-      continue;
-    }
-    const bool done = count == tile_rows ? detail::aggregate_tile<Items, true>(groups, first, count, p.overflow, keys, row, hot)
-                                         : detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot);
-    if (!done) detail::list_tile(p.again, first, count);
+    (void)detail::aggregate_any_tile<Items>(groups, first, count, p.overflow, p.again, keys, row, hot);
   }
   __syncthreads();
   if (threadIdx.x == 0) p.partial_counts[blockIdx.x] = groups.size();
