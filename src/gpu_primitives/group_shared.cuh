@@ -356,30 +356,34 @@ struct block_groups {
 
 // Rows of a tile that found no place in shared memory, bit j of `over` for item j, into the global table. They are loaded once more: the
 // path is rare, or bound by the global table anyway, and must not cost the others registers. False, and no effect, when one has no place.
-template <class Keys, class Aggregates, class Row>
-__device__ __forceinline__ bool aggregate_overflow(u32 over, u32 items, u64 first, const group_table<Keys, Aggregates>& table,
-                                                   const Keys& keys, const Row& row) {
+template <int Items, class Keys, class Aggregates, class Row>
+__device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
+                                                   const Row& row) {
   typename Keys::key_type key;
   typename Aggregates::Args args;
+  bool lost = false, fresh;
   u64 hot = no_slot - 1;
-  bool lost = false;
-  // Once to find all places, then to use them.
 #pragma unroll 1
-  for (u32 turn = 0; turn < 2 * items && !lost; ++turn) {
-    const u32 j = turn < items ? turn : turn - items;
-    const bool mine = over >> j & 1 && row(first + j * warp_size + lane_id(), key, args);
-    bool fresh;
-    const u64 slot = mine ? find_or_claim(table, keys, key, keys.hash(key), fresh) : no_slot;
-    if (turn < items) lost = __any_sync(all_lanes, mine && slot == no_slot);
-    else apply_rows(table, mine, slot, args, hot, true);
+  for (u32 j = 0; j < Items; ++j) {
+    if (over >> j & 1 && row(first + j * warp_size + lane_id(), key, args)) {
+      lost = lost || find_or_claim(table, keys, key, keys.hash(key), fresh) == no_slot;
+    }
   }
-  return !lost;
+  if (__any_sync(all_lanes, lost)) return false;
+#pragma unroll 1
+  for (u32 j = 0; j < Items; ++j) {
+    const bool mine = over >> j & 1 && row(first + j * warp_size + lane_id(), key, args);
+    const u64 slot = mine ? find_or_claim(table, keys, key, keys.hash(key), fresh) : no_slot;
+    apply_rows(table, mine, slot, args, hot, true);
+  }
+  return true;
 }
 
-// The same out of line: compiled once, wherever a tile is.
-template <class Keys, class Aggregates, class Row>
-__device__ __noinline__ bool aggregate_overflow_apart(u32 over, u32 items, u64 first, group_table<Keys, Aggregates> table, Keys keys, Row row) {
-  return aggregate_overflow(over, items, first, table, keys, row);
+// The same out of line, for rows that are much code and for tiles that are seldom.
+template <int Items, class Keys, class Aggregates, class Row>
+__device__ __noinline__ bool aggregate_overflow_apart(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
+                                                      const Row& row) {
+  return aggregate_overflow<Items>(over, first, table, keys, row);
 }
 
 // One warp's tile [first, first + count) into the block's groups. All or nothing: false when a row found no place anywhere. Full: count is
@@ -430,7 +434,14 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
       if (j == item) place[j] = found;
     }
   }
-  if (__any_sync(all_lanes, over != 0) && !aggregate_overflow_apart(over, Items, first, overflow, keys, row)) return false;
+  if (__any_sync(all_lanes, over != 0)) {
+    // Not called from whole tiles, which were a tenth slower then.
+    if constexpr (spread_sums<Aggregates> || !Full) {
+      if (!aggregate_overflow_apart<Items>(over, first, overflow, keys, row)) return false;
+    } else {
+      if (!aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
+    }
+  }
   valid &= ~over;
 #pragma unroll
   for (u32 j = 0; j < Items; ++j) groups.update(valid >> j & 1, place[j], args[j], hot, j == 0);
