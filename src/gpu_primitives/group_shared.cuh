@@ -451,8 +451,9 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
 // A tile of any size. One that is not full goes a row a lane at a time: all of the code once more, for one tile a launch, would be half of
 // what the kernel takes to compile. False when rows found no place: they are listed then, in tiles that may be parts of this one.
 template <int Items, class Groups, class Keys, class Aggregates, class Row>
-__device__ __forceinline__ bool aggregate_any_tile(const Groups& groups, u64 first, u32 count, const group_table<Keys, Aggregates>& overflow,
-                                                   const tiles_again& again, const Keys& keys, const Row& row, u32& hot) {
+__device__ __forceinline__ bool aggregate_any_tile(const Groups& groups, u64 first, u32 count,
+                                                   const group_table<Keys, Aggregates>& overflow, const tiles_again& again,
+                                                   const Keys& keys, const Row& row, u32& hot) {
   if constexpr (Items > 1) {
     if (count == Items * warp_size) {
       if (aggregate_tile<Items, true>(groups, first, count, overflow, keys, row, hot)) return true;
