@@ -1,13 +1,21 @@
 #include "gpu_engine/kernel_cache.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <mutex>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include <query/errors.hpp>
+
+#include "gpu_engine/kernel_parts.hpp"
 
 namespace query::gpu_engine {
 namespace {
@@ -64,7 +72,10 @@ struct loaded_module {
 struct kernel_cache::state {
   explicit state(settings given)
       : options(std::move(given)), environment(environment_of(options)),
-        files(options.folder ? *options.folder : disk_cache::default_folder(), options.folder_limit) {
+        files(options.folder ? *options.folder : disk_cache::default_folder(), options.folder_limit),
+        threads(options.threads   ? *options.threads
+                : options.compile ? 0
+                                  : std::max(std::thread::hardware_concurrency(), 1u) - 1) {
     if (!options.compile)
       options.compile = [this](std::string_view source, int capability) { return compile_here(options, source, capability); };
     if (!options.link)
@@ -72,22 +83,62 @@ struct kernel_cache::state {
         return link_program(source, functions, options.headers, options.options, capability);
       };
   }
+  ~state() { ending = true; }  // the members' destructors wait for what is being made
 
+  // What was asked for of one source on one device.
+  struct program {
+    std::vector<kernel_part> parts;  // none: the source as it is
+    std::map<std::string, std::shared_ptr<const kernel>, std::less<>> kernels;
+  };
+
+  std::shared_ptr<const kernel> make_kernel(const std::string& entry, const device& d, std::shared_ptr<const loaded_module> from);
   std::shared_ptr<const loaded_module> module_of(const std::string& source, const device& d, std::span<const device_code> functions);
   std::shared_ptr<const loaded_module> make_module(const std::string& key, const std::string& source, const device& d,
                                                    std::span<const device_code> functions);
+  void make_ahead(std::vector<std::string> sources, const device& d, std::span<const device_code> functions);
 
   settings options;
   const std::string environment;
   const disk_cache files;
+  const unsigned threads;
 
   using future_module = std::shared_future<std::shared_ptr<const loaded_module>>;
   std::mutex mutex;
   std::unordered_map<std::string, future_module, key_hash> modules;  // by device and full key
-  std::map<std::pair<const loaded_module*, std::string>, std::shared_ptr<const kernel>> kernels;
+  std::map<const device*, std::unordered_map<std::string, program, key_hash>> programs;  // by source
   std::unordered_set<std::string> loaded;  // keys of kernels' programs
   kernel_cache_counters counted;
+  std::atomic<bool> ending = false;
+  std::vector<std::future<void>> ahead;  // last: waited for before the rest goes
 };
+
+// The other kernels of a program, by threads of their own that end with them. What fails here fails again where it is asked for.
+void kernel_cache::state::make_ahead(std::vector<std::string> sources, const device& d, std::span<const device_code> functions) {
+  struct work {
+    std::vector<std::string> sources;
+    std::vector<device_code> functions;
+    std::atomic<std::size_t> next = 0;
+  };
+  const std::size_t workers = std::min<std::size_t>(threads, sources.size());
+  if (workers == 0) return;
+  const auto all = std::make_shared<work>();
+  all->sources = std::move(sources);
+  all->functions.assign(functions.begin(), functions.end());
+  const auto run = [this, all, &d] {
+    for (std::size_t i; !ending && (i = all->next.fetch_add(1)) < all->sources.size();) {
+      try {
+        module_of(all->sources[i], d, all->functions);
+      } catch (...) {
+      }
+    }
+  };
+  const std::lock_guard lock(mutex);
+  std::erase_if(ahead, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+  try {
+    for (std::size_t i = 0; i < workers; ++i) ahead.push_back(std::async(std::launch::async, run));
+  } catch (const std::system_error&) {  // no threads: they are made when they are asked for
+  }
+}
 
 // The first thread that asks for a source makes its module, the others wait for it; a failure reaches all of them, and the
 // next who asks tries again.
@@ -103,7 +154,6 @@ std::shared_ptr<const loaded_module> kernel_cache::state::module_of(const std::s
     const auto found = modules.find(place);
     if (found != modules.end()) {
       made = found->second;
-      ++counted.hits;
     } else {
       made = modules.emplace(place, promise.get_future().share()).first->second;
       mine = true;
@@ -149,15 +199,35 @@ kernel_cache::~kernel_cache() = default;
 
 std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const std::string& entry, const device& d,
                                                 std::span<const device_code> functions) {
-  auto loaded = state_->module_of(source, d, functions);
+  std::vector<std::string> others;
+  std::string own;  // "": all of it
+  {
+    const std::lock_guard lock(state_->mutex);
+    auto& programs = state_->programs[&d];
+    const auto [at, fresh] = programs.try_emplace(source);
+    state::program& p = at->second;
+    if (const auto known = p.kernels.find(entry); known != p.kernels.end()) {
+      ++state_->counted.hits;
+      return known->second;
+    }
+    if (fresh) p.parts = kernel_parts(source);
+    for (const kernel_part& part : p.parts) {
+      if (part.entry == entry) own = text_of(source, p.parts, part);
+      else if (fresh) others.push_back(text_of(source, p.parts, part));
+    }
+  }
+  if (!others.empty()) state_->make_ahead(std::move(others), d, functions);
+  auto made = state_->make_kernel(entry, d, state_->module_of(own.empty() ? source : own, d, functions));
   const std::lock_guard lock(state_->mutex);
-  std::shared_ptr<const kernel>& known = state_->kernels[{loaded.get(), entry}];
-  if (known) return known;
-  state_->loaded.insert(loaded->key.hex());
+  state_->loaded.insert(made->key.hex());
+  return state_->programs[&d][source].kernels.try_emplace(entry, std::move(made)).first->second;
+}
 
+std::shared_ptr<const kernel> kernel_cache::state::make_kernel(const std::string& entry, const device& d,
+                                                               std::shared_ptr<const loaded_module> from) {
   const scoped_context here(d);
   auto k = std::make_shared<kernel>();
-  const int result = d.calls().cuModuleGetFunction(&k->function, loaded->handle, entry.c_str());
+  const int result = d.calls().cuModuleGetFunction(&k->function, from->handle, entry.c_str());
   if (result == cuda_result::not_found) throw internal_error("gpu: generated source has no function of this name: " + entry);
   d.calls().check(result, "cuModuleGetFunction");
   k->on = &d;
@@ -165,9 +235,9 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
   k->static_shared = attribute(d.calls(), k->function, cuda_attribute::function_static_shared);
   k->local_bytes = attribute(d.calls(), k->function, cuda_attribute::function_local_bytes);
   k->max_threads = attribute(d.calls(), k->function, cuda_attribute::function_max_threads);
-  k->key = loaded->key;
-  k->module = std::move(loaded);
-  return known = std::move(k);
+  k->key = from->key;
+  k->module = std::move(from);
+  return k;
 }
 
 bool kernel_cache::has(const hash128& key) const {

@@ -54,13 +54,17 @@ class kernel_cache {
     std::function<compiled(std::string_view source, int compute_capability)> compile = {};
     // The same for sources that call device functions of the user's; by default link_program.
     std::function<compiled(std::string_view source, std::span<const device_code> functions, int compute_capability)> link = {};
+    // Threads that make the other kernels of a program while its first one is made; nothing: one less than there are cores, none with a
+    // `compile` of one's own. Tests.
+    std::optional<unsigned> threads = {};
   };
   explicit kernel_cache(settings s);
   ~kernel_cache();
   kernel_cache(const kernel_cache&) = delete;
   kernel_cache& operator=(const kernel_cache&) = delete;
 
-  // The function `entry` of the source, on a device. It stays loaded as long as the cache or the returned kernel. Throws
+  // The function `entry` of the source, on a device. Kernels of one source are compiled and kept each for itself, at the same time: who
+  // asks for one of a new source waits for that one only. It stays loaded as long as the cache or the returned kernel. Throws
   // internal_error if the source does not compile or has no such function, resource_error without a compiler. The source of
   // kernels that call `functions` says which, for the key.
   std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d,

@@ -212,7 +212,16 @@ std::shared_ptr<const kernel> vertex_run::compile(const kernel_source& k, const 
   // The cache compares whole texts: asked once an entry.
   for (const auto& [id, name, kernel] : compiled_)
     if (id == k.id() && name == entry) return kernel;
-  auto made = gpu_->kernels().get(k.text(), entry, gpu_->on(), k.functions());
+  // Entries of one program follow one another: its text is made once.
+  thread_local struct {
+    std::uint64_t id = 0;
+    std::string text;
+  } last;
+  if (last.id != k.id()) {
+    last.text = k.text();
+    last.id = k.id();
+  }
+  auto made = gpu_->kernels().get(last.text, entry, gpu_->on(), k.functions());
   compiled_.emplace_back(k.id(), entry, made);
   return made;
 }

@@ -259,7 +259,7 @@ struct block_groups {
         state_type state;
         Aggregates::init(state);
         for (u32 t = lane_id(); t < blockDim.x; t += warp_size) Aggregates::merge(state, load_thread_state(place, t));
-#pragma unroll
+#pragma unroll(sizeof(state) <= 16 ? 5 : 1)
         for (u32 d = warp_size / 2; d; d /= 2) {
           const auto other = shuffle_down(state, d);
           Aggregates::merge(state, other);
@@ -303,7 +303,7 @@ __device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const gr
   return true;
 }
 
-// The same out of line, for rows that are much code.
+// The same out of line, for rows that are much code and for tiles that are seldom.
 template <int Items, class Keys, class Aggregates, class Row>
 __device__ __noinline__ bool aggregate_overflow_apart(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
                                                       const Row& row) {
@@ -359,7 +359,8 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
     }
   }
   if (__any_sync(all_lanes, over != 0)) {
-    if constexpr (spread_sums<Aggregates>) {
+    // Not called from whole tiles, which were a tenth slower then.
+    if constexpr (spread_sums<Aggregates> || !Full) {
       if (!aggregate_overflow_apart<Items>(over, first, overflow, keys, row)) return false;
     } else {
       if (!aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
@@ -369,6 +370,30 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
 #pragma unroll
   for (u32 j = 0; j < Items; ++j) groups.update(valid >> j & 1, place[j], args[j], hot, j == 0);
   return true;
+}
+
+// A tile of any size. One that is not full goes a row a lane at a time: all of the code once more, for one tile a launch, would be half of
+// what the kernel takes to compile. False when rows found no place: they are listed then, in tiles that may be parts of this one.
+template <int Items, class Groups, class Keys, class Aggregates, class Row>
+__device__ __forceinline__ bool aggregate_any_tile(const Groups& groups, u64 first, u32 count,
+                                                   const group_table<Keys, Aggregates>& overflow, const tiles_again& again,
+                                                   const Keys& keys, const Row& row, u32& hot) {
+  if constexpr (Items > 1) {
+    if (count == Items * warp_size) {
+      if (aggregate_tile<Items, true>(groups, first, count, overflow, keys, row, hot)) return true;
+      list_tile(again, first, count);
+      return false;
+    }
+  }
+  bool done = true;
+#pragma unroll 1
+  for (u32 at = 0; at < count; at += warp_size) {
+    const u32 rows = smaller(count - at, warp_size);
+    if (aggregate_tile<1, false>(groups, first + at, rows, overflow, keys, row, hot)) continue;
+    list_tile(again, first + at, rows);
+    done = false;
+  }
+  return done;
 }
 
 }  // namespace detail
@@ -390,14 +415,7 @@ __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys,
   for (u64 tile = warp; tile < tiles; tile += warps) {
     u64 first;
     const u32 count = detail::tile_at(p.rows, n, tile_rows, tile, first);
-    if constexpr (Items == 1) {
-      // One row a thread: a full tile would be the same code once more.
-      if (!detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot)) detail::list_tile(p.again, first, count);
-      continue;
-    }
-    const bool done = count == tile_rows ? detail::aggregate_tile<Items, true>(groups, first, count, p.overflow, keys, row, hot)
-                                         : detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, keys, row, hot);
-    if (!done) detail::list_tile(p.again, first, count);
+    (void)detail::aggregate_any_tile<Items>(groups, first, count, p.overflow, p.again, keys, row, hot);
   }
   __syncthreads();
   if (threadIdx.x == 0) p.partial_counts[blockIdx.x] = groups.size();

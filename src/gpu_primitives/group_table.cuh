@@ -29,7 +29,8 @@ namespace query::gpu {
 // Rows [first, first + rows) of one warp's turn, in one word: rows in the low 16 bits.
 QUERY_GPU_BOTH constexpr u64 pack_tile(u64 first, u64 rows) { return first << 16 | rows; }
 
-// Tiles that found no place. Room for it: divide_up(n, 32 * Items) entries and those of other kernels that share it.
+// Tiles that found no place. Room for it: divide_up(n, 32 * Items) entries, one more for each of the last tile's Items in the kernels with
+// tables in shared memory (of each item of work, in partitions), and those of other kernels that share it.
 struct tiles_again {
   u64* tiles;
   u64* count;
@@ -134,7 +135,8 @@ __device__ __forceinline__ typename Aggregates::State fold_rows(bool chosen, con
   typename Aggregates::State state;
   Aggregates::init(state);
   if (chosen) Aggregates::update(state, args);
-#pragma unroll
+  // Inlined for each row of a thread: of wide states, five copies would be most of what a kernel takes to compile.
+#pragma unroll(sizeof(state) <= 16 ? 5 : 1)
   for (u32 d = warp_size / 2; d; d /= 2) {
     const auto other = shuffle_down(state, d);
     Aggregates::merge(state, other);
@@ -341,13 +343,13 @@ __device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>&
   const u64 turn = u64(blockDim.x) * per_thread;
   const u32 warp = threadIdx.x / warp_size, warps = blockDim.x / warp_size;
   for (u64 first = blockIdx.x * turn; first < slots; first += gridDim.x * turn) {
-    u32 ballots[per_thread], mine = 0;
+    u32 taken = 0;  // bit j: slot j of this thread
 #pragma unroll
     for (u32 j = 0; j < per_thread; ++j) {
       const u64 at = first + j * blockDim.x + threadIdx.x;
-      ballots[j] = __ballot_sync(all_lanes, at < slots && slot_taken(t, at));
-      mine += static_cast<u32>(__popc(static_cast<int>(ballots[j])));
+      if (at < slots && slot_taken(t, at)) taken |= 1u << j;
     }
+    const u32 mine = __reduce_add_sync(all_lanes, static_cast<u32>(__popc(static_cast<int>(taken))));
     if (lane_id() == 0) warp_counts[warp] = mine;
     __syncthreads();
     u32 before = 0, total = 0;
@@ -358,13 +360,14 @@ __device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>&
     if (threadIdx.x == 0 && total) block_first = atomicAdd(count, u64(total));
     __syncthreads();
     u64 to = total ? block_first + before : 0;
-#pragma unroll
+#pragma unroll 1  // the caller's code once
     for (u32 j = 0; j < per_thread; ++j) {
       const u64 at = first + j * blockDim.x + threadIdx.x;
-      if (ballots[j] >> lane_id() & 1) {
-        emit(to + static_cast<u64>(__popc(ballots[j] & lanes_below())), slot_key(t, at), t.slots[at].payload.state);
+      const u32 others = __ballot_sync(all_lanes, taken >> j & 1);
+      if (taken >> j & 1) {
+        emit(to + static_cast<u64>(__popc(static_cast<int>(others & lanes_below()))), slot_key(t, at), t.slots[at].payload.state);
       }
-      to += static_cast<u64>(__popc(ballots[j]));
+      to += static_cast<u64>(__popc(static_cast<int>(others)));
     }
     __syncthreads();
   }

@@ -254,33 +254,36 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     const u64 first = tile * tile_rows + own_first;
     const u32 rows = u32(smaller(n - tile * tile_rows, u64(tile_rows)));
     const bool full = rows == tile_rows;
+    // The caller's functors are compiled once: threads behind the last row read that one, for nothing.
+    const auto row_of = [&](u32 j) { return tile * tile_rows + smaller(own_first + j * warp_size, rows - 1); };
     Key key[items];
-    if (full && route.from_caller) {
+    if (route.from_caller) {
 #pragma unroll
-      for (u32 j = 0; j < items; ++j) key[j] = key_of(first + j * warp_size);
+      for (u32 j = 0; j < items; ++j) key[j] = key_of(row_of(j));
     } else if (full) {
 #pragma unroll
       for (u32 j = 0; j < items; ++j) key[j] = route.source_keys[first + j * warp_size];
     } else {
 #pragma unroll
+      for (u32 j = 0; j < items; ++j) key[j] = route.source_keys[row_of(j)];
+    }
+    if (!full) {
+#pragma unroll
       for (u32 j = 0; j < items; ++j) {
-        key[j] = Key(~Key(0));
-        if (own_first + j * warp_size < rows) {
-          key[j] = route.from_caller ? key_of(first + j * warp_size) : route.source_keys[first + j * warp_size];
-        }
+        if (own_first + j * warp_size >= rows) key[j] = Key(~Key(0));
       }
     }
     Value value[items];
     if constexpr (has_values) {
-      if (full && !route.from_caller) {
+      if (route.from_caller) {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) value[j] = value_of(row_of(j));
+      } else if (full) {
 #pragma unroll
         for (u32 j = 0; j < items; ++j) value[j] = route.source_values[first + j * warp_size];
       } else {
 #pragma unroll
-        for (u32 j = 0; j < items; ++j) {
-          if (own_first + j * warp_size >= rows) continue;
-          value[j] = route.from_caller ? value_of(first + j * warp_size) : route.source_values[first + j * warp_size];
-        }
+        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[row_of(j)];
       }
     }
     if (messages_to_clear != nullptr && bin < radix_bins) messages_to_clear[tile * radix_bins + bin] = 0;

@@ -59,6 +59,7 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
   constexpr u32 items = Policy::items;
   constexpr u32 warp_items = items * warp_size;
   constexpr u32 tile_rows = scan_tile<Policy>();
+  constexpr u32 in_last_tile = items > 13 ? 13 : items;
   using messages = tile_messages<T>;
   static_assert(workers >= 1 && workers <= warp_size, "scan: 2 to 33 warps");
   static_assert(2 * sizeof(T) * (tile_rows + warp_size) + 16 <= 48 * 1024, "scan: the value is too large for shared memory");
@@ -122,16 +123,17 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
     T before_thread_next = identity;
     if (tile < tiles) {
       const u64 first = tile * tile_rows + warp * warp_items + lane;
-      T item[items];
       if ((tile + 1) * tile_rows <= n) {
+        T item[items];
 #pragma unroll
         for (u32 j = 0; j < items; ++j) item[j] = load(first + j * warp_size);
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) staged[j * warp_size + lane] = item[j];
       } else {
-#pragma unroll
-        for (u32 j = 0; j < items; ++j) item[j] = first + j * warp_size < n ? load(first + j * warp_size) : identity;
+        // One tile at most: as many copies of the caller's code as above would only take their time to compile.
+#pragma unroll in_last_tile
+        for (u32 j = 0; j < items; ++j) staged[j * warp_size + lane] = first + j * warp_size < n ? load(first + j * warp_size) : identity;
       }
-#pragma unroll
-      for (u32 j = 0; j < items; ++j) staged[j * warp_size + lane] = item[j];
       __syncwarp();
       T sum = staged[lane * items];
 #pragma unroll
@@ -161,7 +163,7 @@ __device__ __forceinline__ void scan(u64 n, void* temp, const T& identity, Load 
 #pragma unroll
         for (u32 j = 0; j < items; ++j) write(first + j * warp_size, staged_previous[j * warp_size + lane]);
       } else {
-#pragma unroll
+#pragma unroll in_last_tile
         for (u32 j = 0; j < items; ++j) {
           if (first + j * warp_size < n) write(first + j * warp_size, staged_previous[j * warp_size + lane]);
         }

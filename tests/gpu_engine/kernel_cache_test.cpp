@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <query/errors.hpp>
 
 #include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/kernel_parts.hpp"
 #include "gpu_engine/launch.hpp"
 #include "gpu_engine/temporary_folder.hpp"
 
@@ -98,6 +102,74 @@ TEST_F(kernel_cache_test, asks_the_compiler_again_after_a_failure) {
   EXPECT_THROW(cache.get("does not compile", "twice", gpu_), internal_error);
   EXPECT_THROW(cache.get("does not compile", "twice", gpu_), internal_error);
   EXPECT_EQ(cache.counters().hits, 0u);
+}
+
+const std::string two_kernels = R"(struct words { int w[1]; };
+__device__ int shared_by_both() {
+  return 1;
+}
+extern "C" __global__ void __launch_bounds__(policy<int>::threads, (2)) first(const __grid_constant__ words p) {
+  if (p.w[0]) {
+  }
+}
+__device__ int between() { return 2; }
+extern "C" __global__ void second(const int* a, int* b) {
+  *b = *a;
+}
+)";
+
+TEST_F(kernel_cache_test, compiles_the_kernels_of_a_program_apart) {
+  const auto parts = kernel_parts(two_kernels);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].entry, "first");
+  EXPECT_EQ(parts[1].entry, "second");
+  std::vector<std::string> seen;
+  kernel_cache::settings s = settings();
+  s.compile = [&](std::string_view source, int capability) { return seen.emplace_back(source), image_of(source, capability); };
+  kernel_cache cache(s);
+  const auto second = cache.get(two_kernels, "second", gpu_);
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0], two_kernels.substr(0, parts[0].from) + two_kernels.substr(parts[0].to));
+  EXPECT_NE(cache.get(two_kernels, "first", gpu_)->key.hex(), second->key.hex());
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[1], two_kernels.substr(0, parts[1].from));
+  EXPECT_TRUE(cache.has(second->key));
+  EXPECT_EQ(cache.get(two_kernels, "second", gpu_), second);
+  EXPECT_EQ(cache.counters().compiled, 2u);
+  EXPECT_THROW(cache.get(two_kernels, "third", gpu_), internal_error);
+}
+
+TEST_F(kernel_cache_test, takes_programs_of_other_forms_whole) {
+  EXPECT_TRUE(kernel_parts("\nextern \"C\" __global__ void k(int* p) { *p = 1; }\n").empty());
+  EXPECT_TRUE(kernel_parts(two_kernels + "extern \"C\" __global__ void third() {}\n").empty());
+  EXPECT_TRUE(kernel_parts(two_kernels.substr(0, two_kernels.find("__device__ int between"))).empty());  // it has one
+}
+
+TEST_F(kernel_cache_test, compiles_the_other_kernels_of_a_program_meanwhile) {
+  std::promise<void> other_compiles;
+  kernel_cache::settings s = settings();
+  s.threads = 1;
+  s.compile = [&](std::string_view source, int capability) {
+    if (source.find(" second(") != source.npos) other_compiles.set_value();
+    else EXPECT_EQ(other_compiles.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+    return image_of(source, capability);
+  };
+  kernel_cache cache(s);
+  cache.get(two_kernels, "first", gpu_);
+  cache.get(two_kernels, "second", gpu_);
+  EXPECT_EQ(cache.counters().compiled, 2u);
+}
+
+TEST_F(kernel_cache_test, a_kernel_that_fails_meanwhile_fails_where_it_is_asked_for) {
+  kernel_cache::settings s = settings();
+  s.threads = 4;
+  s.compile = [&](std::string_view source, int capability) {
+    if (source.find(" second(") != source.npos) throw internal_error("error: expected a declaration");
+    return image_of(source, capability);
+  };
+  kernel_cache cache(s);
+  EXPECT_NO_THROW(cache.get(two_kernels, "first", gpu_));
+  EXPECT_THROW(cache.get(two_kernels, "second", gpu_), internal_error);
 }
 
 TEST_F(kernel_cache_test, a_kernel_stays_loaded_without_its_cache) {

@@ -53,8 +53,10 @@ heap_functions generate_heap_functions(kernel_source& k, const ir::type* t) {
               k.type_name(part->element) + "&>(" + v + ".at[j]), to);\n";
     return code;
   });
-  k.add("__device__ u64 " + names.viewed + "(const " + type + "& v) {\n  u64 n = 0;\n" + viewed + "  return n;\n}\n");
-  k.add("__device__ void " + names.moved + "(" + type + "& v, u8*& to) {\n" + moved + "}\n");
+  // Kernels have many calls of them.
+  const std::string apart = t->k == kind::string || t->k == kind::list ? "__device__ " : "__device__ __noinline__ ";
+  k.add(apart + "u64 " + names.viewed + "(const " + type + "& v) {\n  u64 n = 0;\n" + viewed + "  return n;\n}\n");
+  k.add(apart + "void " + names.moved + "(" + type + "& v, u8*& to) {\n" + moved + "}\n");
   return names;
 }
 

@@ -117,10 +117,17 @@ std::string kernel_source::text() const {
   }
   all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) +
          "]; const u64* halt; };\n";
-  all += definitions_ + body_;
+  all.reserve(all.size() + definitions_.size() + body_.size() + 1024);
+  all += definitions_;
   // Rounds that a loop was given ahead do nothing once one of them has ended the loop.
   static constexpr std::string_view head = "(const __grid_constant__ words p) {\n", leave = "  if (p.halt && *p.halt) return;\n";
-  for (std::size_t at = all.find(head); at != std::string::npos; at = all.find(head, at + head.size())) all.insert(at + head.size(), leave);
+  const std::string_view body = body_;
+  std::size_t done = 0;
+  for (std::size_t at = body.find(head); at != body.npos; at = body.find(head, done)) {
+    all.append(body.substr(done, at + head.size() - done)).append(leave);
+    done = at + head.size();
+  }
+  all += body.substr(done);
   return all;
 }
 

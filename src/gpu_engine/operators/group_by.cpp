@@ -262,7 +262,7 @@ class grouping {
     args_[partials] = partial_rows.address();
     args_[partial_counts] = counts_of_blocks.address();
     args_[partial_entries] = entries;
-    listed(n_ / (32 * items_) + 1);
+    listed(n_ / (32 * items_) + items_);
     launch("aggregate_shared_rows", grid, plan_.shape.threads, plan_.shape.bytes);
     run_again("aggregate_rows", again_word, full_word);
     merge(entries);
@@ -311,7 +311,7 @@ class grouping {
       make_out();
       args_[again_count] = run_.status_word(again_word);
       args_[full] = run_.status_word(full_word);
-      listed(n_ / (32 * group_items) + parts * 32 + items + 1);
+      listed(n_ / (32 * group_items) + parts * 32 + std::uint64_t{items} * group_items);
       launch("aggregate_partition", items, plan_.shape.threads, plan_.shape.bytes);
       run_.finish(g_->source);
       if (run_.read(full_word) & 0xffffffffu) return false;

@@ -158,10 +158,8 @@ class writer {
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
     if (v_.ordered) body += "  " + arg(first_rows, "u64*") + "[at] = s.first_row;\n";
-    // emit_groups has eight calls of it.
     k_.add(
-        "__device__ " + std::string(g_.aggregates.spread ? "__noinline__" : "__forceinline__") + 
-        " void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
+        "__device__ __forceinline__ void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
         arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
         ", s);\n}\n");
     k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) +

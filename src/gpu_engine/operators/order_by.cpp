@@ -118,15 +118,18 @@ class writer {
     k_.add("__device__ __forceinline__ u64 word_of_" + name + "(const words& p, u64 row) {\n  const auto v = key_" + std::to_string(p.of) +
            "(p, row);\n  return text_word(" + p.text + ", " + k_.argument(text_round, "u64") + ");\n}\n");
     radix(name, 64, "return word_of_" + name + "(p, row_at(p, j));");
+    // Out of line: the scan has many calls of it, and compiling that many copies would take seconds.
+    k_.add("__device__ __noinline__ number begins_rank_of_" + name + "(const words& p, u64 j) {\n  const number* const before = " +
+           k_.argument(ranks_before, "const number*") +
+           ";\n  if (j == 0) return 0;\n  const u64 row = row_at(p, j), last = row_at(p, j - 1);\n"
+           "  if (before && before[row] != before[last]) return 1;\n  const u64 word = word_of_" +
+           name + "(p, row);\n  if (word != word_of_" + name + "(p, last)) return 1;\n  if (text_goes_on(word)) store_relaxed(" +
+           k_.argument(unresolved, "u64*") + ", u64(1));\n  return 0;\n}\n");
     k_.add("extern \"C\" __global__ void __launch_bounds__(scan_policy<number>::threads, scan_policy<number>::blocks) rank_" + name +
-           "(const __grid_constant__ words p) {\n  const number* const before = " + k_.argument(ranks_before, "const number*") +
-           ";\n  number* const after = " + k_.argument(ranks_after, "number*") +
+           "(const __grid_constant__ words p) {\n  number* const after = " + k_.argument(ranks_after, "number*") +
            ";\n  inclusive_scan<scan_policy<number>, number>(" + rows() + ", " + k_.argument(temp, "void*") +
-           ", number(0), [&](u64 j) -> number {\n    if (j == 0) return 0;\n    const u64 row = row_at(p, j), last = row_at(p, j - 1);\n"
-           "    if (before && before[row] != before[last]) return 1;\n    const u64 word = word_of_" +
-           name + "(p, row);\n    if (word != word_of_" + name + "(p, last)) return 1;\n    if (text_goes_on(word)) store_relaxed(" +
-           k_.argument(unresolved, "u64*") +
-           ", u64(1));\n    return 0;\n  }, [](number a, number b) { return number(a + b); }, "
+           ", number(0), [&](u64 j) -> number { return begins_rank_of_" + name +
+           "(p, j); },\n    [](number a, number b) { return number(a + b); }, "
            "[&](u64 j, number rank) { after[row_at(p, j)] = rank; }, [](number) {});\n}\n");
   }
 
