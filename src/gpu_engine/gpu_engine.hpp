@@ -17,7 +17,13 @@ namespace query::gpu_engine {
 std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels,
                                              std::size_t block_rows = 0);
 
-// What such an engine has of its device: counters, for tests and figures.
+// The same on several; a device may be opened twice (device::find). At least one.
+std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices, const runtime::gpu_limits& limits, kernel_cache& kernels,
+                                             std::size_t block_rows = 0);
+
+// What such an engine has of its devices, and of the first: counters, for tests and figures.
+class gpu_set;
+gpu_set& gpus_of(runtime::engine& e);
 gpu_session& session_of(runtime::engine& e);
 
 }  // namespace query::gpu_engine

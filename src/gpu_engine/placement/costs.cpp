@@ -25,6 +25,7 @@ constexpr std::array<device_form, operation_count> device_forms = {{
 }};
 
 constexpr double waits_of_an_upload = 4;
+constexpr double waits_to_put_together = 10;  // the shares of several devices
 
 struct named_rate {
   const char* name;
@@ -81,14 +82,15 @@ std::optional<rates> rates_from(std::string_view text) {
   return r;
 }
 
-double gpu_seconds(const rates& r, const work& w) {
+double gpu_seconds(const rates& r, const work& w, std::size_t devices) {
+  const double n = static_cast<double>(devices);
   // Host threads pick the fields while the bus carries the pieces before.
-  double s = std::max(w.up / r.up, w.gathered / r.host_memory) + w.down / r.down + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
+  double s = std::max(w.up / r.up / n, w.gathered / r.host_memory) + w.down / r.down / n + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
   for (const step& x : w.steps) {
     const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
-    s += f.waits * r.launch + std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations);
+    s += f.waits * r.launch + std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations) / n;
   }
-  return s;
+  return devices > 1 ? s + waits_to_put_together * r.launch : s;
 }
 
 double cpu_seconds(const rates& r, const work& w) {

@@ -52,7 +52,8 @@ struct work {
   std::vector<step> steps;
 };
 
-double gpu_seconds(const rates& r, const work& w);
+// `devices`: so many have equal shares of the rows, each on a bus of its own.
+double gpu_seconds(const rates& r, const work& w, std::size_t devices = 1);
 double cpu_seconds(const rates& r, const work& w);
 
 std::string shown_seconds(double s);  // "850 us", "1.2 ms", "12 ms", "3.4 s"

@@ -39,15 +39,15 @@ class placement {
   void by_measuring(std::function<std::optional<rates>()> measure) { measure_ = std::move(measure); }
 
   // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>, `sources` is
-  // what was generated to plan it.
-  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount) {
+  // what was generated to plan it; `devices` share it.
+  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount, std::size_t devices = 1) {
     kernels_.planned(what, sources);
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
     if (!w) return std::nullopt;
     std::call_once(measured_, [this] { rates_ = measure_(); });
     if (!rates_) return std::nullopt;
-    seconds_on s{gpu_seconds(*rates_, *w), cpu_seconds(*rates_, *w)};
+    seconds_on s{gpu_seconds(*rates_, *w, devices), cpu_seconds(*rates_, *w)};
     s.to_compile = kernels_.charged(what, seconds_to_compile(*w), s.cpu - s.gpu);
     return s;
   }
