@@ -330,6 +330,15 @@ __device__ __forceinline__ void grow_groups(const group_table<Keys, Aggregates>&
   }
 }
 
+namespace detail {
+struct every_key {
+  template <class Key>
+  __device__ __forceinline__ bool operator()(const Key&) const {
+    return true;
+  }
+};
+}  // namespace detail
+
 // Kernel body: every group to emit(at, key, state), densely, from *count on (in any order); *count ends as the number of groups.
 // One atomic for each 8 * blockDim.x slots. Blocks of at most 1024 threads.
 // wanted(key): only groups whose keys it says so of.
@@ -374,7 +383,7 @@ __device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>&
 
 template <class Keys, class Aggregates, class Emit>
 __device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>& t, u64* count, const Emit& emit) {
-  emit_groups(t, count, emit, [](const auto&) { return true; });
+  emit_groups(t, count, emit, detail::every_key{});
 }
 
 #endif

@@ -104,7 +104,9 @@ class several_gpus : public testing::Test {
   // The plan names so many devices, and nothing went elsewhere in the run before.
   template <class Q> void was_shared(const Q& q) const {
     const std::string plan = q.explain();
-    if (count_ > 1) EXPECT_NE(plan.find(std::to_string(count_) + " x "), std::string::npos) << plan;
+    if (count_ > 1) {
+      EXPECT_NE(plan.find(std::to_string(count_) + " x "), std::string::npos) << plan;
+    }
     stayed(q);
   }
   template <class Q> static void stayed(const Q& q) {
