@@ -205,8 +205,9 @@ class gpu_vertex final : public runtime::running_vertex {
 
 class engine final : public runtime::engine {
  public:
-  engine(gpu_set::opener open, std::size_t devices, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows)
-      : limits_(limits), gpus_(std::move(open), devices, limits, kernels, block_rows) {}
+  engine(gpu_set::opener open, std::size_t devices, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows,
+         std::size_t share_rows)
+      : limits_(limits), gpus_(std::move(open), devices, limits, kernels, block_rows, share_rows) {}
 
   std::string_view name() const override { return "gpu"; }
   gpu_session& session() const { return *gpus_.first(); }
@@ -380,9 +381,10 @@ std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu
 }
 
 std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices, const runtime::gpu_limits& limits, kernel_cache& kernels,
-                                             std::size_t block_rows) {
+                                             std::size_t block_rows, std::size_t share_rows) {
   const std::size_t n = devices.size();
-  return std::make_shared<engine>([all = std::move(devices)](std::size_t i) { return all[i]; }, n, limits, kernels, block_rows);
+  return std::make_shared<engine>([all = std::move(devices)](std::size_t i) { return all[i]; }, n, limits, kernels, block_rows,
+                                  share_rows);
 }
 
 namespace {
@@ -417,7 +419,7 @@ std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& w
     return nullptr;
   }
   auto made = std::make_shared<gpu_engine::engine>([wanted](std::size_t i) { return device::find(wanted[i].first, wanted[i].second); },
-                                                   wanted.size(), limits, process_kernels(), 0);
+                                                   wanted.size(), limits, process_kernels(), 0, 0);
   placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), session_of(*made).on().name(), process_kernels());
   return made;
 }

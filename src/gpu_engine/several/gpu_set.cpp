@@ -11,8 +11,10 @@ namespace query::gpu_engine {
 
 std::string number_of(const gpu_session& gpu) { return "GPU " + std::to_string(gpu.on().ordinal()); }
 
-gpu_set::gpu_set(opener open, std::size_t count, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows)
-    : open_(std::move(open)), count_(count), limits_(limits), kernels_(kernels), usable_(count) {
+gpu_set::gpu_set(opener open, std::size_t count, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows,
+                 std::size_t share_rows)
+    : open_(std::move(open)), count_(count), limits_(limits), kernels_(kernels), share_rows_(share_rows ? share_rows : block_rows),
+      usable_(count) {
   const device* d = open_(0);
   if (!d) throw internal_error("gpu: a set of devices without the first");
   // A device that the list names several times gives each a part of its memory.

@@ -1,7 +1,7 @@
 // The GPUs of a session. The first is where vertices run that one device runs; the others are opened when the first vertex is
 // worth sharing: a context and the staging buffers of each take a third of a second.
 //
-//   gpu_set gpus({device::first(), device::find(1)}, limits, kernels);
+//   gpu_set gpus([](std::size_t i) { return device::find(int(i)); }, 2, limits, kernels, 0, 0);
 //   for (const auto& gpu : gpus.all()) ...
 #pragma once
 
@@ -22,7 +22,8 @@ class gpu_set {
  public:
   // The device of each place in the set; null for one that cannot be used. The first is opened at once, and is there.
   using opener = std::function<const device*(std::size_t place)>;
-  gpu_set(opener open, std::size_t count, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows);
+  gpu_set(opener open, std::size_t count, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows,
+          std::size_t share_rows);
 
   const std::shared_ptr<gpu_session>& first() const { return first_; }
   std::shared_ptr<gpu_session> one() const;  // for what one device runs: the first that is not lost
@@ -31,8 +32,8 @@ class gpu_set {
   // Opened now where they were not; at least the first, in their order.
   std::vector<std::shared_ptr<gpu_session>> all();
   std::string name(std::size_t n) const;  // "2 x NVIDIA H200"
-  // Every vertex runs in blocks of so many rows, and a share is no smaller: for tests; 0: as large as is worth it.
-  std::size_t block_rows() const { return first_->block_rows(); }
+  // A share is no smaller; 0: not known, as bytes decide.
+  std::size_t share_rows() const { return share_rows_; }
 
   // The device is lost: it gets no more shares.
   void leave_out(const gpu_session& gpu);
@@ -48,6 +49,7 @@ class gpu_set {
   const std::size_t count_;
   const runtime::gpu_limits limits_;
   kernel_cache& kernels_;
+  const std::size_t share_rows_;
   std::shared_ptr<gpu_session> first_;
 
   mutable std::mutex lock_;

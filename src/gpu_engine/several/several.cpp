@@ -191,7 +191,7 @@ std::size_t devices_of(const branch& b, const std::vector<bool>& fields, const g
   if (b.source && b.source->view) b.source->view(b.source->source.get(), rows);
   else if (!b.table || !b.table->node || b.table->node->what != verb::cached || b.table->inputs.empty()) return 1;
   else return planned_devices(*b.table, gpus);
-  return devices_for(rows.n, bytes_of_row(row, fields, rows.columns != nullptr), gpus.size(), gpus.block_rows());
+  return devices_for(rows.n, bytes_of_row(row, fields, rows.columns != nullptr), gpus.size(), gpus.share_rows());
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace query::gpu_engine {
 
-std::size_t devices_for(std::uint64_t n, std::size_t bytes_a_row, std::size_t gpus, std::size_t block_rows) {
-  const std::uint64_t worth = block_rows ? n / block_rows : n * bytes_a_row / fewest_bytes_of_share;
+std::size_t devices_for(std::uint64_t n, std::size_t bytes_a_row, std::size_t gpus, std::size_t share_rows) {
+  const std::uint64_t worth = share_rows ? n / share_rows : n * bytes_a_row / fewest_bytes_of_share;
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(worth, 1, gpus));
 }
 
@@ -48,9 +48,9 @@ std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields
   }
   const ir::type* row = source_row(b);
   const std::size_t a_row = bytes_of_row(row, fields, all.rows.columns != nullptr);
-  if (devices_for(all.rows.n, a_row, gpus.size(), gpus.block_rows()) < 2) return shares;
+  if (devices_for(all.rows.n, a_row, gpus.size(), gpus.share_rows()) < 2) return shares;
   const auto use = gpus.all();
-  const std::size_t n = devices_for(all.rows.n, a_row, use.size(), gpus.block_rows());
+  const std::size_t n = devices_for(all.rows.n, a_row, use.size(), gpus.share_rows());
   if (n < 2) return shares;
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t begin = all.rows.n / n * i + std::min(i, all.rows.n % n);

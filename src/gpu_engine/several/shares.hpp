@@ -23,7 +23,7 @@ struct share {
 inline constexpr std::size_t fewest_bytes_of_share = std::size_t{8} << 20;
 
 // Over how many of `gpus` devices n rows are divided, of which so many bytes each are brought over.
-std::size_t devices_for(std::uint64_t n, std::size_t bytes_a_row, std::size_t gpus, std::size_t block_rows);
+std::size_t devices_for(std::uint64_t n, std::size_t bytes_a_row, std::size_t gpus, std::size_t share_rows);
 // Bytes of the source's row that go over the bus where these fields are read.
 std::size_t bytes_of_row(const ir::type* row, const std::vector<bool>& fields, bool columnar);
 
