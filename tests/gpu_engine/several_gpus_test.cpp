@@ -150,7 +150,7 @@ TEST_F(several_gpus, folds_are_combined_in_the_order_of_the_shares) {
     EXPECT_EQ(values.in(*gpu_).sum(), values.in(cpu_).sum());
     EXPECT_EQ(values.in(*gpu_).min(), values.in(cpu_).min());
     EXPECT_EQ(values.in(*gpu_).max(), values.in(cpu_).max());
-    const auto halves = q.select([](auto r) { return static_cast<double>(r.value) * 0.37; }).in(*gpu_);
+    const auto halves = q.select([](auto r) { return query::cast<double>(r.value) * 0.37; }).in(*gpu_);
     EXPECT_EQ(halves.sum(), halves.sum()) << "sums of the same shares repeat";
     stayed(q.in(*gpu_));
   });
@@ -160,7 +160,7 @@ TEST_F(several_gpus, row_wise_work_keeps_its_order) {
   each_number([&](const std::vector<Row>& rows) {
     const auto q = query::from(rows).as_accelerated();
     same_rows("where, select", q.where([](auto r) { return r.value > 0; }).select([](auto r) { return query::make<Pair>(r.id, r.value * 3); }));
-    same_rows("numbered", q.select([](auto r, auto i) { return query::make<Pair>(r.id, r.value + static_cast<std::int64_t>(i)); }));
+    same_rows("numbered", q.select([](auto r, auto i) { return query::make<Pair>(r.id, r.value + query::cast<std::int64_t>(i)); }));
     same_rows("nothing", q.where([](auto r) { return r.key < 0; }).select([](auto r) { return r.id; }));
   });
 }
@@ -169,8 +169,8 @@ TEST_F(several_gpus, groups_of_all_devices_are_put_together) {
   each_number([&](const std::vector<Row>& rows) {
     const auto q = query::from(rows).as_accelerated();
     const auto total = [](auto g) { return query::make<Total>(g.key(), g.sum([](auto r) { return r.value; }), g.count()); };
-    same_groups("five", q.group_by([](auto r) { return static_cast<std::int64_t>(r.small); }).select(total));
-    same_groups("a thousand", q.where([](auto r) { return r.value > -400'000; }).group_by([](auto r) { return static_cast<std::int64_t>(r.key); }).select(total));
+    same_groups("five", q.group_by([](auto r) { return query::cast<std::int64_t>(r.small); }).select(total));
+    same_groups("a thousand", q.where([](auto r) { return r.value > -400'000; }).group_by([](auto r) { return query::cast<std::int64_t>(r.key); }).select(total));
     same_groups("one a row", q.group_by([](auto r) { return r.spread; }).select(total));
     same_groups("none", q.where([](auto r) { return r.key < 0; }).group_by([](auto r) { return r.spread; }).select(total));
     same_groups("of one share's rows", q.where([](auto r) { return r.id < 100; }).group_by([](auto r) { return r.id; }).select(total));
@@ -193,8 +193,10 @@ TEST_F(several_gpus, parts_are_read_where_they_lie) {
 TEST_F(several_gpus, sorts_are_stable) {
   each_number([&](const std::vector<Row>& rows) {
     const auto q = query::from(rows).as_accelerated();
-    same_rows("one key", q.order_by([](auto r) { return r.key; }));
-    same_rows("two keys", q.order_by_descending([](auto r) { return r.small; }).then_by([](auto r) { return r.spread; }));
+    // Merging on the host costs more than a second device saves, but for inputs that one device would sort in blocks.
+    const bool shared = rows.size() == few_.size();
+    same_rows("one key", q.order_by([](auto r) { return r.key; }), shared);
+    same_rows("two keys", q.order_by_descending([](auto r) { return r.small; }).then_by([](auto r) { return r.spread; }), shared);
     same_rows("the first", q.order_by([](auto r) { return r.key; }).take(1234));
   });
 }
@@ -236,7 +238,7 @@ TEST_F(several_gpus, cached_rows_stay_on_their_devices) {
     for (const Row& r : rows) sum += r.value;
     EXPECT_EQ(values.sum(), sum);
     std::int64_t by_groups = 0, n = 0;
-    for (const Total& t : kept.group_by([](auto r) { return static_cast<std::int64_t>(r.key); }).select([](auto g) {
+    for (const Total& t : kept.group_by([](auto r) { return query::cast<std::int64_t>(r.key); }).select([](auto g) {
            return query::make<Total>(g.key(), g.sum([](auto r) { return r.value; }), g.count());
          }).to_vector()) {
       by_groups += t.sum;

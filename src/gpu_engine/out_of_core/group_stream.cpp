@@ -102,6 +102,7 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
     ~reading() { of.in_ = of.no_rows_; }
     group_stream& of;
   } now(*this, block);
+  if (one_block_ && !table_ && take_at_once(block)) return;
   if (!table_) {
     std::uint32_t table_bits = first_table_bits;
     while (table_bits > fewest_table_bits && table_bytes(table_bits) > most_table_bytes_) --table_bits;
@@ -110,6 +111,19 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
   const std::uint64_t tiles = n / (32 * group_items) + 1;
   for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
   place_all("aggregate_rows", tiles, resident_blocks(*run_.compile(g_->source, "aggregate_rows"), 256));
+}
+
+bool group_stream::take_at_once(const std::shared_ptr<const device_rows>& block) {
+  constexpr std::uint64_t fewest_rows = 1 << 20;
+  if (block->size() < fewest_rows) return false;
+  run_.reset_status();
+  auto made = run_group_table(v_, block, run_);
+  run_.reset_status();
+  if (!made || table_bytes(made->bits) > most_table_bytes_) return false;
+  table_ = std::move(made->memory);
+  args_[slots] = table_.address();
+  args_[bits] = made->bits;
+  return true;
 }
 
 // Until no row is without a place: a larger table, or an empty one.

@@ -35,6 +35,9 @@ class group_stream {
 
   std::uint64_t spills() const { return spills_; }
 
+  // The next block is all there is: worth a sample of its keys, and tables in shared memory where they are few.
+  void expect_one_block() { one_block_ = true; }
+
   // For groups of several devices. Has any row been taken? The others are for streams that have.
   bool begun() const { return g_.has_value(); }
   bool spilled() const { return spilled_.has_value(); }
@@ -55,6 +58,7 @@ class group_stream {
 
  private:
   static group_kernels generate(const planner::vertex& v, const input_layout& in);
+  bool take_at_once(const std::shared_ptr<const device_rows>& block);
   void start_table(std::uint32_t bits);
   void place_all(const char* entry, std::uint64_t tiles, unsigned grid);
   bool grow();
@@ -77,6 +81,7 @@ class group_stream {
   device_buffer table_, tiles_[2];
   std::optional<host_partitions> spilled_;
   std::uint64_t spills_ = 0;
+  bool one_block_ = false;
 };
 
 }  // namespace query::gpu_engine

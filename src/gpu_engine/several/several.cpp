@@ -144,6 +144,7 @@ block_results group_shares(const planner::vertex& w, const std::vector<bool>& fi
     mine = nullptr;  // of an attempt before
     mine = std::make_unique<group_stream>(w, r.run());
     grouping_blocks blocks(w, *mine, r.run());
+    if (r.rows().there) mine->expect_one_block();
     r.feed(fields, 8, false, blocks);
   }, gpus);
   return exchanged_groups(w.node->row, streams, runs, context);
@@ -184,6 +185,16 @@ bool divides(const planner::vertex& v) {
 
 namespace {
 
+// Sorted runs are merged on the host: worth it for the first rows, and for what one device would sort in blocks.
+bool worth_merging(const planner::vertex& v, std::uint64_t n, const std::vector<bool>& fields, const gpu_set& gpus) {
+  if (!sorts(v) || v.limit != ~0ull || gpus.share_rows()) return true;
+  return n * bytes_of_row(source_row(v.inputs.front()), fields, false) > gpus.first()->memory().budget() / 2;
+}
+std::uint64_t rows_of(const std::vector<share>& shares) {
+  const share& last = shares.back();
+  return last.first + (last.there ? last.there->size() : last.rows.rows.n) - shares.front().first;
+}
+
 // Of the rows that are known when the query is planned.
 std::size_t devices_of(const branch& b, const std::vector<bool>& fields, const gpu_set& gpus) {
   const ir::type* row = source_row(b);
@@ -198,7 +209,13 @@ std::size_t devices_of(const branch& b, const std::vector<bool>& fields, const g
 
 std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus) {
   if (gpus.size() < 2 || !divides(v)) return 1;
-  return devices_of(v.inputs.front(), fields_of(v), gpus);
+  const branch& b = v.inputs.front();
+  if (sorts(v) && v.limit == ~0ull) {
+    detail::row_block rows;
+    if (b.source && b.source->view) b.source->view(b.source->source.get(), rows);
+    if (!worth_merging(v, rows.n, fields_of(v), gpus)) return 1;
+  }
+  return devices_of(b, fields_of(v), gpus);
 }
 
 std::size_t planned_devices_of_fold(const branch& b, bool counts, const gpu_set& gpus) {
@@ -213,7 +230,7 @@ std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set&
   if (!builds_fit(b, gpus, context)) return std::nullopt;
   const std::vector<bool> fields = fields_of(v);
   std::vector<share> shares = cut(b, fields, gpus, context);
-  if (shares.size() < 2) return std::nullopt;
+  if (shares.size() < 2 || !worth_merging(v, rows_of(shares), fields, gpus)) return std::nullopt;
   const planner::vertex w = behind_joins(v);
   share_runs runs(std::move(shares), v.captures, b, context);
   several_results r;
