@@ -9,6 +9,7 @@
 
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/placement/costs.hpp"
 #include "gpu_engine/several/peer_copy.hpp"
 #include "gpu_engine/several/shares.hpp"
 #include "gpu_engine/upload.hpp"
@@ -227,6 +228,21 @@ TEST_F(shared_vertices, leave_nothing_behind_when_memory_fails_on_one_device) {
   fake_.run_all();
   EXPECT_EQ(fake_.memory_in_use(), 0u);
   EXPECT_EQ(fake_.misplaced(), 0u);
+}
+
+TEST(estimates, divide_what_devices_share_and_charge_for_putting_it_together) {
+  rates r;
+  r.up = r.down = 50e9, r.device_memory = 3e12, r.device_operations = 4e12, r.launch = 1e-5, r.host_memory = 300e9;
+  work large;
+  large.up = 8e9;
+  large.steps.push_back({operation::group, 2.5e8, 8e9, 1});
+  EXPECT_LT(gpu_seconds(r, large, 2), 0.52 * gpu_seconds(r, large));
+  EXPECT_LT(gpu_seconds(r, large, 4), 0.27 * gpu_seconds(r, large));
+  large.gathered = 64e9;  // picked from so much of the host's memory: more buses do not help
+  EXPECT_NEAR(gpu_seconds(r, large, 4), gpu_seconds(r, large, 2), 0.1 * gpu_seconds(r, large, 2));
+  work small;
+  small.up = 1e5;
+  EXPECT_GT(gpu_seconds(r, small, 2), gpu_seconds(r, small));
 }
 
 TEST(devices_of_a_session, are_named_by_the_environment) {
