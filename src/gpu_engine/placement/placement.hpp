@@ -40,7 +40,8 @@ class placement {
 
   // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>, `sources` is
   // what was generated to plan it; `devices` share it.
-  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount, std::size_t devices = 1) {
+  template <class Amount> std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount,
+                                                          std::size_t devices = 1) {
     kernels_.planned(what, sources);
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();

@@ -36,7 +36,9 @@ block_results exchanged_groups(const ir::type* row, std::vector<std::unique_ptr<
     if (streams[i]->begun()) with.push_back(i);
   if (with.size() < 2) return finished(*streams[with.empty() ? 0 : with.front()]);
 
-  const auto part_of = [&](const share_run& r) { return static_cast<std::size_t>(std::find(with.begin(), with.end(), r.place()) - with.begin()); };
+  const auto part_of = [&](const share_run& r) {
+    return static_cast<std::size_t>(std::find(with.begin(), with.end(), r.place()) - with.begin());
+  };
   const std::size_t n = with.size();
   group_stream& first = *streams[with.front()];
   if (std::any_of(with.begin(), with.end(), [&](std::size_t i) { return streams[i]->spilled(); })) {

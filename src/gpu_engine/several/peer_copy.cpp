@@ -13,8 +13,8 @@ void allow_peers(const std::vector<const device*>& devices) {
     if (calls.cuDeviceGetDefaultMemPool(&pool, owner->handle()) != cuda_result::success) continue;
     for (const device* peer : devices) {
       int can = 0;
-      if (peer->handle() == owner->handle() || calls.cuDeviceCanAccessPeer(&can, peer->handle(), owner->handle()) != cuda_result::success || !can)
-        continue;
+      if (peer->handle() == owner->handle()) continue;
+      if (calls.cuDeviceCanAccessPeer(&can, peer->handle(), owner->handle()) != cuda_result::success || !can) continue;
       memory_pool_access access;
       access.device = peer->handle();
       calls.cuMemPoolSetAccess(pool, &access, 1);  // refused: copies are staged
@@ -43,8 +43,8 @@ bool same_columns(const input_layout& a, const input_layout& b) {
 
 }  // namespace
 
-std::shared_ptr<device_rows> brought_together(const std::vector<std::shared_ptr<device_rows>>& parts, const std::shared_ptr<gpu_session>& to,
-                                              runtime::run_context& context) {
+std::shared_ptr<device_rows> brought_together(const std::vector<std::shared_ptr<device_rows>>& parts,
+                                              const std::shared_ptr<gpu_session>& to, runtime::run_context& context) {
   if (parts.empty()) return nullptr;
   const device_rows* like = parts.front().get();
   std::uint64_t n = 0;

@@ -21,7 +21,7 @@ void peer_copy(const device& to, device_address at, const device& from, device_a
 
 // The rows on another device, one part behind the other; null where that is not to be had by copies (rows that own memory, parts
 // of different columns). Returns when they are there. Throws out_of_memory.
-std::shared_ptr<device_rows> brought_together(const std::vector<std::shared_ptr<device_rows>>& parts, const std::shared_ptr<gpu_session>& to,
-                                              runtime::run_context& context);
+std::shared_ptr<device_rows> brought_together(const std::vector<std::shared_ptr<device_rows>>& parts,
+                                              const std::shared_ptr<gpu_session>& to, runtime::run_context& context);
 
 }  // namespace query::gpu_engine
