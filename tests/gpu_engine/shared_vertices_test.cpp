@@ -3,7 +3,11 @@
 // no kernel makes them, and where the CPU took over. several_gpus_test.cpp has the real devices.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <future>
+#include <thread>
 
 #include <query/query.hpp>
 
@@ -228,6 +232,29 @@ TEST_F(shared_vertices, leave_nothing_behind_when_memory_fails_on_one_device) {
   fake_.run_all();
   EXPECT_EQ(fake_.memory_in_use(), 0u);
   EXPECT_EQ(fake_.misplaced(), 0u);
+}
+
+TEST(kernels_of_several_devices, are_compiled_once) {
+  driver_double fake(1, std::size_t{1} << 30, 4);
+  std::vector<std::unique_ptr<device>> devices;
+  for (int i = 0; i < 4; ++i) devices.push_back(std::make_unique<device>(fake.calls(), i));
+  std::atomic<int> compilations{0};
+  kernel_cache kernels({.headers = {}, .options = {}, .folder = "", .compile = [&](std::string_view source, int) {
+                          ++compilations;
+                          // The others ask while this one is at work.
+                          std::this_thread::sleep_for(std::chrono::milliseconds(300));
+                          const std::string image = "image:" + std::string(source);
+                          compiled result;
+                          result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
+                                              reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
+                          return result;
+                        }});
+  std::vector<std::future<std::shared_ptr<const kernel>>> asked;
+  for (const auto& d : devices) asked.push_back(std::async(std::launch::async, [&kernels, &d] { return kernels.get("sum", "sum", *d); }));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(asked[i].get()->on, devices[i].get());
+  EXPECT_EQ(compilations, 1);
+  EXPECT_EQ(kernels.counters().compiled, 1u);
+  EXPECT_EQ(fake.modules(), 4u);
 }
 
 TEST(estimates, divide_what_devices_share_and_charge_for_putting_it_together) {
