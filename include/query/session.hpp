@@ -5,7 +5,8 @@
 //   auto n = query::from(rows).in(two_threads).where(p).count();
 //
 // Environment of the standard session: QUERY_THREADS, QUERY_MEMORY_LIMIT (bytes, or 512M, 8G), QUERY_TEMP, QUERY_VERIFY=1,
-// QUERY_FORM=interpreter (run traced functions by the interpreter), QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G).
+// QUERY_FORM=interpreter (run traced functions by the interpreter), QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G),
+// QUERY_GPUS (numbers: 0,1).
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,9 @@ struct session_options {
   bool verify = false;            // interpret a sample of rows beside every native run and compare
   bool interpret = false;         // run traced functions by the interpreter instead of natively
   gpu_use gpu = gpu_use::allowed; // may accelerated queries use a GPU?
-  std::size_t gpu_memory = 0;     // bytes of device memory; 0: nine tenths of what is free when the GPU is first used
+  std::size_t gpu_memory = 0;     // bytes of memory of each GPU; 0: nine tenths of what is free when it is first used
   std::size_t gpu_min_rows = 32768;  // inputs known to have fewer stay on the CPU, others go where they cost less; 0: to the GPU
+  std::vector<int> gpus = {};     // which of the machine's GPUs, by their numbers: {0, 1}; empty: all
 };
 
 class Session {

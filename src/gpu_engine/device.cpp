@@ -17,7 +17,7 @@ namespace {
 // The devices opened so far. Never destroyed: sessions of other static objects may end after it would.
 struct opened {
   std::mutex mutex;
-  std::map<int, std::unique_ptr<device>> devices;
+  std::map<std::pair<int, int>, std::unique_ptr<device>> devices;  // by ordinal and copy
   std::map<int, std::string> why_not;
 };
 opened& all() {
@@ -27,17 +27,17 @@ opened& all() {
 
 }  // namespace
 
-const device* device::find(int ordinal) {
+const device* device::find(int ordinal, int copy) {
   const driver* d = driver::find();
   if (d == nullptr) return nullptr;
   opened& o = all();
   const std::lock_guard lock(o.mutex);
-  if (const auto known = o.devices.find(ordinal); known != o.devices.end()) return known->second.get();
+  if (const auto known = o.devices.find({ordinal, copy}); known != o.devices.end()) return known->second.get();
   if (o.why_not.contains(ordinal)) return nullptr;
   try {
-    return (o.devices[ordinal] = std::make_unique<device>(*d, ordinal)).get();
+    return (o.devices[{ordinal, copy}] = std::make_unique<device>(*d, ordinal)).get();
   } catch (const error& e) {
-    o.devices.erase(ordinal);
+    o.devices.erase({ordinal, copy});
     o.why_not[ordinal] = "gpu: GPU " + std::to_string(ordinal) + " cannot be used: " + e.what();
     return nullptr;
   }

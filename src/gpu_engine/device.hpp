@@ -22,8 +22,9 @@ namespace query::gpu_engine {
 // Retains the GPU's primary context, which this process shares with all other users of it. Immutable, thread-safe.
 class device {
  public:
-  // The GPU of this ordinal, opened once a process and kept to its end; null if there is none.
-  static const device* find(int ordinal);
+  // The GPU of this ordinal, opened once a process and kept to its end; null if there is none. `copy`: one GPU may be opened
+  // as if it were several, which share its context and memory.
+  static const device* find(int ordinal, int copy = 0);
   static const device* first() { return find(0); }
   static std::string why_not(int ordinal = 0);  // "" if there is one
   static int count();                           // GPUs of this machine that the driver shows; 0 without a driver

@@ -21,29 +21,33 @@ detail::table device_rows::fetch(runtime::run_context& context) {
   t.n = static_cast<std::size_t>(n_);
   const std::size_t stride = t.type->size, bytes = runtime::buffer_pool::checked_bytes(t.n ? t.n : 1, stride);
   auto memory = std::make_shared<runtime::buffer>(context.pool.allocate(bytes));
-  if (n_) {
-    const stream_lease s = gpu_->lease();
-    if (whole()) {
-      gpu_->copies().download_plain(memory->data(), addresses_[0], t.n * stride, *s, context.scheduler, context.cancel);
-    } else {
-      // Gaps between the fields are left as zeros.
-      std::memset(memory->data(), 0, bytes);
-      for (std::size_t c = 0; c < layout_.columns.size(); ++c) {
-        const input_column& part = layout_.columns[c];
-        std::byte* const base = memory->as<std::byte>() + part.offset;
-        const std::size_t size = part.type->size;
-        gpu_->copies().download(
-            [&](std::size_t first, std::size_t k, const void* from) {
-              for (std::size_t i = 0; i < k / size; ++i)
-                std::memcpy(base + (first / size + i) * stride, static_cast<const std::byte*>(from) + i * size, size);
-            },
-            addresses_[c], t.n * size, size, *s, context.scheduler, context.cancel);
-      }
-    }
-  }
+  fetch_to(memory->as<std::byte>(), context);
   t.rows = memory->data();
   t.owner = std::move(memory);
   return t;
+}
+
+void device_rows::fetch_to(std::byte* rows, runtime::run_context& context) const {
+  if (!n_) return;
+  const stream_lease s = gpu_->lease();
+  const std::size_t stride = layout_.row->size, n = static_cast<std::size_t>(n_);
+  if (whole()) {
+    gpu_->copies().download_plain(rows, addresses_[0], n * stride, *s, context.scheduler, context.cancel);
+    return;
+  }
+  // Gaps between the fields are left as zeros.
+  std::memset(rows, 0, n * stride);
+  for (std::size_t c = 0; c < layout_.columns.size(); ++c) {
+    const input_column& part = layout_.columns[c];
+    std::byte* const base = rows + part.offset;
+    const std::size_t size = part.type->size;
+    gpu_->copies().download(
+        [&](std::size_t first, std::size_t k, const void* from) {
+          for (std::size_t i = 0; i < k / size; ++i)
+            std::memcpy(base + (first / size + i) * stride, static_cast<const std::byte*>(from) + i * size, size);
+        },
+        addresses_[c], n * size, size, *s, context.scheduler, context.cancel);
+  }
 }
 
 // Rows that own memory are made first, and then take what the columns hold.

@@ -40,6 +40,7 @@ class device_rows final : public runtime::kept_rows {
   void keep_heap(std::shared_ptr<const device_buffer> heap) { heaps_.push_back(std::move(heap)); }
 
   bool on(const device& d) const { return &gpu_->on() == &d; }
+  const std::shared_ptr<gpu_session>& gpu() const { return gpu_; }
   const input_layout& layout() const { return layout_; }
   device_address column(std::size_t i) const { return addresses_[i]; }
   bool whole() const { return layout_.columns.size() == 1 && layout_.columns[0].offset == 0 && layout_.columns[0].type == layout_.row; }
@@ -52,6 +53,8 @@ class device_rows final : public runtime::kept_rows {
   std::string_view engine() const override { return "gpu"; }
   std::uint64_t size() const override { return n_; }
   detail::table fetch(runtime::run_context& context) override;  // all columns that make the row, in the host's layout
+  // The same to memory of the caller's, of rows that own no memory.
+  void fetch_to(std::byte* rows, runtime::run_context& context) const;
 
  private:
   detail::table fetch_owning(runtime::run_context& context) const;

@@ -142,6 +142,9 @@ driver driver::load(const std::string& library) {
   b.bind_if_there(d.cuGraphLaunch, "cuGraphLaunch");
   b.bind_if_there(d.cuGraphExecDestroy, "cuGraphExecDestroy");
   b.bind_if_there(d.cuGraphDestroy, "cuGraphDestroy");
+  b.bind_if_there(d.cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer");
+  b.bind_if_there(d.cuMemcpyPeerAsync, "cuMemcpyPeerAsync");
+  b.bind_if_there(d.cuMemPoolSetAccess, "cuMemPoolSetAccess");
   b.bind(d.cuGetErrorName, "cuGetErrorName");
   b.bind(d.cuGetErrorString, "cuGetErrorString");
   return d;

@@ -30,6 +30,13 @@ using memory_pool_handle = opaque_handle*;
 using graph_handle = opaque_handle*;
 using graph_program_handle = opaque_handle*;  // CUgraphExec
 
+// CUmemAccessDesc: what a device may do with a pool of another.
+struct memory_pool_access {
+  int location_type = 1;  // a device
+  int device = 0;
+  int flags = 3;          // read and write
+};
+
 // What the calls return, as far as the engine tells results apart.
 namespace cuda_result {
 inline constexpr int success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, deinitialized = 4, device_unavailable = 46,
@@ -104,6 +111,11 @@ class driver {
   int (*cuMemFreeHost)(void*) = nullptr;
   int (*cuMemcpyHtoDAsync)(device_address to, const void* from, std::size_t bytes, stream_handle) = nullptr;
   int (*cuMemcpyDtoHAsync)(void* to, device_address from, std::size_t bytes, stream_handle) = nullptr;
+  // Between devices. Null in drivers without them.
+  int (*cuDeviceCanAccessPeer)(int* can, int device, int peer) = nullptr;
+  int (*cuMemcpyPeerAsync)(device_address to, context_handle there, device_address from, context_handle here, std::size_t bytes,
+                           stream_handle) = nullptr;
+  int (*cuMemPoolSetAccess)(memory_pool_handle, const memory_pool_access*, std::size_t n) = nullptr;
   int (*cuMemcpyDtoDAsync)(device_address to, device_address from, std::size_t bytes, stream_handle) = nullptr;
   int (*cuMemsetD8Async)(device_address, unsigned char value, std::size_t n, stream_handle) = nullptr;
   int (*cuMemsetD32Async)(device_address, unsigned value, std::size_t n, stream_handle) = nullptr;

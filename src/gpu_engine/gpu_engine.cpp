@@ -16,6 +16,7 @@
 #include "gpu_engine/placement/together.hpp"
 #include "gpu_engine/placement/vertex_work.hpp"
 #include "gpu_engine/round_replay.hpp"
+#include "gpu_engine/several/several.hpp"
 #include "planner/orders.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/gpu_placement.hpp"
@@ -105,9 +106,8 @@ const void* planned_as(const planner::branch& b) { return b.part_of ? b.part_of 
 // Runs in wait(), on the thread that waits: the executor has nothing else to do meanwhile.
 class gpu_vertex final : public runtime::running_vertex {
  public:
-  gpu_vertex(std::shared_ptr<gpu_session> gpu, known_kernels& kernels, const planner::vertex& v, runtime::output_port& out,
-             runtime::run_context& context)
-      : gpu_(std::move(gpu)), kernels_(&kernels), vertex_(&v), out_(&out), context_(&context) {}
+  gpu_vertex(gpu_set& gpus, known_kernels& kernels, const planner::vertex& v, runtime::output_port& out, runtime::run_context& context)
+      : gpus_(&gpus), gpu_(gpus.one()), kernels_(&kernels), vertex_(&v), out_(&out), context_(&context) {}
   void wait() override {
     try {
       run();
@@ -124,7 +124,9 @@ class gpu_vertex final : public runtime::running_vertex {
     const auto begin = std::chrono::steady_clock::now();
     const scoped_context here(gpu_->on());  // once for all that follows
     out_->tell(runtime::signal::begin_stream);
-    {
+    if (!on_several()) {
+      for (const planner::branch& b : vertex_->inputs) bring_inputs(gpu_, b, *context_);
+      bring_captures(gpu_, vertex_->captures, *context_);
       vertex_run run(gpu_, vertex_->captures, *context_);
       give(result(run));
       // Repeated rounds run on another stream.
@@ -133,6 +135,25 @@ class gpu_vertex final : public runtime::running_vertex {
     }
     out_->tell(runtime::signal::end_stream);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  // Where devices cannot share it, one of them runs it.
+  bool on_several() {
+    std::string why;
+    try {
+      auto shared = run_on_several(*vertex_, *gpus_, *context_);
+      if (!shared) return false;
+      give(std::move(shared->results));
+      kernels_->ran(vertex_, shared->compiled);
+      return true;
+    } catch (const resource_error& e) {
+      why = e.what();
+    } catch (const internal_error& e) {
+      why = e.what();
+    }
+    context_->cancel.check();
+    gpus_->note(verb_of(*vertex_), "the GPUs did not share it: " + why);
+    return false;
   }
 
   void give(block_results results) {
@@ -154,10 +175,10 @@ class gpu_vertex final : public runtime::running_vertex {
 
   block_results result(vertex_run& run) const {
     // Has no form in blocks: where memory lacks, the CPU takes over.
-    if (const whole_input_verb w = whole_inputs(*vertex_); w.run) return {w.run(*vertex_, run), {}};
+    if (const whole_input_verb w = whole_inputs(*vertex_); w.run) return block_results{w.run(*vertex_, run), {}};
     if (!exceeds_memory(vertex_->inputs.front(), run)) {
       try {
-        return {in_one_piece(run), {}};
+        return block_results{in_one_piece(run), {}};
       } catch (const out_of_memory&) {
         context_->cancel.check();
         run.supply(nullptr);
@@ -183,6 +204,7 @@ class gpu_vertex final : public runtime::running_vertex {
     }
   }
 
+  gpu_set* gpus_;
   std::shared_ptr<gpu_session> gpu_;
   known_kernels* kernels_;
   const planner::vertex* vertex_;
@@ -193,20 +215,23 @@ class gpu_vertex final : public runtime::running_vertex {
 
 class engine final : public runtime::engine {
  public:
-  engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows)
-      : limits_(limits), gpu_(std::make_shared<gpu_session>(d, limits.memory, kernels, block_rows)) {}
+  engine(gpu_set::opener open, std::size_t devices, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows,
+         std::size_t share_rows)
+      : limits_(limits), gpus_(std::move(open), devices, limits, kernels, block_rows, share_rows) {}
 
   std::string_view name() const override { return "gpu"; }
-  gpu_session& session() const { return *gpu_; }
+  gpu_session& session() const { return *gpus_.first(); }
+  gpu_set& gpus() const { return gpus_; }
   query::gpu_engine::placement& placement() { return placement_; }
   int retries() const override { return 0; }  // a lack of memory has been answered with blocks
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     const bool demanded = planner::demands_gpu(v);
-    const planner::branch* divided = runtime::divisible(v) ? &v.inputs.front() : nullptr;
+    const std::size_t devices = v.accelerated ? planned_devices(v, gpus_) : 1;
+    const planner::branch* divided = devices == 1 && runtime::divisible(v) ? &v.inputs.front() : nullptr;
     const auto amount = [&] { return work_of(v); };
-    runtime::verdict answer = weighed(demanded, divided, &v, lie_of(v.inputs), amount, [&]() -> std::string {
+    runtime::verdict answer = weighed(demanded, devices, divided, &v, lie_of(v.inputs), amount, [&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
       if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
@@ -240,14 +265,16 @@ class engine final : public runtime::engine {
         return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
       return {};
     });
-    if (answer.yes) answer.why += searches(v);
+    if (answer.yes) answer.why += searches(v) + trouble_of(verb_of(v));
     return answer;
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
                                 detail::fold_kind kind) const override {
     const bool demanded = planner::demands_gpu(b);
+    const std::size_t devices = planned_devices_of_fold(b, kind == detail::fold_kind::count, gpus_);
+    const planner::branch* divided = devices == 1 && runtime::divisible(b) ? &b : nullptr;
     const auto amount = [&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); };
-    return weighed(demanded, runtime::divisible(b) ? &b : nullptr, &b, lie_of({&b, 1}), amount, [&]() -> std::string {
+    runtime::verdict answer = weighed(demanded, devices, divided, &b, lie_of({&b, 1}), amount, [&]() -> std::string {
       check_source(b, true);
       const auto operations = [&] {
         const auto w = amount();
@@ -259,25 +286,31 @@ class engine final : public runtime::engine {
       plan_fold(last_part(b), kind);
       return {};
     });
+    if (answer.yes) answer.why += trouble_of(verb_of(b));
+    return answer;
   }
 
   std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override { return together(g, placement_); }
 
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
-    return std::make_unique<gpu_vertex>(gpu_, placement_.kernels(), v, output, context);
+    return std::make_unique<gpu_vertex>(gpus_, placement_.kernels(), v, output, context);
   }
   std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex& loop, runtime::run_context& context) override {
     // What a user's function gives the device itself would not be seen.
     for (const auto* vertices : {&loop.body, &loop.test})
       for (const planner::vertex* v : *vertices)
         if (v->node && v->node->what == verb::apply) return nullptr;
-    return std::make_unique<round_replay>(gpu_, context);
+    return std::make_unique<round_replay>(gpus_.one(), context);
   }
   void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
             runtime::run_context& context) override {
-    const scoped_context here(gpu_->on());
-    vertex_run run(gpu_, captures, context);
+    if (shared_fold(b, captures, kind, state, context)) return;
+    const std::shared_ptr<gpu_session> gpu = gpus_.one();
+    const scoped_context here(gpu->on());
+    bring_inputs(gpu, b, context);
+    bring_captures(gpu, captures, context);
+    vertex_run run(gpu, captures, context);
     if (!exceeds_memory(b, run)) {
       try {
         run_joins(b, run);
@@ -293,6 +326,26 @@ class engine final : public runtime::engine {
   }
 
  private:
+  // Where devices cannot share it, one of them folds.
+  bool shared_fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind,
+                   detail::fold_state& state, runtime::run_context& context) {
+    std::string why;
+    try {
+      return fold_on_several(b, captures, kind, state, gpus_, context);
+    } catch (const resource_error& e) {
+      why = e.what();
+    } catch (const internal_error& e) {
+      why = e.what();
+    }
+    context.cancel.check();
+    gpus_.note(verb_of(b), "the GPUs did not share it: " + why);
+    return false;
+  }
+  // What explain() says of devices that failed in the last run.
+  std::string trouble_of(const detail::logical* verb) const {
+    const std::string note = gpus_.note_of(verb);
+    return note.empty() ? note : "; in the last run " + note;
+  }
   // What explain() says of the way in which a vertex looks for the nearest rows of a table.
   static std::string searches(const planner::vertex& v) {
     const bool groups = v.node && v.node->what == verb::group_by;
@@ -301,21 +354,21 @@ class engine final : public runtime::engine {
     const std::string note = nearest_note(w.inputs.front(), groups ? w.node : nullptr);
     return note.empty() ? note : "; " + note;
   }
-  template <class Reason> runtime::verdict judged(Reason reason) const {
+  template <class Reason> runtime::verdict judged(std::size_t devices, Reason reason) const {
     try {
       const std::string why_not = reason();
       if (!why_not.empty()) return {false, why_not};
-      return {true, gpu_->on().name()};
+      return {true, gpus_.name(devices)};
     } catch (const not_generated& e) {
       return {false, e.what()};
     }
   }
   // What could run here does where it costs less, or where the GPU is demanded.
   template <class Amount, class Reason>
-  runtime::verdict weighed(bool demanded, const planner::branch* divisible, const void* what, const std::string& lie, Amount amount,
-                           Reason reason) const {
+  runtime::verdict weighed(bool demanded, std::size_t devices, const planner::branch* divisible, const void* what, const std::string& lie,
+                           Amount amount, Reason reason) const {
     const kernel_source::witness generated;
-    runtime::verdict answer = judged(reason);
+    runtime::verdict answer = judged(devices, reason);
     if (!answer) return answer;
     // The same functions are other kernels where their rows lie in other columns.
     const std::string sources = generated.seen().empty() ? "" : generated.seen() + lie;
@@ -325,7 +378,7 @@ class engine final : public runtime::engine {
     }
     const std::string device = answer.why;
     const auto expressions = divisible ? row_expressions_of(*divisible) : std::nullopt;
-    if (const auto costs = placement_.weigh(what, sources, amount, expressions, device)) {
+    if (const auto costs = placement_.weigh(what, sources, amount, devices, expressions, device)) {
       answer.yes = costs->gpu_wins();
       answer.why = (answer.yes ? device + ": " : "") + costs->reason();
       answer.costs = costs->parts;
@@ -349,7 +402,7 @@ class engine final : public runtime::engine {
   }
 
   runtime::gpu_limits limits_;
-  std::shared_ptr<gpu_session> gpu_;
+  mutable gpu_set gpus_;  // opens its devices when they are first wanted
   mutable query::gpu_engine::placement placement_;
 };
 
@@ -359,10 +412,35 @@ placement& placement_of(runtime::engine& e) { return dynamic_cast<engine&>(e).pl
 
 gpu_session& session_of(runtime::engine& e) { return dynamic_cast<engine&>(e).session(); }
 
+gpu_set& gpus_of(runtime::engine& e) { return dynamic_cast<engine&>(e).gpus(); }
+
 std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels,
                                              std::size_t block_rows) {
-  return std::make_shared<engine>(d, limits, kernels, block_rows);
+  return make_engine(std::vector<const device*>{&d}, limits, kernels, block_rows);
 }
+
+std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices, const runtime::gpu_limits& limits, kernel_cache& kernels,
+                                             std::size_t block_rows, std::size_t share_rows) {
+  const std::size_t n = devices.size();
+  return std::make_shared<engine>([all = std::move(devices)](std::size_t i) { return all[i]; }, n, limits, kernels, block_rows,
+                                  share_rows);
+}
+
+namespace {
+
+// The devices that a session asks for, by ordinal and how often the ordinal was named before; the first of them can be opened.
+std::vector<std::pair<int, int>> wanted_devices(const std::vector<int>& named) {
+  std::vector<std::pair<int, int>> wanted;
+  for (std::size_t i = 0; i < named.size(); ++i)
+    wanted.emplace_back(named[i], static_cast<int>(std::count(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(i), named[i])));
+  if (named.empty())
+    for (int i = 0; i < device::count(); ++i) wanted.emplace_back(i, 0);
+  const auto usable = std::find_if(wanted.begin(), wanted.end(), [](const auto& w) { return device::find(w.first, w.second); });
+  wanted.erase(wanted.begin(), usable);
+  return wanted;
+}
+
+}  // namespace
 
 }  // namespace query::gpu_engine
 
@@ -370,17 +448,18 @@ namespace query::runtime {
 
 std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& why_not) {
   using namespace gpu_engine;
-  const device* d = device::first();
-  if (!d) {
-    why_not = device::why_not();
+  const auto wanted = wanted_devices(limits.devices);
+  if (wanted.empty()) {
+    why_not = device::why_not(limits.devices.empty() ? 0 : limits.devices.front());
     return nullptr;
   }
   if (!compiler::find()) {
     why_not = compiler::why_not();
     return nullptr;
   }
-  auto made = gpu_engine::make_engine(*d, limits, process_kernels());
-  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), d->name(), process_kernels());
+  auto made = std::make_shared<gpu_engine::engine>([wanted](std::size_t i) { return device::find(wanted[i].first, wanted[i].second); },
+                                                   wanted.size(), limits, process_kernels(), 0, 0);
+  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), session_of(*made).on().name(), process_kernels());
   return made;
 }
 

@@ -17,7 +17,14 @@ namespace query::gpu_engine {
 std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu_limits& limits, kernel_cache& kernels,
                                              std::size_t block_rows = 0);
 
-// What such an engine has of its device: counters, for tests and figures.
+// The same on several; a device may be opened twice (device::find). At least one. For tests, `share_rows`: rows are divided over
+// as many devices as get so many each, however few bytes these are.
+std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices, const runtime::gpu_limits& limits, kernel_cache& kernels,
+                                             std::size_t block_rows = 0, std::size_t share_rows = 0);
+
+// What such an engine has of its devices, and of the first: counters, for tests and figures.
+class gpu_set;
+gpu_set& gpus_of(runtime::engine& e);
 gpu_session& session_of(runtime::engine& e);
 
 }  // namespace query::gpu_engine

@@ -93,6 +93,8 @@ struct kernel_cache::state {
 
   std::shared_ptr<const kernel> make_kernel(const std::string& entry, const device& d, std::shared_ptr<const loaded_module> from);
   std::shared_ptr<const loaded_module> module_of(const std::string& source, const device& d, std::span<const device_code> functions);
+  std::shared_ptr<const compiled> compile_once(const std::string& key, const std::string& source, const device& d,
+                                               std::span<const device_code> functions);
   std::shared_ptr<const loaded_module> make_module(const std::string& key, const std::string& source, const device& d,
                                                    std::span<const device_code> functions);
   void make_ahead(std::vector<std::string> sources, const device& d, std::span<const device_code> functions);
@@ -106,6 +108,8 @@ struct kernel_cache::state {
   std::mutex mutex;
   std::unordered_map<std::string, future_module, key_hash> modules;  // by device and full key
   std::map<const device*, std::unordered_map<std::string, program, key_hash>> programs;  // by source
+  // Being compiled now, by full key: several devices that ask for one program at once compile it once.
+  std::unordered_map<std::string, std::shared_future<std::shared_ptr<const compiled>>, key_hash> under_way;
   std::unordered_set<std::string> loaded;  // keys of kernels' programs
   kernel_cache_counters counted;
   std::atomic<bool> ending = false;
@@ -182,16 +186,42 @@ std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std:
     } catch (const internal_error&) {  // a file that the driver refuses is no better than none
     }
   }
-  const compiled c = functions.empty() ? options.compile(source, d.compute_capability())
-                                       : options.link(source, functions, d.compute_capability());
+  return std::make_shared<loaded_module>(d, compile_once(key, source, d, functions)->cubin, hash_text(key));
+}
+
+std::shared_ptr<const compiled> kernel_cache::state::compile_once(const std::string& key, const std::string& source, const device& d,
+                                                                  std::span<const device_code> functions) {
+  std::promise<std::shared_ptr<const compiled>> promise;
   {
-    const std::lock_guard lock(mutex);
-    ++counted.compiled;
-    counted.compile_seconds += c.seconds;
+    std::unique_lock lock(mutex);
+    if (const auto other = under_way.find(key); other != under_way.end()) {
+      const auto made = other->second;
+      lock.unlock();
+      return made.get();
+    }
+    under_way.emplace(key, promise.get_future().share());
   }
-  auto loaded = std::make_shared<loaded_module>(d, c.cubin, hash_text(key));
-  files.store(key, c.cubin);
-  return loaded;
+  const auto ended = [&] {
+    const std::lock_guard lock(mutex);
+    under_way.erase(key);
+  };
+  try {
+    auto made = std::make_shared<const compiled>(functions.empty() ? options.compile(source, d.compute_capability())
+                                                                   : options.link(source, functions, d.compute_capability()));
+    {
+      const std::lock_guard lock(mutex);
+      ++counted.compiled;
+      counted.compile_seconds += made->seconds;
+    }
+    files.store(key, made->cubin);
+    promise.set_value(made);
+    ended();
+    return made;
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+    ended();
+    throw;
+  }
 }
 
 kernel_cache::kernel_cache(settings s) : state_(std::make_unique<state>(std::move(s))) {}

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
@@ -49,6 +50,21 @@ std::size_t bytes_of(const char* name, const std::string& text) {
   return static_cast<std::size_t>(n) * unit;
 }
 
+// "0,1": numbers of GPUs.
+std::vector<int> gpus_of(const std::string& text) {
+  constexpr int most_gpus = 1024;
+  std::vector<int> all;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string number = text.substr(at, end - at);
+    if (number.empty() || number.size() > 4 || number.find_first_not_of("0123456789") != std::string::npos || std::stoi(number) > most_gpus)
+      throw user_error("QUERY_GPUS: expected numbers of GPUs, such as 0 or 0,1: found '" + text + "'");
+    all.push_back(std::stoi(number));
+    at = end + 1;
+  }
+  return all;
+}
+
 }  // namespace
 
 session_options options_from_environment() {
@@ -68,6 +84,7 @@ session_options options_from_environment() {
     o.gpu = std::string(g) == "on" ? gpu_use::allowed : gpu_use::off;
   }
   if (const char* m = std::getenv("QUERY_GPU_MEMORY")) o.gpu_memory = bytes_of("QUERY_GPU_MEMORY", m);
+  if (const char* g = std::getenv("QUERY_GPUS"); g && *g) o.gpus = gpus_of(g);
   if (const char* f = std::getenv("QUERY_FORM")) {
     if (std::string(f) != "native" && std::string(f) != "interpreter") throw user_error(std::string("QUERY_FORM: expected native or interpreter: found '") + f + "'");
     o.interpret = std::string(f) == "interpreter";
@@ -82,13 +99,15 @@ session_state::session_state(const session_options& o)
   if (o.threads < 0) throw detail::unplaced_error("Session: threads must not be negative: " + std::to_string(o.threads));
   if (o.threads > most_threads)
     throw detail::unplaced_error("Session: threads: expected at most " + std::to_string(most_threads) + ": found " + std::to_string(o.threads));
+  for (const int gpu : o.gpus)
+    if (gpu < 0) throw detail::unplaced_error("Session: gpus: numbers must not be negative: " + std::to_string(gpu));
   scheduler = cpu->make_scheduler(o.threads);
 }
 
 const session_state::gpu_once& session_state::the_gpu() const {
   std::call_once(gpu_.made, [&] {
     if (options.gpu == gpu_use::off) gpu_.why_not = "the session does not use GPUs";
-    else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows}, gpu_.why_not);
+    else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows, options.gpus}, gpu_.why_not);
     // Whoever shows it says that it is about a GPU.
     if (gpu_.why_not.rfind("gpu: ", 0) == 0) gpu_.why_not.erase(0, 5);
     if (gpu_.found && options.gpu_min_rows) weigh_against_cpu(*gpu_.found, *scheduler);

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "gpu_engine/embedded_sources.hpp"
+#include "gpu_engine/gpu_engine.hpp"
 #include "runtime/session_state.hpp"
 
 namespace conformance {
@@ -26,12 +28,27 @@ constexpr std::array on_the_gpu = {
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
     "require_gpu", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query",
 };
-engine_config gpu() {
-  engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};
-  e.missing = e.session.gpu_status();
+void leave_to_the_cpu(engine_config& e) {
   for (const auto& [verb, tests] : covered())
     if (std::find(on_the_gpu.begin(), on_the_gpu.end(), verb) == on_the_gpu.end()) e.leaves_out[verb] = "on the CPU";
   for (const char* verb : {"apply", "apply_all"}) e.leaves_out[verb] = "on the CPU without on_gpu(g)";
+}
+engine_config gpu() {
+  engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};
+  e.missing = e.session.gpu_status();
+  leave_to_the_cpu(e);
+  return e;
+}
+// Whatever devices can share they do, be it two rows. The machine's first GPU counts as two where it has one.
+engine_config two_gpus() {
+  using namespace query::gpu_engine;
+  engine_config e{"gpu, two devices", "gpu", query::Session({.threads = 4, .gpu = query::gpu_use::off}), true};
+  e.missing = query::Session({.threads = 1}).gpu_status();
+  leave_to_the_cpu(e);
+  const device* second = device::count() > 1 ? device::find(1) : device::find(0, 1);
+  if (!e.missing.empty() || !second) return e;
+  static kernel_cache kernels({.headers = embedded_sources(), .options = {"--fmad=false"}, .folder = {}, .compile = {}});
+  e.session.add_engine(make_engine({device::first(), second}, {.memory = std::size_t{1} << 30}, kernels, 0, 1));
   return e;
 }
 
@@ -43,6 +60,7 @@ const std::vector<engine_config>& engines() {
       {"cpu, 4 threads", "cpu", query::Session({.threads = 4, .gpu = query::gpu_use::off})},
       {"interpreter", "interpreter", query::Session({.threads = 4, .interpret = true, .gpu = query::gpu_use::off})},
       gpu(),
+      two_gpus(),
   };
   return all;
 }

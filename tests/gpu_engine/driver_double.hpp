@@ -4,8 +4,12 @@
 // seed: code that forgets to wait sees wrong data here. Memory is the host's; its use after release is a fault, which the
 // next poll reports as the driver would. Kernels are functions of the test.
 //
+// There may be several devices, each with memory, streams and faults of its own. A call whose device is not the current
+// context's, and memory used on another device than its own, are counted as misplaced.
+//
 //   driver_double fake;                       // one at a time: the driver's functions have no place for a `this`
 //   device d(fake.calls(), 0);
+//   driver_double four(1, 1 << 30, 4);
 #pragma once
 
 #include <cstddef>
@@ -29,13 +33,14 @@ namespace query::gpu_engine {
 
 class driver_double {
  public:
-  explicit driver_double(unsigned seed = 1, std::size_t memory = std::size_t{1} << 30) : random_(seed), memory_(memory) {
+  explicit driver_double(unsigned seed = 1, std::size_t memory = std::size_t{1} << 30, int devices = 1)
+      : random_(seed), memory_(memory), devices_(static_cast<std::size_t>(devices)) {
     self_ = this;
     bind();
   }
   ~driver_double() {
     run_all();
-    for (const auto& [address, bytes] : blocks_) std::free(reinterpret_cast<void*>(address));
+    for (const auto& [address, b] : blocks_) std::free(reinterpret_cast<void*>(address));
     self_ = nullptr;
   }
   driver_double(const driver_double&) = delete;
@@ -68,15 +73,15 @@ class driver_double {
     }
   }
   // The next polls find the device in this state.
-  void break_device(int result) {
+  void break_device(int result, int device = 0) {
     const std::lock_guard lock(mutex_);
-    fault_ = result;
+    at(device).fault = result;
   }
 
   // Launches fail with this from now on; cuda_result::success: they do not.
-  void fail_launches(int result) {
+  void fail_launches(int result, int device = 0) {
     const std::lock_guard lock(mutex_);
-    launch_result_ = result;
+    at(device).launch_result = result;
   }
   // Kernels without a body do nothing, instead of being unknown.
   void allow_unknown_kernels() {
@@ -90,7 +95,22 @@ class driver_double {
     pinnable_ = bytes;
   }
 
-  std::size_t memory_in_use() const { return locked(in_use_); }
+  std::size_t memory_in_use() const {  // of all devices
+    const std::lock_guard lock(mutex_);
+    std::size_t bytes = 0;
+    for (const one_device& d : devices_) bytes += d.in_use;
+    return bytes;
+  }
+  std::size_t launches_on(int device) const {
+    const std::lock_guard lock(mutex_);
+    return devices_[static_cast<std::size_t>(device)].launches;
+  }
+  std::size_t bytes_up_to(int device) const {
+    const std::lock_guard lock(mutex_);
+    return devices_[static_cast<std::size_t>(device)].up;
+  }
+  std::size_t bytes_between() const { return locked(between_); }  // copied from device to device
+  std::size_t misplaced() const { return locked(misplaced_); }
   std::size_t allocations() const { return locked(allocated_); }  // of device memory
   std::size_t modules() const { return locked(loaded_); }         // loaded now
   std::size_t bytes_up() const { return locked(up_); }            // copied from and to the host
@@ -111,9 +131,21 @@ class driver_double {
   struct operation {
     std::function<bool()> run;  // false: cannot run yet
   };
-  using queue = std::deque<operation>;
+  struct queue : std::deque<operation> {
+    int device = 0;
+  };
+  struct block {
+    std::size_t bytes;
+    int device;
+  };
+  struct one_device {
+    char context = 0;  // whose address is the handle
+    std::size_t in_use = 0, launches = 0, up = 0;
+    int fault = cuda_result::success, launch_result = cuda_result::success;
+  };
   struct mark {
     std::uint64_t recorded = 0, reached = 0;
+    int device = 0;
   };
 
   template <class T>
@@ -123,6 +155,17 @@ class driver_double {
   }
 
   // Everything below is called with the lock held.
+
+  one_device& at(int device) { return devices_[static_cast<std::size_t>(device)]; }
+  int current_device() {
+    for (std::size_t i = 0; i < devices_.size(); ++i)
+      if (reinterpret_cast<context_handle>(&devices_[i].context) == current_) return static_cast<int>(i);
+    ++misplaced_;
+    return 0;
+  }
+  // A call for something of this device.
+  void expect_current(int device) { misplaced_ += current_device() == device ? 0 : 1; }
+  int device_of(stream_handle s) { return streams_.at(s).device; }
 
   void give(stream_handle s, operation o) { streams_.at(s).push_back(std::move(o)); }
 
@@ -143,32 +186,35 @@ class driver_double {
     std::erase_if(streams_, [this](const auto& s) { return s.second.empty() && destroyed_.contains(s.first); });
   }
 
-  bool lives(device_address at, std::size_t bytes) const {
-    const auto after = blocks_.upper_bound(at);
-    return after != blocks_.begin() && at + bytes <= std::prev(after)->first + std::prev(after)->second;
-  }
-  void touch(device_address at, std::size_t bytes) {
-    if (!lives(at, bytes)) fault_ = cuda_result::illegal_address;
+  // The device uses the memory, which is its own.
+  void touch(device_address address, std::size_t bytes, int device) {
+    const auto after = blocks_.upper_bound(address);
+    if (after == blocks_.begin() || address + bytes > std::prev(after)->first + std::prev(after)->second.bytes)
+      at(device).fault = cuda_result::illegal_address;
+    else if (std::prev(after)->second.device != device)
+      ++misplaced_;
   }
 
-  int allocate(device_address* at, std::size_t bytes) {
-    if (bytes > memory_ - in_use_) return cuda_result::out_of_memory;
+  int allocate(device_address* to, std::size_t bytes, int device) {
+    expect_current(device);
+    if (bytes > memory_ - at(device).in_use) return cuda_result::out_of_memory;
     const std::size_t whole = (bytes + 511) / 512 * 512;
-    *at = reinterpret_cast<device_address>(std::aligned_alloc(512, whole));
-    std::memset(reinterpret_cast<void*>(*at), 0xDD, whole);
-    blocks_[*at] = bytes;
-    in_use_ += bytes;
+    *to = reinterpret_cast<device_address>(std::aligned_alloc(512, whole));
+    std::memset(reinterpret_cast<void*>(*to), 0xDD, whole);
+    blocks_[*to] = {bytes, device};
+    at(device).in_use += bytes;
     ++allocated_;
     return ok;
   }
-  void release(device_address at) {
-    const auto found = blocks_.find(at);
+  void release(device_address address, int device) {
+    const auto found = blocks_.find(address);
     if (found == blocks_.end()) {
-      fault_ = cuda_result::illegal_address;
+      at(device).fault = cuda_result::illegal_address;
       return;
     }
-    in_use_ -= found->second;
-    std::free(reinterpret_cast<void*>(at));
+    misplaced_ += found->second.device == device ? 0 : 1;
+    at(found->second.device).in_use -= found->second.bytes;
+    std::free(reinterpret_cast<void*>(address));
     blocks_.erase(found);
   }
 
@@ -189,12 +235,12 @@ class driver_double {
   void bind_devices() {
     calls_.cuInit = [](unsigned) { return ok; };
     calls_.cuDeviceGetCount = [](int* n) {
-      *n = 1;
+      *n = static_cast<int>(self().devices_.size());
       return ok;
     };
     calls_.cuDeviceGet = [](int* handle, int ordinal) {
       *handle = ordinal;
-      return ordinal == 0 ? ok : cuda_result::invalid_device;
+      return ordinal >= 0 && ordinal < static_cast<int>(self().devices_.size()) ? ok : cuda_result::invalid_device;
     };
     calls_.cuDeviceGetName = [](char* name, int length, int) {
       std::strncpy(name, "driver double", static_cast<std::size_t>(length));
@@ -215,11 +261,16 @@ class driver_double {
       *bytes = self().memory_;
       return ok;
     };
-    calls_.cuDevicePrimaryCtxRetain = [](context_handle* c, int) {
-      *c = reinterpret_cast<context_handle>(self_);
+    calls_.cuDevicePrimaryCtxRetain = [](context_handle* c, int device) {
+      *c = reinterpret_cast<context_handle>(&self().at(device).context);
       return ok;
     };
     calls_.cuDevicePrimaryCtxRelease = [](int) { return ok; };
+    calls_.cuDeviceCanAccessPeer = [](int* can, int device, int peer) {
+      *can = device != peer;
+      return ok;
+    };
+    calls_.cuMemPoolSetAccess = [](memory_pool_handle, const memory_pool_access*, std::size_t) { return ok; };
     calls_.cuCtxSetCurrent = [](context_handle c) {
       current_ = c;
       return ok;
@@ -234,7 +285,7 @@ class driver_double {
     calls_.cuStreamCreate = [](stream_handle* s, unsigned) {
       const std::lock_guard lock(self().mutex_);
       *s = self().new_handle<stream_handle>();
-      self().streams_[*s];
+      self().streams_[*s].device = self().current_device();
       return ok;
     };
     calls_.cuStreamDestroy = [](stream_handle s) {
@@ -245,7 +296,9 @@ class driver_double {
     calls_.cuStreamQuery = [](stream_handle s) {
       const std::lock_guard lock(self().mutex_);
       self().poll();
-      if (self().fault_ != ok) return self().fault_;
+      const int device = self().device_of(s);
+      self().expect_current(device);
+      if (self().at(device).fault != ok) return self().at(device).fault;
       return self().streams_.at(s).empty() ? ok : cuda_result::not_ready;
     };
     calls_.cuStreamWaitEvent = [](stream_handle s, event_handle e, unsigned) {
@@ -256,20 +309,21 @@ class driver_double {
     calls_.cuEventCreate = [](event_handle* e, unsigned) {
       const std::lock_guard lock(self().mutex_);
       *e = self().new_handle<event_handle>();
-      self().events_[*e];
+      self().events_[*e].device = self().current_device();
       return ok;
     };
     calls_.cuEventDestroy = [](event_handle) { return ok; };  // kept: streams may still wait for it
     calls_.cuEventRecord = [](event_handle e, stream_handle s) {
       const std::lock_guard lock(self().mutex_);
+      if (self().events_[e].device != self().device_of(s)) ++self().misplaced_;
       self().give(s, {[e, number = ++self().events_[e].recorded] { return self().events_[e].reached = number, true; }});
       return ok;
     };
     calls_.cuEventQuery = [](event_handle e) {
       const std::lock_guard lock(self().mutex_);
       self().poll();
-      if (self().fault_ != ok) return self().fault_;
       const mark& m = self().events_[e];
+      if (self().at(m.device).fault != ok) return self().at(m.device).fault;
       return m.reached == m.recorded ? ok : cuda_result::not_ready;
     };
     calls_.cuEventElapsedTime = [](float* milliseconds, event_handle, event_handle) {
@@ -279,13 +333,13 @@ class driver_double {
   }
 
   void bind_memory() {
-    calls_.cuMemAllocAsync = [](device_address* at, std::size_t bytes, stream_handle) {
+    calls_.cuMemAllocAsync = [](device_address* at, std::size_t bytes, stream_handle s) {
       const std::lock_guard lock(self().mutex_);
-      return self().allocate(at, bytes);
+      return self().allocate(at, bytes, self().device_of(s));
     };
     calls_.cuMemFreeAsync = [](device_address at, stream_handle s) {
       const std::lock_guard lock(self().mutex_);
-      self().give(s, {[at] { return self().release(at), true; }});
+      self().give(s, {[at, device = self().device_of(s)] { return self().release(at, device), true; }});
       return ok;
     };
     calls_.cuMemAllocHost = [](void** at, std::size_t bytes) {
@@ -312,18 +366,41 @@ class driver_double {
     calls_.cuMemcpyDtoDAsync = [](device_address to, device_address from, std::size_t n, stream_handle s) {
       return copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n, s, to, from);
     };
+    calls_.cuMemcpyPeerAsync = [](device_address to, context_handle there, device_address from, context_handle here, std::size_t n,
+                                  stream_handle s) {
+      const std::lock_guard lock(self().mutex_);
+      const auto device_of = [](context_handle c) {
+        int device = -1;
+        for (std::size_t i = 0; i < self().devices_.size(); ++i)
+          if (reinterpret_cast<context_handle>(&self().devices_[i].context) == c) device = static_cast<int>(i);
+        return device;
+      };
+      const int target = device_of(there), origin = device_of(here);
+      self().expect_current(self().device_of(s));
+      self().between_ += n;
+      self().give(s, {[=] {
+                    self().touch(to, n, target);
+                    self().touch(from, n, origin);
+                    if (self().at(target).fault == ok && self().at(origin).fault == ok)
+                      std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n);
+                    return true;
+                  }});
+      return ok;
+    };
     calls_.cuMemsetD8Async = [](device_address at, unsigned char value, std::size_t n, stream_handle s) {
       const std::lock_guard lock(self().mutex_);
+      const int device = self().device_of(s);
+      self().expect_current(device);
       self().give(s, {[=] {
-                    self().touch(at, n);
-                    if (self().fault_ == ok) std::memset(reinterpret_cast<void*>(at), value, n);
+                    self().touch(at, n, device);
+                    if (self().at(device).fault == ok) std::memset(reinterpret_cast<void*>(at), value, n);
                     return true;
                   }});
       return ok;
     };
     calls_.cuMemGetInfo = [](std::size_t* free, std::size_t* total) {
       const std::lock_guard lock(self().mutex_);
-      *free = self().memory_ - self().in_use_;
+      *free = self().memory_ - self().at(self().current_device()).in_use;
       *total = self().memory_;
       return ok;
     };
@@ -336,12 +413,14 @@ class driver_double {
 
   static int copy(void* to, const void* from, std::size_t n, stream_handle s, device_address checked, device_address checked_too) {
     const std::lock_guard lock(self().mutex_);
-    if (checked_too == 0) self().up_ += n;
+    const int device = self().device_of(s);
+    self().expect_current(device);
+    if (checked_too == 0) self().up_ += n, self().at(device).up += n;
     if (checked == 0) self().down_ += n;
     self().give(s, {[=] {
-                  if (checked != 0) self().touch(checked, n);
-                  if (checked_too != 0) self().touch(checked_too, n);
-                  if (self().fault_ == ok) std::memcpy(to, from, n);
+                  if (checked != 0) self().touch(checked, n, device);
+                  if (checked_too != 0) self().touch(checked_too, n, device);
+                  if (self().at(device).fault == ok) std::memcpy(to, from, n);
                   return true;
                 }});
     return ok;
@@ -368,6 +447,7 @@ class driver_double {
       if (self().images_.at(m).find(name) == std::string::npos) return cuda_result::not_found;
       *f = self().new_handle<function_handle>();
       self().functions_[*f] = name;
+      self().function_devices_[*f] = self().current_device();
       return ok;
     };
     calls_.cuFuncGetAttribute = [](int* value, int which, function_handle) {
@@ -382,7 +462,11 @@ class driver_double {
     calls_.cuLaunchKernel = [](function_handle f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream_handle s,
                                void** arguments, void**) {
       const std::lock_guard lock(self().mutex_);
-      if (self().launch_result_ != ok) return self().launch_result_;
+      const int device = self().device_of(s);
+      self().expect_current(device);
+      self().misplaced_ += self().function_devices_.at(f) == device ? 0 : 1;
+      if (self().at(device).launch_result != ok) return self().at(device).launch_result;
+      ++self().at(device).launches;
       const std::string& name = self().functions_.at(f);
       if (self().unknown_kernels_ && !self().kernels_.contains(name)) return ok;
       // Arguments are read at the launch, as the driver does.
@@ -411,16 +495,17 @@ class driver_double {
   std::map<stream_handle, queue> streams_;
   std::map<stream_handle, bool> destroyed_;
   std::map<event_handle, mark> events_;
-  std::map<device_address, std::size_t> blocks_;
+  std::map<device_address, block> blocks_;
   std::map<module_handle, std::string> images_;
   std::map<function_handle, std::string> functions_;
+  std::map<function_handle, int> function_devices_;
   std::map<std::string, std::pair<kernel_body, std::size_t>> kernels_;
   std::map<std::string, std::size_t> launches_;
   const std::size_t memory_;
-  std::size_t pinnable_ = std::size_t{1} << 30, in_use_ = 0, allocated_ = 0, loaded_ = 0;
-  std::size_t up_ = 0, down_ = 0;
+  std::vector<one_device> devices_;
+  std::size_t pinnable_ = std::size_t{1} << 30, allocated_ = 0, loaded_ = 0;
+  std::size_t up_ = 0, down_ = 0, between_ = 0, misplaced_ = 0;
   std::uintptr_t next_handle_ = 0;
-  int fault_ = ok, launch_result_ = ok;
   bool held_ = false, unknown_kernels_ = false;
 };
 

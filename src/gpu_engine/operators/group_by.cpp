@@ -35,6 +35,14 @@ class grouping {
   grouping(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in)
       : v_(v), run_(run), in_(std::move(in)), n_(in_->size()), out_bytes_(device_layout(v.node->row).size) {}
 
+  // The table alone, before its groups are written.
+  std::optional<table_of_groups> table() {
+    table_only_ = true;
+    const std::uint64_t groups = estimate();
+    if (!attempt(groups, true)) return std::nullopt;
+    return table_of_groups{std::move(table_), static_cast<std::uint32_t>(args_[bits])};
+  }
+
   result_rows go() {
     std::uint64_t groups = estimate();
     for (bool partitions = true; !attempt(groups, partitions);) {
@@ -70,6 +78,7 @@ class grouping {
     plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.state_bytes),
                              g_->aggregates.atomic, budget);
     if (g_->aggregates.spread) choose_spread(groups, budget);
+    if (plan_.tier == gpu::group_tier::partition && table_only_) return false;  // its groups are never in one table
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(n_);
@@ -108,6 +117,7 @@ class grouping {
     } else {
       shared();
     }
+    if (table_only_) return true;
     args_[out_capacity] = std::min<std::uint64_t>(n_, gpu::table_slots(static_cast<std::uint32_t>(args_[bits])));
     make_out();
     emit();
@@ -338,6 +348,7 @@ class grouping {
   std::array<std::uint64_t, group_argument_count> args_{};
   device_buffer table_, again_, out_, first_rows_;
   std::uint64_t again_room_ = 0;
+  bool table_only_ = false;
   unsigned items_ = group_items;  // rows a thread has in flight in blocks with tables of their own
 };
 
@@ -350,6 +361,10 @@ void plan_group_by(const planner::vertex& v) {
   w.inputs.front() = plan_text_making(v.inputs.front());
   if (v.node->what == detail::verb::aggregate) return plan_groups_in_order(w);
   (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::global);
+}
+
+std::optional<table_of_groups> run_group_table(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run) {
+  return grouping(v, run, in).table();
 }
 
 result_rows run_group_by(const planner::vertex& before, vertex_run& run) {

@@ -4,6 +4,8 @@
 // what it runs. The program `global` has those that the others need when a table was too small; it is compiled then.
 #pragma once
 
+#include <optional>
+
 #include "gpu_engine/codegen/group_aggregates.hpp"
 #include "gpu_engine/codegen/group_keys.hpp"
 #include "gpu_engine/vertex_run.hpp"
@@ -71,6 +73,14 @@ std::vector<bool> group_fields(const planner::vertex& v);
 // labelled_groups.cpp: the program `labelled`; keys are numbers below `labels`, which lie beside the rows.
 std::shared_ptr<device_rows> sum_labelled_groups(const group_kernels& g, const std::shared_ptr<const device_rows>& in, std::uint64_t labels,
                                                  vertex_run& run);
+
+// The groups of a vertex's rows in a hash table of 2^bits places, as the program `global` has it. Nothing where they are so many that
+// rows are better parted by keys first. group_by.cpp.
+struct table_of_groups {
+  device_buffer memory;
+  std::uint32_t bits = 0;
+};
+std::optional<table_of_groups> run_group_table(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run);
 
 inline constexpr int group_items = 4;  // rows a thread has in flight
 

@@ -169,10 +169,13 @@ const detail::table& brought_home(runtime::vertex_rows& r, runtime::run_context&
 
 }  // namespace
 
-block_input::block_input(const planner::branch& b, std::vector<bool> fields, std::size_t bytes_beside, vertex_run& run)
+block_input::block_input(const planner::branch& b, std::vector<bool> fields, std::size_t bytes_beside, vertex_run& run,
+                         const host_block* only)
     : b_(b), before_(part_before_join(b)), run_(run), row_(source_row(b)), budget_(run.gpu().memory().budget()) {
   runtime::run_context& context = run.context();
-  if (b.table) {
+  if (only) {
+    source_ = *only;
+  } else if (b.table) {
     const detail::table& t = brought_home(context.tables.at(b.table), context);
     source_.rows.rows = const_cast<void*>(t.rows);
     source_.rows.n = t.n;

@@ -23,7 +23,9 @@ class block_consumer {
 class block_input {
  public:
   // `fields` of the source are read by the branch without joins; `bytes_beside` of device memory go with each row.
-  block_input(const planner::branch& b, std::vector<bool> fields, std::size_t bytes_beside, vertex_run& run);
+  // `only`: these of the source's rows.
+  block_input(const planner::branch& b, std::vector<bool> fields, std::size_t bytes_beside, vertex_run& run,
+              const host_block* only = nullptr);
   ~block_input();
   block_input(const block_input&) = delete;
   block_input& operator=(const block_input&) = delete;

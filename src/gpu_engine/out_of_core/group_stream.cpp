@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 10;
 constexpr std::uint32_t spill_parts = 256;
 constexpr std::uint32_t places =
-    group_argument_count;  // an argument beside those of a group_by in one piece: partitions of spilled groups
+    group_argument_count;  // arguments beside those of a group_by in one piece: partitions of spilled groups,
+constexpr std::uint32_t wanted_part = places + 1, wanted_parts = places + 2;  // and the groups of one device
 
 enum status : std::size_t { again_word = 1, full_word, grow_full_word, groups_word };
 
@@ -39,6 +40,15 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
       // Other bits than those that place a key in a table.
       "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " +
       std::to_string(spill_parts) + "u;\n  });\n}\n");
+  k.add(
+      "extern \"C\" __global__ void __launch_bounds__(256) part_groups(const __grid_constant__ words p) {\n  partial* "
+      "const out = " +
+      arg(partials, "partial*") + ";\n  const u64 part = " + arg(wanted_part) + ", parts = " + arg(wanted_parts) +
+      ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+      ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
+      ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n"
+      // Other bits again: each device still spills into all partitions.
+      "  }, [&](const Key& key) { return (mix64(Keys{}.hash(key) + 0x9e3779b97f4a7c15ull) >> 32) % parts == part; });\n}\n");
   k.add(
       "extern \"C\" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {\n  "
       "merge_groups(group_rows{" +
@@ -92,6 +102,7 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
     ~reading() { of.in_ = of.no_rows_; }
     group_stream& of;
   } now(*this, block);
+  if (one_block_ && !table_ && take_at_once(block)) return;
   if (!table_) {
     std::uint32_t table_bits = first_table_bits;
     while (table_bits > fewest_table_bits && table_bytes(table_bits) > most_table_bytes_) --table_bits;
@@ -100,6 +111,19 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
   const std::uint64_t tiles = n / (32 * group_items) + 1;
   for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
   place_all("aggregate_rows", tiles, resident_blocks(*run_.compile(g_->source, "aggregate_rows"), 256));
+}
+
+bool group_stream::take_at_once(const std::shared_ptr<const device_rows>& block) {
+  constexpr std::uint64_t fewest_rows = 1 << 20;
+  if (block->size() < fewest_rows) return false;
+  run_.reset_status();
+  auto made = run_group_table(v_, block, run_);
+  run_.reset_status();
+  if (!made || table_bytes(made->bits) > most_table_bytes_) return false;
+  table_ = std::move(made->memory);
+  args_[slots] = table_.address();
+  args_[bits] = made->bits;
+  return true;
 }
 
 // Until no row is without a place: a larger table, or an empty one.
@@ -211,6 +235,46 @@ void group_stream::spill() {
     ++spills_;
   }
   launch("init_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));
+}
+
+group_stream::pairs group_stream::pairs_of(std::uint32_t part, std::uint32_t parts) {
+  args_[wanted_part] = part;
+  args_[wanted_parts] = parts;
+  const auto write = [&](std::uint64_t room) {
+    args_[out_capacity] = room;
+    clear(groups_word);
+    args_[group_count] = run_.status_word(groups_word);
+    launch("part_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+    run_.finish(g_->source);
+    return run_.read(groups_word);
+  };
+  pairs p;
+  p.bytes = g_->partial_bytes;
+  p.n = write(0);
+  if (!p.n) return p;
+  p.memory = run_.allocate(p.n * p.bytes);
+  args_[partials] = p.memory.address();
+  write(p.n);
+  return p;
+}
+
+void group_stream::clear_table() { launch("init_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])))); }
+
+void group_stream::take_pairs(const device_buffer& memory, std::uint64_t n) {
+  if (!n) return;
+  const std::uint64_t tiles = n / 32 + 1;
+  for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
+  args_[partials] = memory.address();
+  args_[partial_entries] = n;
+  place_all("merge_partials", tiles, blocks(n));
+}
+
+void group_stream::take_spilled(group_stream& other) {
+  if (!spilled_) spilled_.emplace(g_->partial_bytes, spill_parts, run_.context());
+  other.spill();
+  for (std::uint32_t part = 0; part < spill_parts; ++part)
+    for (const host_partitions::piece& piece : other.spilled_->rows_of(part))
+      spilled_->append(piece.rows, std::vector<std::uint32_t>(piece.n, part).data(), piece.n);
 }
 
 std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {

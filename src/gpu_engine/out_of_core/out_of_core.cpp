@@ -1,15 +1,11 @@
 #include "gpu_engine/out_of_core/out_of_core.hpp"
 
 #include <algorithm>
-#include <future>
 
 #include <query/errors.hpp>
 
 #include "gpu_engine/counted_rows.hpp"
-#include "gpu_engine/out_of_core/block_input.hpp"
-#include "gpu_engine/out_of_core/group_stream.hpp"
-#include "gpu_engine/out_of_core/merge_runs.hpp"
-#include "gpu_engine/out_of_core/sorted_keys.hpp"
+#include "gpu_engine/out_of_core/block_consumers.hpp"
 
 namespace query::gpu_engine {
 
@@ -20,109 +16,6 @@ namespace {
 std::vector<bool> fields_of(const planner::branch& b, bool whole) {
   return in_parts(b) ? std::vector<bool>() : fields_read(b, whole);
 }
-
-// Results on their way to host memory, one at a time, while the next block is computed.
-template <class Result> class fetching {
- public:
-  explicit fetching(std::vector<Result>& to) : to_(to) {}
-  template <class Fetch> void start(Fetch fetch) {
-    finish();
-    under_way_ = std::async(std::launch::async, std::move(fetch));
-  }
-  void finish() {
-    if (under_way_.valid()) to_.push_back(under_way_.get());
-  }
-
- private:
-  std::vector<Result>& to_;
-  std::future<Result> under_way_;
-};
-
-// where, select, the pairs of joins.
-class collecting final : public block_consumer {
- public:
-  collecting(const planner::branch& last, vertex_run& run) : last_(last), run_(run) {}
-  void take() override {
-    std::shared_ptr<device_rows> rows = run_collect_before(last_, run_);
-    fetching_.start([rows, &context = run_.context()] { return rows->fetch(context); });
-  }
-  void release() override { fetching_.finish(); }
-  std::vector<detail::table> tables() && {
-    fetching_.finish();
-    return std::move(tables_);
-  }
-
- private:
-  const planner::branch& last_;
-  vertex_run& run_;
-  std::vector<detail::table> tables_;
-  fetching<detail::table> fetching_{tables_};
-};
-
-class folding final : public block_consumer {
- public:
-  folding(const planner::branch& last, detail::fold_kind kind, vertex_run& run) : last_(last), kind_(kind), run_(run) {}
-  void take() override {
-    detail::fold_state with = state;
-    run_fold(last_, kind_, with, run_);
-    state = with;
-  }
-  detail::fold_state state;
-
- private:
-  const planner::branch& last_;
-  detail::fold_kind kind_;
-  vertex_run& run_;
-};
-
-class sorting final : public block_consumer {
- public:
-  sorting(const planner::vertex& v, vertex_run& run) : v_(v), run_(run) {}
-  void take() override {
-    const result_rows rows = run_order_by(v_, run_);
-    auto keys = std::make_shared<sorted_keys>(run_sorted_keys(v_, *rows, run_));
-    words_ = keys->words;
-    fetching_.start([rows, keys, &run = run_] {
-      runtime::run_context& context = run.context();
-      sorted_run r;
-      r.rows = rows->fetch(context);
-      const std::size_t bytes = r.rows.n * keys->words * 8;
-      r.keys = context.pool.allocate(std::max<std::size_t>(bytes, 1));
-      const stream_lease s = run.gpu().lease();
-      run.gpu().copies().download_plain(r.keys.data(), keys->memory.address(), bytes, *s, context.scheduler,
-                                        context.cancel);
-      return r;
-    });
-  }
-  void release() override { fetching_.finish(); }
-  detail::table merged() && {
-    fetching_.finish();
-    if (runs_.size() == 1) return std::move(runs_.front().rows);
-    return merge_runs(runs_, v_.node->row, words_, v_.limit, run_.context());
-  }
-
- private:
-  const planner::vertex& v_;
-  vertex_run& run_;
-  std::size_t words_ = 1;
-  std::vector<sorted_run> runs_;
-  fetching<sorted_run> fetching_{runs_};
-};
-
-class grouping_blocks final : public block_consumer {
- public:
-  grouping_blocks(const planner::vertex& v, vertex_run& run) : v_(v), run_(run), groups_(v, run) {}
-  void take() override { groups_.take(run_.input(v_.inputs.front(), {})); }
-  block_results finish() {
-    group_stream::result r = groups_.finish();
-    return {std::move(r.kept), std::move(r.tables)};
-  }
-
- private:
-  const planner::vertex& v_;
-  vertex_run& run_;
-  group_stream groups_;
-};
 
 // Partitions of the rows: each has all rows of its groups.
 class grouping_partitions final : public block_consumer {
@@ -143,16 +36,19 @@ block_results group_in_blocks(const planner::vertex& v, const planner::vertex& w
   const std::vector<bool> read = in_parts(b) ? all_fields(source_row(w.inputs.front())) : fields;
   block_input input(b, fields, 8, run);
   if (group_stream::possible(w, planned_layout(w.inputs.front(), read))) {
-    grouping_blocks blocks(w, run);
+    group_stream groups(w, run);
+    grouping_blocks blocks(w, groups, run);
     input.each(blocks);
-    return blocks.finish();
+    group_stream::result r = groups.finish();
+    return {std::move(r.kept), std::move(r.tables)};
   }
   grouping_partitions partitions(w, run);
   input.each_partition(*v.node, v.node->functions.front(), partitions);
   return {nullptr, std::move(partitions.tables)};
 }
 
-// Blocks keep the order of row-wise work and of sorts, not that of groups and of pairs.
+}  // namespace
+
 bool order_is_lost(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
   if (v.node && v.node->what == verb::group_by && v.ordered) return true;
@@ -162,8 +58,6 @@ bool order_is_lost(const planner::vertex& v) {
   };
   return v.ordered || std::any_of(b.stages.begin(), b.stages.end(), asks);
 }
-
-}  // namespace
 
 bool reads_stream(const planner::branch& b) { return b.source && b.source->open; }
 
@@ -214,7 +108,7 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   if (sorts) {
     sorting sorted(w, run);
     input.each(sorted);
-    results.tables.push_back(std::move(sorted).merged());
+    results.tables.push_back(merged(w, std::move(sorted).runs(), sorted.words(), run.context()));
   } else {
     collecting rows(last, run);
     input.each(rows);

@@ -20,7 +20,7 @@ namespace query::gpu_engine {
 
 // Rows on the device, or tables in host memory: one after the other they are the result.
 struct block_results {
-  std::shared_ptr<device_rows> kept;
+  std::shared_ptr<runtime::kept_rows> kept;
   std::vector<detail::table> tables;
 };
 
@@ -28,6 +28,9 @@ struct block_results {
 bool reads_stream(const planner::branch& b);
 // Is its input, as it would lie on the device, more than what an operator can work on at once?
 bool exceeds_memory(const planner::branch& b, vertex_run& run);
+
+// Blocks keep the order of row-wise work and of sorts, not that of groups and of pairs.
+bool order_is_lost(const planner::vertex& v);
 
 // Throws resource_error with the reason where there is no way in blocks either.
 block_results run_in_blocks(const planner::vertex& v, vertex_run& run);

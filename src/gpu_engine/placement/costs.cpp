@@ -39,6 +39,7 @@ double idle_threads(const rates& r, double rows) {
   return std::max(1.0, r.threads * part_of_a_thread / std::max(1.0, rows / rows_of_a_part));
 }
 double collected(double bytes) { return std::min(bytes, bytes_at_hand) * cost_at_hand + std::max(0.0, bytes - bytes_at_hand); }
+constexpr double waits_to_put_together = 10;  // the shares of several devices
 
 struct named_rate {
   const char* name;
@@ -100,15 +101,16 @@ std::optional<rates> rates_from(std::string_view text) {
   return r;
 }
 
-double gpu_seconds(const rates& r, const work& w, double waits) {
+double gpu_seconds(const rates& r, const work& w, double waits, std::size_t devices) {
+  const double n = static_cast<double>(devices);
   // Host threads pick the fields while the bus carries the pieces before.
-  double s = std::max(w.up / r.up, w.gathered / r.host_memory) + w.down / r.down + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
+  double s = std::max(w.up / r.up / n, w.gathered / r.host_memory) + w.down / r.down / n + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
   for (const step& x : w.steps) {
     const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
     s += waits * f.waits * r.launch +
-         std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations);
+         std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations) / n;
   }
-  return s;
+  return devices > 1 ? s + waits_to_put_together * r.launch : s;
 }
 
 double cpu_seconds(const rates& r, const work& w) {

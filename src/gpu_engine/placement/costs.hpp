@@ -63,8 +63,9 @@ struct work {
   double one_thread = 0;   // bytes that a function of the user's reads and writes, on the CPU in one thread
 };
 
-// `waits`: the part of the usual waits between kernels that is left, where they are launched as one graph.
-double gpu_seconds(const rates& r, const work& w, double waits = 1);
+// `waits`: the part of the usual waits between kernels that is left, where they are launched as one graph. `devices`: so many have equal
+// shares of the rows, each on a bus of its own.
+double gpu_seconds(const rates& r, const work& w, double waits = 1, std::size_t devices = 1);
 double cpu_seconds(const rates& r, const work& w);
 
 double operations_in(const work& w);  // of expressions and searches, on the CPU

@@ -48,16 +48,17 @@ class placement {
   }
 
   // Nothing without rates, or where `amount` does not know how much work there is. `amount` gives an optional<work>, `sources` is
-  // what was generated to plan it. `divisible`: what each of the rows takes, where they may be divided among `device` and the CPU.
+  // what was generated to plan it; `devices` share it. `divisible`: what each of the rows takes, where they may be divided among `device`
+  // and the CPU.
   template <class Amount>
-  std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount,
+  std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount, std::size_t devices = 1,
                                   const std::optional<row_expressions>& divisible = {}, const std::string& device = {}) {
     kernels_.planned(what, sources);
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
     if (!w) return std::nullopt;
     if (!known_rates()) return std::nullopt;
-    seconds_on s{gpu_seconds(*rates_, *w), cpu_seconds(*rates_, *w)};
+    seconds_on s{gpu_seconds(*rates_, *w, 1, devices), cpu_seconds(*rates_, *w)};
     double saved = s.cpu - s.gpu;
     if (divisible) {
       const work there = with_expressions(*rates_, *w, *divisible);

@@ -1,0 +1,70 @@
+// The GPUs of a session. The first is where vertices run that one device runs; the others are opened when the first vertex is
+// worth sharing: a context and the staging buffers of each take a third of a second.
+//
+//   gpu_set gpus([](std::size_t i) { return device::find(int(i)); }, 2, limits, kernels, 0, 0);
+//   for (const auto& gpu : gpus.all()) ...
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gpu_engine/gpu_session.hpp"
+#include "runtime/engine.hpp"
+
+namespace query::gpu_engine {
+
+// Thread-safe.
+class gpu_set {
+ public:
+  // The device of each place in the set; null for one that cannot be used. The first is opened at once, and is there.
+  using opener = std::function<const device*(std::size_t place)>;
+  gpu_set(opener open, std::size_t count, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows,
+          std::size_t share_rows);
+
+  const std::shared_ptr<gpu_session>& first() const { return first_; }
+  std::shared_ptr<gpu_session> one() const;  // for what one device runs: the first that is not lost
+  // How many there may be: those that are lost, or that could not be opened, are not counted.
+  std::size_t size() const;
+  // Opened now where they were not; at least the first, in their order.
+  std::vector<std::shared_ptr<gpu_session>> all();
+  std::string name(std::size_t n) const;  // "2 x NVIDIA H200"
+  // A share is no smaller; 0: not known, as bytes decide.
+  std::size_t share_rows() const { return share_rows_; }
+
+  // The device is lost: it gets no more shares.
+  void leave_out(const gpu_session& gpu);
+
+  // What explain() says of a verb: which device failed in the last run, and where its share ran instead. "": none did.
+  void note(const detail::logical* verb, std::string what);
+  std::string note_of(const detail::logical* verb) const;
+
+ private:
+  std::shared_ptr<gpu_session> opened(std::size_t place);
+
+  const opener open_;
+  const std::size_t count_;
+  const runtime::gpu_limits limits_;
+  kernel_cache& kernels_;
+  const std::size_t share_rows_;
+  std::shared_ptr<gpu_session> first_;
+
+  mutable std::mutex lock_;
+  bool others_opened_ = false;
+  std::vector<std::shared_ptr<gpu_session>> others_;
+  std::size_t usable_;
+  bool first_lost_ = false;
+  struct noted {
+    std::weak_ptr<const detail::logical> verb;
+    std::string what;
+  };
+  std::map<const detail::logical*, noted> notes_;
+};
+
+// "GPU 1"
+std::string number_of(const gpu_session& gpu);
+
+}  // namespace query::gpu_engine

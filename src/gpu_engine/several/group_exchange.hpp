@@ -1,0 +1,21 @@
+// The groups of several devices put together: each device has groups of its own rows, and one key's may be on all of them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "gpu_engine/out_of_core/group_stream.hpp"
+#include "gpu_engine/out_of_core/out_of_core.hpp"
+#include "gpu_engine/several/share_runs.hpp"
+
+namespace query::gpu_engine {
+
+// Few groups go to the first device, by copies between the devices. Of many each device gets those whose keys' hash says so, and
+// keeps them: the result is in parts. Where a table of groups had to be spilled they meet in host memory. States are combined in
+// the order of the shares.
+block_results exchanged_groups(const ir::type* row, std::vector<std::unique_ptr<group_stream>>& streams, share_runs& runs,
+                               runtime::run_context& context);
+
+inline constexpr std::uint64_t most_groups_of_one = std::uint64_t{1} << 17;  // of all devices together
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,264 @@
+#include "gpu_engine/several/several.hpp"
+
+#include <algorithm>
+
+#include "gpu_engine/operators/nearest.hpp"
+#include "gpu_engine/out_of_core/block_consumers.hpp"
+#include "gpu_engine/several/group_exchange.hpp"
+#include "gpu_engine/several/share_runs.hpp"
+
+namespace query::gpu_engine {
+
+using detail::verb;
+using planner::branch;
+using planner::stage;
+
+namespace {
+
+bool sorts(const planner::vertex& v) { return v.node && v.node->what == verb::order_by; }
+bool groups(const planner::vertex& v) { return v.node && v.node->what == verb::group_by; }
+bool caches(const planner::vertex& v) { return v.node && v.node->what == verb::cached; }
+
+std::vector<bool> fields_of(const branch& b, bool whole) { return in_parts(b) ? all_fields(source_row(b)) : fields_read(b, whole); }
+std::vector<bool> fields_of(const planner::vertex& v) {
+  const branch& b = v.inputs.front();
+  if (in_parts(b) || caches(v)) return all_fields(source_row(b));
+  return groups(v) ? group_fields(v) : fields_read(b, true);
+}
+
+// Joins of which each probe row gives its rows by itself.
+bool joins_divide(const branch& b) {
+  return std::all_of(b.stages.begin(), b.stages.end(), [](const stage& s) {
+    if (!s.join) return true;
+    if (s.join->join == detail::join_kind::inner) return true;
+    return !s.build_left && (s.join->join == detail::join_kind::left || s.join->join == detail::join_kind::semi ||
+                             s.join->join == detail::join_kind::anti);
+  });
+}
+// Their build sides must fit beside the blocks.
+bool builds_fit(const branch& b, const gpu_set& gpus, const runtime::run_context& context) {
+  constexpr std::size_t part_of_budget = 6, beside_row = 72;  // as block_input has it
+  return std::all_of(b.stages.begin(), b.stages.end(), [&](const stage& s) {
+    if (!s.build) return true;
+    const auto it = context.tables.find(s.build);
+    if (it == context.tables.end()) return false;
+    const std::uint64_t n = it->second.here() ? it->second.rows.n : it->second.kept->size();
+    return n * (s.build->row()->size + beside_row) <= gpus.first()->memory().budget() / part_of_budget;
+  });
+}
+
+// In order_by: what sorted runs are merged by (sorted_keys.cpp).
+bool has_key_words(const ir::type* t) {
+  if (ir::is_arithmetic(t->k)) return true;
+  if (t->k == ir::kind::array || t->k == ir::kind::optional) return has_key_words(t->element);
+  return t->k == ir::kind::record &&
+         std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return has_key_words(f.of); });
+}
+bool keys_merge(const detail::logical& n) {
+  kernel_source k;
+  return std::all_of(n.functions.begin(), n.functions.end(), [&](const detail::user_function& f) {
+    return has_key_words(f.result ? f.result : k.trace(n, f).root->type);
+  });
+}
+
+// Rows behind one pass over a share, kept on its device.
+class keeping final : public block_consumer {
+ public:
+  keeping(const branch& last, bool as_they_are, vertex_run& run) : last_(last), as_they_are_(as_they_are), run_(run) {}
+  void take() override {
+    kept = as_they_are_ ? std::const_pointer_cast<device_rows>(run_.input(last_, {})) : run_collect_before(last_, run_);
+    run_.on().synchronize(run_.context().cancel);
+  }
+  std::shared_ptr<device_rows> kept;
+
+ private:
+  const branch& last_;
+  const bool as_they_are_;
+  vertex_run& run_;
+};
+
+// In the order of the shares: parts on their devices, or, where some did not fit, tables.
+block_results in_order(const ir::type* row, std::vector<block_results> of_shares, runtime::run_context& context) {
+  block_results all;
+  if (std::all_of(of_shares.begin(), of_shares.end(), [](const block_results& r) { return r.kept != nullptr; })) {
+    std::vector<std::shared_ptr<device_rows>> parts;
+    for (block_results& r : of_shares) parts.push_back(std::static_pointer_cast<device_rows>(r.kept));
+    all.kept = std::make_shared<parted_rows>(row, std::move(parts));
+    return all;
+  }
+  for (block_results& r : of_shares) {
+    if (r.kept) all.tables.push_back(r.kept->fetch(context));
+    for (detail::table& t : r.tables) all.tables.push_back(std::move(t));
+  }
+  return all;
+}
+
+block_results collect_shares(const planner::vertex& w, const std::vector<bool>& fields, share_runs& runs, gpu_set& gpus,
+                             runtime::run_context& context) {
+  const branch& last = w.inputs.front();
+  const bool as_they_are = caches(w) && bare(last);
+  std::vector<block_results> of(runs.size());
+  runs.each([&](share_run& r) {
+    block_results& mine = of[r.place()] = {};
+    if (caches(w) || r.rows().there || r.fits(fields)) {
+      try {
+        keeping one(last, as_they_are, r.run());
+        r.feed_at_once(fields, as_they_are, one);
+        mine.kept = one.kept;
+        return;
+      } catch (const out_of_memory&) {
+        r.context().cancel.check();
+        if (caches(w)) throw;  // rows that do not stay are not worth it
+      }
+    }
+    collecting rows(last, r.run());
+    r.feed(fields, w.row()->size + 8, false, rows);
+    mine.tables = std::move(rows).tables();
+  }, gpus);
+  return in_order(w.row(), std::move(of), context);
+}
+
+block_results sort_shares(const planner::vertex& w, const std::vector<bool>& fields, share_runs& runs, gpu_set& gpus,
+                          runtime::run_context& context) {
+  std::vector<std::vector<sorted_run>> of(runs.size());
+  std::vector<std::size_t> words(runs.size(), 1);
+  runs.each([&](share_run& r) {
+    sorting sorted(w, r.run());
+    r.feed(fields, w.row()->size + 64, true, sorted);
+    words[r.place()] = sorted.words();
+    of[r.place()] = std::move(sorted).runs();
+  }, gpus);
+  std::vector<sorted_run> all;
+  for (auto& runs_of_share : of)
+    for (sorted_run& r : runs_of_share) all.push_back(std::move(r));
+  block_results results;
+  results.tables.push_back(merged(w, std::move(all), *std::max_element(words.begin(), words.end()), context));
+  return results;
+}
+
+block_results group_shares(const planner::vertex& w, const std::vector<bool>& fields, share_runs& runs, gpu_set& gpus,
+                           runtime::run_context& context) {
+  std::vector<std::unique_ptr<group_stream>> streams(runs.size());
+  runs.each([&](share_run& r) {
+    auto& mine = streams[r.place()];
+    mine = nullptr;  // of an attempt before
+    mine = std::make_unique<group_stream>(w, r.run());
+    grouping_blocks blocks(w, *mine, r.run());
+    if (r.rows().there) mine->expect_one_block();
+    r.feed(fields, 8, false, blocks);
+  }, gpus);
+  return exchanged_groups(w.node->row, streams, runs, context);
+}
+
+}  // namespace
+
+const detail::logical* verb_of(const branch& b) {
+  for (auto s = b.stages.rbegin(); s != b.stages.rend(); ++s) {
+    if (!s->nodes.empty()) return s->nodes.back();
+    if (s->join) return s->join;
+  }
+  return b.source ? b.source : b.table ? b.table->node : nullptr;
+}
+
+bool divides(const branch& b) {
+  return joins_divide(b) && (!b.source || b.source->view) && nearest_note(last_part(b), nullptr).empty();
+}
+
+bool divides(const planner::vertex& v) {
+  if (v.inputs.size() != 1 || !(!v.node || sorts(v) || groups(v) || caches(v)) || !v.slots.empty()) return false;
+  if (v.limit != ~0ull && !sorts(v)) return false;
+  try {
+    const branch& b = v.inputs.front();
+    if (!divides(b) || order_is_lost(v) || !same_on_device(v.row())) return false;
+    const planner::vertex w = behind_joins(v);
+    const branch& last = w.inputs.front();
+    if (groups(v)) {
+      const std::vector<bool> read = in_parts(b) ? all_fields(source_row(last)) : group_fields(w);
+      return nearest_note(last, v.node).empty() && group_stream::possible(w, planned_layout(last, read));
+    }
+    if (sorts(v)) return keys_merge(*v.node);
+    return caches(v) || !bare(b);
+  } catch (const not_generated&) {  // row-wise work that makes strings runs on its own, before groups
+    return false;
+  }
+}
+
+namespace {
+
+// Sorted runs are merged on the host: worth it for the first rows, and for what one device would sort in blocks.
+bool worth_merging(const planner::vertex& v, std::uint64_t n, const std::vector<bool>& fields, const gpu_set& gpus) {
+  if (!sorts(v) || v.limit != ~0ull || gpus.share_rows()) return true;
+  return n * bytes_of_row(source_row(v.inputs.front()), fields, false) > gpus.first()->memory().budget() / 2;
+}
+std::uint64_t rows_of(const std::vector<share>& shares) {
+  const share& last = shares.back();
+  return last.first + (last.there ? last.there->size() : last.rows.rows.n) - shares.front().first;
+}
+
+// Of the rows that are known when the query is planned.
+std::size_t devices_of(const branch& b, const std::vector<bool>& fields, const gpu_set& gpus) {
+  const ir::type* row = source_row(b);
+  detail::row_block rows;
+  if (b.source && b.source->view) b.source->view(b.source->source.get(), rows);
+  else if (!b.table || !b.table->node || b.table->node->what != verb::cached || b.table->inputs.empty()) return 1;
+  else return planned_devices(*b.table, gpus);
+  return devices_for(rows.n, bytes_of_row(row, fields, rows.columns != nullptr), gpus.size(), gpus.share_rows());
+}
+
+}  // namespace
+
+std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus) {
+  if (gpus.size() < 2 || !divides(v)) return 1;
+  const branch& b = v.inputs.front();
+  if (sorts(v) && v.limit == ~0ull) {
+    detail::row_block rows;
+    if (b.source && b.source->view) b.source->view(b.source->source.get(), rows);
+    if (!worth_merging(v, rows.n, fields_of(v), gpus)) return 1;
+  }
+  return devices_of(b, fields_of(v), gpus);
+}
+
+std::size_t planned_devices_of_fold(const branch& b, bool counts, const gpu_set& gpus) {
+  if (gpus.size() < 2 || !divides(b)) return 1;
+  return devices_of(b, fields_of(b, !counts), gpus);
+}
+
+std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set& gpus, runtime::run_context& context) {
+  // A loop's rounds are repeated on one device, with its variable there.
+  if (gpus.size() < 2 || context.loops || round_recording::here() || !divides(v)) return std::nullopt;
+  const branch& b = v.inputs.front();
+  if (!builds_fit(b, gpus, context)) return std::nullopt;
+  const std::vector<bool> fields = fields_of(v);
+  std::vector<share> shares = cut(b, fields, gpus, context);
+  if (shares.size() < 2 || !worth_merging(v, rows_of(shares), fields, gpus)) return std::nullopt;
+  const planner::vertex w = behind_joins(v);
+  share_runs runs(std::move(shares), v.captures, b, context);
+  several_results r;
+  if (sorts(v)) r.results = sort_shares(w, fields, runs, gpus, context);
+  else if (groups(v)) r.results = group_shares(w, fields, runs, gpus, context);
+  else r.results = collect_shares(w, fields, runs, gpus, context);
+  r.compiled = runs[0].run().compiled();
+  gpus.note(verb_of(v), runs.trouble());
+  return r;
+}
+
+bool fold_on_several(const branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
+                     gpu_set& gpus, runtime::run_context& context) {
+  if (gpus.size() < 2 || context.loops || !divides(b) || !builds_fit(b, gpus, context)) return false;
+  const std::vector<bool> fields = fields_of(b, kind != detail::fold_kind::count);
+  std::vector<share> shares = cut(b, fields, gpus, context);
+  if (shares.size() < 2) return false;
+  const branch last = last_part(b);
+  share_runs runs(std::move(shares), captures, b, context);
+  std::vector<detail::fold_state> of(runs.size());
+  runs.each([&](share_run& r) {
+    folding fold(last, kind, r.run());
+    r.feed(fields, 8, false, fold);
+    of[r.place()] = fold.state;
+  }, gpus);
+  for (const detail::fold_state& s : of) merge_folds(kind, b.row, s, state);
+  gpus.note(verb_of(b), runs.trouble());
+  return true;
+}
+
+}  // namespace query::gpu_engine

@@ -1,0 +1,33 @@
+// How a vertex's rows are divided over devices: contiguous ranges of rows in host memory, one a device; or the parts of rows
+// that several devices have already.
+//
+//   const std::vector<share> shares = cut(v.inputs.front(), fields, gpus, context);   // empty: one device is enough
+#pragma once
+
+#include <vector>
+
+#include "gpu_engine/out_of_core/host_blocks.hpp"
+#include "gpu_engine/several/gpu_set.hpp"
+#include "gpu_engine/several/parted_rows.hpp"
+
+namespace query::gpu_engine {
+
+struct share {
+  std::shared_ptr<gpu_session> gpu;
+  host_block rows;                     // in host memory; rows.first is the number of the first in the source
+  std::shared_ptr<device_rows> there;  // or where they lie: on this device
+  std::uint64_t first = 0;
+};
+
+// What goes over the bus in less time than it takes to start a device's share and to put the results together.
+inline constexpr std::size_t fewest_bytes_of_share = std::size_t{8} << 20;
+
+// Over how many of `gpus` devices n rows are divided, of which so many bytes each are brought over.
+std::size_t devices_for(std::uint64_t n, std::size_t bytes_a_row, std::size_t gpus, std::size_t share_rows);
+// Bytes of the source's row that go over the bus where these fields are read.
+std::size_t bytes_of_row(const ir::type* row, const std::vector<bool>& fields, bool columnar);
+
+// Always the same shares of the same rows over the same devices.
+std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields, gpu_set& gpus, runtime::run_context& context);
+
+}  // namespace query::gpu_engine
