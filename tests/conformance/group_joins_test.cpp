@@ -89,13 +89,13 @@ CONFORMS(group_joins, of_many_rows_and_filtered_sides, "group_join", "where") {
     right = kept(d.rows, [](const tick& t) { return t.amount > 0; });
     if (right.size() > 20000) right.resize(20000);
     const auto found = matches(left, right, [](const tick& t) { return t.key; }, [](const tick& t) { return t.key; });
-    std::vector<std::tuple<std::int32_t, double, std::uint64_t>> wanted;
+    std::vector<std::tuple<std::int32_t, double, std::int64_t>> wanted;
     for (std::size_t i = 0; i < left.size(); ++i) {
       double sum = 0;
-      std::uint64_t later = 0;
+      std::int64_t later = 0;
       for (const tick& t : found[i]) {
         sum += t.price;
-        later += t.id > left[i].id ? 1u : 0u;
+        later += t.id > left[i].id ? 1 : 0;
       }
       wanted.emplace_back(left[i].id, sum, later);
     }
@@ -105,7 +105,7 @@ CONFORMS(group_joins, of_many_rows_and_filtered_sides, "group_join", "where") {
     });
     EXPECT_ROWS(rows_of(e, q), wanted);
     // What comes behind it reads its rows where they are.
-    std::uint64_t all = 0;
+    std::int64_t all = 0;
     for (const auto& w : wanted) all += std::get<2>(w);
     EXPECT_EQ(q.sum([](auto t) { return std::get<2>(t); }), all);
     EXPECT_EQ(q.take(5).count(), static_cast<std::int64_t>(std::min<std::size_t>(wanted.size(), 5)));
