@@ -125,7 +125,7 @@ TEST_F(kernel_cache_test, compiles_the_kernels_of_a_program_apart) {
   EXPECT_EQ(parts[1].entry, "second");
   std::vector<std::string> seen;
   kernel_cache::settings s = settings();
-  s.compile = [&](std::string_view source, int capability) { return seen.emplace_back(source), image_of(source, capability); };
+  s.compile = [&](std::string_view source, int capability) { return seen.emplace_back(source), image_for(source, capability); };
   kernel_cache cache(s);
   const auto second = cache.get(two_kernels, "second", gpu_);
   ASSERT_EQ(seen.size(), 1u);
@@ -152,7 +152,7 @@ TEST_F(kernel_cache_test, compiles_the_other_kernels_of_a_program_meanwhile) {
   s.compile = [&](std::string_view source, int capability) {
     if (source.find(" second(") != source.npos) other_compiles.set_value();
     else EXPECT_EQ(other_compiles.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
-    return image_of(source, capability);
+    return image_for(source, capability);
   };
   kernel_cache cache(s);
   cache.get(two_kernels, "first", gpu_);
@@ -165,7 +165,7 @@ TEST_F(kernel_cache_test, a_kernel_that_fails_meanwhile_fails_where_it_is_asked_
   s.threads = 4;
   s.compile = [&](std::string_view source, int capability) {
     if (source.find(" second(") != source.npos) throw internal_error("error: expected a declaration");
-    return image_of(source, capability);
+    return image_for(source, capability);
   };
   kernel_cache cache(s);
   EXPECT_NO_THROW(cache.get(two_kernels, "first", gpu_));
