@@ -37,7 +37,7 @@ struct session_options {
   gpu_use gpu = gpu_use::allowed; // may accelerated queries use a GPU?
   std::size_t gpu_memory = 0;     // bytes of memory of each GPU; 0: nine tenths of what is free when it is first used
   std::size_t gpu_min_rows = 32768;  // inputs known to have fewer stay on the CPU, others go where they cost less; 0: to the GPU
-  std::vector<int> gpus = {};     // which of the machine's GPUs, by their numbers: {0, 1}; empty: all
+  std::vector<int> gpus = {};     // which of the machine's GPUs, by their numbers: {0, 1}; empty: the first
 };
 
 class Session {

@@ -428,7 +428,8 @@ std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices,
 
 namespace {
 
-// The devices that a session asks for, by ordinal and how often the ordinal was named before; the first of them can be opened.
+// The devices that a session asks for, by ordinal and how often the ordinal was named before; the first of them can be opened. Several are
+// used where they are named.
 std::vector<std::pair<int, int>> wanted_devices(const std::vector<int>& named) {
   std::vector<std::pair<int, int>> wanted;
   for (std::size_t i = 0; i < named.size(); ++i)
@@ -437,6 +438,7 @@ std::vector<std::pair<int, int>> wanted_devices(const std::vector<int>& named) {
     for (int i = 0; i < device::count(); ++i) wanted.emplace_back(i, 0);
   const auto usable = std::find_if(wanted.begin(), wanted.end(), [](const auto& w) { return device::find(w.first, w.second); });
   wanted.erase(wanted.begin(), usable);
+  if (named.empty() && wanted.size() > 1) wanted.resize(1);
   return wanted;
 }
 

@@ -123,7 +123,7 @@ class engine {
 struct gpu_limits {
   std::size_t memory = 0;    // bytes of memory of each device; 0: nine tenths of what is free
   std::size_t min_rows = 0;  // inputs with fewer rows stay on the CPU
-  std::vector<int> devices = {};  // their numbers; one that is named twice counts as two; empty: all
+  std::vector<int> devices = {};  // their numbers; one that is named twice counts as two; empty: the first
 };
 
 // The GPU engine of a session; null, with the reason, where there is no driver, no GPU, no NVRTC. Defined by src/gpu_engine.

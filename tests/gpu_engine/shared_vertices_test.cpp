@@ -64,13 +64,7 @@ class shared_vertices : public testing::Test {
   std::vector<Row> rows_;
   driver_double fake_{1, std::size_t{1} << 30, 4};
   std::vector<std::unique_ptr<device>> devices_;
-  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) {
-                           const std::string image = "image:" + std::string(source);
-                           compiled result;
-                           result.cubin.assign(reinterpret_cast<const std::byte*>(image.data()),
-                                               reinterpret_cast<const std::byte*>(image.data() + image.size() + 1));
-                           return result;
-                         }}};
+  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
   std::shared_ptr<query::runtime::engine> engine_;
   std::unique_ptr<query::Session> session_;
   query::Session cpu_{{.threads = 2, .gpu = query::gpu_use::off}};
@@ -263,13 +257,27 @@ TEST(estimates, divide_what_devices_share_and_charge_for_putting_it_together) {
   work large;
   large.up = 8e9;
   large.steps.push_back({operation::group, 2.5e8, 8e9, 1});
-  EXPECT_LT(gpu_seconds(r, large, 2), 0.52 * gpu_seconds(r, large));
-  EXPECT_LT(gpu_seconds(r, large, 4), 0.27 * gpu_seconds(r, large));
+  EXPECT_LT(gpu_seconds(r, large, 1, 2), 0.52 * gpu_seconds(r, large));
+  EXPECT_LT(gpu_seconds(r, large, 1, 4), 0.27 * gpu_seconds(r, large));
   large.gathered = 64e9;  // picked from so much of the host's memory: more buses do not help
-  EXPECT_NEAR(gpu_seconds(r, large, 4), gpu_seconds(r, large, 2), 0.1 * gpu_seconds(r, large, 2));
+  EXPECT_NEAR(gpu_seconds(r, large, 1, 4), gpu_seconds(r, large, 1, 2), 0.1 * gpu_seconds(r, large, 1, 2));
   work small;
   small.up = 1e5;
-  EXPECT_GT(gpu_seconds(r, small, 2), gpu_seconds(r, small));
+  EXPECT_GT(gpu_seconds(r, small, 1, 2), gpu_seconds(r, small));
+}
+
+TEST_F(shared_vertices, leave_what_has_no_kernel_to_the_cpu) {
+  for (const std::size_t devices : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+    use(devices);
+    const auto opaque = rows().where([](const Row& r) { return r.id % 2 == 0; });
+    EXPECT_EQ(opaque.count(), 5001);
+    EXPECT_EQ(opaque.to_vector().size(), 5001u);
+    EXPECT_NE(opaque.explain("count").find("cpu: not on gpu: the predicate of where is opaque"), std::string::npos) << opaque.explain("count");
+    const auto sorted = rows().order_by([](const Row& r) { return -r.id; });
+    EXPECT_EQ(sorted.first().id, 10'000);
+    EXPECT_EQ(rows().order_by([](auto r) { return r.id; }, [](auto a, auto b) { return a > b; }).first().id, 10'000);
+    EXPECT_EQ(rows().group_by([](const Row& r) { return r.key; }).count().to_vector().size(), 7u);
+  }
 }
 
 TEST(devices_of_a_session, are_named_by_the_environment) {

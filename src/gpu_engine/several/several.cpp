@@ -207,7 +207,7 @@ std::size_t devices_of(const branch& b, const std::vector<bool>& fields, const g
 
 }  // namespace
 
-std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus) {
+std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus) try {
   if (gpus.size() < 2 || !divides(v)) return 1;
   const branch& b = v.inputs.front();
   if (sorts(v) && v.limit == ~0ull) {
@@ -216,11 +216,15 @@ std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus) {
     if (!worth_merging(v, rows.n, fields_of(v), gpus)) return 1;
   }
   return devices_of(b, fields_of(v), gpus);
+} catch (const not_generated&) {  // it runs on none: the engine says why
+  return 1;
 }
 
-std::size_t planned_devices_of_fold(const branch& b, bool counts, const gpu_set& gpus) {
+std::size_t planned_devices_of_fold(const branch& b, bool counts, const gpu_set& gpus) try {
   if (gpus.size() < 2 || !divides(b)) return 1;
   return devices_of(b, fields_of(b, !counts), gpus);
+} catch (const not_generated&) {
+  return 1;
 }
 
 std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set& gpus, runtime::run_context& context) {
