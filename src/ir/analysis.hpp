@@ -43,6 +43,12 @@ std::vector<const node*> conjuncts(const node* n);
 // Their conjunction; null for none.
 const node* conjunction(arena& a, std::span<const node* const> parts);
 
+// Operations that only name a value or put values side by side: estimates take nothing for them.
+constexpr bool costs_nothing(op what) {
+  return what == op::literal || what == op::null || what == op::row || what == op::field || what == op::variable || what == op::key ||
+         what == op::make || what == op::member;
+}
+
 bool contains(const node* n, op what);
 bool has_capture(const node* n);
 std::vector<std::uint64_t> captures(const node* n);  // slots of captured collections, in ascending order

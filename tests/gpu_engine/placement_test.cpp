@@ -7,6 +7,7 @@
 #include <query/query.hpp>
 
 #include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/placement/calibration.hpp"
 #include "gpu_engine/placement/placement.hpp"
@@ -27,21 +28,6 @@ struct Trade {
 };
 QUERY_RECORD(Trade, symbol, qty, price);
 
-// Round figures, near those of a card on a bus of 50 GB/s beside 16 cores.
-rates fixed_rates() {
-  rates r;
-  r.up = r.down = 50e9;
-  r.up_thread = 10e9;
-  r.plain_operation = 0.01e-9;
-  r.call = 0.5e-9;
-  r.device_memory = 4e12;
-  r.device_operations = 4e12;
-  r.launch = 20e-6;
-  r.host_memory = 100e9;
-  r.start = 20e-6;
-  r.row = {0.03e-9, 0.02e-9, 2e-9, 5e-9, 0.5e-9, 2e-9, 0.02e-9, 2e-9};
-  return r;
-}
 work scan_of(double rows) { return {rows * 8, rows * 16, 0, 0, {{operation::row_wise, rows, rows * 8, 5}, {operation::collect, 1, 0, 0}}}; }
 work sort_of(double rows) { return {rows * 16, rows * 16, rows * 16, 0, {{operation::sort, rows, rows * 32, 0}}}; }
 

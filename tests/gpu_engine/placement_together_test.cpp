@@ -7,6 +7,7 @@
 #include <query/query.hpp>
 
 #include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/placement/placement.hpp"
 #include "gpu_engine/placement/vertex_work.hpp"
@@ -33,19 +34,6 @@ struct Amount {
   double value;
 };
 QUERY_RECORD(Amount, id, of, value);
-
-// Near those of a card on a bus of 50 GB/s beside 16 cores.
-rates fixed_rates() {
-  rates r;
-  r.up = r.down = 50e9;
-  r.device_memory = 4e12;
-  r.device_operations = 4e12;
-  r.launch = 20e-6;
-  r.host_memory = 100e9;
-  r.start = 20e-6;
-  r.row = {0.03e-9, 0.02e-9, 2e-9, 5e-9, 0.5e-9, 2e-9, 0.02e-9, 2e-9};
-  return r;
-}
 
 class placement_together : public testing::Test {
  protected:

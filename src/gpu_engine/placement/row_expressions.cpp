@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/analysis.hpp"
+
 namespace query::gpu_engine {
 
 namespace {
@@ -22,15 +24,6 @@ class counting {
       case ir::op::aggregate:
       case ir::op::collection:
         return false;
-      case ir::op::literal:
-      case ir::op::null:
-      case ir::op::row:
-      case ir::op::field:
-      case ir::op::variable:
-      case ir::op::key:
-      case ir::op::make:
-      case ir::op::member:
-        break;
       case ir::op::div:
       case ir::op::mod:
         ++to_->quotients;
@@ -40,7 +33,7 @@ class counting {
         ++(n->text == "sqrt" ? to_->roots : n->text == "abs" || n->text == "min" || n->text == "max" ? to_->plain : to_->calls);
         break;
       default:
-        ++to_->plain;
+        to_->plain += ir::costs_nothing(n->what) ? 0 : 1;
         break;
     }
     return std::all_of(n->kids.begin(), n->kids.end(), [&](const ir::node* kid) { return add(kid); });

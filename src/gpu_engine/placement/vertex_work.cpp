@@ -34,24 +34,7 @@ class expression_cost {
     double below = 0, repeated = 0;
     for (std::size_t i = 0; i < n->kids.size(); ++i) (i && n->what == ir::op::nested ? repeated : below) += of(n->kids[i]);
     if (n->what == ir::op::loop) std::swap(below, repeated);
-    double own = 1;
-    switch (n->what) {
-      case ir::op::literal:
-      case ir::op::null:
-      case ir::op::row:
-      case ir::op::field:
-      case ir::op::variable:
-      case ir::op::key:
-      case ir::op::make:
-      case ir::op::member:
-        own = 0;
-        break;
-      case ir::op::call:
-        own = of_call(*n);
-        break;
-      default:
-        break;
-    }
+    const double own = ir::costs_nothing(n->what) ? 0 : n->what == ir::op::call ? of_call(*n) : 1;
     if (n->what != ir::op::nested) return own + below + repeated * elements_looked_through;
     searches |= n->text == "arg_min" && n->kids[0]->what == ir::op::collection;
     return own + below + repeated * elements_of(*n);
