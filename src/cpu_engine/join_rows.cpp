@@ -9,46 +9,22 @@
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 
 namespace query::cpu {
 
 namespace {
 
-// std::vector<R>s of the rows that match a batch of left rows. They keep their memory from batch to batch.
-class match_lists {
- public:
-  match_lists(const ir::type* list, runtime::buffer_pool& pool) : list_(list), lists_(list, pool) {
-    const ir::type* row = list->element;
-    if (!list->get.resize || (!row->trivial && !row->life.copy_assign))
-      throw detail::unplaced_error("rows of the right side must be default constructible and assignable: " + std::string(row->name));
-    void* at = lists_.extend(batch_rows);
-    list->life.construct(at, batch_rows);
-    lists_.grow(batch_rows);
-  }
-  const void* list(std::size_t i) const { return lists_.at(i); }
-  void start(std::size_t i, std::size_t rows) { ends_[i] = static_cast<std::byte*>(list_->get.resize(lists_.at(i), rows)); }
-  void add(std::size_t i, const void* row) {
-    const ir::type* t = list_->element;
-    if (t->trivial) std::memcpy(ends_[i], row, t->size);
-    else t->life.copy_assign(ends_[i], row);
-    ends_[i] += t->size;
-  }
-
- private:
-  const ir::type* list_;
-  rows_buffer lists_;
-  std::byte* ends_[batch_rows];
-};
-
 // Matches in one go; a batch with more is cut, down to a single left row.
 constexpr std::uint64_t most_matches = 1 << 16;
 
 class group_join_sink final : public detail::batch_sink {
  public:
-  group_join_sink(const detail::logical& join, const hashed_rows& build, const function_calls& key, rows_buffer& to, runtime::buffer_pool& pool)
+  group_join_sink(const detail::logical& join, const hashed_rows& build, const function_calls& key, const pair_calls& result, rows_buffer& to,
+                  runtime::buffer_pool& pool)
       : join_(&join), build_(&build), key_(&key), keys_(join.functions[0].result, pool),
-        lists_(static_cast<const ir::type*>(join.source.get()), pool), to_(&to) {}
+        lists_(static_cast<const ir::type*>(join.source.get()), batch_rows, pool), result_(&result), to_(&to) {}
 
   void push(const detail::row_block& b) override {
     const std::size_t size = join_->functions[0].row->size;
@@ -80,9 +56,8 @@ class group_join_sink final : public detail::batch_sink {
       left_[i] = rows + (first + i) * size;
       right_[i] = lists_.list(i);
     }
-    const detail::user_function& f = join_->functions[2];
     detail::in_runs(0, n, [&](std::size_t i, std::size_t j) {
-      f.native.map_pairs(f.f.get(), left_ + i, right_ + i, j - i, to_->extend(j - i));
+      result_->map(left_ + i, right_ + i, j - i, to_->extend(j - i), pair_scratch_);
       to_->grow(j - i);
     });
   }
@@ -91,8 +66,10 @@ class group_join_sink final : public detail::batch_sink {
   const hashed_rows* build_;
   const function_calls* key_;
   rows_buffer keys_;
-  match_lists lists_;
+  row_lists lists_;
+  const pair_calls* result_;
   interpreter::scratch scratch_;
+  pair_calls::scratch pair_scratch_;
   join_table::cursor cursor_;
   match_batch matches_;
   std::uint64_t counts_[batch_rows];
@@ -107,10 +84,11 @@ detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& task
   const detail::logical& join = *v.node;
   const hashed_rows build(join.functions[1], join.keys, v.interpreted, false, collect_input(v, 1, tasks).table, tasks);
   const function_calls key(join.functions[0], v.interpreted, false);
+  const pair_calls result(join.functions[2], join.functions[0].row, static_cast<const ir::type*>(join.source.get()), v.interpreted, tasks.pool());
   pipeline left(v.inputs[0], v.captures, tasks.context());
   std::vector<piece> pieces;
   part_windows(left).run_rest(join.row, [&](const pipeline::part& part, rows_buffer& out) {
-    group_join_sink sink(join, build, key, out, tasks.pool());
+    group_join_sink sink(join, build, key, result, out, tasks.pool());
     part.run(sink);
   }, pieces);
   return side_by_side(std::move(pieces), join.row, tasks);

@@ -1,8 +1,12 @@
 // chunk, window and apply: functions of runs of adjacent rows.
+#include <optional>
+
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 
+#include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 #include "runtime/partition_bounds.hpp"
@@ -19,20 +23,42 @@ struct run {
   std::size_t first = 0, n = 0;
 };
 
+// The function of chunk and window from its expression, over a list of the run's rows.
+class interpreted_run {
+ public:
+  interpreted_run(const function_calls& function, const ir::type* list, runtime::buffer_pool& pool) : function_(&function), lists_(list, 1, pool) {}
+  void call(const detail::table& rows, const run& r, rows_buffer& out) {
+    lists_.start(0, r.n);
+    for (std::size_t i = 0; i < r.n; ++i) lists_.add(0, row_at(rows, r.first + i));
+    function_->map(lists_.list(0), nullptr, 1, out.extend(1), scratch_);
+    out.grow(1);
+  }
+
+ private:
+  const function_calls* function_;
+  row_lists lists_;
+  interpreter::scratch scratch_;
+};
+
 // Calls the vertex's function for each of `count` runs: `a_task` of them one after the other, tasks side by side.
 detail::table call_runs(const planner::vertex& v, const detail::table& rows, std::size_t count, std::size_t a_task, const vertex_tasks& tasks,
                         function_ref<run(std::size_t)> at) {
   const detail::logical& node = *v.node;
+  const detail::user_function& f = node.functions[0];
+  const function_calls function(f, v.interpreted, false);
   const std::size_t n = (count + a_task - 1) / a_task;
   std::vector<rows_buffer> results;
   results.reserve(n);
   for (std::size_t i = 0; i < n; ++i) results.emplace_back(node.row, tasks.pool());
   tasks.for_each(n, [&](std::size_t t) {
     append_rows_sink sink(results[t]);
+    std::optional<interpreted_run> interpreted;
+    if (function.is_interpreted()) interpreted.emplace(function, f.row, tasks.pool());
     const detail::stop_point stop;
     for (std::size_t i = t * a_task; i < std::min(count, (t + 1) * a_task); ++i) {
       const run r = at(i);
-      node.rows_call(node.functions[0].f.get(), row_at(rows, r.first), r.n, sink);
+      if (interpreted) interpreted->call(rows, r, results[t]);
+      else node.rows_call(f.f.get(), row_at(rows, r.first), r.n, sink);
       stop.check();
     }
   });

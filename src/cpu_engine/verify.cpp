@@ -10,6 +10,7 @@
 #include "cpu_engine/verify/group_function.hpp"
 #include "cpu_engine/verify/pair_function.hpp"
 #include "cpu_engine/verify/row_function.hpp"
+#include "cpu_engine/verify/run_function.hpp"
 #include "cpu_engine/verify/sampled_rows.hpp"
 
 namespace query::cpu {
@@ -66,7 +67,9 @@ std::vector<bool> read_of(const planner::vertex& v) {
 // A function that ends a sequence (take_while), or that takes rows of two inputs side by side (zip), tells no truth about rows that it
 // would not meet: it is shown the first rows only.
 bool needs_first_rows(const planner::vertex& v) {
-  return v.node && (v.node->what == verb::take_while || v.node->what == verb::skip_while || v.node->what == verb::zip);
+  if (!v.node) return false;
+  const verb what = v.node->what;
+  return what == verb::take_while || what == verb::skip_while || what == verb::zip || what == verb::chunk || what == verb::window;
 }
 
 // Follows a sample of the rows of a branch through its functions.
@@ -229,6 +232,7 @@ void verify_join(const planner::vertex& v, const sample& left, const sample& rig
   const verify::join_side r = side(1, right, true), l = side(0, left, pairs_too);
   const verify::pairs pairs = verify::joined(join, l, r, context.pool);
   if (pairs_too) verify::map_pairs(join, l, r, pairs, context.pool);
+  else verify::check_matches_function(join, l, pairs, context.pool);
 }
 
 void verify_verb(const planner::vertex& v, std::vector<std::optional<sample>>& inputs, runtime::run_context& context) {
@@ -254,6 +258,10 @@ void verify_verb(const planner::vertex& v, std::vector<std::optional<sample>>& i
       verify::map_pairs(n, inputs[0]->side(), inputs[1]->side(), pairs, context.pool);
       return;
     }
+    case verb::chunk:
+    case verb::window:
+      if (inputs[0]) verify::check_run_function(n, inputs[0]->rows, inputs[0]->read, context.pool);
+      return;
     default: break;
   }
   for (const auto& input : inputs) {

@@ -49,6 +49,11 @@ constexpr bool costs_nothing(op what) {
          what == op::make || what == op::member;
 }
 
+// Can a std::vector of this type be filled with copies of rows?
+inline bool can_be_filled(const type* list) {
+  return list->k == kind::list && list->get.resize && (list->element->trivial || list->element->life.copy_assign);
+}
+
 bool contains(const node* n, op what);
 bool has_capture(const node* n);
 std::vector<std::uint64_t> captures(const node* n);  // slots of captured collections, in ascending order

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "ir/analysis.hpp"
 #include "ir/device_function.hpp"
 #include "ir/visit.hpp"
 #include "planner/left_native.hpp"
@@ -115,14 +116,15 @@ class choosing {
 
  private:
   static std::string why_native(const logical& n, const detail::user_function& f) {
-    if (!f.native.map_pairs) return f.native.map || f.native.filter ? interpret(f).native_because : traced_only(f);
-    const auto row_of = [&](std::size_t i) { return n.inputs[i].native ? n.inputs[i].native->out : n.inputs[i].node->row; };
-    return n.what == verb::group_join ? traced_only(f) : interpret_pair(f, row_of(0), row_of(1)).native_because;
+    const bool of_runs = n.what == verb::chunk || n.what == verb::window;
+    if (of_runs && f.row && !ir::can_be_filled(f.row)) return "its rows cannot be put into a list";
+    if (f.native.map_pairs) return interpret_pair(f, side_of(n, 0), side_of(n, 1)).native_because;
+    return f.native.map || f.native.filter || of_runs ? interpret(f).native_because : f.trace().reason;
   }
-  // Functions that are called with more than a row or two.
-  static std::string traced_only(const detail::user_function& f) {
-    const ir::traced t = f.trace();
-    return t ? "it takes more than rows" : t.reason;
+  // A side's rows as the function of pairs takes them: group_join's right one is the list of matches.
+  static const ir::type* side_of(const logical& n, std::size_t i) {
+    if (n.what == verb::group_join && i == 1) return static_cast<const ir::type*>(n.source.get());
+    return n.inputs[i].native ? n.inputs[i].native->out : n.inputs[i].node->row;
   }
 
   static void rowwise(stage& s) {

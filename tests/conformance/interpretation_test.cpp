@@ -13,7 +13,6 @@ namespace {
 constexpr std::string_view known_reasons[] = {
     "its loop cannot be split at ",  // a function of row numbers in the same loop has no form but the loop
     "its collections are put in by compiled code",  // of select_many
-    "it takes more than rows",  // of group_join, chunk and window: a list of them
 };
 
 struct seen_functions {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <query/query.hpp>
@@ -45,6 +46,33 @@ TEST(verify_rows, differences_behind_the_first_thousand_rows) {
   const auto late_id = [](auto t) { return query::iff(t.id >= 1500, lie(t.id), t.id); };
   EXPECT_THROW(rows.semi_join(query::from(all), id, late_id).count(), query::user_error);
   EXPECT_EQ(rows.select([](auto t) { return t.price; }).count(), 100'000);
+}
+
+TEST(verify_rows, of_runs_and_matches) {
+  const auto all = fills(5000);
+  const auto rows = query::from(all).verify();
+  const auto right = [](auto run) { return query::sum(run, [](auto t) { return t.price; }); };
+  const auto wrong = [](auto run) { return query::sum(run, wrong_price); };
+  const auto seventh_wrong = [](auto run) { return query::sum(run, [](auto t) { return query::iff(t.id == 6, lie(t.price), t.price); }); };
+  EXPECT_THROW(rows.chunk(10, wrong).to_vector(), query::user_error);
+  EXPECT_THROW(rows.chunk(4, seventh_wrong).to_vector(), query::user_error);
+  EXPECT_THROW(rows.chunk(1'000'000, wrong).to_vector(), query::user_error);
+  EXPECT_THROW(rows.window(5, wrong).to_vector(), query::user_error);
+  EXPECT_THROW(rows.window(3, seventh_wrong, 2).to_vector(), query::user_error);
+  EXPECT_EQ(rows.chunk(10, right).count(), 500);
+  EXPECT_EQ(rows.window(5, right).count(), 4996);
+  EXPECT_EQ(rows.window(6000, wrong).count(), 0);
+
+  const auto id = [](auto t) { return t.id / 3; };
+  const auto sums = [&](auto f) { return rows.group_join(query::from(all), id, id, [f](auto l, auto own) { return l.price + f(own); }); };
+  EXPECT_THROW(sums(wrong).to_vector(), query::user_error);
+  EXPECT_THROW(sums(seventh_wrong).to_vector(), query::user_error);
+  EXPECT_EQ(sums(right).count(), 5000);
+  try {
+    rows.window(5, wrong).to_vector();
+  } catch (const query::user_error& e) {
+    EXPECT_NE(std::string(e.what()).find("5 rows from row 0 = {id: 0, price: 1} on"), std::string::npos) << e.what();
+  }
 }
 
 TEST(verify_rows, of_columns_too) {

@@ -5,6 +5,7 @@
 #include "cpu_engine/grouper.hpp"
 #include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/pair_calls.hpp"
+#include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/verify/difference.hpp"
 #include "cpu_engine/verify/row_function.hpp"
 #include "cpu_engine/verify/sampled_rows.hpp"
@@ -96,6 +97,20 @@ pairs joined(const logical& join, const join_side& left, const join_side& right,
         ++more;
       }
   return made;
+}
+
+void check_matches_function(const logical& n, const join_side& left, const pairs& matched, runtime::buffer_pool& pool) {
+  const auto* list = static_cast<const ir::type*>(n.source.get());
+  const std::size_t count = matched.left.size();
+  row_lists lists(list, count, pool);
+  pairs of;
+  for (std::size_t i = 0, next = 0; i < count; i = next) {
+    while (next < count && matched.left[next] == matched.left[i]) ++next;
+    lists.start(of.left.size(), next - i);
+    for (std::size_t m = i; m < next; ++m) lists.add(of.left.size(), matched.right[m]);
+    of.add(matched.left[i], lists.list(of.left.size()));
+  }
+  map_pairs(n, left, {.type = list}, of, pool);
 }
 
 }  // namespace query::cpu::verify

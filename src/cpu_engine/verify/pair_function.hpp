@@ -33,4 +33,7 @@ rows_buffer map_pairs(const detail::logical& n, const join_side& left, const joi
 // other side is there as a whole: what has no match in a sample may have one.
 pairs joined(const detail::logical& join, const join_side& left, const join_side& right, runtime::buffer_pool& pool);
 
+// The function of group_join over the left rows of these pairs, each with the list of its matches, in both forms.
+void check_matches_function(const detail::logical& n, const join_side& left, const pairs& matched, runtime::buffer_pool& pool);
+
 }  // namespace query::cpu::verify
