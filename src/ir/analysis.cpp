@@ -115,6 +115,11 @@ void fields_used(const node* n, std::uint32_t row, const type* row_type, std::ve
   const auto list = row_type->fields();
   fields.resize(std::max<std::size_t>(list.size(), 1));
   each_node(n, [&](const node* x) {
+    if (x->what == op::aggregate) {
+      // The expression names the key alone; the result is the row.
+      if (row == 0 && (x->text == "arg_min" || x->text == "arg_max")) std::fill(fields.begin(), fields.end(), true);
+      return;
+    }
     if (x->id != row) return;
     if (x->what == op::row) {
       std::fill(fields.begin(), fields.end(), true);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <query/detail/binding.hpp>
 #include <query/detail/failure.hpp>
@@ -199,14 +200,18 @@ class builder {
     return v;
   }
 
-  // A pipe as a table of its own: the source's rows if it has them side by side.
+  // A pipe as a table of its own: the source's rows if it has them side by side. Common ones are one table too: what joins itself
+  // again and again would double with every join.
   vertex* make_table(const pipe& p) {
+    const auto key = std::tuple(p.node.get(), p.native.get(), ordered_);
+    if (const auto it = tables_.find(key); it != tables_.end()) return it->second;
     branch b = build(p);
     if (b.table && b.stages.empty() && b.prefilters.empty()) return b.table;
     vertex* v = add_vertex();
     v->captures = take_captures();
     v->inputs.push_back(std::move(b));
     finish(*v);
+    if (v->slots.empty()) tables_[key] = v;
     return v;
   }
 
@@ -372,6 +377,7 @@ class builder {
   std::vector<std::uint64_t> open_slots_;
   std::vector<vertex*> order_;
   std::map<const logical*, vertex*> made_;
+  std::map<std::tuple<const logical*, const detail::segment*, bool>, vertex*> tables_;
   std::map<std::uint64_t, vertex*> bound_;
 
  public:

@@ -37,6 +37,39 @@ TEST(rules_keep_results, predicates_below_sets) {
   expect_same_rows(a.reverse().where(expensive), "predicate_pushdown", order::as_is);
 }
 
+TEST(rules_keep_results, predicates_stay_above_row_numbers) {
+  const auto a = query::from(trades);
+  const auto third = [](auto, std::int64_t i) { return i % 3 == 1; };
+  for (const auto& q : {query::Query<Trade>(a.order_by(symbol_of).where(third).where(expensive)), query::Query<Trade>(query::Query<Trade>(a.reverse().where(third)).where(expensive)),
+                        query::Query<Trade>(a.concat(a).where(third).where(expensive)), query::Query<Trade>(a.distinct().as_ordered().where(third).where(expensive))}) {
+    expect_no(q, "predicate_pushdown");
+    EXPECT_TRUE(rows_of(q, true) == rows_of(q, false));
+    EXPECT_EQ(q.count(), std::ssize(rows_of(q, false)));
+  }
+  // What stands before the numbers may go down.
+  expect_same_rows(a.order_by(symbol_of).where(expensive).where(third), "predicate_pushdown", order::as_is);
+}
+
+TEST(rules_keep_results, verbs_left_out_do_not_renumber_rows) {
+  const auto a = query::from(trades);
+  const auto numbered = [](auto t, auto i) { return query::make<Trade>(t.symbol, t.price, query::cast<std::int64_t>(i), t.venue); };
+  expect_same_rows(a.distinct().as_ordered().where(expensive).distinct().as_ordered().select(numbered), "merge_distinct", order::as_is);
+  expect_same_rows(a.distinct().as_ordered().distinct().as_ordered().select(numbered), "merge_distinct", order::as_is);
+}
+
+TEST(rules_keep_results, a_query_that_joins_itself_again_and_again_stays_small) {
+  query::Query<Trade> q = query::from(trades).where([](auto t) { return t.qty % 500 == 1; }).distinct_by(symbol_of);
+  const auto first = [](auto l, auto) { return l; };
+  const std::int64_t rows = q.count();
+  std::size_t length = 0;
+  for (int i = 0; i < 20; ++i) {
+    q = q.join(q, symbol_of, symbol_of, first);
+    if (i == 9) length = q.explain().size();
+  }
+  EXPECT_LT(q.explain().size(), 5 * length);
+  EXPECT_EQ(q.count(), rows);
+}
+
 // Which rows each partition has, and in which order.
 const auto fingerprint = [](std::span<const Trade> rows) {
   std::int64_t order = 17;

@@ -41,6 +41,19 @@ bool only_filters(const stage& s) {
   return s.what == stage::kind::rowwise && std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
 }
 
+bool numbers_rows(const branch& b) {
+  return std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.native && s.native->needs_position(); });
+}
+
+bool can_bypass(const vertex& v, const edge& reader) {
+  const branch& from = v.inputs.front();
+  if (reader.how != edge::kind::rows || !reader.through->prefilters.empty()) return false;
+  const bool same_rounds = !reader.reader || reader.reader->slots == v.slots;
+  // Numbers are those of rows of a table or a source; with stages before them they would be others.
+  const bool bare = from.stages.empty() && from.prefilters.empty();
+  return (same_rounds || from.stages.empty()) && (bare || !numbers_rows(*reader.through));
+}
+
 bool keeps_count(const rewriting& r, const branch& b) {
   if (!b.prefilters.empty()) return false;
   return std::all_of(b.stages.begin(), b.stages.end(), [&](const stage& s) {
@@ -78,9 +91,7 @@ void bypass(machine_graph& g, vertex& v, const edge& reader) {
 }  // namespace
 
 void drop_verb(machine_graph& g, vertex& v, const edge& reader) {
-  const bool same_rounds = !reader.reader || reader.reader->slots == v.slots;
-  const branch& from = v.inputs.front();
-  if (reader.how == edge::kind::rows && reader.through->prefilters.empty() && (same_rounds || from.stages.empty())) bypass(g, v, reader);
+  if (can_bypass(v, reader)) bypass(g, v, reader);
   else v.node = nullptr;
 }
 

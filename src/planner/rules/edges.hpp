@@ -31,6 +31,10 @@ void each_branch(machine_graph& g, const std::function<void(branch&, vertex*)>& 
 
 // Every row-wise verb of the stage keeps the rows as they are, or drops them.
 bool only_filters(const stage& s);
+// Does a function of the branch take the row's number?
+bool numbers_rows(const branch& b);
+// May the rows of v's only input flow into its reader, without a table between them?
+bool can_bypass(const vertex& v, const edge& reader);
 // One row out for each row in, counting tests that all rows of `from` pass as no filters.
 bool keeps_count(const rewriting& r, const branch& b);
 

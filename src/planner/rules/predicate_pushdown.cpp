@@ -37,7 +37,7 @@ class pushing {
     for (const stage& s : b.stages)
       if (s.native)
         for (const logical* n : s.nodes) {
-          if (n->what != verb::where) break;
+          if (n->what != verb::where || numbers_rows(*n)) break;  // what follows a test of row numbers must not change them
           wheres.push_back(n);
         }
     for (const logical* n : wheres)
@@ -45,13 +45,16 @@ class pushing {
   }
 
  private:
+  static bool numbers_rows(const logical& where) { return !where.functions.front().native.filter; }
+  static bool numbers_rows(const stage& s) { return s.native && s.native->needs_position(); }
+
   // Functions that read captured collections stay where those are bound.
   std::optional<predicate> predicate_of(const logical& n) {
     const detail::user_function& f = n.functions.front();
-    if (!f.native.filter) return std::nullopt;  // of the row's number too, which is another one below
+    if (numbers_rows(n)) return std::nullopt;  // the row has another number below
     const ir::traced& t = r_.trace(f);
     if (!t || !f.captures.empty() || ir::has_capture(t.root)) return std::nullopt;
-    if (ir::speculatable(t.root) && f.native.filter) return predicate{&n, &f, t};
+    if (ir::speculatable(t.root)) return predicate{&n, &f, t};
     if (same_when_interpreted(t.root)) return predicate{&n, nullptr, t};
     return std::nullopt;
   }
@@ -76,7 +79,7 @@ class pushing {
     }
     placed done = placed::nowhere;
     if (b.stages[i - 1].what == stage::kind::probe) done = through_probe(b, reader, i - 1, p);
-    else if (only_filters(b.stages[i - 1])) done = settle(b, reader, i - 1, p, below);
+    else if (only_filters(b.stages[i - 1]) && !numbers_rows(b.stages[i - 1])) done = settle(b, reader, i - 1, p, below);
     else if (below || leads_on(b, i - 1))
       if (const auto rewritten = below_selects(b.stages[i - 1], p)) done = settle(b, reader, i - 1, *rewritten, below);
     return done == placed::nowhere && below ? put_at(b, i, p) : done;
@@ -115,7 +118,7 @@ class pushing {
 
   // p over the rows before a stage with selects: recomputed, by the interpreter.
   std::optional<predicate> below_selects(const stage& s, const predicate& p) {
-    if (s.native && s.native->needs_position()) return std::nullopt;
+    if (numbers_rows(s)) return std::nullopt;
     predicate q = p;
     for (std::size_t i = s.nodes.size(); i-- > 0;) {
       const logical& n = *s.nodes[i];

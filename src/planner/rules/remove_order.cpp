@@ -59,14 +59,10 @@ bool terminal_ignores_order(const machine_graph& g) {
   return number && g.result.row && (ir::is_integer(g.result.row->k) || g.result.row->k == ir::kind::boolean);
 }
 
-bool stages_ignore_order(const branch& b) {
-  return std::none_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.native && s.native->needs_position(); });
-}
-
 bool reader_ignores_order(rewriting& r, const edge& e) {
   switch (e.how) {
     case edge::kind::rows:
-      if (!stages_ignore_order(*e.through)) return false;
+      if (numbers_rows(*e.through)) return false;
       if (!e.reader) return terminal_ignores_order(r.graph);
       return e.reader->node && verb_ignores_order(r, *e.reader->node);
     case edge::kind::build: {

@@ -107,9 +107,7 @@ bool made_anew(rewriting& r, const logical& above, const logical& below, const b
 // A vertex that stays as a mere collection of its rows loses the bounds if anything happens to the rows on the way.
 bool can_go(const vertex& v, const edge& above) {
   const branch& rows = v.inputs.front();
-  const bool streamed =
-      above.how == edge::kind::rows && above.through->prefilters.empty() && (!above.reader || above.reader->slots == v.slots);
-  return streamed || (rows.stages.empty() && rows.prefilters.empty());
+  return can_bypass(v, above) || (rows.stages.empty() && rows.prefilters.empty());
 }
 
 bool leave_out(rewriting& r, vertex& v) {
