@@ -3,6 +3,7 @@
 
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/histogram.cuh"
+#include "gpu_primitives/merge.cuh"
 #include "gpu_primitives/partition.cuh"
 #include "gpu_primitives/radix_sort.cuh"
 #include "gpu_primitives/reduce.cuh"
@@ -47,8 +48,28 @@ TEST(launch_shapes_test, tiles_cover_all_rows_and_have_a_message_each) {
   }
 }
 
+TEST(launch_shapes_test, every_tile_of_a_merge_has_two_borders) {
+  using policy = merge_policy<u64, u32>;
+  for (const u64 n : sizes) {
+    EXPECT_GE(merge_tiles<policy>(n) * merge_tile<policy>(), n);
+    EXPECT_GE(merge_blocks<policy>(n), 1u);
+    EXPECT_GE(merge_split_blocks<policy>(n) * policy::split_threads, smaller(merge_tiles<policy>(n) + 1, u64(0x7fffffff)));
+    EXPECT_EQ(merge_temp_bytes<policy>(n), 8 * (merge_tiles<policy>(n) + 1));
+  }
+}
+
+TEST(launch_shapes_test, cuts_a_merge_on_the_host) {
+  const u32 a[] = {1, 3, 3, 5}, b[] = {3, 3, 4};  // 1 3a 3a 3b 3b 4 5
+  const u64 expected[] = {0, 1, 2, 3, 3, 3, 3, 4};
+  for (u64 rows = 0; rows < 8; ++rows) {
+    const auto before = [](u32 x, u32 y) { return x < y; };
+    EXPECT_EQ(merge_path(rows, u64(4), u64(3), [&](u64 i) { return a[i]; }, [&](u64 i) { return b[i]; }, before), expected[rows]) << rows;
+  }
+}
+
 template <u32 Bytes>
 void expect_items_fit() {
+  EXPECT_LE((merge_tile<merge_policy<item<Bytes>, u32>>() * (Bytes + 2) + 17 * Bytes), 48u * 1024) << Bytes;
   EXPECT_LE(compact_tile<compact_policy<item<Bytes>>>() * Bytes + 1024, 48u * 1024) << Bytes;
   EXPECT_LE(2 * (scan_tile<scan_policy<item<Bytes>>>() + 32) * Bytes + 16, 48u * 1024) << Bytes;
 }

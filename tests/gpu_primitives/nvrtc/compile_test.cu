@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <nvrtc.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -9,11 +10,8 @@
 
 namespace {
 
-const std::vector<std::string> headers = {"types",      "look_back", "reduce",    "compact",   "scan",
-                                          "radix_sort", "sort_keys", "partition", "histogram", "top_k"};
-
-std::string text_of(const std::string& header) {
-  std::ifstream file(std::string(QUERY_SOURCE_DIR) + "/src/gpu_primitives/" + header + ".cuh");
+std::string text_of(const std::filesystem::path& header) {
+  std::ifstream file(header);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -21,16 +19,17 @@ std::string text_of(const std::string& header) {
 
 void expect_compiles(const std::string& source, const char* architecture) {
   std::vector<std::string> texts, names;
-  for (const std::string& h : headers) {
-    texts.push_back(text_of(h));
-    names.push_back("gpu_primitives/" + h + ".cuh");
-    ASSERT_FALSE(texts.back().empty()) << h;
+  for (const auto& header : std::filesystem::directory_iterator(QUERY_SOURCE_DIR "/src/gpu_primitives")) {
+    if (header.path().extension() != ".cuh") continue;
+    texts.push_back(text_of(header.path()));
+    names.push_back("gpu_primitives/" + header.path().filename().string());
+    ASSERT_FALSE(texts.back().empty()) << header.path();
   }
   std::vector<const char*> text_pointers, name_pointers;
   for (const std::string& t : texts) text_pointers.push_back(t.c_str());
   for (const std::string& n : names) name_pointers.push_back(n.c_str());
   nvrtcProgram program;
-  ASSERT_EQ(nvrtcCreateProgram(&program, source.c_str(), "generated.cu", int(headers.size()), text_pointers.data(), name_pointers.data()),
+  ASSERT_EQ(nvrtcCreateProgram(&program, source.c_str(), "generated.cu", int(names.size()), text_pointers.data(), name_pointers.data()),
             NVRTC_SUCCESS);
   const std::string target = std::string("--gpu-architecture=") + architecture;
   const char* options[] = {target.c_str(), "--std=c++20"};
@@ -103,11 +102,31 @@ extern "C" __global__ void ten_cheapest(const float* price, u64 n, void* temp, u
 }
 )";
 
+const char* const merges = R"(
+#include "gpu_primitives/merge.cuh"
+#include "gpu_primitives/sort_keys.cuh"
+using namespace query::gpu;
+using policy = merge_policy<u64, u32>;
+struct ascending { __device__ bool operator()(double x, double y) const { return sort_key(x) < sort_key(y); } };
+extern "C" __global__ void split(const double* a, u64 na, const double* b, u64 nb, u64* temp) {
+  merge_split<policy>(na, nb, temp, [=](u64 i) { return a[i]; }, [=](u64 i) { return b[i]; }, ascending{});
+}
+extern "C" __global__ __launch_bounds__(policy::threads, policy::blocks) void merge(
+    const double* a, const u32* a_rows, u64 na, const double* b, const u32* b_rows, u64 nb, const u64* temp, double* keys, u32* rows) {
+  merge_runs<policy, double, u32>(na, nb, temp, [=](u64 i) { return a[i]; }, [=](u64 i) { return b[i]; },
+                                  [=](u64 i) { return a_rows[i]; }, [=](u64 i) { return b_rows[i]; }, ascending{},
+                                  [=](u64 at, double key) { keys[at] = key; }, [=](u64 at, u32 row) { rows[at] = row; });
+}
+)";
+
 TEST(nvrtc_test, compiles_reduce_compact_and_scan) {
   for (const char* architecture : {"sm_80", "sm_90"}) expect_compiles(reduce_compact_scan, architecture);
 }
 TEST(nvrtc_test, compiles_sorts) {
   for (const char* architecture : {"sm_80", "sm_90"}) expect_compiles(sort, architecture);
+}
+TEST(nvrtc_test, compiles_merges) {
+  for (const char* architecture : {"sm_80", "sm_90"}) expect_compiles(merges, architecture);
 }
 TEST(nvrtc_test, compiles_partition_histogram_and_top_k) {
   for (const char* architecture : {"sm_80", "sm_90"}) expect_compiles(others, architecture);
