@@ -1,6 +1,8 @@
 // Our GPU primitives beside CUB's on the same data in the same run: medians, and how many times faster ours is.
 //
-//   primitives_bench [reduce] [select] [scan] [sort]    all of them by default; QUERY_BENCH_SHRINK=k divides the sizes by 2^k
+//   primitives_bench [reduce] [select] [scan] [sort] [records] [merge]    all of them by default
+//   primitives_bench variants         what the policies of sorts are chosen by
+// QUERY_BENCH_SHRINK=k divides the sizes by 2^k.
 // GB/s counts each input byte read once and each output byte written once. Clearing temporary storage is part of the time.
 #include <cstring>
 
@@ -12,7 +14,10 @@
 
 namespace query::gpu::bench {
 
-void sorts();  // primitives_sort_bench.cu
+void sorts();          // primitives_sort_bench.cu
+void sort_variants();  // primitives_sort_variants.cu
+void record_sorts();   // primitives_records_bench.cu
+void merges();         // primitives_merge_bench.cu
 
 namespace {
 
@@ -168,6 +173,9 @@ int main(int argc, char** argv) {
   if (wanted("reduce")) reductions(n);
   if (wanted("select")) selections(n);
   if (wanted("sort")) sorts();
+  if (argc > 1 && wanted("variants")) sort_variants();
+  if (wanted("records")) record_sorts();
+  if (wanted("merge")) merges();
   if (!wanted("scan")) return 0;
   scans<u32, std::uint32_t>("scan_u32", n);
   scans<u64, std::uint64_t>("scan_u64", n);

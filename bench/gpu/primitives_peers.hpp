@@ -14,11 +14,19 @@ void scan(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t*
 void select_below(void* temp, std::size_t& bytes, const double* x, double* out, std::uint64_t* count, std::size_t n, double limit);
 void select_below(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint32_t* out, std::uint64_t* count, std::size_t n,
                   std::uint32_t limit);
-void sort_keys(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint32_t* out, std::size_t n);
-void sort_keys(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t* out, std::size_t n);
+// `narrow`: rows are counted in 32 bits, for which CUB has other tiles.
+void sort_keys(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint32_t* out, std::size_t n, bool narrow);
+void sort_keys(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t* out, std::size_t n, bool narrow);
 void sort_pairs(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t* out, const std::uint32_t* values,
-                std::uint32_t* out_values, std::size_t n);
+                std::uint32_t* out_values, std::size_t n, bool narrow);
 void sort_pairs(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint32_t* out, const std::uint32_t* values,
-                std::uint32_t* out_values, std::size_t n);
+                std::uint32_t* out_values, std::size_t n, bool narrow);
+void sort_pairs(void* temp, std::size_t& bytes, const std::uint16_t* x, std::uint16_t* out, const std::uint32_t* values,
+                std::uint32_t* out_values, std::size_t n, bool narrow);
+// Values are not merged where `a_values` is null.
+void merge(void* temp, std::size_t& bytes, const std::uint32_t* a, const std::uint32_t* a_values, std::size_t na, const std::uint32_t* b,
+           const std::uint32_t* b_values, std::size_t nb, std::uint32_t* out, std::uint32_t* out_values);
+void merge(void* temp, std::size_t& bytes, const std::uint64_t* a, const std::uint32_t* a_values, std::size_t na, const std::uint64_t* b,
+           const std::uint32_t* b_values, std::size_t nb, std::uint64_t* out, std::uint32_t* out_values);
 
 }  // namespace query::gpu::peers

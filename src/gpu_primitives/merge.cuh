@@ -157,17 +157,18 @@ __device__ __forceinline__ void merge_runs(u64 na, u64 nb, const u64* temp, KeyA
     }
     __syncthreads();
 
-    const u32 own = smaller(threadIdx.x * items, rows);
+    // Threads behind the last row of the last tile write sources that nobody reads.
+    const u32 own = threadIdx.x * items;
     u32 a = merge_path(
-        own, rows_a, rows - rows_a, [=](u32 i) -> const Key& { return staged[i]; },
+        smaller(own, rows), rows_a, rows - rows_a, [=](u32 i) -> const Key& { return staged[i]; },
         [=](u32 i) -> const Key& { return staged[rows_a + i]; }, before);
-    u32 b = rows_a + own - a;
+    u32 b = rows_a + smaller(own, rows) - a;
     Key next_a = staged[a];
     Key next_b = staged[b];  // neither means anything where its run has ended
 #pragma unroll
     for (u32 j = 0; j < items; ++j) {
       const bool takes_b = b < rows && (a >= rows_a || before(next_b, next_a));
-      if (own + j < rows) sources[own + j] = u16(takes_b ? b : a);
+      sources[own + j] = u16(takes_b ? b : a);
       const Key next = staged[takes_b ? ++b : ++a];
       if (takes_b) {
         next_b = next;
