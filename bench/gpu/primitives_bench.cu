@@ -1,7 +1,6 @@
 // Our GPU primitives beside CUB's on the same data in the same run: medians, and how many times faster ours is.
 //
 //   primitives_bench [reduce] [select] [scan] [sort] [records] [merge]    all of them by default
-//   primitives_bench variants         what the policies of sorts are chosen by
 // QUERY_BENCH_SHRINK=k divides the sizes by 2^k.
 // GB/s counts each input byte read once and each output byte written once. Clearing temporary storage is part of the time.
 #include <cstring>
@@ -14,10 +13,9 @@
 
 namespace query::gpu::bench {
 
-void sorts();          // primitives_sort_bench.cu
-void sort_variants();  // primitives_sort_variants.cu
-void record_sorts();   // primitives_records_bench.cu
-void merges();         // primitives_merge_bench.cu
+void sorts();         // primitives_sort_bench.cu
+void record_sorts();  // primitives_records_bench.cu
+void merges();        // primitives_merge_bench.cu
 
 namespace {
 
@@ -173,7 +171,6 @@ int main(int argc, char** argv) {
   if (wanted("reduce")) reductions(n);
   if (wanted("select")) selections(n);
   if (wanted("sort")) sorts();
-  if (argc > 1 && wanted("variants")) sort_variants();
   if (wanted("records")) record_sorts();
   if (wanted("merge")) merges();
   if (!wanted("scan")) return 0;

@@ -81,63 +81,32 @@ struct merge_data {
   }
 };
 
-template <class Policy, class Key, class Value>
-void merge_ours(const merge_data<Key, Value>& d, const char* variant) {
-  const u64 n = d.na + d.nb;
-  const memory<u64> temp(merge_temp_bytes<Policy>(n) / 8);
-  QUERY_BENCH_CUDA(cudaMemset(d.out.data(), 0, d.out.bytes()));
-  QUERY_BENCH_CUDA(cudaMemset(d.out_values.data(), 0, d.out_values.bytes()));
-  const double ms = median_ms([&] {
-    split<Policy><<<unsigned(merge_split_blocks<Policy>(n)), Policy::split_threads>>>(d.a.data(), d.na, d.b.data(), d.nb, temp.data());
-    merge<Policy, Key, Value><<<unsigned(merge_blocks<Policy>(n)), Policy::threads>>>(
-        d.a.data(), d.a_values.data(), d.na, d.b.data(), d.b_values.data(), d.nb, temp.data(), d.out.data(), d.out_values.data());
-  });
-  report(d.name, variant, n, d.bytes, ms, d.peer_ms);
-  expect_same(d.name, variant, d.out, d.expected, n);
-  if constexpr (merge_data<Key, Value>::has_values) expect_same(d.name, variant, d.out_values, d.expected_values, n);
-}
-
-template <class Key, class Value, u32 Threads, u32 Items, u32 Blocks>
-struct variant : merge_policy<Key, Value> {
-  static constexpr u32 threads = Threads, items = Items, blocks = Blocks;
-};
-
-template <u32 Threads, u32 Items, u32 Blocks, class Key, class Value>
-void merge_variant(const merge_data<Key, Value>& d) {
-  char name[64];
-  std::snprintf(name, sizeof(name), "%ux%ux%u", Threads, Items, Blocks);
-  merge_ours<variant<Key, Value, Threads, Items, Blocks>>(d, name);
-}
-
 template <class Key, class Value>
-void merge_any(const char* name, u64 na, u64 nb, bool variants) {
-  const merge_data<Key, Value> d(name, na, nb);
-  merge_ours<merge_policy<Key, Value>>(d, "ours");
-  if (!variants) return;
-  if constexpr (sizeof(Key) == 4) {
-    merge_variant<256, 13, 8>(d);
-    merge_variant<256, 17, 8>(d);
-    merge_variant<256, 23, 6>(d);
-    merge_variant<512, 15, 3>(d);
-  } else {
-    merge_variant<256, 7, 8>(d);
-    merge_variant<256, 9, 8>(d);
-    merge_variant<256, 11, 8>(d);
-    merge_variant<256, 15, 5>(d);
-    merge_variant<512, 9, 3>(d);
-  }
+void merge_ours(const merge_data<Key, Value>& d) {
+  using policy = merge_policy<Key, Value>;
+  const u64 n = d.na + d.nb;
+  const memory<u64> temp(merge_temp_bytes<policy>(n) / 8);
+  const double ms = median_ms([&] {
+    split<policy><<<unsigned(merge_split_blocks<policy>(n)), policy::split_threads>>>(d.a.data(), d.na, d.b.data(), d.nb, temp.data());
+    merge<policy><<<unsigned(merge_blocks<policy>(n)), policy::threads>>>(d.a.data(), d.a_values.data(), d.na, d.b.data(),
+                                                                          d.b_values.data(), d.nb, temp.data(), d.out.data(),
+                                                                          d.out_values.data());
+  });
+  report(d.name, "ours", n, d.bytes, ms, d.peer_ms);
+  expect_same(d.name, "ours", d.out, d.expected, n);
+  if constexpr (merge_data<Key, Value>::has_values) expect_same(d.name, "ours", d.out_values, d.expected_values, n);
 }
 
 }  // namespace
 
 void merges() {
   const u64 half = rows() / 2;
-  merge_any<u64, no_value>("merge_keys_u64", half, half, true);
-  merge_any<u32, no_value>("merge_keys_u32", half, half, true);
-  merge_any<u64, u32>("merge_pairs_u64_u32", half, half, true);
-  merge_any<u32, u32>("merge_pairs_u32_u32", half, half, true);
-  merge_any<u64, u32>("merge_pairs_15_to_1", rows() / 16 * 15, rows() / 16, false);
-  merge_any<u64, u32>("merge_pairs_small", u64(1) << 19, u64(1) << 19, false);
+  merge_ours(merge_data<u64, no_value>("merge_keys_u64", half, half));
+  merge_ours(merge_data<u32, no_value>("merge_keys_u32", half, half));
+  merge_ours(merge_data<u64, u32>("merge_pairs_u64_u32", half, half));
+  merge_ours(merge_data<u32, u32>("merge_pairs_u32_u32", half, half));
+  merge_ours(merge_data<u64, u32>("merge_pairs_15_to_1", rows() / 16 * 15, rows() / 16));
+  merge_ours(merge_data<u64, u32>("merge_pairs_small", u64(1) << 19, u64(1) << 19));
 }
 
 }  // namespace query::gpu::bench

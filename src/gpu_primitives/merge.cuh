@@ -36,14 +36,18 @@ namespace query::gpu {
 // __launch_bounds__(threads, blocks) of merge_runs. Odd numbers of items spread neighbouring threads over the banks of shared memory.
 template <class Key, class Value>
 struct merge_policy {
-  static constexpr u32 threads = 256;
-  static constexpr u32 items = sizeof(Key) <= 4    ? 17
-                               : sizeof(Key) <= 8  ? 11
+  static constexpr bool is_pair = !__is_empty(Value);
+  static constexpr u32 threads = is_pair && sizeof(Key) > 4 && sizeof(Key) <= 8 ? 512 : 256;
+  static constexpr u32 items = sizeof(Key) <= 4    ? (is_pair ? 13 : 17)
+                               : sizeof(Key) <= 8  ? (is_pair ? 9 : 15)
                                : sizeof(Key) <= 16 ? 7
                                : sizeof(Key) <= 32 ? 5
                                : sizeof(Key) <= 56 ? 3
                                                    : 1;
-  static constexpr u32 blocks = sizeof(Key) <= 16 ? 6 : 4;
+  static constexpr u32 blocks = sizeof(Key) <= 4    ? (is_pair && sizeof(Value) <= 4 ? 8 : 6)
+                                : sizeof(Key) <= 8  ? (is_pair ? 3 : 5)
+                                : sizeof(Key) <= 16 ? 6
+                                                    : 4;
   static constexpr u32 split_threads = 128;
 };
 

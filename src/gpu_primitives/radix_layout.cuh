@@ -9,27 +9,19 @@ namespace query::gpu {
 inline constexpr u32 radix_bits = 8;
 inline constexpr u32 radix_bins = 1u << radix_bits;
 
-// How the lanes of a warp find those that hold the same digit: a mask of lanes for each digit in shared memory, or one vote a bit.
-enum class radix_match { masks, votes };
-
 // A tile is threads * items rows; threads must be at least radix_bins. `blocks` belongs into the sweep's __launch_bounds__(threads,
 // blocks).
 template <class Key, class Value>
 struct radix_policy {
   static constexpr u32 row_bytes = sizeof(Key) + (__is_empty(Value) ? 0 : sizeof(Value));
   static constexpr bool is_pair = !__is_empty(Value);
-  static constexpr u32 threads = !is_pair || (row_bytes > 8 && row_bytes <= 12) ? 512 : 384;
+  static constexpr u32 threads = !is_pair || row_bytes <= 12 ? 512 : 384;
   static constexpr u32 items = !is_pair            ? (row_bytes <= 4 ? 23 : 15)
-                               : row_bytes <= 8    ? 23
+                               : row_bytes <= 8    ? 19
                                : row_bytes <= 12   ? 13
                                : row_bytes <= 16   ? 15
                                                    : 7;
   static constexpr u32 blocks = 2;
-  static constexpr radix_match match = radix_match::masks;
-  static constexpr bool counts_first = false;  // a tile's digits are counted before its rows are ranked
-  static constexpr bool late_values = false;   // values are loaded when the keys are in their place
-  static constexpr bool narrow_places = false;  // places have the width of the counts
-  static constexpr bool unrolled_writes = false;
   static constexpr u32 histogram_threads = 512;
   static constexpr u32 histogram_items = 8;
 };
@@ -86,7 +78,7 @@ struct radix_shared {
   static constexpr u32 rows = Policy::threads * Policy::items;
   static constexpr u32 key_bytes = (sizeof(Key) * rows + 15) / 16 * 16;
   static constexpr u32 value_bytes = __is_empty(Value) ? 0 : (sizeof(Value) * rows + 15) / 16 * 16;
-  static constexpr u32 count_bytes = warps * radix_bins * sizeof(u32) * (Policy::match == radix_match::masks ? 2 : 1);
+  static constexpr u32 count_bytes = warps * radix_bins * sizeof(u32) * 2;
   static constexpr u32 counts_at = key_bytes;  // u32[warps][bins], then as many masks; the values take their place when they are done
   static constexpr u32 bases_at = counts_at + (count_bytes > value_bytes ? count_bytes : value_bytes);  // u64[bins]
   static constexpr u32 scan_at = bases_at + radix_bins * sizeof(u64);  // u32[bins / warp_size]

@@ -30,22 +30,10 @@ namespace detail {
 
 // Lanes whose digit equals the caller's. Masks are zero before; the caller clears those of the digits seen. A vote for each bit of the
 // digit or the match instruction need no memory, but were slower on an H200 (bench/results).
-template <radix_match Match>
 __device__ __forceinline__ u32 same_digit(u32 digit, u32* masks) {
-  if constexpr (Match == radix_match::masks) {
-    atomicOr(&masks[digit], 1u << lane_id());
-    __syncwarp();
-    return masks[digit];
-  } else {
-    u32 same = all_lanes;
-#pragma unroll
-    for (u32 b = 0; b < radix_bits; ++b) {
-      const bool set = (digit >> b & 1) != 0;
-      const u32 setters = __ballot_sync(all_lanes, set);
-      same &= set ? setters : ~setters;
-    }
-    return same;
-  }
+  atomicOr(&masks[digit], 1u << lane_id());
+  __syncwarp();
+  return masks[digit];
 }
 
 // Makes the compiler compute again what depends on `value`, where keeping it would take registers that the sort does not have.
@@ -225,12 +213,13 @@ struct radix_route {
   Value* target_values;
 };
 
-template <bool Narrow, class Count>
-struct radix_place_word {
+// What places are computed in: pairs are faster with the width of the counts, keys alone with 64 bits (bench/results).
+template <bool HasValues, class Count>
+struct radix_place {
   using type = u64;
 };
 template <class Count>
-struct radix_place_word<true, Count> {
+struct radix_place<true, Count> {
   using type = Count;
 };
 
@@ -253,7 +242,7 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
 
   Key* staged_keys = reinterpret_cast<Key*>(raw);
   Value* staged_values = reinterpret_cast<Value*>(raw + layout::counts_at);
-  using place_word = typename radix_place_word<Policy::narrow_places, Count>::type;
+  using place_word = typename radix_place<has_values, Count>::type;
   place_word* bases = reinterpret_cast<place_word*>(raw + layout::bases_at);
   u32* counts = reinterpret_cast<u32*>(raw + layout::counts_at);
   u32* scan_totals = reinterpret_cast<u32*>(raw + layout::scan_at);
@@ -295,51 +284,27 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
         if (own_first + j * warp_size >= rows) key[j] = Key(~Key(0));
       }
     }
-    Value value[items];
-    const auto load_values = [&] {
-      if (route.from_caller) {
-#pragma unroll
-        for (u32 j = 0; j < items; ++j) value[j] = value_of(row_of(j));
-      } else if (full) {
-#pragma unroll
-        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[first + j * warp_size];
-      } else {
-#pragma unroll
-        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[row_of(j)];
-      }
-    };
-    if constexpr (has_values && !Policy::late_values) load_values();
     if (messages_to_clear != nullptr && bin < radix_bins) messages_to_clear[tile * radix_bins + bin] = 0;
 
     // Rank within the warp. Missing rows of the last tile come last in the last bin, so their places lie behind all others.
     for (u32 c = lane; c < radix_bins; c += warp_size) {
       own_counts[c] = 0;
-      if constexpr (Policy::match == radix_match::masks) own_masks[c] = 0;
+      own_masks[c] = 0;
     }
     __syncwarp();
     packed_registers<items, 16> place;
-    const auto rank_keys = [&] {
 #pragma unroll
-      for (u32 j = 0; j < items; ++j) {
-        if constexpr (Policy::counts_first) forget_derived(key[j]);
-        const u32 digit = digit_of(key[j]);
-        const u32 same = same_digit<Policy::match>(digit, own_masks);
-        const u32 rank = own_counts[digit] + __popc(same & below);
-        __syncwarp();
-        if (same >> lane == 1) {  // the highest of the lanes speaks for all
-          own_counts[digit] = rank + 1;
-          if constexpr (Policy::match == radix_match::masks) own_masks[digit] = 0;
-        }
-        __syncwarp();
-        place.add(j, rank);
-        if constexpr (Policy::counts_first) staged_keys[rank] = key[j];
+    for (u32 j = 0; j < items; ++j) {
+      const u32 digit = digit_of(key[j]);
+      const u32 same = same_digit(digit, own_masks);
+      const u32 rank = own_counts[digit] + __popc(same & below);
+      __syncwarp();
+      if (same >> lane == 1) {  // the highest of the lanes speaks for all
+        own_counts[digit] = rank + 1;
+        own_masks[digit] = 0;
       }
-    };
-    if constexpr (Policy::counts_first) {
-#pragma unroll
-      for (u32 j = 0; j < items; ++j) atomicAdd(&own_counts[digit_of(key[j])], 1u);
-    } else {
-      rank_keys();
+      __syncwarp();
+      place.add(j, rank);
     }
     __syncthreads();
 
@@ -363,18 +328,27 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     }
     __syncthreads();
 
-    if constexpr (Policy::counts_first) {
-      rank_keys();
-    } else {
 #pragma unroll
-      for (u32 j = 0; j < items; ++j) {
-        forget_derived(key[j]);
-        const u32 digit = digit_of(key[j]);
-        place.add(j, own_counts[digit]);
-        staged_keys[place[j]] = key[j];
+    for (u32 j = 0; j < items; ++j) {
+      forget_derived(key[j]);
+      const u32 digit = digit_of(key[j]);
+      place.add(j, own_counts[digit]);
+      staged_keys[place[j]] = key[j];
+    }
+    // Values come when keys need registers no more; they are on their way while the block looks back.
+    Value value[items];
+    if constexpr (has_values) {
+      if (route.from_caller) {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) value[j] = value_of(row_of(j));
+      } else if (full) {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[first + j * warp_size];
+      } else {
+#pragma unroll
+        for (u32 j = 0; j < items; ++j) value[j] = route.source_values[row_of(j)];
       }
     }
-    if constexpr (has_values && Policy::late_values) load_values();
     if (bin < radix_bins) {
       const u64 before = look_back_digit(messages, tile, bin);
       const u32 real = bin == radix_bins - 1 ? in_tile - (tile_rows - rows) : in_tile;
@@ -392,18 +366,6 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
     u64 next = 0;  // on its way while the rows leave
     if (threadIdx.x == 0 && gridDim.x < tiles) next = atomicAdd(counter, u64(1));
     const auto place_of = [&](u32 k) { return u64(place_word(bases[digit_of(staged_keys[k])] + k)); };
-    if constexpr (Policy::unrolled_writes) {
-      if (!route.to_caller) {
-#pragma unroll
-        for (u32 j = 0; j < items; ++j) {
-          const u32 k = threadIdx.x + j * threads;
-          if (k >= rows) continue;
-          const u64 at = place_of(k);
-          route.target_keys[at] = staged_keys[k];
-          if constexpr (has_values) route.target_values[at] = staged_values[k];
-        }
-      }
-    }
     if (route.to_caller) {
 #pragma unroll 4
       for (u32 k = threadIdx.x; k < rows; k += threads) {
@@ -411,13 +373,18 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
         write_key(at, staged_keys[k]);
         if constexpr (has_values) write_value(at, staged_values[k]);
       }
-    } else if constexpr (!Policy::unrolled_writes) {
-#pragma unroll 4
-      for (u32 k = threadIdx.x; k < rows; k += threads) {
+    } else if constexpr (has_values) {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) {
+        const u32 k = threadIdx.x + j * threads;
+        if (k >= rows) continue;
         const u64 at = place_of(k);
         route.target_keys[at] = staged_keys[k];
-        if constexpr (has_values) route.target_values[at] = staged_values[k];
+        route.target_values[at] = staged_values[k];
       }
+    } else {
+#pragma unroll 4
+      for (u32 k = threadIdx.x; k < rows; k += threads) route.target_keys[place_of(k)] = staged_keys[k];
     }
     if (gridDim.x >= tiles) return;  // every block has had its tile
     if (threadIdx.x == 0) *shared_tile = next;

@@ -70,6 +70,7 @@ TEST(launch_shapes_test, cuts_a_merge_on_the_host) {
 template <u32 Bytes>
 void expect_items_fit() {
   EXPECT_LE((merge_tile<merge_policy<item<Bytes>, u32>>() * (Bytes + 2) + 17 * Bytes), 48u * 1024) << Bytes;
+  EXPECT_LE((merge_tile<merge_policy<item<Bytes>, no_value>>() * (Bytes + 2) + 17 * Bytes), 48u * 1024) << Bytes;
   EXPECT_LE(compact_tile<compact_policy<item<Bytes>>>() * Bytes + 1024, 48u * 1024) << Bytes;
   EXPECT_LE(2 * (scan_tile<scan_policy<item<Bytes>>>() + 32) * Bytes + 16, 48u * 1024) << Bytes;
 }
@@ -95,6 +96,7 @@ void expect_two_blocks_fit() {
 TEST(launch_shapes_test, two_blocks_of_a_sort_share_a_multiprocessor) {
   expect_two_blocks_fit<u8, no_value>();
   expect_two_blocks_fit<u8, u32>();
+  expect_two_blocks_fit<u16, u32>();
   expect_two_blocks_fit<u32, no_value>();
   expect_two_blocks_fit<u64, no_value>();
   expect_two_blocks_fit<u32, u32>();

@@ -42,7 +42,17 @@ struct broad_key {
 };
 
 // Names the run and the row that a value comes from.
-constexpr u64 from_b = u64(1) << 63;
+template <class Value>
+constexpr Value from_b = Value(1) << (8 * sizeof(Value) - 1);
+
+template <class Value>
+__device__ Value value_of(u64 row, bool of_b) {
+  if constexpr (__is_empty(Value)) {
+    return {};
+  } else {
+    return of_b ? Value(row) | from_b<Value> : Value(row);
+  }
+}
 
 template <class Policy, class Key, class Before>
 __global__ void split(const Key* a, u64 na, const Key* b, u64 nb, u64* temp, Before before) {
@@ -54,18 +64,9 @@ template <class Policy, class Key, class Value, class Before>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks) void merge(const Key* a, u64 na, const Key* b, u64 nb, const u64* temp,
                                                                          Key* keys, Value* values, Before before) {
   merge_runs<Policy, Key, Value>(
-      na, nb, temp, [=](u64 i) { return a[i]; }, [=](u64 i) { return b[i]; }, [](u64 i) { return Value{i}; },
-      [](u64 i) { return Value{i | from_b}; }, before, [=](u64 at, const Key& key) { keys[at] = key; },
+      na, nb, temp, [=](u64 i) { return a[i]; }, [=](u64 i) { return b[i]; }, [](u64 i) { return value_of<Value>(i, false); },
+      [](u64 i) { return value_of<Value>(i, true); }, before, [=](u64 at, const Key& key) { keys[at] = key; },
       [=](u64 at, const Value& v) { values[at] = v; });
-}
-
-template <class Policy, class Key, class Before>
-__global__ __launch_bounds__(Policy::threads, Policy::blocks) void merge_alone(const Key* a, u64 na, const Key* b, u64 nb, const u64* temp,
-                                                                               Key* keys, Before before) {
-  const auto none = [](u64) { return no_value(); };
-  merge_runs<Policy, Key, no_value>(
-      na, nb, temp, [=](u64 i) { return a[i]; }, [=](u64 i) { return b[i]; }, none, none, before,
-      [=](u64 at, const Key& key) { keys[at] = key; }, [](u64, no_value) {});
 }
 
 template <class Key>
@@ -73,31 +74,42 @@ bool same_bytes(const std::vector<Key>& x, const std::vector<Key>& y) {
   return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(Key)) == 0);
 }
 
-// `blocks`: of merge_runs; 0 is one a tile.
+// `rows`: the runs' rows in the order of the result, those of b with from_b<u64>.
+template <class Value, class Key, class Before>
+void expect_merged_with(const std::vector<Key>& a, const std::vector<Key>& b, const std::vector<Key>& expected,
+                        const std::vector<u64>& rows, Before before, u64 blocks) {
+  using policy = merge_policy<Key, Value>;
+  const u64 na = a.size(), nb = b.size(), n = na + nb;
+  const device_array<Key> in_a(a), in_b(b), keys(n, 0xee);
+  const device_array<Value> values(n, 0xee);
+  const device_array<u64> temp(merge_temp_bytes<policy>(n) / 8, 0xee);
+  if (blocks == 0) blocks = merge_blocks<policy>(n);
+  split<policy><<<unsigned(merge_split_blocks<policy>(n)), policy::split_threads>>>(in_a.data(), na, in_b.data(), nb, temp.data(), before);
+  merge<policy><<<unsigned(blocks), policy::threads>>>(in_a.data(), na, in_b.data(), nb, temp.data(), keys.data(), values.data(), before);
+  finish();
+  EXPECT_TRUE(same_bytes(keys.to_host(), expected)) << na << " and " << nb << " rows, values of " << sizeof(Value) << " bytes";
+  if constexpr (!__is_empty(Value)) {
+    std::vector<Value> expected_values;
+    for (const u64 row : rows) expected_values.push_back((row & from_b<u64>) != 0 ? Value(row) | from_b<Value> : Value(row));
+    EXPECT_TRUE(values.to_host() == expected_values) << na << " and " << nb << " rows, values of " << sizeof(Value) << " bytes";
+  }
+}
+
+// Policies differ by the values' width. `blocks`: of merge_runs; 0 is one a tile.
 template <class Key, class Before = ascending>
 void expect_merged(const std::vector<Key>& a, const std::vector<Key>& b, Before before = {}, u64 blocks = 0) {
-  using policy = merge_policy<Key, u64>;
-  const u64 na = a.size(), nb = b.size(), n = na + nb;
+  const u64 na = a.size(), n = na + b.size();
   std::vector<u64> rows(n), expected_rows(n);
   std::iota(rows.begin(), rows.begin() + i64(na), u64(0));
-  std::iota(rows.begin() + i64(na), rows.end(), from_b);
-  const auto key_of = [&](u64 row) -> const Key& { return (row & from_b) != 0 ? b[row - from_b] : a[row]; };
+  std::iota(rows.begin() + i64(na), rows.end(), from_b<u64>);
+  const auto key_of = [&](u64 row) -> const Key& { return (row & from_b<u64>) != 0 ? b[row - from_b<u64>] : a[row]; };
   std::merge(rows.begin(), rows.begin() + i64(na), rows.begin() + i64(na), rows.end(), expected_rows.begin(),
              [&](u64 x, u64 y) { return before(key_of(x), key_of(y)); });
   std::vector<Key> expected;
   for (const u64 row : expected_rows) expected.push_back(key_of(row));
-
-  const device_array<Key> in_a(a), in_b(b), keys(n, 0xee), keys_alone(n, 0xee);
-  const device_array<u64> values(n, 0xee), temp(merge_temp_bytes<policy>(n) / 8, 0xee);
-  if (blocks == 0) blocks = merge_blocks<policy>(n);
-  split<policy><<<unsigned(merge_split_blocks<policy>(n)), policy::split_threads>>>(in_a.data(), na, in_b.data(), nb, temp.data(), before);
-  merge<policy, Key, u64><<<unsigned(blocks), policy::threads>>>(in_a.data(), na, in_b.data(), nb, temp.data(), keys.data(),
-                                                                 values.data(), before);
-  merge_alone<policy><<<unsigned(blocks), policy::threads>>>(in_a.data(), na, in_b.data(), nb, temp.data(), keys_alone.data(), before);
-  finish();
-  EXPECT_TRUE(values.to_host() == expected_rows) << na << " and " << nb << " rows";
-  EXPECT_TRUE(same_bytes(keys.to_host(), expected)) << na << " and " << nb << " rows";
-  EXPECT_TRUE(same_bytes(keys_alone.to_host(), expected)) << na << " and " << nb << " rows, keys alone";
+  expect_merged_with<u64>(a, b, expected, expected_rows, before, blocks);
+  expect_merged_with<u32>(a, b, expected, expected_rows, before, blocks);
+  expect_merged_with<no_value>(a, b, expected, expected_rows, before, blocks);
 }
 
 template <class Key>
@@ -110,9 +122,9 @@ std::vector<Key> sorted_numbers(u64 n, u64 seed, u64 different) {
 
 template <class Key>
 void expect_merged_at_every_size() {
-  constexpr u64 tile = merge_tile<merge_policy<Key, u64>>();
+  constexpr u64 tile = merge_tile<merge_policy<Key, u32>>(), tile_alone = merge_tile<merge_policy<Key, no_value>>();
   for (const u64 n : {u64(0), u64(1), u64(2), u64(31), u64(32), u64(33), u64(255), u64(257), u64(1024), tile - 1, tile, tile + 1, 2 * tile,
-                      u64(1) << 14, (u64(1) << 16) + 1}) {
+                      tile_alone - 1, tile_alone, tile_alone + 1, u64(1) << 14, (u64(1) << 16) + 1}) {
     for (const u64 na : {u64(0), n / 2, n - n / 8, n}) {
       for (const u64 different : {u64(0), u64(1), u64(5)}) {
         expect_merged<Key>(sorted_numbers<Key>(na, n, different), sorted_numbers<Key>(n - na, n + 1, different));

@@ -13,7 +13,6 @@ namespace {
 
 class radix_sort_test : public on_device {};
 
-
 template <class Policy, u32 Bits, class T>
 __global__ void count_digits(const T* x, u64 n, void* temp) {
   radix_histogram<Policy, Bits>(n, temp, [=](u64 i) { return sort_key(x[i]); });
@@ -36,9 +35,9 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks) void sweep(u32 pas
       [=](u64 at, const Value& row) { order[at] = row; });
 }
 
-// Sorts on the device; `order` gets the rows' old places (nothing for no_value).
+// Sorts on the device; `order` gets the rows' old places (nothing for no_value). `blocks`: of a sweep; 0 is one a tile.
 template <class T, class Value, class Count, u32 Bits = sort_key_bits<T>>
-void sort_on_device(const std::vector<T>& x, std::vector<T>& sorted, std::vector<Value>& order) {
+void sort_on_device(const std::vector<T>& x, std::vector<T>& sorted, std::vector<Value>& order, u64 blocks = 0) {
   using key = sort_key_of<T>;
   using policy = radix_policy<key, Value>;
   const u64 n = x.size();
@@ -51,7 +50,7 @@ void sort_on_device(const std::vector<T>& x, std::vector<T>& sorted, std::vector
   const u32 shared = radix_shared_bytes<policy, key, Value>();
   const u64 count_blocks = radix_histogram_blocks<policy>(n, resident_blocks(count, policy::histogram_threads));
   resident_blocks(move, policy::threads, shared);  // raises the limit of shared memory
-  const u64 move_blocks = radix_sweep_blocks<policy>(n);
+  const u64 move_blocks = blocks == 0 ? radix_sweep_blocks<policy>(n) : blocks;
   const radix_buffers<key, Value> between{{keys0.data(), keys1.data()}, {values0.data(), values1.data()}};
   count<<<unsigned(count_blocks), policy::histogram_threads>>>(in.data(), n, temp.data());
   for (u32 pass = 0; pass < radix_passes(Bits); ++pass) {
@@ -63,13 +62,13 @@ void sort_on_device(const std::vector<T>& x, std::vector<T>& sorted, std::vector
 }
 
 template <class T, class Value, class Count>
-void expect_sorted(const std::vector<T>& x) {
+void expect_sorted(const std::vector<T>& x, u64 blocks = 0) {
   std::vector<Value> expected(x.size());
   std::iota(expected.begin(), expected.end(), Value(0));
   std::stable_sort(expected.begin(), expected.end(), [&](Value a, Value b) { return sort_key(x[a]) < sort_key(x[b]); });
   std::vector<T> sorted;
   std::vector<Value> order;
-  sort_on_device<T, Value, Count>(x, sorted, order);
+  sort_on_device<T, Value, Count>(x, sorted, order, blocks);
   ASSERT_TRUE(order == expected) << "n = " << x.size();
   u64 wrong = 0;
   for (u64 i = 0; i < x.size(); ++i) wrong += sort_key(sorted[i]) != sort_key(x[expected[i]]) ? 1 : 0;
@@ -87,19 +86,35 @@ void expect_keys_sorted(std::vector<T> x) {
   EXPECT_EQ(wrong, 0u) << "n = " << x.size();
 }
 
-using pair_policy = radix_policy<u64, u32>;
+template <class Key, class Value>
+std::vector<u64> sizes_around_tiles() {
+  using policy = radix_policy<Key, Value>;
+  return interesting_sizes(u64(policy::threads) * policy::items);
+}
+
+std::vector<u32> repeating_keys(u64 n) {
+  const std::vector<u64> words = random_words(n, n);
+  std::vector<u32> keys(words.begin(), words.end());
+  for (u32& k : keys) k %= 1000;
+  return keys;
+}
 
 TEST_F(radix_sort_test, sorts_pairs_stably_at_every_size) {
-  for (const u64 n : interesting_sizes(u64(pair_policy::threads) * pair_policy::items)) {
-    const std::vector<u64> words = random_words(n, n);
-    std::vector<u32> narrow(words.begin(), words.end());
-    for (u32& k : narrow) k %= 1000;
-    expect_sorted<u64, u32, u32>(words);
-    expect_sorted<u32, u32, u32>(narrow);
-    expect_sorted<u32, u64, u64>(narrow);
-    expect_keys_sorted<u64>(words);
-    expect_keys_sorted<u32>(narrow);
-  }
+  for (const u64 n : sizes_around_tiles<u64, u32>()) expect_sorted<u64, u32, u32>(random_words(n, n));
+  for (const u64 n : sizes_around_tiles<u64, u64>()) expect_sorted<u64, u64, u64>(random_words(n, n));
+  for (const u64 n : sizes_around_tiles<u32, u32>()) expect_sorted<u32, u32, u32>(repeating_keys(n));
+  for (const u64 n : sizes_around_tiles<u32, u64>()) expect_sorted<u32, u64, u64>(repeating_keys(n));
+}
+
+TEST_F(radix_sort_test, sorts_keys_at_every_size) {
+  for (const u64 n : sizes_around_tiles<u64, no_value>()) expect_keys_sorted<u64>(random_words(n, n));
+  for (const u64 n : sizes_around_tiles<u32, no_value>()) expect_keys_sorted<u32>(repeating_keys(n));
+}
+
+// Cheap enough for compute-sanitizer.
+TEST_F(radix_sort_test, sorts_with_fewer_blocks_than_tiles) {
+  expect_sorted<u64, u32, u32>(random_words(50021, 1), 3);
+  expect_sorted<u32, u32, u32>(repeating_keys(50021), 3);
 }
 
 // Every number of passes that run, from none to all, and every place of a skipped pass.
