@@ -1,4 +1,4 @@
-// count, sum, min and max of rows that are numbers.
+// count, sum, min, max and average of rows that are numbers.
 #include <query/cpu/fold_loops.hpp>
 #include <query/errors.hpp>
 
@@ -13,7 +13,8 @@ template <class T> void fold_as(detail::fold_kind k, const detail::row_block& b,
   const row_array<T> v(b);
   switch (k) {
     case detail::fold_kind::count: fold_count(chain, v, true, s); return;
-    case detail::fold_kind::sum: fold_sum(chain, v, true, s); return;
+    case detail::fold_kind::sum: fold_sum<wide_t<T>>(chain, v, true, s); return;
+    case detail::fold_kind::average: fold_sum<mean_sum_t<T>>(chain, v, true, s); return;
     case detail::fold_kind::min: fold_extreme<false>(chain, v, true, s); return;
     case detail::fold_kind::max: fold_extreme<true>(chain, v, true, s); return;
   }
@@ -44,9 +45,11 @@ bool fold_values(detail::fold_kind k, ir::kind kind, const detail::row_block& b,
 
 void merge_folds(detail::fold_kind k, const ir::type* row, detail::fold_state& into, const detail::fold_state& from) {
   by_kind(row->k, [&]<class T>(std::type_identity<T>) {
+    const auto add = [&]<class W>(std::type_identity<W>) { store(into, plus<W>(load<W>(into), load<W>(from))); };
     if (k == detail::fold_kind::sum) {
-      using W = wide_t<T>;
-      store(into, plus<W>(load<W>(into), load<W>(from)));
+      add(std::type_identity<wide_t<T>>{});
+    } else if (k == detail::fold_kind::average) {
+      add(std::type_identity<mean_sum_t<T>>{});
     } else if (k != detail::fold_kind::count && from.numbers) {
       const T a = load<T>(from);
       if (!into.numbers || (k == detail::fold_kind::min ? a < load<T>(into) : load<T>(into) < a)) store(into, a);

@@ -134,10 +134,9 @@ template <class Aggregate, class V> class number_column final : public aggregate
   state_array<state> states_;
 };
 
-// Sums and means of arrays, element by element.
-template <class E> class array_column final : public aggregate_column {
+// Sums and means of arrays, element by element. W: what the sums are kept in.
+template <class E, class W> class array_column final : public aggregate_column {
  public:
-  using W = agg::wide_t<E>;
   array_column(const aggregate_call& c, runtime::buffer_pool& pool) : call_(c), length_(c.value->count), sums_(pool), n_(pool) {}
   void grow_to(std::size_t n) override {
     sums_.grow_to(n * length_);
@@ -215,8 +214,10 @@ column_pointer make_number_column(const aggregate_call& c, runtime::buffer_pool&
     default: break;
   }
   if (c.value->k == ir::kind::array && (c.what == aggregate_kind::sum || c.what == aggregate_kind::mean))
-    return interpreter::by_kind<column_pointer>(c.value->element->k,
-                                                [&]<class E>(E) -> column_pointer { return std::make_unique<array_column<E>>(c, pool); });
+    return interpreter::by_kind<column_pointer>(c.value->element->k, [&]<class E>(E) -> column_pointer {
+      if (c.what == aggregate_kind::sum) return std::make_unique<array_column<E, agg::wide_t<E>>>(c, pool);
+      return std::make_unique<array_column<E, agg::mean_sum_t<E>>>(c, pool);
+    });
   return interpreter::by_kind<column_pointer>(c.value->k, [&]<class V>(V) { return column_of<V>(c, pool); });
 }
 

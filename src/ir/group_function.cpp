@@ -32,15 +32,16 @@ bool needs_order(aggregate_kind k) {
   }
 }
 
+kind kind_of_sum(kind of) {
+  if (is_floating(of)) return kind::f64;
+  return is_integer(of) && !is_signed_integer(of) ? kind::u64 : kind::i64;
+}
+kind kind_of_mean_sum(kind of) { return of == kind::i64 || of == kind::u64 ? kind::f64 : kind_of_sum(of); }
+
 namespace {
 
 // std::int64_t has two names in C++, with a description each.
 bool same(const type* a, const type* b) { return a == b || (a && b && is_arithmetic(a->k) && a->k == b->k && a->is_enum == b->is_enum); }
-
-kind widened(kind k) {
-  if (is_floating(k)) return kind::f64;
-  return is_integer(k) && !is_signed_integer(k) ? kind::u64 : kind::i64;
-}
 
 // Is `result` what `plain` describes, or an optional of it where values may be missing?
 template <class Test> bool is_perhaps(const type* result, bool nullable, Test plain) {
@@ -61,9 +62,9 @@ bool fits(const aggregate_call& c) {
     case aggregate_kind::any:
     case aggregate_kind::all: return result->k == kind::boolean && !c.nullable && is_arithmetic(value->k);
     case aggregate_kind::sum:
-      if (is_arithmetic(value->k)) return result->k == widened(value->k);
+      if (is_arithmetic(value->k)) return result->k == kind_of_sum(value->k);
       return is_array_of_numbers(value) && result->k == kind::array && result->count == value->count &&
-             result->element->k == widened(value->element->k);
+             result->element->k == kind_of_sum(value->element->k);
     case aggregate_kind::mean:
       if (is_arithmetic(value->k)) return is_perhaps(result, c.nullable, of_kind(kind::f64));
       return is_array_of_numbers(value) && is_perhaps(result, c.nullable, [&](const type* t) {

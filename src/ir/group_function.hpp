@@ -53,6 +53,10 @@ struct aggregate_call {
 bool fixed_state(aggregate_kind k);
 // Which rows come first matters to more than the last bits of a float.
 bool needs_order(aggregate_kind k);
+// What a sum of numbers of a kind is kept in: 64 bits wide; and the sum behind a mean: as in include/query/cpu/fold_loops.hpp, a
+// double for 64-bit integers, which may wrap where their mean does not.
+kind kind_of_sum(kind of);
+kind kind_of_mean_sum(kind of);
 
 struct group_plan {
   std::shared_ptr<arena> owner;       // keeps all nodes alive

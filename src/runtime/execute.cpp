@@ -47,7 +47,7 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   return o;
 }
 
-constexpr const char* fold_names[] = {"count", "sum", "min", "max"};
+constexpr const char* fold_names[] = {"count", "sum", "min", "max", "average"};
 
 struct planned {
   std::unique_ptr<planner::machine_graph> graph;

@@ -41,8 +41,8 @@ constexpr terminal_verb verbs[] = {
     {"last", ending::last}, {"last_or_none", ending::last}, {"last_or_default", ending::last},
     {"single", ending::two}, {"single_or_default", ending::two},
     {"element_at", ending::first, number}, {"element_at_or_default", ending::first, number},
-    {"count", ending::fold}, {"sum", ending::fold, nullptr, fold_kind::sum}, {"average", ending::fold, nullptr, fold_kind::sum},
-    {"mean", ending::fold, nullptr, fold_kind::sum}, {"min", ending::fold, nullptr, fold_kind::min}, {"max", ending::fold, nullptr, fold_kind::max},
+    {"count", ending::fold}, {"sum", ending::fold, nullptr, fold_kind::sum}, {"average", ending::fold, nullptr, fold_kind::average},
+    {"mean", ending::fold, nullptr, fold_kind::average}, {"min", ending::fold, nullptr, fold_kind::min}, {"max", ending::fold, nullptr, fold_kind::max},
     {"min_by", ending::value, function}, {"max_by", ending::value, function},
     {"reduce", ending::value, group_function}, {"aggregate", ending::value, group_function},
 };

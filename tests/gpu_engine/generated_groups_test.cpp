@@ -57,6 +57,19 @@ TEST_F(generated_kernels, of_groups) {
   group_programs_compile("names", trades().group_by([](auto t) { return t.name; }).select([](auto g) { return g.count(); }));
 }
 
+// The sum behind a mean of 64-bit integers is a double; other integers are added up as such.
+TEST_F(generated_kernels, of_means_of_integers) {
+  const auto qty = [](auto t) { return t.qty; };
+  const auto q = trades().group_by([](auto t) { return t.symbol; }).select([qty](auto g) {
+    return std::make_tuple(g.sum(qty), g.mean(qty), g.mean([](auto t) { return t.level; }), g.mean([](auto t) { return t.lot; }));
+  });
+  group_programs_compile("means of integers", q);
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+  const query::planner::vertex& v = *g->vertices.front();
+  const group_kernels k = generate_group_kernels(v, planned_layout(v.inputs.front(), group_fields(v)), group_program::global);
+  for (const char* state : {"    i64 s0;", "    double s1;", "    i64 s2;", "    i64 s3;"}) EXPECT_NE(k.source.text().find(state), std::string::npos) << state << "\n" << k.source.text();
+}
+
 // Large enough for a search of its own; its answers are the key, or a value.
 TEST_F(generated_kernels, of_searches_for_the_nearest_row) {
   const std::vector<Place> rows(5000), middles(40);

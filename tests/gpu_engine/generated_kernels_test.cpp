@@ -208,6 +208,14 @@ TEST_F(generated_kernels, of_folds) {
     EXPECT_NO_THROW(engine_->fold(g->result, g->captures, kind, state, context));
   }
   EXPECT_EQ(compiled_, 4);
+  // The sum behind a mean of 64-bit integers is no integer.
+  const auto wide = trades().select([](auto t) { return t.qty; });
+  const auto of_wide = query::planner::make_machine_graph(wide.to_pipe(), "", {.gpu_status = ""});
+  for (const fold_kind kind : {fold_kind::sum, fold_kind::average}) {
+    query::detail::fold_state state;
+    EXPECT_NO_THROW(engine_->fold(of_wide->result, of_wide->captures, kind, state, context));
+  }
+  EXPECT_EQ(compiled_, 6);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// count, sum, min and max over a chain of row-wise verbs, in 16 lanes where the chain may run branch-free.
+// count, sum, min, max and average over a chain of row-wise verbs, in 16 lanes where the chain may run branch-free.
 //
 // The order of additions depends on the block alone, so a sum does not depend on the number of threads. GCC's default
 // -ftrapping-math keeps it from turning `if (m) acc += v` into a masked addition: the mask is applied to the bits instead.
@@ -21,6 +21,9 @@ template <class T> requires std::is_integral_v<T> struct wide<T> {
 };
 template <> struct wide<float> { using type = double; };
 template <class T> using wide_t = typename wide<T>::type;  // what sums are kept in
+// What the sum behind a mean is kept in. That of 64-bit integers would wrap where their mean is an ordinary number (nanoseconds
+// since 1970, eight of them): a double is exact up to 2^53 and rounds from there. Narrower ones add up exactly, 2^32 rows at least.
+template <class T> using mean_sum_t = std::conditional_t<std::is_integral_v<T> && sizeof(T) == 8, double, wide_t<T>>;
 
 inline constexpr std::size_t lanes = 16;
 
@@ -43,8 +46,8 @@ template <class W> W load(const detail::fold_state& s) {
 }
 template <class W> void store(detail::fold_state& s, W w) { std::memcpy(s.value, &w, sizeof w); }
 
-template <class Chain> void fold_sum(const Chain& c, const typename Chain::view& v, bool speculate, detail::fold_state& state) {
-  using W = wide_t<typename Chain::row>;
+// W: what the sum is kept in, wide_t or mean_sum_t of the row.
+template <class W, class Chain> void fold_sum(const Chain& c, const typename Chain::view& v, bool speculate, detail::fold_state& state) {
   W total = load<W>(state);
   std::uint64_t count = 0;
   if constexpr (Chain::maskable) {

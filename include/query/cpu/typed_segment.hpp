@@ -103,7 +103,8 @@ template <class Chain> class typed_segment final : public detail::segment {
     }
     if constexpr (std::is_arithmetic_v<T>) {
       switch (k) {
-        case detail::fold_kind::sum: fold_sum(chain_, v, speculate, state); return true;
+        case detail::fold_kind::sum: fold_sum<wide_t<T>>(chain_, v, speculate, state); return true;
+        case detail::fold_kind::average: fold_sum<mean_sum_t<T>>(chain_, v, speculate, state); return true;
         case detail::fold_kind::min: fold_extreme<false>(chain_, v, speculate, state); return true;
         case detail::fold_kind::max: fold_extreme<true>(chain_, v, speculate, state); return true;
         default: break;

@@ -1,7 +1,7 @@
 // The incremental aggregates: each knows its state for rows of T, how a row changes it, how two states merge, and its value.
 //
 // Nulls (std::optional results of f) are passed over; min, max, mean... of an optional are optional and empty when every
-// value was null. Sums are 64-bit integers or doubles; integer sums wrap. Variance: Welford, merged as Chan et al. 1979.
+// value was null. Sums are 64-bit integers or doubles; integer sums wrap, means do not. Variance: Welford, merged as Chan et al. 1979.
 //
 //   sum<F>{f}.step(state, row); sum<F>::merge(a, b); sum<F>{f}.value(key, a)
 #pragma once
@@ -20,6 +20,7 @@
 
 namespace query::agg {
 
+using cpu::mean_sum_t;
 using cpu::plus;
 using cpu::wide_t;
 using detail::call;
@@ -66,6 +67,8 @@ template <class S, class V> QUERY_INLINE inline void add(S& s, const V& v) {
 template <class V> struct sum_of { using type = wide_t<V>; };
 template <class E, std::size_t N> struct sum_of<std::array<E, N>> { using type = std::array<wide_t<E>, N>; };
 template <class V> using sum_t = typename sum_of<V>::type;
+template <class V> struct sum_of_mean { using type = mean_sum_t<V>; };
+template <class E, std::size_t N> struct sum_of_mean<std::array<E, N>> { using type = std::array<mean_sum_t<E>, N>; };
 template <class V> struct mean_of { using type = double; };
 template <class E, std::size_t N> struct mean_of<std::array<E, N>> { using type = std::array<std::conditional_t<std::is_same_v<E, float>, float, double>, N>; };
 
@@ -120,7 +123,7 @@ template <class F> struct mean : expression {
   static constexpr const char* name = "mean";
   F f;
   template <class V> struct totals {
-    sum_t<V> sum{};
+    typename sum_of_mean<V>::type sum{};
     std::int64_t n = 0;
   };
   template <class T> using state = totals<value_in<F, T>>;

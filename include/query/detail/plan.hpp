@@ -81,9 +81,9 @@ class batch_sink {
   ~batch_sink() = default;
 };
 
-enum class fold_kind : std::uint8_t { count, sum, min, max };
+enum class fold_kind : std::uint8_t { count, sum, min, max, average };
 
-// The state of count, sum, min or max over arithmetic rows; sums are 64 bits wide.
+// The state of count, sum, min, max or average (its sum) over arithmetic rows; sums are 64 bits wide.
 struct fold_state {
   std::uint64_t count = 0;    // rows
   std::uint64_t numbers = 0;  // rows that are not NaN (min and max pass over NaNs)

@@ -288,7 +288,7 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::max::custom_order<F, T, Less>()) return check::after_error{};
     else return perhaps([=](auto g) { return g.max(f, less); }, at, "max");
   }
-  // std::optional<double>, empty for no rows; nulls are passed over.
+  // std::optional<double>, empty for no rows; nulls are passed over. Of 64-bit integers, the sum behind it is a double: it does not wrap.
   auto average(call_site at = call_site::here()) const { return average_of<check::average>(at, "average"); }
   template <class F> requires(!std::is_same_v<F, call_site>) auto average(F f, call_site at = call_site::here()) const {
     return average_of<check::average>(f, at, "average");
@@ -448,9 +448,9 @@ template <class Derived, class T> class terminals {
     } else if constexpr (!Check::template number<T>()) {
       return std::optional<double>();
     } else {
-      const detail::fold_state s = folded(detail::fold_kind::sum);
+      const detail::fold_state s = folded(detail::fold_kind::average);
       if (!s.count) return std::optional<double>();
-      return std::optional<double>(static_cast<double>(cpu::load<cpu::wide_t<T>>(s)) / static_cast<double>(s.count));
+      return std::optional<double>(static_cast<double>(cpu::load<cpu::mean_sum_t<T>>(s)) / static_cast<double>(s.count));
     }
   }
   template <class Check, class F> auto average_of(const F& f, call_site at, const char* label) const {

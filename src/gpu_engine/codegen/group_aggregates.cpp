@@ -12,7 +12,6 @@ namespace {
 
 std::string number(std::size_t n) { return std::to_string(n); }
 
-kind widened(kind k) { return ir::is_floating(k) ? kind::f64 : ir::is_integer(k) && !ir::is_signed_integer(k) ? kind::u64 : kind::i64; }
 // What extremes are kept in: the widths that atomics have.
 kind kept_in(kind k) {
   switch (k) {
@@ -297,9 +296,10 @@ class writer {
       case aggregate_kind::sum:
       case aggregate_kind::mean: {
         const bool mean = c.what == aggregate_kind::mean;
+        const auto kept = mean ? ir::kind_of_mean_sum : ir::kind_of_sum;
         if (t->k == kind::array) {
           if (!ir::is_arithmetic(t->element->k)) unsupported();
-          const kind w = widened(t->element->k);
+          const kind w = kept(t->element->k);
           const std::string wide(scalar_text(w)), count = number(t->count);
           const std::string array = k_.type_name(t);
           args_.add(array, "a" + j, t->size, t->align);
@@ -314,7 +314,7 @@ class writer {
           atomics(guard + each("atomic_add(&" + s + ".a[e], (" + wide + ")" + a + ".a[e]);"),
                   each("atomic_add(&" + s + ".a[e], " + o + ".a[e]);"));
         } else {
-          const kind w = widened(t->k);
+          const kind w = kept(t->k);
           const std::string wide(scalar_text(w));
           // Narrow arguments travel narrow.
           argument(t->k, c.nullable ? "(" + present + " ? " + v + " : " + std::string(scalar_text(t->k)) + "(0))" : v);

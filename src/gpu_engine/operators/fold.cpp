@@ -1,8 +1,9 @@
-// count, sum, min and max: one pass over the rows, in an order that does not depend on timing.
+// count, sum, min, max and average: one pass over the rows, in an order that does not depend on timing.
 #include <cstring>
 
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/reduce.cuh"
+#include "ir/group_function.hpp"
 
 namespace query::gpu_engine {
 
@@ -16,8 +17,8 @@ struct generated {
   std::size_t state_words = 1;
 };
 
-// What sums are kept in: 64 bits wide (include/query/cpu/fold_loops.hpp).
-const char* wide_text(kind k) { return ir::is_floating(k) ? "double" : ir::is_signed_integer(k) || k == kind::boolean ? "i64" : "u64"; }
+bool is_sum(fold_kind k) { return k == fold_kind::sum || k == fold_kind::average; }
+kind kept_in(fold_kind what, kind of) { return what == fold_kind::sum ? ir::kind_of_sum(of) : ir::kind_of_mean_sum(of); }
 
 std::string extreme(kind k, bool largest) {
   if (k == kind::f32) return largest ? "-__uint_as_float(0x7f800000u)" : "__uint_as_float(0x7f800000u)";
@@ -41,8 +42,8 @@ void generate(generated& g, const planner::branch& b, const input_layout& in, fo
     merge = "{a.count + b.count}";
     finish = "out[1] = s.count;";
     g.state_words = 1;
-  } else if (kind_of_fold == fold_kind::sum) {
-    const std::string wide = wide_text(value);
+  } else if (is_sum(kind_of_fold)) {
+    const std::string wide(scalar_text(kept_in(kind_of_fold, value)));
     fields = wide + " value; u64 count;";
     none = "{0, 0}";
     update = "into.value = add<" + wide + ">(into.value, (" + wide + ")row); ++into.count;";
@@ -104,8 +105,8 @@ template <class T> void merge_extreme(bool largest, std::uint64_t bits, bool fir
 }
 
 void merge(fold_kind what, kind k, std::uint64_t bits, std::uint64_t numbers, detail::fold_state& state) {
-  if (what == fold_kind::sum) {
-    if (ir::is_floating(k)) {
+  if (is_sum(what)) {
+    if (ir::is_floating(kept_in(what, k))) {
       double a, b;
       std::memcpy(&a, &bits, 8);
       std::memcpy(&b, state.value, 8);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/analysis.hpp"
+#include "ir/group_function.hpp"
 #include "ir/visit.hpp"
 
 namespace query::planner::rules {
@@ -117,6 +118,7 @@ bool ignores_order(const node* aggregate) {
   // Sums of floats depend on the order in their last bits, minima by the sign of zero.
   const ir::type* t = aggregate->kids.empty() ? nullptr : aggregate->kids.front()->type;
   if (t && t->k == ir::kind::optional) t = t->element;
+  if (t && name == "mean" && ir::is_floating(ir::kind_of_mean_sum(t->k))) return false;
   return t && (ir::is_integer(t->k) || t->k == ir::kind::boolean);
 }
 

@@ -1,8 +1,9 @@
 // A sort (or reverse, or partition) whose consumer gives the same whatever the order is left out: below whole-row set verbs, groupings
-// and aggregates that do not depend on the order in any bit, counts, integer sums, and hash tables of joins. None of these sees
-// partitions. Not below another order_by: sorts are stable, so the earlier one decides among ties.
+// and aggregates that do not depend on the order in any bit, counts, integer sums, means whose sum is an integer, and hash tables of
+// joins. None of these sees partitions. Not below another order_by: sorts are stable, so the earlier one decides among ties.
 #include <algorithm>
 
+#include "ir/group_function.hpp"
 #include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
 #include "planner/rules/expressions.hpp"
@@ -55,8 +56,9 @@ bool verb_ignores_order(rewriting& r, const logical& n) {
 
 bool terminal_ignores_order(const machine_graph& g) {
   if (g.terminal == "count") return true;
-  const bool number = g.terminal == "sum" || g.terminal == "min" || g.terminal == "max";
-  return number && g.result.row && (ir::is_integer(g.result.row->k) || g.result.row->k == ir::kind::boolean);
+  if (!g.result.row || !(ir::is_integer(g.result.row->k) || g.result.row->k == ir::kind::boolean)) return false;
+  if (g.terminal == "average") return !ir::is_floating(ir::kind_of_mean_sum(g.result.row->k));
+  return g.terminal == "sum" || g.terminal == "min" || g.terminal == "max";
 }
 
 bool reader_ignores_order(rewriting& r, const edge& e) {
