@@ -206,6 +206,12 @@ template <class T> class collection {
   std::shared_ptr<const detail::capture> capture_;
 };
 
+namespace detail {
+// A query is a range, too, whose rows are captured anew at each execution; rows of std::vector<bool> do not lie side by side.
+template <class R> concept other_range = !requires(const R& r) { r.to_pipe(); } && !requires(const R& r) { r.handle(); } &&
+                                         requires(const R& r, std::remove_cvref_t<decltype(r.begin())> i) { ++i; i != r.end(); requires !std::is_same_v<std::remove_cvref_t<decltype(*i)>, bool>; };
+}  // namespace detail
+
 // Keeps a copy of the rows. O(length) once; the handle is cheap to copy.
 template <class T> collection<T> broadcast(std::vector<T> rows) {
   auto kept = std::make_shared<const std::vector<T>>(std::move(rows));
@@ -215,6 +221,13 @@ template <class T> collection<T> broadcast(std::vector<T> rows) {
 }
 template <class T> collection<std::remove_cv_t<T>> broadcast(std::span<T> rows) {
   return broadcast(std::vector<std::remove_cv_t<T>>(rows.begin(), rows.end()));
+}
+
+// Any other range, in its order: std::set, std::list, a view.
+template <class R> requires(detail::other_range<R>) auto broadcast(const R& range) {
+  std::vector<std::remove_cvref_t<decltype(*range.begin())>> rows;
+  for (auto&& e : range) rows.push_back(e);
+  return broadcast(std::move(rows));
 }
 
 }  // namespace query

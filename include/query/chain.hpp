@@ -60,7 +60,7 @@ template <class T, class Chain = cpu::rows<T>> class Query
   template <class F> auto where(F f, detail::call_site at = detail::call_site::here(), const char* label = "where") const {
     if constexpr (!check::where::tests<F, T>()) {
       return check::after_error{};
-    } else if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
+    } else if constexpr (check::takes_number<F, T>) {
       auto [origin, chain] = positioned(at);
       return extend<T>(detail::verb::where, label, detail::make_positioned<T>("predicate", f, ir::describe<bool>()), at, std::move(origin),
                        cpu::where_at<decltype(chain), F>(chain, f));
@@ -75,7 +75,7 @@ template <class T, class Chain = cpu::rows<T>> class Query
   template <class F> auto select(F f, detail::call_site at = detail::call_site::here(), const char* label = "select") const {
     if constexpr (!check::select::maps<F, T>()) {
       return check::after_error{};
-    } else if constexpr (std::is_invocable_v<const F&, const T&, std::int64_t>) {
+    } else if constexpr (check::takes_number<F, T>) {
       auto [origin, chain] = positioned(at);
       using link = cpu::select_at<decltype(chain), F>;
       using R = typename link::row;

@@ -171,6 +171,10 @@ template <class K, class T> struct recorder {
     if constexpr (!check::aggregate::seed<S, U, C, F, T>()) return refused{};
     else return custom<S, U, C, F>{{}, std::move(seed), std::move(update), std::move(combine), std::move(finish)};
   }
+  template <class S, class U> auto aggregate(const S&, const U&) const {
+    check::aggregate::no_combine<S>();
+    return refused{};
+  }
 
   template <class D = void> const T* begin() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return nullptr; }
   template <class D = void> const T* end() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return nullptr; }

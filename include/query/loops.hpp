@@ -125,7 +125,7 @@ template <class X, class F> requires(detail::judged<X, F>) auto sum(const X& lis
 template <class X, class F> requires(detail::judged<X, F>) auto min(const X& list, const F& f) { return detail::extreme("min", list, f, false); }
 template <class X, class F> requires(detail::judged<X, F>) auto max(const X& list, const F& f) { return detail::extreme("max", list, f, true); }
 // Lists of numbers are summed and compared themselves.
-template <class X> requires(detail::sequence_kind<X> == ir::kind::list) auto sum(const X& list) { return query::sum(list, [](const auto& e) { return e; }); }
+template <class X> requires(detail::sequence<X> && detail::sequence_kind<X> != ir::kind::array) auto sum(const X& list) { return query::sum(list, [](const auto& e) { return e; }); }
 template <class X> requires(detail::sequence<X>) auto min(const X& list) { return query::min(list, [](const auto& e) { return e; }); }
 template <class X> requires(detail::sequence<X>) auto max(const X& list) { return query::max(list, [](const auto& e) { return e; }); }
 

@@ -102,6 +102,8 @@ CONFORMS(messages, loops, "do_while") {
   const auto forever = [](std::span<const std::int64_t>, std::span<const std::int64_t>) { return true; };
   EXPECT_MESSAGE("do_while: the condition still held after 5 rounds", q.do_while(same, forever, 5).count());
   EXPECT_MESSAGE("do_while: query::times(0): a loop runs at least once: at least 1", q.do_while(same, query::times(0)).count());
+  EXPECT_MESSAGE("do_while: query::times(9) is more than the most rounds that the third argument allows: 3", q.do_while(same, query::times(9), 3).count());
+  EXPECT_EQ(q.do_while(same, query::times(3), 3).count(), q.do_while(same, query::times(3), 0).count());  // 0: no limit
   EXPECT_MESSAGE("do_while: the loop's placeholder was run by a terminal verb", q.do_while([](query::Query<std::int64_t> x) { return x.take(x.count()); }, query::times(2)).count());
 }
 

@@ -33,6 +33,8 @@ std::vector<form> nested() {
   OPAQUE_ORDER("range-for over a list", "a loop over a list field", [](auto t) { double s = 0; for (const auto& l : t.legs) s += l.price; return s; });
   OPAQUE_ORDER("std::accumulate over a list", "a loop over a list field", [](auto t) { return std::accumulate(t.marks.begin(), t.marks.end(), 0.0); });
   OPAQUE_ORDER("std::any_of over a list", "a loop over a list field", [](auto t) { return std::any_of(t.marks.begin(), t.marks.end(), [](auto m) { return m > 1; }); });
+  OPAQUE_ORDER("list == list", "lists are compared as a whole", [](auto t) { return t.marks == t.marks; });
+  OPAQUE_ORDER("list < plain list", "lists are compared as a whole", [](auto t) { return t.marks < std::vector<double>{1, 2}; });
   OPAQUE_ORDER("std::vector local from a list", PLAIN, [](auto t) { std::vector<double> v = t.marks; return v.size(); });
   OPAQUE_ORDER("an element stored outside", "an element of a nested query", [](auto t) { query::value_t<double, decltype(t)> last = 0; query::any(t.marks, [&](auto m) { last = m; return m > 1e9; }); return last * t.price; });
   TRACED("sum over an array field", [](auto t) { return query::sum(t.x, [](auto e) { return e * e; }); });

@@ -71,6 +71,12 @@ std::vector<form> records_and_arrays() {
   TRACED("-record", [](auto t) { return -t.pos; });
   TRACED("record * field", [](auto t) { return (t.pos * t.price).x; });
   TRACED("array of records * number", [](auto t) { return (t.legs * 2)[1].price; });
+  TRACED("array == plain array", [](auto t) { return t.x == std::array<float, 8>{1, 2}; });
+  TRACED("captured array != array of fields", [k = std::array{1, 2}](auto t) { return k != std::array{t.qty, t.symbol}; });
+  TRACED("array < plain array, NaNs among them", [](auto t) { return std::array{t.price, 1.0 * t.qty} < std::array{0.5, std::nan("")}; });
+  TRACED("plain array <= array", [](auto t) { return std::array{0.5, 3.0} <= std::array{t.price, 1.0 * t.qty}; });
+  TRACED("array of arrays == plain ones", [](auto t) { return std::array{std::array{t.qty, t.symbol}} == std::array{std::array{1, 2}}; });
+  TRACED("array == array of the row", [](auto t) { return t.x == t.x; });
   TRACED("dot of arrays", [](auto t) { return query::dot(t.x, t.x * 2.f); });
   TRACED("dot of an array and a captured array", [w = std::array<float, 8>{1, 2, 3, 4, 5, 6, 7, 8}](auto t) { return query::dot(t.x, w); });
   TRACED("dot of records", [](auto t) { return query::dot(t.pos, Vec3{1, 2, 3}); });

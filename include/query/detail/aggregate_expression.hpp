@@ -4,6 +4,7 @@
 #pragma once
 
 #include <query/detail/aggregate_kinds.hpp>
+#include <query/detail/divide.hpp>
 #include <query/functions.hpp>
 
 namespace query::agg {
@@ -63,8 +64,6 @@ struct tupler {
 QUERY_DETAIL_AGGREGATE(+, plus_fn)
 QUERY_DETAIL_AGGREGATE(-, minus_fn)
 QUERY_DETAIL_AGGREGATE(*, times_fn)
-QUERY_DETAIL_AGGREGATE(/, divide_fn)
-QUERY_DETAIL_AGGREGATE(%, modulo_fn)
 QUERY_DETAIL_AGGREGATE(<, less_fn)
 QUERY_DETAIL_AGGREGATE(<=, less_equal_fn)
 QUERY_DETAIL_AGGREGATE(>, greater_fn)
@@ -73,6 +72,17 @@ QUERY_DETAIL_AGGREGATE(==, equal_fn)
 QUERY_DETAIL_AGGREGATE(!=, not_equal_fn)
 #undef QUERY_DETAIL_AGGREGATE
 #pragma GCC diagnostic pop
+// A group may be empty: dividing by its count must not end the process.
+#define QUERY_DETAIL_AGGREGATE(sign, name, apply)                                                                 \
+  struct name {                                                                                                   \
+    template <class A, class B> auto operator()(const A& a, const B& b) const { return detail::apply(a, b); }     \
+  };                                                                                                              \
+  template <class A, class B> requires(aggregate<A> || aggregate<B>) auto operator sign(const A& a, const B& b) { \
+    return make_apply(name{}, a, b);                                                                              \
+  }
+QUERY_DETAIL_AGGREGATE(/, divide_fn, divided)
+QUERY_DETAIL_AGGREGATE(%, modulo_fn, remainder)
+#undef QUERY_DETAIL_AGGREGATE
 
 // query::sqrt(g.sum(f)): functions of query::functions meet aggregates here (detail/deferred.hpp).
 template <class Fn, class... A> auto defer(Fn fn, const A&... a) { return make_apply(std::move(fn), a...); }

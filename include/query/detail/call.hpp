@@ -23,6 +23,10 @@ template <class R> requires is_row_view<R> struct stored<R> { using type = typen
 template <class A, class B> struct stored<std::pair<A, B>> { using type = std::pair<typename stored<std::remove_cvref_t<A>>::type, typename stored<std::remove_cvref_t<B>>::type>; };
 template <class... A> struct stored<std::tuple<A...>> { using type = std::tuple<typename stored<std::remove_cvref_t<A>>::type...>; };
 template <class R> using stored_t = typename stored<std::remove_cvref_t<R>>::type;
+template <class E> inline constexpr bool stored_as_other = !std::is_same_v<stored_t<E>, E>;
+template <class E> requires stored_as_other<E> struct stored<std::optional<E>> { using type = std::optional<stored_t<E>>; };
+template <class E, std::size_t N> requires stored_as_other<E> struct stored<std::array<E, N>> { using type = std::array<stored_t<E>, N>; };
+template <class E, class A> requires stored_as_other<E> struct stored<std::vector<E, A>> { using type = std::vector<stored_t<E>>; };
 
 // A lambda whose parameters are not `auto` names its row type.
 template <class F> concept names_its_types = requires { &std::remove_cvref_t<F>::operator(); } || !std::is_class_v<std::remove_cvref_t<F>>;
@@ -77,6 +81,17 @@ template <class T, class R> QUERY_INLINE inline decltype(auto) as_stored(R&& r) 
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return T(as_stored<std::tuple_element_t<I, T>>(std::get<I>(std::forward<R>(r)))...);
     }(std::make_index_sequence<std::tuple_size_v<T>>{});
+  } else if constexpr (ir::is_optional_v<T> && ir::is_optional_v<V>) {
+    return r ? T(as_stored<typename T::value_type>(*r)) : T();
+  } else if constexpr (ir::is_array_v<T> && ir::is_array_v<V>) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return T{as_stored<typename T::value_type>(r[I])...};
+    }(std::make_index_sequence<ir::array_traits<T>::count>{});
+  } else if constexpr (ir::is_list_v<T> && ir::is_list_v<V>) {
+    T all;
+    all.reserve(r.size());
+    for (const auto& e : r) all.push_back(as_stored<typename T::value_type>(e));
+    return all;
   } else return T(std::forward<R>(r));
 }
 

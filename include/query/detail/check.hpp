@@ -15,14 +15,14 @@ namespace query::check {
 struct where {
   QUERY_DETAIL_HAVE_PREDICATE(where)
   template <class F, class T> static constexpr bool tests() {
-    if constexpr (can_call<F, T, std::int64_t> || fails_inside<F, T, std::int64_t>) return predicate<F, T, std::int64_t>();
+    if constexpr (takes_number<F, T>) return predicate<F, T, std::int64_t>();
     else return predicate<F, T>();
   }
 };
 struct select {
   QUERY_DETAIL_HAVE_CALL(select)
   template <class F, class T> static constexpr bool maps() {
-    if constexpr (can_call<F, T, std::int64_t> || fails_inside<F, T, std::int64_t>) return value<F, T, std::int64_t>();
+    if constexpr (takes_number<F, T>) return value<F, T, std::int64_t>();
     else return value<F, T>();
   }
 };
@@ -74,7 +74,16 @@ struct aggregate_by {
   QUERY_DETAIL_HAVE_CUSTOM_KEY(aggregate_by, "key, seed, update, combine, ")
   QUERY_DETAIL_HAVE_SEED(aggregate_by)
 };
-struct aggregate { QUERY_DETAIL_HAVE_SEED(aggregate) };
+struct aggregate {
+  QUERY_DETAIL_HAVE_SEED(aggregate)
+  // aggregate(seed, update), as LINQ has it
+  template <class Seed> static constexpr bool no_combine() {
+    static_assert(sizeof(Seed) == 0, "query: aggregate: the third argument, combine, is missing. Parts of the rows are folded at the same "
+                                     "time, and combine(state, state) puts two of their states together: aggregate(0, [](int s, auto t) "
+                                     "{ return s + t.qty; }, [](int a, int b) { return a + b; }), where combine(seed, x) must be x");
+    return false;
+  }
+};
 
 #define QUERY_DETAIL_JOIN(verb, form, rows, more)                                                                                         \
   struct verb {                                                                                                                           \
@@ -231,7 +240,8 @@ struct groups {
     if constexpr (!ok)
       static_assert(fails_inside<F, Recorder>,
                     "query: group_by(...).select, aggregate, reduce: the function must take the group, `auto g`, and not be `mutable`");
-    return ok;
+    static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(group_by(...).select));
+    return ok && std::is_copy_constructible_v<F>;
   }
   template <bool Ok> static constexpr bool expression() {
     static_assert(Ok, "query: group_by(...).select, aggregate, reduce: the function must give g.key(), an aggregate such as g.sum(f), "
@@ -395,6 +405,7 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_CUSTOM_ORDER
 #undef QUERY_DETAIL_HAVE_ORDER
 #undef QUERY_DETAIL_HAVE_LESS
+#undef QUERY_DETAIL_IS_COPIED
 #undef QUERY_DETAIL_HAVE_NUMBER
 #undef QUERY_DETAIL_HAVE_COUNT
 #undef QUERY_DETAIL_HAVE_OTHER

@@ -83,6 +83,13 @@ template <bool, class F, class... X> inline constexpr bool invocable_then = std:
 template <class F, class... Row>
 inline constexpr bool can_call = invocable_then<fits<F, Row...>, const F&, const Row&...> && !std::is_member_pointer_v<F>;
 template <class F, class... Row> inline constexpr bool fails_inside = !can_call<F, Row...> && fits<F, Row...>;
+// Is F a function of the row and its number? One that can do without the number, as by a default argument, never gets it.
+template <class F, class Row> constexpr bool needs_number() {
+  if constexpr (fits<F, Row>) return false;
+  else if constexpr (can_call<F, Row>) return false;
+  else return can_call<F, Row, std::int64_t> || fails_inside<F, Row, std::int64_t>;
+}
+template <class F, class Row> inline constexpr bool takes_number = needs_number<F, Row>();
 // Does F take `Row&`?
 template <class F, class... Row> inline constexpr bool changes = false;
 template <class F, class... Row> requires(!can_call<F, Row...> && !fits<F, Row...> && !std::is_member_pointer_v<F>)
@@ -128,6 +135,9 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     : std::disjunction<std::is_invocable_r<bool, const Less&, const std::optional<K>&, const std::optional<K>&>, orders<Less, K>> {};
 
 // ---------------------------------------------------------------- the texts
+#define QUERY_DETAIL_IS_COPIED(verb)                                                                                                      \
+  "query: " #verb ": the function holds what cannot be copied, such as a std::unique_ptr, and queries copy their functions. Capture a "    \
+  "std::shared_ptr, or the rows by query::broadcast(rows)"
 #define QUERY_DETAIL_HAVE_CALL(verb)                                                                                                      \
   template <class F, class... Row> static constexpr bool callable() {                                                                     \
     constexpr bool member = std::is_member_pointer_v<F>;                                                                                  \
@@ -151,7 +161,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     else {                                                                                                                                \
       static_assert(gives_value<F, Row...>(), "query: " #verb ": the function gives nothing. Return a value; for actions on rows "        \
                                               "there is for_each");                                                                       \
-      return gives_value<F, Row...>();                                                                                                    \
+      static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
+      return gives_value<F, Row...>() && std::is_copy_constructible_v<F>;                                                                 \
     }                                                                                                                                     \
   }
 #define QUERY_DETAIL_HAVE_PREDICATE(verb)                                                                                                 \
@@ -329,8 +340,9 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 #define QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                          \
   template <class F, class L, class R> static constexpr bool pair() {                                                                     \
     if constexpr (can_call<F, L, R>) {                                                                                                    \
+      static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
       static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row");                         \
-      return gives_value<F, L, R>();                                                                                                      \
+      return gives_value<F, L, R>() && std::is_copy_constructible_v<F>;                                                                   \
     } else if constexpr (fails_inside<F, L, R> && (ir::is_optional_v<L> || ir::is_optional_v<R>)) {                                       \
       static_assert(sizeof(F) == 0, "query: " #verb ": the result function does not compile for " rows ", as said above. Test an "        \
                                     "optional row before its fields: `r ? r->qty : 0`");                                                  \
@@ -359,7 +371,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     if constexpr (taken) {                                                                                                                \
       constexpr bool given = !std::is_void_v<std::invoke_result_t<const F&, std::span<const T>>>;                                         \
       static_assert(given, "query: " #verb ": the function gives nothing. Return a row or a range of rows");                              \
-      return given;                                                                                                                       \
+      static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
+      return given && std::is_copy_constructible_v<F>;                                                                                    \
     } else return false;                                                                                                                  \
   }
 #define QUERY_DETAIL_HAVE_DESCRIBED(verb)                                                                                                 \

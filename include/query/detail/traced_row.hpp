@@ -76,6 +76,36 @@ template <class Twin, class E, std::size_t N> class expr_array : public std::arr
   }
 };
 
+// Arrays of the row and plain ones, a literal or a captured one. (Two arrays of the row: std::array's own operators.)
+#define QUERY_DETAIL_ARRAYS(op)                                                                                                         \
+  template <class W, class P, std::size_t N> requires(detail::is_twin_v<W> && !detail::is_twin_v<P> && requires(W w, P p) { w op p; })   \
+  bool operator op(const std::array<W, N>& a, const std::array<P, N>& b) {                                                              \
+    for (std::size_t i = 0; i < N; ++i)                                                                                                 \
+      if (!(a[i] == b[i])) return a[i] op b[i];                                                                                       \
+    return 0 op 0;                                                                                                                      \
+  }                                                                                                                                     \
+  template <class W, class P, std::size_t N> requires(detail::is_twin_v<W> && !detail::is_twin_v<P> && requires(W w, P p) { p op w; })   \
+  bool operator op(const std::array<P, N>& a, const std::array<W, N>& b) {                                                              \
+    for (std::size_t i = 0; i < N; ++i)                                                                                                 \
+      if (!(a[i] == b[i])) return a[i] op b[i];                                                                                       \
+    return 0 op 0;                                                                                                                      \
+  }
+QUERY_DETAIL_ARRAYS(<) QUERY_DETAIL_ARRAYS(<=) QUERY_DETAIL_ARRAYS(>) QUERY_DETAIL_ARRAYS(>=)
+#undef QUERY_DETAIL_ARRAYS
+#define QUERY_DETAIL_ARRAYS(op, differ)                                                                                                 \
+  template <class W, class P, std::size_t N> requires(detail::is_twin_v<W> && !detail::is_twin_v<P> && requires(W w, P p) { w == p; })   \
+  bool operator op(const std::array<W, N>& a, const std::array<P, N>& b) {                                                              \
+    for (std::size_t i = 0; i < N; ++i)                                                                                                 \
+      if (!(a[i] == b[i])) return differ;                                                                                               \
+    return !differ;                                                                                                                     \
+  }                                                                                                                                     \
+  template <class W, class P, std::size_t N> requires(detail::is_twin_v<W> && !detail::is_twin_v<P> && requires(W w, P p) { w == p; })   \
+  bool operator op(const std::array<P, N>& a, const std::array<W, N>& b) {                                                              \
+    return b op a;                                                                                                                      \
+  }
+QUERY_DETAIL_ARRAYS(==, false) QUERY_DETAIL_ARRAYS(!=, true)
+#undef QUERY_DETAIL_ARRAYS
+
 // std::optional<E> as functions see it.
 template <class E> class expr_optional {
  public:
@@ -167,7 +197,16 @@ template <class E> class expr_list {
   iterator end() const { return {}; }
   const ir::node* get() const { return node_; }
 
+#define QUERY_DETAIL_LISTS(op)                                                                         \
+  friend bool operator op(const expr_list&, const expr_list&) { compared_lists(); }                    \
+  friend bool operator op(const expr_list&, const std::vector<E>&) { compared_lists(); }               \
+  friend bool operator op(const std::vector<E>&, const expr_list&) { compared_lists(); }
+  QUERY_DETAIL_LISTS(==) QUERY_DETAIL_LISTS(!=) QUERY_DETAIL_LISTS(<)
+  QUERY_DETAIL_LISTS(<=) QUERY_DETAIL_LISTS(>) QUERY_DETAIL_LISTS(>=)
+#undef QUERY_DETAIL_LISTS
+
  private:
+  [[noreturn]] static void compared_lists() { ir::give_up("lists are compared as a whole: compare their sizes, or elements by query::all and query::any"); }
   [[noreturn]] static void loop_over_list() {
     ir::give_up("a loop over a list field: use query::fold(list, init, f), query::sum(list, f), query::any(list, f)...");
   }

@@ -16,6 +16,10 @@ template <class Q, class Show> std::string for_terminal(const Q& q, std::string_
   if constexpr (ir::is_optional_v<T> && check::is_number<T>) {
     if (terminal == "sum" || terminal == "average" || terminal == "mean") return show(q.values(at, label.c_str()));
   }
+  if constexpr (check::is_number_array<T>) {
+    if (terminal == "sum") return show(q.aggregate([](auto g) { return g.sum(); }, at, label.c_str()));
+    if (terminal == "average" || terminal == "mean") return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.mean()); }, at, label.c_str()));
+  }
   if constexpr (!std::is_arithmetic_v<T> && check::less_than<check::without_null_t<T>>) {
     if (terminal == "min") return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.min()); }, at, label.c_str()));
     if (terminal == "max") return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.max()); }, at, label.c_str()));
@@ -64,7 +68,7 @@ std::string with_argument(const Q& q, std::string_view terminal, const X& x, cal
         return show(q.where(fails, at, label));
       }
     }
-    if constexpr (check::is_number<R>) {
+    if constexpr (check::is_number<R> || check::is_number_array<R>) {
       if (is("sum", "average", "mean")) return show(q.select(x, at, label));
     }
     if constexpr (check::less_than<check::without_null_t<R>>) {

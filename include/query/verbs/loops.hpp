@@ -2,6 +2,7 @@
 #pragma once
 
 #include <query/aggregates.hpp>
+#include <query/detail/divide.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query {
@@ -47,20 +48,21 @@ template <class A, class B, class F> auto combine_values(const char* label, cons
 }
 }  // namespace verbs
 
-#define QUERY_DETAIL_VALUE(sign)                                                                                       \
+#define QUERY_DETAIL_VALUE(sign) QUERY_DETAIL_VALUE_AS(sign, x sign y)
+#define QUERY_DETAIL_VALUE_AS(sign, result)                                                                            \
   template <class A, class B> auto operator sign(const Value<A>& a, const Value<B>& b) {                              \
-    return verbs::combine_values("operator" #sign, a, b, [](const auto& x, const auto& y) { return x sign y; });      \
+    return verbs::combine_values("operator" #sign, a, b, [](const auto& x, const auto& y) { return result; });        \
   }                                                                                                                    \
   template <class A, class B> requires(!verbs::is_value<B>) auto operator sign(const Value<A>& a, const B& b) {       \
-    return verbs::map_value("operator" #sign, a, [b](const auto& x) { return x sign b; });                            \
+    return verbs::map_value("operator" #sign, a, [y = b](const auto& x) { return result; });                          \
   }                                                                                                                    \
   template <class A, class B> requires(!verbs::is_value<A>) auto operator sign(const A& a, const Value<B>& b) {       \
-    return verbs::map_value("operator" #sign, b, [a](const auto& x) { return a sign x; });                            \
+    return verbs::map_value("operator" #sign, b, [x = a](const auto& y) { return result; });                          \
   }
 QUERY_DETAIL_VALUE(+)
 QUERY_DETAIL_VALUE(-)
 QUERY_DETAIL_VALUE(*)
-QUERY_DETAIL_VALUE(/)
+QUERY_DETAIL_VALUE_AS(/, detail::divided(x, y))
 QUERY_DETAIL_VALUE(<)
 QUERY_DETAIL_VALUE(<=)
 QUERY_DETAIL_VALUE(>)
@@ -70,6 +72,7 @@ QUERY_DETAIL_VALUE(!=)
 QUERY_DETAIL_VALUE(&&)
 QUERY_DETAIL_VALUE(||)
 #undef QUERY_DETAIL_VALUE
+#undef QUERY_DETAIL_VALUE_AS
 template <std::same_as<bool> B> auto operator!(const Value<B>& a) {
   return verbs::map_value("operator!", a, [](const auto& x) { return !x; });
 }
@@ -141,6 +144,10 @@ template <class Q> class lazily {
     if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
     else return one([=](auto g) { return g.aggregate(seed, update, combine, result); }, at, "aggregate");
   }
+  template <class S, class U> requires(!agg::any_named<S, U> && !std::is_same_v<U, call_site>) auto aggregate(const S&, const U&) const {
+    check::aggregate::no_combine<S>();
+    return check::after_error{};
+  }
 
  private:
   template <class F> auto one(F f, call_site at, const char* label) const {
@@ -174,7 +181,7 @@ template <class Derived, class T> class loops {
   //     not depend on the placeholder is computed once and kept.
   //   condition(Query<T> previous, Query<T> next) -> Value<bool>, evaluated where the loop runs; or a host function of
   //     (std::span<const T>, std::span<const T>) -> bool; or times(n).
-  // most_rounds > 0 ends the loop with a user_error after so many rounds.
+  // most_rounds > 0 ends the loop with a user_error after so many rounds; 0: no limit. times(n) of more is one at once.
   template <class B, class C> auto do_while(B body, C condition, std::uint64_t most_rounds = 0, call_site at = call_site::here()) const {
     using Rows = Query<T, cpu::rows<T>>;
     if constexpr (!check::do_while::body<B, Rows>()) return check::after_error{};
@@ -204,6 +211,8 @@ template <class Derived, class T> class loops {
     if constexpr (std::is_same_v<C, times>) {
       const auto rounds = static_cast<std::int64_t>(condition.rounds);
       if (rounds < 1) detail::fail("do_while", "query::times(" + std::to_string(rounds) + "): a loop runs at least once: at least 1", at);
+      if (most_rounds && condition.rounds > most_rounds)
+        detail::fail("do_while", "query::times(" + std::to_string(rounds) + ") is more than the most rounds that the third argument allows: " + std::to_string(most_rounds), at);
     }
     auto n = new_node<T>(detail::verb::do_while, "do_while", at, self());
     n->slot = detail::next_slot();

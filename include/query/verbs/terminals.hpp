@@ -250,14 +250,15 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::count::predicate<F, T>()) return check::after_error{};
     else return self().where(f, at, "count").count();
   }
-  // Nulls are passed over.
+  // Nulls are passed over. Arrays of numbers are summed and averaged element by element.
   auto sum(call_site at = call_site::here()) const {
     if constexpr (ir::is_optional_v<T>) return self().values(at, "sum").sum(at);
+    else if constexpr (check::is_number_array<T>) return reduce([](auto g) { return g.sum(); }, at, "sum");
     else if constexpr (!check::sum::number<T>()) return check::after_error{};
     else return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum));
   }
   template <class F> requires(!std::is_same_v<F, call_site>) auto sum(F f, call_site at = call_site::here()) const {
-    if constexpr (!check::sum::number_of<F, T>()) return check::after_error{};
+    if constexpr (!check::sum::number_of<F, T, true>()) return check::after_error{};
     else return self().select(f, at, "sum").sum(at);
   }
   // Empty for no rows; NaNs are passed over unless there is nothing else.
@@ -317,7 +318,7 @@ template <class Derived, class T> class terminals {
   // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
   template <class F> auto reduce(F f, call_site at = call_site::here(), const char* label = "reduce") const {
     if constexpr (agg::is_named<F>) return reduce(std::move(f.of), at, label);
-    else return single_value(self().aggregate(f, at, label));
+    else return single_value(self().aggregate(std::move(f), at, label));
   }
   // aggregate(sum(f), count(), max(g), ...), functions of query::aggregates: a std::tuple of their values, from one pass. Functions
   // of a group, [](auto g) { return g.max(f) - g.min(f); }, may stand among them. Of no rows: what reduce gives.
@@ -330,6 +331,10 @@ template <class Derived, class T> class terminals {
   auto aggregate(S seed, U update, C combine, R result = {}, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate::seed<S, U, C, R, T>()) return check::after_error{};
     else return reduce([=](auto g) { return g.aggregate(seed, update, combine, result); }, at, "aggregate");
+  }
+  template <class S, class U> requires(!agg::any_named<S, U> && !std::is_same_v<U, call_site>) auto aggregate(const S&, const U&) const {
+    check::aggregate::no_combine<S>();
+    return check::after_error{};
   }
 
   QUERY_DETAIL_NEEDS(to_lookup, 1, "the key is missing: to_lookup([](auto t) { return t.symbol; })")
@@ -444,7 +449,9 @@ template <class Derived, class T> class terminals {
   }
   template <class Check> auto average_of(call_site at, const char* label) const {
     if constexpr (ir::is_optional_v<T>) {
-      return Check::template number<T>() ? self().values(at, label).average(at) : std::nullopt;
+      return Check::template number<T, true>() ? self().values(at, label).average(at) : std::nullopt;
+    } else if constexpr (check::is_number_array<T>) {
+      return perhaps([](auto g) { return g.mean(); }, at, label);
     } else if constexpr (!Check::template number<T>()) {
       return std::optional<double>();
     } else {
@@ -454,7 +461,7 @@ template <class Derived, class T> class terminals {
     }
   }
   template <class Check, class F> auto average_of(const F& f, call_site at, const char* label) const {
-    if constexpr (!Check::template number_of<F, T>()) return std::optional<double>();
+    if constexpr (!Check::template number_of<F, T, true>()) return std::optional<double>();
     else return self().select(f, at, label).average(at);
   }
   template <class Q> static auto single_value(const Q& q) {
