@@ -61,10 +61,13 @@ std::string temporary_name(const std::string& path) {
 }  // namespace
 
 std::string hash128::hex() const {
-  std::array<char, 33> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx%016llx", static_cast<unsigned long long>(high),
-                static_cast<unsigned long long>(low));
-  return digits.data();
+  std::string digits(32, '0');
+  const auto write = [&](std::uint64_t x, std::size_t end) {
+    for (; x; x >>= 4) digits[--end] = "0123456789abcdef"[x & 15];
+  };
+  write(high, 16);
+  write(low, 32);
+  return digits;
 }
 
 hash128 hash_text(std::string_view text) {

@@ -97,6 +97,14 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
   }
 }
 
+// What f gives, computed when it is first wanted.
+template <class F> auto once(F f) {
+  return [f, known = std::make_shared<std::optional<decltype(f())>>()] {
+    if (!*known) known->emplace(f());
+    return **known;
+  };
+}
+
 // Under which address it was planned: a share of a divided vertex was planned as a whole.
 const void* planned_as(const planner::vertex* v, const std::vector<planner::branch>& inputs) {
   return !inputs.empty() && inputs.front().part_of ? inputs.front().part_of : v;
@@ -230,7 +238,7 @@ class engine final : public runtime::engine {
     const bool demanded = planner::demands_gpu(v);
     const std::size_t devices = v.accelerated ? planned_devices(v, gpus_) : 1;
     const planner::branch* divided = devices == 1 && runtime::divisible(v) ? &v.inputs.front() : nullptr;
-    const auto amount = [&] { return work_of(v); };
+    const auto amount = once([&v] { return work_of(v); });
     runtime::verdict answer = weighed(demanded, devices, divided, &v, lie_of(v.inputs), amount, [&]() -> std::string {
       if (!v.accelerated) return "not accelerated";
       const whole_input_verb whole = whole_inputs(v);
@@ -273,7 +281,7 @@ class engine final : public runtime::engine {
     const bool demanded = planner::demands_gpu(b);
     const std::size_t devices = planned_devices_of_fold(b, kind == detail::fold_kind::count, gpus_);
     const planner::branch* divided = devices == 1 && runtime::divisible(b) ? &b : nullptr;
-    const auto amount = [&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); };
+    const auto amount = once([&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); });
     runtime::verdict answer = weighed(demanded, devices, divided, &b, lie_of({&b, 1}), amount, [&]() -> std::string {
       check_source(b, true);
       const auto operations = [&] {

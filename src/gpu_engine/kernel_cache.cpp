@@ -48,6 +48,7 @@ std::string environment_of(const kernel_cache::settings& s) {
 
 struct key_hash {
   std::size_t operator()(const std::string& key) const { return static_cast<std::size_t>(hash_text(key).low); }
+  std::size_t operator()(const hash128& key) const { return static_cast<std::size_t>(key.low); }
 };
 
 }  // namespace
@@ -110,7 +111,7 @@ struct kernel_cache::state {
   std::map<const device*, std::unordered_map<std::string, program, key_hash>> programs;  // by source
   // Being compiled now, by full key: several devices that ask for one program at once compile it once.
   std::unordered_map<std::string, std::shared_future<std::shared_ptr<const compiled>>, key_hash> under_way;
-  std::unordered_set<std::string> loaded;  // keys of kernels' programs
+  std::unordered_set<hash128, key_hash> loaded;  // keys of kernels' programs
   kernel_cache_counters counted;
   std::atomic<bool> ending = false;
   std::vector<std::future<void>> ahead;  // last: waited for before the rest goes
@@ -249,7 +250,7 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
   if (!others.empty()) state_->make_ahead(std::move(others), d, functions);
   auto made = state_->make_kernel(entry, d, state_->module_of(own.empty() ? source : own, d, functions));
   const std::lock_guard lock(state_->mutex);
-  state_->loaded.insert(made->key.hex());
+  state_->loaded.insert(made->key);
   return state_->programs[&d][source].kernels.try_emplace(entry, std::move(made)).first->second;
 }
 
@@ -273,7 +274,7 @@ std::shared_ptr<const kernel> kernel_cache::state::make_kernel(const std::string
 bool kernel_cache::has(const hash128& key) const {
   {
     const std::lock_guard lock(state_->mutex);
-    if (state_->loaded.contains(key.hex())) return true;
+    if (state_->loaded.contains(key)) return true;
   }
   return state_->files.has(key);
 }

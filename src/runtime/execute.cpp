@@ -21,6 +21,7 @@
 #include "planner/column_names.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
+#include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/session_state.hpp"
@@ -124,12 +125,19 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
   return plan;
 }
 
+planned planned_with(planner::trace_memo& traces, const pipe& p, const settings& s, const session_state& session, const std::string& terminal,
+                     planner::reading how, std::optional<fold_kind> fold) {
+  const planner::trace_memo::scope traced(traces);
+  return plan_of(p, s, session, terminal, how, fold);
+}
+
 // One execution of one plan, with its tables.
 class execution {
  public:
   // Runs a part of the query; what no verb has put its name to is the last one's.
-  template <class F> decltype(auto) placed(F&& f) const {
+  template <class F> decltype(auto) placed(F&& f) {
     const stop_scope scope(watch.flag->state());
+    const planner::trace_memo::scope traced(traces);
     try {
       return f();
     } catch (const unplaced_error& e) {
@@ -137,7 +145,7 @@ class execution {
     }
   }
   execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
-      : last(p.node), session(session_of(s)), watch(s), watched(session->deadlines.follow(*watch.flag)), meter(s), plan(plan_of(p, s, *session, terminal, how, fold)), graph(plan.graph.get()),
+      : last(p.node), session(session_of(s)), watch(s), watched(session->deadlines.follow(*watch.flag)), meter(s), plan(planned_with(traces, p, s, *session, terminal, how, fold)), graph(plan.graph.get()),
         context{*session->scheduler, session->pool, *watch.flag} {
     context.verify = verifies(*session, s);
     context.local = session->cpu.get();
@@ -153,6 +161,7 @@ class execution {
   runtime::stop_watch watch;
   std::unique_ptr<runtime::deadline_watch::watched> watched;
   runtime::progress meter;
+  planner::trace_memo traces;
   planned plan;
   planner::machine_graph* graph;
   runtime::run_context context;
@@ -259,7 +268,8 @@ std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings&
   const auto session = session_of(s);
   const runtime::terminal_plan t = runtime::terminal_plan_of(p, terminal, at);
   const char* runs = t.fold ? fold_names[static_cast<std::size_t>(*t.fold)] : "rows";
-  auto graph = plan_of(t.pipe, s, *session, runs, t.how, t.fold).graph;
+  planner::trace_memo traces;
+  auto graph = planned_with(traces, t.pipe, s, *session, runs, t.how, t.fold).graph;
   graph->terminal = terminal;
   return graph;
 }

@@ -10,6 +10,7 @@
 #include <query/errors.hpp>
 
 #include "planner/orders.hpp"
+#include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/table_ports.hpp"
 
@@ -194,6 +195,7 @@ void executor::run(const vertex& v) {
   try {
     if (v.kept_if_it_fits) keep_if_it_fits(v);
     else context_->tables[&v] = compute(v);
+    if (v.node && v.node->what == verb::apply) planner::trace_memo::forget_here();
   } catch (const detail::unplaced_error& e) {
     if (!v.node) throw;
     detail::fail_at(e, *v.node);
@@ -331,7 +333,9 @@ bool executor::another(const detail::logical& n, std::uint64_t round, vertex_row
   if (n.count) return round < n.count;
   if (n.loop_test) {
     const table &before = context_->fetched(now), &after = context_->fetched(r.next);
-    return n.loop_test(n.functions.front().f.get(), before.rows, before.n, after.rows, after.n);
+    const bool goes_on = n.loop_test(n.functions.front().f.get(), before.rows, before.n, after.rows, after.n);
+    planner::trace_memo::forget_here();
+    return goes_on;
   }
   const table& answer = context_->fetched(r.answer);
   if (!answer.type) return false;

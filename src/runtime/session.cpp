@@ -114,6 +114,9 @@ const session_state::gpu_once& session_state::the_gpu() const {
   });
   return gpu_;
 }
+void session_state::take_gpu(std::shared_ptr<engine> e) {
+  std::call_once(gpu_.made, [&] { gpu_.found = std::move(e); });
+}
 engine* session_state::gpu() const { return the_gpu().found.get(); }
 const std::string& session_state::gpu_status() const { return the_gpu().why_not; }
 engine* session_state::engine_named(std::string_view name) const {

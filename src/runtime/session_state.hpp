@@ -31,6 +31,7 @@ class session_state {
   // The engine of accelerated queries, made when one is planned; null where there is no GPU.
   engine* gpu() const;
   const std::string& gpu_status() const;         // why there is none; "" if there is one
+  void take_gpu(std::shared_ptr<engine> e);      // instead of looking for one, before the first query: for tests
   engine* engine_named(std::string_view name) const;  // null: the CPU engine's
 
   // Why a verb's vertex, or the fold behind it, was planned for an engine and ran on the CPU the last time; empty: it did not.
