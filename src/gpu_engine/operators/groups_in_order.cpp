@@ -163,16 +163,23 @@ class writer {
   void folds() {
     const std::string key = keyed(v_) ? "key_of_group_value(p, s.first_row), " : "";
     const bool tiles = in_tiles(v_, g_.plan);
-    k_.add("__device__ __forceinline__ void emit_group(const words& p, u32 group, const aggregates::State& s) {\n  " +
-           (tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string()) +
-           (v_.ordered ? arg(firsts, "u64*") + "[group] = s.first_row;\n  " : std::string()) + "(" +
-           arg(result_at, k_.type_name(n_.row) + "*") + ")[group] = finish_group(p, " + key + "s);\n}\n");
+    // One after the other: the text shall not depend on the order in which a compiler evaluates the parts of a sum.
+    const std::string result = arg(result_at, k_.type_name(n_.row) + "*");
+    const std::string empty = tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string();
+    const std::string first = v_.ordered ? arg(firsts, "u64*") + "[group] = s.first_row;\n  " : std::string();
+    k_.add("__device__ __forceinline__ void emit_group(const words& p, u32 group, const aggregates::State& s) {\n  " + empty + first + "(" + result +
+           ")[group] = finish_group(p, " + key + "s);\n}\n");
     k_.add("using level = segment_level<aggregates::State>;\n");
-    const std::string to = "level{" + arg(marks_out, "u64*") + ", (aggregates::State*)" + arg(states_out) + "}",
-                      emit = "[&](u32 group, const aggregates::State& s) { emit_group(p, group, s); }";
+    const std::string n = arg(items);
+    const auto level = [&](std::uint32_t marks, std::uint32_t states) {
+      const std::string at = arg(marks, "u64*");
+      return "level{" + at + ", (aggregates::State*)" + arg(states) + "}";
+    };
+    const std::string to = level(marks_out, states_out), emit = "[&](u32 group, const aggregates::State& s) { emit_group(p, group, s); }";
+    const std::string order = arg(row_order, "const u64*"), of = group();
     kernel("fold_segments",
-           "  const u64* const order = " + arg(row_order, "const u64*") + ";\n  fold_rows(" + arg(items) + ", " + to +
-               ",\n    [&](u64 at) -> u32 { const u64 i = order ? order[at] : at; (void)i; return " + group() +
+           "  const u64* const order = " + order + ";\n  fold_rows(" + n + ", " + to +
+               ",\n    [&](u64 at) -> u32 { const u64 i = order ? order[at] : at; (void)i; return " + of +
                "; },\n    [&](aggregates::State& s) { aggregates::init(p, s); },\n"
                "    [&](aggregates::State& s, u64 at, bool first) {\n      aggregates::Args args;\n      if (row_at(p, " +
                (tiles ? "at / " + std::to_string(tile_rows) + " * " + std::to_string(tile_rows) +
@@ -180,8 +187,7 @@ class writer {
                       : std::string("order ? order[at] : at")) +
                ", at, first, args)) aggregates::update(p, s, args);\n    },\n    " +
                emit + ");\n");
-    kernel("fold_level", "  fold_states(" + arg(items) + ", level{" + arg(marks_in, "u64*") + ", (aggregates::State*)" + arg(states_in) +
-                             "}, " + to +
+    kernel("fold_level", "  fold_states(" + n + ", " + level(marks_in, states_in) + ", " + to +
                              ",\n    [&](aggregates::State& s, const aggregates::State& o) { aggregates::merge(p, s, o); },\n    " + emit +
                              ");\n");
   }
