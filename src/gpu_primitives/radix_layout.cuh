@@ -15,8 +15,10 @@ template <class Key, class Value>
 struct radix_policy {
   static constexpr u32 row_bytes = sizeof(Key) + (__is_empty(Value) ? 0 : sizeof(Value));
   static constexpr bool is_pair = !__is_empty(Value);
-  static constexpr u32 threads = !is_pair || row_bytes <= 12 ? 512 : 384;
+  static constexpr bool is_digit = is_pair && sizeof(Key) == 1 && row_bytes <= 8;  // rows by partition
+  static constexpr u32 threads = is_digit ? 256 : !is_pair || row_bytes <= 12 ? 512 : 384;
   static constexpr u32 items = !is_pair            ? (row_bytes <= 4 ? 23 : 15)
+                               : is_digit          ? 23
                                : row_bytes <= 8    ? 19
                                : row_bytes <= 12   ? 13
                                : row_bytes <= 16   ? 15
