@@ -18,23 +18,15 @@
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/operators/group_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_rows.hpp"
 #include "runtime/session_state.hpp"
 
 namespace {
 
 using namespace query::gpu_engine;
 
-struct Row {
-  std::uint32_t key;
-  float weight;
-  double value;
-};
-QUERY_RECORD(Row, key, weight, value);
-struct Side {
-  std::uint32_t id;
-  float rate;
-};
-QUERY_RECORD(Side, id, rate);
+using bench::Row;
+using bench::Side;
 struct Named {
   std::int64_t id;
   std::string name;

@@ -16,6 +16,7 @@
 #include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/placement/placement.hpp"
+#include "gpu_rows.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/session_state.hpp"
 
@@ -23,17 +24,8 @@ namespace {
 
 using namespace query::gpu_engine;
 
-struct Row {
-  std::uint32_t key;
-  float weight;
-  double value;
-};
-QUERY_RECORD(Row, key, weight, value);
-struct Side {
-  std::uint32_t id;
-  float rate;
-};
-QUERY_RECORD(Side, id, rate);
+using bench::Row;
+using bench::Side;
 
 double thread_us() {
   timespec t;

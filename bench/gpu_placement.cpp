@@ -17,31 +17,13 @@
 
 #include <query/query.hpp>
 
+#include "gpu_rows.hpp"
+
 namespace {
 
-struct Row {
-  std::uint32_t key;
-  float weight;
-  double value;
-};
-QUERY_RECORD(Row, key, weight, value);
-struct Side {
-  std::uint32_t id;
-  float rate;
-};
-QUERY_RECORD(Side, id, rate);
-
-std::vector<Row> make_rows(std::size_t n) {
-  std::vector<Row> rows(n);
-  std::uint64_t state = 88172645463325252ull;
-  for (Row& r : rows) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    r = {static_cast<std::uint32_t>(state >> 32), static_cast<float>(state & 1023), static_cast<double>(state >> 40)};
-  }
-  return rows;
-}
+using bench::make_rows;
+using bench::Row;
+using bench::Side;
 
 using rows_query = query::Query<Row>;
 const std::vector<Side> sides = [] {

@@ -9,21 +9,14 @@
 
 #include <query/query.hpp>
 
+#include "gpu_rows.hpp"
 #include "timing.hpp"
 
 namespace {
 
-struct Row {
-  std::uint32_t key;
-  float weight;
-  double value;
-};
-QUERY_RECORD(Row, key, weight, value);
-struct Side {
-  std::uint32_t id;
-  float rate;
-};
-QUERY_RECORD(Side, id, rate);
+using bench::make_rows;
+using bench::Row;
+using bench::Side;
 struct Point {
   std::array<float, 20> x;
 };
@@ -33,18 +26,6 @@ struct Centre {
   std::array<float, 20> x;
 };
 QUERY_RECORD(Centre, id, x);
-
-std::vector<Row> make_rows(std::size_t n, std::uint32_t groups) {
-  std::vector<Row> rows(n);
-  std::uint64_t state = 88172645463325252ull;
-  for (Row& r : rows) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    r = {static_cast<std::uint32_t>(state >> 32) % groups, static_cast<float>(state & 1023), static_cast<double>(state >> 40)};
-  }
-  return rows;
-}
 
 template <class Q> double sum_of_large(const Q& q) {
   return q.where([](auto r) { return r.value > 1e6; }).select([](auto r) { return r.value * 0.5 + 1.0; }).sum();

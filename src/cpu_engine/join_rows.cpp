@@ -11,6 +11,7 @@
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/vertex_streams.hpp"
+#include "ir/analysis.hpp"
 
 namespace query::cpu {
 
@@ -82,9 +83,12 @@ class group_join_sink final : public detail::batch_sink {
 
 detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const detail::logical& join = *v.node;
+  const auto* list = static_cast<const ir::type*>(join.source.get());
+  if (!ir::can_be_filled(list))
+    throw detail::unplaced_error("rows of the right side must be default constructible and assignable: " + std::string(list->element->name));
   const hashed_rows build(join.functions[1], join.keys, v.interpreted, false, collect_input(v, 1, tasks).table, tasks);
   const function_calls key(join.functions[0], v.interpreted, false);
-  const pair_calls result(join.functions[2], join.functions[0].row, static_cast<const ir::type*>(join.source.get()), v.interpreted, tasks.pool());
+  const pair_calls result(join.functions[2], join.functions[0].row, list, v.interpreted, tasks.pool());
   pipeline left(v.inputs[0], v.captures, tasks.context());
   std::vector<piece> pieces;
   part_windows(left).run_rest(join.row, [&](const pipeline::part& part, rows_buffer& out) {

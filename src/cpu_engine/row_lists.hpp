@@ -1,25 +1,20 @@
 // std::vector<R>s of rows, for functions that take lists of them: the matches of a left row, a run. They keep their memory.
 //
-//   row_lists lists(list_type, 64, pool);
+//   row_lists lists(list_type, 64, pool);      // of a type that ir::can_be_filled
 //   lists.start(i, n);                         // then n times lists.add(i, row)
 //   const void* vector = lists.list(i);
 #pragma once
 
 #include <cstring>
-#include <string>
 #include <vector>
 
-#include <query/detail/failure.hpp>
-
 #include "cpu_engine/rows_buffer.hpp"
-#include "ir/analysis.hpp"
 
 namespace query::cpu {
 
 class row_lists {
  public:
   row_lists(const ir::type* list, std::size_t count, runtime::buffer_pool& pool) : list_(list), lists_(list, pool), ends_(count) {
-    if (!ir::can_be_filled(list)) throw detail::unplaced_error("rows of the right side must be default constructible and assignable: " + std::string(list->element->name));
     void* at = lists_.extend(count);
     list->life.construct(at, count);
     lists_.grow(count);

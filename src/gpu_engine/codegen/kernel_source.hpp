@@ -88,7 +88,7 @@ class kernel_source {
   ir::traced trace(const detail::logical& n, const detail::user_function& f);
   void know(std::shared_ptr<const detail::capture> c);
 
-  // ---- parameters: the text that reads one
+  // ---- parameters: the text that reads one; two in one expression get their places in the order in which a compiler evaluates them
   std::string literal(ir::kind k, std::uint64_t bits);
   std::string text_literal(const std::string& characters);
   // Where new strings come from; throws not_generated unless the kernel may be run again with more room.
