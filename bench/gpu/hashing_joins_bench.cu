@@ -1,9 +1,15 @@
-// Hash joins of u64 keys and u64 payloads, output materialised (key, probe value, build value), beside a plain table in the same run; and a
-// join with repeated keys under skew.   hashing_joins_bench [log2 of probe rows = 27]
-// Build: nvcc -std=c++20 -O3 -arch=sm_90 --extended-lambda -Isrc -Ibench/gpu bench/gpu/hashing_joins_bench.cu
+// Hash joins of u64 keys and u64 payloads, output materialised (key, probe value, build value), beside a plain table in the same run; and
+// joins with repeated keys (hashing_joins_repeats.cu). Lines that begin with "MUST |" are the rows of the table of required speeds
+// (must_table.hpp).   hashing_joins_bench [log2 of probe rows = 27] [unique | repeats]
+// Build: scripts/build_gpu_tests
+#include <cstring>
+
 #include "gpu_primitives/group_partition.cuh"
 #include "gpu_primitives/hash_join.cuh"
 #include "hashing_timing.cuh"
+#include "must_table.hpp"
+
+void repeated_joins(query::gpu::u64 n);  // hashing_joins_repeats.cu
 
 using namespace query::gpu;
 using namespace hashing_bench;
@@ -120,8 +126,9 @@ double bytes_of(const join_input& in) { return 16.0 * static_cast<double>(in.bui
 
 enum class output { ordered, pipelined, unordered };
 
+// asked: the name of the case in the table; empty: another form than the engine's.
 template <int BuildItems, int ProbeItems, output Output, int Threads = 256>
-void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition_bits, double peer) {
+void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition_bits, float peer_ms, const std::string& asked = "") {
   array<table::slot> slots(table_slots(bits));
   const table t{slots.data(), bits};
   array<u32> repeated(1);
@@ -179,12 +186,15 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
       scatter_kernel<<<132, 1024, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
     });
   }
-  report(name, n + in.builds, bytes_of(in), ms, right, peer);
+  const double grows = report(name, n + in.builds, bytes_of(in), ms, right);
+  must_rows::add(asked.empty() ? "  variant: " + name : asked, static_cast<double>(ms), {grows, "Grow/s"},
+                 {"plain hash join", static_cast<double>(peer_ms)}, asked.empty() ? must_rows::demand{} : must_rows::times_of_peer(1.2),
+                 right);
   std::printf("    build %.3f (clear %.3f, scatter %.3f), probe %.3f ms\n", static_cast<double>(build_ms), static_cast<double>(clear_ms),
               static_cast<double>(scatter_ms), static_cast<double>(probe_ms));
 }
 
-double bench_plain(const std::string& name, join_input& in) {
+float bench_plain(const std::string& name, join_input& in) {
   const u32 bits = table_bits(in.builds);
   array<table::slot> slots(table_slots(bits));
   const u64 mask = (u64(1) << bits) - 1;
@@ -195,57 +205,31 @@ double bench_plain(const std::string& name, join_input& in) {
     plain_build<<<static_cast<u32>(divide_up(in.builds, 256)), 256>>>(in.bk.data(), in.bv.data(), in.builds, slots.data(), mask);
     plain_probe<<<static_cast<u32>(divide_up(n, 256)), 256>>>(in.pk.data(), in.pv.data(), n, slots.data(), mask, in.out(), count.data());
   });
-  return report(name, n + in.builds, bytes_of(in), ms, in.right(count.first(), false));
-}
-
-// Output of a join with repeated keys: row numbers alone.
-struct row_pairs {
-  u64* probe;
-  u64* build;
-  __device__ __forceinline__ void operator()(u64 at, u64 p, u64 b) const {
-    __stcs(probe + at, p);
-    __stcs(build + at, b);
-  }
-};
-__global__ void __launch_bounds__(expand_threads)
-    expand_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, row_pairs out) {
-  expand_matches(outputs, list, entries, rows, out);
-}
-
-// Expansion alone: `entries` probe rows that share 2^27 outputs, one of them with half of all.
-void bench_expand(u64 entries) {
-  const u64 outputs = n, heavy = n / 2, each_of_rest = (n - heavy) / (entries - 1);
-  const u64 total = heavy + each_of_rest * (entries - 1);
-  array<match_entry> list(entries);
-  array<u64> rows(n), p(n), b(n);
-  match_entry* l = list.data();
-  each(entries, [=] __device__(u64 i) { l[i] = match_entry{i, 0, i == 0 ? 0 : heavy + (i - 1) * each_of_rest}; });
-  u64* r = rows.data();
-  each(n, [=] __device__(u64 i) { r[i] = i; });
-  const float ms = median_ms([&] {
-    expand_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), entries, rows.data(),
-                                                                              row_pairs{p.data(), b.data()});
-  });
-  report("expand_skewed_" + std::to_string(entries), outputs, 24.0 * static_cast<double>(total), ms, true);
+  report(name, n + in.builds, bytes_of(in), ms, in.right(count.first(), false));
+  return ms;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1) n = u64(1) << std::atoi(argv[1]);
+  const auto wanted = [&](const char* part) { return argc <= 2 || std::strcmp(argv[2], part) == 0; };
   report_copy();
-  for (const u64 builds : {u64(1) << 24, n}) {
+  for (const u64 builds : {n / 8, n}) {
+    if (!wanted("unique")) break;
     join_input in(builds);
-    const std::string tag = builds == n ? "_build_n" : "_build_2^24";
-    const double peer = bench_plain("plain_join" + tag, in);
+    const std::string tag = builds == n ? "_build_n" : "_build_n/8";
+    const float peer = bench_plain("plain_join" + tag, in);
     const u32 bits = join_table_bits(builds), scatter = join_scatter_bits(bits, sizeof(table::slot));
-    bench_ours<2, 4, output::ordered>("join_ordered" + tag, in, bits, scatter, peer);
+    bench_ours<2, 2, output::pipelined, 512>("join_pipelined_512x2" + tag, in, bits, scatter, peer,
+                                             builds == n ? "join, unique build 2^27, probe 2^27" : "join, unique build 2^24, probe 2^27");
     bench_ours<2, 4, output::pipelined>("join_pipelined" + tag, in, bits, scatter, peer);
-    bench_ours<2, 2, output::pipelined, 512>("join_pipelined_512x2" + tag, in, bits, scatter, peer);
+    bench_ours<2, 4, output::ordered>("join_ordered" + tag, in, bits, scatter, peer);
     bench_ours<2, 4, output::unordered>("join_unordered" + tag, in, bits, scatter, peer);
+    if (builds != n) bench_ours<2, 4, output::unordered>("join_unordered_half_full" + tag, in, bits - 1, scatter - 1, peer);
+    bench_ours<2, 4, output::unordered>("join_unordered_unscattered" + tag, in, bits, 0, peer);
   }
-  bench_expand(1 << 10);
-  bench_expand(1 << 24);
+  if (wanted("repeats")) repeated_joins(n);
   std::printf("failures %d\n", failures);
   return failures != 0;
 }

@@ -1,18 +1,22 @@
 // Our GPU primitives beside CUB's on the same data in the same run: medians, and how many times faster ours is.
 //
-//   primitives_bench [reduce] [select] [scan] [sort] [records] [merge]    all of them by default
+//   primitives_bench [reduce] [select] [fused] [scan] [sort] [records] [merge]    all of them by default
 // QUERY_BENCH_SHRINK=k divides the sizes by 2^k.
-// GB/s counts each input byte read once and each output byte written once. Clearing temporary storage is part of the time.
+// Lines that begin with "MUST |" are the rows of the table of required speeds (must_table.hpp). GB/s counts each input byte read once and
+// each output byte written once. Clearing temporary storage is part of the time.
 #include <cstring>
+#include <string>
 
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/reduce.cuh"
 #include "gpu_primitives/scan.cuh"
+#include "must_table.hpp"
 #include "primitives_peers.hpp"
 #include "primitives_timing.cuh"
 
 namespace query::gpu::bench {
 
+void fused(double copy_gbs);  // primitives_fused_bench.cu
 void sorts();         // primitives_sort_bench.cu
 void record_sorts();  // primitives_records_bench.cu
 void merges();        // primitives_merge_bench.cu
@@ -36,24 +40,35 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks) void select(const 
       [=](u64 at, const T& item) { out[at] = item; });
 }
 
-template <class Policy, class T>
+// Streaming: loads and stores that say that nobody comes back for the line.
+template <class Policy, bool Streaming, class T>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks) void prefix(const T* x, u64 n, void* temp, T* out) {
   exclusive_scan<Policy, T>(
-      n, temp, T(0), [=](u64 i) { return x[i]; }, [](T a, T b) { return T(a + b); }, [=](u64 i, T v) { out[i] = v; }, [](T) {});
+      n, temp, T(0), [=](u64 i) { return Streaming ? __ldcs(x + i) : x[i]; }, [](T a, T b) { return T(a + b); },
+      [=](u64 i, T v) {
+        if (Streaming) {
+          __stcs(out + i, v);
+        } else {
+          out[i] = v;
+        }
+      },
+      [](T) {});
 }
 
 __global__ void copy(const uint4* from, uint4* to, u64 n) {
   for (u64 i = blockIdx.x * u64(blockDim.x) + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) to[i] = from[i];
 }
 
-void copies(u64 bytes) {
+// What cudaMemcpy reaches, GB/s.
+double copies(u64 bytes) {
   const memory<u8> from(bytes), to(bytes);
   fill(from, 1);
-  report("copy", "memcpy", bytes / 8, 2 * bytes,
-         median_ms([&] { cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice); }));
+  const double ms = median_ms([&] { cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice); });
+  report("copy", "memcpy", bytes / 8, 2 * bytes, ms);
   report("copy", "kernel 16 B", bytes / 8, 2 * bytes, median_ms([&] {
            copy<<<132 * 16, 512>>>(reinterpret_cast<const uint4*>(from.data()), reinterpret_cast<uint4*>(to.data()), bytes / 16);
          }));
+  return double(2 * bytes) / ms * 1e-6;
 }
 
 void reductions(u64 n) {
@@ -96,7 +111,7 @@ struct select_data {
 };
 
 template <class T>
-void select_ours(const select_data<T>& d) {
+void select_ours(const select_data<T>& d, must_rows::demand must) {
   using policy = compact_policy<T>;
   const memory<u8> temp(compact_temp_bytes<policy>(d.n));
   const auto kernel = select<policy, T>;
@@ -107,33 +122,46 @@ void select_ours(const select_data<T>& d) {
     kernel<<<unsigned(blocks), policy::threads>>>(d.x.data(), d.n, d.limit, temp.data(), d.count.data(), d.out.data());
   });
   report(d.name, "ours", d.n, d.bytes, ms, d.peer_ms);
-  expect_same(d.name, "ours", d.out, d.expected, d.kept);
+  u64 kept;
+  QUERY_BENCH_CUDA(cudaMemcpy(&kept, d.count.data(), 8, cudaMemcpyDeviceToHost));
+  const bool right = expect_same(d.name, "ours", d.out, d.expected, d.kept) && kept == d.kept;
+  must_rows::add(d.name, ms, must_rows::measured_rate(double(d.bytes) / ms * 1e-6, "GB/s"), must_rows::peer_time("CUB", d.peer_ms), must,
+                 right);
 }
 
 void selections(u64 n) {
   for (const double limit : {0.1, 0.5}) {
     const select_data<double> d(limit == 0.1 ? "select_f64_10pct" : "select_f64_50pct", n, limit);
-    select_ours(d);
+    select_ours(d, must_rows::times_of_peer(1));
   }
   for (const double limit : {0.1, 0.5}) {
     const select_data<u32> d(limit == 0.1 ? "select_u32_10pct" : "select_u32_50pct", n, u32(limit * 4294967295.0));
-    select_ours(d);
+    select_ours(d, {});
   }
 }
 
-template <class T>
-void scan_ours(const char* name, const memory<T>& x, const memory<T>& expected, u64 n, double peer_ms) {
-  using policy = scan_policy<T>;
+// Another shape: does it do better on this card?
+template <class T, u32 Workers, u32 Items, u32 Blocks>
+struct scan_shape {
+  static constexpr u32 threads = Workers + warp_size, items = Items, blocks = Blocks;
+};
+
+template <class policy, bool Streaming, class T>
+void scan_ours(const char* name, const char* variant, const memory<T>& x, const memory<T>& expected, u64 n, double peer_ms) {
   const memory<T> out(n);
+  QUERY_BENCH_CUDA(cudaMemset(out.data(), 0xff, out.bytes()));
   const memory<u8> temp(scan_temp_bytes<policy, T>(n));
-  const auto kernel = prefix<policy, T>;
+  const auto kernel = prefix<policy, Streaming, T>;
   const u64 blocks = scan_blocks<policy>(n, resident(kernel, policy::threads));
   const double ms = median_ms([&] {
     cudaMemsetAsync(temp.data(), 0, temp.bytes());
     kernel<<<unsigned(blocks), policy::threads>>>(x.data(), n, temp.data(), out.data());
   });
-  report(name, "ours", n, 2 * n * sizeof(T), ms, peer_ms);
-  expect_same(name, "ours", out, expected, n);
+  report(name, variant == nullptr ? "ours" : variant, n, 2 * n * sizeof(T), ms, peer_ms);
+  const bool right = expect_same(name, "ours", out, expected, n);
+  must_rows::add(variant == nullptr ? name : std::string("  variant: ") + variant, ms,
+                 must_rows::measured_rate(double(2 * n * sizeof(T)) / ms * 1e-6, "GB/s"), must_rows::peer_time("CUB", peer_ms),
+                 variant == nullptr ? must_rows::times_of_peer(1) : must_rows::demand{}, right);
 }
 
 template <class T, class Peer>
@@ -147,7 +175,13 @@ void scans(const char* name, u64 n) {
   const memory<u8> temp(bytes);
   const double peer = median_ms([&] { peers::scan(temp.data(), bytes, in, out, n); });
   report(name, "CUB", n, 2 * n * sizeof(T), peer);
-  scan_ours(name, x, expected, n, peer);
+  scan_ours<scan_policy<T>, false>(name, nullptr, x, expected, n, peer);
+  scan_ours<scan_policy<T>, true>(name, "streaming", x, expected, n, peer);
+  if constexpr (sizeof(T) == 8) {
+    scan_ours<scan_shape<T, 64, 31, 6>, false>(name, "64x31x6", x, expected, n, peer);
+    scan_ours<scan_shape<T, 128, 21, 4>, false>(name, "128x21x4", x, expected, n, peer);
+    scan_ours<scan_shape<T, 128, 17, 5>, true>(name, "128x17x5 streaming", x, expected, n, peer);
+  }
 }
 
 }  // namespace
@@ -167,9 +201,10 @@ int main(int argc, char** argv) {
     for (int a = 1; a < argc; ++a) named = named || std::strcmp(argv[a], section) == 0;
     return named;
   };
-  copies(8 * n);
+  const double copy_gbs = copies(8 * n);
   if (wanted("reduce")) reductions(n);
   if (wanted("select")) selections(n);
+  if (wanted("fused")) fused(copy_gbs);
   if (wanted("sort")) sorts();
   if (wanted("records")) record_sorts();
   if (wanted("merge")) merges();

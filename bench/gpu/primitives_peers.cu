@@ -70,6 +70,9 @@ void sort_keys(void* temp, std::size_t& bytes, const std::uint32_t* x, std::uint
 void sort_keys(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t* out, std::size_t n, bool narrow) {
   keys(temp, bytes, x, out, n, narrow);
 }
+void sort_keys(void* temp, std::size_t& bytes, const double* x, double* out, std::size_t n, bool narrow) {
+  keys(temp, bytes, x, out, n, narrow);
+}
 void sort_pairs(void* temp, std::size_t& bytes, const std::uint64_t* x, std::uint64_t* out, const std::uint32_t* values,
                 std::uint32_t* out_values, std::size_t n, bool narrow) {
   pairs(temp, bytes, x, out, values, out_values, n, narrow);

@@ -4,6 +4,7 @@
 // once, to their places. CUB does the same with its sort of pairs.
 #include "gpu_primitives/radix_sort.cuh"
 
+#include "must_table.hpp"
 #include "primitives_peers.hpp"
 #include "primitives_timing.cuh"
 
@@ -164,7 +165,9 @@ void record_sorts() {
   });
   report("sort_records_100_10", "ours", n, 200 * n, ms, peer_ms);
   expect_sorted("ours");
-  expect_same("sort_records_100_10", "ours", order, peer_order, n);
+  const bool right = expect_same("sort_records_100_10", "ours", order, peer_order, n);
+  must_rows::add("sort of 100-byte records by 10 bytes, 2^26", ms, {double(n) / ms * 1e-6, "Grow/s"}, {"CUB", peer_ms},
+                 must_rows::rate_of(2.5), right);
   std::printf("    of that %.3f ms to take the keys, %.3f ms to move the records\n",
               median_ms([&] { take_keys<<<132 * 16, 256>>>(records.data(), n, high.data(), low.data()); }),
               median_ms([&] { move(order.data()); }));

@@ -103,13 +103,14 @@ static __global__ void count_differences(const T* a, const T* b, u64 n, u64* wro
 }
 
 template <class T>
-void expect_same(const char* name, const char* variant, const memory<T>& a, const memory<T>& b, u64 n) {
+bool expect_same(const char* name, const char* variant, const memory<T>& a, const memory<T>& b, u64 n) {
   const memory<u64> wrong(1);
   QUERY_BENCH_CUDA(cudaMemset(wrong.data(), 0, 8));
   count_differences<<<2048, 256>>>(a.data(), b.data(), n, wrong.data());
   u64 count = 0;
   QUERY_BENCH_CUDA(cudaMemcpy(&count, wrong.data(), 8, cudaMemcpyDeviceToHost));
   if (count != 0) std::printf("WRONG %s %s: %llu of %llu rows differ from the peer's\n", name, variant, count, n);
+  return count == 0;
 }
 
 // Rows of a run: 2^28, divided by 2^QUERY_BENCH_SHRINK.
