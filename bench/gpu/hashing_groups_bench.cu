@@ -161,11 +161,10 @@ template <class A> shared_group_shape partition_shape(const group_input& in, u32
   return plan_shared_groups(group_copies::block, divide_up(in.groups, u64(1) << bits), 4, sizeof(typename A::State), shared_budget);
 }
 
-template <int ScatterItems, int Items, class A>
+template <int ScatterItems, int Items, class A, int Threads = 1024>
 void bench_partition(const std::string& name, const group_input& in, u32 bits, const shared_group_shape& shape, const asked& ask) {
   if (!std::strstr(name.c_str(), wanted)) return;
-  constexpr int threads = 1024;
-  const u32 bytes = scatter_bytes(bits, threads * ScatterItems, 4, 8);
+  const u32 bytes = scatter_bytes(bits, Threads * ScatterItems, 4, 8);
   if (!shape.bytes || bytes > budget) {
     std::printf("%-44s does not fit\n", name.c_str());
     return;
@@ -177,17 +176,17 @@ void bench_partition(const std::string& name, const group_input& in, u32 bits, c
   array<u32> k(n);
   array<value_args> a(n);
   const partition_places places{bits, group_partition_shift, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
-  auto* scatter = scatter_kernel<threads, ScatterItems>;
+  auto* scatter = scatter_kernel<Threads, ScatterItems>;
   allow(scatter, bytes);
   auto* kernel = partition_kernel<Items, A>;
   allow(kernel, shape.bytes);
-  const u32 scatter_blocks = resident(scatter, threads, bytes);
+  const u32 scatter_blocks = resident(scatter, Threads, bytes);
   const auto count_part = [&] {
     counts.set(0);
     count_kernel<<<132 * 4, 512, 4u << bits>>>(n, places, q.rows());
     plan_kernel<<<1, 1024>>>(places);
   };
-  const auto scatter_part = [&] { scatter<<<scatter_blocks, threads, bytes>>>(n, places, k.data(), a.data(), q.rows()); };
+  const auto scatter_part = [&] { scatter<<<scatter_blocks, Threads, bytes>>>(n, places, k.data(), a.data(), q.rows()); };
   const auto aggregate_part = [&] {
     q.begin();
     partial_count.set(0);
@@ -244,6 +243,8 @@ template <class A> void bench_few(const std::string& tag, const group_input& in)
 template <class A> void bench_many(const std::string& tag, const group_input& in) {
   const u32 bits = plan_groups(n, in.groups, 4, sizeof(typename A::State), true, budget).partition_bits;
   if (bits == 0) return;
+  // Two blocks a multiprocessor scatter, so that one loads while the other writes.
+  bench_partition<16, 4, A, 512>("part512x16_" + tag, in, bits, partition_shape<A>(in, bits), {});
   if (in.groups < 10000000) {
     bench_partition<16, 4, A>("part16_" + tag, in, bits, partition_shape<A>(in, bits), {});
     bench_partition<8, 4, A>("part8_" + tag, in, bits + 1, partition_shape<A>(in, bits + 1, budget / 2 - 1024), {});
@@ -270,8 +271,8 @@ void bench_aggregate(const char* what, const std::string& groups, const group_in
   report("plain_atomics_" + tag, n, bytes, hashed.ms, hashed.right);
   const auto peer_row = [&](const char* name, const peer_groups<A>& p) {
     const double ms = static_cast<double>(p.ms), grows = static_cast<double>(n) / ms * 1e-6;
-    must_rows::add(std::string("  peer: ") + name + ", " + tag, ms, must_rows::measured_rate(grows, "Grow/s"), must_rows::peer_time("", 0), {},
-                   p.right);
+    must_rows::add(std::string("  peer: ") + name + ", " + tag, ms, must_rows::measured_rate(grows, "Grow/s"),
+                   must_rows::peer_time("", 0), {}, p.right);
   };
   peer_row("CUB sort + reduce", sorted);
   peer_row("atomics table", hashed);

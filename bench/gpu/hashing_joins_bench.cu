@@ -64,9 +64,12 @@ __global__ void __launch_bounds__(512, 2) count_kernel(u64 n, partition_places p
   count_partitions<8, payload_args>(n, p, keys{}, row, shared);
 }
 __global__ void plan_kernel(partition_places p) { plan_partitions(p); }
-__global__ void __launch_bounds__(1024, 1) scatter_kernel(u64 n, partition_places p, u64* k, payload_args* a, build_rows row) {
+// Tiles of 8192 rows, whatever the threads.
+template <int Threads>
+__global__ void __launch_bounds__(Threads, 1024 / Threads)
+    scatter_kernel(u64 n, partition_places p, u64* k, payload_args* a, build_rows row) {
   extern __shared__ __align__(16) unsigned char shared[];
-  scatter_partitions<8>(n, p, k, a, keys{}, row, shared);
+  scatter_partitions<8192 / Threads>(n, p, k, a, keys{}, row, shared);
 }
 
 template <int Items, int Threads>
@@ -127,7 +130,7 @@ double bytes_of(const join_input& in) { return 16.0 * static_cast<double>(in.bui
 enum class output { ordered, pipelined, unordered };
 
 // asked: the name of the case in the table; empty: another form than the engine's.
-template <int BuildItems, int ProbeItems, output Output, int Threads = 256>
+template <int BuildItems, int ProbeItems, output Output, int Threads = 256, int ScatterThreads = 1024>
 void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition_bits, float peer_ms, const std::string& asked = "") {
   array<table::slot> slots(table_slots(bits));
   const table t{slots.data(), bits};
@@ -140,7 +143,8 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
   const partition_places places{
       partition_bits, join_partition_shift(partition_bits), 1u << 20, counts.data(), starts.data(), cursors.data(), items.data()};
   const u32 bytes = scatter_bytes(partition_bits, 1024 * 8, 8, 8);
-  BENCH_CUDA(cudaFuncSetAttribute(scatter_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  auto* const scatter_rows = scatter_kernel<ScatterThreads>;
+  BENCH_CUDA(cudaFuncSetAttribute(scatter_rows, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const auto build = [&] {
     slots.set(0xff);
     repeated.set(0);
@@ -149,7 +153,7 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
       counts.set(0);
       count_kernel<<<132 * 4, 512, 4u << partition_bits>>>(in.builds, places, in.build());
       plan_kernel<<<1, 1024>>>(places);
-      scatter_kernel<<<132, 1024, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
+      scatter_rows<<<132 * (1024 / ScatterThreads), ScatterThreads, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
       build_kernel<BuildItems><<<blocks, 256>>>(in.builds, t, repeated.data(), scattered_build{k.data(), a.data()});
     } else {
       build_kernel<BuildItems><<<blocks, 256>>>(in.builds, t, repeated.data(), in.build());
@@ -183,7 +187,7 @@ void bench_ours(const std::string& name, join_input& in, u32 bits, u32 partition
       counts.set(0);
       count_kernel<<<132 * 4, 512, 4u << partition_bits>>>(in.builds, places, in.build());
       plan_kernel<<<1, 1024>>>(places);
-      scatter_kernel<<<132, 1024, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
+      scatter_rows<<<132 * (1024 / ScatterThreads), ScatterThreads, bytes>>>(in.builds, places, k.data(), a.data(), in.build());
     });
   }
   const double grows = report(name, n + in.builds, bytes_of(in), ms, right);
@@ -223,6 +227,8 @@ int main(int argc, char** argv) {
     const u32 bits = join_table_bits(builds), scatter = join_scatter_bits(bits, sizeof(table::slot));
     bench_ours<2, 2, output::pipelined, 512>("join_pipelined_512x2" + tag, in, bits, scatter, peer,
                                              builds == n ? "join, unique build 2^27, probe 2^27" : "join, unique build 2^24, probe 2^27");
+    bench_ours<2, 2, output::pipelined, 512, 512>("join_pipelined_512x2_scatter_512" + tag, in, bits, scatter, peer);
+    bench_ours<4, 2, output::pipelined, 512>("join_pipelined_512x2_build_4" + tag, in, bits, scatter, peer);
     bench_ours<2, 4, output::pipelined>("join_pipelined" + tag, in, bits, scatter, peer);
     bench_ours<2, 4, output::ordered>("join_ordered" + tag, in, bits, scatter, peer);
     bench_ours<2, 4, output::unordered>("join_unordered" + tag, in, bits, scatter, peer);

@@ -84,7 +84,8 @@ __global__ void __launch_bounds__(expand_threads)
   expand_matches(outputs, list, entries, rows, out);
 }
 
-// Another form: a thread a tile finds the tile's first entry before, so that no block waits for a search through memory.
+// Another form: a thread a tile finds the tile's first entry before, so that no block waits for a search through memory; and within a tile
+// 32-bit starts are searched, which lie closer together than entries.
 __global__ void __launch_bounds__(256) locate_kernel(u64 tiles, const match_entry* list, u64 entries, u64* first) {
   const u64 tile = u64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (tile < tiles) first[tile] = query::gpu::detail::entry_of(list, entries, tile * expand_outputs);
@@ -94,14 +95,24 @@ template <class Value>
 __global__ void __launch_bounds__(expand_threads)
     expand_located_kernel(u64 outputs, const match_entry* list, const u64* first_of, const Value* rows, joined<Value> out) {
   __shared__ match_entry tile[expand_outputs + 1];
-  const u64 begin = u64(blockIdx.x) * expand_outputs, end = smaller(begin + expand_outputs, outputs);
+  __shared__ u32 starts[expand_outputs + 1];
+  const u64 begin = u64(blockIdx.x) * expand_outputs;
+  const u32 here = static_cast<u32>(smaller<u64>(expand_outputs, outputs - begin));
   const u64 first = first_of[blockIdx.x];
   const u32 count = static_cast<u32>(first_of[blockIdx.x + 1] - first) + 1;
-  for (u32 i = threadIdx.x; i < count; i += expand_threads) tile[i] = list[first + i];
+  for (u32 i = threadIdx.x; i < count; i += expand_threads) {
+    tile[i] = list[first + i];
+    starts[i] = tile[i].at > begin ? static_cast<u32>(tile[i].at - begin) : 0;
+  }
   __syncthreads();
-  for (u64 at = begin + threadIdx.x; at < end; at += expand_threads) {
-    const match_entry& e = tile[query::gpu::detail::entry_of(tile, count, at)];
-    out(at, e.probe_row, rows[e.first + (at - e.at)]);
+  for (u32 i = threadIdx.x; i < here; i += expand_threads) {
+    u32 low = 0, high = count;
+    while (high - low > 1) {
+      const u32 middle = (low + high) / 2;
+      (starts[middle] <= i ? low : high) = middle;
+    }
+    const match_entry& e = tile[low];
+    out(begin + i, e.probe_row, rows[e.first + (begin + i - e.at)]);
   }
 }
 
