@@ -191,9 +191,15 @@ __device__ __forceinline__ u64 entry_of(const match_entry* list, u64 count, u64 
 }
 }  // namespace detail
 
+// Build rows that were gathered by group: results that read each of them often then read neighbours.
+struct positions_in_groups {
+  __device__ __forceinline__ u64 operator[](u64 at) const { return at; }
+};
+
 // Kernel body: expand_blocks(outputs) blocks of expand_threads. A tile of outputs touches at most as many entries: each has an output.
-template <class Number, class Emit>
-__device__ __forceinline__ void expand_matches(u64 outputs, const match_entry* list, u64 entries, const Number* build_rows,
+// `build_rows`: an array of the build rows' numbers by group, or positions_in_groups where they lie by group themselves.
+template <class Rows, class Emit>
+__device__ __forceinline__ void expand_matches(u64 outputs, const match_entry* list, u64 entries, const Rows& build_rows,
                                                const Emit& emit) {
   __shared__ match_entry tile[expand_outputs];
   __shared__ u64 range[2];

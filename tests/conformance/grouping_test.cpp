@@ -147,6 +147,33 @@ CONFORMS(grouping, nans_lose_against_numbers, "group_by.select") {
   }
 }
 
+// A GPU chooses its tables by every third of these rows; the others have the groups.
+CONFORMS(grouping, groups_that_a_sample_does_not_see, "group_by", "group_by.select") {
+  for (const std::int32_t unseen : {2000, 200000}) {
+    SCOPED_TRACE(unseen);
+    std::vector<tick> rows(200000);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].key = i % 3 == 0 ? -1 : static_cast<std::int32_t>(i) % unseen;
+      rows[i].amount = static_cast<std::int64_t>(i % 1000);
+    }
+    using sums = std::tuple<std::int32_t, std::int64_t, std::int64_t>;
+    std::vector<sums> wanted;
+    std::vector<totals> many;
+    for (const auto& [k, of] : grouped(rows, [](const tick& t) { return t.key; })) {
+      many.push_back(totals_of(k, of));
+      wanted.emplace_back(k, many.back().n, many.back().amount);
+    }
+    const auto groups = source(e, rows).group_by([](auto t) { return t.key; });
+    EXPECT_SAME_ROWS(groups.select([](auto g) { return std::make_tuple(g.key(), g.count(), g.sum([](auto t) { return t.amount; })); }).to_vector(), wanted);
+    EXPECT_ROWS(groups.select([](auto g) {
+      const auto amount = [](auto t) { return t.amount; };
+      const auto price = [](auto t) { return t.price; };
+      return query::make<totals>(g.key(), g.count(), g.count([](auto t) { return t.amount > 500; }), g.sum(amount), g.sum(price), g.mean(price), g.min(amount),
+                                 g.max(amount), g.any([](auto t) { return t.amount == 7; }), g.all([](auto t) { return t.amount > -990; }));
+    }).as_ordered().to_vector(), many);
+  }
+}
+
 CONFORMS(grouping, counts_keys_and_own_aggregates, "count_by", "group_by.count", "group_by.keys", "aggregate_by") {
   for (const auto& d : ticks()) {
     SCOPED_TRACE(d.name);

@@ -68,5 +68,39 @@ CONFORMS(joins, composite_keys_with_nulls_in_them, "join", "left_join", "right_j
               [](const trade& t) { return std::tuple(t.key, t.lot); }, [](const rate& r) { return std::tuple(r.key, r.lot); });
 }
 
+// More than a million pairs, each build row in a thousand of them: a GPU lays build rows side by side then.
+CONFORMS(joins, many_partners, "join", "left_join", "full_join") {
+  std::vector<trade> left(3000);
+  std::vector<rate> right(1500);
+  for (std::size_t i = 0; i < left.size(); ++i) left[i].id = static_cast<std::int32_t>(i), left[i].key = static_cast<std::int32_t>(i % 3);
+  for (std::size_t i = 0; i < right.size(); ++i)
+    right[i] = {static_cast<std::int32_t>(i % 2 ? 7 : i % 4 / 2), static_cast<std::int64_t>(i), std::string(i % 30, 'x'), std::nullopt};
+  using pair = std::pair<std::int32_t, std::int64_t>;
+  std::vector<pair> inner, outer, full;
+  for (const trade& t : left) {
+    const std::size_t before = inner.size();
+    for (const rate& r : right)
+      if (r.key == t.key) inner.emplace_back(t.id, r.factor + static_cast<std::int64_t>(r.name.size()));
+    for (std::size_t i = before; i < inner.size(); ++i) outer.push_back(inner[i]);
+    if (inner.size() == before) outer.emplace_back(t.id, -1);
+  }
+  full = outer;
+  for (const rate& r : right)
+    if (r.key == 7) full.emplace_back(-1, r.factor + static_cast<std::int64_t>(r.name.size()));
+  const auto a = source(e, left);
+  const auto b = source(e, right);
+  const auto key = [](auto row) { return row.key; };
+  const auto pairs = a.join(b, key, key, [](auto t, auto r) { return std::make_pair(t.id, r.factor + query::cast<std::int64_t>(r.name.size())); });
+  EXPECT_ROWS(pairs.as_ordered().to_vector(), inner);
+  EXPECT_EQ(pairs.count(), inner.size());
+  EXPECT_ROWS(a.left_join(b, key, key, [](auto t, auto r) {
+    return std::make_pair(t.id, query::iff(r.has_value(), r->factor + query::cast<std::int64_t>(r->name.size()), std::int64_t{-1}));
+  }).as_ordered().to_vector(), outer);
+  EXPECT_SAME_ROWS(a.full_join(b, key, key, [](auto t, auto r) {
+    return std::make_pair(query::iff(t.has_value(), t->id, std::int32_t{-1}),
+                          query::iff(r.has_value(), r->factor + query::cast<std::int64_t>(r->name.size()), std::int64_t{-1}));
+  }).to_vector(), full);
+}
+
 }  // namespace
 }  // namespace conformance

@@ -67,7 +67,7 @@ template <class Q> void join_programs_compile(const char* what, const Q& q) {
   const auto check = [](const join_sides& j, const query::ir::type* probe, const query::ir::type* build) {
     for (const bool wide : {false, true}) {
       if (wide && !j.keeps_build()) continue;
-      for (const join_program p : {join_program::unique, join_program::general, join_program::presence}) {
+      for (const join_program p : {join_program::unique, join_program::general, join_program::side_by_side, join_program::presence}) {
         if (j.tests() != (p == join_program::presence)) continue;
         const join_kernels k = generate_join_kernels(j, whole_rows(probe), whole_rows(build), p, wide);
         EXPECT_NO_THROW((void)compiler::find()->compile(k.source.text(), embedded_sources(), 90, {})) << "program " << static_cast<int>(p);

@@ -106,6 +106,12 @@ std::uint64_t kernel_source::next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+kernel_source kernel_source::begun() const {
+  kernel_source other = *this;
+  other.id_ = next_id();
+  return other;
+}
+
 std::string kernel_source::text() const {
   std::string all(architecture_specific_ ? architecture_specific : "");
   all += "#include \"gpu_engine/device/expressions.cuh\"\n";

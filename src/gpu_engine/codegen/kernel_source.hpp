@@ -117,6 +117,7 @@ class kernel_source {
 
   std::string text() const;  // the whole program; behind its words() a kernel takes one more, `halt` (round_recording.hpp)
   std::uint64_t id() const { return id_; }  // of this program in this process; copies share it
+  kernel_source begun() const;              // a copy that goes on as a program of its own
   const std::vector<word>& words() const { return words_; }
   const std::vector<error_site>& sites() const { return sites_; }
   const std::vector<std::string>& texts() const { return texts_; }

@@ -61,23 +61,24 @@ class grouping {
   }
 
  private:
-  void use(group_program what) { g_.emplace(generate_group_kernels(v_, in_->layout(), what)); }
+  void use(group_program what) { g_.emplace(generate_group_kernels(*rows_, v_, in_->layout(), what)); }
   // Of the program with the whole table, whatever tier is in use.
   void launch_whole(const char* entry, unsigned grid) {
-    if (!whole_) whole_.emplace(generate_group_kernels(v_, in_->layout(), group_program::global));
+    if (!whole_) whole_.emplace(generate_group_kernels(*rows_, v_, in_->layout(), group_program::global));
     launch_of(*whole_, entry, grid, 256);
   }
 
   // False if the partitions had too little room for their groups.
   bool attempt(std::uint64_t groups, bool partitions) {
     // The state's size decides about the tier.
-    use(group_program::sizes);
+    if (!rows_) rows_.emplace(generate_group_kernels(v_, in_->layout(), group_program::rows));
+    g_.reset();
     whole_.reset();
-    items_ = g_->aggregates.spread ? 1 : group_items;
+    items_ = rows_->aggregates.spread ? 1 : group_items;
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
-    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(g_->key_bytes), static_cast<std::uint32_t>(g_->aggregates.state_bytes),
-                             g_->aggregates.atomic, budget);
-    if (g_->aggregates.spread) choose_spread(groups, budget);
+    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(rows_->key_bytes),
+                             static_cast<std::uint32_t>(rows_->aggregates.state_bytes), rows_->aggregates.atomic, budget);
+    if (rows_->aggregates.spread) choose_spread(groups, budget);
     if (plan_.tier == gpu::group_tier::partition && table_only_) return false;  // its groups are never in one table
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
@@ -101,8 +102,6 @@ class grouping {
         break;
     }
     args_[listed_tiles] = 0;
-    args_[again_count] = run_.status_word(again_word);
-    args_[full] = run_.status_word(full_word);
     args_[group_count] = run_.status_word(groups_word);
     args_[threads] = plan_.shape.threads;
     args_[capacity] = plan_.shape.capacity;
@@ -110,24 +109,27 @@ class grouping {
     args_[shape_bytes] = plan_.shape.bytes;
     start_table(plan_.table_bits);
     if (plan_.tier == gpu::group_tier::partition) return partitioned(groups);
-    if (plan_.tier == gpu::group_tier::global) {
-      listed(n_ / (32 * items_) + 1);
-      launch("aggregate_rows", resident("aggregate_rows", 256), 256);
-      run_again("aggregate_rows", again_word, full_word);
-    } else {
-      shared();
-    }
+    // Kernels are given all at once, as if every row will find a place; one wait says whether they did.
+    const bool whole = plan_.tier == gpu::group_tier::global;
+    listed_rows rows = whole ? give_rows() : give_shared(), merged;
+    if (!whole) merged = give_merge(std::uint64_t{shared_blocks_} * plan_.shape.capacity);
+    if (!table_only_) give_groups();
+    run_.finish(g_->source);
+    const bool placed = all_placed(rows) && all_placed(merged);
+    if (placed) return true;
+    place(rows, "aggregate_rows");
+    place(merged, "merge_partials");
     if (table_only_) return true;
-    args_[out_capacity] = std::min<std::uint64_t>(n_, gpu::table_slots(static_cast<std::uint32_t>(args_[bits])));
-    make_out();
-    emit();
+    clear(groups_word);
+    give_groups();
+    run_.finish(g_->source);
     return true;
   }
 
   // Sums of long arrays have a shape of their own, while the groups fit a block.
   void choose_spread(std::uint64_t groups, std::uint32_t budget) {
-    const gpu::spread_group_plan s = gpu::plan_spread_groups(std::min(groups, n_), static_cast<std::uint32_t>(g_->key_bytes),
-                                                             static_cast<std::uint32_t>(g_->aggregates.state_bytes), budget);
+    const gpu::spread_group_plan s = gpu::plan_spread_groups(std::min(groups, n_), static_cast<std::uint32_t>(rows_->key_bytes),
+                                                             static_cast<std::uint32_t>(rows_->aggregates.state_bytes), budget);
     if (!s.shape.bytes) return;
     plan_.tier = s.copies == gpu::group_copies::warp ? gpu::group_tier::shared_warp : gpu::group_tier::shared_block;
     plan_.shape = s.shape;
@@ -145,8 +147,8 @@ class grouping {
   }
 
   std::size_t scatter_shared() const {
-    return gpu::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(g_->key_bytes),
-                              static_cast<std::uint32_t>(g_->aggregates.args_bytes));
+    return gpu::scatter_bytes(plan_.partition_bits, 1024 * plan_.scatter_items, static_cast<std::uint32_t>(rows_->key_bytes),
+                              static_cast<std::uint32_t>(rows_->aggregates.args_bytes));
   }
   // As many rows a thread as shared memory has room for: wide arguments want fewer, and the widest no partitions at all.
   void choose_scatter(std::size_t budget) {
@@ -210,31 +212,40 @@ class grouping {
     return static_cast<unsigned>(
         std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
   }
-  // Room for tiles that find no place.
-  void listed(std::uint64_t tiles) {
-    again_ = run_.allocate(tiles * 8);
-    again_room_ = tiles;
-    args_[again_tiles] = again_.address();
-  }
   void clear(std::size_t word) { run_.fill(run_.status_word(word), 0, 8); }
 
+  // Tiles without a place, as a kernel lists them, and the status words that say so.
+  struct listed_rows {
+    device_buffer list;
+    std::uint64_t room = 0;
+    std::size_t count = 0, full = 0;
+  };
+  listed_rows list(std::uint64_t room, std::size_t count_word, std::size_t full_of) {
+    listed_rows l{run_.allocate(room * 8), room, count_word, full_of};
+    list_in(l);
+    return l;
+  }
+  void list_in(const listed_rows& l) {
+    args_[again_tiles] = l.list.address();
+    args_[again_count] = run_.status_word(l.count);
+    args_[full] = run_.status_word(l.full);
+  }
+  bool all_placed(const listed_rows& l) const { return !l.room || !(run_.read(l.full) & 0xffffffffu); }
+
   // Until no row is without a place: a larger table, and the listed tiles once more.
-  void run_again(const char* entry, std::size_t count_word, std::size_t full_of, unsigned block = 256) {
-    run_.finish(g_->source);
-    while (run_.read(full_of) & 0xffffffffu) {
-      const std::uint64_t count = run_.read(count_word);
-      const device_buffer list = std::move(again_);
+  void place(listed_rows& l, std::string_view entry) {
+    while (!all_placed(l)) {
+      const std::uint64_t count = run_.read(l.count);
+      const device_buffer tiles = std::move(l.list);
       grow();
-      clear(count_word);
-      clear(full_of);
+      clear(l.count);
+      clear(l.full);
       if (count == 0) return;
-      listed(again_room_);
-      args_[again_count] = run_.status_word(count_word);
-      args_[full] = run_.status_word(full_of);
-      args_[listed_tiles] = list.address();
+      l = list(l.room, l.count, l.full);
+      args_[listed_tiles] = tiles.address();
       args_[listed_count] = count;
-      if (std::string_view(entry) == "aggregate_rows") launch_whole(entry, blocks(count * 32));
-      else launch(entry, blocks(count * 32), block);
+      if (entry == "aggregate_rows") launch_whole("aggregate_rows", blocks(count * 32));
+      else launch("merge_partials", blocks(count * 32), 256);
       args_[listed_tiles] = args_[listed_count] = 0;
       run_.finish(g_->source);
     }
@@ -262,33 +273,36 @@ class grouping {
     }
   }
 
-  void shared() {
-    const unsigned grid =
-        std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
-                           static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * items_)));
-    const std::uint64_t entries = std::uint64_t{grid} * plan_.shape.capacity;
-    const device_buffer partial_rows = run_.allocate(entries * g_->partial_bytes),
-                        counts_of_blocks = run_.allocate(std::uint64_t{grid} * 4);
-    args_[partials] = partial_rows.address();
-    args_[partial_counts] = counts_of_blocks.address();
-    args_[partial_entries] = entries;
-    listed(n_ / (32 * items_) + items_);
-    launch("aggregate_shared_rows", grid, plan_.shape.threads, plan_.shape.bytes);
-    run_again("aggregate_rows", again_word, full_word);
-    merge(entries);
+  listed_rows give_rows() {
+    listed_rows l = list(n_ / (32 * items_) + 1, again_word, full_word);
+    launch("aggregate_rows", resident("aggregate_rows", 256), 256);
+    return l;
   }
-  void merge(std::uint64_t entries) {
-    listed(entries / 32 + 1);
-    args_[again_count] = run_.status_word(merge_again_word);
-    args_[full] = run_.status_word(merge_full_word);
+  listed_rows give_shared() {
+    shared_blocks_ = std::min<unsigned>(resident("aggregate_shared_rows", plan_.shape.threads, plan_.shape.bytes),
+                                        static_cast<unsigned>(gpu::divide_up(n_, std::uint64_t{plan_.shape.threads} * items_)));
+    const std::uint64_t entries = std::uint64_t{shared_blocks_} * plan_.shape.capacity;
+    partial_rows_ = run_.allocate(entries * g_->partial_bytes);
+    partial_counts_ = run_.allocate(std::uint64_t{shared_blocks_} * 4);
+    args_[partials] = partial_rows_.address();
+    args_[partial_counts] = partial_counts_.address();
     args_[partial_entries] = entries;
+    listed_rows l = list(n_ / (32 * items_) + items_, again_word, full_word);
+    launch("aggregate_shared_rows", shared_blocks_, plan_.shape.threads, plan_.shape.bytes);
+    return l;
+  }
+  listed_rows give_merge(std::uint64_t entries) {
+    args_[partial_entries] = entries;
+    listed_rows l = list(entries / 32 + 1, merge_again_word, merge_full_word);
     launch("merge_partials", blocks(entries), 256);
-    run_again("merge_partials", merge_again_word, merge_full_word);
+    return l;
   }
-  void emit() {
-    launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)), 256);
-    run_.finish(g_->source);
+  void give_groups() {
+    args_[out_capacity] = std::min<std::uint64_t>(n_, gpu::table_slots(static_cast<std::uint32_t>(args_[bits])));
+    make_out();
+    emit();
   }
+  void emit() { launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)), 256); }
 
   bool partitioned(std::uint64_t groups) {
     const std::uint32_t pbits = plan_.partition_bits;
@@ -312,21 +326,24 @@ class grouping {
     launch("scatter_rows", resident("scatter_rows", 1024, scatter_shared()), 1024, scatter_shared());
 
     const std::uint64_t entries = gpu::partition_partials(n_, pbits, rows_of_chunk, plan_.shape.capacity);
-    const device_buffer partial_rows = run_.allocate(std::max<std::uint64_t>(entries, 1) * g_->partial_bytes);
-    args_[partials] = partial_rows.address();
+    partial_rows_ = run_.allocate(std::max<std::uint64_t>(entries, 1) * g_->partial_bytes);
+    args_[partials] = partial_rows_.address();
     args_[partial_count] = run_.status_word(partials_word);
     const auto items = static_cast<unsigned>(gpu::partition_items(n_, pbits, rows_of_chunk));
     args_[out_capacity] = std::min(n_, groups + groups / 4 + 65536);
     for (bool first = true;; first = false) {
       make_out();
-      args_[again_count] = run_.status_word(again_word);
-      args_[full] = run_.status_word(full_word);
-      listed(n_ / (32 * group_items) + parts * 32 + std::uint64_t{items} * group_items);
+      const listed_rows rows = list(n_ / (32 * group_items) + parts * 32 + std::uint64_t{items} * group_items, again_word, full_word);
       launch("aggregate_partition", items, plan_.shape.threads, plan_.shape.bytes);
       run_.finish(g_->source);
-      if (run_.read(full_word) & 0xffffffffu) return false;
-      if (const std::uint64_t partial = run_.read(partials_word)) merge(partial);
+      if (!all_placed(rows)) return false;
+      if (const std::uint64_t partial = run_.read(partials_word)) {
+        listed_rows l = give_merge(partial);
+        run_.finish(g_->source);
+        place(l, "merge_partials");
+      }
       emit();
+      run_.finish(g_->source);
       // The guess was too low: once more, with room for what was counted.
       if (run_.read(groups_word) <= args_[out_capacity]) return true;
       if (!first) throw internal_error("gpu: group_by: the number of groups changed between two runs");
@@ -343,11 +360,11 @@ class grouping {
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
   std::size_t out_bytes_;  // of a row of the result
-  std::optional<group_kernels> g_, whole_;
+  std::optional<group_kernels> rows_, g_, whole_;  // `rows_` has no kernels, `whole_` those of the whole table
   gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
-  device_buffer table_, again_, out_, first_rows_;
-  std::uint64_t again_room_ = 0;
+  device_buffer table_, partial_rows_, partial_counts_, out_, first_rows_;
+  unsigned shared_blocks_ = 0;
   bool table_only_ = false;
   unsigned items_ = group_items;  // rows a thread has in flight in blocks with tables of their own
 };

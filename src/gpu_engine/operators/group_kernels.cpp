@@ -34,18 +34,16 @@ class writer {
  public:
   writer(group_kernels& g, const planner::vertex& v, const input_layout& in) : g_(g), k_(g.source), v_(v), in_(in), n_(*v.node) {}
 
-  void write(group_program what) {
+  void write_rows(group_program what) {
     k_.include("gpu_primitives/group_aggregate.cuh");
-    const ir::group_plan plan = plan_of(k_, v_);
-    rows(plan, what != group_program::sample);
-    if (what == group_program::sample) {
-      sample();
-      return;
-    }
-    sizes();
-    if (what == group_program::sizes) return;
-    const std::string fetch = needs_rows(plan) ? generate_rows(k_, v_.inputs.front(), in_, 0).name : "";
-    generate_finish(k_, plan, n_.key, n_.row, fetch, v_.inputs.front().row, n_.label, n_.where);
+    g_.plan = plan_of(k_, v_);
+    rows(g_.plan, what != group_program::sample);
+    if (what == group_program::sample) sample();
+    else sizes();
+  }
+  void write_kernels(group_program what) {
+    const std::string fetch = needs_rows(g_.plan) ? generate_rows(k_, v_.inputs.front(), in_, 0).name : "";
+    generate_finish(k_, g_.plan, n_.key, n_.row, fetch, v_.inputs.front().row, n_.label, n_.where);
     g_.out = n_.row;
     emit();
     if (what == group_program::labelled) {
@@ -269,7 +267,16 @@ ir::group_plan plan_of(kernel_source& k, const planner::vertex& v) {
 
 group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what) {
   group_kernels g;
-  writer(g, v, in).write(what);
+  writer w(g, v, in);
+  w.write_rows(what);
+  if (what != group_program::sample && what != group_program::rows) w.write_kernels(what);
+  return g;
+}
+
+group_kernels generate_group_kernels(const group_kernels& rows, const planner::vertex& v, const input_layout& in, group_program what) {
+  group_kernels g = rows;
+  g.source = rows.source.begun();
+  writer(g, v, in).write_kernels(what);
   return g;
 }
 

@@ -51,13 +51,14 @@ enum group_argument : std::uint32_t {
   group_argument_count,
 };
 
-// `sizes` has no kernels: the sizes of keys and states, which every program shares.
-enum class group_program { sizes, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global, labelled };
+// `rows` has no kernels: rows, keys and states and their sizes, with which every program but the sample begins.
+enum class group_program { rows, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global, labelled };
 
 struct group_kernels {
   kernel_source source;
   group_key key;  // of a group_by
   generated_aggregates aggregates;
+  ir::group_plan plan;
   const ir::type* out = nullptr;
   std::size_t slot_bytes = 0, partial_bytes = 0, key_bytes = 0;
 };
@@ -67,6 +68,8 @@ ir::group_plan plan_of(kernel_source& k, const planner::vertex& v);
 
 // Throws not_generated with the reason. `in` is how the input lies on the device.
 group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what);
+// The same, of the program `rows` of the same vertex and layout.
+group_kernels generate_group_kernels(const group_kernels& rows, const planner::vertex& v, const input_layout& in, group_program what);
 // The fields of the source that the vertex reads.
 std::vector<bool> group_fields(const planner::vertex& v);
 

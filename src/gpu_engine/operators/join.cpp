@@ -16,7 +16,8 @@ namespace query::gpu_engine {
 
 namespace {
 
-constexpr std::uint64_t least_given_back = 1 << 20;  // bytes
+constexpr std::uint64_t least_given_back = 1 << 20;     // bytes
+constexpr std::uint64_t least_side_by_side = 1 << 20;   // rows of a result: fewer are not worth a program of their own
 
 enum status : std::size_t { flag_word = 1, total_word, kept_word, entries_word = grouped_build::ids_word + 1 };
 
@@ -139,7 +140,31 @@ class joining {
     args_[join_list_size] = listed;
     args_[join_output_rows] = total;
     launch("list_output", static_cast<unsigned>(match));
-    launch("expand_output", static_cast<unsigned>(gpu::expand_blocks(total)));
+    if (!expand_side_by_side(total)) launch("expand_output", static_cast<unsigned>(gpu::expand_blocks(total)));
+  }
+
+  // Where several rows of the result read one build row, they read it in the order of groups: from copies of its columns that lie so.
+  bool expand_side_by_side(std::uint64_t total) {
+    const input_layout& layout = inputs_[1]->layout();
+    if (total < least_side_by_side || total / 2 < build_n_ || layout.columns.empty() || layout.nearest) return false;
+    std::uint64_t bytes = 0;
+    for (const input_column& c : layout.columns) bytes += gathered_bytes(build_n_, device_layout(c.type).size);
+    if (bytes > run_.gpu().memory().available() / 2) return false;
+    const device_buffer memory = run_.allocate(bytes);
+    const join_kernels k = generate_join_kernels(j_, inputs_[0]->layout(), layout, join_program::side_by_side, wide_);
+    args_[join_gathered] = memory.address();
+    run_.launch(k.source, *run_.compile(k.source, "gather_columns"), {blocks(build_n_), 256, 0}, inputs_, args_);
+    device_rows gathered(run_.shared_gpu(), layout.row, build_n_);
+    device_address at = memory.address();
+    for (const input_column& c : layout.columns) {
+      gathered.add(c, at);
+      at += gathered_bytes(build_n_, device_layout(c.type).size);
+    }
+    const std::array<const device_rows*, 2> inputs = {inputs_[0], &gathered};
+    run_.launch(k.source, *run_.compile(k.source, "expand_output"), {static_cast<unsigned>(gpu::expand_blocks(total)), 256, 0}, inputs,
+                args_);
+    run_.finish(k.source);  // its places of errors are its own
+    return true;
   }
 
   result_rows result() {

@@ -57,7 +57,14 @@ class writer {
       case join_program::general:
         pair();
         grouping();
-        expanding();
+        counting();
+        expand(arg(join_build_rows, "const number*"));
+        if (j_.keeps_build()) unasked();
+        break;
+      case join_program::side_by_side:
+        pair();
+        gather_columns();
+        expand("positions_in_groups{}");
         break;
       case join_program::grouped:
       case join_program::gathered:
@@ -149,7 +156,7 @@ class writer {
     sort();
   }
 
-  void expanding() {
+  void counting() {
     const std::string source =
         "match_source{" + probe_n_ + ", " + arg(join_group_of_probe, "const u32*") + ", nullptr, " + arg(join_offsets, "const u64*") + "}";
     kernel("count_output", "256",
@@ -160,12 +167,30 @@ class writer {
     kernel("list_output", "256",
            "  list_matches<" + key_kind() + ">(" + source + ", " + arg(join_entries, "const u64*") + ", " +
                arg(join_outputs, "const u64*") + ", " + arg(join_list, "match_entry*") + ");\n");
+  }
+  void expand(const std::string& build_rows) {
+    const std::string out = arg(join_out, type_ + "*"), outputs = arg(join_output_rows), list = arg(join_list, "const match_entry*"),
+                      entries = arg(join_list_size);
     kernel("expand_output", "256",
-           "  " + type_ + "* const out = " + arg(join_out, type_ + "*") + ";\n  expand_matches(" + arg(join_output_rows) + ", " +
-               arg(join_list, "const match_entry*") + ", " + arg(join_list_size) + ", " + arg(join_build_rows, "const number*") +
+           "  " + type_ + "* const out = " + out + ";\n  expand_matches(" + outputs + ", " + list + ", " + entries + ", " + build_rows +
                ",\n    [&](u64 at, u64 probe_row, u64 build_row) { out[at] = joined(p, probe_row, build_row); });\n");
-    const std::string groups_of_build = arg(join_group_of_build, "const u32*");
-    if (j_.keeps_build()) alone(groups_of_build + "[i] == no_id || " + arg(join_asked, "const u8*") + "[" + groups_of_build + "[i]] == 0");
+  }
+  void unasked() {
+    const std::string groups_of_build = arg(join_group_of_build, "const u32*"), asked = arg(join_asked, "const u8*");
+    alone(groups_of_build + "[i] == no_id || " + asked + "[" + groups_of_build + "[i]] == 0");
+  }
+
+  // The columns of the build side one after the other, each by group.
+  void gather_columns() {
+    std::string body = "  u8* to = " + arg(join_gathered, "u8*") + ";\n";
+    body += "  const number* const rows = " + arg(join_build_rows, "const number*") + ";\n";
+    for (std::uint32_t c = 0; c < build_.columns.size(); ++c) {
+      const std::string type = k_.type_name(build_.columns[c].type);
+      body += "  {\n    const " + type + "* const from = " + k_.parameter({word::role::column, 1, c, 0}, "const " + type + "*") +
+              ";\n    for (u64 at = blockIdx.x * 256ull + threadIdx.x; at < " + build_n_ + "; at += gridDim.x * 256ull) ((" + type +
+              "*)to)[at] = from[rows[at]];\n    to += (" + build_n_ + " * sizeof(" + type + ") + 255) / 256 * 256;\n  }\n";
+    }
+    kernel("gather_columns", "256", body);
   }
 
   // The build rows side by side, by group.
