@@ -146,6 +146,7 @@ block_results group_shares(const planner::vertex& w, const std::vector<bool>& fi
     grouping_blocks blocks(w, *mine, r.run());
     if (r.rows().there) mine->expect_one_block();
     r.feed(fields, 8, false, blocks);
+    ready_to_exchange(*mine, runs.size());
   }, gpus);
   return exchanged_groups(w.node->row, streams, runs, context);
 }
