@@ -237,7 +237,7 @@ std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set&
   std::vector<share> shares = cut(b, fields, gpus, context);
   if (shares.size() < 2 || !worth_merging(v, rows_of(shares), fields, gpus)) return std::nullopt;
   const planner::vertex w = behind_joins(v);
-  share_runs runs(std::move(shares), v.captures, b, context);
+  share_runs runs(std::move(shares), v.captures, b, context, gpus.threads());
   several_results r;
   if (sorts(v)) r.results = sort_shares(w, fields, runs, gpus, context);
   else if (groups(v)) r.results = group_shares(w, fields, runs, gpus, context);
@@ -254,7 +254,7 @@ bool fold_on_several(const branch& b, const std::vector<planner::binding>& captu
   std::vector<share> shares = cut(b, fields, gpus, context);
   if (shares.size() < 2) return false;
   const branch last = last_part(b);
-  share_runs runs(std::move(shares), captures, b, context);
+  share_runs runs(std::move(shares), captures, b, context, gpus.threads());
   std::vector<detail::fold_state> of(runs.size());
   runs.each([&](share_run& r) {
     folding fold(last, kind, r.run());
