@@ -16,6 +16,8 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gpu_engine/driver.hpp"
@@ -79,17 +81,17 @@ class trace {
       int result = original(a...);
       const auto arguments = std::tie(a...);
       std::string what = name;
-      if constexpr (Call == &driver::cuModuleGetFunction) {
+      if constexpr (std::is_same_v<wrapped, wrapped<&driver::cuModuleGetFunction>>) {
         const std::lock_guard hold(lock_);
         kernels_[*std::get<0>(arguments)] = std::get<2>(arguments);
       }
       if (!on_) return result;
-      if constexpr (Call == &driver::cuLaunchKernel) {
+      if constexpr (std::is_same_v<wrapped, wrapped<&driver::cuLaunchKernel>>) {
         if (waits_ && result == 0) result = calls_->cuStreamSynchronize(std::get<8>(arguments));
         const std::lock_guard hold(lock_);
         what = kernels_[std::get<0>(arguments)] + " <" + std::to_string(std::get<1>(arguments)) + ", " + std::to_string(std::get<4>(arguments)) + ">";
       }
-      if constexpr (Call == &driver::cuMemcpyPeerAsync) {
+      if constexpr (std::is_same_v<wrapped, wrapped<&driver::cuMemcpyPeerAsync>>) {
         if (waits_ && result == 0) result = calls_->cuStreamSynchronize(std::get<5>(arguments));
         what += ", " + std::to_string(std::get<4>(arguments)) + " bytes";
       }
