@@ -25,6 +25,9 @@ class group_stream {
   // rows.
   static bool possible(const planner::vertex& v, const input_layout& in);
 
+  // The program of all its kernels. Throws not_generated.
+  static group_kernels generate(const planner::vertex& v, const input_layout& in);
+
   // Throws out_of_memory with nothing changed, resource_error when there is no way on.
   void take(const std::shared_ptr<const device_rows>& block);
 
@@ -63,7 +66,6 @@ class group_stream {
   void take_spilled(group_stream& other);
 
  private:
-  static group_kernels generate(const planner::vertex& v, const input_layout& in);
   // Arguments beside those of a group_by in one piece: partitions of spilled groups, and the parts of several devices.
   enum argument : std::uint32_t { places = group_argument_count, part_count, part_counts, part_cursors, argument_count };
   // Words of the status block.

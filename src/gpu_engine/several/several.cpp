@@ -144,8 +144,10 @@ block_results group_shares(const planner::vertex& w, const std::vector<bool>& fi
     mine = nullptr;  // of an attempt before
     mine = std::make_unique<group_stream>(w, r.run());
     grouping_blocks blocks(w, *mine, r.run());
-    if (r.rows().there) mine->expect_one_block();
-    r.feed(fields, 8, false, blocks);
+    // All rows at once are grouped as one device would; in blocks the table starts small and grows.
+    const bool at_once = r.rows().there || r.fits(fields);
+    if (at_once) mine->expect_one_block();
+    r.feed(fields, 8, at_once, blocks);
     ready_to_exchange(*mine, runs.size());
   }, gpus);
   return exchanged_groups(w.node->row, streams, runs, context);
