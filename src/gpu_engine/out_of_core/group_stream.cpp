@@ -328,6 +328,10 @@ group_stream::result group_stream::finish() {
     r.kept->add({0, v_.node->row}, device_buffer());
     return r;
   }
+  if (pairs_ && !spilled_) {
+    const pair_range own = all_pairs();
+    return finish_pairs({&own, 1});
+  }
   if (pairs_) pairs_to_table();
   return finish_counted(spilled_ ? 0 : count_groups());
 }
