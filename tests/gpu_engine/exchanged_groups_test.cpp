@@ -227,6 +227,31 @@ TEST_F(exchanged_groups, of_shares_with_few_are_parted_with_the_others) {
   EXPECT_EQ(launches("scatter_pairs_to_parts"), 3u);
 }
 
+TEST_F(exchanged_groups, leave_nothing_behind_when_memory_fails_anywhere_on_their_way) {
+  use(2);
+  for (const std::uint64_t common : {std::uint64_t{900}, std::uint64_t{70'000}}) {
+    give(2, common, 30);
+    is_right("all is well");
+    const auto used = [&] {
+      std::size_t bytes = 0;
+      for (const auto& gpu : gpus_of(*engine_).all()) bytes += gpu->memory().counters().used;
+      return bytes;
+    };
+    gpu_session& second = *gpus_of(*engine_).all()[1];
+    const auto begin = second.memory().counters().allocations;
+    (void)query().to_vector();
+    const auto count = second.memory().counters().allocations - begin, before = used();
+    EXPECT_GT(count, 4u);
+    for (std::uint64_t k = 1; k <= count; ++k) {
+      second.memory().fail_allocation(k);
+      EXPECT_NO_THROW((void)query().to_vector()) << "allocation " << k << " of " << count;
+      second.memory().fail_allocation(0);
+      EXPECT_EQ(used(), before) << "allocation " << k << " of " << count;
+    }
+    EXPECT_EQ(fake_.misplaced(), 0u);
+  }
+}
+
 TEST_F(exchanged_groups, find_a_larger_table_where_hashes_crowd) {
   use(2);
   for (const std::uint64_t common : {std::uint64_t{900}, std::uint64_t{80'000}}) {

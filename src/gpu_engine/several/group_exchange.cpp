@@ -21,6 +21,16 @@ std::uint32_t parts_of(std::size_t shares) {
 class gathered_pairs {
  public:
   explicit gathered_pairs(share_run& to) : to_(to) {}
+  // After a failure copies may be under way, and the others' pairs go with their streams.
+  ~gathered_pairs() {
+    if (merged_ || copies_.empty()) return;
+    try {
+      to_.run().on().synchronize(to_.context().cancel);
+    } catch (...) {
+    }
+  }
+  gathered_pairs(const gathered_pairs&) = delete;
+  gathered_pairs& operator=(const gathered_pairs&) = delete;
 
   void add(const share_run& from, const group_stream& groups, group_stream::pair_range pairs) {
     if (!pairs.n) return;
@@ -32,12 +42,17 @@ class gathered_pairs {
     }
     ranges_.push_back(pairs);
   }
-  block_results merged_by(group_stream& mine) { return of_one(mine.finish_pairs(ranges_)); }
+  block_results merged_by(group_stream& mine) {
+    block_results r = of_one(mine.finish_pairs(ranges_));
+    merged_ = true;
+    return r;
+  }
 
  private:
   share_run& to_;
   std::vector<device_buffer> copies_;
   std::vector<group_stream::pair_range> ranges_;
+  bool merged_ = false;
 };
 
 }  // namespace
