@@ -1,15 +1,19 @@
 // One GPU against several: folds and groups over rows in host memory, which come over each GPU's own bus, and over rows that
 // cached() keeps on the devices.
 //
-//   gpu_devices [rows] [rounds]        QUERY_GPUS names the devices (0,1); one that is named twice counts as two
+//   gpu_devices [rows] [rounds] [trace]    QUERY_GPUS names the devices (0,1); one that is named twice counts as two
+//
+// `trace`: the groups of rows on the devices alone, and what each run of them asks of the driver.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <query/query.hpp>
 
+#include "gpu_trace.hpp"
 #include "runtime/session_state.hpp"
 #include "timing.hpp"
 
@@ -48,6 +52,9 @@ template <class Rows, class F> void one_against_all(const char* title, const Row
 int main(int argc, char** argv) {
   const std::size_t n = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : std::size_t{64} << 20;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
+  const bool traces = argc > 3 && std::string(argv[3]) == "trace";
+  std::optional<bench::trace> trace;
+  if (traces) trace.emplace();
   std::vector<Row> host(n);
   std::uint64_t h = 1;
   for (std::size_t i = 0; i < n; ++i) {
@@ -91,6 +98,20 @@ int main(int argc, char** argv) {
     one_against_all((where + ": group_by, 4 million groups, counted").c_str(), both, rounds, many);
     one_against_all((where + ": where, select, to_vector").c_str(), both, rounds, picked);
   };
+  if (traces) {
+    const auto kept_on_one = rows.in(one).cached(), kept_on_all = rows.in(several).cached();
+    const auto show = [&](const std::string& where, const auto& kept) {
+      for (int i = 0; i < 3; ++i) (void)few(kept), (void)many(kept), (void)fold(kept);
+      for (const bool waiting : {false, true}) {
+        trace->show((where + ": fold").c_str(), waiting, [&] { (void)fold(kept); });
+        trace->show((where + ": 1024 groups").c_str(), waiting, [&] { (void)few(kept); });
+        trace->show((where + ": 4 million groups, counted").c_str(), waiting, [&] { (void)many(kept); });
+      }
+    };
+    show("1 device", kept_on_one);
+    show("all devices", kept_on_all);
+    return 0;
+  }
   race("rows on the host", rows.in(one), rows.in(several));
   const std::vector<std::pair<std::string, decltype(rows.in(one))>> to_sort = {{"1 device", rows.in(one)}, {"all devices", rows.in(several)}};
   one_against_all("rows on the host: the first 1000 by order", to_sort, rounds, sorted);

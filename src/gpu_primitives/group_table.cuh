@@ -332,21 +332,10 @@ __device__ __forceinline__ void grow_groups(const group_table<Keys, Aggregates>&
   }
 }
 
-namespace detail {
-struct every_key {
-  template <class Key>
-  __device__ __forceinline__ bool operator()(const Key&) const {
-    return true;
-  }
-};
-}  // namespace detail
-
 // Kernel body: every group to emit(at, key, state), densely, from *count on (in any order); *count ends as the number of groups.
 // One atomic for each 8 * blockDim.x slots. Blocks of at most 1024 threads.
-// wanted(key): only groups whose keys it says so of.
-template <class Keys, class Aggregates, class Emit, class Wanted>
-__device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>& t, u64* count, const Emit& emit,
-                                            const Wanted& wanted) {
+template <class Keys, class Aggregates, class Emit>
+__device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>& t, u64* count, const Emit& emit) {
   constexpr u32 per_thread = 8;
   __shared__ u32 warp_counts[warp_size];
   __shared__ u64 block_first;
@@ -358,7 +347,7 @@ __device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>&
 #pragma unroll
     for (u32 j = 0; j < per_thread; ++j) {
       const u64 at = first + j * blockDim.x + threadIdx.x;
-      if (at < slots && slot_taken(t, at) && wanted(slot_key(t, at))) taken |= 1u << j;
+      if (at < slots && slot_taken(t, at)) taken |= 1u << j;
     }
     const u32 mine = __reduce_add_sync(all_lanes, static_cast<u32>(__popc(static_cast<int>(taken))));
     if (lane_id() == 0) warp_counts[warp] = mine;
@@ -382,11 +371,6 @@ __device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>&
     }
     __syncthreads();
   }
-}
-
-template <class Keys, class Aggregates, class Emit>
-__device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>& t, u64* count, const Emit& emit) {
-  emit_groups(t, count, emit, detail::every_key{});
 }
 
 #endif

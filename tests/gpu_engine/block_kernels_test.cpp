@@ -64,12 +64,12 @@ TEST_F(block_kernels, compile) {
       }),
       "write_keys");
   compiles("groups", all.group_by(symbol).select([](auto g) { return g.sum([](auto t) { return t.price; }); }),
-           "spill_groups");
+           "pair_groups");
   compiles("groups of two words",
            all.group_by([](auto t) { return query::make<Symbol>(t.symbol, t.price); }).select([](auto g) {
              return std::make_tuple(g.count(), g.stddev([](auto t) { return t.price; }));
            }),
-           "spill_groups");
+           "pair_groups");
   compiles("groups that need their rows",
            all.where([](auto t) { return t.id >= 0; }).group_by([](auto t) { return t.lot; }).select([](auto g) {
              return g.first([](auto t) { return t.price; });

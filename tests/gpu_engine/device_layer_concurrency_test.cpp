@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "gpu_engine/device_memory.hpp"
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/kernel_cache.hpp"
+#include "gpu_engine/several/share_threads.hpp"
 #include "gpu_engine/transfer.hpp"
 #include "runtime/thread_pool.hpp"
 
@@ -128,6 +130,37 @@ TEST(device_layer, a_compile_error_reaches_every_thread_that_waits) {
     }
   }
   EXPECT_EQ(told, 6);
+}
+
+TEST(device_layer, threads_of_shares_are_kept_and_serve_queries_at_once) {
+  share_threads threads;
+  const auto caller = std::this_thread::get_id();
+  std::set<std::thread::id> seen;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::thread::id> ran(3);
+    threads.run(3, [&](std::size_t i) { ran[i] = std::this_thread::get_id(); });
+    EXPECT_EQ(ran[0], caller);
+    EXPECT_EQ((std::set<std::thread::id>(ran.begin(), ran.end()).size()), 3u);
+    seen.insert(ran.begin(), ran.end());
+    if (round % 50 == 49) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until they sleep
+  }
+  EXPECT_EQ(seen.size(), 3u);
+  EXPECT_EQ(threads.started(), 2u);
+  threads.run(0, [](std::size_t) { FAIL(); });
+  std::atomic<int> ran{0};
+  {
+    std::vector<std::jthread> queries;
+    for (int q = 0; q < 4; ++q)
+      queries.emplace_back([&] {
+        for (int round = 0; round < 100; ++round) {
+          int mine[4] = {};  // written by other threads, read behind run
+          threads.run(4, [&](std::size_t i) { mine[i] = 1; });
+          ran += mine[0] + mine[1] + mine[2] + mine[3];
+        }
+      });
+  }
+  EXPECT_EQ(ran, 1600);
+  EXPECT_LE(threads.started(), 12u);
 }
 
 }  // namespace

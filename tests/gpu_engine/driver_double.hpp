@@ -53,6 +53,15 @@ class driver_double {
   // `bytes`: of each argument.
   void add_kernel(const std::string& name, kernel_body body, std::size_t bytes = 8) { kernels_[name] = {std::move(body), bytes}; }
 
+  // A generated kernel, by the name of its entry: its parameter words, and the program that it is of.
+  struct generated_call {
+    std::vector<std::uint64_t> words;
+    const std::string& program;
+    int device;
+  };
+  using generated_body = std::function<void(const generated_call&)>;
+  void add_generated(const std::string& name, generated_body body) { generated_[name] = std::move(body); }
+
   // Nothing that is given to the stream from now on runs until let_go().
   void hold(stream_handle s) {
     const std::lock_guard lock(mutex_);
@@ -115,6 +124,7 @@ class driver_double {
   std::size_t modules() const { return locked(loaded_); }         // loaded now
   std::size_t bytes_up() const { return locked(up_); }            // copied from and to the host
   std::size_t bytes_down() const { return locked(down_); }
+  std::size_t copies_down() const { return locked(copies_down_); }  // as many as the host waited for
   std::size_t launches(const std::string& kernel) const {
     const std::lock_guard lock(mutex_);
     const auto found = launches_.find(kernel);
@@ -251,12 +261,14 @@ class driver_double {
   std::map<module_handle, std::string> images_;
   std::map<function_handle, std::string> functions_;
   std::map<function_handle, int> function_devices_;
+  std::map<function_handle, module_handle> function_modules_;
+  std::map<std::string, generated_body> generated_;
   std::map<std::string, std::pair<kernel_body, std::size_t>> kernels_;
   std::map<std::string, std::size_t> launches_;
   const std::size_t memory_;
   std::vector<one_device> devices_;
   std::size_t pinnable_ = std::size_t{1} << 30, allocated_ = 0, loaded_ = 0;
-  std::size_t up_ = 0, down_ = 0, between_ = 0, misplaced_ = 0;
+  std::size_t up_ = 0, down_ = 0, copies_down_ = 0, between_ = 0, misplaced_ = 0;
   std::uintptr_t next_handle_ = 0;
   bool held_ = false, unknown_kernels_ = false;
 };

@@ -110,7 +110,7 @@ inline int driver_double::copy(void* to, const void* from, std::size_t n, stream
   const int device = self().device_of(s);
   self().expect_current(device);
   if (checked_too == 0) self().up_ += n, self().at(device).up += n;
-  if (checked == 0) self().down_ += n;
+  if (checked == 0) self().down_ += n, ++self().copies_down_;
   self().give(s, {[=] {
                 if (checked != 0) self().touch(checked, n, device);
                 if (checked_too != 0) self().touch(checked_too, n, device);
@@ -221,6 +221,7 @@ inline void driver_double::bind_modules() {
     *f = self().new_handle<function_handle>();
     self().functions_[*f] = name;
     self().function_devices_[*f] = self().current_device();
+    self().function_modules_[*f] = m;
     return ok;
   };
   calls_.cuFuncGetAttribute = [](int* value, int which, function_handle) {
@@ -241,6 +242,15 @@ inline void driver_double::bind_modules() {
     if (self().at(device).launch_result != ok) return self().at(device).launch_result;
     ++self().at(device).launches;
     const std::string& name = self().functions_.at(f);
+    if (const auto generated = self().generated_.find(name); generated != self().generated_.end()) {
+      const std::string& program = self().images_.at(self().function_modules_.at(f));
+      const std::string_view declared = "struct words { u64 w[";
+      std::vector<std::uint64_t> words(std::stoul(program.substr(program.find(declared) + declared.size())));
+      std::memcpy(words.data(), *arguments, words.size() * 8);
+      ++self().launches_[name];
+      self().give(s, {[body = generated->second, words = std::move(words), &program, device] { return body({words, program, device}), true; }});
+      return ok;
+    }
     if (self().unknown_kernels_ && !self().kernels_.contains(name)) return ok;
     // Arguments are read at the launch, as the driver does.
     const auto& known = self().kernels_.at(name);

@@ -1,6 +1,7 @@
 // The kernels of group_by and of aggregates compile, in every tier.
 #include "gpu_engine/generated_kernels.hpp"
 #include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/out_of_core/group_stream.hpp"
 
 namespace generated {
 namespace {
@@ -25,6 +26,13 @@ template <class Q> void group_programs_compile(const char* what, const Q& q) {
       const bool atomics_only = p == group_program::shared_block || p == group_program::partition_4;
       if (atomics_only && !k.aggregates.atomic) continue;
       EXPECT_NO_THROW((void)compiler::find()->compile(k.source.text(), embedded_sources(), 90, {})) << "program " << static_cast<int>(p);
+      // As devices exchange groups: by one tier, whose kernels are all others'.
+      if (p != (k.aggregates.atomic ? group_program::partition_4 : group_program::shared_warp) || !k.key.bytes || k.aggregates.row_numbers) continue;
+      const input_layout in = planned_layout(v->inputs.front(), group_fields(*v));
+      const group_kernels pairs = generate_group_kernels(*v, in, p, group_output::pairs), merges = group_stream::generate(*v, in);
+      EXPECT_EQ(pairs.source.text().find("finish_group"), std::string::npos);
+      for (const group_kernels* g : {&pairs, &merges})
+        EXPECT_NO_THROW((void)compiler::find()->compile(g->source.text(), embedded_sources(), 90, {})) << (g == &pairs ? "pairs" : "merges");
     }
   }
 }

@@ -35,24 +35,17 @@ class grouping {
   grouping(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in)
       : v_(v), run_(run), in_(std::move(in)), n_(in_->size()), out_bytes_(device_layout(v.node->row).size) {}
 
-  // The table alone, before its groups are written.
-  std::optional<table_of_groups> table() {
-    table_only_ = true;
-    const std::uint64_t groups = estimate();
-    if (!attempt(groups, true)) return std::nullopt;
-    return table_of_groups{std::move(table_), static_cast<std::uint32_t>(args_[bits])};
+  group_pairs pairs() {
+    output_ = group_output::pairs;
+    group_pairs made;
+    made.n = all_groups();
+    made.bytes = g_->partial_bytes;
+    made.memory = std::move(out_);
+    return made;
   }
 
   result_rows go() {
-    std::uint64_t groups = estimate();
-    for (bool partitions = true; !attempt(groups, partitions);) {
-      // The sample was far off, and rows went astray between tables: from the beginning, for more groups.
-      run_.context().cancel.check();
-      partitions = groups < n_;  // not even with room for as many groups as rows: hashes crowd; a table that grows ends
-      groups = std::max<std::uint64_t>(groups * 16, 1 << 16);
-      run_.reset_status();
-    }
-    const std::uint64_t count = run_.read(groups_word);
+    const std::uint64_t count = all_groups();
     if (v_.ordered) {
       table_.reset();
       out_ = rows_in_order(g_->out, std::move(out_), first_rows_, count, run_);
@@ -61,10 +54,23 @@ class grouping {
   }
 
  private:
-  void use(group_program what) { g_.emplace(generate_group_kernels(*rows_, v_, in_->layout(), what)); }
+  // Writes them to out_; how many they are.
+  std::uint64_t all_groups() {
+    std::uint64_t groups = estimate();
+    for (bool partitions = true; !attempt(groups, partitions);) {
+      // The sample was far off, and rows went astray between tables: from the beginning, for more groups.
+      run_.context().cancel.check();
+      partitions = groups < n_;  // not even with room for as many groups as rows: hashes crowd; a table that grows ends
+      groups = std::max<std::uint64_t>(groups * 16, 1 << 16);
+      run_.reset_status();
+    }
+    return run_.read(groups_word);
+  }
+
+  void use(group_program what) { g_.emplace(generate_group_kernels(*rows_, v_, in_->layout(), what, output_)); }
   // Of the program with the whole table, whatever tier is in use.
   void launch_whole(const char* entry, unsigned grid) {
-    if (!whole_) whole_.emplace(generate_group_kernels(*rows_, v_, in_->layout(), group_program::global));
+    if (!whole_) whole_.emplace(generate_group_kernels(*rows_, v_, in_->layout(), group_program::global, output_));
     launch_of(*whole_, entry, grid, 256);
   }
 
@@ -74,12 +80,12 @@ class grouping {
     if (!rows_) rows_.emplace(generate_group_kernels(v_, in_->layout(), group_program::rows));
     g_.reset();
     whole_.reset();
+    if (output_ == group_output::pairs) out_bytes_ = rows_->partial_bytes;
     items_ = rows_->aggregates.spread ? 1 : group_items;
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
     plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(rows_->key_bytes),
                              static_cast<std::uint32_t>(rows_->aggregates.state_bytes), rows_->aggregates.atomic, budget);
     if (rows_->aggregates.spread) choose_spread(groups, budget);
-    if (plan_.tier == gpu::group_tier::partition && table_only_) return false;  // its groups are never in one table
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(n_);
@@ -113,13 +119,12 @@ class grouping {
     const bool whole = plan_.tier == gpu::group_tier::global;
     listed_rows rows = whole ? give_rows() : give_shared(), merged;
     if (!whole) merged = give_merge(std::uint64_t{shared_blocks_} * plan_.shape.capacity);
-    if (!table_only_) give_groups();
+    give_groups();
     run_.finish(g_->source);
     const bool placed = all_placed(rows) && all_placed(merged);
     if (placed) return true;
     place(rows, "aggregate_rows");
     place(merged, "merge_partials");
-    if (table_only_) return true;
     clear(groups_word);
     give_groups();
     run_.finish(g_->source);
@@ -359,13 +364,13 @@ class grouping {
   vertex_run& run_;
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
-  std::size_t out_bytes_;  // of a row of the result
+  group_output output_ = group_output::rows;
+  std::size_t out_bytes_;  // of a row of the result, or of a pair
   std::optional<group_kernels> rows_, g_, whole_;  // `rows_` has no kernels, `whole_` those of the whole table
   gpu::group_plan plan_;
   std::array<std::uint64_t, group_argument_count> args_{};
   device_buffer table_, partial_rows_, partial_counts_, out_, first_rows_;
   unsigned shared_blocks_ = 0;
-  bool table_only_ = false;
   unsigned items_ = group_items;  // rows a thread has in flight in blocks with tables of their own
 };
 
@@ -380,8 +385,8 @@ void plan_group_by(const planner::vertex& v) {
   (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::global);
 }
 
-std::optional<table_of_groups> run_group_table(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run) {
-  return grouping(v, run, in).table();
+group_pairs run_group_pairs(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run) {
+  return grouping(v, run, in).pairs();
 }
 
 result_rows run_group_by(const planner::vertex& before, vertex_run& run) {

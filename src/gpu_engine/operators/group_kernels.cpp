@@ -32,7 +32,8 @@ std::size_t slot_size(const group_key& key, const generated_aggregates& a) {
 
 class writer {
  public:
-  writer(group_kernels& g, const planner::vertex& v, const input_layout& in) : g_(g), k_(g.source), v_(v), in_(in), n_(*v.node) {}
+  writer(group_kernels& g, const planner::vertex& v, const input_layout& in, group_output output)
+      : g_(g), k_(g.source), v_(v), in_(in), n_(*v.node), output_(output) {}
 
   void write_rows(group_program what) {
     k_.include("gpu_primitives/group_aggregate.cuh");
@@ -42,8 +43,9 @@ class writer {
     else sizes();
   }
   void write_kernels(group_program what) {
-    const std::string fetch = needs_rows(g_.plan) ? generate_rows(k_, v_.inputs.front(), in_, 0).name : "";
-    generate_finish(k_, g_.plan, n_.key, n_.row, fetch, v_.inputs.front().row, n_.label, n_.where);
+    const bool finishes = output_ == group_output::rows;
+    const std::string fetch = finishes && needs_rows(g_.plan) ? generate_rows(k_, v_.inputs.front(), in_, 0).name : "";
+    if (finishes) generate_finish(k_, g_.plan, n_.key, n_.row, fetch, v_.inputs.front().row, n_.label, n_.where);
     g_.out = n_.row;
     emit();
     if (what == group_program::labelled) {
@@ -156,10 +158,13 @@ class writer {
     std::string body;
     if (!g_.key.bytes) body = "  " + k_.type_name(n_.key) + " k{};\n  key_of(p, key.row, k);\n";
     if (v_.ordered) body += "  " + arg(first_rows, "u64*") + "[at] = s.first_row;\n";
+    if (output_ == group_output::rows)
+      body += "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key + ", s);\n";
+    else
+      body += "  partial x;\n  x.key = key;\n  x.state = s;\n  (" + arg(out, "partial*") + ")[at] = x;\n";
     k_.add(
         "__device__ __forceinline__ void emit_group(const words& p, u64 at, const Key& key, const aggregates::State& s) {\n  if (at >= " +
-        arg(out_capacity) + ") return;\n" + body + "  (" + arg(out, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + key +
-        ", s);\n}\n");
+        arg(out_capacity) + ") return;\n" + body + "}\n");
     k_.add("__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(slots) + ", (u32)" + arg(bits) +
            "}; }\n");
     k_.add("__device__ __forceinline__ tiles_again the_list(const words& p) { return {" + arg(again_tiles, "u64*") + ", " +
@@ -253,6 +258,7 @@ class writer {
   const planner::vertex& v_;
   const input_layout& in_;
   const detail::logical& n_;
+  const group_output output_;
 };
 
 }  // namespace
@@ -265,18 +271,19 @@ ir::group_plan plan_of(kernel_source& k, const planner::vertex& v) {
   return std::move(*a.plan);
 }
 
-group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what) {
+group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what, group_output output) {
   group_kernels g;
-  writer w(g, v, in);
+  writer w(g, v, in, output);
   w.write_rows(what);
   if (what != group_program::sample && what != group_program::rows) w.write_kernels(what);
   return g;
 }
 
-group_kernels generate_group_kernels(const group_kernels& rows, const planner::vertex& v, const input_layout& in, group_program what) {
+group_kernels generate_group_kernels(const group_kernels& rows, const planner::vertex& v, const input_layout& in, group_program what,
+                                     group_output output) {
   group_kernels g = rows;
   g.source = rows.source.begun();
-  writer(g, v, in).write_kernels(what);
+  writer(g, v, in, output).write_kernels(what);
   return g;
 }
 

@@ -54,6 +54,9 @@ enum group_argument : std::uint32_t {
 // `rows` has no kernels: rows, keys and states and their sizes, with which every program but the sample begins.
 enum class group_program { rows, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global, labelled };
 
+// What becomes of a group: a row of the result, or its (key, state) pair, which other devices' pairs are merged with.
+enum class group_output { rows, pairs };
+
 struct group_kernels {
   kernel_source source;
   group_key key;  // of a group_by
@@ -67,9 +70,11 @@ struct group_kernels {
 ir::group_plan plan_of(kernel_source& k, const planner::vertex& v);
 
 // Throws not_generated with the reason. `in` is how the input lies on the device.
-group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what);
+group_kernels generate_group_kernels(const planner::vertex& v, const input_layout& in, group_program what,
+                                     group_output output = group_output::rows);
 // The same, of the program `rows` of the same vertex and layout.
-group_kernels generate_group_kernels(const group_kernels& rows, const planner::vertex& v, const input_layout& in, group_program what);
+group_kernels generate_group_kernels(const group_kernels& rows, const planner::vertex& v, const input_layout& in, group_program what,
+                                     group_output output = group_output::rows);
 // The fields of the source that the vertex reads.
 std::vector<bool> group_fields(const planner::vertex& v);
 
@@ -77,13 +82,14 @@ std::vector<bool> group_fields(const planner::vertex& v);
 std::shared_ptr<device_rows> sum_labelled_groups(const group_kernels& g, const std::shared_ptr<const device_rows>& in, std::uint64_t labels,
                                                  vertex_run& run);
 
-// The groups of a vertex's rows in a hash table of 2^bits places, as the program `global` has it. Nothing where they are so many that
-// rows are better parted by keys first. group_by.cpp.
-struct table_of_groups {
+// (key, state) pairs side by side in device memory, each `bytes` long.
+struct group_pairs {
   device_buffer memory;
-  std::uint32_t bits = 0;
+  std::uint64_t n = 0;
+  std::size_t bytes = 0;
 };
-std::optional<table_of_groups> run_group_table(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run);
+// The groups of a vertex's rows as pairs, each key once, by the tier that their number asks for. group_by.cpp. Throws out_of_memory.
+group_pairs run_group_pairs(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run);
 
 inline constexpr int group_items = 4;  // rows a thread has in flight
 

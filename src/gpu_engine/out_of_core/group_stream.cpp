@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 10;
 constexpr std::uint32_t spill_parts = 256;
-constexpr std::uint32_t places =
-    group_argument_count;  // arguments beside those of a group_by in one piece: partitions of spilled groups,
-constexpr std::uint32_t wanted_part = places + 1, wanted_parts = places + 2;  // and the groups of one device
-
-enum status : std::size_t { again_word = 1, full_word, grow_full_word, groups_word };
 
 // Of a session's memory: a sixth for the table, as much again for what is spilled of it, the rest for blocks and build
 // sides.
@@ -30,6 +25,7 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
   kernel_source& k = g.source;
   const auto arg = [&](std::uint32_t a, std::string_view type = "u64") { return k.argument(a, type); };
   k.include("gpu_primitives/group_aggregate.cuh");
+  k.include("gpu_primitives/group_exchange.cuh");
   k.add(
       "extern \"C\" __global__ void __launch_bounds__(256) spill_groups(const __grid_constant__ words p) {\n  partial* "
       "const out = " +
@@ -41,14 +37,18 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
       "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " +
       std::to_string(spill_parts) + "u;\n  });\n}\n");
   k.add(
-      "extern \"C\" __global__ void __launch_bounds__(256) part_groups(const __grid_constant__ words p) {\n  partial* "
+      "extern \"C\" __global__ void __launch_bounds__(256) pair_groups(const __grid_constant__ words p) {\n  partial* "
       "const out = " +
-      arg(partials, "partial*") + ";\n  const u64 part = " + arg(wanted_part) + ", parts = " + arg(wanted_parts) +
-      ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+      arg(partials, "partial*") + ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
       ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
-      ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n"
-      // Other bits again: each device still spills into all partitions.
-      "  }, [&](const Key& key) { return (mix64(Keys{}.hash(key) + 0x9e3779b97f4a7c15ull) >> 32) % parts == part; });\n}\n");
+      ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n  });\n}\n");
+  const std::string pairs = arg(partials, "const partial*") + ", " + arg(partial_entries) + ", (u32)" + arg(part_count) + ", ";
+  k.add("extern \"C\" __global__ void __launch_bounds__(256) count_pairs_of_parts(const __grid_constant__ words p) {\n  "
+        "count_pairs<Keys, aggregates::State>(" +
+        pairs + arg(part_counts, "u64*") + ", Keys{});\n}\n");
+  k.add("extern \"C\" __global__ void __launch_bounds__(256) scatter_pairs_to_parts(const __grid_constant__ words p) {\n  "
+        "scatter_pairs<Keys, aggregates::State>(" +
+        pairs + arg(part_counts, "const u64*") + ", " + arg(part_cursors, "u64*") + ", " + arg(out, "partial*") + ", Keys{});\n}\n");
   k.add(
       "extern \"C\" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {\n  "
       "merge_groups(group_rows{" +
@@ -60,7 +60,7 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
 
 bool group_stream::possible(const planner::vertex& v, const input_layout& in) {
   if (wants_groups_in_order(v)) return false;
-  const group_kernels g = generate_group_kernels(v, in, group_program::global);
+  const group_kernels g = generate_group_kernels(v, in, group_program::rows);
   return g.key.bytes != 0 && !g.aggregates.row_numbers && same_on_device(v.node->row);
 }
 
@@ -68,6 +68,12 @@ group_stream::group_stream(const planner::vertex& v, vertex_run& run)
     : v_(v), run_(run), most_table_bytes_(share_of_table(run.gpu().memory().budget())) {}
 
 std::size_t group_stream::table_bytes(std::uint32_t bits) const { return gpu::table_slots(bits) * g_->slot_bytes; }
+
+std::uint32_t group_stream::bits_of_table(std::uint64_t keys) const {
+  std::uint32_t wanted = gpu::table_bits(std::max<std::uint64_t>(keys, 1));
+  while (wanted > fewest_table_bits && table_bytes(wanted) > most_table_bytes_) --wanted;
+  return wanted;
+}
 
 unsigned group_stream::blocks(std::uint64_t items) const {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(
@@ -102,11 +108,10 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
     ~reading() { of.in_ = of.no_rows_; }
     group_stream& of;
   } now(*this, block);
-  if (one_block_ && !table_ && take_at_once(block)) return;
+  if (one_block_ && !table_ && !pairs_ && take_at_once(block)) return;
+  if (pairs_) pairs_to_table();
   if (!table_) {
-    std::uint32_t table_bits = first_table_bits;
-    while (table_bits > fewest_table_bits && table_bytes(table_bits) > most_table_bytes_) --table_bits;
-    start_table(table_bits);
+    start_table(bits_of_table((std::uint64_t{1} << first_table_bits) / 2));
   }
   const std::uint64_t tiles = n / (32 * group_items) + 1;
   for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
@@ -114,16 +119,14 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
 }
 
 bool group_stream::take_at_once(const std::shared_ptr<const device_rows>& block) {
-  constexpr std::uint64_t fewest_rows = 1 << 20;
-  if (block->size() < fewest_rows) return false;
   run_.reset_status();
-  auto made = run_group_table(v_, block, run_);
+  try {
+    pairs_ = run_group_pairs(v_, block, run_);
+  } catch (const out_of_memory&) {  // a table that is spilled where it may not grow is content with less
+    run_.context().cancel.check();
+  }
   run_.reset_status();
-  if (!made || table_bytes(made->bits) > most_table_bytes_) return false;
-  table_ = std::move(made->memory);
-  args_[slots] = table_.address();
-  args_[bits] = made->bits;
-  return true;
+  return pairs_.has_value();
 }
 
 // Until no row is without a place: a larger table, or an empty one.
@@ -205,17 +208,22 @@ bool group_stream::grow() {
   return true;
 }
 
-std::uint64_t group_stream::count_groups() {
+void group_stream::count_groups_later() {
   clear(groups_word);
   args_[group_count] = run_.status_word(groups_word);
   args_[out_capacity] = 0;
-  launch("spill_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  launch("pair_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+}
+std::uint64_t group_stream::count_groups() {
+  count_groups_later();
   run_.finish(g_->source);
   return run_.read(groups_word);
 }
 
 // The table's groups go to host memory; the table is empty then.
 void group_stream::spill() {
+  if (pairs_) pairs_to_table();
+  const std::uint64_t at_hand = args_[partials];  // pairs that may be under way into the table
   const std::uint64_t groups = count_groups();
   if (!spilled_) spilled_.emplace(g_->partial_bytes, spill_parts, run_.context());
   if (groups) {
@@ -234,39 +242,8 @@ void group_stream::spill() {
     spilled_->append(rows.data(), of.as<std::uint32_t>(), groups);
     ++spills_;
   }
+  args_[partials] = at_hand;
   launch("init_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));
-}
-
-group_stream::pairs group_stream::pairs_of(std::uint32_t part, std::uint32_t parts) {
-  args_[wanted_part] = part;
-  args_[wanted_parts] = parts;
-  const auto write = [&](std::uint64_t room) {
-    args_[out_capacity] = room;
-    clear(groups_word);
-    args_[group_count] = run_.status_word(groups_word);
-    launch("part_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
-    run_.finish(g_->source);
-    return run_.read(groups_word);
-  };
-  pairs p;
-  p.bytes = g_->partial_bytes;
-  p.n = write(0);
-  if (!p.n) return p;
-  p.memory = run_.allocate(p.n * p.bytes);
-  args_[partials] = p.memory.address();
-  write(p.n);
-  return p;
-}
-
-void group_stream::clear_table() { launch("init_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])))); }
-
-void group_stream::take_pairs(const device_buffer& memory, std::uint64_t n) {
-  if (!n) return;
-  const std::uint64_t tiles = n / 32 + 1;
-  for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
-  args_[partials] = memory.address();
-  args_[partial_entries] = n;
-  place_all("merge_partials", tiles, blocks(n));
 }
 
 void group_stream::take_spilled(group_stream& other) {
@@ -277,24 +254,32 @@ void group_stream::take_spilled(group_stream& other) {
       spilled_->append(piece.rows, std::vector<std::uint32_t>(piece.n, part).data(), piece.n);
 }
 
-std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {
-  auto rows = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, groups);
-  device_buffer out_rows = run_.allocate(std::max<std::uint64_t>(groups, 1) * g_->out->size);
-  args_[out] = out_rows.address();
-  args_[out_capacity] = groups;
+// Into rows with room for so many groups.
+device_buffer group_stream::emit_later(std::uint64_t room) {
+  device_buffer rows = run_.allocate(std::max<std::uint64_t>(room, 1) * g_->out->size);
+  args_[out] = rows.address();
+  args_[out_capacity] = room;
+  args_[group_count] = run_.status_word(groups_word);
   clear(groups_word);
   launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  return rows;
+}
+std::shared_ptr<device_rows> group_stream::emitted(device_buffer memory, std::uint64_t groups) {
+  auto rows = std::make_shared<device_rows>(run_.shared_gpu(), g_->out, groups);
+  rows->add({0, g_->out}, std::move(memory));
+  return rows;
+}
+std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {
+  device_buffer rows = emit_later(groups);
   run_.finish(g_->source);
   if (run_.read(groups_word) != groups)
     throw internal_error("gpu: group_by: the number of groups changed between two runs");
-  rows->add({0, g_->out}, std::move(out_rows));
-  return rows;
+  return emitted(std::move(rows), groups);
 }
 
 // The spilled groups of one partition, in pieces that fit, into an empty table.
 void group_stream::merge_part(std::uint32_t part) {
-  std::uint32_t wanted = gpu::table_bits(std::max<std::uint64_t>(spilled_->size(part), 1));
-  while (wanted > fewest_table_bits && table_bytes(wanted) > most_table_bytes_) --wanted;
+  const std::uint32_t wanted = bits_of_table(spilled_->size(part));
   if (args_[bits] != wanted)
     start_table(wanted);
   else
@@ -337,14 +322,24 @@ void group_stream::merge_part(std::uint32_t part) {
 }
 
 group_stream::result group_stream::finish() {
-  result r;
   if (!g_) {
+    result r;
     r.kept = std::make_shared<device_rows>(run_.shared_gpu(), v_.node->row, 0);
     r.kept->add({0, v_.node->row}, device_buffer());
     return r;
   }
+  if (pairs_ && !spilled_) {
+    const pair_range own = all_pairs();
+    return finish_pairs({&own, 1});
+  }
+  if (pairs_) pairs_to_table();
+  return finish_counted(spilled_ ? 0 : count_groups());
+}
+
+// `groups`: of the table, where nothing was spilled.
+group_stream::result group_stream::finish_counted(std::uint64_t groups) {
+  result r;
   if (!spilled_) {
-    const std::uint64_t groups = count_groups();
     try {
       r.kept = emit(groups);
       return r;

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "gpu_engine/operators/group_kernels.hpp"
 #include "gpu_engine/out_of_core/host_partitions.hpp"
@@ -23,6 +25,9 @@ class group_stream {
   // rows.
   static bool possible(const planner::vertex& v, const input_layout& in);
 
+  // The program of all its kernels. Throws not_generated.
+  static group_kernels generate(const planner::vertex& v, const input_layout& in);
+
   // Throws out_of_memory with nothing changed, resource_error when there is no way on.
   void take(const std::shared_ptr<const device_rows>& block);
 
@@ -35,38 +40,53 @@ class group_stream {
 
   std::uint64_t spills() const { return spills_; }
 
-  // The next block is all there is: worth a sample of its keys, and tables in shared memory where they are few.
+  // The next block is all there is: worth a sample of its keys, and the tier that their number asks for.
   void expect_one_block() { one_block_ = true; }
 
-  // For groups of several devices. Has any row been taken? The others are for streams that have.
+  // For groups of several devices (group_stream_pairs.cpp). Has any row been taken? The others are for streams that have.
   bool begun() const { return g_.has_value(); }
   bool spilled() const { return spilled_.has_value(); }
-  std::uint64_t groups() { return count_groups(); }
-  // (key, state) pairs in device memory.
-  struct pairs {
-    device_buffer memory;
+  // The groups as (key, state) pairs, in place of the table. Throws out_of_memory.
+  void to_pairs();
+  // Puts the pairs apart by their keys' hash. Waits for the device: others may read them then. Throws out_of_memory.
+  void part_pairs(std::uint32_t parts);
+  bool parted() const { return !starts_.empty(); }
+  // Pairs in device memory: a stream's own, which keeps them, or copies of another's.
+  struct pair_range {
+    device_address at = 0;
     std::uint64_t n = 0;
-    std::size_t bytes = 0;  // of a pair
   };
-  // Those groups of the table whose keys belong to part `part` of `parts`. The table keeps them.
-  pairs pairs_of(std::uint32_t part, std::uint32_t parts);
-  void clear_table();
-  // Pairs of another stream of the same vertex, in this one's device memory.
-  void take_pairs(const device_buffer& memory, std::uint64_t n);
+  pair_range all_pairs() const { return {pairs_->memory.address(), pairs_->n}; }
+  pair_range pairs_of(std::uint32_t part) const;
+  std::size_t pair_bytes() const { return g_->partial_bytes; }
+  // The groups of pairs of several streams of the same vertex, in this one's device memory: in a table that is large enough from the
+  // beginning. States are combined in the order of the ranges. The stream's own pairs are given up.
+  result finish_pairs(std::span<const pair_range> ranges);
   // All groups of another stream of the same vertex, by way of the host.
   void take_spilled(group_stream& other);
 
  private:
-  static group_kernels generate(const planner::vertex& v, const input_layout& in);
+  // Arguments beside those of a group_by in one piece: partitions of spilled groups, and the parts of several devices.
+  enum argument : std::uint32_t { places = group_argument_count, part_count, part_counts, part_cursors, argument_count };
+  // Words of the status block.
+  enum status : std::size_t { again_word = 1, full_word, grow_full_word, groups_word, part_word = 16 };
+
   bool take_at_once(const std::shared_ptr<const device_rows>& block);
   void start_table(std::uint32_t bits);
   void place_all(const char* entry, std::uint64_t tiles, unsigned grid);
   bool grow();
   void spill();
+  void count_groups_later();  // into groups_word
   std::uint64_t count_groups();
+  void pairs_to_table();
+  void take_pairs(const pair_range& pairs);
+  result finish_counted(std::uint64_t groups);
+  device_buffer emit_later(std::uint64_t room);
   std::shared_ptr<device_rows> emit(std::uint64_t groups);
+  std::shared_ptr<device_rows> emitted(device_buffer memory, std::uint64_t groups);
   void merge_part(std::uint32_t part);
   std::size_t table_bytes(std::uint32_t bits) const;
+  std::uint32_t bits_of_table(std::uint64_t keys) const;  // no more than the table may have
   unsigned blocks(std::uint64_t items) const;
   void launch(const char* entry, unsigned grid);
   void clear(std::size_t word) { run_.fill(run_.status_word(word), 0, 8); }
@@ -75,10 +95,13 @@ class group_stream {
   vertex_run& run_;
   std::size_t most_table_bytes_;
   std::optional<group_kernels> g_;
-  std::array<std::uint64_t, group_argument_count + 3> args_{};
+  std::array<std::uint64_t, argument_count> args_{};
   // Of the block at hand; kernels between blocks read no rows, but their parameters name the columns.
   std::shared_ptr<const device_rows> in_, no_rows_;
   device_buffer table_, tiles_[2];
+  std::optional<group_pairs> pairs_;   // in place of the table
+  std::optional<group_pairs> given_;   // merged here; other devices may still read theirs
+  std::vector<std::uint64_t> starts_;  // of their parts, and the end of the last
   std::optional<host_partitions> spilled_;
   std::uint64_t spills_ = 0;
   bool one_block_ = false;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpu_engine/gpu_session.hpp"
+#include "gpu_engine/several/share_threads.hpp"
 #include "runtime/engine.hpp"
 
 namespace query::gpu_engine {
@@ -34,6 +35,7 @@ class gpu_set {
   std::string name(std::size_t n) const;  // "2 x NVIDIA H200"
   // A share is no smaller; 0: not known, as bytes decide.
   std::size_t share_rows() const { return share_rows_; }
+  share_threads& threads() { return threads_; }
 
   // The device is lost: it gets no more shares.
   void leave_out(const gpu_session& gpu);
@@ -62,6 +64,7 @@ class gpu_set {
     std::string what;
   };
   std::map<const detail::logical*, noted> notes_;
+  share_threads threads_;
 };
 
 // "GPU 1"

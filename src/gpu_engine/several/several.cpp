@@ -144,8 +144,11 @@ block_results group_shares(const planner::vertex& w, const std::vector<bool>& fi
     mine = nullptr;  // of an attempt before
     mine = std::make_unique<group_stream>(w, r.run());
     grouping_blocks blocks(w, *mine, r.run());
-    if (r.rows().there) mine->expect_one_block();
-    r.feed(fields, 8, false, blocks);
+    // All rows at once are grouped as one device would; in blocks the table starts small and grows.
+    const bool at_once = r.rows().there || r.fits(fields);
+    if (at_once) mine->expect_one_block();
+    r.feed(fields, 8, at_once, blocks);
+    ready_to_exchange(*mine, runs.size());
   }, gpus);
   return exchanged_groups(w.node->row, streams, runs, context);
 }
@@ -236,7 +239,7 @@ std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set&
   std::vector<share> shares = cut(b, fields, gpus, context);
   if (shares.size() < 2 || !worth_merging(v, rows_of(shares), fields, gpus)) return std::nullopt;
   const planner::vertex w = behind_joins(v);
-  share_runs runs(std::move(shares), v.captures, b, context);
+  share_runs runs(std::move(shares), v.captures, b, context, gpus.threads());
   several_results r;
   if (sorts(v)) r.results = sort_shares(w, fields, runs, gpus, context);
   else if (groups(v)) r.results = group_shares(w, fields, runs, gpus, context);
@@ -253,7 +256,7 @@ bool fold_on_several(const branch& b, const std::vector<planner::binding>& captu
   std::vector<share> shares = cut(b, fields, gpus, context);
   if (shares.size() < 2) return false;
   const branch last = last_part(b);
-  share_runs runs(std::move(shares), captures, b, context);
+  share_runs runs(std::move(shares), captures, b, context, gpus.threads());
   std::vector<detail::fold_state> of(runs.size());
   runs.each([&](share_run& r) {
     folding fold(last, kind, r.run());

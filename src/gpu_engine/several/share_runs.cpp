@@ -1,7 +1,6 @@
 #include "gpu_engine/several/share_runs.hpp"
 
 #include <algorithm>
-#include <future>
 
 #include <query/errors.hpp>
 
@@ -117,7 +116,8 @@ void share_run::feed(const std::vector<bool>& fields, std::size_t bytes_beside, 
 }
 
 share_runs::share_runs(std::vector<share> shares, const std::vector<planner::binding>& captures, const planner::branch& b,
-                       runtime::run_context& whole) {
+                       runtime::run_context& whole, share_threads& threads)
+    : threads_(threads) {
   for (share& s : shares) runs_.push_back(std::make_unique<share_run>(runs_.size(), std::move(s), captures, b, whole));
 }
 
@@ -132,11 +132,7 @@ void share_runs::attempt(function_ref<void(share_run&)> work, bool begins) {
       r.failure_ = std::current_exception();
     }
   };
-  std::vector<std::future<void>> others;
-  for (std::size_t i = 1; i < runs_.size(); ++i)
-    others.push_back(std::async(std::launch::async, [&run, r = runs_[i].get()] { run(*r); }));
-  run(*runs_.front());
-  for (auto& f : others) f.get();
+  threads_.run(runs_.size(), [&](std::size_t i) { run(*runs_[i]); });
 }
 
 void share_runs::each(function_ref<void(share_run&)> work, gpu_set& gpus) {

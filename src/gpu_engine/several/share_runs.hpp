@@ -1,6 +1,6 @@
 // The shares of one vertex under way: a thread, a context and a vertex_run each.
 //
-//   share_runs runs(std::move(shares), v.captures, v.inputs.front(), context);
+//   share_runs runs(std::move(shares), v.captures, v.inputs.front(), context, gpus.threads());
 //   runs.each([&](share_run& r) { states[r.place] = ...r.run()...; });     // r's device is current
 #pragma once
 
@@ -11,8 +11,9 @@
 
 #include <query/detail/function_ref.hpp>
 
-#include "gpu_engine/several/shares.hpp"
 #include "gpu_engine/out_of_core/block_input.hpp"
+#include "gpu_engine/several/share_threads.hpp"
+#include "gpu_engine/several/shares.hpp"
 #include "gpu_engine/vertex_run.hpp"
 
 namespace query::gpu_engine {
@@ -54,7 +55,7 @@ class share_run {
 class share_runs {
  public:
   share_runs(std::vector<share> shares, const std::vector<planner::binding>& captures, const planner::branch& b,
-             runtime::run_context& whole);
+             runtime::run_context& whole, share_threads& threads);
 
   std::size_t size() const { return runs_.size(); }
   share_run& operator[](std::size_t i) { return *runs_[i]; }
@@ -70,6 +71,7 @@ class share_runs {
  private:
   void attempt(function_ref<void(share_run&)> work, bool begins);
 
+  share_threads& threads_;
   std::vector<std::unique_ptr<share_run>> runs_;
   std::string trouble_;
 };
