@@ -258,6 +258,40 @@ TEST_F(loop_rounds, build_the_table_of_the_variable_anew) {
   }
 }
 
+// Whatever lacks memory, of the device or to lock, in whichever round: the rows are right, and nothing stays behind.
+TEST_F(loop_rounds, with_a_kept_table_survive_each_failing_allocation) {
+  join_numbers();
+  const std::vector<word> stay = {7, 100, 2, 9, 5, 77};
+  const auto itself = [](auto x) { return x; };
+  const auto others = query::from(stay).as_accelerated();
+  std::uint64_t allocations = 0, pinned = 0;
+  const auto run = [&](std::uint64_t failing, std::uint64_t failing_pinned) {
+    query::Session session({.threads = 2, .gpu = query::gpu_use::off});
+    const auto engine = make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_);
+    session.add_engine(engine);
+    device_memory& memory = session_of(*engine).memory();
+    const std::uint64_t before = fake_.pinned_allocations();
+    memory.fail_allocation(failing);
+    fake_.fail_pinned(failing_pinned);
+    EXPECT_EQ(query::from(rows_)
+                  .as_accelerated()
+                  .do_while([&](query::Query<word> now) { return now.join(others, itself, itself, [](auto, auto k) { return k; }); },
+                            query::times(7))
+                  .in(session)
+                  .to_vector(),
+              rows_)
+        << failing << " of " << allocations << ", " << failing_pinned << " of " << pinned;
+    fake_.fail_pinned(0);
+    EXPECT_EQ(memory.counters().used, 0u);
+    if (!failing && !failing_pinned) allocations = memory.counters().allocations, pinned = fake_.pinned_allocations() - before;
+  };
+  run(0, 0);
+  EXPECT_GT(allocations, 10u);
+  EXPECT_GT(pinned, 1u);
+  for (std::uint64_t k = 1; k <= allocations; ++k) run(k, 0);
+  for (std::uint64_t k = 1; k <= pinned; ++k) run(0, k);
+}
+
 TEST_F(loop_rounds, of_blocks_share_the_table_of_a_join) {
   join_numbers();
   query::Session in_blocks({.threads = 2, .gpu = query::gpu_use::off});
