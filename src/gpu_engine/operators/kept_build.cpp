@@ -13,7 +13,8 @@ constexpr std::size_t share_of_memory = 4;  // what is kept may take a quarter o
 
 // Keys may depend on what a captured collection holds, which rounds change.
 bool reads_collections(const kernel_source& k) {
-  return std::any_of(k.words().begin(), k.words().end(), [](const word& w) { return w.what == word::role::collection || w.what == word::role::collection_size; });
+  return std::any_of(k.words().begin(), k.words().end(),
+                     [](const word& w) { return w.what == word::role::collection || w.what == word::role::collection_size; });
 }
 }
 
