@@ -8,6 +8,7 @@
 
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/embedded_sources.hpp"
+#include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/out_of_core.hpp"
@@ -183,10 +184,11 @@ class gpu_vertex final : public runtime::running_vertex {
 
   block_results result(vertex_run& run) const {
     // Has no form in blocks: where memory lacks, the CPU takes over.
-    if (const whole_input_verb w = whole_inputs(*vertex_); w.run) return block_results{w.run(*vertex_, run), {}};
+    if (const whole_input_verb w = whole_inputs(*vertex_); w.run)
+      return block_results{with_room(run, [&] { return w.run(*vertex_, run); }), {}};
     if (!exceeds_memory(vertex_->inputs.front(), run)) {
       try {
-        return block_results{in_one_piece(run), {}};
+        return block_results{with_room(run, [&] { return in_one_piece(run); }), {}};
       } catch (const out_of_memory&) {
         context_->cancel.check();
         run.supply(nullptr);
@@ -194,6 +196,19 @@ class gpu_vertex final : public runtime::running_vertex {
     }
     if (round_recording* r = round_recording::here()) r->spoil("its rows do not fit the device");
     return run_in_blocks(*vertex_, run);
+  }
+
+  // What joins have kept for later rounds is the first to be given up.
+  template <class F> result_rows with_room(vertex_run& run, F f) const {
+    try {
+      return f();
+    } catch (const out_of_memory&) {
+      context_->cancel.check();
+      if (round_recording::here() || !forget_builds(*context_)) throw;
+    }
+    run.supply(nullptr);
+    run.reset_status();
+    return f();
   }
 
   result_rows in_one_piece(vertex_run& run) const {

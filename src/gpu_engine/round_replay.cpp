@@ -221,8 +221,27 @@ std::optional<runtime::round_repeater::outcome> round_replay::repeat(const runti
     recording_.forget();
     return std::nullopt;
   }
+  outcome result;
+  bool began = false;
+  try {
+    result = rounds(*after, test.get(), most, began);
+  } catch (const resource_error&) {
+    // Without room for what rounds need beside their own memory, they are run vertex by vertex.
+    if (began) throw;
+    context_->cancel.check();
+    recording_.forget();
+    variable_.reset();
+    return std::nullopt;
+  }
+  result.variable = runtime::vertex_rows(std::static_pointer_cast<runtime::kept_rows>(variable_));
+  recording_.forget();
+  variable_.reset();
+  return result;
+}
+
+runtime::round_repeater::outcome round_replay::rounds(const device_rows& after, const device_rows* test, std::uint64_t most, bool& began) {
   const stream_lease s(*gpu_);
-  const std::uint64_t bytes = after->size() * after->layout().row->size;
+  const std::uint64_t bytes = after.size() * after.layout().row->size;
   const device_buffer state = gpu_->memory().allocate(state_words * 8, *s);
   const host_words host(gpu_->on());
   std::uint64_t launched = 0;
@@ -231,14 +250,15 @@ std::optional<runtime::round_repeater::outcome> round_replay::repeat(const runti
     {
       const scoped_context here(gpu_->on());
       QUERY_CUDA(gpu_->on().calls(), cuMemsetD8Async, state.address(), 0, state_words * 8, s->handle());
-      QUERY_CUDA(gpu_->on().calls(), cuMemcpyDtoDAsync, variable_->column(0), after->column(0), bytes, s->handle());
+      QUERY_CUDA(gpu_->on().calls(), cuMemcpyDtoDAsync, variable_->column(0), after.column(0), bytes, s->handle());
     }
     round_program round(*gpu_, *s, recording_.steps(), {state.address(), host.address(), test ? test->column(0) : 0},
-                        {state.address(), variable_->column(0), after->column(0), bytes});
+                        {state.address(), variable_->column(0), after.column(0), bytes});
     const auto over = [&] { return host[2] != going; };
     for (backoff b; launched < most && !over();) {
       context_->cancel.check();
       if (launched - host[0] < rounds_ahead) {
+        began = true;
         round.launch();
         ++launched;
         b = backoff();
@@ -250,11 +270,8 @@ std::optional<runtime::round_repeater::outcome> round_replay::repeat(const runti
     s->synchronize(context_->cancel);
   }
   outcome result;
-  result.variable = runtime::vertex_rows(std::static_pointer_cast<runtime::kept_rows>(variable_));
   result.rounds = host[1];
   result.ended = host[2] == ended;
-  recording_.forget();
-  variable_.reset();
   return result;
 }
 

@@ -25,6 +25,8 @@ class round_replay final : public runtime::round_repeater {
   std::optional<outcome> repeat(const runtime::vertex_rows& next, const runtime::vertex_rows* answer, std::uint64_t most) override;
 
  private:
+  // Repeats rounds; `began`: what the watched round gave is no more.
+  outcome rounds(const device_rows& after, const device_rows* test, std::uint64_t most, bool& began);
   std::shared_ptr<const device_rows> whole_here(const runtime::vertex_rows& r) const;
 
   std::shared_ptr<gpu_session> gpu_;

@@ -104,6 +104,12 @@ class driver_double {
     pinnable_ = bytes;
   }
 
+  // The n-th request to lock host memory from now (1: the next) is refused; 0: none is.
+  void fail_pinned(std::size_t n) {
+    const std::lock_guard lock(mutex_);
+    failing_pinned_ = n;
+  }
+
   std::size_t memory_in_use() const {  // of all devices
     const std::lock_guard lock(mutex_);
     std::size_t bytes = 0;
@@ -121,6 +127,7 @@ class driver_double {
   std::size_t bytes_between() const { return locked(between_); }  // copied from device to device
   std::size_t misplaced() const { return locked(misplaced_); }
   std::size_t allocations() const { return locked(allocated_); }  // of device memory
+  std::size_t pinned_allocations() const { return locked(pinned_); }
   std::size_t modules() const { return locked(loaded_); }         // loaded now
   std::size_t bytes_up() const { return locked(up_); }            // copied from and to the host
   std::size_t bytes_down() const { return locked(down_); }
@@ -267,7 +274,7 @@ class driver_double {
   std::map<std::string, std::size_t> launches_;
   const std::size_t memory_;
   std::vector<one_device> devices_;
-  std::size_t pinnable_ = std::size_t{1} << 30, allocated_ = 0, loaded_ = 0;
+  std::size_t pinnable_ = std::size_t{1} << 30, allocated_ = 0, loaded_ = 0, pinned_ = 0, failing_pinned_ = 0;
   std::size_t up_ = 0, down_ = 0, copies_down_ = 0, between_ = 0, misplaced_ = 0;
   std::uintptr_t next_handle_ = 0;
   bool held_ = false, unknown_kernels_ = false;

@@ -132,6 +132,8 @@ inline void driver_double::bind_memory() {
   };
   calls_.cuMemAllocHost = [](void** at, std::size_t bytes) {
     const std::lock_guard lock(self().mutex_);
+    ++self().pinned_;
+    if (self().failing_pinned_ != 0 && --self().failing_pinned_ == 0) return cuda_result::out_of_memory;
     if (bytes > self().pinnable_) return cuda_result::out_of_memory;
     self().pinnable_ -= bytes;
     *at = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);

@@ -6,8 +6,11 @@
 
 #include <query/query.hpp>
 
+#include "gpu_engine/device_rows.hpp"
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/operators/join_kernels.hpp"
+#include "planner/machine_graph.hpp"
 #include "runtime/session_state.hpp"
 
 namespace {
@@ -77,6 +80,38 @@ class loop_rounds : public testing::Test {
         if (at<word>(w[0])[i] > w[1]) at<word>(w[4])[n++] = at<word>(w[0])[i] - w[2];
       *at<word>(w[6]) = n;
     }, 8 * 8);
+  }
+
+  // A join of numbers by themselves, which gives those of the build side. The table is one word, which says that it was built.
+  void join_numbers() {
+    const auto itself = [](auto x) { return x; };
+    const auto q = query::from(rows_).join(query::from(rows_), itself, itself, [](auto, auto k) { return k; });
+    const auto graph = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+    const query::planner::stage& s = graph->result.stages.front();
+    const input_layout numbers = whole_rows(s.join->row);
+    const auto words = generate_join_kernels({s.join, false}, numbers, numbers, join_program::unique, false).source.words();
+    const auto place = [&](query::gpu_engine::word::role what, std::uint32_t index) {
+      return static_cast<std::size_t>(
+          std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.what == what && w.index == index; }) - words.begin());
+    };
+    using role = query::gpu_engine::word::role;
+    const std::size_t probe = place(role::column, 0), build = place(role::column, 1), probe_n = place(role::rows, 0),
+                      build_n = place(role::rows, 1), slots = place(role::argument, join_slots), out = place(role::argument, join_out),
+                      total = place(role::argument, join_total), halt = words.size();
+    fake_.add_kernel("build_rows", [=](void** a) {
+      const word* w = static_cast<const word*>(a[0]);
+      if (w[halt] && *at<word>(w[halt])) return;
+      at<word>(w[slots])[0] = 42;
+    }, (words.size() + 1) * 8);
+    fake_.add_kernel("probe_rows", [=](void** a) {
+      const word* w = static_cast<const word*>(a[0]);
+      if ((w[halt] && *at<word>(w[halt])) || at<word>(w[slots])[0] != 42) return;
+      word n = 0;
+      for (word i = 0; i < w[probe_n]; ++i)
+        for (word j = 0; j < w[build_n]; ++j)
+          if (at<word>(w[probe])[i] == at<word>(w[build])[j]) at<word>(w[out])[n++] = at<word>(w[build])[j];
+      *at<word>(w[total]) = n;
+    }, (words.size() + 1) * 8);
   }
 
   std::vector<word> powers(int rounds) {
@@ -183,6 +218,94 @@ TEST_F(loop_rounds, stop_where_sizes_change_and_go_on_vertex_by_vertex) {
     EXPECT_EQ(rows, expected) << rounds;
   }
   EXPECT_GT(fake_.launches("judge_round"), 0u);
+}
+
+// The first round's table serves all.
+TEST_F(loop_rounds, build_the_table_of_rows_that_stay_once) {
+  join_numbers();
+  const std::vector<word> stay = {7, 100, 2, 9, 5, 77};
+  const auto itself = [](auto x) { return x; };
+  const auto others = query::from(stay).as_accelerated();
+  for (const int rounds : {1, 2, 3, 4, 20}) {
+    const std::size_t built = fake_.launches("build_rows"), probed = fake_.launches("probe_rows");
+    const auto rows = query::from(rows_)
+                          .as_accelerated()
+                          .do_while([&](query::Query<word> now) { return now.join(others, itself, itself, [](auto, auto k) { return k; }); },
+                                    query::times(rounds))
+                          .in(*session_)
+                          .to_vector();
+    EXPECT_EQ(rows, rows_) << rounds;
+    EXPECT_EQ(fake_.launches("build_rows") - built, 1u) << rounds;
+    EXPECT_EQ(fake_.launches("probe_rows") - probed, static_cast<std::size_t>(rounds));
+  }
+}
+
+TEST_F(loop_rounds, build_the_table_of_the_variable_anew) {
+  join_numbers();
+  const std::vector<word> stay = {7, 100, 2, 9, 5};
+  const auto itself = [](auto x) { return x; };
+  const auto others = query::from(stay).as_accelerated();
+  for (const int rounds : {1, 2, 3, 20}) {
+    const std::size_t built = fake_.launches("build_rows");
+    const auto rows = query::from(rows_)
+                          .as_accelerated()
+                          .do_while([&](query::Query<word> now) { return others.join(now, itself, itself, [](auto, auto k) { return k; }); },
+                                    query::times(rounds))
+                          .in(*session_)
+                          .to_vector();
+    EXPECT_EQ(rows, stay) << rounds;
+    EXPECT_EQ(fake_.launches("build_rows") - built, static_cast<std::size_t>(rounds));
+  }
+}
+
+// Whatever lacks memory, of the device or to lock, in whichever round: the rows are right, and nothing stays behind.
+TEST_F(loop_rounds, with_a_kept_table_survive_each_failing_allocation) {
+  join_numbers();
+  const std::vector<word> stay = {7, 100, 2, 9, 5, 77};
+  const auto itself = [](auto x) { return x; };
+  const auto others = query::from(stay).as_accelerated();
+  std::uint64_t allocations = 0, pinned = 0;
+  const auto run = [&](std::uint64_t failing, std::uint64_t failing_pinned) {
+    query::Session session({.threads = 2, .gpu = query::gpu_use::off});
+    const auto engine = make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_);
+    session.add_engine(engine);
+    device_memory& memory = session_of(*engine).memory();
+    const std::uint64_t before = fake_.pinned_allocations();
+    memory.fail_allocation(failing);
+    fake_.fail_pinned(failing_pinned);
+    EXPECT_EQ(query::from(rows_)
+                  .as_accelerated()
+                  .do_while([&](query::Query<word> now) { return now.join(others, itself, itself, [](auto, auto k) { return k; }); },
+                            query::times(7))
+                  .in(session)
+                  .to_vector(),
+              rows_)
+        << failing << " of " << allocations << ", " << failing_pinned << " of " << pinned;
+    fake_.fail_pinned(0);
+    EXPECT_EQ(memory.counters().used, 0u);
+    if (!failing && !failing_pinned) allocations = memory.counters().allocations, pinned = fake_.pinned_allocations() - before;
+  };
+  run(0, 0);
+  EXPECT_GT(allocations, 10u);
+  EXPECT_GT(pinned, 1u);
+  for (std::uint64_t k = 1; k <= allocations; ++k) run(k, 0);
+  for (std::uint64_t k = 1; k <= pinned; ++k) run(0, k);
+}
+
+TEST_F(loop_rounds, of_blocks_share_the_table_of_a_join) {
+  join_numbers();
+  query::Session in_blocks({.threads = 2, .gpu = query::gpu_use::off});
+  in_blocks.add_engine(make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_, 2));
+  const std::vector<word> stay = {7, 100, 2, 9, 5};
+  const auto itself = [](auto x) { return x; };
+  const auto rows = query::from(rows_)
+                        .as_accelerated()
+                        .join(query::from(stay).as_accelerated(), itself, itself, [](auto, auto k) { return k; })
+                        .in(in_blocks)
+                        .to_vector();
+  EXPECT_EQ(rows, rows_);
+  EXPECT_EQ(fake_.launches("probe_rows"), 3u);
+  EXPECT_EQ(fake_.launches("build_rows"), 1u);
 }
 
 TEST_F(loop_rounds, give_their_memory_back) {

@@ -1,11 +1,16 @@
-// On a GPU: what k-means and PageRank copy over the bus does not depend on how many rounds they take. Counted where the driver
-// is called.
+// On a GPU: what k-means and PageRank copy over the bus does not depend on how many rounds they take, and what a loop does not
+// change is brought there, and made a table of, once. Counted where the driver is called.
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
 
 #include <query/query.hpp>
 
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/round_recording.hpp"
 #include "runtime/session_state.hpp"
 
 namespace {
@@ -32,25 +37,32 @@ struct Weight {
 };
 QUERY_RECORD(Weight, id, value);
 
-std::size_t copies = 0, bytes = 0, launches = 0, graphs = 0;
+std::size_t copies = 0, bytes = 0, up = 0, launches = 0, graphs = 0, status_reads = 0;
+std::map<std::string, std::size_t> launched;  // by the kernel's name
+std::map<function_handle, std::string> names;
 const driver* real = nullptr;
 
-// The driver with counters before four of its calls.
+// The driver with counters before some of its calls.
 const driver& counting_driver() {
   static const driver counting = [] {
     driver d = *real;
     d.cuMemcpyHtoDAsync = [](device_address to, const void* from, std::size_t n, stream_handle s) {
-      ++copies, bytes += n;
+      ++copies, bytes += n, up += n;
       return real->cuMemcpyHtoDAsync(to, from, n, s);
     };
     d.cuMemcpyDtoHAsync = [](void* to, device_address from, std::size_t n, stream_handle s) {
-      ++copies, bytes += n;
+      ++copies, bytes += n, status_reads += n == status_words * 8;
       return real->cuMemcpyDtoHAsync(to, from, n, s);
     };
     d.cuLaunchKernel = [](function_handle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                           stream_handle s, void** arguments, void** extra) {
-      ++launches;
+      ++launches, ++launched[names[f]];
       return real->cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, s, arguments, extra);
+    };
+    d.cuModuleGetFunction = [](function_handle* f, module_handle m, const char* name) {
+      const int result = real->cuModuleGetFunction(f, m, name);
+      if (result == cuda_result::success) names[*f] = name;
+      return result;
     };
     if (d.cuGraphLaunch)
       d.cuGraphLaunch = [](graph_program_handle g, stream_handle s) {
@@ -74,12 +86,14 @@ class loop_transfers : public testing::Test {
   }
 
   struct cost {
-    std::size_t copies, bytes, launches, graphs;
+    std::size_t copies, bytes, up, launches, graphs, status_reads;
+    std::map<std::string, std::size_t> launched;
   };
   template <class Q> cost of(const Q& q) {
-    copies = bytes = launches = graphs = 0;
+    copies = bytes = up = launches = graphs = status_reads = 0;
+    launched.clear();
     (void)q.in(*session_).to_vector();
-    return {copies, bytes, launches, graphs};
+    return {copies, bytes, up, launches, graphs, status_reads, launched};
   }
   template <class Loop> void stays_on_the_device(Loop loop) {
     (void)of(loop(6));
@@ -89,6 +103,16 @@ class loop_transfers : public testing::Test {
     EXPECT_EQ(few.launches, many.launches) << "rounds are graphs";
     EXPECT_EQ(few.graphs, 4u);
     EXPECT_EQ(many.graphs, 58u);
+  }
+
+  // The second round reads words of status, and copies nothing else.
+  template <class Loop> void copies_no_data_after_the_first_round(Loop loop) {
+    (void)of(loop(2));
+    const cost one = of(loop(1)), two = of(loop(2));
+    EXPECT_EQ(one.up, two.up);
+    EXPECT_GT(two.status_reads, one.status_reads);
+    EXPECT_EQ(two.copies - one.copies, two.status_reads - one.status_reads);
+    EXPECT_EQ(two.bytes - one.bytes, (two.status_reads - one.status_reads) * status_words * 8);
   }
 
   // loop(limit): goes on while something is above the limit.
@@ -134,11 +158,13 @@ TEST_F(loop_transfers, of_k_means_end_with_the_second_round) {
   std::vector<Middle> start;
   for (std::size_t k = 0; k < 10; ++k) start.push_back({static_cast<std::int64_t>(k), places[k].x});
   const auto points = query::from(places).as_accelerated();
-  stays_on_the_device([&](int rounds) {
+  const auto loop = [&](int rounds) {
     return query::from(start).as_accelerated().do_while(
         [&](query::Query<Middle> now) { return centers_of(points, now); },
         query::times(rounds));
-  });
+  };
+  stays_on_the_device(loop);
+  copies_no_data_after_the_first_round(loop);
 }
 
 TEST_F(loop_transfers, of_pagerank_end_with_the_second_round) {
@@ -149,10 +175,72 @@ TEST_F(loop_transfers, of_pagerank_end_with_the_second_round) {
   std::vector<Weight> start;
   for (std::uint32_t i = 0; i < nodes; ++i) start.push_back({i, 1.0 / nodes});
   const auto all = query::from(links).as_accelerated();
-  stays_on_the_device([&](int rounds) {
+  const auto loop = [&](int rounds) {
     return query::from(start).as_accelerated().do_while(
         [&](query::Query<Weight> now) { return spread(all, now, nodes); },
         query::times(rounds));
+  };
+  stays_on_the_device(loop);
+  copies_no_data_after_the_first_round(loop);
+}
+
+// What the loop does not change is uploaded once, and its table of keys is built once: of keys that are met once, of keys with
+// several rows each, of keys alone.
+TEST_F(loop_transfers, of_joins_with_rows_that_stay_are_those_of_one_round) {
+  constexpr std::uint32_t n = 20000;
+  std::vector<Weight> start, once, twice;
+  for (std::uint32_t i = 0; i < n; ++i) start.push_back({i, 1.0 + i % 7});
+  for (std::uint32_t i = 0; i < n; ++i) once.push_back({(i * 7 + 3) % n, 0.5 + i % 3});
+  for (std::uint32_t i = 0; i < 2 * n; ++i) twice.push_back({i % n, 0.25 + i % 2});
+  const auto id = [](auto w) { return w.id; };
+  const auto product = [](auto a, auto b) { return query::make<Weight>(a.id, a.value * b.value); };
+  const auto check = [&](const char* what, const std::vector<std::string>& builders, auto body) {
+    SCOPED_TRACE(what);
+    const auto loop = [&](int rounds) { return query::from(start).as_accelerated().do_while(body, query::times(rounds)); };
+    copies_no_data_after_the_first_round(loop);
+    const cost one = of(loop(1)), many = of(loop(40));
+    for (const std::string& kernel : builders) {
+      EXPECT_GT(one.launched.count(kernel), 0u) << kernel;
+      EXPECT_EQ(one.launched.at(kernel), many.launched.at(kernel)) << kernel;
+    }
+    EXPECT_GT(many.graphs, 0u);
+    const auto key_then_value = [](const Weight& a, const Weight& b) { return std::pair(a.id, a.value) < std::pair(b.id, b.value); };
+    for (const int rounds : {1, 3, 40}) {
+      auto there = loop(rounds).in(*session_).to_vector(), here = loop(rounds).to_vector();
+      EXPECT_NE(loop(rounds).in(*session_).explain().find("gpu: "), std::string::npos);
+      std::sort(there.begin(), there.end(), key_then_value);
+      std::sort(here.begin(), here.end(), key_then_value);
+      ASSERT_EQ(there.size(), here.size()) << rounds;
+      for (std::size_t i = 0; i < here.size(); ++i) {
+        EXPECT_EQ(there[i].id, here[i].id);
+        EXPECT_DOUBLE_EQ(there[i].value, here[i].value);
+      }
+    }
+  };
+  const auto factors = query::from(once).as_accelerated(), pairs = query::from(twice).as_accelerated();
+  check("join", {"build_rows"}, [&](query::Query<Weight> now) { return now.join(factors, id, id, product); });
+  check("left_join", {"build_rows"}, [&](query::Query<Weight> now) {
+    return now.left_join(factors, id, id, [](auto a, auto b) {
+      return query::make<Weight>(a.id, b.has_value() ? a.value * b->value : a.value);
+    });
+  });
+  check("semi_join", {"build_rows"}, [&](query::Query<Weight> now) {
+    return now.semi_join(factors, id, id).select([](auto w) { return query::make<Weight>(w.id, w.value * 0.5); });
+  });
+  check("full_join", {"build_rows"}, [&](query::Query<Weight> now) {
+    return now.full_join(factors, id, id, [](auto a, auto b) {
+      return query::make<Weight>(a.has_value() ? a->id : decltype(a->id)(0), b.has_value() ? b->value : decltype(b->value)(0.0));
+    });
+  });
+  check("join, repeated keys", {"build_rows", "map_build", "sort_rows"}, [&](query::Query<Weight> now) {
+    return now.join(pairs, id, id, product).group_by(id).select([](auto g) {
+      return query::make<Weight>(g.key(), g.max([](auto w) { return w.value; }));
+    });
+  });
+  check("group_join", {"map_build", "sort_rows"}, [&](query::Query<Weight> now) {
+    return now.group_join(pairs, id, id, [](auto w, auto own) {
+      return query::make<Weight>(w.id, w.value * query::sum(own, [](auto p) { return p.value; }));
+    });
   });
 }
 

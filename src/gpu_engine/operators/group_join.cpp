@@ -73,14 +73,14 @@ kernel_source generate_lists(const detail::logical& n, const input_layout& left)
 
 class joining_lists {
  public:
-  joining_lists(const planner::vertex& v, const device_rows& left, const device_rows& right, vertex_run& run)
-      : v_(v), n_(*v.node), run_(run), inputs_{&left, &right} {}
+  joining_lists(const planner::vertex& v, const device_rows& left, build_side right, vertex_run& run)
+      : v_(v), n_(*v.node), run_(run), side_(std::move(right)), inputs_{&left, side_.rows.get()} {}
 
   result_rows go() {
     run_.reset_status();
     const join_kernels kernels = generate_join_kernels(sides_of(n_), inputs_[0]->layout(), inputs_[1]->layout(), program_of(n_),
                                                        !gpu::radix_fits_32_bit_counts(inputs_[1]->size()));
-    const grouped_build grouped(kernels, run_, inputs_, args_, false, n_.label);
+    const grouped_build grouped(kernels, run_, inputs_, args_, n_, side_, false);
     const auto heap = std::make_shared<const device_buffer>(gathered(kernels));
     const std::uint64_t n = std::min(inputs_[0]->size(), v_.limit);
     device_buffer rows = run_.allocate(std::max<std::uint64_t>(n, 1) * device_layout(n_.row).size);
@@ -120,6 +120,7 @@ class joining_lists {
   const planner::vertex& v_;
   const detail::logical& n_;
   vertex_run& run_;
+  build_side side_;
   std::array<const device_rows*, 2> inputs_;
   join_arguments args_{};
 };
@@ -137,9 +138,9 @@ void plan_group_join(const planner::vertex& v) {
 
 result_rows run_group_join(const planner::vertex& v, vertex_run& run) {
   const detail::logical& n = *v.node;
-  const auto right = run_input(v.inputs[1], build_fields(n), run),
-             left = run_input(v.inputs[0], fields_joined(sides_of(n), false), run);
-  return joining_lists(v, *left, *right, run).go();
+  build_side right = {run_input(v.inputs[1], build_fields(n), run), stays(v.inputs[1])};
+  const auto left = run_input(v.inputs[0], fields_joined(sides_of(n), false), run);
+  return joining_lists(v, *left, std::move(right), run).go();
 }
 
 }  // namespace query::gpu_engine

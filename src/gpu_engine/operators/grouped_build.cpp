@@ -29,29 +29,46 @@ struct sort_shape {
 }  // namespace
 
 grouped_build::grouped_build(const join_kernels& g, vertex_run& run, std::span<const device_rows* const> inputs, join_arguments& args,
-                             bool asked, const std::string& label)
-    : g_(g), run_(run), inputs_(inputs), args_(args) {
+                             const detail::logical& join, const build_side& side, bool asked)
+    : g_(g), run_(run), inputs_(inputs), args_(args), built_(find_build(join, side, run)) {
   const std::uint64_t probe_n = inputs[0]->size(), build_n = inputs[1]->size();
-  build_ids_ = run_.allocate(std::max<std::uint64_t>(build_n, 1) * 4);
+  const bool known = built_ && built_->grouped;
+  if (!known) {
+    built_ = std::make_shared<kept_build>(side.rows);
+    built_->grouped = true;
+    built_->group_of_build = run_.allocate(std::max<std::uint64_t>(build_n, 1) * 4);
+    make_table(build_n);
+  }
   probe_ids_ = run_.allocate(std::max<std::uint64_t>(probe_n, 1) * 4);
   if (asked) asked_ = run_.zeroed(std::max<std::uint64_t>(build_n, 1));
-  args_[join_group_of_build] = build_ids_.address();
+  args_[join_group_of_build] = built_->group_of_build.address();
   args_[join_group_of_probe] = probe_ids_.address();
   args_[join_asked] = asked_.address();
-  find_groups(build_n, probe_n, label);
+  args_[join_slots] = built_->table.address();
+  args_[join_bits] = built_->bits;
+  args_[join_flag] = run_.status_word(flag_word);
+  args_[join_id_count] = run_.status_word(ids_word);
+  if (known) {
+    args_[join_offsets] = built_->offsets.address();
+    args_[join_build_rows] = built_->rows_by_group.address();
+    if (probe_n) launch("lookup_probe", probe_n);
+    return;
+  }
+  find_groups(build_n, probe_n, join.label);
+  if (!keeps_builds(side, run_)) built_->table.reset();
   find_offsets(run_.read(ids_word), build_n);
   sort_rows(build_n);
+  keep_build(join, side, built_, g_.source, run_);
+}
+
+void grouped_build::make_table(std::uint64_t build_n) {
+  built_->bits = gpu::table_bits(std::max<std::uint64_t>(build_n, 1));
+  const std::uint64_t bytes = gpu::table_slots(built_->bits) * g_.slot_bytes;
+  built_->table = run_.allocate(bytes);
+  run_.fill(built_->table.address(), 0xff, bytes);
 }
 
 void grouped_build::find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label) {
-  const std::uint32_t bits = gpu::table_bits(std::max<std::uint64_t>(build_n, 1));
-  const std::uint64_t bytes = gpu::table_slots(bits) * g_.slot_bytes;
-  const device_buffer table = run_.allocate(bytes);
-  run_.fill(table.address(), 0xff, bytes);
-  args_[join_slots] = table.address();
-  args_[join_bits] = bits;
-  args_[join_flag] = run_.status_word(flag_word);
-  args_[join_id_count] = run_.status_word(ids_word);
   if (build_n) launch("map_build", build_n);
   if (probe_n) launch("lookup_probe", probe_n);
   run_.finish(g_.source);
@@ -61,9 +78,9 @@ void grouped_build::find_groups(std::uint64_t build_n, std::uint64_t probe_n, co
 void grouped_build::find_offsets(std::uint64_t groups, std::uint64_t build_n) {
   using scan = gpu::scan_policy<std::uint64_t>;
   const device_buffer sizes = run_.zeroed((groups + 1) * 8), scan_memory = run_.zeroed(gpu::scan_temp_bytes<scan, std::uint64_t>(groups));
-  offsets_ = run_.zeroed((groups + 1) * 8);
+  built_->offsets = run_.zeroed((groups + 1) * 8);
   args_[join_sizes] = sizes.address();
-  args_[join_offsets] = offsets_.address();
+  args_[join_offsets] = built_->offsets.address();
   args_[join_scan_temp] = scan_memory.address();
   args_[join_groups] = groups;
   if (build_n) launch("count_build", build_n);
@@ -75,8 +92,8 @@ void grouped_build::find_offsets(std::uint64_t groups, std::uint64_t build_n) {
 
 void grouped_build::sort_rows(std::uint64_t build_n) {
   const std::uint64_t n = std::max<std::uint64_t>(build_n, 1);
-  rows_ = run_.allocate(n * g_.number_bytes);
-  args_[join_build_rows] = rows_.address();
+  built_->rows_by_group = run_.allocate(n * g_.number_bytes);
+  args_[join_build_rows] = built_->rows_by_group.address();
   if (!build_n) return;
   const sort_shape shape = g_.number_bytes == 8 ? sort_shape::of<gpu::u64>(n) : sort_shape::of<gpu::u32>(n);
   const device_buffer temporary = run_.zeroed(shape.temp_bytes), keys_0 = run_.allocate(n * 4), keys_1 = run_.allocate(n * 4),

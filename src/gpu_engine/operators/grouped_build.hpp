@@ -1,13 +1,15 @@
 // The build side of a join with its rows grouped by key: what joins with repeated keys and group_join begin with.
 //
-//   const grouped_build grouped(kernels, run, inputs, arguments, false, "group_join");     // join_program::general, grouped or gathered
+//   const grouped_build grouped(kernels, run, inputs, arguments, node, side, false);     // join_program::general, grouped or gathered
 //
 // A table maps keys to numbers of groups; arguments[join_group_of_probe] is then the group of each probe row or no_id,
 // arguments[join_offsets] where groups begin, and arguments[join_build_rows] the build rows' numbers, by group and in their order
-// within a group; rows without a key come last. The memory lives as long as the object.
+// within a group; rows without a key come last. The memory lives as long as the object. Of a build side that stays while a loop
+// runs, all but the groups of probe rows is made once (kept_build.hpp).
 #pragma once
 
 #include "gpu_engine/operators/join_kernels.hpp"
+#include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/vertex_run.hpp"
 
 namespace query::gpu_engine {
@@ -19,10 +21,11 @@ class grouped_build {
   static constexpr std::size_t flag_word = 1, ids_word = 4;  // of the status block, which is zero
 
   // inputs: probe and build side. `asked`: a byte for each group that a probe row looks for, arguments[join_asked].
-  grouped_build(const join_kernels& g, vertex_run& run, std::span<const device_rows* const> inputs, join_arguments& args, bool asked,
-                const std::string& label);
+  grouped_build(const join_kernels& g, vertex_run& run, std::span<const device_rows* const> inputs, join_arguments& args,
+                const detail::logical& join, const build_side& side, bool asked);
 
  private:
+  void make_table(std::uint64_t build_n);
   void find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label);
   void find_offsets(std::uint64_t groups, std::uint64_t build_n);
   void sort_rows(std::uint64_t build_n);
@@ -32,7 +35,8 @@ class grouped_build {
   vertex_run& run_;
   std::span<const device_rows* const> inputs_;
   join_arguments& args_;
-  device_buffer build_ids_, probe_ids_, asked_, offsets_, rows_;
+  std::shared_ptr<kept_build> built_;
+  device_buffer probe_ids_, asked_;
 };
 
 }  // namespace query::gpu_engine

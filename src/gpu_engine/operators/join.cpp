@@ -1,6 +1,7 @@
 // Hash joins. The build side is taken for one of distinct keys until a key is met twice; then its rows are grouped by key, and
 // the output is cut into equal tiles, so that one probe row with many partners is written by many threads. Results come in
-// LINQ's order: by left row, then by right row; build rows without a partner come last.
+// LINQ's order: by left row, then by right row; build rows without a partner come last. Rounds of a loop that does not change the
+// build side share one table (kept_build.hpp).
 #include <algorithm>
 
 #include <query/errors.hpp>
@@ -23,12 +24,13 @@ enum status : std::size_t { flag_word = 1, total_word, kept_word, entries_word =
 
 class joining {
  public:
-  joining(const join_sides& j, const device_rows& probe, const device_rows& build, vertex_run& run)
+  joining(const join_sides& j, const device_rows& probe, build_side build, vertex_run& run)
       : j_(j),
         run_(run),
-        inputs_{&probe, &build},
+        side_(std::move(build)),
+        inputs_{&probe, side_.rows.get()},
         probe_n_(probe.size()),
-        build_n_(build.size()),
+        build_n_(side_.rows->size()),
         wide_(!gpu::radix_fits_32_bit_counts(build_n_)) {}
 
   result_rows go() {
@@ -36,48 +38,64 @@ class joining {
     args_[join_flag] = run_.status_word(flag_word);
     args_[join_total] = run_.status_word(total_word);
     args_[join_kept] = run_.status_word(kept_word);
-    if (j_.tests()) {
-      use(join_program::presence);
-      build_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
-      probe();
-      run_.finish(g_.source);
-      check_full();
+    built_ = find_build(*j_.node, side_, run_);
+    if (j_.tests()) by_presence();
+    else if ((built_ && built_->grouped) || !by_unique_keys()) general();
+    return result();
+  }
+
+ private:
+  void by_presence() {
+    use(join_program::presence);
+    const bool known = built_ != nullptr;
+    if (known) use_table();
+    else build_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
+    probe();
+    run_.finish(g_.source);
+    check_full();
+    if (!known) keep_build(*j_.node, side_, std::move(built_), g_.source, run_);
+  }
+  // False: a key was met twice.
+  bool by_unique_keys() {
+    use(join_program::unique);
+    if (built_) {
+      use_table();
     } else {
-      use(join_program::unique);
       build_table(gpu::join_table_bits(std::max<std::uint64_t>(build_n_, 1)));
       run_.finish(g_.source);
       if (flagged()) {
         run_.context().cancel.check();
         run_.reset_status();
-        table_.reset();
-        general();
-      } else {
-        const device_buffer partnered = j_.keeps_build() ? run_.zeroed(std::max<std::uint64_t>(build_n_, 1)) : device_buffer();
-        args_[join_partnered] = partnered.address();
-        probe();
-        add_unmatched();
-        run_.finish(g_.source);
+        built_.reset();
+        return false;
       }
+      keep_build(*j_.node, side_, built_, g_.source, run_);
     }
-    return result();
+    const device_buffer partnered = j_.keeps_build() ? run_.zeroed(std::max<std::uint64_t>(build_n_, 1)) : device_buffer();
+    args_[join_partnered] = partnered.address();
+    probe();
+    add_unmatched();
+    run_.finish(g_.source);
+    return true;
   }
 
- private:
   void use(join_program what) { g_ = generate_join_kernels(j_, inputs_[0]->layout(), inputs_[1]->layout(), what, wide_); }
   bool flagged() const { return (run_.read(flag_word) & 0xffffffffu) != 0; }
   void check_full() const {
     if (flagged()) throw resource_error("query: " + j_.node->label + ": the GPU's table of keys is full");
   }
 
-  void make_table(std::uint32_t bits) {
-    const std::uint64_t bytes = gpu::table_slots(bits) * g_.slot_bytes;
-    table_ = run_.allocate(bytes);
-    run_.fill(table_.address(), 0xff, bytes);
-    args_[join_slots] = table_.address();
-    args_[join_bits] = bits;
+  void use_table() {
+    args_[join_slots] = built_->table.address();
+    args_[join_bits] = built_->bits;
   }
   void build_table(std::uint32_t bits) {
-    make_table(bits);
+    const std::uint64_t bytes = gpu::table_slots(bits) * g_.slot_bytes;
+    built_ = std::make_shared<kept_build>(side_.rows);
+    built_->bits = bits;
+    built_->table = run_.allocate(bytes);
+    run_.fill(built_->table.address(), 0xff, bytes);
+    use_table();
     if (build_n_) launch("build_rows", blocks(build_n_));
   }
 
@@ -114,7 +132,7 @@ class joining {
 
   void general() {
     use(join_program::general);
-    const grouped_build grouped(g_, run_, inputs_, args_, j_.keeps_build(), j_.node->label);
+    const grouped_build grouped(g_, run_, inputs_, args_, *j_.node, side_, j_.keeps_build());
     expand();
     add_unmatched();
     run_.finish(g_.source);
@@ -197,12 +215,14 @@ class joining {
 
   join_sides j_;
   vertex_run& run_;
+  build_side side_;
   std::array<const device_rows*, 2> inputs_;
   std::uint64_t probe_n_, build_n_;
   bool wide_;
   join_kernels g_;
   join_arguments args_{};
-  device_buffer table_, out_;
+  std::shared_ptr<kept_build> built_;
+  device_buffer out_;
   std::uint64_t out_bytes_ = 0;
 };
 
@@ -221,8 +241,8 @@ std::vector<bool> probe_fields(const planner::stage& s) { return fields_joined({
 
 result_rows run_join(const planner::stage& s, const std::shared_ptr<const device_rows>& probe, vertex_run& run) {
   const join_sides sides = {s.join, s.build_left};
-  const auto build = run.table(*s.build, fields_joined(sides, true));
-  return joining(sides, *probe, *build, run).go();
+  build_side build = {run.table(*s.build, fields_joined(sides, true)), s.build->slots.empty()};
+  return joining(sides, *probe, std::move(build), run).go();
 }
 
 void plan_outer_join(const planner::vertex& v) {
@@ -233,9 +253,9 @@ void plan_outer_join(const planner::vertex& v) {
 
 result_rows run_outer_join(const planner::vertex& v, vertex_run& run) {
   const join_sides sides = {v.node, false};
-  const auto build = run_input(v.inputs[1], fields_joined(sides, true), run),
-             probe = run_input(v.inputs[0], fields_joined(sides, false), run);
-  return joining(sides, *probe, *build, run).go();
+  build_side build = {run_input(v.inputs[1], fields_joined(sides, true), run), stays(v.inputs[1])};
+  const auto probe = run_input(v.inputs[0], fields_joined(sides, false), run);
+  return joining(sides, *probe, std::move(build), run).go();
 }
 
 }  // namespace query::gpu_engine

@@ -7,6 +7,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/counted_rows.hpp"
+#include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/key_places.hpp"
 #include "gpu_engine/upload.hpp"
@@ -129,11 +130,11 @@ class table_swap {
   table_swap(const planner::vertex& v, runtime::run_context& context)
       : v_(v), context_(context), before_(context.tables.at(&v)) {}
   ~table_swap() {
-    context_.copies.erase(&v_);
+    forget();
     context_.tables[&v_] = std::move(before_);
   }
   void set(const host_block& rows, const ir::type* row) {
-    context_.copies.erase(&v_);
+    forget();
     detail::table t;
     t.rows = rows.rows.rows;
     t.n = rows.rows.n;
@@ -143,6 +144,12 @@ class table_swap {
   }
 
  private:
+  // What was made of the rows before: their memory is for the next ones.
+  void forget() {
+    context_.copies.erase(&v_);
+    forget_builds(context_);
+  }
+
   const planner::vertex& v_;
   runtime::run_context& context_;
   runtime::vertex_rows before_;
@@ -246,6 +253,7 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       if (attempt == 1 && rows->size() <= fewest_rows_of_block) throw;
       // First without what others hold, then with less.
       consumer.release();
+      forget_builds(run_.context());
       if (from) from->give_way(attempt == 0 ? rows->size() : rows->size() / 2);
     }
   }

@@ -1,0 +1,227 @@
+// The breakers that out_of_core_test.cpp leaves out, over rows of eight times the device's budget, skew included: the results are
+// the CPU's, and either the vertex stayed on the GPU or explain() says why it did not. The budget is 32 MB for 256 MB of rows: most
+// of these verbs go to the CPU, which would take minutes for 2 GB. Where there is no GPU these are skipped.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/larger_than_memory.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+using namespace query::gpu_engine::larger_than_memory;
+
+struct Quarters {
+  std::int64_t key;
+  double middle, low;
+  std::int64_t distinct;
+};
+QUERY_RECORD(Quarters, key, middle, low, distinct);
+
+// Order-independent, of rows without gaps.
+template <class T> std::uint64_t sum_of_hashes(const std::vector<T>& rows) {
+  static_assert(sizeof(T) % 8 == 0 && std::is_trivially_copyable_v<T>);
+  std::uint64_t sum = rows.size();
+  for (const T& row : rows) {
+    std::uint64_t words[sizeof(T) / 8], h = 1;
+    std::memcpy(words, &row, sizeof(T));
+    for (const std::uint64_t w : words) h = mixed(h * 3 + w);
+    sum += h;
+  }
+  return sum;
+}
+constexpr std::size_t budget = std::size_t{32} << 20;
+
+class out_of_core_verbs : public fixture {
+ protected:
+  void SetUp() override {
+    fixture::SetUp();
+    if (IsSkipped()) return;
+    if (rows().empty()) rows() = rows_of(8 * budget / sizeof(Row));
+    use(budget, 0);
+  }
+  void TearDown() override {
+    if (!engine_) return;
+    EXPECT_LE(session_of(*engine_).memory().counters().peak, budget);
+  }
+  static std::vector<Row>& rows() {
+    static std::vector<Row> all;
+    return all;
+  }
+  static auto all() { return query::from(rows()).as_accelerated(); }
+  // Of every third row there is a partner, and of as many keys that no row has.
+  static std::vector<Dim> large() {
+    std::vector<Dim> dims(rows().size() / 3);
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      dims[i] = {i % 2 ? rows()[i * 3].spread : static_cast<std::int64_t>(i), static_cast<std::int64_t>(i % 13)};
+    return dims;
+  }
+  static std::vector<Dim> small() { return dims_of(3000, rows()); }
+
+  enum class where { gpu, either };
+  // Everything of q was to run on the GPU; `w` says whether it may end up on the CPU.
+  template <class Q> void same(const char* what, const Q& q, where w = where::either) {
+    SCOPED_TRACE(what);
+    const auto there = q.in(*gpu_);
+    const std::string plan = there.explain();
+    planned_there(plan);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto mine = there.to_vector();
+    seconds(what, begin);
+    ran_as_it_says(there.explain(), w);
+    const auto wanted = q.in(cpu_).to_vector();
+    EXPECT_FALSE(wanted.empty());
+    EXPECT_EQ(mine.size(), wanted.size());
+    EXPECT_EQ(sum_of_hashes(mine), sum_of_hashes(wanted));
+    EXPECT_EQ(session_of(*engine_).memory().counters().used, 0u) << "nothing stays behind";
+  }
+  // All but build sides as they are.
+  static void planned_there(const std::string& plan) {
+    EXPECT_NE(plan.find("gpu: "), std::string::npos) << plan;
+    for (std::size_t at = plan.find("not on gpu: "); at != std::string::npos; at = plan.find("not on gpu: ", at + 1))
+      EXPECT_EQ(plan.compare(at, 27, "not on gpu: not accelerated"), 0) << plan;
+  }
+  static void ran_as_it_says(const std::string& plan, where w) {
+    const std::string mark = "the last run went to the cpu: ";
+    const std::size_t at = plan.find(mark);
+    if (at == std::string::npos) {
+      EXPECT_EQ(plan.find("went to the cpu"), std::string::npos) << plan;
+      return;
+    }
+    const std::string reason = plan.substr(at + mark.size(), plan.find('\n', at) - at - mark.size());
+    std::printf("    on the cpu: %s\n", reason.c_str());
+    EXPECT_EQ(w, where::either) << plan;
+    EXPECT_EQ(reason.rfind("gpu: memory: ", 0), 0u) << plan;
+    EXPECT_GT(reason.size(), std::string("gpu: memory: ").size()) << plan;
+  }
+};
+
+constexpr auto spread = [](auto r) { return r.spread; };
+constexpr auto heavy = [](auto r) { return query::cast<std::int64_t>(r.heavy); };
+constexpr auto key_of = [](auto d) { return d.key; };
+
+TEST_F(out_of_core_verbs, semi_and_anti_join) {
+  const std::vector<Dim> few = small(), many = large(), same_key(100'000, Dim{7, 1});
+  same("semi_join, small build side", all().semi_join(query::from(few), spread, key_of), where::gpu);
+  same("semi_join, large build side", all().semi_join(query::from(many), spread, key_of), where::gpu);
+  same("semi_join, one heavy key", all().semi_join(query::from(same_key), heavy, key_of), where::gpu);
+  same("anti_join, small build side", all().anti_join(query::from(few), spread, key_of), where::gpu);
+  same("anti_join, large build side", all().anti_join(query::from(many), spread, key_of), where::gpu);
+  same("anti_join, one heavy key", all().anti_join(query::from(same_key), heavy, key_of), where::gpu);
+}
+
+TEST_F(out_of_core_verbs, right_and_full_join) {
+  const std::vector<Dim> few = small(), many = large();
+  const auto right = [](auto r, auto d) {
+    return query::make<Total>(d.key, r.has_value() ? r->id : decltype(r->id)(-1), d.factor);
+  };
+  const auto full = [](auto r, auto d) {
+    return query::make<Total>(r.has_value() ? r->id : decltype(r->id)(-1), d.has_value() ? d->factor : decltype(d->factor)(-1),
+                              r.has_value() ? r->value : decltype(r->value)(-1));
+  };
+  same("right_join, small right side", all().right_join(query::from(few), spread, key_of, right));
+  same("right_join, large right side", all().right_join(query::from(many), spread, key_of, right));
+  same("right_join, one heavy key", all().right_join(query::from(few), heavy, key_of, right));
+  same("full_join, small right side", all().full_join(query::from(few), spread, key_of, full));
+  same("full_join, large right side", all().full_join(query::from(many), spread, key_of, full));
+  same("full_join, one heavy key", all().full_join(query::from(few), heavy, key_of, full));
+}
+
+// All rows of the build side have one key, which five rows look for; where its rows do not fit, that is said to be the reason.
+TEST_F(out_of_core_verbs, left_join_with_one_heavy_build_key) {
+  std::vector<Row> probes = rows();
+  for (std::size_t i = 0; i < probes.size(); ++i) probes[i].spread = i < 5 ? 1 : static_cast<std::int64_t>(i);
+  const std::vector<Dim> fits(50'000, Dim{1, 3}), too_many(200'000, Dim{1, 3});
+  const auto joined = [&](const std::vector<Dim>& build) {
+    return query::from(probes).as_accelerated().left_join(query::from(build), spread, key_of, [](auto r, auto d) {
+      return query::make<Total>(r.id, d.has_value() ? d->factor : decltype(d->factor)(-1), r.value);
+    });
+  };
+  same("left_join, one build key", joined(fits), where::gpu);
+  same("left_join, one build key, too many rows", joined(too_many));
+}
+
+TEST_F(out_of_core_verbs, group_join) {
+  const std::vector<Dim> few = small(), many = large();
+  const auto sums = [](auto r, auto own) {
+    return query::make<Total>(r.id, query::sum(own, [](auto d) { return d.factor; }), query::cast<std::int64_t>(own.size()));
+  };
+  same("group_join, small right side", all().group_join(query::from(few), spread, key_of, sums));
+  same("group_join, large right side", all().group_join(query::from(many), spread, key_of, sums));
+  same("group_join, one heavy key", all().group_join(query::from(few), heavy, key_of, sums));
+}
+
+TEST_F(out_of_core_verbs, sets) {
+  const std::vector<Row> some(rows().begin(), rows().begin() + static_cast<std::ptrdiff_t>(rows().size() / 2));
+  const auto half = query::from(some);
+  same("distinct_by, all differ", all().distinct_by([](auto r) { return r.spread; }));
+  same("distinct_by, a thousand keys", all().distinct_by([](auto r) { return r.key; }));
+  same("distinct, one heavy value", all().select([](auto r) { return query::cast<std::int64_t>(r.heavy); }).distinct());
+  same("union_with", all().union_with(half));
+  same("intersect", all().intersect(half));
+  same("except", all().except(half));
+  same("except_by, one heavy key", all().except_by(query::from(std::vector<Row>(some.begin(), some.begin() + 2)), [](auto r) { return r.heavy; }));
+}
+
+// Rows are parted by their groups' keys, unless one group does not fit.
+TEST_F(out_of_core_verbs, groups_whose_rows_lie_side_by_side) {
+  const auto quarters = [](auto g) {
+    const auto value = [](auto r) { return r.value; };
+    return query::make<Quarters>(query::cast<std::int64_t>(g.key()), g.median(value), g.quantile(value, 0.25),
+                                 query::cast<std::int64_t>(g.count_distinct([](auto r) { return r.key; })));
+  };
+  same("median, quantile, count_distinct", all().group_by([](auto r) { return r.key; }).select(quarters), where::gpu);
+  same("median of a few rows each", all().group_by([](auto r) { return r.id % 1'000'000; }).select(quarters), where::gpu);
+  same("median, one heavy key", all().group_by([](auto r) { return r.heavy; }).select(quarters));
+  same("median, all keys equal", all().group_by([](auto r) { return r.id * 0; }).select(quarters));
+}
+
+TEST_F(out_of_core_verbs, collected_groups) {
+  const auto lists = all().group_by([](auto r) { return r.key; }).select([](auto g) {
+    return std::make_pair(g.key(), g.collect([](auto r) { return r.id; }));
+  });
+  const auto there = lists.in(*gpu_);
+  planned_there(there.explain());
+  auto mine = there.to_vector(), wanted = lists.in(cpu_).to_vector();
+  ran_as_it_says(there.explain(), where::either);
+  const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::sort(mine.begin(), mine.end(), by_key);
+  std::sort(wanted.begin(), wanted.end(), by_key);
+  EXPECT_EQ(mine.size(), 1000u);
+  EXPECT_TRUE(mine == wanted);
+}
+
+TEST_F(out_of_core_verbs, aggregate) {
+  same("aggregate", all().aggregate([](auto g) {
+    return query::make<Total>(g.min([](auto r) { return r.value; }), g.sum([](auto r) { return r.value; }), g.count());
+  }));
+  same("aggregate, of functions of one's own",
+       all().group_by([](auto r) { return r.key; }).select([](auto g) {
+         return query::make<Total>(query::cast<std::int64_t>(g.key()),
+                                   g.aggregate(
+                                       std::int64_t{0}, [](auto s, auto r) { return s + r.value; }, [](auto a, auto b) { return a + b; }),
+                                   g.count());
+       }));
+}
+
+TEST_F(out_of_core_verbs, verbs_about_the_sequence) {
+  same("reverse", all().reverse());
+  same("take_last", all().take_last(100'000), where::gpu);
+  same("skip", all().skip(8'000'000), where::gpu);
+  same("window", all().select([](auto r) { return r.value; }).window(3, [](auto run) { return query::sum(run); }));
+  same("cross_join", all().cross_join(query::from(std::vector<Dim>{{1, 2}, {3, 4}}), [](auto r, auto d) {
+    return query::make<Total>(r.id, d.key, d.factor + r.value);
+  }));
+}
+
+}  // namespace
