@@ -1,5 +1,5 @@
-// How a thread waits for the device: it polls, at first in a tight loop for results that are microseconds away (a sleep would
-// take fifty), then with sleeps that grow to a fifth of a millisecond.
+// How a thread waits for the device: it polls, giving way to other threads, for results that are less than two milliseconds away (a
+// sleep takes fifty microseconds more than was asked for), then with sleeps that grow to a fifth of a millisecond.
 //
 //   for (backoff b; !event.done(); b.pause()) cancel.check();
 #pragma once
@@ -25,7 +25,7 @@ class backoff {
   double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
 
  private:
-  static constexpr std::chrono::microseconds spinning{300}, longest_sleep{200};
+  static constexpr std::chrono::microseconds spinning{2000}, longest_sleep{200};
 
   clock::time_point start_ = clock::now();
   std::chrono::microseconds sleep_{10};

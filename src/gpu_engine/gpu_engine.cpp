@@ -98,6 +98,13 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
   }
 }
 
+// Why vertices of a verb always run on the CPU.
+std::string no_form(verb what) {
+  if (what == verb::partition) return "partitions are made in host memory";
+  if (what == verb::source_file) return "files are read by the CPU";
+  return std::string(detail::name_of(what)) + " has no form on the GPU yet";
+}
+
 // What f gives, computed when it is first wanted.
 template <class F> auto once(F f) {
   return [f, known = std::make_shared<std::optional<decltype(f())>>()] {
@@ -285,7 +292,7 @@ class engine final : public runtime::engine {
       else if (v.node->what == verb::apply)
         plan_apply(w);
       else
-        return std::string(detail::name_of(v.node->what)) + " has no form on the GPU yet";
+        return no_form(v.node->what);
       return {};
     });
     if (answer.yes) answer.why += searches(v) + trouble_of(verb_of(v));

@@ -1,10 +1,13 @@
 // Open-addressing hash table in global memory: lock-free find-or-claim, and dense group ids on top of it.
 //
-// Slots are a power of two, probed linearly from the top bits of the hash, so that neighbours share a cache line and a range of
-// hashes is a range of slots. One slot more than the power of two holds the one key whose bits mark an empty slot: users may
-// have every key value. Fill at most half for speed; a probe longer than `longest_probe` means `full`, so that nothing loops for ever
-// and the host grows the table (rehash into one twice as large) and runs again the rows that found no place. Growing helps only against
-// different hashes: the host stops at table_bits(rows) + 3, where more than 512 keys must share the top bits of one hash, and reports it.
+// Slots are a power of two, probed linearly, one at a time, from the top bits of the hash, so that neighbours share a cache line and a
+// range of hashes is a range of slots. There are no buckets that several threads would read at once: slots of up to 32 bytes are aligned
+// within a sector (32 bytes), so a probe that begins and ends in one, of four slots of 8 bytes or two of 16, costs one sector as a bucket
+// would. The two have not been measured beside each other.
+// One slot more than the power of two holds the one key whose bits mark an empty slot: users may have every key value. Fill at most half
+// for speed; a probe longer than `longest_probe` means `full`, so that nothing loops for ever and the host grows the table (rehash into
+// one twice as large) and runs again the rows that found no place. Growing helps only against different hashes: the host stops at
+// table_bits(rows) + 3, where more than 512 keys must share the top bits of one hash, and reports it.
 //
 //   table_of_ids<bitwise_keys<u64>> t{slots, bits, counts};                    // slots: table_slots(bits) of them, all bytes 0xff
 //   u32 id = find_or_insert_id(t, keys, key, [=](u32 id) { unique[id] = key; });  // dense ids 0, 1, 2...; no_id when full

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "conformance/cpu_reasons.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "runtime/session_state.hpp"
@@ -12,9 +13,9 @@ namespace conformance {
 
 namespace {
 
-// What the GPU engine runs, where functions trace and rows own no memory; all else runs on the CPU in the same session. Words about
-// how and where, and plans, run nowhere: they hold there as elsewhere.
-constexpr std::array on_the_gpu = {
+// What the GPU engine runs, where functions trace; all else runs on the CPU in the same session. Words about how and where, and plans,
+// run nowhere: they hold there as elsewhere.
+constexpr std::array gpu_verbs = {
     "where", "select", "group_by", "order_by", "order_by_descending", "then_by", "then_by_descending", "order", "order_descending", "top",
     "do_while", "broadcast", "count", "sum", "min", "max", "average", "to_vector", "count_by", "as_accelerated", "as_ordered",
     "cached", "named", "from", "Query", "join", "left_join", "right_join", "full_join",
@@ -26,12 +27,35 @@ constexpr std::array on_the_gpu = {
     "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single", "single_or_default",
     "element_at", "element_at_or_default", "any", "all", "contains", "sequence_equal",
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
-    "require_gpu", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query",
+    "require_gpu", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query", "columns", "group_by.keys", "to_lookup",
 };
+
+// No commas: matrix.csv has its columns between them.
+constexpr std::string_view read = "the caller reads these rows", before = "verbs before it run there";
+constexpr std::string_view partitions = "partitions are made in host memory", each = "apply with on_gpu(g) runs there on each";
+constexpr std::string_view on_request = "its function has no form for the GPU (query::on_gpu)", given = "with one it runs there";
+constexpr std::array reasons = {
+    cpu_reason{"apply", on_request, given},
+    cpu_reason{"apply_all", on_request, given},
+    cpu_reason{"partitioned", partitions, each},
+    cpu_reason{"hash_partitioned_by", partitions, each},
+    cpu_reason{"range_partitioned_by", partitions, each},
+    cpu_reason{"generate", "its rows come from a stream", "folds and groups and sorts right behind it run there"},
+    cpu_reason{"read_csv", "files are read by the CPU", "verbs behind it run there"},
+    cpu_reason{"begin", read, before},
+    cpu_reason{"end", read, before},
+    cpu_reason{"for_each", read, before},
+    cpu_reason{"to_columns", read, before},
+    cpu_reason{"to_map", read, before},
+    cpu_reason{"write_csv", read, before},
+    cpu_reason{"print", read, before},
+    cpu_reason{"table", read, before},
+    cpu_reason{"describe", read, before},
+    cpu_reason{"verify", "", "it compares two forms of the CPU; what runs on the GPU is not compared"},
+};
+
 void leave_to_the_cpu(engine_config& e) {
-  for (const auto& [verb, tests] : covered())
-    if (std::find(on_the_gpu.begin(), on_the_gpu.end(), verb) == on_the_gpu.end()) e.leaves_out[verb] = "on the CPU";
-  for (const char* verb : {"apply", "apply_all"}) e.leaves_out[verb] = "on the CPU without on_gpu(g)";
+  for (const cpu_reason& r : reasons) e.leaves_out[std::string(r.verb)] = r.text();
 }
 engine_config gpu() {
   engine_config e{"gpu", "gpu", query::Session({.threads = 4, .gpu_min_rows = 0}), true};
@@ -53,6 +77,9 @@ engine_config two_gpus() {
 }
 
 }  // namespace
+
+std::span<const cpu_reason> cpu_reasons() { return reasons; }
+bool on_the_gpu(std::string_view verb) { return std::find(gpu_verbs.begin(), gpu_verbs.end(), verb) != gpu_verbs.end(); }
 
 const std::vector<engine_config>& engines() {
   static const std::vector<engine_config> all = {

@@ -53,31 +53,31 @@ class loop_rounds : public testing::Test {
     session_->add_engine(make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_));
   }
 
-  // x * 3 + 1; words: column, 3, 1, rows, out, halt.
+  // x * 3 + 1; words: column, 3, 1, out, rows, halt.
   void multiply_and_add() {
     fake_.add_kernel("collect_rows", [](void** a) {
       const word* w = static_cast<const word*>(a[0]);
       if (w[5] && *at<word>(w[5])) return;
-      for (word i = 0; i < w[3]; ++i) at<word>(w[4])[i] = at<word>(w[0])[i] * w[1] + w[2];
+      for (word i = 0; i < w[4]; ++i) at<word>(w[3])[i] = at<word>(w[0])[i] * w[1] + w[2];
     }, 6 * 8);
   }
-  // The condition: are all rows below a limit? Words: column, rows, limit, ..., 5: out, ..., halt.
+  // The condition: are all rows below a limit? Words: rows, column, limit, ..., 6: out, ..., halt.
   void all_below() {
     fake_.add_kernel("fold_segments", [](void** a) {
       const word* w = static_cast<const word*>(a[0]);
       if (w[13] && *at<word>(w[13])) return;
-      *at<bool>(w[5]) = std::all_of(at<word>(w[0]), at<word>(w[0]) + w[1], [&](word x) { return x < w[2]; });
+      *at<bool>(w[6]) = std::all_of(at<word>(w[1]), at<word>(w[1]) + w[0], [&](word x) { return x < w[2]; });
     }, 14 * 8);
     fake_.add_kernel("fold_level", [](void**) {}, 14 * 8);
   }
-  // x - 1 where x > 0; words: column, 0, 1, rows, out, temporary, count, halt.
+  // x - 1 where x > 0; words: column, 0, 1, out, rows, temporary, count, halt.
   void count_down() {
     fake_.add_kernel("collect_rows", [](void** a) {
       const word* w = static_cast<const word*>(a[0]);
       if (w[7] && *at<word>(w[7])) return;
       word n = 0;
-      for (word i = 0; i < w[3]; ++i)
-        if (at<word>(w[0])[i] > w[1]) at<word>(w[4])[n++] = at<word>(w[0])[i] - w[2];
+      for (word i = 0; i < w[4]; ++i)
+        if (at<word>(w[0])[i] > w[1]) at<word>(w[3])[n++] = at<word>(w[0])[i] - w[2];
       *at<word>(w[6]) = n;
     }, 8 * 8);
   }

@@ -3,9 +3,7 @@
 
 #include <compare>
 #include <cstdint>
-#include <fstream>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,6 +11,7 @@
 
 #include <query/query.hpp>
 
+#include "golden_text.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/executor.hpp"
 
@@ -82,17 +81,7 @@ inline std::string without_lines(const std::string& plan, const std::string& fil
   return std::regex_replace(here, std::regex("@([a-z_]+\\.hpp):[0-9]+"), "@$1");  // verbs that the library's headers add
 }
 
-// QUERY_UPDATE_GOLDEN=1 rewrites the files.
-inline void expect_golden(const std::string& name, const std::string& plan) {
-  const std::string path = std::string(QUERY_TEST_SOURCE_DIR) + "/planner/golden/" + name + ".txt";
-  if (std::getenv("QUERY_UPDATE_GOLDEN")) {
-    std::ofstream(path) << plan;
-    return;
-  }
-  std::ostringstream golden;
-  golden << std::ifstream(path).rdbuf();
-  EXPECT_EQ(golden.str(), plan) << "of " << path << "; QUERY_UPDATE_GOLDEN=1 rewrites it";
-}
+inline void expect_golden(const std::string& name, const std::string& plan) { expect_golden_text("planner/golden/" + name + ".txt", plan); }
 
 // The rows of a query, planned with or without rules.
 template <class Q> auto rows_of(const Q& q, bool rewrite) {

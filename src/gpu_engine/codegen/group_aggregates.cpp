@@ -135,6 +135,16 @@ class writer {
     atomics("atomic_add(&s.rows, u64(1));", "atomic_add(&s.rows, o.rows);");
   }
 
+  // The member of the arguments with this value: aggregates of one value share it, as rows are written and read with all of them.
+  const std::string& shared_argument(kind k, const std::string& name, const std::string& value) {
+    const std::string type(scalar_text(k));
+    for (const auto& [known, as] : shared_)
+      if (known == type + " " + value) return as;
+    args_.add(type, name, size_of(k), size_of(k));
+    fill_ += "  args." + name + " = " + value + ";\n";
+    return shared_.emplace_back(type + " " + value, name).second;
+  }
+
   // A sum of long arrays that lie in the input: what travels is their address.
   bool array_in_memory(const aggregate_call& c, const std::string& j) {
     const std::size_t i = std::stoul(j);
@@ -251,7 +261,8 @@ class writer {
 
   void add(const aggregate_call& c, const std::string& j, expressions& row) {
     if (by_group_ && wants_rows_by_group(c)) return add_in_order(c, j, row);
-    const std::string s = "s.s" + j, o = "o.s" + j, a = "a.a" + j, n = "s.n" + j, on = "o.n" + j, has = "a.h" + j;
+    const std::string s = "s.s" + j, o = "o.s" + j, n = "s.n" + j, on = "o.n" + j;
+    std::string a = "a.a" + j, has = "a.h" + j;
     const auto unsupported = [&] {
       throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " has no form on the GPU yet");
     };
@@ -265,14 +276,8 @@ class writer {
     const std::string value = row.value(c.argument);
     const ir::type* t = c.value;
     const std::string v = c.nullable ? value + ".v" : value, present = c.nullable ? value + ".has" : "true";
-    const auto argument = [&](kind k, const std::string& text) {
-      args_.add(std::string(scalar_text(k)), "a" + j, size_of(k), size_of(k));
-      fill_ += "  args.a" + j + " = " + text + ";\n";
-    };
-    const auto flag = [&] {
-      args_.add("bool", "h" + j, 1, 1);
-      fill_ += "  args.h" + j + " = " + present + ";\n";
-    };
+    const auto argument = [&](kind k, const std::string& text) { a = "a." + shared_argument(k, "a" + j, text); };
+    const auto flag = [&] { has = "a." + shared_argument(kind::boolean, "h" + j, present); };
     switch (c.what) {
       case aggregate_kind::count_if: {
         argument(kind::u8, "u8(" + (c.nullable ? present : "to_bool(" + value + ")") + ")");
@@ -422,6 +427,7 @@ class writer {
   members state_, args_;
   parts all_;
   std::string fill_;
+  std::vector<std::pair<std::string, std::string>> shared_;  // type and value of an argument, its name
   bool atomic_ = true, row_numbers_ = false, numbered_ = false;
 };
 

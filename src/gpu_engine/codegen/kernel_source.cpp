@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <system_error>
 
 #include <query/detail/binding.hpp>
 #include <query/errors.hpp>
@@ -14,17 +16,40 @@ namespace query::gpu_engine {
 using ir::kind;
 
 std::string kernel_source::parameter(word w, std::string_view type) {
-  const auto at = std::find(words_.begin(), words_.end(), w);
-  const std::size_t i = static_cast<std::size_t>(at - words_.begin());
-  if (at == words_.end()) words_.push_back(w);
+  const auto at = std::find_if(asked_.begin(), asked_.end(), [&](const asked_word& a) { return a.what == w; });
+  const std::size_t i = static_cast<std::size_t>(at - asked_.begin());
+  if (at == asked_.end()) asked_.push_back({w});
   const std::string text = "p.w[" + std::to_string(i) + "]";
   return type == "u64" ? text : "((" + std::string(type) + ")" + text + ")";
 }
 
+std::size_t kernel_source::place_of(std::size_t asked) {
+  asked_word& a = asked_.at(asked);
+  if (a.place == ~std::size_t{0}) {
+    a.place = words_.size();
+    words_.push_back(a.what);
+  }
+  return a.place;
+}
+
+void kernel_source::add(std::string_view code) {
+  static constexpr std::string_view read = "p.w[";
+  std::size_t done = 0;
+  for (std::size_t at = code.find(read); at != code.npos; at = code.find(read, done)) {
+    const std::size_t from = at + read.size();
+    std::size_t asked = 0;
+    const auto [end, problem] = std::from_chars(code.data() + from, code.data() + code.size(), asked);
+    if (problem != std::errc()) throw internal_error("gpu: generated code reads a word that has no number");
+    body_.append(code.substr(done, from - done)).append(std::to_string(place_of(asked)));
+    done = static_cast<std::size_t>(end - code.data());
+  }
+  body_.append(code.substr(done));
+}
+
 std::string kernel_source::literal(kind k, std::uint64_t bits) {
   // Every literal has a word of its own: which of them are equal must not change the text.
-  const std::size_t i = words_.size();
-  words_.push_back({word::role::literal, static_cast<std::uint32_t>(i), 0, bits});
+  const std::size_t i = asked_.size();
+  asked_.push_back({{word::role::literal, static_cast<std::uint32_t>(i), 0, bits}});
   const std::string w = "p.w[" + std::to_string(i) + "]";
   if (k == kind::f32) return "bits_f32(" + w + ")";
   if (k == kind::f64) return "bits_f64(" + w + ")";
@@ -96,7 +121,11 @@ void kernel_source::include(std::string_view header) {
 kernel_source::~kernel_source() {
   if (!witness::current_ || body_.empty()) return;
   try {
-    witness::current_->seen_ += hash_text(text()).hex();
+    const std::string whole = text(), hash = hash_text(whole).hex();
+    for (witness* w = witness::current_; w; w = w->before_) {
+      w->seen_ += hash;
+      if (w->keeps_texts_) w->texts_.push_back(whole);
+    }
   } catch (...) {  // no memory: the plan's kernels are taken for others
   }
 }

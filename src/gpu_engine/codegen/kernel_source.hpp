@@ -4,7 +4,7 @@
 // parameter words at each launch. Literals are words, so that a changed capture does not compile again (decisions.md 12).
 //
 //   kernel_source k;
-//   const std::string two = k.literal(kind::f64, bits);   // "query::gpu::bits_f64(p.w[0])"
+//   const std::string two = k.literal(kind::f64, bits);   // "bits_f64(p.w[0])"
 #pragma once
 
 #include <cstdint>
@@ -61,20 +61,23 @@ struct collection_use {
 
 class kernel_source {
  public:
-  // While it lives, what this thread generates is remembered by its text: which kernels a plan would want.
+  // While it lives, what this thread generates is remembered by its text: which kernels a plan would want. They nest.
   class witness {
    public:
-    witness() : before_(current_) { current_ = this; }
+    explicit witness(bool keeps_texts = false) : before_(current_), keeps_texts_(keeps_texts) { current_ = this; }
     ~witness() { current_ = before_; }
     witness(const witness&) = delete;
     witness& operator=(const witness&) = delete;
     const std::string& seen() const { return seen_; }  // hashes, in the order in which the sources were done with
+    const std::vector<std::string>& texts() const { return texts_; }  // the sources themselves, for tests
 
    private:
     friend class kernel_source;
     inline static thread_local witness* current_ = nullptr;
     witness* before_;
+    bool keeps_texts_;
     std::string seen_;
+    std::vector<std::string> texts_;
   };
 
   kernel_source() = default;
@@ -88,7 +91,8 @@ class kernel_source {
   ir::traced trace(const detail::logical& n, const detail::user_function& f);
   void know(std::shared_ptr<const detail::capture> c);
 
-  // ---- parameters: the text that reads one; two in one expression get their places in the order in which a compiler evaluates them
+  // ---- parameters: the text that reads one. It names the word by the order in which words are asked for, which for two in one
+  // expression is the compiler's choice; add() puts the place in its stead, which is where the program first reads the word.
   std::string literal(ir::kind k, std::uint64_t bits);
   std::string text_literal(const std::string& characters);
   // Where new strings come from; throws not_generated unless the kernel may be run again with more room.
@@ -108,7 +112,7 @@ class kernel_source {
   std::string equal_name(const ir::type* t);  // of a function (a, b) -> bool
 
   // ---- functions and kernels, in the order in which they are added
-  void add(std::string_view code) { body_ += code; }
+  void add(std::string_view code);
   void include(std::string_view header);
   void use_architecture_specific() { architecture_specific_ = true; }  // instructions (nvrtc.hpp)
   // The call of a device function of the user's, declared and remembered; arguments are addresses.
@@ -118,7 +122,7 @@ class kernel_source {
   std::string text() const;  // the whole program; behind its words() a kernel takes one more, `halt` (round_recording.hpp)
   std::uint64_t id() const { return id_; }  // of this program in this process; copies share it
   kernel_source begun() const;              // a copy that goes on as a program of its own
-  const std::vector<word>& words() const { return words_; }
+  const std::vector<word>& words() const { return words_; }  // that it reads, by their places
   const std::vector<error_site>& sites() const { return sites_; }
   const std::vector<std::string>& texts() const { return texts_; }
   const std::vector<device_code>& functions() const { return functions_; }  // that the program is to be linked with
@@ -127,7 +131,13 @@ class kernel_source {
  private:
   std::string define(const ir::type* t);
   collection_use& use(std::uint64_t slot);
+  std::size_t place_of(std::size_t asked);
 
+  struct asked_word {
+    word what;
+    std::size_t place = ~std::size_t{0};  // not read yet
+  };
+  std::vector<asked_word> asked_;
   std::vector<word> words_;
   std::vector<collection_use> collections_;
   std::vector<error_site> sites_;

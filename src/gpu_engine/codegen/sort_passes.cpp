@@ -14,7 +14,7 @@ struct key_parts {
   const detail::order_key& order;
   std::size_t of;
   std::uint32_t rank_bits;
-  rank_text rank;
+  const rank_text& rank;
 
   void take(const ir::type* t, const std::string& path, std::vector<sort_pass>& passes, std::size_t& texts) const {
     if (ir::is_arithmetic(t->k)) {
@@ -59,7 +59,7 @@ struct key_parts {
 
 }  // namespace
 
-void take_key_apart(const ir::type* t, const detail::order_key& order, std::size_t of, std::uint32_t rank_bits, rank_text rank,
+void take_key_apart(const ir::type* t, const detail::order_key& order, std::size_t of, std::uint32_t rank_bits, const rank_text& rank,
                     std::vector<sort_pass>& passes) {
   auto texts = static_cast<std::size_t>(std::count_if(passes.begin(), passes.end(), [](const sort_pass& p) { return !p.text.empty(); }));
   key_parts{order, of, rank_bits, rank}.take(t, "v", passes, texts);

@@ -1,6 +1,7 @@
 // The keys of an order_by as radix sorts by one word each: scalars by their order-preserving bits, strings by their rank.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ struct sort_pass {
 
 // A key's passes, the least significant first. `rank(i)` is the text that reads the rank of a row's string, if it is the i-th
 // among the passes so far; `rank_bits` are 32 or 64. Throws not_generated for types without an order.
-using rank_text = std::string (*)(std::size_t);
-void take_key_apart(const ir::type* t, const detail::order_key& order, std::size_t of, std::uint32_t rank_bits, rank_text rank,
+using rank_text = std::function<std::string(std::size_t)>;
+void take_key_apart(const ir::type* t, const detail::order_key& order, std::size_t of, std::uint32_t rank_bits, const rank_text& rank,
                     std::vector<sort_pass>& passes);
 
 }  // namespace query::gpu_engine

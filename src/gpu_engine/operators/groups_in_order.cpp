@@ -163,7 +163,6 @@ class writer {
   void folds() {
     const std::string key = keyed(v_) ? "key_of_group_value(p, s.first_row), " : "";
     const bool tiles = in_tiles(v_, g_.plan);
-    // One after the other: the text shall not depend on the order in which a compiler evaluates the parts of a sum.
     const std::string result = arg(result_at, k_.type_name(n_.row) + "*");
     const std::string empty = tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string();
     const std::string first = v_.ordered ? arg(firsts, "u64*") + "[group] = s.first_row;\n  " : std::string();

@@ -69,9 +69,11 @@ class writer {
 
  private:
   std::string rows() { return k_.parameter({word::role::rows, 0, 0, 0}, "u64"); }
-  static std::string rank_of_row(std::size_t i) { return "((const number*)p.w[rank_words + " + std::to_string(i) + "])[row_at(p, j)]"; }
 
   void keys() {
+    const auto rank_of_row = [this](std::size_t i) {
+      return k_.argument(first_ranks + static_cast<std::uint32_t>(i), "const number*") + "[row_at(p, j)]";
+    };
     for (std::size_t i = n_.functions.size(); i-- > 0;) {
       const ir::traced t = k_.trace(n_, n_.functions[i]);
       const ir::type* key = n_.functions[i].result ? n_.functions[i].result : t.root->type;
@@ -82,11 +84,6 @@ class writer {
       k_.add("__device__ __forceinline__ " + type + " " + name + "(const words& p, u64 i) {\n" + e.take() + "  return " + text + ";\n}\n");
       take_key_apart(key, i < n_.order.size() ? n_.order[i] : detail::order_key{}, i, wide_ ? 64 : 32, rank_of_row, g_.passes);
     }
-    std::size_t texts = 0;
-    for (const sort_pass& p : g_.passes)
-      if (!p.text.empty()) (void)k_.argument(first_ranks + static_cast<std::uint32_t>(texts++), "u64");
-    // The words of the ranks lie side by side, as they are asked for one after the other.
-    if (texts) k_.add("constexpr u32 rank_words = " + std::to_string(k_.words().size() - texts) + ";\n");
   }
 
   // count_<name> and sweep_<name>: one sort by the word that `key` returns for place j of the order so far.

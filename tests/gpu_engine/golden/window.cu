@@ -1,0 +1,17 @@
+#include "gpu_engine/device/expressions.cuh"
+using namespace query::gpu;
+struct words { u64 w[3]; const u64* halt; };
+__device__ __forceinline__ bool rows_3(const words& p, u64 i, double& out) {
+  const double v1 = ((const double* __restrict__)p.w[0])[i];
+  const double row2 = v1;
+  out = row2;
+  return true;
+}
+extern "C" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {
+  if (p.halt && *p.halt) return;
+  double* const out = ((double*)p.w[1]);
+  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < p.w[2]; i += gridDim.x * 256ull) {
+    double row;
+    if (rows_3(p, i, row)) out[i] = row;
+  }
+}

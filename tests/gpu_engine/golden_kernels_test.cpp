@@ -1,0 +1,230 @@
+// The whole text of generated programs, compared with golden/*.cu: what code generation changes is seen as it is. It needs neither a
+// GPU nor NVRTC; where there is NVRTC, the files are compiled as well.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "golden_text.hpp"
+#include "gpu_engine/generated_kernels.hpp"
+#include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/operators/join_kernels.hpp"
+
+namespace generated {
+namespace {
+
+struct Order {
+  std::int32_t symbol;
+  double price;
+  std::int64_t qty;
+  std::optional<std::int32_t> lot;
+  std::array<float, 4> x;
+  std::string name;
+};
+QUERY_RECORD(Order, symbol, price, qty, lot, x, name);
+
+// Records rather than tuples, whose fields lie as the standard library has it.
+struct Corner {
+  float area, sum;
+  std::array<float, 4> x;
+};
+QUERY_RECORD(Corner, area, sum, x);
+struct Total {
+  std::int32_t symbol;
+  double price;
+  std::int64_t n, most;
+};
+QUERY_RECORD(Total, symbol, price, n, most);
+
+const std::vector<Order> orders(3000);
+const std::vector<Symbol> symbols(100);
+auto rows() { return query::from(orders).as_accelerated(); }
+
+template <class Q> auto graph_of(const Q& q) { return query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""}); }
+
+// Compilers ask for the words of one expression in orders of their own.
+TEST(kernel_source, numbers_words_by_where_the_program_reads_them) {
+  const auto program = [](bool backwards) {
+    kernel_source k;
+    std::string in, out;
+    if (backwards) out = k.argument(1, "u64*"), in = k.argument(0, "const u64*");
+    else in = k.argument(0, "const u64*"), out = k.argument(1, "u64*");
+    (void)k.argument(7, "u64");  // in no program
+    k.add("*" + out + " = *" + in + " + " + k.literal(query::ir::kind::u64, 3) + ";\n");
+    k.add("*" + in + " = 0;\n");
+    return k;
+  };
+  const kernel_source k = program(false);
+  EXPECT_EQ(k.text(), program(true).text());
+  EXPECT_EQ(k.words(), program(true).words());
+  EXPECT_NE(k.text().find("*((u64*)p.w[0]) = *((const u64*)p.w[1]) + (u64)p.w[2];\n*((const u64*)p.w[1]) = 0;"), std::string::npos) << k.text();
+  ASSERT_EQ(k.words().size(), 3u);
+  EXPECT_EQ(k.words()[0].index, 1u);
+}
+
+// Plans on a device that is only pretended: planning generates the programs that a run would compile.
+class golden_kernels : public testing::Test {
+ protected:
+  // The programs of the query's vertices, one file each: NAME.cu, NAME_2.cu...
+  template <class Q> void check(const std::string& name, const Q& q) {
+    SCOPED_TRACE(name);
+    const auto g = graph_of(q);
+    const kernel_source::witness seen(true);
+    for (const auto& v : g->vertices) expect_accepted(engine_->accepts(*v));
+    if (!g->result.stages.empty()) {  // row-wise work that no breaker follows
+      query::planner::vertex last;
+      last.inputs = {g->result};
+      last.captures = g->captures;
+      last.accelerated = true;
+      expect_accepted(engine_->accepts(last));
+    }
+    compare(name, seen.texts());
+  }
+  template <class Q> void check_fold(const std::string& name, const Q& q, query::detail::fold_kind kind) {
+    SCOPED_TRACE(name);
+    const auto g = graph_of(q);
+    const kernel_source::witness seen(true);
+    expect_accepted(engine_->accepts_fold(g->result, g->captures, kind));
+    compare(name, seen.texts());
+  }
+
+ private:
+  static void expect_accepted(const query::runtime::verdict& v) { EXPECT_TRUE(v.yes) << v.why; }
+  static void compare(const std::string& name, const std::vector<std::string>& texts) {
+    EXPECT_FALSE(texts.empty());
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      expect_golden_text("gpu_engine/golden/" + name + (i ? "_" + std::to_string(i + 1) : "") + ".cu", texts[i]);
+  }
+
+  driver_double fake_;
+  device pretended_{fake_.calls(), 0};
+  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view, int) { return compiled{}; }}};
+  std::shared_ptr<query::runtime::engine> engine_ = make_engine(pretended_, {std::size_t{64} << 20, 0}, kernels_);
+};
+
+TEST_F(golden_kernels, filter_map_and_sum_are_one_pass) {
+  const auto values = rows().where([](auto t) { return t.qty > 100; }).select([](auto t) { return t.price * query::cast<double>(t.qty); });
+  check_fold("filter_map_sum", values, query::detail::fold_kind::sum);
+}
+
+TEST_F(golden_kernels, kept_rows_are_put_side_by_side) {
+  check("where_select", rows().where([](auto t) { return t.price > 1.5 && t.qty < 7; }).select([](auto t) {
+    return query::make<Pair>(t.symbol, t.price);
+  }));
+}
+
+TEST_F(golden_kernels, branches) {
+  check("branches", rows().select([](auto t) {
+    if (t.qty > 100) return t.price * 2;
+    if (t.symbol == 3 || t.price < 0) return -t.price;
+    return t.price;
+  }));
+}
+
+// Their values are words.
+TEST_F(golden_kernels, captured_constants) {
+  const double rate = 0.25;
+  const std::int32_t least = 7;
+  check("captured_constants", rows().where([least](auto t) { return t.symbol >= least; }).select([rate, least](auto t) {
+    return t.price * rate + query::cast<double>(t.qty - least);
+  }));
+}
+
+TEST_F(golden_kernels, captured_collections) {
+  const auto table = query::broadcast(symbols);
+  const auto known = [table](auto t) { return table.any(t, [](auto t, auto s) { return s.id == t.symbol && s.rate < t.price; }); };
+  check("captured_collection", rows().where(known).select([table](auto t) {
+    return table.sum(t, [](auto t, auto s) { return query::iff(s.id < t.symbol, s.rate, 0.0); });
+  }));
+}
+
+TEST_F(golden_kernels, loops_whose_length_the_row_decides) {
+  check("loop", rows().select([](auto t) {
+    return query::loop(
+        t.price, [&](auto x) { return query::abs(x * x - t.price) > 1e-9; }, [&](auto x) { return (x + t.price / x) / 2; });
+  }));
+}
+
+TEST_F(golden_kernels, fixed_arrays) {
+  check("fixed_arrays", rows().select([](auto t) { return query::make<Corner>(t.x[0] * t.x[3] - t.x[1] * t.x[2], query::sum(t.x), t.x); }));
+}
+
+TEST_F(golden_kernels, optionals) {
+  check("optionals", rows().where([](auto t) { return t.lot.value_or(1) > 0; }).select([](auto t) {
+    return std::make_pair(t.lot, *t.lot + 1);
+  }));
+}
+
+TEST_F(golden_kernels, integer_quotients_and_their_errors) {
+  check("quotients", rows().select([](auto t) { return std::make_pair(t.qty / t.symbol, t.qty % 10); }));
+}
+
+TEST_F(golden_kernels, strings_that_are_made) {
+  check("made_strings", rows().where([](auto t) { return t.name != "none"; }).select([](auto t) {
+    return "<" + query::to_upper(t.name) + ">";
+  }));
+}
+
+// One group_by in the tiers that a sample of its keys chooses from.
+TEST_F(golden_kernels, groups_in_every_tier) {
+  const auto g = graph_of(rows().where([](auto t) { return t.qty > 3; }).group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return query::make<Total>(g.key(), g.sum([](auto t) { return t.price; }), g.count(), g.max([](auto t) { return t.qty; }));
+  }));
+  const query::planner::vertex& v = *g->vertices.front();
+  const std::pair<const char*, group_program> programs[] = {{"sample", group_program::sample},
+                                                           {"shared_block", group_program::shared_block},
+                                                           {"partition", group_program::partition_4},
+                                                           {"global", group_program::global}};
+  for (const auto& [name, program] : programs)
+    expect_golden_text("gpu_engine/golden/group_by_" + std::string(name) + ".cu",
+                       generate_group_kernels(v, planned_layout(v.inputs.front(), group_fields(v)), program).source.text());
+}
+
+// Aggregates that sort the rows of each group first.
+TEST_F(golden_kernels, groups_whose_rows_lie_side_by_side) {
+  check("group_by_in_order", rows().group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return std::make_pair(g.key(), g.median([](auto t) { return t.price; }));
+  }));
+}
+
+TEST_F(golden_kernels, joins_with_unique_and_with_repeated_keys) {
+  const auto g = graph_of(rows().join(query::from(symbols), [](auto t) { return t.symbol; }, [](auto s) { return s.id; },
+                                      [](auto t, auto s) { return t.price * s.rate; }));
+  const query::planner::stage& s = g->result.stages.front();
+  for (const auto& [name, program] : {std::pair("unique", join_program::unique), std::pair("general", join_program::general)})
+    expect_golden_text("gpu_engine/golden/join_" + std::string(name) + ".cu",
+                       generate_join_kernels({s.join, s.build_left}, whole_rows(s.in), whole_rows(s.build->row()), program, false)
+                           .source.text());
+}
+
+TEST_F(golden_kernels, sorts_by_two_keys) {
+  check("order_by_two_keys", rows().select([](auto t) { return query::make<Triple>(t.symbol, t.price, t.qty); })
+                                 .order_by([](auto t) { return t.a; })
+                                 .then_by_descending([](auto t) { return t.b; }));
+}
+
+TEST_F(golden_kernels, distinct_rows) { check("distinct", rows().distinct_by([](auto t) { return std::make_pair(t.symbol, t.qty); })); }
+
+TEST_F(golden_kernels, windows_with_a_function) {
+  check("window", rows().select([](auto t) { return t.price; }).window(5, [](auto run) {
+    return query::sum(run) / query::cast<double>(run.size()) - run[0];
+  }));
+}
+
+std::set<std::string> golden_files() {
+  std::set<std::string> found;
+  for (const auto& f : std::filesystem::directory_iterator(QUERY_TEST_SOURCE_DIR "/gpu_engine/golden")) found.insert(f.path().string());
+  return found;
+}
+
+TEST_F(generated_kernels, that_are_golden) {
+  const std::set<std::string> files = golden_files();
+  EXPECT_GE(files.size(), 19u);
+  for (const std::string& path : files) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    EXPECT_NO_THROW((void)compiler::find()->compile(text.str(), embedded_sources(), 90, {})) << path;
+  }
+}
+
+}  // namespace
+}  // namespace generated
