@@ -188,7 +188,7 @@ TEST_F(exchanged_groups, go_to_the_first_device_where_they_are_few) {
     is_right("second run");
     EXPECT_EQ(fake_.bytes_between() - between, (devices - 1) * 950 * sizeof(pair));
     // A share: its sample, its groups, its pairs. Then the merge, and the rows.
-    EXPECT_EQ(fake_.copies_down() - waits, 3 * devices + 2);
+    EXPECT_EQ(fake_.copies_down() - waits, 2 * devices + 2);
     EXPECT_EQ(fake_.allocations(), asked) << "the driver was asked for memory";
     EXPECT_EQ(launches("scatter_pairs_to_parts"), 0u);
     EXPECT_EQ(gpus_of(*engine_).threads().started(), devices - 1);
