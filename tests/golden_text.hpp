@@ -22,7 +22,12 @@ inline void expect_golden_text(const std::string& file, const std::string& text)
   for (int line = 1;; ++line) {
     std::string kept, made;
     const bool more_kept = static_cast<bool>(std::getline(golden, kept)), more_made = static_cast<bool>(std::getline(here, made));
-    if (!more_kept && !more_made) return;
+    if (!more_kept && !more_made) {
+      golden.clear();
+      golden.seekg(0, std::ios::end);
+      EXPECT_EQ(static_cast<std::size_t>(golden.tellg()), text.size()) << "line ends of tests/" << file;
+      return;
+    }
     if (more_kept && more_made && kept == made) continue;
     ADD_FAILURE() << "line " << line << " differs from tests/" << file << "\n  golden: " << (more_kept ? kept : "(the end)")
                   << "\n  made:   " << (more_made ? made : "(the end)")

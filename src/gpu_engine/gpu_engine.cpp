@@ -211,7 +211,9 @@ class gpu_vertex final : public runtime::running_vertex {
       return f();
     } catch (const out_of_memory&) {
       context_->cancel.check();
-      if (round_recording::here() || !forget_builds(*context_)) throw;
+      if (round_recording::here()) throw;
+      run.on().synchronize(context_->cancel);  // kernels may read them, whose memory is another stream's
+      if (!forget_builds(*context_)) throw;
     }
     run.supply(nullptr);
     run.reset_status();

@@ -165,6 +165,10 @@ CONFORMS(grouping, groups_that_a_sample_does_not_see, "group_by", "group_by.sele
     }
     const auto groups = source(e, rows).group_by([](auto t) { return t.key; });
     EXPECT_SAME_ROWS(groups.select([](auto g) { return std::make_tuple(g.key(), g.count(), g.sum([](auto t) { return t.amount; })); }).to_vector(), wanted);
+    // A quotient that fails for a group without rows.
+    using quotient = std::pair<std::int32_t, std::int64_t>;
+    EXPECT_SAME_ROWS(groups.select([](auto g) { return std::make_pair(g.key(), g.sum([](auto t) { return t.amount; }) / g.count()); }).to_vector(),
+                     selected(wanted, [](const sums& s) { return quotient(std::get<0>(s), std::get<2>(s) / std::get<1>(s)); }));
     EXPECT_ROWS(groups.select([](auto g) {
       const auto amount = [](auto t) { return t.amount; };
       const auto price = [](auto t) { return t.price; };

@@ -185,6 +185,41 @@ CONFORMS(loops, what_does_not_depend_on_the_variable_is_computed_once, "do_while
   EXPECT_EQ(calls, static_cast<int>(rows.size()));
 }
 
+CONFORMS(loops, keys_that_the_condition_changes, "do_while", "join", "semi_join") {
+  numbers start, others, wanted;
+  for (std::int64_t i = 0; i < 50; ++i) start.push_back(i);
+  for (std::int64_t i = 0; i < 60; ++i) others.push_back(i);
+  for (std::int64_t i = 41; i < 53; ++i) wanted.push_back(i);
+  const auto itself = [](auto x) { return x; };
+  for (const bool semi : {false, true}) {
+    SCOPED_TRACE(semi);
+    std::int64_t shift = 0;
+    int rounds = 0;
+    const auto shifted = [&shift](auto x) { return x + shift; };
+    const auto q = source(e, start).do_while(
+        [&](number_query now) -> number_query {
+          if (semi) return now.semi_join(source(e, others), itself, shifted).select([](auto x) { return x + 1; });
+          return now.join(source(e, others), itself, shifted, [](auto x, auto) { return x + 1; });
+        },
+        [&](std::span<const std::int64_t>, std::span<const std::int64_t>) {
+          shift += 20;
+          return ++rounds < 3;
+        });
+    EXPECT_SAME_ROWS(q.to_vector(), wanted);
+  }
+}
+
+CONFORMS(loops, a_key_that_fails_in_a_later_round, "do_while", "group_join") {
+  const numbers start = {6}, others = {1, 2, 4, 6};
+  const auto q = source(e, start).do_while(
+      [&](number_query now) {
+        return now.group_join(source(e, others), [](auto x) { return 12 / (x - 3); }, [](auto x) { return x; },
+                              [](auto x, auto own) { return x - 1 + 0 * query::cast<std::int64_t>(own.size()); });
+      },
+      query::times(5));
+  EXPECT_THROW(q.to_vector(), query::user_error);
+}
+
 CONFORMS(loops, too_many_rounds_end_in_a_user_error, "do_while") {
   const numbers rows = {1, 2};
   const auto forever = [](std::span<const std::int64_t>, std::span<const std::int64_t>) { return true; };

@@ -115,14 +115,14 @@ class grouping {
     args_[shape_bytes] = plan_.shape.bytes;
     start_table(plan_.table_bits);
     if (plan_.tier == gpu::group_tier::partition) return partitioned(groups);
-    // Kernels are given all at once, as if every row will find a place; one wait says whether they did.
+    // Kernels are given all at once, as if every row will find a place; one wait says whether they did. No groups are written if not.
     const bool whole = plan_.tier == gpu::group_tier::global;
     listed_rows rows = whole ? give_rows() : give_shared(), merged;
     if (!whole) merged = give_merge(std::uint64_t{shared_blocks_} * plan_.shape.capacity);
+    args_[full_before] = whole ? 0 : run_.status_word(full_word);
     give_groups();
     run_.finish(g_->source);
-    const bool placed = all_placed(rows) && all_placed(merged);
-    if (placed) return true;
+    if (all_placed(rows) && all_placed(merged)) return true;
     place(rows, "aggregate_rows");
     place(merged, "merge_partials");
     clear(groups_word);

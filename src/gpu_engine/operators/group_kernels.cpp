@@ -176,8 +176,11 @@ class writer {
 
   void table() {
     kernel("init_table", "256", "  init_groups<Keys, aggregates>(the_table(p));\n");
+    // Groups are not complete as long as rows have no place: what is computed of them could fail.
+    const std::string left = arg(full, "const u32*"), left_before = arg(full_before, "const u32*");
     kernel("emit_table", "256",
-           "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+           "  const u32 *const left = " + left + ", *const left_before = " + left_before +
+               ";\n  if ((left && *left) || (left_before && *left_before)) return;\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
                ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
   }
   // What other programs need only when a table was too small.

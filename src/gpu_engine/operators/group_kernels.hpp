@@ -20,7 +20,8 @@ enum group_argument : std::uint32_t {
   larger_bits,  // the global table, and the one it grows into
   again_tiles,
   again_count,
-  full,  // tiles that found no place
+  full,         // tiles that found no place
+  full_before,  // those of the kernel before, where groups are written behind two of them; 0: there is none
   listed_tiles,
   listed_count,  // those to run again; no tiles: all rows
   threads,

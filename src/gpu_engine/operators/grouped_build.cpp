@@ -32,7 +32,7 @@ grouped_build::grouped_build(const join_kernels& g, vertex_run& run, std::span<c
                              const detail::logical& join, const build_side& side, bool asked)
     : g_(g), run_(run), inputs_(inputs), args_(args), built_(find_build(join, side, run)) {
   const std::uint64_t probe_n = inputs[0]->size(), build_n = inputs[1]->size();
-  const bool known = built_ && built_->grouped;
+  const bool known = built_ && built_->grouped && built_->constants == constants_of(g.source);
   if (!known) {
     built_ = std::make_shared<kept_build>(side.rows);
     built_->grouped = true;
@@ -52,13 +52,15 @@ grouped_build::grouped_build(const join_kernels& g, vertex_run& run, std::span<c
     args_[join_offsets] = built_->offsets.address();
     args_[join_build_rows] = built_->rows_by_group.address();
     if (probe_n) launch("lookup_probe", probe_n);
+    run_.finish(g_.source);  // errors of its keys
     return;
   }
   find_groups(build_n, probe_n, join.label);
-  if (!keeps_builds(side, run_)) built_->table.reset();
+  const bool keeps = keeps_builds(side, *built_, g_.source, run_);
+  if (!keeps) built_->table.reset();
   find_offsets(run_.read(ids_word), build_n);
   sort_rows(build_n);
-  keep_build(join, side, built_, g_.source, run_);
+  if (keeps) keep_build(join, side, built_, g_.source, run_);
 }
 
 void grouped_build::make_table(std::uint64_t build_n) {

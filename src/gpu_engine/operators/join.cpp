@@ -47,7 +47,7 @@ class joining {
  private:
   void by_presence() {
     use(join_program::presence);
-    const bool known = built_ != nullptr;
+    const bool known = built_ && built_->constants == constants_of(g_.source);
     if (known) use_table();
     else build_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
     probe();
@@ -58,7 +58,7 @@ class joining {
   // False: a key was met twice.
   bool by_unique_keys() {
     use(join_program::unique);
-    if (built_) {
+    if (built_ && built_->constants == constants_of(g_.source)) {
       use_table();
     } else {
       build_table(gpu::join_table_bits(std::max<std::uint64_t>(build_n_, 1)));
@@ -168,7 +168,12 @@ class joining {
     std::uint64_t bytes = 0;
     for (const input_column& c : layout.columns) bytes += gathered_bytes(build_n_, device_layout(c.type).size);
     if (bytes > run_.gpu().memory().available() / 2) return false;
-    const device_buffer memory = run_.allocate(bytes);
+    device_buffer memory;
+    try {
+      memory = run_.allocate(bytes);
+    } catch (const out_of_memory&) {
+      return false;
+    }
     const join_kernels k = generate_join_kernels(j_, inputs_[0]->layout(), layout, join_program::side_by_side, wide_);
     args_[join_gathered] = memory.address();
     run_.launch(k.source, *run_.compile(k.source, "gather_columns"), {blocks(build_n_), 256, 0}, inputs_, args_);

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "gpu_engine/counted_rows.hpp"
+#include "gpu_engine/disk_cache.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/round_recording.hpp"
 
 namespace query::gpu_engine {
 
 namespace {
+
 constexpr std::size_t share_of_memory = 4;  // what is kept may take a quarter of what is free then: rounds need the rest
 
 // Keys may depend on what a captured collection holds, which rounds change.
@@ -16,7 +18,8 @@ bool reads_collections(const kernel_source& k) {
   return std::any_of(k.words().begin(), k.words().end(),
                      [](const word& w) { return w.what == word::role::collection || w.what == word::role::collection_size; });
 }
-}
+
+}  // namespace
 
 bool stays(const planner::branch& b) {
   if (!bare(b)) return false;
@@ -38,12 +41,26 @@ std::shared_ptr<kept_build> find_build(const detail::logical& join, const build_
   return kept;
 }
 
-bool keeps_builds(const build_side& side, vertex_run& run) {
-  return side.stays && run.context().loops > 0 && !round_recording::here();
+bool keeps_builds(const build_side& side, const kept_build& b, const kernel_source& k, vertex_run& run) {
+  return side.stays && run.context().loops > 0 && !round_recording::here() && !reads_collections(k) &&
+         b.bytes() <= run.gpu().memory().available() / share_of_memory;
 }
 
-void keep_build(const detail::logical& join, const build_side& side, std::shared_ptr<kept_build> b, const kernel_source& k, vertex_run& run) {
-  if (!keeps_builds(side, run) || reads_collections(k) || b->bytes() > run.gpu().memory().available() / share_of_memory) return;
+std::vector<std::uint64_t> constants_of(const kernel_source& k) {
+  std::vector<std::uint64_t> all;
+  for (const word& w : k.words())
+    if (w.what == word::role::literal) all.push_back(w.value);
+  for (const std::string& t : k.texts()) {
+    const hash128 h = hash_text(t);
+    all.insert(all.end(), {h.high, h.low});
+  }
+  return all;
+}
+
+void keep_build(const detail::logical& join, const build_side& side, std::shared_ptr<kept_build> b, const kernel_source& k,
+                vertex_run& run) {
+  if (!keeps_builds(side, *b, k, run)) return;
+  b->constants = constants_of(k);
   run.on().synchronize(run.context().cancel);  // other streams will read it
   run.context().copies[&join] = std::move(b);
 }

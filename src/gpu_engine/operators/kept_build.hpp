@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <query/errors.hpp>
 
@@ -27,6 +28,7 @@ class kept_build final : public runtime::kept_rows {
   std::shared_ptr<const device_rows> rows;
   device_buffer table;
   std::uint32_t bits = 0;
+  std::vector<std::uint64_t> constants;  // of the program that made it
   // Of groups (grouped_build.hpp).
   bool grouped = false;
   device_buffer group_of_build, offsets, rows_by_group;
@@ -45,7 +47,10 @@ bool stays(const planner::branch& b);
 // Of these very rows; null: there is none.
 std::shared_ptr<kept_build> find_build(const detail::logical& join, const build_side& side, vertex_run& run);
 // May it be kept at all? Not what a watched round makes: rounds that halt leave it in pieces.
-bool keeps_builds(const build_side& side, vertex_run& run);
+bool keeps_builds(const build_side& side, const kept_build& b, const kernel_source& k, vertex_run& run);
+// What a program's functions captured by value and by reference, as it is now: functions are traced anew where code of the user's has run
+// in between, and keys of another captured number are other keys.
+std::vector<std::uint64_t> constants_of(const kernel_source& k);
 // Keeps it if there is room; `k`: the kernels that made it.
 void keep_build(const detail::logical& join, const build_side& side, std::shared_ptr<kept_build> b, const kernel_source& k, vertex_run& run);
 // Gives their memory up; false: there were none.

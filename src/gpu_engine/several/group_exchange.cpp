@@ -21,9 +21,9 @@ std::uint32_t parts_of(std::size_t shares) {
 class gathered_pairs {
  public:
   explicit gathered_pairs(share_run& to) : to_(to) {}
-  // After a failure copies may be under way, and the others' pairs go with their streams.
+  // After a failure copies and merges may be under way, and the others' pairs go with their streams.
   ~gathered_pairs() {
-    if (merged_ || copies_.empty()) return;
+    if (merged_ || ranges_.empty()) return;
     try {
       to_.run().on().synchronize(to_.context().cancel);
     } catch (...) {

@@ -76,7 +76,9 @@ class share_threads::worker {
 share_threads::share_threads() = default;
 share_threads::~share_threads() = default;
 
-void share_threads::run(std::size_t n, function_ref<void(std::size_t)> task) {
+void share_threads::run(std::size_t n, function_ref<void(std::size_t)> given) {
+  const auto no_throw = [given](std::size_t i) noexcept { given(i); };
+  const function_ref<void(std::size_t)> task = no_throw;
   std::vector<std::unique_ptr<worker>> mine;
   mine.reserve(n);
   {
