@@ -75,7 +75,10 @@ class exchanged_groups : public testing::Test {
     fake_.add_generated("emit_table", [this](const call& c) {
       const groups& table = tables_[read_by(c, "the_table")[0]];
       const auto w = read_by(c, "emit_group");  // out_capacity, out
-      std::uint64_t& count = *memory<std::uint64_t>(read_by(c, "emit_table")[0]);
+      const auto counts = read_by(c, "emit_table");  // full, full_before, group_count
+      for (const std::uint64_t full : {counts[0], counts[1]})
+        if (full && *memory<std::uint32_t>(full)) return;
+      std::uint64_t& count = *memory<std::uint64_t>(counts[2]);
       for (const auto& [key, p] : table)  // a pair and a row of the result are the same three words
         if (const std::uint64_t at = count++; at < w[0]) memory<pair>(w[1])[at] = p;
     });

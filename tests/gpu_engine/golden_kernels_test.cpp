@@ -187,13 +187,21 @@ TEST_F(golden_kernels, groups_whose_rows_lie_side_by_side) {
 }
 
 TEST_F(golden_kernels, joins_with_unique_and_with_repeated_keys) {
-  const auto g = graph_of(rows().join(query::from(symbols), [](auto t) { return t.symbol; }, [](auto s) { return s.id; },
-                                      [](auto t, auto s) { return t.price * s.rate; }));
-  const query::planner::stage& s = g->result.stages.front();
-  for (const auto& [name, program] : {std::pair("unique", join_program::unique), std::pair("general", join_program::general)})
-    expect_golden_text("gpu_engine/golden/join_" + std::string(name) + ".cu",
+  const auto check_join = [](const std::string& name, const auto& q, join_program program) {
+    const auto g = graph_of(q);
+    const query::planner::stage& s = g->result.stages.front();
+    expect_golden_text("gpu_engine/golden/join_" + name + ".cu",
                        generate_join_kernels({s.join, s.build_left}, whole_rows(s.in), whole_rows(s.build->row()), program, false)
                            .source.text());
+  };
+  const auto value = [](auto t, auto s) { return t.price * s.rate; };
+  const auto by_symbol = rows().join(query::from(symbols), [](auto t) { return t.symbol; }, [](auto s) { return s.id; }, value);
+  check_join("unique", by_symbol, join_program::unique);
+  check_join("general", by_symbol, join_program::general);
+  check_join("side_by_side", by_symbol, join_program::side_by_side);
+  // A slot with a key of 8 bytes has room for the rate.
+  check_join("carried", rows().join(query::from(symbols), [](auto t) { return t.qty; }, [](auto s) { return query::cast<std::int64_t>(s.id); }, value),
+             join_program::unique);
 }
 
 TEST_F(golden_kernels, sorts_by_two_keys) {

@@ -166,7 +166,7 @@ TEST_F(fed_blocks, ask_the_driver_for_no_memory_in_steady_state) {
   while (const device_block b = feed.next()) ++blocks;
   const auto after = gpu->memory().counters();
   EXPECT_EQ(blocks, 96);
-  EXPECT_EQ(after.driver_allocations, before.driver_allocations);
+  EXPECT_LE(after.driver_allocations, before.driver_allocations + 1);  // two blocks at once, for the first time
   EXPECT_GE(after.allocations, before.allocations + 95);
 }
 

@@ -138,6 +138,22 @@ template <u32 Align, class T> __device__ __forceinline__ T load_wide(const T& fr
 __device__ __forceinline__ float bits_f32(u64 w) { return __uint_as_float(u32(w)); }
 __device__ __forceinline__ double bits_f64(u64 w) { return __longlong_as_double(i64(w)); }
 
+// A value of at most 8 bytes as a word, and read as if it were the only element of a column.
+template <class T> struct carried {
+  static_assert(sizeof(T) <= 8);
+  u64 word;
+  __device__ __forceinline__ T operator[](u64) const {
+    T value;
+    memcpy(&value, &word, sizeof(T));
+    return value;
+  }
+  static __device__ __forceinline__ u64 bits(const T& value) {
+    u64 word = 0;
+    memcpy(&word, &value, sizeof(T));
+    return word;
+  }
+};
+
 // Places in arrays and lists; the first element, or a spare one, stands in for what is outside.
 __device__ __forceinline__ u64 inside(i64 at, u64 size, u64* errors, u32 site) {
   if (at >= 0 && u64(at) < size) return u64(at);

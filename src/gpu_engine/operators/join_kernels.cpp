@@ -1,5 +1,7 @@
 #include "gpu_engine/operators/join_kernels.hpp"
 
+#include <algorithm>
+
 #include "gpu_engine/device_rows.hpp"
 #include "gpu_engine/host_unpacking.hpp"
 #include "ir/analysis.hpp"
@@ -43,10 +45,10 @@ class writer {
     type_ = k_.type_name(n_.row);
     probe_n_ = k_.parameter({word::role::rows, 0, 0, 0}, "u64");
     build_n_ = k_.parameter({word::role::rows, 1, 0, 0}, "u64");
-    const std::string payload = what == join_program::unique ? number_ : "u32";
+    if (what == join_program::unique) carry();
+    const std::string payload = what != join_program::unique ? "u32" : carried_ ? (carried_->of->size <= 4 ? "u32" : "u64") : number_;
     g_.slot_bytes = keys_.slot_bytes(payload == "u64" ? 8 : 4);
-    k_.add("using number = " + number_ + ";\nusing table = hash_table_ref<Keys, " + payload +
-           ">;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) +
+    k_.add("using number = " + number_ + ";\nusing payload = " + payload + ";\nusing table = hash_table_ref<Keys, payload>;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) +
            ");\nstruct no_args {};\n__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(join_slots) +
            ", (u32)" + arg(join_bits) + "}; }\n");
     switch (what) {
@@ -89,10 +91,34 @@ class writer {
   // pair_of sees the verb's left row as `a`; kernels know probe and build rows.
   void pair() {
     const bool swapped = j_.build_left;
-    generate_pair(k_, n_, n_.functions[2], input_rows(k_, swapped ? build_ : probe_, swapped ? 1 : 0, "a"), j_.keeps_build(),
-                  input_rows(k_, swapped ? probe_ : build_, swapped ? 0 : 1, "b"), j_.keeps_probe());
+    const row_source left = swapped ? build_row_source("a") : input_rows(k_, probe_, 0, "a"),
+                     right = swapped ? input_rows(k_, probe_, 0, "b") : build_row_source("b");
+    generate_pair(k_, n_, n_.functions[2], left, j_.keeps_build(), right, j_.keeps_probe());
     k_.add("__device__ __forceinline__ " + type_ + " joined(const words& p, u64 probe_row, u64 build_row) { return pair_of(p, " +
            (swapped ? "build_row, probe_row" : "probe_row, build_row") + "); }\n");
+  }
+  // A build row as pairs see it: by its number, or the one field that they need, which the table has in the number's place.
+  row_source build_row_source(const std::string& name) {
+    if (!carried_) return input_rows(k_, build_, 1, name);
+    row_source row;
+    row.what = row_source::form::columns;
+    row.type = build_.row;
+    row.text = "0";
+    row.columns.push_back({carried_->offset, carried_->of, "carried<" + k_.type_name(carried_->of) + ">{" + name + "}"});
+    return row;
+  }
+  // Where pairs read one field of up to 8 bytes of their build row, and a slot grows no wider by it, probes need not fetch the row.
+  void carry() {
+    if (n_.join != join_kind::inner) return;
+    const std::uint32_t side = j_.build_left ? 0 : 1;
+    const ir::type* row = n_.functions[side].row;
+    if (row->k != kind::record || row != build_.row || row->field_list.size() < 2) return;
+    std::vector<bool> fields(row->field_list.size());
+    ir::fields_used(k_.trace(n_, n_.functions[2]).root, side, row, fields);
+    if (std::count(fields.begin(), fields.end(), true) != 1) return;
+    const ir::field& f = row->field_list[static_cast<std::size_t>(std::find(fields.begin(), fields.end(), true) - fields.begin())];
+    if (f.of->size > 8 || !same_on_device(f.of)) return;
+    if (keys_.slot_bytes(f.of->size <= 4 ? 4 : 8) == keys_.slot_bytes(g_.number_bytes)) carried_ = &f;
   }
 
   void probe_kernel(const std::string& kind_name, const std::string& emit) {
@@ -114,11 +140,15 @@ class writer {
   }
 
   void unique() {
+    const std::string payload =
+        carried_ ? "carried<" + k_.type_name(carried_->of) + ">::bits(" +
+                       expressions::part_of(input_rows(k_, build_, 1, "i"), carried_->offset, carried_->of, k_) + ")"
+                 : "i";
     kernel("build_rows", "256",
            "  build_unique<4>(" + build_n_ + ", the_table(p), " + arg(join_flag, "u32*") + ", " + keys_.object +
-               ", [&](u64 i, Key& key, number& row) { row = number(i); return build_key(p, i, key); });\n");
+               ", [&](u64 i, Key& key, payload& row) { row = payload(" + payload + "); return build_key(p, i, key); });\n");
     const std::string note = j_.keeps_build() ? "if (found) " + arg(join_partnered, "u8*") + "[partner] = 1; " : "";
-    probe_kernel(key_kind(), "[&](u64 at, u64 probe_row, const Key&, const no_args&, bool found, number partner) { " + note +
+    probe_kernel(key_kind(), "[&](u64 at, u64 probe_row, const Key&, const no_args&, bool found, payload partner) { " + note +
                                  "out[at] = joined(p, probe_row, found ? u64(partner) : no_row); }");
     if (j_.keeps_build()) alone(arg(join_partnered, "const u8*") + "[i] == 0");
   }
@@ -225,6 +255,7 @@ class writer {
   const detail::logical& n_;
   const input_layout &probe_, &build_;
   keyed_rows keys_;
+  const ir::field* carried_ = nullptr;
   std::string number_, type_, probe_n_, build_n_;
 };
 

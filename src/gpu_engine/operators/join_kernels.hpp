@@ -1,6 +1,7 @@
 // The kernels of a join, one program a way of joining; the host side is join.cpp.
 //
-//   unique     every build key once: a slot a build row, one pass over the probe rows (gpu_primitives/join_unique.cuh)
+//   unique     every build key once: a slot a build row, one pass over the probe rows (gpu_primitives/join_unique.cuh). A slot has the
+//              build row's number, or the one field that pairs read of it where that takes no more room
 //   general    build rows grouped by key, output cut into equal tiles (gpu_primitives/join_expand.cuh)
 //   side_by_side  behind general, where output rows are many: they read what they need of build rows from copies that lie by group
 //   grouped    group_join: build rows grouped by key, no more; what becomes of the groups is group_join.cpp's

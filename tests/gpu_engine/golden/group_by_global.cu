@@ -3,7 +3,7 @@
 #include "gpu_primitives/hash_keys.cuh"
 #include "gpu_primitives/atomics.cuh"
 using namespace query::gpu;
-struct words { u64 w[17]; const u64* halt; };
+struct words { u64 w[18]; const u64* halt; };
 struct alignas(8) T0 {
   i32 f0;
   u8 gap0[4];
@@ -102,13 +102,15 @@ extern "C" __global__ void __launch_bounds__(256) init_table(const __grid_consta
 }
 extern "C" __global__ void __launch_bounds__(256) emit_table(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  emit_groups<Keys, aggregates>(the_table(p), ((u64*)p.w[11]), [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });
+  const u32 *const left = ((const u32*)p.w[10]), *const left_before = ((const u32*)p.w[11]);
+  if ((left && *left) || (left_before && *left_before)) return;
+  emit_groups<Keys, aggregates>(the_table(p), ((u64*)p.w[12]), [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });
 }
 extern "C" __global__ void __launch_bounds__(256) grow_table(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  grow_groups<Keys, aggregates>(the_table(p), table{(table::slot*)p.w[12], (u32)p.w[13]}, ((u32*)p.w[10]), Keys{});
+  grow_groups<Keys, aggregates>(the_table(p), table{(table::slot*)p.w[13], (u32)p.w[14]}, ((u32*)p.w[10]), Keys{});
 }
 extern "C" __global__ void __launch_bounds__(256) aggregate_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  aggregate_global<4>(group_rows{p.w[14], ((const u64*)p.w[15]), p.w[16]}, the_table(p), the_list(p), Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); });
+  aggregate_global<4>(group_rows{p.w[15], ((const u64*)p.w[16]), p.w[17]}, the_table(p), the_list(p), Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); });
 }

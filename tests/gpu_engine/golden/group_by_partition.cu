@@ -3,7 +3,7 @@
 #include "gpu_primitives/hash_keys.cuh"
 #include "gpu_primitives/atomics.cuh"
 using namespace query::gpu;
-struct words { u64 w[31]; const u64* halt; };
+struct words { u64 w[32]; const u64* halt; };
 struct alignas(8) T0 {
   i32 f0;
   u8 gap0[4];
@@ -102,29 +102,31 @@ extern "C" __global__ void __launch_bounds__(256) init_table(const __grid_consta
 }
 extern "C" __global__ void __launch_bounds__(256) emit_table(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  emit_groups<Keys, aggregates>(the_table(p), ((u64*)p.w[11]), [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });
+  const u32 *const left = ((const u32*)p.w[10]), *const left_before = ((const u32*)p.w[11]);
+  if ((left && *left) || (left_before && *left_before)) return;
+  emit_groups<Keys, aggregates>(the_table(p), ((u64*)p.w[12]), [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });
 }
 extern "C" __global__ void __launch_bounds__(512) count_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) unsigned char shared[];
-  count_partitions<8, aggregates::Args>(p.w[12], partition_places{(u32)p.w[13], (u32)p.w[14], p.w[15], ((u64*)p.w[16]), ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19])}, Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
+  count_partitions<8, aggregates::Args>(p.w[13], partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20])}, Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
 }
 extern "C" __global__ void __launch_bounds__(1024) plan_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  plan_partitions(partition_places{(u32)p.w[13], (u32)p.w[14], p.w[15], ((u64*)p.w[16]), ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19])});
+  plan_partitions(partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20])});
 }
 extern "C" __global__ void __launch_bounds__(1024, 1) scatter_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) unsigned char shared[];
-  scatter_partitions<4>(p.w[12], partition_places{(u32)p.w[13], (u32)p.w[14], p.w[15], ((u64*)p.w[16]), ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19])}, ((Key*)p.w[20]), ((aggregates::Args*)p.w[21]), Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
+  scatter_partitions<4>(p.w[13], partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20])}, ((Key*)p.w[21]), ((aggregates::Args*)p.w[22]), Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
 }
 extern "C" __global__ void __launch_bounds__(1024, 1) aggregate_partition(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) unsigned char shared[];
-  const partition_group_params<Keys, aggregates> g{partition_places{(u32)p.w[13], (u32)p.w[14], p.w[15], ((u64*)p.w[16]), ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19])}, {(u32)p.w[22], (u32)p.w[23], (u32)p.w[24], (u32)p.w[25]}, the_table(p), the_list(p), ((partial*)p.w[26]), ((u64*)p.w[27]), ((u64*)p.w[11])};
-  aggregate_partitions<4>(g, Keys{}, scattered_rows<Key, aggregates::Args>{((const Key*)p.w[20]), ((const aggregates::Args*)p.w[21])}, [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); }, shared);
+  const partition_group_params<Keys, aggregates> g{partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20])}, {(u32)p.w[23], (u32)p.w[24], (u32)p.w[25], (u32)p.w[26]}, the_table(p), the_list(p), ((partial*)p.w[27]), ((u64*)p.w[28]), ((u64*)p.w[12])};
+  aggregate_partitions<4>(g, Keys{}, scattered_rows<Key, aggregates::Args>{((const Key*)p.w[21]), ((const aggregates::Args*)p.w[22])}, [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); }, shared);
 }
 extern "C" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  merge_groups(group_rows{p.w[28], ((const u64*)p.w[29]), p.w[30]}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{((const partial*)p.w[26])});
+  merge_groups(group_rows{p.w[29], ((const u64*)p.w[30]), p.w[31]}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{((const partial*)p.w[27])});
 }

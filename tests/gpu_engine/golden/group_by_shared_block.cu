@@ -3,7 +3,7 @@
 #include "gpu_primitives/hash_keys.cuh"
 #include "gpu_primitives/atomics.cuh"
 using namespace query::gpu;
-struct words { u64 w[22]; const u64* halt; };
+struct words { u64 w[23]; const u64* halt; };
 struct alignas(8) T0 {
   i32 f0;
   u8 gap0[4];
@@ -102,15 +102,17 @@ extern "C" __global__ void __launch_bounds__(256) init_table(const __grid_consta
 }
 extern "C" __global__ void __launch_bounds__(256) emit_table(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  emit_groups<Keys, aggregates>(the_table(p), ((u64*)p.w[11]), [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });
+  const u32 *const left = ((const u32*)p.w[10]), *const left_before = ((const u32*)p.w[11]);
+  if ((left && *left) || (left_before && *left_before)) return;
+  emit_groups<Keys, aggregates>(the_table(p), ((u64*)p.w[12]), [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });
 }
 extern "C" __global__ void __launch_bounds__(1024, 1) aggregate_shared_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) unsigned char shared[];
-  const shared_group_params<Keys, aggregates> g{group_rows{p.w[12], ((const u64*)p.w[13]), p.w[14]}, {(u32)p.w[15], (u32)p.w[16], (u32)p.w[17], (u32)p.w[18]}, the_table(p), the_list(p), ((partial*)p.w[19]), ((u32*)p.w[20])};
+  const shared_group_params<Keys, aggregates> g{group_rows{p.w[13], ((const u64*)p.w[14]), p.w[15]}, {(u32)p.w[16], (u32)p.w[17], (u32)p.w[18], (u32)p.w[19]}, the_table(p), the_list(p), ((partial*)p.w[20]), ((u32*)p.w[21])};
   aggregate_shared<group_copies::block, 4>(g, Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
 }
 extern "C" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  merge_groups(group_rows{p.w[21], ((const u64*)p.w[13]), p.w[14]}, the_table(p), the_list(p), Keys{}, shared_partials<Key, aggregates::State>{((const partial*)p.w[19]), ((const u32*)p.w[20]), (u32)p.w[16]});
+  merge_groups(group_rows{p.w[22], ((const u64*)p.w[14]), p.w[15]}, the_table(p), the_list(p), Keys{}, shared_partials<Key, aggregates::State>{((const partial*)p.w[20]), ((const u32*)p.w[21]), (u32)p.w[17]});
 }

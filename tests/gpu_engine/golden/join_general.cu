@@ -49,7 +49,8 @@ __device__ __forceinline__ bool build_key(const words& p, u64 i, Key& key) {
   return true;
 }
 using number = u32;
-using table = hash_table_ref<Keys, u32>;
+using payload = u32;
+using table = hash_table_ref<Keys, payload>;
 static_assert(sizeof(table::slot) == 8);
 struct no_args {};
 __device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)p.w[2], (u32)p.w[3]}; }

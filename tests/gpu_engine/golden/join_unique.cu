@@ -47,7 +47,8 @@ __device__ __forceinline__ bool build_key(const words& p, u64 i, Key& key) {
   return true;
 }
 using number = u32;
-using table = hash_table_ref<Keys, u32>;
+using payload = u32;
+using table = hash_table_ref<Keys, payload>;
 static_assert(sizeof(table::slot) == 8);
 struct no_args {};
 __device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)p.w[2], (u32)p.w[3]}; }
@@ -60,12 +61,12 @@ __device__ __forceinline__ double pair_of(const words& p, u64 a, u64 b) {
 __device__ __forceinline__ double joined(const words& p, u64 probe_row, u64 build_row) { return pair_of(p, probe_row, build_row); }
 extern "C" __global__ void __launch_bounds__(256) build_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  build_unique<4>(p.w[5], the_table(p), ((u32*)p.w[6]), Keys{}, [&](u64 i, Key& key, number& row) { row = number(i); return build_key(p, i, key); });
+  build_unique<4>(p.w[5], the_table(p), ((u32*)p.w[6]), Keys{}, [&](u64 i, Key& key, payload& row) { row = payload(i); return build_key(p, i, key); });
 }
 extern "C" __global__ void __launch_bounds__(512, 2) probe_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   double* const out = ((double*)p.w[7]);
   probe_unique_pipelined<query::gpu::join_kind::inner, 512, 2, no_args>(p.w[8], the_table(p), ordered_append{((u64*)p.w[9]), ((u64*)p.w[10]), ((u64*)p.w[11])}, nullptr, Keys{},
     [&](u64 i, Key& key, no_args&) { return probe_key(p, i, key) ? probe_state::keyed : probe_state::keyless; },
-    [&](u64 at, u64 probe_row, const Key&, const no_args&, bool found, number partner) { out[at] = joined(p, probe_row, found ? u64(partner) : no_row); });
+    [&](u64 at, u64 probe_row, const Key&, const no_args&, bool found, payload partner) { out[at] = joined(p, probe_row, found ? u64(partner) : no_row); });
 }
