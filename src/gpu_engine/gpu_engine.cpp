@@ -7,12 +7,10 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/counted_rows.hpp"
-#include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/out_of_core.hpp"
-#include "gpu_engine/placement/calibration.hpp"
 #include "gpu_engine/placement/placement.hpp"
 #include "gpu_engine/placement/together.hpp"
 #include "gpu_engine/placement/vertex_work.hpp"
@@ -27,12 +25,6 @@ namespace query::gpu_engine {
 using detail::verb;
 
 namespace {
-
-kernel_cache& process_kernels() {
-  // Products are rounded before they are added, as on the CPU.
-  static kernel_cache kernels({.headers = embedded_sources(), .options = {"--fmad=false"}, .folder = {}, .compile = {}});
-  return kernels;
-}
 
 // The rows of an input, where they are known before anything runs.
 std::optional<std::uint64_t> known_rows(const planner::branch& b) {
@@ -458,50 +450,9 @@ std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices,
                                   share_rows);
 }
 
-namespace {
-
-// The devices that a session asks for, by ordinal and how often the ordinal was named before; the first of them can be opened. Several are
-// used where they are named.
-std::vector<std::pair<int, int>> wanted_devices(const std::vector<int>& named) {
-  std::vector<std::pair<int, int>> wanted;
-  for (std::size_t i = 0; i < named.size(); ++i)
-    wanted.emplace_back(named[i], static_cast<int>(std::count(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(i), named[i])));
-  if (named.empty())
-    for (int i = 0; i < device::count(); ++i) wanted.emplace_back(i, 0);
-  const auto usable = std::find_if(wanted.begin(), wanted.end(), [](const auto& w) { return device::find(w.first, w.second); });
-  wanted.erase(wanted.begin(), usable);
-  if (named.empty() && wanted.size() > 1) wanted.resize(1);
-  return wanted;
+std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::size_t)> open, std::size_t n, const runtime::gpu_limits& limits,
+                                             kernel_cache& kernels) {
+  return std::make_shared<engine>(std::move(open), n, limits, kernels, 0, 0);
 }
-
-}  // namespace
 
 }  // namespace query::gpu_engine
-
-namespace query::runtime {
-
-std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& why_not) {
-  using namespace gpu_engine;
-  const auto wanted = wanted_devices(limits.devices);
-  if (wanted.empty()) {
-    why_not = device::why_not(limits.devices.empty() ? 0 : limits.devices.front());
-    return nullptr;
-  }
-  if (!compiler::find()) {
-    why_not = compiler::why_not();
-    return nullptr;
-  }
-  auto made = std::make_shared<gpu_engine::engine>([wanted](std::size_t i) { return device::find(wanted[i].first, wanted[i].second); },
-                                                   wanted.size(), limits, process_kernels(), 0, 0);
-  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), session_of(*made).on().name(), process_kernels());
-  return made;
-}
-
-void weigh_against_cpu(engine& gpu, scheduler& threads) {
-  using namespace gpu_engine;
-  gpu_session& session = gpu_engine::session_of(gpu);
-  placement_of(gpu).by_measuring([&session, &threads] { return calibrated(session, threads, disk_cache(disk_cache::default_folder())); },
-                                 threads.concurrency());
-}
-
-}  // namespace query::runtime

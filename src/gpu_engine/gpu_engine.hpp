@@ -4,6 +4,7 @@
 //   session.add_engine(make_engine(*device::first(), {.memory = 8ull << 30}, kernels));   // sessions do this by themselves
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "gpu_engine/gpu_session.hpp"
@@ -21,6 +22,10 @@ std::shared_ptr<runtime::engine> make_engine(const device& d, const runtime::gpu
 // as many devices as get so many each, however few bytes these are.
 std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices, const runtime::gpu_limits& limits, kernel_cache& kernels,
                                              std::size_t block_rows = 0, std::size_t share_rows = 0);
+
+// The same on `n` devices, each opened by `open(number)` when it is first wanted.
+std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::size_t)> open, std::size_t n, const runtime::gpu_limits& limits,
+                                             kernel_cache& kernels);
 
 // What such an engine has of its devices, and of the first: counters, for tests and figures.
 class gpu_set;

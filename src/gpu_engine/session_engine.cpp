@@ -1,0 +1,65 @@
+// The engine that a session gets: on the devices that it names, which are opened when they are first wanted, with the kernels of the process.
+#include <algorithm>
+#include <vector>
+
+#include "gpu_engine/embedded_sources.hpp"
+#include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/placement/calibration.hpp"
+#include "gpu_engine/placement/placement.hpp"
+#include "runtime/gpu_placement.hpp"
+
+namespace query::gpu_engine {
+
+namespace {
+
+kernel_cache& process_kernels() {
+  // Products are rounded before they are added, as on the CPU.
+  static kernel_cache kernels({.headers = embedded_sources(), .options = {"--fmad=false"}, .folder = {}, .compile = {}});
+  return kernels;
+}
+
+// The devices that a session asks for, by ordinal and how often the ordinal was named before; the first of them can be opened. Several are
+// used where they are named.
+std::vector<std::pair<int, int>> wanted_devices(const std::vector<int>& named) {
+  std::vector<std::pair<int, int>> wanted;
+  for (std::size_t i = 0; i < named.size(); ++i)
+    wanted.emplace_back(named[i], static_cast<int>(std::count(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(i), named[i])));
+  if (named.empty())
+    for (int i = 0; i < device::count(); ++i) wanted.emplace_back(i, 0);
+  const auto usable = std::find_if(wanted.begin(), wanted.end(), [](const auto& w) { return device::find(w.first, w.second); });
+  wanted.erase(wanted.begin(), usable);
+  if (named.empty() && wanted.size() > 1) wanted.resize(1);
+  return wanted;
+}
+
+}  // namespace
+
+}  // namespace query::gpu_engine
+
+namespace query::runtime {
+
+std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& why_not) {
+  using namespace gpu_engine;
+  const auto wanted = wanted_devices(limits.devices);
+  if (wanted.empty()) {
+    why_not = device::why_not(limits.devices.empty() ? 0 : limits.devices.front());
+    return nullptr;
+  }
+  if (!compiler::find()) {
+    why_not = compiler::why_not();
+    return nullptr;
+  }
+  auto made = make_engine([wanted](std::size_t i) { return device::find(wanted[i].first, wanted[i].second); }, wanted.size(), limits,
+                          process_kernels());
+  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), session_of(*made).on().name(), process_kernels());
+  return made;
+}
+
+void weigh_against_cpu(engine& gpu, scheduler& threads) {
+  using namespace gpu_engine;
+  gpu_session& session = gpu_engine::session_of(gpu);
+  placement_of(gpu).by_measuring([&session, &threads] { return calibrated(session, threads, disk_cache(disk_cache::default_folder())); },
+                                 threads.concurrency());
+}
+
+}  // namespace query::runtime
