@@ -55,6 +55,26 @@ TEST_P(device_test, a_stream_waits_for_an_event_of_another) {
   }
 }
 
+// As the memory pool uses its events: recorded anew on another stream while the first still has work, and a third waits for that.
+TEST(device, an_event_recorded_again_belongs_to_its_last_stream) {
+  driver_double fake;
+  const device d(fake.calls(), 0);
+  const stream first(d), second(d), third(d);
+  event e(d);
+  fake.hold(first.handle());
+  e.record(first);
+  third.wait(e);
+  e.record(second);
+  fake.run_all();
+  EXPECT_TRUE(e.done());
+  EXPECT_FALSE(third.done());  // still waits for the first stream
+  third.wait(e);
+  fake.let_go();
+  fake.run_all();
+  EXPECT_TRUE(e.done());
+  EXPECT_TRUE(third.done());
+}
+
 TEST_P(device_test, an_event_that_was_never_recorded_is_done) { EXPECT_TRUE(event(gpu()).done()); }
 
 TEST_P(device_test, events_measure_seconds) {

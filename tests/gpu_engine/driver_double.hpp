@@ -19,6 +19,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <string>
@@ -160,8 +161,9 @@ class driver_double {
     std::size_t in_use = 0, launches = 0, up = 0;
     int fault = cuda_result::success, launch_result = cuda_result::success;
   };
+  // An event: its last record, which waits keep. An earlier one, on another stream, may end after it and says nothing then.
   struct mark {
-    std::uint64_t recorded = 0, reached = 0;
+    std::shared_ptr<bool> reached = std::make_shared<bool>(true);
     int device = 0;
   };
 

@@ -76,7 +76,7 @@ inline void driver_double::bind_streams() {
   };
   calls_.cuStreamWaitEvent = [](stream_handle s, event_handle e, unsigned) {
     const std::lock_guard lock(self().mutex_);
-    self().give(s, {[e, wanted = self().events_[e].recorded] { return self().events_[e].reached >= wanted; }});
+    self().give(s, {[reached = self().events_[e].reached] { return *reached; }});
     return ok;
   };
   calls_.cuEventCreate = [](event_handle* e, unsigned) {
@@ -89,7 +89,8 @@ inline void driver_double::bind_streams() {
   calls_.cuEventRecord = [](event_handle e, stream_handle s) {
     const std::lock_guard lock(self().mutex_);
     if (self().events_[e].device != self().device_of(s)) ++self().misplaced_;
-    self().give(s, {[e, number = ++self().events_[e].recorded] { return self().events_[e].reached = number, true; }});
+    const auto reached = self().events_[e].reached = std::make_shared<bool>(false);
+    self().give(s, {[reached] { return *reached = true; }});
     return ok;
   };
   calls_.cuEventQuery = [](event_handle e) {
@@ -97,7 +98,7 @@ inline void driver_double::bind_streams() {
     self().poll();
     const mark& m = self().events_[e];
     if (self().at(m.device).fault != ok) return self().at(m.device).fault;
-    return m.reached == m.recorded ? ok : cuda_result::not_ready;
+    return *m.reached ? ok : cuda_result::not_ready;
   };
   calls_.cuEventElapsedTime = [](float* milliseconds, event_handle, event_handle) {
     *milliseconds = 1;
