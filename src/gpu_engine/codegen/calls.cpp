@@ -87,7 +87,7 @@ std::string expressions::call_text(const node* n) {
     const std::string count = n->kids.size() == 3 ? converted(value(n->kids[2]), n->kids[2]->type, number) : "~u64(0)";
     return define(n->type, "substr(" + a + ", " + from + ", " + count + ", " + k_.errors() + ", " + std::to_string(site_) + ")");
   }
-  if ((f == "to_lower" || f == "to_upper") && n->kids.size() == 1) return define(n->type, f + "(" + k_.text_room() + ", " + a + ")");
+  if ((f == "to_lower" || f == "to_upper") && n->kids.size() == 1) return define_text(n->type, f, a);
   unknown(n);
 }
 

@@ -95,6 +95,10 @@ std::string expressions::define(const ir::type* t, const std::string& text) {
   line("const " + k_.type_name(t) + " " + v + " = " + text + ";");
   return v;
 }
+std::string expressions::define_text(const ir::type* t, const std::string& function, const std::string& arguments) {
+  loops_ = true;  // over its characters
+  return define(t, function + "(" + k_.text_room() + ", " + arguments + ")");
+}
 
 // ---------------------------------------------------------------- order
 void expressions::analyse(const node* root) {
@@ -375,7 +379,7 @@ std::string expressions::arithmetic(const node* n) {
   const ir::type* t = n->type;
   if (t->k == kind::string) {
     const std::string first = value(n->kids[0]), second = value(n->kids[1]);
-    return define(t, "joined(" + k_.text_room() + ", " + first + ", " + second + ")");
+    return define_text(t, "joined", first + ", " + second);
   }
   const std::string f(n->what == op::bit_and   ? "bit_and"
                       : n->what == op::bit_or  ? "bit_or"

@@ -52,6 +52,7 @@ class expressions {
   std::string value(const ir::node* n);            // the text of its value
   std::string converted(const std::string& text, const ir::type* from, const ir::type* to);
   std::string take();  // the statements so far
+  bool loops() const { return loops_; }  // they have loops whose length is known when they run
 
   static std::string part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k);
   // The same for an array in device memory that is worth wide loads; "" if it is not.
@@ -69,6 +70,7 @@ class expressions {
   void compute(const ir::node* n);           // n and what it surely needs
   std::string statement(const ir::node* n);  // in the scope on top
   std::string define(const ir::type* t, const std::string& text);
+  std::string define_text(const ir::type* t, const std::string& function, const std::string& arguments);  // a new one
   std::string declare(const ir::type* t);
   void line(const std::string& s);
   void open(std::uint32_t binder = 0);
@@ -100,6 +102,7 @@ class expressions {
   std::unordered_map<std::uint32_t, std::vector<std::string>> variables_;
   std::vector<std::unique_ptr<scope>> scopes_;
   std::size_t statements_ = 0;
+  bool loops_ = false;
   int indent_;
 };
 

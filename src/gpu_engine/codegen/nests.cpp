@@ -38,6 +38,7 @@ std::string expressions::loop(const node* n) {
   for (std::size_t i = 0; i < count; ++i) line(states[i] + " = " + next[i] + ";");
   const std::string body = close();
   block("for (u32 " + round + " = 0;; ++" + round + ")", body);
+  loops_ = true;
   if (count == 1) return states[0];
   const std::string v = declare(n->type);
   for (std::size_t i = 0; i < count; ++i) line(v + ".f" + std::to_string(i) + " = " + states[i] + ";");
@@ -132,6 +133,7 @@ std::string expressions::nested(const node* n) {
     line("}");
   }
   const std::string body = close();
+  loops_ = loops_ || !unroll;
   if (unroll) line("#pragma unroll");
   else if (align >= 8 && element_type->size >= 32) line("#pragma unroll 2");  // the next element's loads beside this one's sums
   block("for (u64 " + j + " = 0; " + j + " < " + size + "; ++" + j + ")", body);

@@ -77,6 +77,7 @@ row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const
     if (f.row.what == row_source::form::columns) bind_nearest(e, k, t.root, in);
     const std::string v = e.value(t.root);
     f.body += e.take();
+    f.loops = f.loops || e.loops();
     return v;
   };
   const auto test = [&](const ir::traced& t, const logical& n) {
@@ -110,8 +111,8 @@ row_function generate_rows(kernel_source& k, const planner::branch& b, const inp
   row_pipeline rows = generate_pipeline(k, b, in, input);
   if (result) rows.body += "  out = " + expressions::part_of(rows.row, 0, b.row, k) + ";\n";
   row_function f{k.fresh("rows_"), b.row, rows.filters};
-  k.add("__device__ __forceinline__ bool " + f.name + "(const words& p, u64 i, " + k.type_name(f.out) + "& out) {\n" + rows.body +
-        "  return true;\n}\n");
+  k.add("__device__ " + inlining(rows.loops) + " bool " + f.name + "(const words& p, u64 i, " + k.type_name(f.out) + "& out) {\n" +
+        rows.body + "  return true;\n}\n");
   return f;
 }
 

@@ -46,6 +46,7 @@ struct row_pipeline {
   std::string body;
   row_source row;
   bool filters = false;
+  bool loops = false;  // expressions::loops
 };
 row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input);
 
@@ -57,6 +58,10 @@ struct row_function {
   bool filters = false;  // may return false
 };
 row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result = true);
+
+// How a function that is called for each row of a tile is declared. A tile's rows are unrolled, twice (whole tiles and the last one), where
+// a loop would take seconds to compile; and loops of several rows do not overlap anyway. So functions with loops are called.
+inline std::string inlining(bool loops) { return loops ? "__noinline__" : "__forceinline__"; }
 
 // A function of one row: `R name(const words& p, const Row& row)`. `verb` and `where` name it in errors.
 std::string generate_function(kernel_source& k, const ir::traced& t, const ir::type* row, const std::string& verb, detail::call_site where);

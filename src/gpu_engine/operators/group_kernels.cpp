@@ -109,7 +109,7 @@ class writer {
     const std::string type = k_.type_name(n_.key);
     if (g_.key.bytes) {
       k_.add("using Keys = bitwise_keys<" + g_.key.type + ">;\n");
-      row_body(body + "  key = " + g_.key.encode + "(" + key_text + ");\n" + g_.aggregates.fill);
+      row_body(body + "  key = " + g_.key.encode + "(" + key_text + ");\n" + g_.aggregates.fill, row.loops || e.loops());
       return;
     }
     // Keys of any width: rows are compared by the keys that they give.
@@ -118,13 +118,11 @@ class writer {
     k_.add("struct rows_equal {\n  const words* p;\n  __device__ bool operator()(u64 a, u64 b) const {\n    " + type +
            " x{}, y{};\n    key_of(*p, a, x);\n    key_of(*p, b, y);\n    return " + g_.key.equal +
            "(x, y);\n  }\n};\nusing Keys = row_keys<rows_equal>;\n");
-    row_body(body + "  key = row_key{" + g_.key.hash + "(" + key_text + "), i};\n" + g_.aggregates.fill);
+    row_body(body + "  key = row_key{" + g_.key.hash + "(" + key_text + "), i};\n" + g_.aggregates.fill, row.loops || e.loops());
   }
-  void row_body(const std::string& body) {
-    k_.add(
-        "using Key = Keys::key_type;\n__device__ __forceinline__ bool group_row(const words& p, u64 i, Key& key, aggregates::Args& args) "
-        "{\n" +
-        body + "  return true;\n}\n");
+  void row_body(const std::string& body, bool loops) {
+    k_.add("using Key = Keys::key_type;\n__device__ " + inlining(loops) +
+           " bool group_row(const words& p, u64 i, Key& key, aggregates::Args& args) {\n" + body + "  return true;\n}\n");
   }
   std::string keys() const { return g_.key.bytes ? "Keys{}" : "Keys{{&p}}"; }
   static const char* row() { return "[&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }"; }

@@ -8,7 +8,7 @@ struct alignas(8) T0 {
   double f1;
 };
 static_assert(sizeof(T0) == 16);
-__device__ __forceinline__ bool rows_20(const words& p, u64 i, double& out) {
+__device__ __noinline__ bool rows_20(const words& p, u64 i, double& out) {
   bool v2;
   v2 = false;
   for (u64 j1 = 0; j1 < p.w[0]; ++j1) {

@@ -6,7 +6,7 @@ struct words { u64 w[14]; const u64* halt; };
 __device__ __forceinline__ bool equal_0(const text& a, const text& b) {
   return equal(a, b);
 }
-__device__ __forceinline__ bool rows_11(const words& p, u64 i, text& out) {
+__device__ __noinline__ bool rows_11(const words& p, u64 i, text& out) {
   const text v1 = ((const text* __restrict__)p.w[0])[i];
   const text v2 = text{((const char*)p.w[1]), (u64)p.w[2]};
   const bool v3 = !equal_0(v1, v2);
