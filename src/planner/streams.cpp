@@ -71,10 +71,11 @@ class marking {
       for (const branch& b : v->inputs) unknown = unknown || (b.table ? flows_[b.table] : b.source->open != nullptr);
       flows_[v.get()] = unknown && can_stream(*v);
     }
+    const rules::edge_index edges(*graph_);
     for (std::size_t i = graph_->vertices.size(); i-- > 0;) {
       vertex& v = *graph_->vertices[i];
       if (!can_stream(v)) continue;
-      const edge e = rules::only_reader(*graph_, v);
+      const edge e = edges.only_reader(v);
       if (e.how != edge::kind::rows || !together(v, e.reader)) continue;
       one_by_one_[&v] = e.reader ? e.reader->streamed && one_by_one_[e.reader] : how_ == reading::on_demand;
       v.streamed = makes_pairs(v) ? wants_pairs(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e);
