@@ -258,7 +258,7 @@ template <class F> auto generate(F f, detail::call_site at = detail::call_site::
     return detail::query_of<T>(std::move(n));
   }
 }
-// The rows of a CSV file; columns are found by the record's field names. Only fields that the query uses are parsed.
+// The rows of a CSV file; columns are found by the record's field names. Only fields and rows that the query needs are parsed.
 template <class T> auto read_csv(const std::string& path, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
   if constexpr (!check::read_csv::described<T>()) return check::after_error{};
   else return Query<T>(detail::pipe{detail::csv_source(path, &options, ir::describe<T>(), at), nullptr}, nullptr);

@@ -5,6 +5,7 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "cpu_engine/files.hpp"
 #include "cpu_engine/verify.hpp"
 
 namespace query::cpu {
@@ -164,7 +165,9 @@ class placed_rows final : public vertex_rows {
 
 std::unique_ptr<row_pieces> open_vertex(const planner::vertex& v, runtime::run_context& context) {
   if (context.verify) verify_vertex(v, context);
-  std::unique_ptr<row_pieces> rows = std::make_unique<placed_rows>(v, context);
+  std::unique_ptr<row_pieces> rows;
+  if (v.node && v.node->what == verb::source_file) rows = stream_of_file(v, context);
+  else rows = std::make_unique<placed_rows>(v, context);
   if (v.limit == ~0ull) return rows;
   return std::make_unique<cut>(std::move(rows), v.limit);
 }

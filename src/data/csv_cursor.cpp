@@ -45,4 +45,14 @@ const char* next_record(const char* from, const char* end, char quote, bool quot
   return end;
 }
 
+const char* last_record_end(const char* begin, const char* end, char quote, bool quoted) {
+  const bool quotes_on = quote != '\0';
+  const char* found = nullptr;
+  for (const char* p = begin; p != end; ++p) {
+    if (*p == quote && quotes_on) quoted = !quoted;
+    else if (*p == '\n' && !quoted) found = p + 1;
+  }
+  return found;
+}
+
 }  // namespace query::data

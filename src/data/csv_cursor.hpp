@@ -139,4 +139,7 @@ std::size_t count_bytes(const char* begin, const char* end, char wanted);
 // Where the first record that starts behind `from` starts, or `end`. `quoted`: is a quote open at `from`?
 const char* next_record(const char* from, const char* end, char quote, bool quoted);
 
+// Behind the last line end outside quotes, or null if there is none. `quoted`: is a quote open at `begin`?
+const char* last_record_end(const char* begin, const char* end, char quote, bool quoted);
+
 }  // namespace query::data

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
+#include <numeric>
 #include <utility>
 
 #include <query/detail/failure.hpp>
@@ -67,6 +67,7 @@ csv_file::csv_file(std::string path, csv_options options, const ir::type* row, s
     match_positions(first);
   }
   keep_blank_lines_ = columns_.size() == 1 && leaves_[0].optional();
+  next_block_ = data_;
 }
 
 std::vector<std::string> csv_file::wanted_columns() const {
@@ -126,29 +127,66 @@ const char* csv_file::skip_blank_lines(const char* p) const {
   return p;
 }
 
-void csv_file::index(csv_parallel parallel) {
-  const auto size = static_cast<std::size_t>(text_end() - data_);
-  const std::size_t n = (size + chunk_bytes_ - 1) / chunk_bytes_;
-  const auto nominal = [&](std::size_t c) { return data_ + std::min(size, c * chunk_bytes_); };
-
-  std::vector<std::size_t> quotes(n, 0);
+std::vector<std::size_t> csv_file::quotes_by_chunk(csv_parallel parallel, const char* begin, const char* end) const {
+  const auto size = static_cast<std::size_t>(end - begin);
+  std::vector<std::size_t> quotes((size + chunk_bytes_ - 1) / chunk_bytes_, 0);
   if (options_.quote != '\0')
-    parallel(n, [&](std::size_t c) {
-      quotes[c] = count_bytes(nominal(c), nominal(c + 1), options_.quote);
+    parallel(quotes.size(), [&](std::size_t c) {
+      const char* from = begin + c * chunk_bytes_;
+      quotes[c] = count_bytes(from, from + std::min(chunk_bytes_, size - c * chunk_bytes_), options_.quote);
     });
+  return quotes;
+}
 
-  chunks_.assign(n, {data_, text_end()});
+void csv_file::index(csv_parallel parallel) {
+  const std::vector<std::size_t> quotes = quotes_by_chunk(parallel, data_, text_end());
+  if (std::reduce(quotes.begin(), quotes.end()) % 2 != 0) report_open_quote();
+  cut(parallel, data_, text_end(), quotes);
+}
+
+bool csv_file::index_block(csv_parallel parallel, std::size_t bytes) {
+  rows_before_ += rows_;
+  rows_ = 0;
+  chunks_.clear();
+  const char* const begin = next_block_;
+  const auto left = static_cast<std::size_t>(text_end() - begin);
+  for (std::size_t size = std::max<std::size_t>(bytes, 1); left != 0; size *= 2) {
+    const char* end = begin + std::min(size, left);
+    const std::vector<std::size_t> quotes = quotes_by_chunk(parallel, begin, end);
+    std::size_t open = std::reduce(quotes.begin(), quotes.end());
+    if (end != text_end() || open % 2 != 0) {
+      const char* stop = nullptr;
+      for (std::size_t c = quotes.size(); c-- > 0 && stop == nullptr;) {
+        open -= quotes[c];
+        const char* from = begin + c * chunk_bytes_;
+        stop = last_record_end(from, std::min(end, from + chunk_bytes_), options_.quote, open % 2 != 0);
+      }
+      if (stop == nullptr && end == text_end()) report_open_quote();
+      if (stop == nullptr) continue;
+      end = stop;
+    }
+    cut(parallel, begin, end, quotes);
+    next_block_ = end;
+    return true;
+  }
+  return false;
+}
+
+// Text of whole records into chunks; `quotes` by chunk, of this text or of more.
+void csv_file::cut(csv_parallel parallel, const char* begin, const char* end, const std::vector<std::size_t>& quotes) {
+  const auto size = static_cast<std::size_t>(end - begin);
+  const std::size_t n = (size + chunk_bytes_ - 1) / chunk_bytes_;
+  chunks_.assign(n, {begin, end});
   std::size_t open = 0;
   for (std::size_t c = 1; c < n; ++c) {
     open += quotes[c - 1];
-    const char *from = nominal(c), *before = chunks_[c - 1].begin;
+    const char *from = begin + c * chunk_bytes_, *before = chunks_[c - 1].begin;
     // A record longer than a chunk: this chunk and maybe more are empty.
-    const char* begin = before > from                       ? before
+    const char* first = before > from                       ? before
                         : open % 2 == 0 && from[-1] == '\n' ? from
-                                                            : next_record(from, text_end(), options_.quote, open % 2 != 0);
-    chunks_[c].begin = chunks_[c - 1].end = begin;
+                                                            : next_record(from, end, options_.quote, open % 2 != 0);
+    chunks_[c].begin = chunks_[c - 1].end = first;
   }
-  if (n != 0 && (open + quotes[n - 1]) % 2 != 0) report_open_quote();
 
   parallel(n, [&](std::size_t c) {
     chunks_[c].rows = count_records(chunks_[c].begin, chunks_[c].end, options_.quote, keep_blank_lines_);
@@ -181,7 +219,8 @@ void csv_file::report_open_quote() const {
   fail("the number of quotes is odd");
 }
 
-void csv_file::parse(std::size_t chunk, std::span<const bool> wanted, void* rows) const {
+// The chunk's rows in front of the first wrong record; returns how many.
+std::size_t csv_file::parse(std::size_t chunk, std::span<const bool> wanted, void* rows, std::exception_ptr& wrong) const {
   std::vector<const leaf_column*> columns = columns_;
   for (const leaf_column*& leaf : columns)
     if (leaf != nullptr && !wanted.empty() && !wanted[leaf->top_field]) leaf = nullptr;
@@ -190,53 +229,60 @@ void csv_file::parse(std::size_t chunk, std::span<const bool> wanted, void* rows
 
   constexpr std::size_t batch = 64;  // rows constructed at once: they are in the core's cache when they are filled
   auto* const first = static_cast<std::byte*>(rows);
-  std::size_t constructed = 0;
+  std::size_t constructed = 0, done = 0;
   try {
-    for (std::size_t done = 0; done < place.rows;) {
+    while (done < place.rows) {
       const std::size_t n = std::min(batch, place.rows - done);
       row_->life.construct(first + done * row_->size, n);
       for (constructed += n; done < constructed; ++done) {
         if (reader.read(first + done * row_->size)) continue;
-        const auto& wrong = reader.error();
-        fail(wrong.at, (wrong.row_matters ? "row " + std::to_string(place.first_row + done + 1) + " " : "") + wrong.what);
+        const auto& error = reader.error();
+        const std::size_t number = rows_before_ + place.first_row + done + 1;
+        fail(error.at, (error.row_matters ? "row " + std::to_string(number) + " " : "") + error.what);
       }
     }
   } catch (...) {
-    row_->life.destroy(rows, constructed);
-    throw;
+    row_->life.destroy(first + done * row_->size, constructed - done);
+    wrong = std::current_exception();
   }
+  return done;
 }
 
 void csv_file::read(csv_parallel parallel, std::span<const bool> wanted, void* rows) const {
+  std::exception_ptr wrong;
+  const std::size_t n = read_until_wrong(parallel, wanted, rows, wrong);
+  if (!wrong) return;
+  row_->life.destroy(rows, n);
+  std::rethrow_exception(wrong);
+}
+
+std::size_t csv_file::read_until_wrong(csv_parallel parallel, std::span<const bool> wanted, void* rows,
+                                       std::exception_ptr& wrong) const {
   auto* const first = static_cast<std::byte*>(rows);
   std::vector<std::exception_ptr> errors(chunks());
-  std::vector<unsigned char> parsed(chunks(), 0);
-  const auto destroy_parsed = [&] {
-    for (std::size_t c = 0; c < chunks(); ++c)
-      if (parsed[c] != 0) row_->life.destroy(first + first_row(c) * row_->size, rows_in(c));
+  std::vector<std::size_t> parsed(chunks(), 0);
+  const auto destroy_from = [&](std::size_t c) {
+    for (; c < chunks(); ++c) row_->life.destroy(first + first_row(c) * row_->size, parsed[c]);
   };
   // The first error in the file is wanted: chunks before a wrong one have to be looked at, those behind it do not.
   std::atomic<std::size_t> first_wrong = chunks();
   try {
     parallel(chunks(), [&](std::size_t c) {
       if (c > first_wrong.load(std::memory_order_relaxed)) return;
-      try {
-        parse(c, wanted, first + first_row(c) * row_->size);
-        parsed[c] = 1;
-      } catch (...) {
-        errors[c] = std::current_exception();
-        std::size_t known = first_wrong.load(std::memory_order_relaxed);
-        while (c < known && !first_wrong.compare_exchange_weak(known, c, std::memory_order_relaxed)) {
-        }
+      parsed[c] = parse(c, wanted, first + first_row(c) * row_->size, errors[c]);
+      if (!errors[c]) return;
+      std::size_t known = first_wrong.load(std::memory_order_relaxed);
+      while (c < known && !first_wrong.compare_exchange_weak(known, c, std::memory_order_relaxed)) {
       }
     });
   } catch (...) {
-    destroy_parsed();
+    destroy_from(0);
     throw;
   }
-  if (first_wrong == chunks()) return;
-  destroy_parsed();
-  std::rethrow_exception(errors[first_wrong]);
+  if (first_wrong == chunks()) return rows_;
+  destroy_from(first_wrong + 1);
+  wrong = errors[first_wrong];
+  return first_row(first_wrong) + parsed[first_wrong];
 }
 
 void csv_file::fail(const char* at, const std::string& what) const {

@@ -8,10 +8,15 @@
 //   file.index(parallel);                                  // calls parallel(n, task)
 //   void* rows = allocate(file.rows() * sizeof(Flight));
 //   file.read(parallel, {}, rows);                         // constructs the rows
+//
+// Readers that may stop early take it block by block instead, and no more of the file is looked at than they ask for:
+//
+//   while (file.index_block(parallel, bytes)) { ...; n = file.read_until_wrong(parallel, {}, rows, wrong); ... }
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,20 +46,23 @@ class csv_file {
 
   // Finds the records; once, before all that follows. Throws user_error if a quote is never closed.
   void index(csv_parallel parallel);
+  // Or those of the next block, of at least one record: the last that end within `bytes` of text, or more where a record is longer.
+  // What follows is then about this block. False at the end of the file. A quote that is never closed ends the block in front of
+  // its record, and is the user_error of the next one.
+  bool index_block(csv_parallel parallel, std::size_t bytes);
 
   std::size_t chunks() const { return chunks_.size(); }
   std::size_t rows() const { return rows_; }
   std::size_t rows_in(std::size_t chunk) const { return chunks_[chunk].rows; }
   std::size_t first_row(std::size_t chunk) const { return chunks_[chunk].first_row; }  // its place in the result
 
-  // Constructs the rows of a chunk in raw memory for rows_in(chunk) rows; safe from several threads at once.
+  // Constructs the rows in raw memory for rows() of them, all chunks one after the other.
   // `wanted`: a flag a field of the row (a single one if the row is not a record), or empty for all; the other fields stay
-  // value-initialised and are not looked at. Throws user_error for the first wrong record; nothing is constructed then.
-  void parse(std::size_t chunk, std::span<const bool> wanted, void* rows) const;
-
-  // All chunks, one after the other in memory. If records are wrong, throws for the first one in the file, whatever the
-  // order of the tasks; nothing is constructed then. What `parallel` itself throws (cancelled) has the same effect.
+  // value-initialised and are not looked at. If records are wrong, throws user_error for the first one in the file, whatever
+  // the order of the tasks; nothing is constructed then. What `parallel` itself throws (cancelled) has the same effect.
   void read(csv_parallel parallel, std::span<const bool> wanted, void* rows) const;
+  // The rows in front of the first wrong record, whose error is put into `wrong`; returns how many they are.
+  std::size_t read_until_wrong(csv_parallel parallel, std::span<const bool> wanted, void* rows, std::exception_ptr& wrong) const;
 
  private:
   struct chunk_place {
@@ -68,6 +76,9 @@ class csv_file {
   std::vector<std::string> fields_of(const char* begin, const char* end) const;
   [[noreturn]] void report_open_quote() const;
   const char* skip_blank_lines(const char* p) const;
+  std::vector<std::size_t> quotes_by_chunk(csv_parallel parallel, const char* begin, const char* end) const;
+  void cut(csv_parallel parallel, const char* begin, const char* end, const std::vector<std::size_t>& quotes);
+  std::size_t parse(std::size_t chunk, std::span<const bool> wanted, void* rows, std::exception_ptr& wrong) const;
   const char* text_end() const { return bytes_.text().data() + bytes_.text().size(); }
   [[noreturn]] void fail(const char* at, const std::string& what) const;
   [[noreturn]] void fail(const std::string& what) const;
@@ -80,9 +91,10 @@ class csv_file {
   std::vector<leaf_column> leaves_;
   std::vector<const leaf_column*> columns_;  // by column of the file; null where the row has no use for it
   const char* data_ = nullptr;               // behind the header
+  const char* next_block_ = nullptr;
   bool keep_blank_lines_ = false;            // they are nulls of the file's only column
   std::vector<chunk_place> chunks_;
-  std::size_t rows_ = 0;
+  std::size_t rows_ = 0, rows_before_ = 0;   // in the blocks before this one
 };
 
 }  // namespace query::data

@@ -2,7 +2,7 @@
 //
 // Those whose verb can give its first rows without having seen the last, and whose only reader wants it so:
 // - a reader that may stop early (a loop over the rows, take, take_while, zip...) is not to wait for all rows of a generator, nor,
-//   if it takes rows one by one, for those of any other source;
+//   if it takes rows one by one, for those of any other source; nor is a file to be read further than such a reader goes;
 // - a reader that sees each row once (a count, group_by) needs no memory for those of a generator, whose number nobody knows, nor
 //   for the pairs of a cross_join, of which there are many.
 // Whatever needs all rows side by side anyway has the faster table below it.
@@ -22,8 +22,11 @@ namespace {
 bool looks_up_keys(const vertex& v) { return v.node && (v.node->what == verb::distinct || v.node->what == verb::union_with); }
 bool makes_pairs(const vertex& v) { return v.node && v.node->what == verb::cross_join; }
 
+bool is_file(const vertex& v) { return v.node && v.node->what == verb::source_file; }
+
 bool can_stream(const vertex& v) {
   if (v.engine != "cpu") return false;
+  if (is_file(v)) return true;
   return v.node ? hands_on(v.node->what) : v.inputs.size() == 1;
 }
 
@@ -68,10 +71,11 @@ class marking {
       for (const branch& b : v->inputs) unknown = unknown || (b.table ? flows_[b.table] : b.source->open != nullptr);
       flows_[v.get()] = unknown && can_stream(*v);
     }
+    const rules::edge_index edges(*graph_);
     for (std::size_t i = graph_->vertices.size(); i-- > 0;) {
       vertex& v = *graph_->vertices[i];
       if (!can_stream(v)) continue;
-      const edge e = rules::only_reader(*graph_, v);
+      const edge e = edges.only_reader(v);
       if (e.how != edge::kind::rows || !together(v, e.reader)) continue;
       one_by_one_[&v] = e.reader ? e.reader->streamed && one_by_one_[e.reader] : how_ == reading::on_demand;
       v.streamed = makes_pairs(v) ? wants_pairs(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e);
@@ -92,8 +96,14 @@ class marking {
   }
   // All rows are there, or can be computed side by side faster than one piece after the other.
   bool wants_first_rows(const vertex& v, const edge& e) {
+    if (is_file(v)) return wants_first_lines(v, e);
     if (one_by_one_[&v]) return true;
     return e.reader && e.reader->node && e.reader->node->what == verb::take && !looks_up_keys(v);
+  }
+  // Rows of a file cost more than those of memory; but the right side of a cross_join is read to its end, sooner rather than later.
+  bool wants_first_lines(const vertex& v, const edge& e) {
+    if (e.reader && makes_pairs(*e.reader) && e.through != &e.reader->inputs.front()) return false;
+    return one_by_one_[&v] || (e.reader && (e.reader->streamed || reads_no_further_than_needed(*e.reader)));
   }
   bool wants_pairs(const vertex& v, const edge& e) {
     const bool changed = !e.through->stages.empty() || !e.through->prefilters.empty();

@@ -5,8 +5,9 @@
 namespace query::planner::rules {
 
 void common_subplans(rewriting& r) {
+  const edge_index edges(r.graph);
   for (auto& v : r.graph.vertices) {
-    const std::size_t readers = readers_of(r.graph, *v).size();
+    const std::size_t readers = edges.readers_of(*v).size();
     if (readers > 1) note(r, v.get(), "common_subplans: computed once for " + std::to_string(readers) + " readers");
   }
 }

@@ -13,29 +13,53 @@ void each_branch(machine_graph& g, const std::function<void(branch&, vertex*)>& 
   f(g.result, nullptr);
 }
 
-std::vector<edge> readers_of(machine_graph& g, const vertex& v) {
-  std::vector<edge> found;
+namespace {
+
+// Calls f(table, edge) for each edge of the graph; some tables are null, where a source is read.
+template <class F> void each_edge(machine_graph& g, F f) {
   each_branch(g, [&](branch& b, vertex* reader) {
-    if (b.table == &v) found.push_back({edge::kind::rows, reader, &b, 0});
-    for (std::size_t i = 0; i < b.stages.size(); ++i)
-      if (b.stages[i].build == &v) found.push_back({edge::kind::build, reader, &b, i});
+    f(b.table, edge{edge::kind::rows, reader, &b, 0});
+    for (std::size_t i = 0; i < b.stages.size(); ++i) f(b.stages[i].build, edge{edge::kind::build, reader, &b, i});
   });
   const auto captures = [&](const std::vector<binding>& list, vertex* reader) {
-    for (const binding& c : list)
-      if (c.table == &v) found.push_back({edge::kind::capture, reader, nullptr, 0});
+    for (const binding& c : list) f(c.table, edge{edge::kind::capture, reader, nullptr, 0});
   };
   for (auto& w : g.vertices) {
     captures(w->captures, w.get());
-    if (w->body_result.table == &v || w->test_result.table == &v) found.push_back({edge::kind::loop, w.get(), nullptr, 0});
+    const edge round{edge::kind::loop, w.get(), nullptr, 0};
+    f(w->body_result.table, round);
+    if (w->test_result.table != w->body_result.table) f(w->test_result.table, round);
   }
   captures(g.captures, nullptr);
+}
+
+edge only_one(const std::vector<edge>& all) { return all.size() == 1 ? all.front() : edge{edge::kind::loop, nullptr, nullptr, 0}; }
+
+}  // namespace
+
+std::vector<edge> readers_of(machine_graph& g, const vertex& v) {
+  std::vector<edge> found;
+  each_edge(g, [&](const vertex* table, const edge& e) {
+    if (table == &v) found.push_back(e);
+  });
   return found;
 }
 
-edge only_reader(machine_graph& g, const vertex& v) {
-  const std::vector<edge> all = readers_of(g, v);
-  return all.size() == 1 ? all.front() : edge{edge::kind::loop, nullptr, nullptr, 0};
+edge only_reader(machine_graph& g, const vertex& v) { return only_one(readers_of(g, v)); }
+
+edge_index::edge_index(machine_graph& g) {
+  each_edge(g, [&](const vertex* table, const edge& e) {
+    if (table) readers_[table].push_back(e);
+  });
 }
+
+const std::vector<edge>& edge_index::readers_of(const vertex& v) const {
+  static const std::vector<edge> none;
+  const auto found = readers_.find(&v);
+  return found == readers_.end() ? none : found->second;
+}
+
+edge edge_index::only_reader(const vertex& v) const { return only_one(readers_of(v)); }
 
 bool only_filters(const stage& s) {
   return s.what == stage::kind::rowwise && std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <unordered_map>
 #include <vector>
 
 #include "planner/rules/rule.hpp"
@@ -25,6 +26,17 @@ struct edge {
 std::vector<edge> readers_of(machine_graph& g, const vertex& v);
 // The only one; with kind loop if there are none or several, which no rule goes through.
 edge only_reader(machine_graph& g, const vertex& v);
+
+// The same from one look at the graph, for who asks about many vertices and changes no edge meanwhile.
+class edge_index {
+ public:
+  explicit edge_index(machine_graph& g);
+  const std::vector<edge>& readers_of(const vertex& v) const;
+  edge only_reader(const vertex& v) const;
+
+ private:
+  std::unordered_map<const vertex*, std::vector<edge>> readers_;
+};
 
 // Calls f for each branch that streams rows, with the vertex that reads it (null: the query's result).
 void each_branch(machine_graph& g, const std::function<void(branch&, vertex*)>& f);

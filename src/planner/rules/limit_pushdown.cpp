@@ -29,10 +29,11 @@ bool gives_rows_in_order(const vertex& v) {
 }  // namespace
 
 void limit_pushdown(rewriting& r) {
+  const edge_index edges(r.graph);
   for (std::size_t i = r.graph.vertices.size(); i-- > 0;) {
     vertex& v = *r.graph.vertices[i];
     if (!gives_rows_in_order(v)) continue;
-    const wanted_rows wanted = rows_wanted(r, v);
+    const wanted_rows wanted = rows_wanted(r, edges, v);
     if (wanted.first >= v.limit || (v.node && v.node->what == verb::take && wanted.first >= v.node->count)) continue;
     v.limit = wanted.first;
     r.limited_by[&v] = wanted.because;

@@ -1,15 +1,11 @@
 #include "planner/rules/limits.hpp"
 
-#include <algorithm>
-
-#include "planner/rules/edges.hpp"
-
 namespace query::planner::rules {
 
 using detail::verb;
 
-wanted_rows rows_wanted(rewriting& r, const vertex& v) {
-  const edge e = only_reader(r.graph, v);
+wanted_rows rows_wanted(const rewriting& r, const edge_index& edges, const vertex& v) {
+  const edge e = edges.only_reader(v);
   if (e.how != edge::kind::rows || !e.reader || !keeps_count(r, *e.through)) return {};
   const vertex& reader = *e.reader;
   const auto by = r.limited_by.find(&reader);

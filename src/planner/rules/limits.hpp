@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "planner/rules/edges.hpp"
 #include "planner/rules/rule.hpp"
 
 namespace query::planner::rules {
@@ -16,6 +17,6 @@ struct wanted_rows {
 };
 
 // Readers come after what they read: asked from the last vertex to the first, limits of readers are known.
-wanted_rows rows_wanted(rewriting& r, const vertex& v);
+wanted_rows rows_wanted(const rewriting& r, const edge_index& edges, const vertex& v);
 
 }  // namespace query::planner::rules

@@ -5,9 +5,10 @@
 namespace query::planner::rules {
 
 void top_k(rewriting& r) {
+  const edge_index edges(r.graph);
   for (auto& v : r.graph.vertices) {
     if (!v->node || v->node->what != detail::verb::order_by) continue;
-    const wanted_rows wanted = rows_wanted(r, *v);
+    const wanted_rows wanted = rows_wanted(r, edges, *v);
     if (wanted.first >= v->limit) continue;
     v->limit = wanted.first;
     note(r, v.get(), "top_k: " + verb_at(*wanted.because) + " over " + verb_at(*v->node) + ", the best " + std::to_string(v->limit) + " rows are kept");
