@@ -38,38 +38,34 @@ class joining {
     args_[join_flag] = run_.status_word(flag_word);
     args_[join_total] = run_.status_word(total_word);
     args_[join_kept] = run_.status_word(kept_word);
-    built_ = find_build(*j_.node, side_, run_);
     if (j_.tests()) by_presence();
-    else if ((built_ && built_->grouped) || !by_unique_keys()) general();
+    else if (keeps_groups(*j_.node, side_, run_) || !by_unique_keys()) general();
     return result();
   }
 
  private:
   void by_presence() {
     use(join_program::presence);
-    const bool known = built_ && built_->constants == constants_of(g_.source);
-    if (known) use_table();
-    else build_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
+    const bool known = find_table();
+    if (!known) make_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
     probe();
     run_.finish(g_.source);
     check_full();
-    if (!known) keep_build(*j_.node, side_, std::move(built_), g_.source, run_);
+    if (!known) keep_build(*j_.node, side_, std::move(table_), g_.source, run_);
   }
   // False: a key was met twice.
   bool by_unique_keys() {
     use(join_program::unique);
-    if (built_ && built_->constants == constants_of(g_.source)) {
-      use_table();
-    } else {
-      build_table(gpu::join_table_bits(std::max<std::uint64_t>(build_n_, 1)));
+    if (!find_table()) {
+      make_table(gpu::join_table_bits(std::max<std::uint64_t>(build_n_, 1)));
       run_.finish(g_.source);
       if (flagged()) {
         run_.context().cancel.check();
         run_.reset_status();
-        built_.reset();
+        table_.reset();
         return false;
       }
-      keep_build(*j_.node, side_, built_, g_.source, run_);
+      keep_build(*j_.node, side_, table_, g_.source, run_);
     }
     const device_buffer partnered = j_.keeps_build() ? run_.zeroed(std::max<std::uint64_t>(build_n_, 1)) : device_buffer();
     args_[join_partnered] = partnered.address();
@@ -85,17 +81,25 @@ class joining {
     if (flagged()) throw resource_error("query: " + j_.node->label + ": the GPU's table of keys is full");
   }
 
-  void use_table() {
-    args_[join_slots] = built_->table.address();
-    args_[join_bits] = built_->bits;
+  void use(std::shared_ptr<const build_table> table) {
+    table_ = std::move(table);
+    args_[join_slots] = table_->slots.address();
+    args_[join_bits] = table_->bits;
   }
-  void build_table(std::uint32_t bits) {
+  // Of a round before.
+  bool find_table() {
+    auto found = find_build(*j_.node, side_, g_.source, run_);
+    if (!found) return false;
+    use(std::move(found));
+    return true;
+  }
+  void make_table(std::uint32_t bits) {
     const std::uint64_t bytes = gpu::table_slots(bits) * g_.slot_bytes;
-    built_ = std::make_shared<kept_build>(side_.rows);
-    built_->bits = bits;
-    built_->table = run_.allocate(bytes);
-    run_.fill(built_->table.address(), 0xff, bytes);
-    use_table();
+    auto made = std::make_shared<build_table>();
+    made->bits = bits;
+    made->slots = run_.allocate(bytes);
+    run_.fill(made->slots.address(), 0xff, bytes);
+    use(std::move(made));
     if (build_n_) launch("build_rows", blocks(build_n_));
   }
 
@@ -226,7 +230,7 @@ class joining {
   bool wide_;
   join_kernels g_;
   join_arguments args_{};
-  std::shared_ptr<kept_build> built_;
+  std::shared_ptr<const build_table> table_;
   device_buffer out_;
   std::uint64_t out_bytes_ = 0;
 };
