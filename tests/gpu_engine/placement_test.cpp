@@ -72,8 +72,8 @@ TEST(placement_costs, leave_one_pass_over_host_rows_here_and_send_large_sorts_aw
   EXPECT_LT(gpu_seconds(r, sort_of(1e8)), cpu_seconds(r, sort_of(1e8)));
   EXPECT_GT(gpu_seconds(r, sort_of(1e4)), cpu_seconds(r, sort_of(1e4)));
   work there = scan_of(1e8);
-  there.on_device = there.gathered;
-  there.up = there.gathered = 0;
+  there.on_device = there.on_host;
+  there.up = there.on_host = 0;
   EXPECT_LT(gpu_seconds(r, there), cpu_seconds(r, there));
 }
 

@@ -259,7 +259,7 @@ TEST(estimates, divide_what_devices_share_and_charge_for_putting_it_together) {
   large.steps.push_back({operation::group, 2.5e8, 8e9, 1});
   EXPECT_LT(gpu_seconds(r, large, 1, 2), 0.52 * gpu_seconds(r, large));
   EXPECT_LT(gpu_seconds(r, large, 1, 4), 0.27 * gpu_seconds(r, large));
-  large.gathered = 64e9;  // picked from so much of the host's memory: more buses do not help
+  large.on_host = 64e9;  // picked from so much of the host's memory: more buses do not help
   EXPECT_NEAR(gpu_seconds(r, large, 1, 4), gpu_seconds(r, large, 1, 2), 0.1 * gpu_seconds(r, large, 1, 2));
   work small;
   small.up = 1e5;

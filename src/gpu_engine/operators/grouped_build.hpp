@@ -1,6 +1,6 @@
 // The build side of a join with its rows grouped by key: what joins with repeated keys and group_join begin with.
 //
-//   const grouped_build grouped(kernels, run, inputs, arguments, node, side, false);     // join_program::general, grouped or gathered
+//   const grouped_build grouped(kernels, run, inputs, arguments, node, side, false);  // join_program::general, grouped or grouped_rows
 //
 // A table maps keys to numbers of groups; arguments[join_group_of_probe] is then the group of each probe row or no_id,
 // arguments[join_offsets] where groups begin, and arguments[join_build_rows] the build rows' numbers, by group and in their order

@@ -170,7 +170,7 @@ class joining {
     const input_layout& layout = inputs_[1]->layout();
     if (total < least_side_by_side || total / 2 < build_n_ || layout.columns.empty() || layout.nearest) return false;
     std::uint64_t bytes = 0;
-    for (const input_column& c : layout.columns) bytes += gathered_bytes(build_n_, device_layout(c.type).size);
+    for (const input_column& c : layout.columns) bytes += bytes_of_copied_column(build_n_, device_layout(c.type).size);
     if (bytes > run_.gpu().memory().available() / 2) return false;
     device_buffer memory;
     try {
@@ -179,15 +179,15 @@ class joining {
       return false;
     }
     const join_kernels k = generate_join_kernels(j_, inputs_[0]->layout(), layout, join_program::side_by_side, wide_);
-    args_[join_gathered] = memory.address();
+    args_[join_copied_columns] = memory.address();
     run_.launch(k.source, *run_.compile(k.source, "gather_columns"), {blocks(build_n_), 256, 0}, inputs_, args_);
-    device_rows gathered(run_.shared_gpu(), layout.row, build_n_);
+    device_rows copied(run_.shared_gpu(), layout.row, build_n_);
     device_address at = memory.address();
     for (const input_column& c : layout.columns) {
-      gathered.add(c, at);
-      at += gathered_bytes(build_n_, device_layout(c.type).size);
+      copied.add(c, at);
+      at += bytes_of_copied_column(build_n_, device_layout(c.type).size);
     }
-    const std::array<const device_rows*, 2> inputs = {inputs_[0], &gathered};
+    const std::array<const device_rows*, 2> inputs = {inputs_[0], &copied};
     run_.launch(k.source, *run_.compile(k.source, "expand_output"), {static_cast<unsigned>(gpu::expand_blocks(total)), 256, 0}, inputs,
                 args_);
     run_.finish(k.source);  // its places of errors are its own

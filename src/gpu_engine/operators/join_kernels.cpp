@@ -69,9 +69,9 @@ class writer {
         expand("positions_in_groups{}");
         break;
       case join_program::grouped:
-      case join_program::gathered:
+      case join_program::grouped_rows:
         grouping();
-        if (what == join_program::gathered) gathering();
+        if (what == join_program::grouped_rows) gathering();
         break;
       case join_program::presence:
         presence();
@@ -212,7 +212,7 @@ class writer {
 
   // The columns of the build side one after the other, each by group.
   void gather_columns() {
-    std::string body = "  u8* to = " + arg(join_gathered, "u8*") + ";\n";
+    std::string body = "  u8* to = " + arg(join_copied_columns, "u8*") + ";\n";
     body += "  const number* const rows = " + arg(join_build_rows, "const number*") + ";\n";
     for (std::uint32_t c = 0; c < build_.columns.size(); ++c) {
       const std::string type = k_.type_name(build_.columns[c].type);

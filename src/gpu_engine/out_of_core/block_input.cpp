@@ -61,8 +61,7 @@ bool probes_row_by_row(const stage& s) {
 }
 
 // The pieces of one partition side by side.
-host_block gathered(const host_partitions& rows, std::uint32_t part, const ir::type* row,
-                    runtime::run_context& context) {
+host_block whole_partition(const host_partitions& rows, std::uint32_t part, const ir::type* row, runtime::run_context& context) {
   const auto pieces = rows.rows_of(part);
   host_block b;
   b.part = part;
@@ -351,7 +350,7 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
   table_swap swap(*join.build, context);
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!probes->size(part)) continue;
-    const host_block side = gathered(*builds, part, build_row, context);
+    const host_block side = whole_partition(*builds, part, build_row, context);
     const bool slices = join.join->join == join_kind::inner;
     if (!slices && side.rows.n > 2 * most_build)
       throw resource_error("gpu: memory: the rows of one key on a join's build side do not fit the device");
@@ -383,7 +382,7 @@ void block_input::each_partition(const detail::logical& n, const detail::user_fu
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!rows->size(part)) continue;
     run_.context().cancel.check();
-    const host_block all = gathered(*rows, part, row_, run_.context());
+    const host_block all = whole_partition(*rows, part, row_, run_.context());
     run_.reset_status();
     run_.supply(upload_rows(run_.shared_gpu(), all.rows, row_, columns_, run_.on(), run_.context()));
     consumer.take();

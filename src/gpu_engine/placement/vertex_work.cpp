@@ -123,7 +123,7 @@ class counting {
   void scale(double part) {
     // What lies on the device would be fetched as a whole.
     for (work* w : {&total_.each, &total_.once})
-      for (double* x : {&w->up, &w->gathered}) *x *= part;
+      for (double* x : {&w->up, &w->on_host}) *x *= part;
     for (step& s : total_.each.steps)
       for (double* x : {&s.rows, &s.bytes}) *x *= part;
   }
@@ -151,7 +151,7 @@ class counting {
       return;
     }
     w.up += n * wanted;
-    w.gathered += n * (b.source && b.source->what == verb::source_columns ? wanted : bytes_of(row));
+    w.on_host += n * (b.source && b.source->what == verb::source_columns ? wanted : bytes_of(row));
   }
 
   double operations_of(const detail::user_function& f, bool& searches) {
