@@ -26,22 +26,18 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
   const auto arg = [&](std::uint32_t a, std::string_view type = "u64") { return k.argument(a, type); };
   k.include("gpu_primitives/group_aggregate.cuh");
   k.include("gpu_primitives/group_exchange.cuh");
-  k.add(
-      "extern \"C\" __global__ void __launch_bounds__(256) spill_groups(const __grid_constant__ words p) {\n  partial* "
-      "const out = " +
-      arg(partials, "partial*") + ";\n  u32* const place = " + arg(places, "u32*") +
-      ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
-      ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
-      ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n"
-      // Other bits than those that place a key in a table.
-      "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " +
-      std::to_string(spill_parts) + "u;\n  });\n}\n");
-  k.add(
-      "extern \"C\" __global__ void __launch_bounds__(256) pair_groups(const __grid_constant__ words p) {\n  partial* "
-      "const out = " +
-      arg(partials, "partial*") + ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
-      ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
-      ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n  });\n}\n");
+  // Puts the table's groups out as pairs; `also`: of the pair that goes to out[at].
+  const auto emission = [&](const std::string& entry, const std::string& before, const std::string& also) {
+    k.add("extern \"C\" __global__ void __launch_bounds__(256) " + entry +
+          "(const __grid_constant__ words p) {\n  partial* const out = " + arg(partials, "partial*") + ";\n" + before +
+          "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+          ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
+          ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n" + also + "  });\n}\n");
+  };
+  // Other bits than those that place a key in a table.
+  emission("spill_groups", "  u32* const place = " + arg(places, "u32*") + ";\n",
+           "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " + std::to_string(spill_parts) + "u;\n");
+  emission("pair_groups", "", "");
   const std::string pairs = arg(partials, "const partial*") + ", " + arg(partial_entries) + ", (u32)" + arg(part_count) + ", ";
   k.add("extern \"C\" __global__ void __launch_bounds__(256) count_pairs_of_parts(const __grid_constant__ words p) {\n  "
         "count_pairs<Keys, aggregates::State>(" +
@@ -208,11 +204,16 @@ bool group_stream::grow() {
   return true;
 }
 
-void group_stream::count_groups_later() {
+// Of the table's groups as many as there is room for; how many there are, into groups_word.
+void group_stream::put_out(const char* entry, std::uint64_t room) {
   clear(groups_word);
   args_[group_count] = run_.status_word(groups_word);
-  args_[out_capacity] = 0;
-  launch("pair_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  args_[out_capacity] = room;
+  launch(entry, blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+}
+
+void group_stream::count_groups_later() {
+  put_out("pair_groups", 0);
 }
 std::uint64_t group_stream::count_groups() {
   count_groups_later();
@@ -230,9 +231,7 @@ void group_stream::spill() {
     const device_buffer pairs = run_.allocate(groups * g_->partial_bytes), place = run_.allocate(groups * 4);
     args_[partials] = pairs.address();
     args_[places] = place.address();
-    args_[out_capacity] = groups;
-    clear(groups_word);
-    launch("spill_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+    put_out("spill_groups", groups);
     const runtime::run_context& c = run_.context();
     const runtime::buffer rows = run_.context().pool.allocate(groups * g_->partial_bytes),
                           of = run_.context().pool.allocate(groups * 4);
@@ -258,10 +257,7 @@ void group_stream::take_spilled(group_stream& other) {
 device_buffer group_stream::emit_later(std::uint64_t room) {
   device_buffer rows = run_.allocate(std::max<std::uint64_t>(room, 1) * g_->out->size);
   args_[out] = rows.address();
-  args_[out_capacity] = room;
-  args_[group_count] = run_.status_word(groups_word);
-  clear(groups_word);
-  launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  put_out("emit_table", room);
   return rows;
 }
 std::shared_ptr<device_rows> group_stream::emitted(device_buffer memory, std::uint64_t groups) {

@@ -76,6 +76,7 @@ class group_stream {
   void place_all(const char* entry, std::uint64_t tiles, unsigned grid);
   bool grow();
   void spill();
+  void put_out(const char* entry, std::uint64_t room);
   void count_groups_later();  // into groups_word
   std::uint64_t count_groups();
   void pairs_to_table();

@@ -24,9 +24,7 @@ void group_stream::to_pairs() {
   if (p.n) {
     p.memory = run_.allocate(p.n * p.bytes);
     args_[partials] = p.memory.address();
-    args_[out_capacity] = p.n;
-    clear(groups_word);
-    launch("pair_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+    put_out("pair_groups", p.n);
     run_.finish(g_->source);
     if (run_.read(groups_word) != p.n) throw internal_error("gpu: group_by: the number of groups changed between two runs");
   }
