@@ -88,6 +88,7 @@ class loop_costs {
     s.on_device = [&, as_placed](const vertex& w) { return here(w) && (as_placed || !inside(w)); };
     s.stays = [](const branch& b) { return b.table ? b.table->slots.empty() : b.source->what != verb::placeholder; };
     s.variable_on_device = as_placed && variable_here();
+    s.keeps_builds = as_placed && here(v);
     return work_among(v, s);
   }
 
