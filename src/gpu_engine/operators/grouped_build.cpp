@@ -118,9 +118,7 @@ void grouped_build::sort_rows(build_table& made, std::uint64_t build_n) {
 }
 
 void grouped_build::launch(const char* entry, std::uint64_t items) {
-  const auto blocks = static_cast<unsigned>(
-      std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
-  run_.launch(g_.source, *run_.compile(g_.source, entry), {blocks, 256, 0}, inputs_, args_);
+  run_.launch(g_.source, *run_.compile(g_.source, entry), {run_.blocks(items), 256, 0}, inputs_, args_);
 }
 
 }  // namespace query::gpu_engine

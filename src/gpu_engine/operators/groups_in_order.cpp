@@ -236,9 +236,7 @@ class folding {
  private:
   void launch(const std::string& entry, std::uint64_t work) {
     const std::array<const device_rows*, 1> inputs = {in_.get()};
-    const auto blocks = static_cast<unsigned>(
-        std::clamp<std::uint64_t>(gpu::divide_up(work, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
-    run_.launch(g_.source, *run_.compile(g_.source, entry.c_str()), {blocks, 256, 0}, inputs, args_);
+    run_.launch(g_.source, *run_.compile(g_.source, entry.c_str()), {run_.blocks(work), 256, 0}, inputs, args_);
   }
 
   // A table that starts small, as keys may be few.

@@ -100,7 +100,7 @@ class joining {
     made->slots = run_.allocate(bytes);
     run_.fill(made->slots.address(), 0xff, bytes);
     use(std::move(made));
-    if (build_n_) launch("build_rows", blocks(build_n_));
+    if (build_n_) launch("build_rows", run_.blocks(build_n_));
   }
 
   // What each probe row gives: one row at most.
@@ -180,7 +180,7 @@ class joining {
     }
     const join_kernels k = generate_join_kernels(j_, inputs_[0]->layout(), layout, join_program::side_by_side, wide_);
     args_[join_copied_columns] = memory.address();
-    run_.launch(k.source, *run_.compile(k.source, "gather_columns"), {blocks(build_n_), 256, 0}, inputs_, args_);
+    run_.launch(k.source, *run_.compile(k.source, "gather_columns"), {run_.blocks(build_n_), 256, 0}, inputs_, args_);
     device_rows copied(run_.shared_gpu(), layout.row, build_n_);
     device_address at = memory.address();
     for (const input_column& c : layout.columns) {
@@ -216,10 +216,6 @@ class joining {
   }
   void copy(device_address to, device_address from, std::size_t bytes) {
     run_.copy(to, from, bytes);
-  }
-  unsigned blocks(std::uint64_t items) const {
-    return static_cast<unsigned>(
-        std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
   }
 
   join_sides j_;

@@ -71,11 +71,6 @@ std::uint32_t group_stream::bits_of_table(std::uint64_t keys) const {
   return wanted;
 }
 
-unsigned group_stream::blocks(std::uint64_t items) const {
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(
-      gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
-}
-
 void group_stream::launch(const char* entry, unsigned grid) {
   const std::array<const device_rows*, 1> inputs = {in_.get()};
   run_.launch(g_->source, *run_.compile(g_->source, entry), {grid, 256, 0}, inputs, args_);
@@ -86,7 +81,7 @@ void group_stream::start_table(std::uint32_t table_bits) {
   table_ = run_.allocate(table_bytes(table_bits));
   args_[slots] = table_.address();
   args_[bits] = table_bits;
-  launch("init_table", blocks(gpu::table_slots(table_bits)));
+  launch("init_table", run_.blocks(gpu::table_slots(table_bits)));
 }
 
 void group_stream::take(const std::shared_ptr<const device_rows>& block) {
@@ -158,7 +153,7 @@ void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned gr
         }
         args_[listed_tiles] = tiles_[list].address() + first * 8;
         args_[listed_count] = std::min(step, count - first);
-        launch(entry, blocks(args_[listed_count] * 32));
+        launch(entry, run_.blocks(args_[listed_count] * 32));
         run_.finish(g_->source);
       }
     }
@@ -192,7 +187,7 @@ bool group_stream::grow() {
   args_[bits] = old_bits;
   clear(grow_full_word);
   args_[full] = run_.status_word(grow_full_word);
-  launch("grow_table", blocks(gpu::table_slots(old_bits)));
+  launch("grow_table", run_.blocks(gpu::table_slots(old_bits)));
   run_.finish(g_->source);
   args_[full] = run_.status_word(full_word);
   if (run_.read(grow_full_word) & 0xffffffffu) {  // hashes crowd
@@ -209,7 +204,7 @@ void group_stream::put_out(const char* entry, std::uint64_t room) {
   clear(groups_word);
   args_[group_count] = run_.status_word(groups_word);
   args_[out_capacity] = room;
-  launch(entry, blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  launch(entry, run_.blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
 }
 
 void group_stream::count_groups_later() {
@@ -242,7 +237,7 @@ void group_stream::spill() {
     ++spills_;
   }
   args_[partials] = at_hand;
-  launch("init_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));
+  launch("init_table", run_.blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));
 }
 
 void group_stream::take_spilled(group_stream& other) {
@@ -279,7 +274,7 @@ void group_stream::merge_part(std::uint32_t part) {
   if (args_[bits] != wanted)
     start_table(wanted);
   else
-    launch("init_table", blocks(gpu::table_slots(wanted)));
+    launch("init_table", run_.blocks(gpu::table_slots(wanted)));
   const std::size_t most = std::max<std::size_t>(most_table_bytes_ / 2 / g_->partial_bytes, 1);
   for (const host_partitions::piece& piece : spilled_->rows_of(part)) {
     for (std::size_t first = 0; first < piece.n; first += most) {
@@ -300,7 +295,7 @@ void group_stream::merge_part(std::uint32_t part) {
       for (std::uint64_t count = n;; list = 1 - list) {
         args_[again_count] = run_.status_word(again_word);
         args_[full] = run_.status_word(full_word);
-        launch("merge_partials", blocks(args_[listed_tiles] ? count * 32 : n));
+        launch("merge_partials", run_.blocks(args_[listed_tiles] ? count * 32 : n));
         run_.finish(g_->source);
         if (!(run_.read(full_word) & 0xffffffffu)) break;
         count = run_.read(again_word);

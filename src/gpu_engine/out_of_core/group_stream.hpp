@@ -88,7 +88,6 @@ class group_stream {
   void merge_part(std::uint32_t part);
   std::size_t table_bytes(std::uint32_t bits) const;
   std::uint32_t bits_of_table(std::uint64_t keys) const;  // no more than the table may have
-  unsigned blocks(std::uint64_t items) const;
   void launch(const char* entry, unsigned grid);
   void clear(std::size_t word) { run_.fill(run_.status_word(word), 0, 8); }
 
