@@ -168,7 +168,8 @@ bool linker::link_here(std::span<const link_input> inputs, int compute_capabilit
   } p{l};
   const std::string architecture = "-arch=sm_" + std::to_string(compute_capability);
   std::vector<const char*> options{architecture.c_str()};
-  if (std::any_of(inputs.begin(), inputs.end(), [](const link_input& i) { return i.form == device_form::lto_ir; })) options.push_back("-lto");
+  if (std::any_of(inputs.begin(), inputs.end(), [](const link_input& i) { return i.form == device_form::lto_ir; }))
+    options.push_back("-lto");
   int result = l.nvJitLinkCreate(&p.handle, static_cast<std::uint32_t>(options.size()), options.data());
   for (const link_input& i : inputs)
     if (result == 0) result = l.nvJitLinkAddData(p.handle, input_type(i.form), i.code.data(), i.code.size(), i.name.c_str());

@@ -56,7 +56,8 @@ TEST(kernel_source, numbers_words_by_where_the_program_reads_them) {
   const kernel_source k = program(false);
   EXPECT_EQ(k.text(), program(true).text());
   EXPECT_EQ(k.words(), program(true).words());
-  EXPECT_NE(k.text().find("*((u64*)p.w[0]) = *((const u64*)p.w[1]) + (u64)p.w[2];\n*((const u64*)p.w[1]) = 0;"), std::string::npos) << k.text();
+  EXPECT_NE(k.text().find("*((u64*)p.w[0]) = *((const u64*)p.w[1]) + (u64)p.w[2];\n*((const u64*)p.w[1]) = 0;"), std::string::npos)
+      << k.text();
   ASSERT_EQ(k.words().size(), 3u);
   EXPECT_EQ(k.words()[0].index, 1u);
 }

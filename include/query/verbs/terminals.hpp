@@ -101,12 +101,14 @@ template <class Derived, class T> class terminals {
     }
   }
   // With the user's own equality and hash of keys, as group_by has them; lookup[k] and map.at(k) go by them too.
-  template <class F, key_function Equal, key_function Hash> auto to_lookup(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  template <class F, key_function Equal, key_function Hash>
+  auto to_lookup(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::to_lookup::custom_key<F, T, Equal, Hash>()) {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
-      return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(), custom_keys<K>(equal, hash));
+      return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(),
+                          custom_keys<K>(equal, hash));
     }
   }
   template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal, T>(); }
@@ -115,10 +117,12 @@ template <class Derived, class T> class terminals {
     else if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) return check::after_error{};
     else return mapped(key, value, at);
   }
-  template <class F, key_function Equal, key_function Hash> auto to_map(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  template <class F, key_function Equal, key_function Hash>
+  auto to_map(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return to_map(std::move(key), agg::itself{}, std::move(equal), std::move(hash), at);
   }
-  template <class F, class V, key_function Equal, key_function Hash> auto to_map(F key, V value, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  template <class F, class V, key_function Equal, key_function Hash>
+  auto to_map(F key, V value, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::to_map::custom_key<F, T, Equal, Hash>() || !check::to_map::value<V, T>()) return check::after_error{};
     else return mapped(key, value, at, custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash)));
   }
@@ -211,7 +215,8 @@ template <class Derived, class T> class terminals {
   template <class F> bool all(F f, call_site at = call_site::here()) const {
     if constexpr (!check::all::predicate<F, T>()) return check::after_error{};
     else
-      return !exists([f](const auto& r) requires std::is_invocable_v<const F&, decltype(r)> { return !static_cast<bool>(f(r)); }, at, "all");
+      return !exists(
+          [f](const auto& r) requires std::is_invocable_v<const F&, decltype(r)> { return !static_cast<bool>(f(r)); }, at, "all");
   }
   bool contains(const T& value, call_site at = call_site::here()) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
@@ -225,13 +230,15 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
     else return exists([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); }, at, "contains");
   }
-  template <class X, key_function Equal> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
+  template <class X, key_function Equal>
+  requires(!std::is_convertible_v<const X&, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
   template <query_like Q> bool sequence_equal(const Q& q) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::equal<T>()) return check::after_error{};
     else return same_rows(q, [](const T& x, const T& y) { return static_cast<bool>(x == y); });
   }
   template <query_like Q, key_function Equal> bool sequence_equal(const Q& q, Equal equal) const {
-    if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::custom_equal<Equal, T, T>()) return check::after_error{};
+    if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::custom_equal<Equal, T, T>())
+      return check::after_error{};
     else return same_rows(q, equal);
   }
   template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
@@ -240,7 +247,8 @@ template <class Derived, class T> class terminals {
   }
   template <class R, key_function Equal> requires(!query_like<R>) bool sequence_equal(const R& range, Equal equal) const {
     if constexpr (!check::sequence_equal::range<R>()) return check::after_error{};
-    else if constexpr (!check::sequence_equal::custom_equal<Equal, T, std::remove_cvref_t<decltype(*range.begin())>>()) return check::after_error{};
+    else if constexpr (!check::sequence_equal::custom_equal<Equal, T, std::remove_cvref_t<decltype(*range.begin())>>())
+      return check::after_error{};
     else return same_rows_as_range(range, equal);
   }
 

@@ -88,8 +88,8 @@ void grouped_build::find_offsets(build_table& made, std::uint64_t groups, std::u
   if (build_n) launch("count_build", build_n);
   if (!groups) return;
   const auto f = run_.compile(g_.source, "scan_sizes");
-  run_.launch(g_.source, *f,
-              {static_cast<unsigned>(gpu::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0}, inputs_, args_);
+  run_.launch(g_.source, *f, {static_cast<unsigned>(gpu::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0},
+              inputs_, args_);
 }
 
 void grouped_build::sort_rows(build_table& made, std::uint64_t build_n) {

@@ -48,7 +48,8 @@ class writer {
     if (what == join_program::unique) carry();
     const std::string payload = what != join_program::unique ? "u32" : carried_ ? (carried_->of->size <= 4 ? "u32" : "u64") : number_;
     g_.slot_bytes = keys_.slot_bytes(payload == "u64" ? 8 : 4);
-    k_.add("using number = " + number_ + ";\nusing payload = " + payload + ";\nusing table = hash_table_ref<Keys, payload>;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) +
+    k_.add("using number = " + number_ + ";\nusing payload = " + payload +
+           ";\nusing table = hash_table_ref<Keys, payload>;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) +
            ");\nstruct no_args {};\n__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(join_slots) +
            ", (u32)" + arg(join_bits) + "}; }\n");
     switch (what) {

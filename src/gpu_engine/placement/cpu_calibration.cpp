@@ -126,7 +126,8 @@ void measure_cpu(rates& r, int threads) {
   const double many = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.key; }); });
   set(operation::group, (few + many) / 2);
   r.row[static_cast<std::size_t>(operation::group_few)] =
-      std::max(seconds_of([&] { answer += groups_of(all, [](auto x) { return x.group; }); }) - r.start, 1e-6) / static_cast<double>(scanned);
+      std::max(seconds_of([&] { answer += groups_of(all, [](auto x) { return x.group; }); }) - r.start, 1e-6) /
+      static_cast<double>(scanned);
   set(operation::sort, seconds_of([&] { answer += large.order_by([](auto x) { return x.value; }).to_vector().back().value; }));
   const auto matched = large.join(
       query::from(sides).in(session), [](auto x) { return x.key; }, [](auto x) { return x.id; },

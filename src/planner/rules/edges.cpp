@@ -38,7 +38,8 @@ edge only_reader(machine_graph& g, const vertex& v) {
 }
 
 bool only_filters(const stage& s) {
-  return s.what == stage::kind::rowwise && std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
+  return s.what == stage::kind::rowwise &&
+         std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
 }
 
 bool numbers_rows(const branch& b) {
