@@ -9,6 +9,7 @@
 #include <query/lookup.hpp>
 #include <query/print.hpp>
 #include <query/verbs/breaker.hpp>
+#include <query/verbs/row_iterator.hpp>
 
 namespace query {
 
@@ -21,37 +22,6 @@ template <record T> struct columns_of {
   decltype(vectors(field_indices<T>{})) fields;
   std::size_t size() const { return std::get<0>(fields).size(); }
   template <std::size_t I> const auto& get() const { return std::get<I>(fields); }
-};
-
-// Reads a query's rows as they are computed; leaving the loop stops the query.
-template <class T> class row_iterator {
- public:
-  using value_type = T;
-  using difference_type = std::ptrdiff_t;
-  row_iterator() = default;
-  explicit row_iterator(std::unique_ptr<detail::row_cursor> c) : cursor_(std::move(c)) { load(); }
-  const T& operator*() const { return static_cast<const T*>(block_.rows)[i_]; }
-  const T* operator->() const { return &**this; }
-  row_iterator& operator++() {
-    if (++i_ == block_.n) load();
-    return *this;
-  }
-  void operator++(int) { ++*this; }
-  friend bool operator==(const row_iterator& a, std::default_sentinel_t) { return !a.cursor_; }
-
- private:
-  void load() {
-    i_ = 0;
-    do {
-      if (!cursor_->next(block_)) {
-        cursor_.reset();
-        return;
-      }
-    } while (block_.n == 0);
-  }
-  std::unique_ptr<detail::row_cursor> cursor_;
-  detail::row_block block_;
-  std::size_t i_ = 0;
 };
 
 namespace verbs {
