@@ -52,7 +52,9 @@ int main(int argc, char** argv) {
   std::vector<std::int32_t> symbol(n), qty(n);
   std::vector<double> price(n);
   std::mt19937 g(1);
-  for (std::size_t i = 0; i < n; ++i) symbol[i] = static_cast<std::int32_t>(g() % 1000), price[i] = static_cast<double>(g()) * 1e-6, qty[i] = static_cast<std::int32_t>(g() % 100);
+  for (std::size_t i = 0; i < n; ++i)
+    symbol[i] = static_cast<std::int32_t>(g() % 1000), price[i] = static_cast<double>(g()) * 1e-6,
+    qty[i] = static_cast<std::int32_t>(g() % 100);
   std::vector<Trade> rows(n);
   for (std::size_t i = 0; i < n; ++i) rows[i] = {symbol[i], price[i], qty[i]};
   race_of_forms("rows", query::from(rows), rounds);

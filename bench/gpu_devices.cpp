@@ -70,7 +70,9 @@ int main(int argc, char** argv) {
   }
   std::printf("%zu rows of %zu bytes\n", n, sizeof(Row));
   const auto rows = query::from(host).as_accelerated();
-  std::printf("%s\n", rows.in(several).where([](auto r) { return r.value > 1; }).select([](auto r) { return r.value * r.weight; }).explain().c_str());
+  std::printf(
+      "%s\n",
+      rows.in(several).where([](auto r) { return r.value > 1; }).select([](auto r) { return r.value * r.weight; }).explain().c_str());
 
   const auto fold = [](const auto& q) {
     return q.where([](auto r) { return r.value > 1; }).select([](auto r) { return r.value * r.weight; }).sum();
@@ -81,15 +83,19 @@ int main(int argc, char** argv) {
     }));
   };
   const auto many = [](const auto& q) {
-    return static_cast<double>(q.group_by([](auto r) { return query::cast<std::int64_t>(r.wide); })
-                                   .select([](auto g) { return query::make<Total>(g.key(), g.sum([](auto r) { return r.value; }), g.count()); })
-                                   .where([](auto t) { return t.n > 1; })
-                                   .count());
+    return static_cast<double>(
+        q.group_by([](auto r) { return query::cast<std::int64_t>(r.wide); })
+            .select([](auto g) { return query::make<Total>(g.key(), g.sum([](auto r) { return r.value; }), g.count()); })
+            .where([](auto t) { return t.n > 1; })
+            .count());
   };
   const auto picked = [](const auto& q) {
-    return static_cast<double>(q.where([](auto r) { return r.wide % 4 == 0; }).select([](auto r) { return r.value * r.weight; }).to_vector().size());
+    return static_cast<double>(
+        q.where([](auto r) { return r.wide % 4 == 0; }).select([](auto r) { return r.value * r.weight; }).to_vector().size());
   };
-  const auto sorted = [](const auto& q) { return q.order_by([](auto r) { return r.wide; }).take(1000).select([](auto r) { return r.value; }).to_vector().back(); };
+  const auto sorted = [](const auto& q) {
+    return q.order_by([](auto r) { return r.wide; }).take(1000).select([](auto r) { return r.value; }).to_vector().back();
+  };
   const auto race = [&](const std::string& where, const auto& q1, const auto& qn) {
     using pair = std::pair<std::string, std::decay_t<decltype(q1)>>;
     const std::vector<pair> both = {{"1 device", q1}, {"all devices", qn}};
@@ -113,7 +119,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   race("rows on the host", rows.in(one), rows.in(several));
-  const std::vector<std::pair<std::string, decltype(rows.in(one))>> to_sort = {{"1 device", rows.in(one)}, {"all devices", rows.in(several)}};
+  const std::vector<std::pair<std::string, decltype(rows.in(one))>> to_sort = {{"1 device", rows.in(one)},
+                                                                               {"all devices", rows.in(several)}};
   one_against_all("rows on the host: the first 1000 by order", to_sort, rounds, sorted);
   const auto kept_on_one = rows.in(one).cached(), kept_on_all = rows.in(several).cached();
   (void)kept_on_one.count(), (void)kept_on_all.count();

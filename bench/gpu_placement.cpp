@@ -309,7 +309,8 @@ int main(int argc, char** argv) {
   }
   const std::vector<Row> few = make_rows(100000);
   const double calibrated = seconds_of([&] {
-    return static_cast<double>(query::from(few).as_accelerated().in(s.choosing).select([](auto r) { return r.value; }).explain("sum").size());
+    return static_cast<double>(
+        query::from(few).as_accelerated().in(s.choosing).select([](auto r) { return r.value; }).explain("sum").size());
   });
   std::printf("calibrated and planned in %.0f ms\n", calibrated * 1e3);
   table t(s, first);

@@ -60,8 +60,8 @@ class trace {
     std::printf("%s%s: %.0f us\n", title, waiting ? ", each kernel waited for" : "", us(clock::now()));
     std::map<std::thread::id, int> numbers;
     for (const line& l : lines_)
-      std::printf("  %8.0f us  thread %d  %6.0f us  %s\n", l.at, numbers.try_emplace(l.thread, static_cast<int>(numbers.size())).first->second,
-                  l.took, l.what.c_str());
+      std::printf("  %8.0f us  thread %d  %6.0f us  %s\n", l.at,
+                  numbers.try_emplace(l.thread, static_cast<int>(numbers.size())).first->second, l.took, l.what.c_str());
   }
 
  private:
@@ -89,7 +89,8 @@ class trace {
       if constexpr (std::is_same_v<wrapped, wrapped<&driver::cuLaunchKernel>>) {
         if (waits_ && result == 0) result = calls_->cuStreamSynchronize(std::get<8>(arguments));
         const std::lock_guard hold(lock_);
-        what = kernels_[std::get<0>(arguments)] + " <" + std::to_string(std::get<1>(arguments)) + ", " + std::to_string(std::get<4>(arguments)) + ">";
+        what = kernels_[std::get<0>(arguments)] + " <" + std::to_string(std::get<1>(arguments)) + ", " +
+               std::to_string(std::get<4>(arguments)) + ">";
       }
       if constexpr (std::is_same_v<wrapped, wrapped<&driver::cuMemcpyPeerAsync>>) {
         if (waits_ && result == 0) result = calls_->cuStreamSynchronize(std::get<5>(arguments));

@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
     const std::size_t groups = run();
     const double input = static_cast<double>(n * sizeof(Sale)), output = static_cast<double>(groups * sizeof(Total));
     const double peak = static_cast<double>(session.memory_peak());
-    std::printf("%-42s input %8.1f MB, groups %8.1f MB, beside the input %8.1f MB: total / (input + groups) %.3f, aim %.2f\n", what, input / 1e6,
-                output / 1e6, peak / 1e6, (input + peak) / (input + output), allowed);
+    std::printf("%-42s input %8.1f MB, groups %8.1f MB, beside the input %8.1f MB: total / (input + groups) %.3f, aim %.2f\n", what,
+                input / 1e6, output / 1e6, peak / 1e6, (input + peak) / (input + output), allowed);
   };
   for (const std::uint64_t groups : {1000ull, static_cast<unsigned long long>(n / 2)}) {
     std::vector<Sale> sales(n);
@@ -36,7 +36,8 @@ int main(int argc, char** argv) {
       s = {static_cast<std::int64_t>((x >> 20) % groups), static_cast<double>(x >> 40)};
     }
     report("where + select + sum", 1.0, [&] {
-      volatile double s = query::from(sales).in(session).where([](auto r) { return r.value > 100.0; }).select([](auto r) { return r.value * 2; }).sum();
+      volatile double s =
+          query::from(sales).in(session).where([](auto r) { return r.value > 100.0; }).select([](auto r) { return r.value * 2; }).sum();
       (void)s;
       return std::size_t{0};
     });
@@ -45,7 +46,8 @@ int main(int argc, char** argv) {
       return static_cast<std::size_t>(query::from(sales).in(session).group_by([](auto r) { return r.key; }).select(totals).count());
     });
     report(groups == 1000 ? "the same by a computed key" : "the same by a computed key, many groups", 1.5, [&] {
-      return static_cast<std::size_t>(query::from(sales).in(session).group_by([](const Sale& r) { return r.key + 1; }).select(totals).count());
+      return static_cast<std::size_t>(
+          query::from(sales).in(session).group_by([](const Sale& r) { return r.key + 1; }).select(totals).count());
     });
   }
 }

@@ -21,11 +21,14 @@ namespace {
 constexpr std::size_t lanes = 16;
 
 // An expert's masked addition: with trapping maths, `m ? v : 0` stays a branch; a mask on the bits does not.
-inline double keep(double v, bool m) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) & (std::uint64_t{0} - std::uint64_t{m})); }
+inline double keep(double v, bool m) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) & (std::uint64_t{0} - std::uint64_t{m}));
+}
 
 template <class Body> double parallel_sum(std::size_t n, Body body) {
-  return tbb::parallel_reduce(tbb::blocked_range<std::size_t>(0, n, 1 << 16), 0.0,
-                              [&](const tbb::blocked_range<std::size_t>& r, double s) { return s + body(r.begin(), r.end()); }, std::plus<>());
+  return tbb::parallel_reduce(
+      tbb::blocked_range<std::size_t>(0, n, 1 << 16), 0.0,
+      [&](const tbb::blocked_range<std::size_t>& r, double s) { return s + body(r.begin(), r.end()); }, std::plus<>());
 }
 
 }  // namespace
@@ -35,7 +38,9 @@ int main(int argc, char** argv) {
   std::vector<std::int32_t> symbol(n), qty(n);
   std::vector<double> price(n);
   std::mt19937 g(1);
-  for (std::size_t i = 0; i < n; ++i) symbol[i] = static_cast<std::int32_t>(g() % 1000), price[i] = static_cast<double>(g()) * 1e-6, qty[i] = static_cast<std::int32_t>(g() % 100);
+  for (std::size_t i = 0; i < n; ++i)
+    symbol[i] = static_cast<std::int32_t>(g() % 1000), price[i] = static_cast<double>(g()) * 1e-6,
+    qty[i] = static_cast<std::int32_t>(g() % 100);
   std::vector<Trade> rows(n);
   for (std::size_t i = 0; i < n; ++i) rows[i] = {symbol[i], price[i], qty[i]};
   const auto view = query::columns<Trade>(symbol, price, qty);

@@ -47,14 +47,17 @@ trades filtered_rows(const trades& t, double k) {
 std::vector<Vwap> grouped(const trades& t) {
   return from(t)
       .group_by([](auto r) { return r.symbol; })
-      .select([](auto g) { return query::make<Vwap>(g.key(), g.sum([](auto r) { return r.price * r.qty; }) / g.sum([](auto r) { return r.qty; }), g.count()); })
+      .select([](auto g) {
+        return query::make<Vwap>(g.key(), g.sum([](auto r) { return r.price * r.qty; }) / g.sum([](auto r) { return r.qty; }), g.count());
+      })
       .to_vector();
 }
 std::vector<Bar> bars(const trades& t) {
   return from(t)
       .group_by([](auto r) { return r.when / 60; })
       .select([](auto g) {
-        return query::make<Bar>(g.key(), g.min([](auto r) { return r.price; }), g.max([](auto r) { return r.price; }), g.mean([](auto r) { return r.price; }));
+        return query::make<Bar>(g.key(), g.min([](auto r) { return r.price; }), g.max([](auto r) { return r.price; }),
+                                g.mean([](auto r) { return r.price; }));
       })
       .order_by([](auto b) { return b.minute; })
       .to_vector();
@@ -93,7 +96,11 @@ auto aggregates(const trades& t) {
       .to_vector();
 }
 auto two_filters(const trades& t) {
-  return from(t).where([](auto r) { return r.qty > 0; }).where([](auto r) { return r.price > 0; }).select([](auto r) { return query::make<Vwap>(r.symbol, r.price, r.when); }).to_vector();
+  return from(t)
+      .where([](auto r) { return r.qty > 0; })
+      .where([](auto r) { return r.price > 0; })
+      .select([](auto r) { return query::make<Vwap>(r.symbol, r.price, r.when); })
+      .to_vector();
 }
 auto materialised(const trades& t) {
   return from(t)
@@ -112,10 +119,16 @@ double on_erased(const trades& t, double k) {
   return erased(t, k).select([](auto r) { return r.price; }).sum();
 }
 auto looped() {
-  return from(std::vector<double>{1, 2}).do_while([](query::Query<double> x) { return x.select([](auto d) { return d / 2; }); }, query::times(10)).to_vector();
+  return from(std::vector<double>{1, 2})
+      .do_while([](query::Query<double> x) { return x.select([](auto d) { return d / 2; }); }, query::times(10))
+      .to_vector();
 }
 auto means(const quotes& q) {
-  return from(q).where([](auto r) { return r.ask > r.bid; }).group_by([](auto r) { return r.symbol; }).select([](auto g) { return g.mean([](auto r) { return (r.ask - r.bid) / r.bid; }); }).to_vector();
+  return from(q)
+      .where([](auto r) { return r.ask > r.bid; })
+      .group_by([](auto r) { return r.symbol; })
+      .select([](auto g) { return g.mean([](auto r) { return (r.ask - r.bid) / r.bid; }); })
+      .to_vector();
 }
 double mid(const quotes& q) {
   return from(q).select([](auto r) { return (r.ask + r.bid) / 2; }).where([](auto m) { return m > 1; }).sum();

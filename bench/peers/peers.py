@@ -158,7 +158,8 @@ def race(case, ours):
     spent = {s: statistics.median(ms * cpu for ms, cpu in zip(took[s], share[s])) for s in systems}
     by_cpu = min(spent["duckdb"], spent["polars"]) / spent["query"]
     cpus = "/".join(f"{statistics.median(share[s]):.2f}" for s in systems)
-    print(f"{case:<20} {median['query']:9.1f} {median['duckdb']:9.1f} {median['polars']:9.1f} {ratio:20.2f} {by_cpu:12.2f}   {cpus}", flush=True)
+    times = f"{median['query']:9.1f} {median['duckdb']:9.1f} {median['polars']:9.1f}"
+    print(f"{case:<20} {times} {ratio:20.2f} {by_cpu:12.2f}   {cpus}", flush=True)
     bad = [s for s in ("duckdb", "polars") if differ(answers["query"], answers[s])]
     if bad:
         print(f"answers differ: {case}: {answers}", flush=True)

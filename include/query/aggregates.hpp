@@ -35,8 +35,9 @@ template <class... X> concept any_named = (is_named<X> || ...);
 template <class... X> concept all_named = sizeof...(X) > 0 && (is_named<X> && ...);
 
 // A function, and no list: min(list, f) is query::min, also where a program uses both namespaces.
-template <class X> concept function_of_row = (std::is_class_v<X> && !std::is_same_v<X, detail::call_site> && !requires(const X& x) { x.begin(); }) ||
-                                             (std::is_pointer_v<X> && std::is_function_v<std::remove_pointer_t<X>>);
+template <class X>
+concept function_of_row = (std::is_class_v<X> && !std::is_same_v<X, detail::call_site> && !requires(const X& x) { x.begin(); }) ||
+                          (std::is_pointer_v<X> && std::is_function_v<std::remove_pointer_t<X>>);
 
 template <class First, class... More> detail::call_site place_of(const First& first, const More&... more) {
   if constexpr (is_named<First>) return first.where;
@@ -105,7 +106,8 @@ inline auto max(detail::call_site at = detail::call_site::here()) {
 template <class F> auto count_if(F f, detail::call_site at = detail::call_site::here()) {
   return agg::named_at(at, [f](const auto& g) { return g.count(f); });
 }
-template <class F, class Equal, class Hash> auto count_distinct(F f, Equal equal, Hash hash, detail::call_site at = detail::call_site::here()) {
+template <class F, class Equal, class Hash>
+auto count_distinct(F f, Equal equal, Hash hash, detail::call_site at = detail::call_site::here()) {
   return agg::named_at(at, [f, equal, hash](const auto& g) { return g.count_distinct(f, equal, hash); });
 }
 template <class F> auto quantile(F f, double q, detail::call_site at = detail::call_site::here()) {

@@ -33,7 +33,8 @@ template <class X> using row_type_t = typename row_type<std::remove_cvref_t<X>>:
 template <class X> concept array_of_numbers = ir::is_array_v<held_t<X>> && algebraic<held_t<X>>();
 template <class X> concept record_of_numbers = algebraic<row_type_t<X>>() && record<row_type_t<X>>;
 template <class X> concept vector_of_numbers = array_of_numbers<X> || record_of_numbers<X>;
-template <class A, class B> concept vectors = (vector_of_numbers<A> && (vector_of_numbers<B> || numeric_value<B>)) || (numeric_value<A> && vector_of_numbers<B>);
+template <class A, class B>
+concept vectors = (vector_of_numbers<A> && (vector_of_numbers<B> || numeric_value<B>)) || (numeric_value<A> && vector_of_numbers<B>);
 template <class X> constexpr std::size_t array_length() {
   if constexpr (array_of_numbers<X>) return ir::array_traits<held_t<X>>::count;
   else return 0;
@@ -69,7 +70,8 @@ template <class Op, class... X> auto memberwise(const Op& apply, const X&... x) 
     using rows = std::tuple<row_type_t<X>*...>;
     using R = std::remove_pointer_t<std::conditional_t<std::is_void_v<std::remove_pointer_t<std::tuple_element_t<0, rows>>>,
                                                        std::tuple_element_t<sizeof...(X) - 1, rows>, std::tuple_element_t<0, rows>>>;
-    static_assert(((std::is_same_v<row_type_t<X>, R> || numeric_value<X>) && ...), "query::operators: the operands are records of different types");
+    static_assert(((std::is_same_v<row_type_t<X>, R> || numeric_value<X>) && ...),
+                  "query::operators: the operands are records of different types");
     return memberwise_record<R, traced>(apply, x...);
   } else if constexpr ((array_of_numbers<X> || ...)) {
     constexpr std::size_t n = longest<X...>();
@@ -95,7 +97,8 @@ template <class Op, class... X> auto memberwise(const Op& apply, const X&... x) 
 template <class T> constexpr std::size_t leaves() {
   if constexpr (std::is_arithmetic_v<T>) return 1;
   else if constexpr (ir::is_array_v<T>) return ir::array_traits<T>::count * leaves<typename ir::array_traits<T>::element>();
-  else return []<std::size_t... I>(std::index_sequence<I...>) { return (leaves<field_t<T, I>>() + ... + std::size_t{0}); }(field_indices<T>{});
+  else
+    return []<std::size_t... I>(std::index_sequence<I...>) { return (leaves<field_t<T, I>>() + ... + std::size_t{0}); }(field_indices<T>{});
 }
 template <class X> using vector_t = std::conditional_t<record_of_numbers<X>, row_type_t<X>, held_t<X>>;
 template <class X> constexpr std::size_t leaf_count = leaves<vector_t<X>>();
@@ -184,7 +187,8 @@ QUERY_DETAIL_MEMBERWISE(-, has_sub)
 QUERY_DETAIL_MEMBERWISE(*, has_mul)
 QUERY_DETAIL_MEMBERWISE(/, has_div)
 #undef QUERY_DETAIL_MEMBERWISE
-template <class A> requires(detail::vector_of_numbers<A> && !detail::own_has_negate<A> && !detail::generic_has_negate<A>) auto operator-(const A& a) {
+template <class A>
+requires(detail::vector_of_numbers<A> && !detail::own_has_negate<A> && !detail::generic_has_negate<A>) auto operator-(const A& a) {
   if constexpr (detail::viewed<A> && query_own_operators::has_negate<detail::plain_operand_t<A>>) return -detail::plain_row(a);
   else return detail::memberwise([](const auto& x) { return -x; }, a);
 }
@@ -195,7 +199,8 @@ template <class A, class B> requires(detail::vector_of_numbers<A> && detail::vec
   return detail::sum_of_products("dot", [](const auto& x, const auto& y) { return x * y; }, a, b);
 }
 // The sum of (a[i] - b[i])^2. O(length).
-template <class A, class B> requires(detail::vector_of_numbers<A> && detail::vector_of_numbers<B>) auto squared_distance(const A& a, const B& b) {
+template <class A, class B>
+requires(detail::vector_of_numbers<A> && detail::vector_of_numbers<B>) auto squared_distance(const A& a, const B& b) {
   const auto square = [](const auto& x, const auto& y) {
     const auto d = x - y;
     return d * d;

@@ -51,7 +51,8 @@ template <class T> class collection {
   const T* end() const { return begin() + rows().size(); }
   // The element at a position that depends on the row.
   template <detail::symbolic I> auto operator[](const I& i) const {
-    return detail::make_twin<T>(ir::current_arena().put(ir::op::nested, ir::describe<T>(), {node(), detail::node_as<std::int64_t>(i)}, 0, 0, "at"));
+    return detail::make_twin<T>(
+        ir::current_arena().put(ir::op::nested, ir::describe<T>(), {node(), detail::node_as<std::int64_t>(i)}, 0, 0, "at"));
   }
 
   // Position of the element with the smallest or largest value; the first of equals, -1 if there are no elements.
@@ -208,8 +209,13 @@ template <class T> class collection {
 
 namespace detail {
 // A query is a range, too, whose rows are captured anew at each execution; rows of std::vector<bool> do not lie side by side.
-template <class R> concept other_range = !requires(const R& r) { r.to_pipe(); } && !requires(const R& r) { r.handle(); } &&
-                                         requires(const R& r, std::remove_cvref_t<decltype(r.begin())> i) { ++i; i != r.end(); requires !std::is_same_v<std::remove_cvref_t<decltype(*i)>, bool>; };
+template <class R>
+concept other_range = !requires(const R& r) { r.to_pipe(); } && !requires(const R& r) { r.handle(); } &&
+                      requires(const R& r, std::remove_cvref_t<decltype(r.begin())> i) {
+                        ++i;
+                        i != r.end();
+                        requires !std::is_same_v<std::remove_cvref_t<decltype(*i)>, bool>;
+                      };
 }  // namespace detail
 
 // Keeps a copy of the rows. O(length) once; the handle is cheap to copy.

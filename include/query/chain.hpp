@@ -79,7 +79,8 @@ template <class T, class Chain = cpu::rows<T>> class Query
       auto [origin, chain] = positioned(at);
       using link = cpu::select_at<decltype(chain), F>;
       using R = typename link::row;
-      return extend<R>(detail::verb::select, label, detail::make_positioned<T>("projection", f, ir::describe<R>()), at, std::move(origin), link(chain, f));
+      return extend<R>(detail::verb::select, label, detail::make_positioned<T>("projection", f, ir::describe<R>()), at, std::move(origin),
+                       link(chain, f));
     } else {
       using R = detail::result_of<F, T>;
       return extend<R>(detail::verb::select, label, detail::make_map<T, R>("projection", f), at, origin_, cpu::select<Chain, F>(chain_, f));
@@ -145,7 +146,9 @@ template <class T, class Chain = cpu::rows<T>> class Query
   // the limit before.
   Query timeout(double seconds, detail::call_site at = detail::call_site::here()) const {
     if (!(seconds >= 0)) detail::fail("timeout", "the seconds must not be negative", at);
-    return with_settings([&](detail::run_settings& r) { r.seconds = seconds > 0 ? seconds : std::numeric_limits<double>::min(); });  // 0 there: none was said
+    return with_settings([&](detail::run_settings& r) {
+      r.seconds = seconds > 0 ? seconds : std::numeric_limits<double>::min();
+    });  // 0 there: none was said
   }
   // Stops when token.stop_requested(): a std::stop_token or anything like it. The terminal verb throws query::cancelled, or
   // what stop_requested() throws. Tokens of other types are asked about once a millisecond, by one thread at a time.
@@ -160,9 +163,11 @@ template <class T, class Chain = cpu::rows<T>> class Query
   // report(fraction) is called now and then, by any thread, one call at a time; so is each of several.
   template <class F> Query on_progress(F report) const {
     if constexpr (!check::on_progress::takes_fraction<F>()) return *this;
-    else return with_settings([&](detail::run_settings& r) {
-      r.progress.push_back({std::make_shared<const F>(std::move(report)), [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); }});
-    });
+    else
+      return with_settings([&](detail::run_settings& r) {
+        r.progress.push_back(
+            {std::make_shared<const F>(std::move(report)), [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); }});
+      });
   }
 
   // ---- the plan
@@ -170,10 +175,12 @@ template <class T, class Chain = cpu::rows<T>> class Query
   // With the name of a terminal verb, as that verb runs it: explain("sum"); with the argument of a verb that needs one:
   // explain("min_by", f), explain("element_at", 5), explain("aggregate", sum(f), count()). Throws user_error for other names.
   std::string explain(std::string_view terminal = {}, detail::call_site at = detail::call_site::here()) const {
-    return verbs::for_terminal(*this, terminal, at, [&](const auto& q) { return detail::explain(q.to_pipe(), q.run_settings(), terminal, at); });
+    return verbs::for_terminal(*this, terminal, at,
+                               [&](const auto& q) { return detail::explain(q.to_pipe(), q.run_settings(), terminal, at); });
   }
   std::string explain_dot(std::string_view terminal = {}, detail::call_site at = detail::call_site::here()) const {
-    return verbs::for_terminal(*this, terminal, at, [&](const auto& q) { return detail::explain_dot(q.to_pipe(), q.run_settings(), terminal, at); });
+    return verbs::for_terminal(*this, terminal, at,
+                               [&](const auto& q) { return detail::explain_dot(q.to_pipe(), q.run_settings(), terminal, at); });
   }
   template <class X> requires(!std::is_same_v<X, detail::call_site> && !agg::is_named<X>)
   std::string explain(std::string_view terminal, const X& argument, detail::call_site at = detail::call_site::here()) const {
@@ -198,7 +205,8 @@ template <class T, class Chain = cpu::rows<T>> class Query
 
  private:
   template <class R, class Link>
-  Query<R, Link> extend(detail::verb v, const char* label, detail::user_function f, detail::call_site at, detail::pipe origin, Link link) const {
+  Query<R, Link> extend(detail::verb v, const char* label, detail::user_function f, detail::call_site at, detail::pipe origin,
+                        Link link) const {
     auto n = std::make_shared<detail::logical>();
     n->what = v;
     n->label = label;
@@ -242,8 +250,9 @@ template <class T, class Chain = cpu::rows<T>> class Query
 // std::cout << q does not compile, and says what does.
 template <class Traits, class Q> requires(verbs::query_like<Q> || verbs::is_grouped<Q>)
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const Q&) {
-  static_assert(sizeof(Q) == 0, "query: operator<<: a query has no text of its own. Write q.print() or std::cout << q.table() for its first "
-                                "rows, `for (const auto& row : q)` for all of them, and value.get() for a query::Value");
+  static_assert(sizeof(Q) == 0,
+                "query: operator<<: a query has no text of its own. Write q.print() or std::cout << q.table() for its first "
+                "rows, `for (const auto& row : q)` for all of them, and value.get() for a query::Value");
   return to;
 }
 

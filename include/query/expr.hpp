@@ -175,8 +175,10 @@ template <class T> class expr : public detail::convertible<T> {
     this->node_ = detail::node_as<T>(v);
     return *this;
   }
-#define QUERY_DETAIL_ASSIGN(op) \
-  template <detail::operand U> expr& operator op##=(const U& v) & { return *this = expr(detail::from_node{detail::node_as<T>(*this op v)}); }
+#define QUERY_DETAIL_ASSIGN(op)                                             \
+  template <detail::operand U> expr& operator op##=(const U& v) & {         \
+    return *this = expr(detail::from_node{detail::node_as<T>(*this op v)}); \
+  }
   QUERY_DETAIL_ASSIGN(+) QUERY_DETAIL_ASSIGN(-) QUERY_DETAIL_ASSIGN(*) QUERY_DETAIL_ASSIGN(/) QUERY_DETAIL_ASSIGN(%)
   QUERY_DETAIL_ASSIGN(&) QUERY_DETAIL_ASSIGN(|) QUERY_DETAIL_ASSIGN(^) QUERY_DETAIL_ASSIGN(<<) QUERY_DETAIL_ASSIGN(>>)
 #undef QUERY_DETAIL_ASSIGN
@@ -202,8 +204,9 @@ template <class T> class expr : public detail::convertible<T> {
   template <detail::operand U> bool contains(const U& u) const requires std::same_as<T, std::string> { return ask("contains", u); }
   template <detail::operand A, detail::operand B = std::size_t>
   expr<std::string> substr(const A& at, const B& n = std::string::npos) const requires std::same_as<T, std::string> {
-    return expr<std::string>(detail::from_node{ir::current_arena().put(
-        ir::op::call, ir::describe<std::string>(), {this->node_, detail::node_as<std::size_t>(at), detail::node_as<std::size_t>(n)}, 0, 0, "substr")});
+    return expr<std::string>(detail::from_node{
+        ir::current_arena().put(ir::op::call, ir::describe<std::string>(),
+                                {this->node_, detail::node_as<std::size_t>(at), detail::node_as<std::size_t>(n)}, 0, 0, "substr")});
   }
   template <detail::operand U> expr<std::size_t> find(const U& u) const requires std::same_as<T, std::string>;
   // The rest of std::string's members make the function opaque instead of failing to compile.
@@ -224,7 +227,8 @@ template <class T> class expr : public detail::convertible<T> {
     ir::give_up("a string was read by character: what traces is ==, <, +, size, empty, starts_with, ends_with, contains, find, substr");
   }
   template <class U> bool ask(const char* name, const U& u) const {
-    return ir::decide(ir::current_arena().put(ir::op::call, ir::describe<bool>(), {this->node_, detail::node_as<std::string>(u)}, 0, 0, name));
+    return ir::decide(
+        ir::current_arena().put(ir::op::call, ir::describe<bool>(), {this->node_, detail::node_as<std::string>(u)}, 0, 0, name));
   }
 };
 

@@ -66,8 +66,9 @@ inline constexpr bool refers<C> = true;
 template <class F> auto opaque(F f) { return opaque_function<F>(std::move(f)); }
 template <class F> auto must_trace(F f) { return must_trace_function<F>(std::move(f)); }
 template <class F, class... C> auto with(F f, C... captures) {
-  static_assert(std::is_empty_v<F>, "query::with(f, captures...): f must capture nothing itself; pass what it needs after it and take it as "
-                                    "parameters: with([](auto t, double k) {...}, k)");
+  static_assert(std::is_empty_v<F>,
+                "query::with(f, captures...): f must capture nothing itself; pass what it needs after it and take it as "
+                "parameters: with([](auto t, double k) {...}, k)");
   static_assert(!(detail::refers<C> || ...), "query::with(f, captures...): captures a pointer or a reference, which cannot be "
                                              "shipped: pass the value, or query::broadcast(rows)");
   return with_function<F, C...>(std::move(f), std::move(captures)...);

@@ -52,7 +52,8 @@ struct iff_fn {
         using R = typename common<VA, VB>::type;
         if constexpr (symbolic<C>) {
           const ir::node* condition = c.get();
-          if constexpr (!std::is_same_v<value_of_t<C>, bool>) condition = binary(ir::op::ne, ir::describe<bool>(), condition, literal(value_of_t<C>{}));
+          if constexpr (!std::is_same_v<value_of_t<C>, bool>)
+            condition = binary(ir::op::ne, ir::describe<bool>(), condition, literal(value_of_t<C>{}));
           return make_twin<R>(ir::make_select(ir::current_arena(), condition, node_of_type<R>(a), node_of_type<R>(b)));
         } else {
           constexpr bool traced = any_twin<A, B>;
@@ -131,7 +132,8 @@ template <class F> struct text_fn : F {
       return defer(*this, s, x...);
     } else if constexpr (any_symbolic<S, X...>) {
       using R = decltype(F::native(std::declval<value_of_t<S>>(), std::declval<value_of_t<X>>()...));
-      const ir::node* call = ir::current_arena().put(ir::op::call, ir::describe<R>(), {node_as<std::string>(s), argument(x)...}, 0, 0, F::name);
+      const ir::node* call =
+          ir::current_arena().put(ir::op::call, ir::describe<R>(), {node_as<std::string>(s), argument(x)...}, 0, 0, F::name);
       if constexpr (!std::is_same_v<R, bool>) return wrap_like<R, S, X...>(call);
       else if constexpr (lazily<S, X...>) return lazy_bool(call);
       else return ir::decide(call);
@@ -164,10 +166,17 @@ template <class Out, class... X> auto make(const X&... x) { return detail::make_
 // Strings. find gives std::string::npos where there is none; cases are those of ASCII.
 template <detail::textual S> auto length(const S& s) { return detail::text_fn<detail::length_fn>{}(s); }
 template <detail::textual S, detail::textual P> auto find(const S& s, const P& part) { return detail::text_fn<detail::find_fn>{}(s, part); }
-template <detail::textual S, detail::textual P> auto starts_with(const S& s, const P& part) { return detail::text_fn<detail::starts_with_fn>{}(s, part); }
-template <detail::textual S, detail::textual P> auto ends_with(const S& s, const P& part) { return detail::text_fn<detail::ends_with_fn>{}(s, part); }
-template <detail::textual S, detail::textual P> auto contains(const S& s, const P& part) { return detail::text_fn<detail::contains_fn>{}(s, part); }
-template <detail::textual S, detail::numeric A, detail::numeric N = std::size_t> auto substr(const S& s, const A& at, const N& n = std::string::npos) {
+template <detail::textual S, detail::textual P> auto starts_with(const S& s, const P& part) {
+  return detail::text_fn<detail::starts_with_fn>{}(s, part);
+}
+template <detail::textual S, detail::textual P> auto ends_with(const S& s, const P& part) {
+  return detail::text_fn<detail::ends_with_fn>{}(s, part);
+}
+template <detail::textual S, detail::textual P> auto contains(const S& s, const P& part) {
+  return detail::text_fn<detail::contains_fn>{}(s, part);
+}
+template <detail::textual S, detail::numeric A, detail::numeric N = std::size_t>
+auto substr(const S& s, const A& at, const N& n = std::string::npos) {
   return detail::text_fn<detail::substr_fn>{}(s, at, n);
 }
 template <detail::textual S> auto to_lower(const S& s) { return detail::text_fn<detail::to_lower_fn>{}(s); }

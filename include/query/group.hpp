@@ -198,8 +198,12 @@ template <class K, class T> struct traced_group {
   template <class F> auto arg_max(const F& f) const { return of<arg_extreme<true, F>>("arg_max", f); }
   template <class F, class Less> auto min(const F&, const Less&) const { return own<extreme_by<false, F, Less>>("a user-defined order"); }
   template <class F, class Less> auto max(const F&, const Less&) const { return own<extreme_by<true, F, Less>>("a user-defined order"); }
-  template <class F, class Less> auto arg_min(const F&, const Less&) const { return own<arg_extreme_by<false, F, Less>>("a user-defined order"); }
-  template <class F, class Less> auto arg_max(const F&, const Less&) const { return own<arg_extreme_by<true, F, Less>>("a user-defined order"); }
+  template <class F, class Less> auto arg_min(const F&, const Less&) const {
+    return own<arg_extreme_by<false, F, Less>>("a user-defined order");
+  }
+  template <class F, class Less> auto arg_max(const F&, const Less&) const {
+    return own<arg_extreme_by<true, F, Less>>("a user-defined order");
+  }
   template <class F = itself> auto variance(const F& f = {}) const { return of<agg::variance<false, F>>("variance", f); }
   template <class F = itself> auto stddev(const F& f = {}) const { return of<agg::variance<true, F>>("stddev", f); }
   template <class F = itself> auto first(const F& f = {}) const { return of<edge<false, F>>("first", f); }
@@ -216,7 +220,8 @@ template <class K, class T> struct traced_group {
     return of<agg::quantile<F>>("quantile", f, at);
   }
   template <class F = itself> auto collect(const F& f = {}) const { return of<agg::collect<F>>("collect", f); }
-  template <class S, class U, class C, class F = itself> auto aggregate(const S& seed, const U& update, const C& combine, const F& finish = {}) const {
+  template <class S, class U, class C, class F = itself>
+  auto aggregate(const S& seed, const U& update, const C& combine, const F& finish = {}) const {
     using R = detail::stored_t<std::invoke_result_t<const F&, S>>;
     return detail::make_twin<R>(custom_node<R>(seed, update, combine, finish));
   }
@@ -253,8 +258,10 @@ template <class K, class T> struct traced_group {
     } else {
       using X = std::invoke_result_t<const F&, const detail::twin_t<T>&>;
       if constexpr (!std::is_same_v<detail::held_t<X>, given<F, T>>)
-        ir::give_up(std::string(name) + "(f): " + detail::types_differ(detail::type_name<detail::held_t<X>>(), detail::type_name<given<F, T>>()));
-      std::vector<const ir::node*> kids{ir::explore([&] { return detail::to_node(f(detail::make_twin<T>(detail::row_node(ir::describe<T>(), 0)))); })};
+        ir::give_up(std::string(name) +
+                    "(f): " + detail::types_differ(detail::type_name<detail::held_t<X>>(), detail::type_name<given<F, T>>()));
+      std::vector<const ir::node*> kids{
+          ir::explore([&] { return detail::to_node(f(detail::make_twin<T>(detail::row_node(ir::describe<T>(), 0)))); })};
       kids.insert(kids.end(), more.begin(), more.end());
       return leaf<R>(name, std::move(kids));
     }
@@ -280,9 +287,10 @@ template <class K, class T> struct traced_group {
         n.type = ir::describe<R>();
         n.id = earlier.id;
         n.text = "aggregate";
-        n.kids = {detail::node_of_type<S>(seed),
-                  ir::explore([&] { return detail::node_of_type<S>(update(a, detail::make_twin<T>(detail::row_node(ir::describe<T>(), 0)))); }),
-                  ir::explore([&] { return detail::node_of_type<S>(combine(a, b)); }), ir::explore([&] { return detail::to_node(finish(a)); })};
+        n.kids = {
+            detail::node_of_type<S>(seed),
+            ir::explore([&] { return detail::node_of_type<S>(update(a, detail::make_twin<T>(detail::row_node(ir::describe<T>(), 0)))); }),
+            ir::explore([&] { return detail::node_of_type<S>(combine(a, b)); }), ir::explore([&] { return detail::to_node(finish(a)); })};
         return ir::current_arena().put(std::move(n));
       }
     }
@@ -422,7 +430,8 @@ template <class K, class T> class Group {
     if constexpr (!check::collect::value<F, T>()) return check::after_error{};
     else return run(agg::collect<F>{{}, f});
   }
-  template <class S, class U, class C, class F = agg::itself> auto aggregate(const S& seed, const U& update, const C& combine, const F& finish = {}) const {
+  template <class S, class U, class C, class F = agg::itself>
+  auto aggregate(const S& seed, const U& update, const C& combine, const F& finish = {}) const {
     if constexpr (!check::aggregate::seed<S, U, C, F, T>()) return check::after_error{};
     else return run(agg::custom<S, U, C, F>{{}, seed, update, combine, finish});
   }

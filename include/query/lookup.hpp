@@ -23,7 +23,8 @@ template <class K> bool key_less(const K& a, const K& b) {
   if constexpr (std::is_integral_v<K>) return a < b;
   else if constexpr (ir::described_v<K>) return value_less(ir::describe<K>(), &a, &b);
   else {
-    static_assert(requires { a < b; }, "query: to_lookup, to_map: this key type has no description and no <; use a QUERY_RECORD, a tuple or numbers");
+    static_assert(
+        requires { a < b; }, "query: to_lookup, to_map: this key type has no description and no <; use a QUERY_RECORD, a tuple or numbers");
     return a < b;
   }
 }
@@ -53,7 +54,8 @@ template <class K, class T> class lookup {
   lookup(std::vector<Group<K, T>> groups, detail::key_calls keys)
       : groups_(std::move(groups)), own_(std::move(keys), groups_.size(), [this](std::size_t i) { return address(i); }) {}
   explicit lookup(std::vector<Group<K, T>> groups) : groups_(std::move(groups)) {
-    order_ = detail::sorted_positions(groups_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(groups_[a].key(), groups_[b].key()); });
+    order_ = detail::sorted_positions(groups_.size(),
+                                      [&](std::size_t a, std::size_t b) { return detail::key_less(groups_[a].key(), groups_[b].key()); });
   }
   std::size_t size() const { return groups_.size(); }
   auto begin() const { return groups_.begin(); }
@@ -101,7 +103,8 @@ template <class K, class V> class map_of {
     if (own_.duplicate(key_at)) two_rows(verb, at);
   }
   void seal(const char* verb, detail::call_site at) {
-    const auto order = detail::sorted_positions(entries_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(entries_[a].first, entries_[b].first); });
+    const auto order = detail::sorted_positions(
+        entries_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(entries_[a].first, entries_[b].first); });
     std::vector<std::pair<K, V>> sorted;
     sorted.reserve(order.size());
     for (std::size_t i : order) {

@@ -27,9 +27,13 @@ template <class X> inline constexpr ir::kind sequence_kind = ir::kind_of<held_t<
 template <class X> inline constexpr bool is_span = false;
 template <class T, std::size_t N> inline constexpr bool is_span<std::span<T, N>> = true;
 // A list or an array, of the row or plain; a run of rows.
-template <class X> concept sequence = sequence_kind<X> == ir::kind::list || sequence_kind<X> == ir::kind::array || is_span<std::remove_cvref_t<X>>;
+template <class X>
+concept sequence = sequence_kind<X> == ir::kind::list || sequence_kind<X> == ir::kind::array || is_span<std::remove_cvref_t<X>>;
 template <class X> struct element_of { using type = typename held_t<X>::value_type; };
-template <class X> requires(std::is_array_v<std::remove_cvref_t<X>>) struct element_of<X> { using type = std::remove_cvref_t<decltype(std::declval<X&>()[0])>; };
+template <class X>
+requires(std::is_array_v<std::remove_cvref_t<X>>) struct element_of<X> {
+  using type = std::remove_cvref_t<decltype(std::declval<X&>()[0])>;
+};
 template <class X> using element_t = typename element_of<X>::type;
 // How a function sees an element of X: as a twin, where X is one.
 template <class X> using seen_t = std::conditional_t<is_twin_v<X>, twin_t<element_t<X>>, const element_t<X>&>;
@@ -69,8 +73,9 @@ namespace detail {
 template <class State, class Condition, class Step> auto loop(const State& state, const Condition& condition, const Step& step) {
   using S = detail::held_t<State>;
   using Next = std::invoke_result_t<const Step&, std::conditional_t<detail::any_twin<State>, detail::twin_t<S>, S>>;
-  static_assert(std::is_same_v<detail::held_t<Next>, S>,
-                "query::loop(state, condition, step): step must give the type of the state; begin with a state of the type that step gives");
+  static_assert(
+      std::is_same_v<detail::held_t<Next>, S>,
+      "query::loop(state, condition, step): step must give the type of the state; begin with a state of the type that step gives");
   if constexpr (detail::any_twin<State, Next>) {
     constexpr std::size_t n = detail::state_count<S>();
     const ir::type* t = ir::describe<S>();
@@ -122,10 +127,15 @@ template <class X, class F> requires(detail::judged<X, F>) auto sum(const X& lis
   }
 }
 // The smallest and largest f(element), the first of equals. Throw user_error for an empty list.
-template <class X, class F> requires(detail::judged<X, F>) auto min(const X& list, const F& f) { return detail::extreme("min", list, f, false); }
-template <class X, class F> requires(detail::judged<X, F>) auto max(const X& list, const F& f) { return detail::extreme("max", list, f, true); }
+template <class X, class F>
+requires(detail::judged<X, F>) auto min(const X& list, const F& f) { return detail::extreme("min", list, f, false); }
+template <class X, class F>
+requires(detail::judged<X, F>) auto max(const X& list, const F& f) { return detail::extreme("max", list, f, true); }
 // Lists of numbers are summed and compared themselves.
-template <class X> requires(detail::sequence<X> && detail::sequence_kind<X> != ir::kind::array) auto sum(const X& list) { return query::sum(list, [](const auto& e) { return e; }); }
+template <class X>
+requires(detail::sequence<X> && detail::sequence_kind<X> != ir::kind::array) auto sum(const X& list) {
+  return query::sum(list, [](const auto& e) { return e; });
+}
 template <class X> requires(detail::sequence<X>) auto min(const X& list) { return query::min(list, [](const auto& e) { return e; }); }
 template <class X> requires(detail::sequence<X>) auto max(const X& list) { return query::max(list, [](const auto& e) { return e; }); }
 

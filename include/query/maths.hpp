@@ -103,10 +103,14 @@ QUERY_DETAIL_MATHS(min) QUERY_DETAIL_MATHS(max)
 #undef QUERY_DETAIL_MATHS
 
 template <detail::numeric A, detail::numeric B, detail::numeric C> auto fma(A a, B b, C c) { return detail::fma_fn{}(a, b, c); }
-template <detail::numeric A, detail::numeric B, detail::numeric... C> requires(sizeof...(C) > 0) auto min(A a, B b, C... c) { return query::min(query::min(a, b), c...); }
-template <detail::numeric A, detail::numeric B, detail::numeric... C> requires(sizeof...(C) > 0) auto max(A a, B b, C... c) { return query::max(query::max(a, b), c...); }
+template <detail::numeric A, detail::numeric B, detail::numeric... C>
+requires(sizeof...(C) > 0) auto min(A a, B b, C... c) { return query::min(query::min(a, b), c...); }
+template <detail::numeric A, detail::numeric B, detail::numeric... C>
+requires(sizeof...(C) > 0) auto max(A a, B b, C... c) { return query::max(query::max(a, b), c...); }
 
 // x, but at least `low` and at most `high`, in their common type.
-template <detail::numeric X, detail::numeric L, detail::numeric H> auto clamp(X x, L low, H high) { return query::min(query::max(x, low), high); }
+template <detail::numeric X, detail::numeric L, detail::numeric H> auto clamp(X x, L low, H high) {
+  return query::min(query::max(x, low), high);
+}
 
 }  // namespace query

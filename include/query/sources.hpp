@@ -131,7 +131,8 @@ template <class T, class A> Query<T> from(const std::vector<T, A>& v, detail::ca
 }
 // std::vector<bool> has no rows side by side: it is read bit by bit.
 template <class A> Query<bool> from(const std::vector<bool, A>& v, detail::call_site at = detail::call_site::here()) {
-  return detail::stream_of<bool, std::vector<bool, A>>(std::shared_ptr<const std::vector<bool, A>>(std::shared_ptr<void>(), &v), "vector", at);
+  return detail::stream_of<bool, std::vector<bool, A>>(std::shared_ptr<const std::vector<bool, A>>(std::shared_ptr<void>(), &v), "vector",
+                                                       at);
 }
 // A temporary is moved into the query.
 template <class T, class A> Query<T> from(std::vector<T, A>&& v, detail::call_site at = detail::call_site::here()) {
@@ -202,10 +203,16 @@ template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C.
     const V& view = *static_cast<const V*>(s);
     b.n = std::get<0>(view.vectors)->size();
     std::size_t i = 0;
-    std::apply([&](const auto*... c) {
-      ((c->size() == b.n ? void(view.bases[i++] = c->data())
-                         : detail::fail("from(columns)", "the columns have different lengths: " + std::to_string(b.n) + " and " + std::to_string(c->size()), view.at)), ...);
-    }, view.vectors);
+    std::apply(
+        [&](const auto*... c) {
+          ((c->size() == b.n
+                ? void(view.bases[i++] = c->data())
+                : detail::fail("from(columns)",
+                               "the columns have different lengths: " + std::to_string(b.n) + " and " + std::to_string(c->size()),
+                               view.at)),
+           ...);
+        },
+        view.vectors);
     b.columns = view.bases.data();
   };
   return {detail::pipe{n, nullptr}, cpu::columns<T>{}, n, nullptr};
@@ -254,12 +261,15 @@ template <class F> auto generate(F f, detail::call_site at = detail::call_site::
     using T = typename std::invoke_result_t<F&>::value_type;
     auto n = detail::source_node(detail::verb::source_stream, "generate", ir::describe<T>(), at);
     n->source = std::make_shared<const F>(std::move(f));
-    n->open = [](const void* s) -> std::unique_ptr<detail::row_stream> { return std::make_unique<detail::generated_stream<T, F>>(*static_cast<const F*>(s)); };
+    n->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
+      return std::make_unique<detail::generated_stream<T, F>>(*static_cast<const F*>(s));
+    };
     return detail::query_of<T>(std::move(n));
   }
 }
 // The rows of a CSV file; columns are found by the record's field names. Only fields and rows that the query needs are parsed.
-template <class T> auto read_csv(const std::string& path, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
+template <class T>
+auto read_csv(const std::string& path, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
   if constexpr (!check::read_csv::described<T>()) return check::after_error{};
   else return Query<T>(detail::pipe{detail::csv_source(path, &options, ir::describe<T>(), at), nullptr}, nullptr);
 }

@@ -64,7 +64,8 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
 
 }  // namespace
 
-detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context, std::uint64_t limit) {
+detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
+                      std::uint64_t limit) {
   pipeline p(b, captures, context);
   return collect_rest(p, limit);
 }
@@ -78,7 +79,8 @@ detail::table collect_rest(pipeline& p, std::uint64_t limit) {
   }
   std::vector<rows_buffer> pieces;
   const bool all = limit == ~0ull;
-  const std::size_t window = all && p.parts() ? std::max<std::size_t>(*p.parts(), 1) : static_cast<std::size_t>(context.scheduler.concurrency());
+  const std::size_t window =
+      all && p.parts() ? std::max<std::size_t>(*p.parts(), 1) : static_cast<std::size_t>(context.scheduler.concurrency());
   std::size_t total = 0;
   while (total < limit) {
     const std::size_t base = pieces.size();
@@ -102,7 +104,9 @@ detail::table collect_rest(pipeline& p, std::uint64_t limit) {
     at += r.size();
   }
   if (p.row()->trivial) {
-    context.scheduler.for_each(pieces.size(), [&](std::size_t i) { copy_rows(p.row(), base + starts[i] * p.row()->size, pieces[i].data(), pieces[i].size()); }, context.cancel);
+    context.scheduler.for_each(
+        pieces.size(), [&](std::size_t i) { copy_rows(p.row(), base + starts[i] * p.row()->size, pieces[i].data(), pieces[i].size()); },
+        context.cancel);
     out.grow(total);
   } else {
     for (rows_buffer& r : pieces) out.take_rows(r.data(), r.size());

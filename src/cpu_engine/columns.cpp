@@ -112,7 +112,8 @@ class columns_stage final : public prepared_stage {
 
    private:
     void batch(const row_block& b, std::size_t from, std::size_t n) {
-      for (std::size_t f = 0; f < columns_.size(); ++f) columns_[f].base = static_cast<const std::byte*>(b.columns[f]) + from * columns_[f].size;
+      for (std::size_t f = 0; f < columns_.size(); ++f)
+        columns_[f].base = static_cast<const std::byte*>(b.columns[f]) + from * columns_[f].size;
       interpreter::binding rows;
       rows.columns = columns_;
       for (const step& s : stage_->tests_) {

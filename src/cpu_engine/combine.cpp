@@ -33,7 +33,8 @@ detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) {
 namespace {
 
 // f(a, b) of the first n rows of both.
-detail::table zipped(const planner::vertex& v, const pair_calls& result, const detail::table& a, const detail::table& b, std::size_t n, const vertex_tasks& tasks) {
+detail::table zipped(const planner::vertex& v, const pair_calls& result, const detail::table& a, const detail::table& b, std::size_t n,
+                     const vertex_tasks& tasks) {
   return construct_rows(v.node->row, n, tasks, [&](std::size_t first, std::size_t k, void* out) {
     const void *l[batch_rows], *r[batch_rows];
     pair_calls::scratch scratch;
@@ -77,7 +78,9 @@ class streamed_zip final : public row_pieces {
 
 }  // namespace
 
-std::unique_ptr<row_pieces> stream_of_zip(const planner::vertex& v, runtime::run_context& context) { return std::make_unique<streamed_zip>(v, context); }
+std::unique_ptr<row_pieces> stream_of_zip(const planner::vertex& v, runtime::run_context& context) {
+  return std::make_unique<streamed_zip>(v, context);
+}
 
 detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   row_prefix left(v.inputs[0], v, tasks), right(v.inputs[1], v, tasks);

@@ -51,8 +51,8 @@ class cpu_engine final : public runtime::local_engine {
   runtime::verdict accepts(const planner::vertex&) const override { return {true, ""}; }
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return false; }
   // Inputs are read where they lie (context.tables, sources), not through the ports.
-  std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>, runtime::output_port& output,
-                                                 runtime::run_context& context) override {
+  std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
+                                                 runtime::output_port& output, runtime::run_context& context) override {
     const auto begin = std::chrono::steady_clock::now();
     output.tell(runtime::signal::begin_stream);
     if (context.verify) verify_vertex(v, context);
@@ -74,7 +74,8 @@ class cpu_engine final : public runtime::local_engine {
   detail::table collect(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
     return cpu::collect(b, c, context);
   }
-  void fold(const planner::branch& b, const std::vector<planner::binding>& c, detail::fold_kind k, detail::fold_state& state, runtime::run_context& context) override {
+  void fold(const planner::branch& b, const std::vector<planner::binding>& c, detail::fold_kind k, detail::fold_state& state,
+            runtime::run_context& context) override {
     fold_branch(b, c, k, state, context);
   }
   void merge(detail::fold_kind k, const ir::type* row, detail::fold_state& into, const detail::fold_state& from) const override {
@@ -84,10 +85,13 @@ class cpu_engine final : public runtime::local_engine {
               function_ref<bool(const detail::row_block&)> take, runtime::run_context& context) override {
     stream_branch(b, c, expected, take, context);
   }
-  std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
+  std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& c,
+                                           runtime::run_context& context) override {
     return open_branch(b, c, context);
   }
-  void verify(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override { verify_branch(b, c, context); }
+  void verify(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
+    verify_branch(b, c, context);
+  }
 
  private:
   static inline char t_nothing = 0;

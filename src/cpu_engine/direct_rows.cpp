@@ -19,7 +19,9 @@ template <class Key> Key load(const std::byte* at) {
 }  // namespace
 
 // Differences of keys are taken in 64 bits and wrap, whatever the sign.
-template <class Key> std::uint64_t direct_rows::place(const std::byte* key) const { return static_cast<std::uint64_t>(load<Key>(key)) - low_; }
+template <class Key> std::uint64_t direct_rows::place(const std::byte* key) const {
+  return static_cast<std::uint64_t>(load<Key>(key)) - low_;
+}
 
 template <class Key> bool direct_rows::fill(const key_column& keys, const detail::table& rows, const vertex_tasks& tasks) {
   struct ends {

@@ -24,7 +24,8 @@ struct keys_at {
 };
 
 // Flags the first row of each key among n adjacent ones. Ids are numbered by first appearance: a new one is the next number.
-void flag_first(grouper& groups, const void* keys, const ir::type* type, std::size_t n, std::uint8_t* flags, const runtime::cancel_flag& cancel) {
+void flag_first(grouper& groups, const void* keys, const ir::type* type, std::size_t n, std::uint8_t* flags,
+                const runtime::cancel_flag& cancel) {
   std::uint32_t ids[batch_rows];
   std::size_t seen = groups.size();
   for (std::size_t from = 0; from < n; from += batch_rows) {
@@ -39,7 +40,8 @@ void flag_first(grouper& groups, const void* keys, const ir::type* type, std::si
 }
 
 // The same for keys by row number, which are few enough for a partition.
-template <class Id> void flag_first_by_id(grouper& groups, const keys_at& keys, const Id* rows, std::size_t n, std::uint8_t* flags, const vertex_tasks& tasks) {
+template <class Id>
+void flag_first_by_id(grouper& groups, const keys_at& keys, const Id* rows, std::size_t n, std::uint8_t* flags, const vertex_tasks& tasks) {
   rows_buffer batch(keys.type, tasks.pool());
   std::uint32_t ids[batch_rows];
   std::size_t seen = 0;

@@ -15,8 +15,8 @@ using detail::batch_sink;
 using detail::join_kind;
 using detail::row_block;
 
-hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct, detail::table rows,
-                         const vertex_tasks& tasks)
+hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct,
+                         detail::table rows, const vertex_tasks& tasks)
     : rows_(std::move(rows)) {
   const bool try_direct = may_be_direct && !custom.equal;
   keys_.emplace(key, interpreted, rows_, tasks, try_direct ? key_column::layout::any : key_column::layout::adjacent);
@@ -99,7 +99,11 @@ class batch_keys {
 class join_probe::pair_runner final : public stage_runner {
  public:
   pair_runner(const prepared& p, batch_sink& next)
-      : p_(&p), keys_(p.key, p.key_type, p.probe_type, p.key_part, p.pool), matches_(batch_rows), out_(p.result->result(), p.pool), next_(&next) {}
+      : p_(&p),
+        keys_(p.key, p.key_type, p.probe_type, p.key_part, p.pool),
+        matches_(batch_rows),
+        out_(p.result->result(), p.pool),
+        next_(&next) {}
 
   void push(const row_block& b) override {
     for (std::size_t from = 0; from < b.n; from += batch_rows)
@@ -275,7 +279,8 @@ rows_buffer join_probe::unmatched(const vertex_tasks& tasks) const {
   });
 }
 
-std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context, std::vector<detail::binding> bindings) {
+std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context,
+                                              std::vector<detail::binding> bindings) {
   const vertex_tasks tasks(context, std::move(bindings));
   return std::make_unique<join_probe>(*s.join, context.table_of(*s.build), s.build_left, s.how == planner::form::interpreted, tasks);
 }

@@ -62,6 +62,7 @@ detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& task
 detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
 // The stage of a join whose probe side is a pipeline; `bindings`: collections that its functions captured.
-std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context, std::vector<detail::binding> bindings);
+std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context,
+                                              std::vector<detail::binding> bindings);
 
 }  // namespace query::cpu

@@ -140,7 +140,8 @@ class join_table::builder {
     return t_.part_of_hash(hash(w));
   }
   std::uint64_t hash(std::uint64_t w) const {
-    return t_.form_ == key_words::form::narrow ? slot_table<std::uint32_t>::hash(static_cast<std::uint32_t>(w)) : slot_table<std::uint64_t>::hash(w);
+    return t_.form_ == key_words::form::narrow ? slot_table<std::uint32_t>::hash(static_cast<std::uint32_t>(w))
+                                               : slot_table<std::uint64_t>::hash(w);
   }
   static std::uint64_t hash(const wide_word& w) { return tagged_table::hash(w); }
 

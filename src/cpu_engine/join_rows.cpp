@@ -22,10 +22,15 @@ constexpr std::uint64_t most_matches = 1 << 16;
 
 class group_join_sink final : public detail::batch_sink {
  public:
-  group_join_sink(const detail::logical& join, const hashed_rows& build, const function_calls& key, const pair_calls& result, rows_buffer& to,
-                  runtime::buffer_pool& pool)
-      : join_(&join), build_(&build), key_(&key), keys_(join.functions[0].result, pool),
-        lists_(static_cast<const ir::type*>(join.source.get()), batch_rows, pool), result_(&result), to_(&to) {}
+  group_join_sink(const detail::logical& join, const hashed_rows& build, const function_calls& key, const pair_calls& result,
+                  rows_buffer& to, runtime::buffer_pool& pool)
+      : join_(&join),
+        build_(&build),
+        key_(&key),
+        keys_(join.functions[0].result, pool),
+        lists_(static_cast<const ir::type*>(join.source.get()), batch_rows, pool),
+        result_(&result),
+        to_(&to) {}
 
   void push(const detail::row_block& b) override {
     const std::size_t size = join_->functions[0].row->size;
@@ -85,7 +90,8 @@ detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& task
   const detail::logical& join = *v.node;
   const auto* list = static_cast<const ir::type*>(join.source.get());
   if (!ir::can_be_filled(list))
-    throw detail::unplaced_error("rows of the right side must be default constructible and assignable: " + std::string(list->element->name));
+    throw detail::unplaced_error("rows of the right side must be default constructible and assignable: " +
+                                 std::string(list->element->name));
   const hashed_rows build(join.functions[1], join.keys, v.interpreted, false, collect_input(v, 1, tasks).table, tasks);
   const function_calls key(join.functions[0], v.interpreted, false);
   const pair_calls result(join.functions[2], join.functions[0].row, list, v.interpreted, tasks.pool());
@@ -101,8 +107,8 @@ detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& task
 namespace {
 
 // k pairs from number `from` on, in the order of the left rows and, for each of them, of the right ones.
-detail::table pairs(const detail::logical& join, const pair_calls& result, const detail::table& left, const detail::table& right, std::size_t from, std::size_t k,
-                    const vertex_tasks& tasks) {
+detail::table pairs(const detail::logical& join, const pair_calls& result, const detail::table& left, const detail::table& right,
+                    std::size_t from, std::size_t k, const vertex_tasks& tasks) {
   return construct_rows(join.row, k, tasks, [&](std::size_t first, std::size_t n, void* out) {
     const void *l[batch_rows], *r[batch_rows];
     pair_calls::scratch scratch;
@@ -129,7 +135,8 @@ detail::table pairs(const detail::logical& join, const pair_calls& result, const
 // The right rows are all there; the left ones, and the pairs, come a piece at a time.
 class streamed_pairs final : public row_pieces {
  public:
-  streamed_pairs(const planner::vertex& v, runtime::run_context& context) : v_(&v), tasks_(context, v.captures), left_(v.inputs[0], v, tasks_) {}
+  streamed_pairs(const planner::vertex& v, runtime::run_context& context)
+      : v_(&v), tasks_(context, v.captures), left_(v.inputs[0], v, tasks_) {}
 
   bool next(detail::table& out, std::size_t) override {
     if (!right_) right_ = collect_input(*v_, 1, tasks_).table;
@@ -172,7 +179,9 @@ detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& task
   if (v.limit < total) total = static_cast<std::size_t>(v.limit);
   return pairs(join, result, left, right, 0, total, tasks);
 }
-std::unique_ptr<row_pieces> stream_of_pairs(const planner::vertex& v, runtime::run_context& context) { return std::make_unique<streamed_pairs>(v, context); }
+std::unique_ptr<row_pieces> stream_of_pairs(const planner::vertex& v, runtime::run_context& context) {
+  return std::make_unique<streamed_pairs>(v, context);
+}
 
 detail::table join_rows(const planner::vertex& v, runtime::run_context& context) {
   const vertex_tasks tasks(context, v.captures);

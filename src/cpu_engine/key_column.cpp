@@ -17,7 +17,8 @@ std::optional<std::size_t> part_of_row(const detail::user_function& f) {
   return std::nullopt;
 }
 
-key_column::key_column(const detail::user_function& f, bool interpreted, const detail::table& rows, const vertex_tasks& tasks, layout wanted)
+key_column::key_column(const detail::user_function& f, bool interpreted, const detail::table& rows, const vertex_tasks& tasks,
+                       layout wanted)
     : type_(f.result), stride_(f.result->size), n_(rows.n) {
   if (n_ > few_rows && (wanted == layout::any || rows.type->size == stride_)) {
     if (const auto offset = part_of_row(f)) {
@@ -34,7 +35,8 @@ key_column::key_column(const detail::user_function& f, bool interpreted, const d
   base_ = computed_->data();
 }
 
-key_column::key_column(const detail::user_function& f, bool interpreted, const detail::table& first, const detail::table& second, const vertex_tasks& tasks)
+key_column::key_column(const detail::user_function& f, bool interpreted, const detail::table& first, const detail::table& second,
+                       const vertex_tasks& tasks)
     : type_(f.result), stride_(f.result->size), n_(first.n + second.n) {
   const function_calls calls(f, interpreted, false);
   computed_.emplace(construct_rows(type_, n_, tasks, [&](std::size_t from, std::size_t k, void* out) {

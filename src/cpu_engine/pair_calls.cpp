@@ -9,7 +9,8 @@
 
 namespace query::cpu {
 
-pair_calls::pair_calls(const detail::user_function& f, const ir::type* left, const ir::type* right, bool interpreted, runtime::buffer_pool& pool)
+pair_calls::pair_calls(const detail::user_function& f, const ir::type* left, const ir::type* right, bool interpreted,
+                       runtime::buffer_pool& pool)
     : function_(&f), pool_(&pool) {
   if (!interpreted) return;
   how_ = planner::interpret_pair(f, left, right);

@@ -81,7 +81,8 @@ placed_rows by_range(const planner::vertex& v, const detail::table& rows, std::s
 detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const input_rows input = collect_input(v, 0, tasks);
   const detail::table& rows = input.table;
-  if (v.node->count > planner::most_partitions) detail::fail(v.node->label, "more than 1048576 partitions: " + std::to_string(v.node->count), v.node->where);
+  if (v.node->count > planner::most_partitions)
+    detail::fail(v.node->label, "more than 1048576 partitions: " + std::to_string(v.node->count), v.node->where);
   const std::size_t parts = v.node->count ? static_cast<std::size_t>(v.node->count) : default_partitions;
   if (rows.n == 0) return with_bounds(rows, std::vector<std::size_t>(static_cast<std::size_t>(v.node->count)));
   if (static_cast<way>(v.node->step) == way::runs) {

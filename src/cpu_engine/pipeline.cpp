@@ -46,7 +46,8 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
   const bool columns = whole_.columns != nullptr;
   const planner::stage* first = b.prefilters.empty() && !b.stages.empty() ? &b.stages.front() : nullptr;
   const bool compiled_for_columns = first && first->native && first->native->reads_columns() && first->how == planner::form::native;
-  const bool interprets_columns = columns && first && first->how == planner::form::interpreted && first->what == planner::stage::kind::rowwise;
+  const bool interprets_columns =
+      columns && first && first->how == planner::form::interpreted && first->what == planner::stage::kind::rowwise;
   if (columns && !compiled_for_columns && !interprets_columns) stages_.push_back(rows_from_columns(source_row_, b.wanted));
   for (const planner::prefilter& f : b.prefilters) {
     stages_.push_back(prepare_prefilter(f, source_row_, context));

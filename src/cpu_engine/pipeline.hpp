@@ -100,7 +100,8 @@ class pipeline {
 };
 
 // Makes what a stage of a plan needs for a run: programs of the interpreter, hash tables...
-std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std::vector<detail::binding>& bindings, runtime::run_context& context);
+std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std::vector<detail::binding>& bindings,
+                                              runtime::run_context& context);
 std::unique_ptr<prepared_stage> prepare_prefilter(const planner::prefilter& f, const ir::type* row, runtime::run_context& context);
 
 // All rows of a branch side by side: the source itself if nothing happens to them.

@@ -26,7 +26,8 @@ struct run {
 // The function of chunk and window from its expression, over a list of the run's rows.
 class interpreted_run {
  public:
-  interpreted_run(const function_calls& function, const ir::type* list, runtime::buffer_pool& pool) : function_(&function), lists_(list, 1, pool) {}
+  interpreted_run(const function_calls& function, const ir::type* list, runtime::buffer_pool& pool)
+      : function_(&function), lists_(list, 1, pool) {}
   void call(const detail::table& rows, const run& r, rows_buffer& out) {
     lists_.start(0, r.n);
     for (std::size_t i = 0; i < r.n; ++i) lists_.add(0, row_at(rows, r.first + i));
@@ -41,8 +42,8 @@ class interpreted_run {
 };
 
 // Calls the vertex's function for each of `count` runs: `a_task` of them one after the other, tasks side by side.
-detail::table call_runs(const planner::vertex& v, const detail::table& rows, std::size_t count, std::size_t a_task, const vertex_tasks& tasks,
-                        function_ref<run(std::size_t)> at) {
+detail::table call_runs(const planner::vertex& v, const detail::table& rows, std::size_t count, std::size_t a_task,
+                        const vertex_tasks& tasks, function_ref<run(std::size_t)> at) {
   const detail::logical& node = *v.node;
   const detail::user_function& f = node.functions[0];
   const function_calls function(f, v.interpreted, false);
@@ -68,7 +69,9 @@ detail::table call_runs(const planner::vertex& v, const detail::table& rows, std
 }
 
 // So many runs of this length that a task has as many rows as a part.
-std::size_t runs_a_task(std::uint64_t length) { return std::max<std::size_t>(1, part_rows / static_cast<std::size_t>(std::min<std::uint64_t>(length, part_rows))); }
+std::size_t runs_a_task(std::uint64_t length) {
+  return std::max<std::size_t>(1, part_rows / static_cast<std::size_t>(std::min<std::uint64_t>(length, part_rows)));
+}
 
 void check_positive(std::uint64_t n, const detail::logical& node, const char* what) {
   if (n == 0)
@@ -145,9 +148,12 @@ class streamed_runs final : public row_pieces {
     const auto n = static_cast<std::size_t>(length);
     const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(step_, rows.n));
     constexpr std::size_t rows_a_task = 1 << 12;
-    detail::table out = call_runs(*v_, rows, count, std::max<std::size_t>(1, rows_a_task / n), input_.tasks(), [&](std::size_t i) { return run{i * step, n}; });
+    detail::table out = call_runs(*v_, rows, count, std::max<std::size_t>(1, rows_a_task / n), input_.tasks(), [&](std::size_t i) {
+      return run{i * step, n};
+    });
     const std::uint64_t used = step_ > rows.n ? step_ : std::uint64_t{count} * step;
-    if (used < rows.n) held_.take_rows(const_cast<std::byte*>(row_at(rows, static_cast<std::size_t>(used))), rows.n - static_cast<std::size_t>(used));
+    if (used < rows.n)
+      held_.take_rows(const_cast<std::byte*>(row_at(rows, static_cast<std::size_t>(used))), rows.n - static_cast<std::size_t>(used));
     else skip_ = used - rows.n;
     return out;
   }
@@ -196,14 +202,17 @@ detail::table collect_by_partition(const planner::vertex& v, const vertex_tasks&
 }  // namespace
 
 detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  const detail::table rows = !v.node->all && changed_partitions(v, tasks.context()) ? collect_by_partition(v, tasks) : collect_input(v, 0, tasks).table;
+  const detail::table rows =
+      !v.node->all && changed_partitions(v, tasks.context()) ? collect_by_partition(v, tasks) : collect_input(v, 0, tasks).table;
   if (v.node->all) return call_runs(v, rows, 1, 1, tasks, [&](std::size_t) { return run{0, rows.n}; });
   if (const runtime::partition_bounds* bounds = bounds_of(rows))
     return call_runs(v, rows, bounds->ends.size(), 1, tasks, [&](std::size_t i) {
       const std::size_t first = i ? bounds->ends[i - 1] : 0;
       return run{first, bounds->ends[i] - first};
     });
-  return call_runs(v, rows, chunks_of(rows.n), 1, tasks, [&](std::size_t i) { return run{i * part_rows, std::min(part_rows, rows.n - i * part_rows)}; });
+  return call_runs(v, rows, chunks_of(rows.n), 1, tasks, [&](std::size_t i) {
+    return run{i * part_rows, std::min(part_rows, rows.n - i * part_rows)};
+  });
 }
 
 }  // namespace query::cpu

@@ -105,7 +105,8 @@ std::size_t scattered_keys::rows_of(std::size_t partition) const {
   return n;
 }
 
-void scattered_keys::each_run(std::size_t partition, function_ref<void(const std::uint32_t* rows, const void* keys, std::size_t n)> f) const {
+void scattered_keys::each_run(std::size_t partition,
+                              function_ref<void(const std::uint32_t* rows, const void* keys, std::size_t n)> f) const {
   const std::size_t b = partition / of_band_, at = partition + b;
   for (const chunk& c : chunks_) {
     const std::size_t first = c.begins[at], n = c.begins[at + 1] - first;

@@ -27,9 +27,11 @@ detail::table rows_found(const planner::vertex& v, bool wanted, const vertex_tas
   {
     const detail::table others = collect_input(v, 1, tasks).table;
     const key_column other_keys(f, v.interpreted, others, tasks, key_column::layout::adjacent);
-    const join_table table(keys.type(), other_keys.base(), others.n, {.nulls_match = true, .custom = custom}, tasks.scheduler(), tasks.pool(), tasks.cancel());
+    const join_table table(keys.type(), other_keys.base(), others.n, {.nulls_match = true, .custom = custom}, tasks.scheduler(),
+                           tasks.pool(), tasks.cancel());
     const runtime::buffer flags = tasks.pool().allocate(rows.table.n);
-    tasks.chunks(rows.table.n, [&](std::size_t first, std::size_t k) { table.contains(keys.at(first), k, flags.as<std::uint8_t>() + first); });
+    tasks.chunks(rows.table.n,
+                 [&](std::size_t first, std::size_t k) { table.contains(keys.at(first), k, flags.as<std::uint8_t>() + first); });
     found = rows_flagged(flags.as<std::uint8_t>(), rows.table.n, wanted ? 1 : 0, tasks);
   }
   const rows_buffer found_keys = construct_rows(keys.type(), found.size(), tasks, [&](std::size_t first, std::size_t k, void* out) {

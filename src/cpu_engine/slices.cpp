@@ -41,7 +41,8 @@ detail::table take_last_rows(const planner::vertex& v, const vertex_tasks& tasks
   }, pieces)) {
     std::size_t after = rows_in(pieces), superfluous = 0;
     while (superfluous < pieces.size() && after - pieces[superfluous].size() >= n) after -= pieces[superfluous++].size();
-    std::vector<piece> kept(std::make_move_iterator(pieces.begin() + static_cast<std::ptrdiff_t>(superfluous)), std::make_move_iterator(pieces.end()));
+    std::vector<piece> kept(std::make_move_iterator(pieces.begin() + static_cast<std::ptrdiff_t>(superfluous)),
+                            std::make_move_iterator(pieces.end()));
     pieces = std::move(kept);
   }
   const detail::table rows = side_by_side(std::move(pieces), input.row(), tasks);

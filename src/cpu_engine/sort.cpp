@@ -60,8 +60,8 @@ detail::table first_in_order(const planner::vertex& v, const input_rows& input, 
 // Rows that are numbers and their own keys need neither keys nor row ids.
 bool sorts_values(const planner::vertex& v, const detail::table& rows) {
   const detail::logical& node = *v.node;
-  return node.functions.size() == 1 && !node.has_own_order() && ir::is_arithmetic(rows.type->k) && node.functions[0].result == rows.type && v.limit >= rows.n &&
-         rows.n > 1 && part_of_row(node.functions[0]) == 0;
+  return node.functions.size() == 1 && !node.has_own_order() && ir::is_arithmetic(rows.type->k) && node.functions[0].result == rows.type &&
+         v.limit >= rows.n && rows.n > 1 && part_of_row(node.functions[0]) == 0;
 }
 
 detail::table sort_as_values(const planner::vertex& v, const detail::table& rows, const vertex_tasks& tasks) {

@@ -30,7 +30,8 @@ permutation top_k(std::span<const sort_key> keys, std::size_t n, std::size_t k, 
                   runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
 
 // Writes the n adjacent arithmetic values (boolean to f64) at `from` to `to` in order; both may be the same place. Stable: NaNs
-// keep their payloads and zeros their signs in the order in which they came. Memory: little more, but where both are the same place: one more array.
+// keep their payloads and zeros their signs in the order in which they came. Memory: little more, but where both are the same place: one
+// more array.
 void sort_values(const void* from, void* to, std::size_t n, ir::kind kind, bool descending, runtime::scheduler& scheduler,
                  runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
 

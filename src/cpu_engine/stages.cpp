@@ -108,7 +108,8 @@ class filter_runner final : public stage_runner {
 
 class map_runner final : public stage_runner {
  public:
-  map_runner(const function_calls& f, const logical* verb, const ir::type* in, const ir::type* out, runtime::buffer_pool& pool, batch_sink& next)
+  map_runner(const function_calls& f, const logical* verb, const ir::type* in, const ir::type* out, runtime::buffer_pool& pool,
+             batch_sink& next)
       : map_(&f), verb_(verb), in_(in), out_(out, pool), next_(&next) {}
   void push(const row_block& b) override {
     for (std::size_t from = 0; from < b.n; from += batch_rows) {
@@ -153,7 +154,9 @@ class functions_stage final : public prepared_stage {
   functions_stage(const planner::stage& s, runtime::run_context& context) : pool_(&context.pool) {
     const ir::type* in = s.in;
     for (const logical* n : s.nodes) {
-      placed(n, [&] { steps_.push_back({function_calls(n->functions[0], s.how == planner::form::interpreted, n->what == verb::where), n, in, n->row}); });
+      placed(n, [&] {
+        steps_.push_back({function_calls(n->functions[0], s.how == planner::form::interpreted, n->what == verb::where), n, in, n->row});
+      });
       in = n->row;
     }
   }
@@ -191,8 +194,12 @@ class functions_stage final : public prepared_stage {
 class prefilter_stage final : public prepared_stage {
  public:
   prefilter_stage(const planner::prefilter& f, const ir::type* row, runtime::buffer_pool& pool)
-      : calls_(f.expression ? function_calls(f.expression, row) : function_calls(*f.function, f.interpreted, true)), row_(row), pool_(&pool) {}
-  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<filter_runner>(calls_, nullptr, row_, *pool_, next); }
+      : calls_(f.expression ? function_calls(f.expression, row) : function_calls(*f.function, f.interpreted, true)),
+        row_(row),
+        pool_(&pool) {}
+  std::unique_ptr<stage_runner> start(batch_sink& next) const override {
+    return std::make_unique<filter_runner>(calls_, nullptr, row_, *pool_, next);
+  }
 
  private:
   function_calls calls_;
@@ -202,7 +209,8 @@ class prefilter_stage final : public prepared_stage {
 
 }  // namespace
 
-std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std::vector<detail::binding>& bindings, runtime::run_context& context) {
+std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std::vector<detail::binding>& bindings,
+                                              runtime::run_context& context) {
   if (s.what == planner::stage::kind::probe) return prepare_probe(s, context, bindings);
   if (s.native && s.how == planner::form::native) return std::make_unique<native_stage>(s.native, s.speculate);
   return std::make_unique<functions_stage>(s, context);

@@ -14,7 +14,8 @@ using detail::row_block;
 void fold_branch(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind k, detail::fold_state& state,
                  runtime::run_context& context) {
   pipeline p(b, captures, context);
-  const std::size_t window = p.parts() ? std::max<std::size_t>(*p.parts(), 1) : static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
+  const std::size_t window =
+      p.parts() ? std::max<std::size_t>(*p.parts(), 1) : static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
   bool more = true;
   while (more) {
     std::vector<detail::fold_state> states(window);
@@ -153,7 +154,8 @@ class window_cursor final : public detail::row_cursor {
 
 }  // namespace
 
-std::unique_ptr<detail::row_cursor> open_branch(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context) {
+std::unique_ptr<detail::row_cursor> open_branch(const planner::branch& b, const std::vector<planner::binding>& captures,
+                                                runtime::run_context& context) {
   return std::make_unique<window_cursor>(b, captures, context);
 }
 

@@ -11,6 +11,7 @@ void fold_branch(const planner::branch& b, const std::vector<planner::binding>& 
                  runtime::run_context& context);
 void stream_branch(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void(std::uint64_t)> expected,
                    function_ref<bool(const detail::row_block&)> take, runtime::run_context& context);
-std::unique_ptr<detail::row_cursor> open_branch(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context);
+std::unique_ptr<detail::row_cursor> open_branch(const planner::branch& b, const std::vector<planner::binding>& captures,
+                                                runtime::run_context& context);
 
 }  // namespace query::cpu

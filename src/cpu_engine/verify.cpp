@@ -50,8 +50,9 @@ rows_buffer kept(const rows_buffer& rows, const std::vector<char>& keep, runtime
 bool can_copy(const ir::type* t) { return t->trivial || t->life.copy; }
 
 bool only_tests(const stage& s) {
-  return s.what == stage::kind::probe ? s.join->functions.size() == 2
-                                      : std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
+  return s.what == stage::kind::probe
+             ? s.join->functions.size() == 2
+             : std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
 }
 
 // Of the rows that a vertex gives as a table.
@@ -75,7 +76,8 @@ bool needs_first_rows(const planner::vertex& v) {
 // Follows a sample of the rows of a branch through its functions.
 class walk {
  public:
-  explicit walk(runtime::run_context& context, bool first_only = false) : context_(&context), pool_(&context.pool), first_only_(first_only) {}
+  explicit walk(runtime::run_context& context, bool first_only = false)
+      : context_(&context), pool_(&context.pool), first_only_(first_only) {}
 
   // A sample of what the branch gives; none where it cannot be had.
   std::optional<sample> branch(const planner::branch& b) {
@@ -184,7 +186,8 @@ class walk {
   // Rows that meet a join's hash table. The other side is there as a whole.
   std::optional<rows_buffer> probe(const stage& s, const rows_buffer& rows) {
     const detail::table& table = context_->table_of(*s.build);
-    const verify::join_side met{rows.data(), rows.size(), rows.type(), false, read_}, built{table.rows, table.n, table.type, true, read_of(*s.build)};
+    const verify::join_side met{rows.data(), rows.size(), rows.type(), false, read_},
+        built{table.rows, table.n, table.type, true, read_of(*s.build)};
     const verify::join_side &left = s.build_left ? built : met, &right = s.build_left ? met : built;
     const verify::pairs pairs = verify::joined(*s.join, left, right, *pool_);
     if (s.join->functions.size() > 2) return verify::map_pairs(*s.join, left, right, pairs, *pool_);

@@ -21,7 +21,8 @@ namespace query::cpu {
 class vertex_tasks {
  public:
   vertex_tasks(runtime::run_context& context, std::vector<detail::binding> bindings) : context_(&context), bindings_(std::move(bindings)) {}
-  vertex_tasks(runtime::run_context& context, const std::vector<planner::binding>& captures) : vertex_tasks(context, context.bind(captures)) {}
+  vertex_tasks(runtime::run_context& context, const std::vector<planner::binding>& captures)
+      : vertex_tasks(context, context.bind(captures)) {}
 
   runtime::run_context& context() const { return *context_; }
   runtime::scheduler& scheduler() const { return context_->scheduler; }
@@ -76,7 +77,9 @@ detail::table take_rows_by_id(const input_rows& from, const permutation& ids, co
 // Rows [first, first + n) of a table, where they lie.
 detail::table slice(const detail::table& t, std::uint64_t first, std::uint64_t n);
 
-inline const std::byte* row_at(const void* rows, const ir::type* t, std::size_t i) { return static_cast<const std::byte*>(rows) + i * t->size; }
+inline const std::byte* row_at(const void* rows, const ir::type* t, std::size_t i) {
+  return static_cast<const std::byte*>(rows) + i * t->size;
+}
 inline const std::byte* row_at(const detail::table& t, std::size_t i) { return row_at(t.rows, t.type, i); }
 
 }  // namespace query::cpu

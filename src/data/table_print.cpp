@@ -109,7 +109,8 @@ class cell_maker {
     if (!ir::is_floating(type->k)) return format_value(type, value, options_.digits);
     const double x = number(type, value);
     if (!std::isfinite(x)) return format_number(x, options_.digits);
-    return scientific(x) ? written(x, std::chars_format::scientific, shared.scientific) : written(x, std::chars_format::fixed, shared.plain);
+    return scientific(x) ? written(x, std::chars_format::scientific, shared.scientific)
+                         : written(x, std::chars_format::fixed, shared.plain);
   }
 
   const print_options& options_;

@@ -4,37 +4,13 @@
 
 #include <memory>
 #include <optional>
-#include <type_traits>
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/library_functions.hpp"
+
 namespace query::gpu_engine {
 namespace {
-
-// Binds one function pointer to a symbol of a loaded library.
-class binder {
- public:
-  explicit binder(const std::string& library) : name_(library), library_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (library_ == nullptr) throw resource_error(std::string("gpu: no NVIDIA driver: ") + ::dlerror());
-  }
-
-  template <class Function>
-  void bind(Function*& function, const char* symbol) const {
-    static_assert(std::is_function_v<Function>);
-    void* found = ::dlsym(library_, symbol);
-    if (found == nullptr) throw resource_error("gpu: the NVIDIA driver is too old: " + name_ + " has no " + symbol);
-    function = reinterpret_cast<Function*>(found);
-  }
-  // Null where the driver has none.
-  template <class Function>
-  void bind_if_there(Function*& function, const char* symbol) const {
-    function = reinterpret_cast<Function*>(::dlsym(library_, symbol));
-  }
-
- private:
-  std::string name_;
-  void* library_;
-};
 
 struct search {
   std::optional<driver> found;
@@ -87,7 +63,9 @@ const driver* driver::find() {
 const std::string& driver::why_not() { return the_search().why_not; }
 
 driver driver::load(const std::string& library) {
-  const binder b(library);
+  void* loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) throw resource_error(std::string("gpu: no NVIDIA driver: ") + ::dlerror());
+  library_functions b(loaded, library);
   driver d;
   b.bind(d.cuInit, "cuInit");
   b.bind(d.cuDriverGetVersion, "cuDriverGetVersion");
@@ -147,6 +125,7 @@ driver driver::load(const std::string& library) {
   b.bind_if_there(d.cuMemPoolSetAccess, "cuMemPoolSetAccess");
   b.bind(d.cuGetErrorName, "cuGetErrorName");
   b.bind(d.cuGetErrorString, "cuGetErrorString");
+  if (!b.missing().empty()) throw resource_error("gpu: the NVIDIA driver is too old: " + b.missing());
   return d;
 }
 

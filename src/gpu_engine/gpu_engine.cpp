@@ -450,8 +450,8 @@ std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices,
                                   share_rows);
 }
 
-std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::size_t)> open, std::size_t n, const runtime::gpu_limits& limits,
-                                             kernel_cache& kernels) {
+std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::size_t)> open, std::size_t n,
+                                             const runtime::gpu_limits& limits, kernel_cache& kernels) {
   return std::make_shared<engine>(std::move(open), n, limits, kernels, 0, 0);
 }
 

@@ -24,8 +24,8 @@ std::shared_ptr<runtime::engine> make_engine(std::vector<const device*> devices,
                                              std::size_t block_rows = 0, std::size_t share_rows = 0);
 
 // The same on `n` devices, each opened by `open(number)` when it is first wanted.
-std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::size_t)> open, std::size_t n, const runtime::gpu_limits& limits,
-                                             kernel_cache& kernels);
+std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::size_t)> open, std::size_t n,
+                                             const runtime::gpu_limits& limits, kernel_cache& kernels);
 
 // What such an engine has of its devices, and of the first: counters, for tests and figures.
 class gpu_set;

@@ -11,10 +11,11 @@
 #include <future>
 #include <mutex>
 #include <thread>
-#include <type_traits>
 
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
+
+#include "gpu_engine/library_functions.hpp"
 
 namespace query::gpu_engine {
 
@@ -63,19 +64,16 @@ struct linker::library {
   int (*nvJitLinkGetErrorLog)(link_handle, char*) = nullptr;
 
   bool bind(void* loaded, const std::string& name, std::string& why) {
-    const auto one = [&](auto*& function, const char* symbol) {
-      void* found = ::dlsym(loaded, symbol);
-      if (found == nullptr && why.empty()) why = name + " has no " + symbol;
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
-    };
-    one(nvJitLinkCreate, "nvJitLinkCreate");
-    one(nvJitLinkDestroy, "nvJitLinkDestroy");
-    one(nvJitLinkAddData, "nvJitLinkAddData");
-    one(nvJitLinkComplete, "nvJitLinkComplete");
-    one(nvJitLinkGetLinkedCubinSize, "nvJitLinkGetLinkedCubinSize");
-    one(nvJitLinkGetLinkedCubin, "nvJitLinkGetLinkedCubin");
-    one(nvJitLinkGetErrorLogSize, "nvJitLinkGetErrorLogSize");
-    one(nvJitLinkGetErrorLog, "nvJitLinkGetErrorLog");
+    library_functions of(loaded, name);
+    of.bind(nvJitLinkCreate, "nvJitLinkCreate");
+    of.bind(nvJitLinkDestroy, "nvJitLinkDestroy");
+    of.bind(nvJitLinkAddData, "nvJitLinkAddData");
+    of.bind(nvJitLinkComplete, "nvJitLinkComplete");
+    of.bind(nvJitLinkGetLinkedCubinSize, "nvJitLinkGetLinkedCubinSize");
+    of.bind(nvJitLinkGetLinkedCubin, "nvJitLinkGetLinkedCubin");
+    of.bind(nvJitLinkGetErrorLogSize, "nvJitLinkGetErrorLogSize");
+    of.bind(nvJitLinkGetErrorLog, "nvJitLinkGetErrorLog");
+    why = of.missing();
     return why.empty();
   }
 };
@@ -170,7 +168,8 @@ bool linker::link_here(std::span<const link_input> inputs, int compute_capabilit
   } p{l};
   const std::string architecture = "-arch=sm_" + std::to_string(compute_capability);
   std::vector<const char*> options{architecture.c_str()};
-  if (std::any_of(inputs.begin(), inputs.end(), [](const link_input& i) { return i.form == device_form::lto_ir; })) options.push_back("-lto");
+  if (std::any_of(inputs.begin(), inputs.end(), [](const link_input& i) { return i.form == device_form::lto_ir; }))
+    options.push_back("-lto");
   int result = l.nvJitLinkCreate(&p.handle, static_cast<std::uint32_t>(options.size()), options.data());
   for (const link_input& i : inputs)
     if (result == 0) result = l.nvJitLinkAddData(p.handle, input_type(i.form), i.code.data(), i.code.size(), i.name.c_str());

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <type_traits>
 
 #include <query/errors.hpp>
 
 #include "gpu_engine/disk_cache.hpp"
+#include "gpu_engine/library_functions.hpp"
 
 namespace query::gpu_engine {
 namespace {
@@ -69,26 +69,23 @@ struct compiler::library {
 
   // False, and `why`, if a function is missing.
   bool bind(void* loaded, const std::string& name, std::string& why) {
-    const auto one = [&](auto*& function, const char* symbol) {
-      void* found = ::dlsym(loaded, symbol);
-      if (found == nullptr && why.empty()) why = name + " has no " + symbol;
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
-    };
-    one(nvrtcVersion, "nvrtcVersion");
-    one(nvrtcGetNumSupportedArchs, "nvrtcGetNumSupportedArchs");
-    one(nvrtcGetSupportedArchs, "nvrtcGetSupportedArchs");
-    one(nvrtcCreateProgram, "nvrtcCreateProgram");
-    one(nvrtcDestroyProgram, "nvrtcDestroyProgram");
-    one(nvrtcCompileProgram, "nvrtcCompileProgram");
-    one(nvrtcGetPTXSize, "nvrtcGetPTXSize");
-    one(nvrtcGetPTX, "nvrtcGetPTX");
-    one(nvrtcGetCUBINSize, "nvrtcGetCUBINSize");
-    one(nvrtcGetCUBIN, "nvrtcGetCUBIN");
-    one(nvrtcGetLTOIRSize, "nvrtcGetLTOIRSize");
-    one(nvrtcGetLTOIR, "nvrtcGetLTOIR");
-    one(nvrtcGetProgramLogSize, "nvrtcGetProgramLogSize");
-    one(nvrtcGetProgramLog, "nvrtcGetProgramLog");
-    one(nvrtcGetErrorString, "nvrtcGetErrorString");
+    library_functions of(loaded, name);
+    of.bind(nvrtcVersion, "nvrtcVersion");
+    of.bind(nvrtcGetNumSupportedArchs, "nvrtcGetNumSupportedArchs");
+    of.bind(nvrtcGetSupportedArchs, "nvrtcGetSupportedArchs");
+    of.bind(nvrtcCreateProgram, "nvrtcCreateProgram");
+    of.bind(nvrtcDestroyProgram, "nvrtcDestroyProgram");
+    of.bind(nvrtcCompileProgram, "nvrtcCompileProgram");
+    of.bind(nvrtcGetPTXSize, "nvrtcGetPTXSize");
+    of.bind(nvrtcGetPTX, "nvrtcGetPTX");
+    of.bind(nvrtcGetCUBINSize, "nvrtcGetCUBINSize");
+    of.bind(nvrtcGetCUBIN, "nvrtcGetCUBIN");
+    of.bind(nvrtcGetLTOIRSize, "nvrtcGetLTOIRSize");
+    of.bind(nvrtcGetLTOIR, "nvrtcGetLTOIR");
+    of.bind(nvrtcGetProgramLogSize, "nvrtcGetProgramLogSize");
+    of.bind(nvrtcGetProgramLog, "nvrtcGetProgramLog");
+    of.bind(nvrtcGetErrorString, "nvrtcGetErrorString");
+    why = of.missing();
     if (!why.empty()) return false;
     int major = 0, minor = 0, n = 0;
     if (nvrtcVersion(&major, &minor) != nvrtc_success || nvrtcGetNumSupportedArchs(&n) != nvrtc_success || n < 1) {

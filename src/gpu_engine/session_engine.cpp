@@ -1,4 +1,5 @@
-// The engine that a session gets: on the devices that it names, which are opened when they are first wanted, with the kernels of the process.
+// The engine that a session gets: on the devices that it names, which are opened when they are first wanted, with the kernels of the
+// process.
 #include <algorithm>
 #include <vector>
 

@@ -11,7 +11,9 @@
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/repack.hpp"
 #include "gpu_engine/round_recording.hpp"
+#include "gpu_engine/table_rows.hpp"
 #include "gpu_engine/upload.hpp"
+#include "gpu_primitives/types.cuh"
 #include "ir/analysis.hpp"
 #include "runtime/table_ports.hpp"
 
@@ -48,6 +50,12 @@ device_buffer vertex_run::zeroed(std::size_t bytes) {
   return b;
 }
 
+unsigned vertex_run::blocks(std::uint64_t items) const {
+  constexpr std::uint64_t threads = 256, of_a_multiprocessor = 16;
+  const std::uint64_t most = static_cast<std::uint64_t>(gpu_->on().multiprocessors()) * of_a_multiprocessor;
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(gpu::divide_up(items, threads), 1, most));
+}
+
 // Rows that lie on this device already.
 std::shared_ptr<const device_rows> vertex_run::here(const runtime::vertex_rows& r) const {
   auto kept = std::dynamic_pointer_cast<device_rows>(r.kept);
@@ -78,10 +86,7 @@ std::shared_ptr<const device_rows> vertex_run::table(const planner::vertex& v, c
   if (it == context_->tables.end()) throw internal_error("gpu: a vertex was read before it ran");
   if (auto kept = here(it->second)) return reads(std::move(kept));
   const detail::table& t = context_->fetched(it->second);
-  detail::row_block rows;
-  rows.rows = const_cast<void*>(t.rows);
-  rows.n = t.n;
-  return reads(uploaded(&v, rows, t.type, fields));
+  return reads(uploaded(&v, rows_of(t), t.type, fields));
 }
 
 std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, const std::vector<bool>& fields) {
@@ -94,10 +99,7 @@ std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, c
     if (auto kept = here(it->second)) return reads(std::move(kept));
     // The variable's rows change from round to round: no copy is kept.
     const detail::table& t = context_->fetched(it->second);
-    detail::row_block rows;
-    rows.rows = const_cast<void*>(t.rows);
-    rows.n = t.n;
-    return reads(upload_rows(gpu_, rows, row, choose_columns(row, fields, false), on(), *context_));
+    return reads(upload_rows(gpu_, rows_of(t), row, choose_columns(row, fields, false), on(), *context_));
   }
   if (is_counted(*b.source)) return reads(counted_rows(*b.source, 0, b.source->count, *this));
   if (!b.source->view) throw internal_error("gpu: a source that is not in memory");

@@ -59,6 +59,9 @@ class vertex_run {
   void launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
               std::span<const std::uint64_t> arguments);
 
+  // Of 256 threads each, for a kernel that loops over so many items: one a thread, but no more than fill the device. At least 1.
+  unsigned blocks(std::uint64_t items) const;
+
   // How many rows a captured collection has.
   std::uint64_t captured_rows(const collection_use& c) { return collection(c).size(); }
 

@@ -26,8 +26,10 @@ void fail_not_positive(std::string_view verb, std::int64_t n, call_site at) {
   fail(verb, "the number must be positive: " + std::to_string(n), at);
 }
 void fail_past_last(std::string_view verb, std::string_view numbers, std::string_view last, call_site at) {
-  fail(verb, std::string(numbers) + " pass " + std::string(last) + ", the largest of their type; give the first another type: " + std::string(verb) +
-                 "(std::int64_t{0}, n)", at);
+  fail(verb,
+       std::string(numbers) + " pass " + std::string(last) +
+           ", the largest of their type; give the first another type: " + std::string(verb) + "(std::int64_t{0}, n)",
+       at);
 }
 
 }  // namespace query::detail

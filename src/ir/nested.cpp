@@ -56,7 +56,8 @@ const node* loop_state(const ir::type* state, std::size_t n, std::uint32_t id) {
   return a.put(std::move(whole));
 }
 
-const node* make_loop(const ir::type* state, std::size_t n, std::uint32_t id, const node* initial, const node* condition, const node* step) {
+const node* make_loop(const ir::type* state, std::size_t n, std::uint32_t id, const node* initial, const node* condition,
+                      const node* step) {
   auto& a = ir::current_arena();
   const bool parts = state->k == ir::kind::record;
   node l;
@@ -74,8 +75,9 @@ const node* make_loop(const ir::type* state, std::size_t n, std::uint32_t id, co
 
 const char* escaped_row(const node* root) {
   std::unordered_map<const node*, numbers> known;
-  return free_in(root, known).empty() ? nullptr
-                                      : "an element of a nested query or loop was used outside of it (stored in a variable of the function around it?)";
+  return free_in(root, known).empty()
+             ? nullptr
+             : "an element of a nested query or loop was used outside of it (stored in a variable of the function around it?)";
 }
 
 }  // namespace query::detail

@@ -71,8 +71,9 @@ std::string_view spelled(const type* t) {
 void became_plain(const type* t) {
   std::string why = "a traced value became a plain C++ value";
   if (const auto name = spelled(t); !name.empty()) why += ": " + std::string(name);
-  give_up(why + " (a typed local, result or parameter, a struct made of it, `?:`, or a function such as std::sqrt): use auto, query::value_t, "
-                "query::make<Row>(...), query::iff(c, a, b), query::sqrt(x)... or query::cast<T>(x)");
+  give_up(why +
+          " (a typed local, result or parameter, a struct made of it, `?:`, or a function such as std::sqrt): use auto, query::value_t, "
+          "query::make<Row>(...), query::iff(c, a, b), query::sqrt(x)... or query::cast<T>(x)");
 }
 
 std::uint32_t enter_nested() { return active.nested++; }

@@ -74,7 +74,8 @@ class builder {
   void follow_ordered(const pipe& p, branch& b, std::set<std::uint64_t>& slots) {
     ordered_ = ordered_ || p.node->ordered;
     if (p.native) {
-      for (const logical* n = p.node.get(); n != p.native->origin.node.get() && detail::row_wise(n->what); n = n->inputs.front().node.get()) ordered_ = ordered_ || n->ordered;
+      for (const logical* n = p.node.get(); n != p.native->origin.node.get() && detail::row_wise(n->what); n = n->inputs.front().node.get())
+        ordered_ = ordered_ || n->ordered;
       follow(p.native->origin, b, slots);
       add_segment(p, b);
       return;
@@ -263,7 +264,8 @@ class builder {
       }
       for (std::size_t i = before; i < order_.size();) {
         vertex* v = order_[i];
-        const bool varies = std::any_of(v->slots.begin(), v->slots.end(), [&](std::uint64_t s) { return std::find(slots.begin(), slots.end(), s) != slots.end(); });
+        const bool varies = std::any_of(v->slots.begin(), v->slots.end(),
+                                        [&](std::uint64_t s) { return std::find(slots.begin(), slots.end(), s) != slots.end(); });
         if (varies) {
           varying.push_back(v);
           order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -316,7 +318,8 @@ class builder {
         if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) {
           // Settings of what is captured by value were taken over when the query was written.
           if (!detail::covers(options_.settings, c->settings))
-            detail::fail(n.label, "a query captured by reference has a session, stop token or timeout of its own; capture it by value", n.where);
+            detail::fail(n.label, "a query captured by reference has a session, stop token or timeout of its own; capture it by value",
+                         n.where);
           all.push_back(c);
         }
     }
@@ -340,11 +343,16 @@ class builder {
     if (!f.on_device) return;
     const ir::traced call = f.on_device(*f.device);
     if (const std::string different = ir::layout_difference(*f.device, call.root); !different.empty())
-      detail::fail(n.label, std::string(f.role) + ": the device function " + detail::function_of(*f.device).symbol + " was made for other records: " + different, n.where);
+      detail::fail(n.label,
+                   std::string(f.role) + ": the device function " + detail::function_of(*f.device).symbol +
+                       " was made for other records: " + different,
+                   n.where);
   }
   void check(const logical& n) const {
-    if (n.ordered_to == query::engine::gpu && !options_.gpu_status.empty()) detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status, n.where);
-    if (n.gpu_required && !options_.gpu_status.empty()) detail::fail("require_gpu", options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
+    if (n.ordered_to == query::engine::gpu && !options_.gpu_status.empty())
+      detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status, n.where);
+    if (n.gpu_required && !options_.gpu_status.empty())
+      detail::fail("require_gpu", options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
   }
 
   static bool accelerated(const branch& b) {

@@ -112,7 +112,8 @@ std::string name_of(const ir::node* n, const known_names& known) {
       if (n->text == "aggregate") return n->text;  // the user's own: its functions make no name
       if (n->kids.empty()) return n->text;
       if (n->kids.front()->what == ir::op::row) return n->text;
-      return n->text + "(" + text_of(n->kids.front()) + (n->text == "quantile" && n->kids.size() == 2 ? ", " + text_of(n->kids[1]) : "") + ")";
+      return n->text + "(" + text_of(n->kids.front()) + (n->text == "quantile" && n->kids.size() == 2 ? ", " + text_of(n->kids[1]) : "") +
+             ")";
     default: return text_of(n);
   }
 }
@@ -120,7 +121,9 @@ std::string name_of(const ir::node* n, const known_names& known) {
 // Of a choice: what is chosen; the condition where that is true or false.
 std::string name_of_choice(const ir::node* condition, const ir::node* a, const ir::node* b, const known_names& known) {
   if (a == b) return name_of(a, known);
-  const auto says = [](const ir::node* x, bool truth) { return x->what == ir::op::literal && x->type->k == ir::kind::boolean && x->bits == truth; };
+  const auto says = [](const ir::node* x, bool truth) {
+    return x->what == ir::op::literal && x->type->k == ir::kind::boolean && x->bits == truth;
+  };
   return says(a, true) && says(b, false) ? text_of(condition) : std::string();
 }
 

@@ -30,7 +30,8 @@ class writer {
       return;
     }
     if (n.inputs.empty()) {
-      to_.line(depth, n.what == verb::source_file ? n.label + " of " + std::string(n.row->name) : source_text(n) + accelerated(n) + name(n), "@" + planner::place_of(n.where));
+      to_.line(depth, n.what == verb::source_file ? n.label + " of " + std::string(n.row->name) : source_text(n) + accelerated(n) + name(n),
+               "@" + planner::place_of(n.where));
       return;
     }
     chain(*n.inputs.front().node, depth);
@@ -77,7 +78,9 @@ class writer {
   void function(const detail::user_function& f, const logical& n, int depth) {
     const ir::traced t = f.trace();
     const std::string role(f.role);
-    if (f.device) to_.line(depth, role + ": " + detail::function_of(*f.device).symbol + order(n, f), "accelerated, by " + std::string(detail::name_of(detail::function_of(*f.device).form)));
+    if (f.device)
+      to_.line(depth, role + ": " + detail::function_of(*f.device).symbol + order(n, f),
+               "accelerated, by " + std::string(detail::name_of(detail::function_of(*f.device).form)));
     else if (t) to_.line(depth, role + ": " + shown(t) + order(n, f), "traced");
     else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, "@" + planner::place_of(n.where));
     for (const auto& c : f.captures)

@@ -52,7 +52,8 @@ class writer {
       if (const std::string w = wanted_text(b.source->row, b.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
     for (const prefilter& f : b.prefilters)
       to_.line(depth + 1,
-               "prefilter " + shown(f.expression ? f.expression : f.function->trace()) + (f.expression || f.interpreted ? ": interpreted" : ": native"),
+               "prefilter " + shown(f.expression ? f.expression : f.function->trace()) +
+                   (f.expression || f.interpreted ? ": interpreted" : ": native"),
                "of " + verb_of(*f.from) + " @" + place_of(f.from->where));
     for (const stage& s : b.stages) to_.line(depth + 1, s.what == stage::kind::probe ? probe(s) : verbs_text(s) + ": " + form_text(s));
   }

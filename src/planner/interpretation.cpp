@@ -50,7 +50,8 @@ template <class Interpretation> void store_result(Interpretation& i, const detai
   }
   const ir::node* stored = stored_as(*i.expression.owner, root, f.result);
   if (!stored) {
-    i.native_because = "its trace gives " + std::string(root->type->name) + ", and only compiled code makes " + std::string(f.result->name) + " of it";
+    i.native_because =
+        "its trace gives " + std::string(root->type->name) + ", and only compiled code makes " + std::string(f.result->name) + " of it";
     return;
   }
   i.expression.root = stored;

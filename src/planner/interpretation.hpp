@@ -1,10 +1,10 @@
 // Which functions of a plan run by the interpreter in sessions that ask for it, and why compiled code runs the others: decided
 // here alone, for explain() as for the engine that runs the plan.
 //
-// Every function of rows, pairs or lists of rows (matches, runs) that traces is interpreted: what a verb makes of its result (a key in the type that it shares
-// with the other side's, a test's bool) becomes part of the expression, and captured collections are known by value and by
-// reference. A chain of verbs whose functions can all be called a batch at a time is split where one is opaque; one with a
-// function of row numbers cannot be split and stays the compiled loop.
+// Every function of rows, pairs or lists of rows (matches, runs) that traces is interpreted: what a verb makes of its result (a key in the
+// type that it shares with the other side's, a test's bool) becomes part of the expression, and captured collections are known by value and
+// by reference. A chain of verbs whose functions can all be called a batch at a time is split where one is opaque; one with a function of
+// row numbers cannot be split and stays the compiled loop.
 //
 //   interpretation i = interpret(f);
 //   if (!i) explain(i.native_because);

@@ -17,7 +17,8 @@ std::uint64_t next_slot() {
   return ++last;
 }
 
-std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> owner, const void* data, std::size_t size) {
+std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> owner, const void* data,
+                                            std::size_t size) {
   return std::make_shared<const capture>(capture{next_slot(), element, nullptr, std::move(owner), data, size});
 }
 std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> plan,

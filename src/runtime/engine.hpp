@@ -111,7 +111,9 @@ class engine {
   virtual std::unique_ptr<running_vertex> start(const planner::vertex& v, std::span<input_port* const> inputs, output_port& output,
                                                 run_context& context) = 0;
   // count, sum, min or max of a branch without a table in between: may they run here?
-  virtual verdict accepts_fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind) const { return {false, "no folds"}; }
+  virtual verdict accepts_fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind) const {
+    return {false, "no folds"};
+  }
   virtual void fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind, detail::fold_state&, run_context&) {}
   // A loop (do_while) whose body and condition were placed here; null: the executor runs it vertex by vertex.
   virtual std::unique_ptr<round_repeater> repeater(const planner::vertex&, run_context&) { return nullptr; }

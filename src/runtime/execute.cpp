@@ -125,8 +125,8 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
   return plan;
 }
 
-planned planned_with(planner::trace_memo& traces, const pipe& p, const settings& s, const session_state& session, const std::string& terminal,
-                     planner::reading how, std::optional<fold_kind> fold) {
+planned planned_with(planner::trace_memo& traces, const pipe& p, const settings& s, const session_state& session,
+                     const std::string& terminal, planner::reading how, std::optional<fold_kind> fold) {
   const planner::trace_memo::scope traced(traces);
   return plan_of(p, s, session, terminal, how, fold);
 }
@@ -145,7 +145,13 @@ class execution {
     }
   }
   execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
-      : last(p.node), session(session_of(s)), watch(s), watched(session->deadlines.follow(*watch.flag)), meter(s), plan(planned_with(traces, p, s, *session, terminal, how, fold)), graph(plan.graph.get()),
+      : last(p.node),
+        session(session_of(s)),
+        watch(s),
+        watched(session->deadlines.follow(*watch.flag)),
+        meter(s),
+        plan(planned_with(traces, p, s, *session, terminal, how, fold)),
+        graph(plan.graph.get()),
         context{*session->scheduler, session->pool, *watch.flag} {
     context.verify = verifies(*session, s);
     context.local = session->cpu.get();
@@ -193,7 +199,8 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
   class cursor final : public row_cursor {
    public:
     cursor(const pipe& p, const settings& s)
-        : run_(p, s, "rows", planner::reading::on_demand), rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
+        : run_(p, s, "rows", planner::reading::on_demand),
+          rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
     // The reader's body between two rows may be slow: it gets a few rows at a time, with a look before each such run. The look
     // is a load; the session's deadline_watch reads the clock.
     bool next(row_block& b) override {

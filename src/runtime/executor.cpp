@@ -136,7 +136,8 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
   for (auto& v : g.vertices) {
     v->engine = "cpu";
     if (v->node && v->node->what == verb::do_while) {
-      if (v->accelerated && v->why.empty()) v->why = "the host drives the loop; its body is placed vertex by vertex, then weighed as a whole";
+      if (v->accelerated && v->why.empty())
+        v->why = "the host drives the loop; its body is placed vertex by vertex, then weighed as a whole";
       continue;
     }
     const detail::logical* to_gpu = ordered_to_gpu(*v);

@@ -22,7 +22,8 @@ vertex_rows run_on(engine& e, const planner::vertex& v, local_engine& local, run
 
 class executor {
  public:
-  executor(const planner::machine_graph& g, session_state& session, run_context& context) : graph_(&g), session_(&session), context_(&context) {}
+  executor(const planner::machine_graph& g, session_state& session, run_context& context)
+      : graph_(&g), session_(&session), context_(&context) {}
   void run_vertices();  // all but the terminal
 
  private:

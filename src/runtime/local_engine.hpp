@@ -22,7 +22,8 @@ class local_engine : public engine {
   virtual void stream(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void(std::uint64_t)> expected,
                       function_ref<bool(const detail::row_block&)> take, run_context& context) = 0;
   // Windows of batches on demand; the cursor uses the context, which the caller keeps alive.
-  virtual std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
+  virtual std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& captures,
+                                                   run_context& context) = 0;
   // Verify mode for the branch that the terminal verb reads: throws user_error at the first row on which a function and its
   // trace differ. Vertices are verified as they start.
   virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;

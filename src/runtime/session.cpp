@@ -46,7 +46,8 @@ std::size_t bytes_of(const char* name, const std::string& text) {
       default: end = 0;
     }
   }
-  if (end == 0 || end != text.size()) throw user_error(std::string(name) + ": expected bytes, such as 4096, 512M or 8G: found '" + text + "'");
+  if (end == 0 || end != text.size())
+    throw user_error(std::string(name) + ": expected bytes, such as 4096, 512M or 8G: found '" + text + "'");
   return static_cast<std::size_t>(n) * unit;
 }
 
@@ -80,13 +81,15 @@ session_options options_from_environment() {
   if (const char* t = std::getenv("QUERY_TEMP")) o.temp_folder = t;
   if (const char* v = std::getenv("QUERY_VERIFY")) o.verify = std::string(v) != "0" && *v;
   if (const char* g = std::getenv("QUERY_GPU")) {
-    if (std::string(g) != "on" && std::string(g) != "off") throw user_error(std::string("query: QUERY_GPU: expected on or off: found '") + g + "'");
+    if (std::string(g) != "on" && std::string(g) != "off")
+      throw user_error(std::string("query: QUERY_GPU: expected on or off: found '") + g + "'");
     o.gpu = std::string(g) == "on" ? gpu_use::allowed : gpu_use::off;
   }
   if (const char* m = std::getenv("QUERY_GPU_MEMORY")) o.gpu_memory = bytes_of("QUERY_GPU_MEMORY", m);
   if (const char* g = std::getenv("QUERY_GPUS"); g && *g) o.gpus = gpus_of(g);
   if (const char* f = std::getenv("QUERY_FORM")) {
-    if (std::string(f) != "native" && std::string(f) != "interpreter") throw user_error(std::string("QUERY_FORM: expected native or interpreter: found '") + f + "'");
+    if (std::string(f) != "native" && std::string(f) != "interpreter")
+      throw user_error(std::string("QUERY_FORM: expected native or interpreter: found '") + f + "'");
     o.interpret = std::string(f) == "interpreter";
   }
   return o;
@@ -98,7 +101,8 @@ session_state::session_state(const session_options& o)
     throw detail::unplaced_error("Session: the temp folder is not a folder: " + o.temp_folder);
   if (o.threads < 0) throw detail::unplaced_error("Session: threads must not be negative: " + std::to_string(o.threads));
   if (o.threads > most_threads)
-    throw detail::unplaced_error("Session: threads: expected at most " + std::to_string(most_threads) + ": found " + std::to_string(o.threads));
+    throw detail::unplaced_error("Session: threads: expected at most " + std::to_string(most_threads) + ": found " +
+                                 std::to_string(o.threads));
   for (const int gpu : o.gpus)
     if (gpu < 0) throw detail::unplaced_error("Session: gpus: numbers must not be negative: " + std::to_string(gpu));
   scheduler = cpu->make_scheduler(o.threads);

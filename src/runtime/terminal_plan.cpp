@@ -30,7 +30,8 @@ struct terminal_verb {
 constexpr const char* function = "its function: explain(\"min_by\", f)";
 constexpr const char* number = "the row's number: explain(\"element_at\", 5)";
 constexpr const char* group_function =
-    "its aggregates: explain(\"aggregate\", sum(f), count()) of functions in query::aggregates; a function of the group has a verb of its own: "
+    "its aggregates: explain(\"aggregate\", sum(f), count()) of functions in query::aggregates; a function of the group has a verb of its "
+    "own: "
     "aggregate(f).explain()";
 constexpr terminal_verb verbs[] = {
     {"to_vector", ending::rows}, {"to_columns", ending::rows}, {"to_map", ending::rows}, {"to_lookup", ending::rows, function},
@@ -42,7 +43,8 @@ constexpr terminal_verb verbs[] = {
     {"single", ending::two}, {"single_or_default", ending::two},
     {"element_at", ending::first, number}, {"element_at_or_default", ending::first, number},
     {"count", ending::fold}, {"sum", ending::fold, nullptr, fold_kind::sum}, {"average", ending::fold, nullptr, fold_kind::average},
-    {"mean", ending::fold, nullptr, fold_kind::average}, {"min", ending::fold, nullptr, fold_kind::min}, {"max", ending::fold, nullptr, fold_kind::max},
+    {"mean", ending::fold, nullptr, fold_kind::average}, {"min", ending::fold, nullptr, fold_kind::min},
+    {"max", ending::fold, nullptr, fold_kind::max},
     {"min_by", ending::value, function}, {"max_by", ending::value, function},
     {"reduce", ending::value, group_function}, {"aggregate", ending::value, group_function},
 };
@@ -58,7 +60,8 @@ const terminal_verb* find(std::string_view name) {
 }
 
 // What first() and the like take of the rows, as their own code writes it (verbs/terminals.hpp).
-detail::pipe taken(const detail::pipe& rows, detail::verb what, const char* verb, std::uint64_t n, std::string_view terminal, detail::call_site at) {
+detail::pipe taken(const detail::pipe& rows, detail::verb what, const char* verb, std::uint64_t n, std::string_view terminal,
+                   detail::call_site at) {
   auto node = std::make_shared<detail::logical>();
   node->what = what;
   node->label = terminal;

@@ -23,7 +23,8 @@ struct range_of_amounts {
 QUERY_RECORD(range_of_amounts, low, high);
 auto spread() {
   return by::aggregate(
-      range_of_amounts{}, [](auto s, auto t) { return query::make<range_of_amounts>(query::min(s.low, t.amount), query::max(s.high, t.amount)); },
+      range_of_amounts{},
+      [](auto s, auto t) { return query::make<range_of_amounts>(query::min(s.low, t.amount), query::max(s.high, t.amount)); },
       [](auto a, auto b) { return query::make<range_of_amounts>(query::min(a.low, b.low), query::max(a.high, b.high)); },
       [](auto s) { return query::iff(s.high < s.low, s.low, s.high) - s.low; });  // the seed's own difference would overflow
 }
@@ -52,10 +53,12 @@ CONFORMS(aggregates, of_a_whole_query_in_one_pass, "aggregate") {
       price += t.price;
     }
     const auto q = source(e, d.rows).where(p);
-    const auto got = q.aggregate(by::count(), by::sum(amount_of), by::max(amount_of), [](auto g) { return g.sum(amount_of) - g.count(); }, by::sum(price_of));
+    const auto got = q.aggregate(
+        by::count(), by::sum(amount_of), by::max(amount_of), [](auto g) { return g.sum(amount_of) - g.count(); }, by::sum(price_of));
     using wanted = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, double>;
     static_assert(std::is_same_v<decltype(got), const wanted>);
-    EXPECT_EQ(text(got), text(wanted(static_cast<std::int64_t>(rows.size()), total, most, total - static_cast<std::int64_t>(rows.size()), price)));
+    EXPECT_EQ(text(got),
+              text(wanted(static_cast<std::int64_t>(rows.size()), total, most, total - static_cast<std::int64_t>(rows.size()), price)));
     EXPECT_EQ(text(q.aggregate(by::count())), text(std::tuple(static_cast<std::int64_t>(rows.size()))));
     EXPECT_EQ(q.reduce(by::count()), static_cast<std::int64_t>(rows.size()));
   }
@@ -65,8 +68,8 @@ CONFORMS(aggregates, of_a_whole_query_in_one_pass, "aggregate") {
 CONFORMS(aggregates, of_no_rows, "aggregate", "value_of") {
   const auto q = source(e, few_trades()).where([](auto t) { return t.id < 0; });
   const auto lot = [](auto t) { return t.lot; };
-  const auto [n, total, least, lots, any, mean] =
-      q.aggregate(by::count(), by::sum(amount_of), by::min(amount_of), by::max(lot), by::any([](auto t) { return t.hot; }), by::mean(price_of));
+  const auto [n, total, least, lots, any, mean] = q.aggregate(by::count(), by::sum(amount_of), by::min(amount_of), by::max(lot),
+                                                              by::any([](auto t) { return t.hot; }), by::mean(price_of));
   EXPECT_EQ(n, 0);
   EXPECT_EQ(total, 0);
   EXPECT_EQ(least, 0);
@@ -93,7 +96,8 @@ CONFORMS(aggregates, nulls_are_passed_over, "aggregate") {
 CONFORMS(aggregates, rows_that_are_values_need_no_function, "aggregate") {
   const std::vector<std::int64_t> rows = {5, 3, 9, 3};
   const auto [total, least, most, distinct] = source(e, rows).aggregate(by::sum(), by::min(), by::max(), by::count_distinct());
-  EXPECT_EQ(text(std::tuple(total, least, most, distinct)), text(std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>(20, 3, 9, 3)));
+  EXPECT_EQ(text(std::tuple(total, least, most, distinct)),
+            text(std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>(20, 3, 9, 3)));
 }
 
 CONFORMS(aggregates, one_of_the_users_own_serves_everywhere, "aggregate", "aggregate_by", "group_by", "group_by.select", "value_of") {
@@ -113,7 +117,8 @@ CONFORMS(aggregates, one_of_the_users_own_serves_everywhere, "aggregate", "aggre
     }
     EXPECT_ROWS(q.group_by(key_of).aggregate(spread(), by::count()).as_ordered().to_vector(), wanted);
     EXPECT_ROWS(q.aggregate_by(key_of, spread(), by::count()).as_ordered().to_vector(), wanted);
-    EXPECT_ROWS(q.group_by(key_of).select([own = spread()](auto g) { return std::tuple(g.key(), own(g)); }).as_ordered().to_vector(), spreads);
+    EXPECT_ROWS(q.group_by(key_of).select([own = spread()](auto g) { return std::tuple(g.key(), own(g)); }).as_ordered().to_vector(),
+                spreads);
   }
 }
 

@@ -98,7 +98,8 @@ bool near(const void* a, const void* b, const type* t, double tolerance) {
   switch (t->k) {
     case kind::f32: return close(read<float>(a), read<float>(b), std::max(tolerance, 1e-5));
     case kind::f64: return close(read<double>(a), read<double>(b), tolerance);
-    case kind::record: return std::ranges::all_of(t->fields(), [&](const auto& f) { return near(at(a, f.offset), at(b, f.offset), f.of, tolerance); });
+    case kind::record:
+      return std::ranges::all_of(t->fields(), [&](const auto& f) { return near(at(a, f.offset), at(b, f.offset), f.of, tolerance); });
     case kind::optional: {
       const void *x = t->get.value(a), *y = t->get.value(b);
       return x && y ? near(x, y, t->element, tolerance) : x == y;
@@ -142,7 +143,8 @@ std::string key_text_of(const void* value, const type* t) {
 }
 
 testing::AssertionResult same_in_order(some_rows got, some_rows wanted, double tolerance) {
-  if (got.type->trivial && got.n == wanted.n && got.n != 0 && std::memcmp(got.data, wanted.data, got.n * got.type->size) == 0) return testing::AssertionSuccess();
+  if (got.type->trivial && got.n == wanted.n && got.n != 0 && std::memcmp(got.data, wanted.data, got.n * got.type->size) == 0)
+    return testing::AssertionSuccess();
   const writer w(true);
   std::string a, b;
   for (std::size_t i = 0; i < std::min(got.n, wanted.n); ++i) {
@@ -152,7 +154,9 @@ testing::AssertionResult same_in_order(some_rows got, some_rows wanted, double t
     b.clear();
     w.put(a, x, got.type);
     w.put(b, y, wanted.type);
-    if (a != b) return testing::AssertionFailure() << "row " << i << " of " << got.n << " is " << cut(a) << ", expected " << cut(b) << " (of " << wanted.n << ")";
+    if (a != b)
+      return testing::AssertionFailure() << "row " << i << " of " << got.n << " is " << cut(a) << ", expected " << cut(b) << " (of "
+                                         << wanted.n << ")";
   }
   if (got.n != wanted.n) return testing::AssertionFailure() << got.n << " rows, expected " << wanted.n;
   return testing::AssertionSuccess();

@@ -48,7 +48,9 @@ CONFORMS(endless, distinct_ends_when_its_reader_has_enough, "distinct", "distinc
   check_first("distinct", cycle(e, 5).distinct(), counted(5));
   check_first("many", cycle(e, 20000).distinct(), counted(20000));
   check_first("by", naturals(e).distinct_by([](auto x) { return x / 7; }), selected(counted(30), [](std::int64_t x) { return 7 * x; }));
-  check_first("own equality", naturals(e).distinct([](std::int64_t a, std::int64_t b) { return a / 7 == b / 7; }, [](std::int64_t a) { return static_cast<std::size_t>(a / 7); }),
+  check_first("own equality",
+              naturals(e).distinct([](std::int64_t a, std::int64_t b) { return a / 7 == b / 7; },
+                                   [](std::int64_t a) { return static_cast<std::size_t>(a / 7); }),
               selected(counted(30), [](std::int64_t x) { return 7 * x; }));
   EXPECT_TRUE(cycle(e, 5).distinct().contains(3));
   EXPECT_TRUE(cycle(e, 5).distinct().any([](auto x) { return x == 4; }));
@@ -57,7 +59,10 @@ CONFORMS(endless, distinct_ends_when_its_reader_has_enough, "distinct", "distinc
 
 // After the third distinct row nothing new comes, ever.
 CONFORMS(endless, rows_that_are_there_are_not_held_back_for_rows_that_never_come, "distinct", "begin", "take") {
-  const auto rare = naturals(e).select([](auto x) { return query::iff(x == 100000, std::int64_t{2}, query::iff(x >= 3000, std::int64_t{1}, std::int64_t{0})); }).distinct();
+  const auto rare =
+      naturals(e)
+          .select([](auto x) { return query::iff(x == 100000, std::int64_t{2}, query::iff(x >= 3000, std::int64_t{1}, std::int64_t{0})); })
+          .distinct();
   check_first("rare", rare, counted(3));
   check_first("with a stage above", rare.select([](auto x) { return x + 1; }), selected(counted(3), [](std::int64_t x) { return x + 1; }));
   check_first("chunks", rare.chunk(3), std::vector<std::vector<std::int64_t>>{{0, 1, 2}});
@@ -76,7 +81,14 @@ CONFORMS(endless, chunks_and_windows, "chunk", "window", "first") {
   }
   check_first("chunk", naturals(e).chunk(3), threes);
   check_first("window", naturals(e).window(2), pairs);
-  check_first("window with gaps", naturals(e).window(2, [](std::span<const std::int64_t> r) { return std::vector<std::vector<std::int64_t>>{{r.begin(), r.end()}}; }, 5), gaps);
+  check_first("window with gaps",
+              naturals(e).window(
+                  2,
+                  [](std::span<const std::int64_t> r) {
+                    return std::vector<std::vector<std::int64_t>>{{r.begin(), r.end()}};
+                  },
+                  5),
+              gaps);
   const auto sum = [](std::span<const std::int64_t> r) {
     std::int64_t s = 0;
     for (const auto x : r) s += x;
@@ -89,7 +101,8 @@ CONFORMS(endless, chunks_and_windows, "chunk", "window", "first") {
   EXPECT_ROWS(naturals(e).chunk(3).first(), (std::vector<std::int64_t>{0, 1, 2}));
 }
 
-CONFORMS(endless, beginnings_and_ends_of_sequences, "take_while", "skip", "skip_while", "concat", "append", "prepend", "default_if_empty", "zip", "element_at") {
+CONFORMS(endless, beginnings_and_ends_of_sequences, "take_while", "skip", "skip_while", "concat", "append", "prepend", "default_if_empty",
+         "zip", "element_at") {
   const auto later = selected(counted(100), [](std::int64_t x) { return x + 20000; });
   check_first("skip", naturals(e).skip(20000), later);
   check_first("skip_while", naturals(e).skip_while([](auto x) { return x < 20000; }), later);
@@ -107,7 +120,8 @@ CONFORMS(endless, beginnings_and_ends_of_sequences, "take_while", "skip", "skip_
   wanted = upto(wanted, 50);
   wanted.erase(wanted.begin());
   check_first("prepend", naturals(e).prepend(-1), wanted);
-  check_first("zip", naturals(e).zip(naturals(e), [](auto a, auto b) { return a + b; }), selected(counted(20000), [](std::int64_t x) { return 2 * x; }));
+  check_first("zip", naturals(e).zip(naturals(e), [](auto a, auto b) { return a + b; }),
+              selected(counted(20000), [](std::int64_t x) { return 2 * x; }));
   const auto text = naturals(e).where([](auto x) { return x >= 0; }).zip(source(e, std::vector<std::string>{"a", "b"}));
   std::string all;
   for (const auto& [i, s] : text) all += std::to_string(i) + s;
@@ -120,8 +134,12 @@ CONFORMS(endless, unions_and_row_wise_verbs, "union_with", "union_with_by", "sel
   std::vector<std::int64_t> wanted = {1, 0};
   for (std::int64_t i = 2; i < 20000; ++i) wanted.push_back(i);
   check_first("union with a table", source(e, few).timeout(60).union_with(naturals(e)), wanted);
-  check_first("union_with_by", naturals(e).union_with_by(naturals(e), [](auto x) { return x / 2; }), selected(counted(100), [](std::int64_t x) { return 2 * x; }));
-  check_first("select_many", naturals(e).select_many([](std::int64_t x) { return std::vector<std::int64_t>{2 * x, 2 * x + 1}; }), counted(20000));
+  check_first("union_with_by", naturals(e).union_with_by(naturals(e), [](auto x) { return x / 2; }),
+              selected(counted(100), [](std::int64_t x) { return 2 * x; }));
+  check_first("select_many", naturals(e).select_many([](std::int64_t x) {
+    return std::vector<std::int64_t>{2 * x, 2 * x + 1};
+  }),
+              counted(20000));
   const auto odd = naturals(e).where([](auto x) { return x % 2 == 1; });
   std::int64_t n = 0;
   for (const auto& x : odd.index()) {
@@ -129,13 +147,25 @@ CONFORMS(endless, unions_and_row_wise_verbs, "union_with", "union_with_by", "sel
     ASSERT_EQ(x.value, 2 * n + 1);
     if (++n == 20000) break;
   }
-  check_first("a number above a filter", odd.where([](std::int64_t, std::int64_t i) { return i % 2 == 0; }), selected(counted(10000), [](std::int64_t x) { return 4 * x + 1; }));
-  check_first("numbers above chunks", naturals(e).chunk(2).select([](const std::vector<std::int64_t>& c, std::int64_t i) { return c[0] - i; }), counted(5000));
-  check_first("semi_join", naturals(e).semi_join(source(e, counted(10)), [](auto x) { return x % 100; }, [](auto x) { return x; }), counted(10));
+  check_first("a number above a filter", odd.where([](std::int64_t, std::int64_t i) { return i % 2 == 0; }),
+              selected(counted(10000), [](std::int64_t x) { return 4 * x + 1; }));
+  check_first("numbers above chunks",
+              naturals(e).chunk(2).select([](const std::vector<std::int64_t>& c, std::int64_t i) { return c[0] - i; }), counted(5000));
+  check_first("semi_join",
+              naturals(e).semi_join(
+                  source(e, counted(10)), [](auto x) { return x % 100; }, [](auto x) { return x; }),
+              counted(10));
 }
 
 CONFORMS(endless, verbs_one_above_the_other, "chunk", "distinct", "skip", "take_while", "concat", "sequence_equal") {
-  const auto q = naturals(e).skip(10).select([](auto x) { return x / 3; }).distinct().where([](auto x) { return x % 2 == 0; }).chunk(4).skip(1).select([](const auto& c) { return c[0]; });
+  const auto q = naturals(e)
+                     .skip(10)
+                     .select([](auto x) { return x / 3; })
+                     .distinct()
+                     .where([](auto x) { return x % 2 == 0; })
+                     .chunk(4)
+                     .skip(1)
+                     .select([](const auto& c) { return c[0]; });
   check_first("pipeline", q, selected(counted(1000), [](std::int64_t x) { return 8 * x + 12; }));
   EXPECT_FALSE(naturals(e).chunk(2).sequence_equal(naturals(e).chunk(3)));
   EXPECT_FALSE(naturals(e).distinct().sequence_equal(naturals(e).skip(1)));
@@ -143,24 +173,28 @@ CONFORMS(endless, verbs_one_above_the_other, "chunk", "distinct", "skip", "take_
 
 // Strings move through the same pieces as numbers.
 CONFORMS(endless, rows_that_own_memory, "distinct", "chunk", "concat", "zip", "take_while") {
-  const auto words = naturals(e).select([](std::int64_t x) { return "a word that is longer than fifteen characters, number " + std::to_string(x % 10000); });
+  const auto words = naturals(e).select(
+      [](std::int64_t x) { return "a word that is longer than fifteen characters, number " + std::to_string(x % 10000); });
   std::vector<std::string> wanted;
   for (int i = 0; i < 10000; ++i) wanted.push_back("a word that is longer than fifteen characters, number " + std::to_string(i));
   check_first("distinct", words.distinct(), wanted);
   check_first("take_while", words.take_while([](const std::string& s) { return !s.empty(); }), wanted);
-  check_first("chunk", words.chunk(2, [](std::span<const std::string> r) { return r[1]; }), std::vector<std::string>{wanted[1], wanted[3], wanted[5]});
+  check_first("chunk", words.chunk(2, [](std::span<const std::string> r) { return r[1]; }),
+              std::vector<std::string>{wanted[1], wanted[3], wanted[5]});
   check_first("window", words.window(2, [](std::span<const std::string> r) { return r[0]; }), wanted);
   const std::vector<std::string> few = {"one", "another word that is longer than fifteen characters"};
   std::vector<std::string> both = few;
   both.insert(both.end(), wanted.begin(), wanted.begin() + 10);
   check_first("concat", source(e, few).timeout(60).concat(words), both);
   check_first("union", source(e, few).timeout(60).union_with(words), both);
-  check_first("zip", words.zip(words, [](const std::string& a, const std::string& b) { return a + b; }), selected(upto(wanted, 100), [](const std::string& s) { return s + s; }));
+  check_first("zip", words.zip(words, [](const std::string& a, const std::string& b) { return a + b; }),
+              selected(upto(wanted, 100), [](const std::string& s) { return s + s; }));
   EXPECT_EQ(few[1], "another word that is longer than fifteen characters");  // only what was made on the way is moved from
 }
 
 // The same rows come out of streams that end as out of tables.
-CONFORMS(endless, streams_that_end, "chunk", "window", "distinct", "union_with", "concat", "skip", "skip_while", "take_while", "zip", "default_if_empty", "index") {
+CONFORMS(endless, streams_that_end, "chunk", "window", "distinct", "union_with", "concat", "skip", "skip_while", "take_while", "zip",
+         "default_if_empty", "index") {
   for (const std::int64_t n : {0, 1, 1023, 1025, 9216, 76001}) {
     SCOPED_TRACE(n);
     const auto stream = on(e, query::range(std::int64_t{0}, static_cast<std::uint64_t>(n))).select([](auto x) { return x * 7 % 1000; });
@@ -195,7 +229,9 @@ CONFORMS(endless, streams_that_end, "chunk", "window", "distinct", "union_with",
     check("skip_while", [](const auto& q) { return q.skip_while([](auto x) { return x < 990; }); });
     check("zip", [](const auto& q) { return q.zip(q.skip(3), [](auto a, auto b) { return a - b; }); });
     check("default_if_empty", [](const auto& q) { return q.where([](auto x) { return x < 0; }).default_if_empty(5); });
-    check("index", [](const auto& q) { return q.where([](auto x) { return x % 2 == 0; }).select([](std::int64_t x, std::int64_t i) { return x + i; }); });
+    check("index", [](const auto& q) {
+      return q.where([](auto x) { return x % 2 == 0; }).select([](std::int64_t x, std::int64_t i) { return x + i; });
+    });
   }
 }
 
@@ -240,7 +276,8 @@ CONFORMS(endless, the_plan_says_what_is_streamed, "explain", "verify") {
   const auto rows = counted(5);
   EXPECT_EQ(source(e, rows).chunk(3).explain().find("streamed"), std::string::npos);
   EXPECT_EQ(naturals(e).order().explain().find("streamed"), std::string::npos);
-  EXPECT_ROWS(naturals(e).verify().where([](auto x) { return x % 2 == 0; }).distinct().take(3).to_vector(), std::vector<std::int64_t>({0, 2, 4}));
+  EXPECT_ROWS(naturals(e).verify().where([](auto x) { return x % 2 == 0; }).distinct().take(3).to_vector(),
+              std::vector<std::int64_t>({0, 2, 4}));
 }
 
 }  // namespace

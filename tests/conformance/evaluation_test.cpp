@@ -22,8 +22,8 @@ template <class Run> void expect_calls(const char* what, std::int64_t wanted, Ru
   EXPECT_EQ(calls, wanted);
 }
 
-CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many", "group_by", "order_by", "top", "distinct_by", "join", "take_while", "sum", "aggregate", "zip",
-         "cross_join", "left_join", "min_by", "to_map", "partitioned") {
+CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many", "group_by", "order_by", "top", "distinct_by", "join",
+         "take_while", "sum", "aggregate", "zip", "cross_join", "left_join", "min_by", "to_map", "partitioned") {
   for (const auto* d : {&small_ticks()[0], &small_ticks()[5], &ticks()[6], &ticks()[7]}) {
     SCOPED_TRACE(d->name);
     const auto n = std::ssize(d->rows);
@@ -46,8 +46,11 @@ CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many",
     expect_calls("distinct_by", n, [&] { q.distinct_by(key).to_vector(); });
     expect_calls("join, both keys", 2 * n, [&] { q.semi_join(q, key, key).count(); });
     expect_calls("join, inputs", 2 * n, [&] { q.where(yes).join(q.where(yes), plain, plain).count(); });
-    expect_calls("join, result", n, [&] { q.join(q, plain, plain, counted([](const tick& a, const tick& b) { return a.key ^ b.key; })).to_vector(); });
-    expect_calls("left_join, result", n, [&] { q.left_join(q, plain, plain, counted([](const tick& a, const std::optional<tick>& b) { return a.key ^ b->key; })).to_vector(); });
+    expect_calls("join, result", n,
+                 [&] { q.join(q, plain, plain, counted([](const tick& a, const tick& b) { return a.key ^ b.key; })).to_vector(); });
+    expect_calls("left_join, result", n, [&] {
+      q.left_join(q, plain, plain, counted([](const tick& a, const std::optional<tick>& b) { return a.key ^ b->key; })).to_vector();
+    });
     expect_calls("zip", n, [&] { q.zip(q, counted([](const tick& a, const tick& b) { return a.key ^ b.key; })).to_vector(); });
     expect_calls("take_while", n, [&] { q.take_while(yes).to_vector(); });
     expect_calls("range-for", n, [&] {
@@ -58,7 +61,9 @@ CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many",
     expect_calls("min_by", n, [&] { q.min_by(key); });
     expect_calls("to_map", n, [&] { q.to_map(counted([](const tick& t) { return t.id; })); });
     expect_calls("reverse", n, [&] { q.where(yes).reverse().to_vector(); });
-    expect_calls("partitioned", n, [&] { q.where(yes).partitioned(3).apply([](std::span<const tick> r) { return std::vector<std::size_t>{r.size()}; }).to_vector(); });
+    expect_calls("partitioned", n, [&] {
+      q.where(yes).partitioned(3).apply([](std::span<const tick> r) { return std::vector<std::size_t>{r.size()}; }).to_vector();
+    });
   }
 }
 

@@ -31,7 +31,8 @@ template <class Run> void expect_trouble(const char* verb, Run run) {
   }
 }
 
-CONFORMS(failures, exceptions_of_user_functions_arrive_unchanged, "where", "select", "group_by", "order_by", "join", "distinct_by", "take_while", "for_each", "sum") {
+CONFORMS(failures, exceptions_of_user_functions_arrive_unchanged, "where", "select", "group_by", "order_by", "join", "distinct_by",
+         "take_while", "for_each", "sum") {
   const auto& rows = many_ticks();
   const auto q = source(e, rows);
   const auto key = [](const tick& t) { return std::int64_t{t.key}; };
@@ -40,15 +41,25 @@ CONFORMS(failures, exceptions_of_user_functions_arrive_unchanged, "where", "sele
   expect_trouble("where", [&] { q.where([](const tick& t) { return explode(t) > 0; }).count(); });
   expect_trouble("group_by", [&] { q.group_by(explode).count().to_vector(); });
   expect_trouble("group_by.select", [&] { q.group_by(key).select([](auto g) { return g.sum(explode); }).to_vector(); });
-  expect_trouble("groups", [&] { q.group_by(key).select([](const query::Group<std::int64_t, tick>& g) { return g.sum(explode); }).to_vector(); });
+  expect_trouble("groups",
+                 [&] { q.group_by(key).select([](const query::Group<std::int64_t, tick>& g) { return g.sum(explode); }).to_vector(); });
   expect_trouble("order_by", [&] { q.order_by(explode).to_vector(); });
   expect_trouble("then_by", [&] { q.order_by(key).then_by(explode).to_vector(); });
   expect_trouble("join, left key", [&] { q.semi_join(source(e, rows), explode, key).count(); });
   expect_trouble("join, right key", [&] { q.semi_join(source(e, rows), key, explode).count(); });
-  expect_trouble("join, result", [&] { q.join(source(e, rates()[2].rows), [](auto t) { return t.key; }, [](auto r) { return r.key; }, [](const tick& t, const rate&) { return explode(t); }).to_vector(); });
+  expect_trouble("join, result", [&] {
+    q.join(
+         source(e, rates()[2].rows), [](auto t) { return t.key; }, [](auto r) { return r.key; },
+         [](const tick& t, const rate&) { return explode(t); })
+        .to_vector();
+  });
   expect_trouble("distinct_by", [&] { q.distinct_by(explode).to_vector(); });
   expect_trouble("take_while", [&] { q.take_while([](const tick& t) { return explode(t) < 100; }).to_vector(); });
-  expect_trouble("apply", [&] { q.apply([](std::span<const tick> r) { return std::vector<std::int64_t>{explode(r.back()), explode(r[0]), explode(tick{60000, 0, 0, 0})}; }).to_vector(); });
+  expect_trouble("apply", [&] {
+    q.apply([](std::span<const tick> r) {
+       return std::vector<std::int64_t>{explode(r.back()), explode(r[0]), explode(tick{60000, 0, 0, 0})};
+     }).to_vector();
+  });
   expect_trouble("for_each", [&] { q.for_each([](const tick& t) { explode(t); }); });
   expect_trouble("range-for", [&] {
     for (const auto x : q.select(explode)) EXPECT_LT(x, 100);
@@ -82,7 +93,11 @@ CONFORMS(failures, a_deadline_stops_the_query, "timeout") {
   EXPECT_THROW(endless.timeout(0.05).where([](auto x) { return x < 0; }).order().to_vector(), query::cancelled);
   const std::vector<int> rows = {1, 2, 3};
   const auto forever = [](std::span<const int>, std::span<const int>) { return true; };
-  EXPECT_THROW(source(e, rows).timeout(0.05).do_while([](query::Query<int> x) { return x.select([](auto v) { return v ^ 1; }); }, forever).to_vector(), query::cancelled);
+  EXPECT_THROW(source(e, rows)
+                   .timeout(0.05)
+                   .do_while([](query::Query<int> x) { return x.select([](auto v) { return v ^ 1; }); }, forever)
+                   .to_vector(),
+               query::cancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
   EXPECT_EQ(source(e, rows).timeout(1000).count(), 3);
 }
@@ -98,7 +113,8 @@ CONFORMS(failures, what_does_not_fit_in_memory_is_a_resource_error, "in") {
   const auto& rows = ticks().back().rows;  // 4.8 MB
   const auto q = source(e, rows).in(small);
   EXPECT_THROW(q.order_by([](auto t) { return t.amount; }).to_vector(), query::resource_error);
-  EXPECT_THROW(q.group_by([](auto t) { return t.id; }).aggregate([](auto g) { return g.sum([](auto t) { return t.price; }); }).to_vector(), query::resource_error);
+  EXPECT_THROW(q.group_by([](auto t) { return t.id; }).aggregate([](auto g) { return g.sum([](auto t) { return t.price; }); }).to_vector(),
+               query::resource_error);
   // On a GPU a join that is counted needs none of this memory.
   if (!e.accelerate) {
     EXPECT_THROW(q.join(q, [](auto t) { return t.id; }, [](auto t) { return t.id; }).count(), query::resource_error);
@@ -112,20 +128,30 @@ CONFORMS(failures, verified_queries_give_the_same_rows, "verify") {
   const auto& rows = few_trades();
   const auto p = [](auto t) { return t.amount > 0 && t.name != "a"; };
   EXPECT_ROWS(source(e, rows).verify().where(p).to_vector(), kept(rows, p));
-  EXPECT_EQ(source(e, rows).verify().where(p).count_by([](auto t) { return t.key; }).count(), std::ssize(grouped(kept(rows, p), [](const trade& t) { return t.key; })));
+  EXPECT_EQ(source(e, rows).verify().where(p).count_by([](auto t) { return t.key; }).count(),
+            std::ssize(grouped(kept(rows, p), [](const trade& t) { return t.key; })));
 }
 
 CONFORMS(failures, a_row_with_many_partners_is_cancelled, "join", "timeout") {
   if (e.accelerate) return;  // a hundred billion pairs are no row-wise work there
   const auto all = on(e, query::range(0, 300000));
   const auto zero = query::opaque([](const std::int64_t&) { return 0; });
-  EXPECT_THROW(all.join(query::range(0, 300000), zero, zero, query::opaque([](std::int64_t a, std::int64_t b) { return a + b; })).where([](auto x) { return x < 0; }).timeout(0.2).count(),
+  EXPECT_THROW(all.join(query::range(0, 300000), zero, zero, query::opaque([](std::int64_t a, std::int64_t b) { return a + b; }))
+                   .where([](auto x) { return x < 0; })
+                   .timeout(0.2)
+                   .count(),
                query::cancelled);
 }
 
 CONFORMS(failures, a_loop_without_end_ends, "where") {
   const std::vector<int> rows = {1, 2};
-  EXPECT_THROW(source(e, rows).where(query::opaque([](const int& x) { return query::loop(x, [](int) { return true; }, [](int s) { return s; }) > 0; })).count(), query::user_error);
+  EXPECT_THROW(source(e, rows)
+                   .where(query::opaque([](const int& x) {
+                     return query::loop(
+                                x, [](int) { return true; }, [](int s) { return s; }) > 0;
+                   }))
+                   .count(),
+               query::user_error);
 }
 
 CONFORMS(failures, the_gpu_may_be_preferred_or_demanded, "as_accelerated", "require_gpu") {

@@ -38,7 +38,8 @@ auto weight() {
   )"});
 }
 auto is_high() {
-  return query::accelerated([](const reading& r) { return r.value > 100 && r.level != 3; }, query::device_function{.symbol = "is_high", .code = R"(
+  return query::accelerated([](const reading& r) { return r.value > 100 && r.level != 3; },
+                            query::device_function{.symbol = "is_high", .code = R"(
     extern "C" __device__ bool is_high(const reading* r) { return r->value > 100 && r->level != 3; }
   )"});
 }
@@ -79,7 +80,8 @@ CONFORMS(gpu_functions, accelerated_predicates_and_projections_give_what_the_hos
 
 CONFORMS(gpu_functions, accelerated_keys_and_aggregates_give_what_the_host_gives, "accelerated", "group_by", "order_by", "sum") {
   const auto rows = readings();
-  const auto bucket = query::accelerated([](const reading& r) { return r.sensor % 5; }, query::device_function{.symbol = "bucket", .code = R"(
+  const auto bucket =
+      query::accelerated([](const reading& r) { return r.sensor % 5; }, query::device_function{.symbol = "bucket", .code = R"(
     extern "C" __device__ int bucket(const reading* r) { return r->sensor % 5; }
   )"});
   std::map<std::int32_t, std::pair<double, std::int64_t>> sums;
@@ -122,7 +124,8 @@ CONFORMS(gpu_functions, what_is_wrong_with_a_device_function_is_an_error_with_ve
   };
   says({.symbol = "missing", .code = "extern \"C\" __device__ double other(const reading* r) { return r->value; }"}, "missing");
   says({.symbol = "broken", .code = "extern \"C\" __device__ double broken(const reading* r) { return r->price; }"}, "price");
-  says({.symbol = "gives_float", .code = "extern \"C\" __device__ float gives_float(const reading* r) { return r->value; }"}, "its size differs");
+  says({.symbol = "gives_float", .code = "extern \"C\" __device__ float gives_float(const reading* r) { return r->value; }"},
+       "its size differs");
   says({.symbol = "other_row", .code = "struct r16 { double value; long long at; };"
                                        "extern \"C\" __device__ double other_row(const r16* r) { return r->value; }",
         .declares_records = true}, "differ");
@@ -130,13 +133,18 @@ CONFORMS(gpu_functions, what_is_wrong_with_a_device_function_is_an_error_with_ve
   says({.symbol = "later", .form = query::device_form::ptx,
         .code = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .func (.param .b64 r) early(.param .b64 p) { ret; }\n"}, "later");
   says({.symbol = "of_40_bytes", .form = query::device_form::cubin, .code = "cubin", .row = {.size = 40}}, "its size is 40", true);
-  says({.symbol = "of_offset", .form = query::device_form::ptx, .code = "ptx", .row = {.fields = {{"value", 0}}}}, "the offset of value is 0", true);
+  says({.symbol = "of_offset", .form = query::device_form::ptx, .code = "ptx", .row = {.fields = {{"value", 0}}}},
+       "the offset of value is 0", true);
   EXPECT_NE(error_of([&] { (void)query::accelerated(plain, {.symbol = "no name", .code = "x"}); }).find("accelerated:"), std::string::npos);
-  EXPECT_NE(error_of([&] { (void)query::accelerated(plain, {.symbol = "f", .file = "/no/such/file"}); }).find("/no/such/file"), std::string::npos);
+  EXPECT_NE(error_of([&] { (void)query::accelerated(plain, {.symbol = "f", .file = "/no/such/file"}); }).find("/no/such/file"),
+            std::string::npos);
 }
 
 CONFORMS(gpu_functions, ptx_is_linked, "accelerated") {
-  const auto f = query::accelerated([](const reading& r) { return r.value * 2; }, query::device_function{.symbol = "twice", .form = query::device_form::ptx, .code = R"(
+  const auto f = query::accelerated([](const reading& r) { return r.value * 2; },
+                                    query::device_function{.symbol = "twice",
+                                                           .form = query::device_form::ptx,
+                                                           .code = R"(
 .version 8.0
 .target sm_80
 .address_size 64
@@ -148,7 +156,9 @@ CONFORMS(gpu_functions, ptx_is_linked, "accelerated") {
   st.param.f64 [result], %v;
   ret;
 }
-)", .row = {.size = sizeof(reading), .fields = {{"value", 8}}}, .result = {.size = 8}});
+)",
+                                                           .row = {.size = sizeof(reading), .fields = {{"value", 8}}},
+                                                           .result = {.size = 8}});
   const auto rows = readings();
   std::vector<double> expected;
   for (const reading& r : rows) expected.push_back(r.value * 2);
@@ -209,9 +219,11 @@ CONFORMS(gpu_functions, what_is_wrong_with_an_apply_there_is_an_error, "apply") 
   const auto fails = [&](auto g) { return error_of([&] { (void)source(e, rows).apply(copies, query::on_gpu(g)).to_vector(); }); };
   EXPECT_NE(fails([](auto&) {}).find("gave no rows"), std::string::npos);
   EXPECT_NE(fails([](auto& r) { (void)r.results(&reading::at, 10); }).find("no column for the field level"), std::string::npos);
-  EXPECT_NE(fails([](auto& r) { (void)r.results(&reading::at, 10), (void)r.results(&reading::value, 11); }).find("same number of rows"), std::string::npos);
+  EXPECT_NE(fails([](auto& r) { (void)r.results(&reading::at, 10), (void)r.results(&reading::value, 11); }).find("same number of rows"),
+            std::string::npos);
   EXPECT_NE(fails([](auto& r) { (void)r.results(10), r.keep(11); }).find("keep: 11"), std::string::npos);
-  EXPECT_THROW((void)source(e, rows).apply(copies, query::on_gpu([](auto&) { throw std::out_of_range("mine"); })).to_vector(), std::out_of_range);
+  EXPECT_THROW((void)source(e, rows).apply(copies, query::on_gpu([](auto&) { throw std::out_of_range("mine"); })).to_vector(),
+               std::out_of_range);
 }
 
 CONFORMS(gpu_functions, on_orders_one_verb_to_an_engine, "on") {
@@ -235,15 +247,27 @@ CONFORMS(gpu_functions, on_orders_one_verb_to_an_engine, "on") {
   if (e.accelerate) {
     EXPECT_NE(there.explain().find("as on(engine::gpu) orders for"), std::string::npos) << there.explain();
     EXPECT_SAME_ROWS(there.to_vector(), expected);
-    EXPECT_NE(error_of([&] { (void)opaque.to_vector(); }).find("on: where is ordered to the GPU but runs on the CPU: not on gpu: the predicate of where is opaque"),
-              std::string::npos) << error_of([&] { (void)opaque.to_vector(); });
+    EXPECT_NE(error_of([&] {
+                (void)opaque.to_vector();
+              }).find("on: where is ordered to the GPU but runs on the CPU: not on gpu: the predicate of where is opaque"),
+              std::string::npos)
+        << error_of([&] { (void)opaque.to_vector(); });
     EXPECT_NE(error_of([&] { (void)opaque.count(); }).find("on: where is ordered to the GPU"), std::string::npos);
     const auto demanded = source(e, rows).require_gpu().where([](const reading& r) { return r.level > 3; });
     EXPECT_NE(error_of([&] { (void)demanded.count(); }).find("require_gpu: where runs on the CPU: "), std::string::npos);
     EXPECT_NE(error_of([&] { (void)demanded.to_vector(); }).find("require_gpu: where runs on the CPU: "), std::string::npos);
-    EXPECT_EQ(source(e, rows).require_gpu().where([](auto r) { return r.level > 3; }).count(), query::from(rows).count([](auto r) { return r.level > 3; }));
-    EXPECT_NE(error_of([&] { (void)source(e, rows).where([](auto r) { return r.level > 3; }).on(query::engine::cpu).group_by(level).select(count)
-                                 .on(query::engine::gpu).to_vector(); }).find("but one vertex runs both"), std::string::npos);
+    EXPECT_EQ(source(e, rows).require_gpu().where([](auto r) { return r.level > 3; }).count(),
+              query::from(rows).count([](auto r) { return r.level > 3; }));
+    EXPECT_NE(error_of([&] {
+                (void)source(e, rows)
+                    .where([](auto r) { return r.level > 3; })
+                    .on(query::engine::cpu)
+                    .group_by(level)
+                    .select(count)
+                    .on(query::engine::gpu)
+                    .to_vector();
+              }).find("but one vertex runs both"),
+              std::string::npos);
   } else {
     EXPECT_NE(error_of([&] { (void)there.to_vector(); }).find("is ordered to the GPU: "), std::string::npos);
   }

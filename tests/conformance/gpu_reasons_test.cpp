@@ -72,7 +72,8 @@ TEST_F(gpu_reasons, are_the_words_of_plans) {
   for (const cpu_reason& r : cpu_reasons()) {
     const std::string text = plan(r.verb);
     const std::string words(r.plan);
-    EXPECT_TRUE(words.empty() || says(text, "cpu: not on gpu: " + words + "\n") || says(text, "cpu: " + words + "\n")) << r.verb << "\n" << text;
+    EXPECT_TRUE(words.empty() || says(text, "cpu: not on gpu: " + words + "\n") || says(text, "cpu: " + words + "\n")) << r.verb << "\n"
+                                                                                                                       << text;
     // What else is said of them: verbs beside them run there. Generators and functions with two forms are below.
     const bool below = r.verb == "generate" || r.verb == "apply" || r.verb == "apply_all";
     EXPECT_EQ(there(text), !r.beside.empty() && !below) << r.verb << "\n" << text;

@@ -24,7 +24,8 @@ struct summary {
 };
 QUERY_RECORD(summary, id, n, total, greatest, last, heavy);
 
-template <class R, class F> std::vector<summary> summaries(const std::vector<trade>& left, const std::vector<std::vector<R>>& found, F factor) {
+template <class R, class F>
+std::vector<summary> summaries(const std::vector<trade>& left, const std::vector<std::vector<R>>& found, F factor) {
   std::vector<summary> all;
   for (std::size_t i = 0; i < left.size(); ++i) {
     summary s{left[i].id, found[i].size(), 0, -1, -1, false};
@@ -51,9 +52,18 @@ CONFORMS(group_joins, compute_sums_and_extremes_of_the_matches, "group_join") {
     for (const auto& r : rates()) {
       SCOPED_TRACE(l.name + " with " + r.name);
       const auto factor = [](const rate& m) { return m.factor; };
-      const auto keys = summaries(l.rows, matches(l.rows, r.rows, [](const trade& t) { return t.key; }, [](const rate& m) { return m.key; }), factor);
-      const auto lots = summaries(l.rows, matches(l.rows, r.rows, [](const trade& t) { return t.lot; }, [](const rate& m) { return m.lot; }), factor);
-      const auto names = summaries(l.rows, matches(l.rows, r.rows, [](const trade& t) { return t.name; }, [](const rate& m) { return m.name; }), factor);
+      const auto keys = summaries(l.rows,
+                                  matches(
+                                      l.rows, r.rows, [](const trade& t) { return t.key; }, [](const rate& m) { return m.key; }),
+                                  factor);
+      const auto lots = summaries(l.rows,
+                                  matches(
+                                      l.rows, r.rows, [](const trade& t) { return t.lot; }, [](const rate& m) { return m.lot; }),
+                                  factor);
+      const auto names = summaries(l.rows,
+                                   matches(
+                                       l.rows, r.rows, [](const trade& t) { return t.name; }, [](const rate& m) { return m.name; }),
+                                   factor);
       const auto a = source(e, l.rows);
       const auto b = source(e, r.rows);
       EXPECT_ROWS(rows_of(e, a.group_join(b, [](auto t) { return t.key; }, [](auto m) { return m.key; }, summed)), keys);
@@ -75,8 +85,13 @@ CONFORMS(group_joins, give_the_matches_themselves, "group_join") {
       if (rows[i].id % 3 == 0) sizes.push_back(found[i].size());
     }
     const auto key = [](auto t) { return t.key; };
-    EXPECT_ROWS(rows_of(e, source(e, rows).group_join(source(e, r.rows), key, key, [](auto t, auto own) { return std::make_pair(t.name, own); })), wanted);
-    EXPECT_ROWS(rows_of(e, source(e, rows).where([](auto t) { return t.id % 3 == 0; }).group_join(source(e, r.rows), key, key, [](auto, auto own) { return own.size(); })), sizes);
+    EXPECT_ROWS(
+        rows_of(e, source(e, rows).group_join(source(e, r.rows), key, key, [](auto t, auto own) { return std::make_pair(t.name, own); })),
+        wanted);
+    EXPECT_ROWS(rows_of(e, source(e, rows)
+                               .where([](auto t) { return t.id % 3 == 0; })
+                               .group_join(source(e, r.rows), key, key, [](auto, auto own) { return own.size(); })),
+                sizes);
   }
 }
 
@@ -119,7 +134,9 @@ CONFORMS(group_joins, make_strings, "group_join") {
   std::vector<std::pair<std::string, std::uint64_t>> wanted;
   for (std::size_t i = 0; i < rows.size(); ++i) wanted.emplace_back(rows[i].name + "/", found[i].size());
   const auto key = [](auto t) { return t.key; };
-  EXPECT_ROWS(rows_of(e, source(e, rows).group_join(source(e, right), key, key, [](auto t, auto own) { return std::make_pair(t.name + "/", own.size()); })), wanted);
+  EXPECT_ROWS(rows_of(e, source(e, rows).group_join(source(e, right), key, key,
+                                                    [](auto t, auto own) { return std::make_pair(t.name + "/", own.size()); })),
+              wanted);
 }
 
 }  // namespace

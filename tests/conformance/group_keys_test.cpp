@@ -25,8 +25,11 @@ template <class Native, class F> void check_key(const engine_config& e, const ch
       wanted.emplace_back(k, ids);
     }
     const auto q = source(e, d.rows).group_by(f).aggregate([](auto g) { return g.sum([](auto t) { return t.id; }); });
-    EXPECT_SAME_ROWS(selected(q.to_vector(), [](const auto& r) { return std::pair<K, std::int64_t>(std::get<0>(r), std::get<1>(r)); }), wanted);
-    EXPECT_ROWS(selected(q.as_ordered().to_vector(), [](const auto& r) { return std::pair<K, std::int64_t>(std::get<0>(r), std::get<1>(r)); }), wanted);
+    EXPECT_SAME_ROWS(selected(q.to_vector(), [](const auto& r) { return std::pair<K, std::int64_t>(std::get<0>(r), std::get<1>(r)); }),
+                     wanted);
+    EXPECT_ROWS(
+        selected(q.as_ordered().to_vector(), [](const auto& r) { return std::pair<K, std::int64_t>(std::get<0>(r), std::get<1>(r)); }),
+        wanted);
   }
 }
 
@@ -47,8 +50,15 @@ CONFORMS(group_keys, strings_and_nulls, "group_by") {
 CONFORMS(group_keys, composite_keys, "group_by") {
   check_key(e, "array", [](const trade& t) { return t.legs; }, [](auto t) { return t.legs; });
   check_key(e, "tuple", [](const trade& t) { return std::tuple(t.key, t.name); }, [](const trade& t) { return std::tuple(t.key, t.name); });
-  check_key(e, "record", [](const trade& t) { return way_and_lot{t.way, t.lot}; }, [](auto t) { return query::make<way_and_lot>(t.way, t.lot); });
-  check_key(e, "computed", [](const trade& t) { return t.amount % 3 == 0 ? t.key : -t.id % 7; }, [](auto t) { return query::iff(t.amount % 3 == 0, t.key, -t.id % 7); });
+  check_key(
+      e, "record",
+      [](const trade& t) {
+        return way_and_lot{t.way, t.lot};
+      },
+      [](auto t) { return query::make<way_and_lot>(t.way, t.lot); });
+  check_key(
+      e, "computed", [](const trade& t) { return t.amount % 3 == 0 ? t.key : -t.id % 7; },
+      [](auto t) { return query::iff(t.amount % 3 == 0, t.key, -t.id % 7); });
 }
 
 }  // namespace

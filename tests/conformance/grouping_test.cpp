@@ -55,8 +55,9 @@ CONFORMS(grouping, sums_and_extremes_of_each_group, "group_by", "group_by.select
     const auto q = source(e, d.rows).group_by([](auto t) { return t.key; }).select([](auto g) {
       const auto amount = [](auto t) { return t.amount; };
       const auto price = [](auto t) { return t.price; };
-      return query::make<totals>(g.key(), g.count(), g.count([](auto t) { return t.amount > 500; }), g.sum(amount), g.sum(price), g.mean(price), g.min(amount),
-                                 g.max(amount), g.any([](auto t) { return t.amount == 7; }), g.all([](auto t) { return t.amount > -990; }));
+      return query::make<totals>(g.key(), g.count(), g.count([](auto t) { return t.amount > 500; }), g.sum(amount), g.sum(price),
+                                 g.mean(price), g.min(amount), g.max(amount), g.any([](auto t) { return t.amount == 7; }),
+                                 g.all([](auto t) { return t.amount > -990; }));
     });
     EXPECT_SAME_ROWS(q.to_vector(), wanted);
     EXPECT_ROWS(q.as_ordered().to_vector(), wanted);
@@ -79,7 +80,8 @@ CONFORMS(grouping, aggregates_that_keep_values, "group_by.select") {
     }
     EXPECT_ROWS_NEAR(source(e, d.rows).group_by([](auto t) { return t.key; }).select([](auto g) {
       const auto price = [](auto t) { return t.price; };
-      return query::make<spread>(g.key(), g.variance(price), g.stddev(price), g.median(price), g.quantile(price, 0.25), g.count_distinct([](auto t) { return t.amount; }));
+      return query::make<spread>(g.key(), g.variance(price), g.stddev(price), g.median(price), g.quantile(price, 0.25),
+                                 g.count_distinct([](auto t) { return t.amount; }));
     }).as_ordered().to_vector(), wanted, 1e-9);
   }
 }
@@ -106,7 +108,8 @@ CONFORMS(grouping, aggregates_pass_over_nulls, "group_by.select") {
     }
     EXPECT_ROWS(source(e, d.rows).group_by([](auto t) { return t.key; }).select([](auto g) {
       const auto lot = [](auto t) { return t.lot; };
-      return query::make<null_totals>(g.key(), g.count(lot), g.sum(lot), g.mean(lot), g.min(lot), g.max(lot), g.count_distinct(lot), g.median(lot));
+      return query::make<null_totals>(g.key(), g.count(lot), g.sum(lot), g.mean(lot), g.min(lot), g.max(lot), g.count_distinct(lot),
+                                      g.median(lot));
     }).as_ordered().to_vector(), wanted);
   }
 }
@@ -121,11 +124,20 @@ CONFORMS(grouping, first_last_arg_and_collect_follow_source_order, "group_by.sel
       wanted.emplace_back(k, rows.front().id, rows.back().name, std::min_element(rows.begin(), rows.end(), less)->id,
                           std::max_element(rows.begin(), rows.end(), less)->id, selected(rows, [](const trade& t) { return t.id; }));
     }
-    const auto got = source(e, d.rows).group_by([](auto t) { return t.key; }).aggregate(
-        [](auto g) { return g.first([](auto t) { return t.id; }); }, [](auto g) { return g.last([](auto t) { return t.name; }); },
-        [](auto g) { return g.arg_min([](auto t) { return t.amount; }); }, [](auto g) { return g.arg_max([](auto t) { return t.amount; }); },
-        [](auto g) { return g.collect([](auto t) { return t.id; }); }).as_ordered().to_vector();
-    EXPECT_ROWS(selected(got, [](const auto& r) { return row(std::get<0>(r), std::get<1>(r), std::get<2>(r), std::get<3>(r).id, std::get<4>(r).id, std::get<5>(r)); }), wanted);
+    const auto got = source(e, d.rows)
+                         .group_by([](auto t) { return t.key; })
+                         .aggregate([](auto g) { return g.first([](auto t) { return t.id; }); },
+                                    [](auto g) { return g.last([](auto t) { return t.name; }); },
+                                    [](auto g) { return g.arg_min([](auto t) { return t.amount; }); },
+                                    [](auto g) { return g.arg_max([](auto t) { return t.amount; }); },
+                                    [](auto g) { return g.collect([](auto t) { return t.id; }); })
+                         .as_ordered()
+                         .to_vector();
+    EXPECT_ROWS(selected(got,
+                         [](const auto& r) {
+                           return row(std::get<0>(r), std::get<1>(r), std::get<2>(r), std::get<3>(r).id, std::get<4>(r).id, std::get<5>(r));
+                         }),
+                wanted);
   }
 }
 
@@ -142,8 +154,12 @@ CONFORMS(grouping, nans_lose_against_numbers, "group_by.select") {
       }
       wanted.emplace_back(k, least, most);
     }
-    EXPECT_SAME_ROWS(source(e, d.rows).group_by([](auto t) { return t.key; }).aggregate([](auto g) { return g.min([](auto t) { return t.price; }); },
-                                                                                         [](auto g) { return g.max([](auto t) { return t.price; }); }).to_vector(), wanted);
+    EXPECT_SAME_ROWS(source(e, d.rows)
+                         .group_by([](auto t) { return t.key; })
+                         .aggregate([](auto g) { return g.min([](auto t) { return t.price; }); },
+                                    [](auto g) { return g.max([](auto t) { return t.price; }); })
+                         .to_vector(),
+                     wanted);
   }
 }
 
@@ -164,16 +180,20 @@ CONFORMS(grouping, groups_that_a_sample_does_not_see, "group_by", "group_by.sele
       wanted.emplace_back(k, many.back().n, many.back().amount);
     }
     const auto groups = source(e, rows).group_by([](auto t) { return t.key; });
-    EXPECT_SAME_ROWS(groups.select([](auto g) { return std::make_tuple(g.key(), g.count(), g.sum([](auto t) { return t.amount; })); }).to_vector(), wanted);
+    EXPECT_SAME_ROWS(
+        groups.select([](auto g) { return std::make_tuple(g.key(), g.count(), g.sum([](auto t) { return t.amount; })); }).to_vector(),
+        wanted);
     // A quotient that fails for a group without rows.
     using quotient = std::pair<std::int32_t, std::int64_t>;
-    EXPECT_SAME_ROWS(groups.select([](auto g) { return std::make_pair(g.key(), g.sum([](auto t) { return t.amount; }) / g.count()); }).to_vector(),
-                     selected(wanted, [](const sums& s) { return quotient(std::get<0>(s), std::get<2>(s) / std::get<1>(s)); }));
+    EXPECT_SAME_ROWS(
+        groups.select([](auto g) { return std::make_pair(g.key(), g.sum([](auto t) { return t.amount; }) / g.count()); }).to_vector(),
+        selected(wanted, [](const sums& s) { return quotient(std::get<0>(s), std::get<2>(s) / std::get<1>(s)); }));
     EXPECT_ROWS(groups.select([](auto g) {
       const auto amount = [](auto t) { return t.amount; };
       const auto price = [](auto t) { return t.price; };
-      return query::make<totals>(g.key(), g.count(), g.count([](auto t) { return t.amount > 500; }), g.sum(amount), g.sum(price), g.mean(price), g.min(amount),
-                                 g.max(amount), g.any([](auto t) { return t.amount == 7; }), g.all([](auto t) { return t.amount > -990; }));
+      return query::make<totals>(g.key(), g.count(), g.count([](auto t) { return t.amount > 500; }), g.sum(amount), g.sum(price),
+                                 g.mean(price), g.min(amount), g.max(amount), g.any([](auto t) { return t.amount == 7; }),
+                                 g.all([](auto t) { return t.amount > -990; }));
     }).as_ordered().to_vector(), many);
   }
 }
@@ -189,12 +209,15 @@ CONFORMS(grouping, counts_keys_and_own_aggregates, "count_by", "group_by.count",
       odd.emplace_back(k, std::count_if(rows.begin(), rows.end(), [](const tick& t) { return t.amount % 2 != 0; }));
     }
     const auto key = [](auto t) { return t.key; };
-    const auto pairs = [](const auto& rows) { return selected(rows, [](const auto& r) { return std::pair<std::int32_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); }); };
+    const auto pairs = [](const auto& rows) {
+      return selected(rows, [](const auto& r) { return std::pair<std::int32_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); });
+    };
     EXPECT_ROWS(pairs(source(e, d.rows).count_by(key).as_ordered().to_vector()), counts);
     EXPECT_ROWS(pairs(source(e, d.rows).group_by(key).count().as_ordered().to_vector()), counts);
     EXPECT_SAME_ROWS(source(e, d.rows).group_by(key).keys().to_vector(), keys);
-    const auto own = source(e, d.rows).aggregate_by(key, std::int64_t{0}, [](std::int64_t s, const tick& t) { return s + (t.amount % 2 != 0); },
-                                                    [](std::int64_t a, std::int64_t b) { return a + b; });
+    const auto own = source(e, d.rows).aggregate_by(
+        key, std::int64_t{0}, [](std::int64_t s, const tick& t) { return s + (t.amount % 2 != 0); },
+        [](std::int64_t a, std::int64_t b) { return a + b; });
     EXPECT_ROWS(pairs(own.as_ordered().to_vector()), odd);
   }
 }
@@ -208,8 +231,9 @@ CONFORMS(grouping, aggregate_gives_exactly_one_row, "aggregate", "reduce") {
     const auto f = [](auto g) {
       const auto amount = [](auto t) { return t.amount; };
       const auto price = [](auto t) { return t.price; };
-      return query::make<totals>(0, g.count(), g.count([](auto t) { return t.amount > 500; }), g.sum(amount), g.sum(price), g.sum(price) / g.count(), g.min(amount),
-                                 g.max(amount), g.any([](auto t) { return t.amount == 7; }), g.all([](auto t) { return t.amount > -990; }));
+      return query::make<totals>(0, g.count(), g.count([](auto t) { return t.amount > 500; }), g.sum(amount), g.sum(price),
+                                 g.sum(price) / g.count(), g.min(amount), g.max(amount), g.any([](auto t) { return t.amount == 7; }),
+                                 g.all([](auto t) { return t.amount > -990; }));
     };
     if (d.rows.empty()) wanted.mean = std::numeric_limits<double>::quiet_NaN();
     EXPECT_ROWS(source(e, d.rows).aggregate(f).to_vector(), std::vector<totals>{wanted});

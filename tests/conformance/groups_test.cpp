@@ -30,7 +30,8 @@ CONFORMS(groups, materialised_groups_hold_their_rows_in_source_order, "group_by.
   for (const auto& d : ticks()) {
     SCOPED_TRACE(d.name);
     std::vector<row> wanted;
-    for (const auto& [k, rows] : grouped(d.rows, [](const tick& t) { return t.key; })) wanted.emplace_back(k, selected(rows, [](const tick& t) { return t.id; }));
+    for (const auto& [k, rows] : grouped(d.rows, [](const tick& t) { return t.key; }))
+      wanted.emplace_back(k, selected(rows, [](const tick& t) { return t.id; }));
     const auto key = [](auto t) { return t.key; };
     const auto ids = [](const query::Group<std::int32_t, tick>& g) {
       std::vector<std::int32_t> v;
@@ -101,7 +102,8 @@ CONFORMS(groups, words_right_behind_group_by, "group_by", "as_ordered", "named",
   EXPECT_SAME_ROWS(selected(groups.verify().count().to_vector(), counted), wanted);
   EXPECT_ROWS(selected(groups.as_ordered().count().to_vector(), counted), wanted);
   EXPECT_ROWS(selected(groups.as_accelerated().as_ordered().aggregate(query::aggregates::count()).to_vector(), counted), wanted);
-  EXPECT_ROWS(groups.as_ordered().select([](auto g) { return std::pair(g.key(), g.count()); }).where([](auto) { return true; }).to_vector(), wanted);
+  EXPECT_ROWS(groups.as_ordered().select([](auto g) { return std::pair(g.key(), g.count()); }).where([](auto) { return true; }).to_vector(),
+              wanted);
   EXPECT_ROWS(selected(groups.as_ordered().groups().to_vector(), [](const auto& g) { return row(g.key(), g.count()); }), wanted);
   EXPECT_ROWS(selected(groups.as_ordered().to_vector(), [](const auto& g) { return row(g.key(), g.count()); }), wanted);
   EXPECT_NE(groups.count().explain().find("\"the groups\""), std::string::npos);
@@ -131,7 +133,8 @@ CONFORMS(groups, groups_of_groups, "group_by") {
   for (const auto& g : grouped(rows, [](const tick& t) { return t.amount; })) ++sizes[static_cast<std::int64_t>(g.second.size())];
   const auto got = source(e, rows).count_by([](auto t) { return t.amount; }).count_by([](auto r) { return std::get<1>(r); }).to_vector();
   std::vector<std::pair<std::int64_t, std::int64_t>> wanted(sizes.begin(), sizes.end());
-  EXPECT_SAME_ROWS(selected(got, [](const auto& r) { return std::pair<std::int64_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); }), wanted);
+  EXPECT_SAME_ROWS(selected(got, [](const auto& r) { return std::pair<std::int64_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); }),
+                   wanted);
 }
 
 }  // namespace

@@ -40,8 +40,18 @@ CONFORMS(join_forms, keys_of_different_number_types_meet_in_the_common_type, "jo
     for (const rate& m : lots[i]) by_lot.push_back({rows[i].id, m.factor, m.name});
   }
   const auto result = [](auto t, auto m) { return query::make<match>(t.id, m.factor, m.name); };
-  EXPECT_ROWS(source(e, rows).join(source(e, right), [](auto t) { return t.amount; }, [](auto r) { return r.key; }, result).as_ordered().to_vector(), by_amount);
-  EXPECT_ROWS(source(e, rows).join(source(e, right), [](auto t) { return t.lot; }, [](auto r) { return r.key; }, result).as_ordered().to_vector(), by_lot);
+  EXPECT_ROWS(source(e, rows)
+                  .join(
+                      source(e, right), [](auto t) { return t.amount; }, [](auto r) { return r.key; }, result)
+                  .as_ordered()
+                  .to_vector(),
+              by_amount);
+  EXPECT_ROWS(source(e, rows)
+                  .join(
+                      source(e, right), [](auto t) { return t.lot; }, [](auto r) { return r.key; }, result)
+                  .as_ordered()
+                  .to_vector(),
+              by_lot);
 }
 
 CONFORMS(join_forms, large_sides, "join", "semi_join", "anti_join") {
@@ -57,8 +67,10 @@ CONFORMS(join_forms, large_sides, "join", "semi_join", "anti_join") {
     EXPECT_SAME_ROWS(source(e, d.rows).join(source(e, right), key, key, result).to_vector(), wanted);
     EXPECT_ROWS(source(e, d.rows).join(source(e, right), key, key, result).as_ordered().to_vector(), wanted);
     EXPECT_SAME_ROWS(source(e, right).join(source(e, d.rows), key, key, result).to_vector(), wanted);
-    EXPECT_ROWS(source(e, d.rows).semi_join(source(e, right), key, key).as_ordered().to_vector(), kept(d.rows, [&](const tick& t) { return id(t) % 3 == 0; }));
-    EXPECT_ROWS(source(e, d.rows).anti_join(source(e, right), key, key).as_ordered().to_vector(), kept(d.rows, [&](const tick& t) { return id(t) % 3 != 0; }));
+    EXPECT_ROWS(source(e, d.rows).semi_join(source(e, right), key, key).as_ordered().to_vector(),
+                kept(d.rows, [&](const tick& t) { return id(t) % 3 == 0; }));
+    EXPECT_ROWS(source(e, d.rows).anti_join(source(e, right), key, key).as_ordered().to_vector(),
+                kept(d.rows, [&](const tick& t) { return id(t) % 3 != 0; }));
   }
 }
 
@@ -70,9 +82,14 @@ CONFORMS(join_forms, inputs_and_results_may_be_filtered, "join", "where") {
     for (const rate& r : right)
       if (t.amount > 0 && r.factor % 2 == 0 && t.key == r.key && t.id % 5 == 1) wanted.emplace_back(t.id, r.factor);
   const auto key = [](auto t) { return t.key; };
-  EXPECT_ROWS(source(e, rows).where([](auto t) { return t.amount > 0; })
-                  .join(source(e, right).where([](auto r) { return r.factor % 2 == 0; }), key, key, [](const tick& t, const rate& r) { return std::pair(t.id, r.factor); })
-                  .as_ordered().where([](const auto& p) { return p.first % 5 == 1; }).to_vector(), wanted);
+  EXPECT_ROWS(source(e, rows)
+                  .where([](auto t) { return t.amount > 0; })
+                  .join(source(e, right).where([](auto r) { return r.factor % 2 == 0; }), key, key,
+                        [](const tick& t, const rate& r) { return std::pair(t.id, r.factor); })
+                  .as_ordered()
+                  .where([](const auto& p) { return p.first % 5 == 1; })
+                  .to_vector(),
+              wanted);
 }
 
 CONFORMS(join_forms, group_join_gives_each_left_row_its_matches_in_order, "group_join") {
@@ -87,9 +104,19 @@ CONFORMS(join_forms, group_join_gives_each_left_row_its_matches_in_order, "group
         keys.emplace_back(l.rows[i].id, selected(by_key[i], [](const rate& m) { return m.factor; }));
         lots.emplace_back(l.rows[i].id, selected(by_lot[i], [](const rate& m) { return m.factor; }));
       }
-      const auto result = [](const trade& t, const std::vector<rate>& m) { return row(t.id, selected(m, [](const rate& x) { return x.factor; })); };
-      EXPECT_ROWS(source(e, l.rows).group_join(source(e, r.rows), [](auto t) { return t.key; }, [](auto m) { return m.key; }, result).to_vector(), keys);
-      EXPECT_ROWS(source(e, l.rows).group_join(source(e, r.rows), [](auto t) { return t.lot; }, [](auto m) { return m.lot; }, result).to_vector(), lots);
+      const auto result = [](const trade& t, const std::vector<rate>& m) {
+        return row(t.id, selected(m, [](const rate& x) { return x.factor; }));
+      };
+      EXPECT_ROWS(source(e, l.rows)
+                      .group_join(
+                          source(e, r.rows), [](auto t) { return t.key; }, [](auto m) { return m.key; }, result)
+                      .to_vector(),
+                  keys);
+      EXPECT_ROWS(source(e, l.rows)
+                      .group_join(
+                          source(e, r.rows), [](auto t) { return t.lot; }, [](auto m) { return m.lot; }, result)
+                      .to_vector(),
+                  lots);
     }
   }
 }
@@ -101,7 +128,8 @@ CONFORMS(join_forms, cross_join_pairs_every_row_with_every_row, "cross_join") {
       std::vector<std::pair<std::int32_t, std::int64_t>> wanted;
       for (const tick& t : l.rows)
         for (const rate& m : r.rows) wanted.emplace_back(t.id, m.factor);
-      const auto q = source(e, l.rows).cross_join(source(e, r.rows), [](const tick& t, const rate& m) { return std::pair(t.id, m.factor); });
+      const auto q =
+          source(e, l.rows).cross_join(source(e, r.rows), [](const tick& t, const rate& m) { return std::pair(t.id, m.factor); });
       EXPECT_SAME_ROWS(q.to_vector(), wanted);
       EXPECT_ROWS(q.as_ordered().to_vector(), wanted);
       EXPECT_EQ(source(e, l.rows).cross_join(source(e, r.rows)).count(), static_cast<std::int64_t>(wanted.size()));
@@ -112,7 +140,8 @@ CONFORMS(join_forms, cross_join_pairs_every_row_with_every_row, "cross_join") {
 CONFORMS(join_forms, a_query_joined_with_itself, "join") {
   const auto& rows = small_ticks()[3].rows;
   std::int64_t wanted = 0;
-  for (const auto& [k, same] : grouped(rows, [](const tick& t) { return t.key; })) wanted += static_cast<std::int64_t>(same.size() * same.size());
+  for (const auto& [k, same] : grouped(rows, [](const tick& t) { return t.key; }))
+    wanted += static_cast<std::int64_t>(same.size() * same.size());
   const auto q = source(e, rows).where([](auto t) { return t.id >= 0; });
   const auto key = [](auto t) { return t.key; };
   EXPECT_EQ(q.join(q, key, key).count(), wanted);

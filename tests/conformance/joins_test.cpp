@@ -39,10 +39,17 @@ template <class LN, class RN, class LF, class RF> void check_joins(const engine_
       const auto both = a.join(b, lf, rf, [](auto t, auto m) { return query::make<pairing>(t.id, m.factor); });
       EXPECT_SAME_ROWS(both.to_vector(), inner);
       EXPECT_ROWS(both.as_ordered().to_vector(), inner);
-      const auto outer = a.left_join(b, lf, rf, [](const trade& t, const std::optional<rate>& m) { return pairing{t.id, m ? std::optional(m->factor) : std::nullopt}; });
+      const auto outer = a.left_join(b, lf, rf, [](const trade& t, const std::optional<rate>& m) {
+        return pairing{t.id, m ? std::optional(m->factor) : std::nullopt};
+      });
       EXPECT_SAME_ROWS(outer.to_vector(), left);
       EXPECT_ROWS(outer.as_ordered().to_vector(), left);
-      EXPECT_SAME_ROWS(a.right_join(b, lf, rf, [](const std::optional<trade>& t, const rate& m) { return pairing{t ? std::optional(t->id) : std::nullopt, m.factor}; }).to_vector(), right);
+      EXPECT_SAME_ROWS(a.right_join(b, lf, rf,
+                                    [](const std::optional<trade>& t, const rate& m) {
+                                      return pairing{t ? std::optional(t->id) : std::nullopt, m.factor};
+                                    })
+                           .to_vector(),
+                       right);
       EXPECT_SAME_ROWS(a.full_join(b, lf, rf, [](const std::optional<trade>& t, const std::optional<rate>& m) {
         return pairing{t ? std::optional(t->id) : std::nullopt, m ? std::optional(m->factor) : std::nullopt};
       }).to_vector(), full);
@@ -55,13 +62,19 @@ template <class LN, class RN, class LF, class RF> void check_joins(const engine_
 }
 
 CONFORMS(joins, by_number, "join", "left_join", "right_join", "full_join", "semi_join", "anti_join") {
-  check_joins(e, [](const trade& t) { return t.key; }, [](const rate& r) { return r.key; }, [](auto t) { return t.key; }, [](auto r) { return r.key; });
+  check_joins(
+      e, [](const trade& t) { return t.key; }, [](const rate& r) { return r.key; }, [](auto t) { return t.key; },
+      [](auto r) { return r.key; });
 }
 CONFORMS(joins, nulls_match_nothing, "join", "left_join", "right_join", "full_join", "semi_join", "anti_join") {
-  check_joins(e, [](const trade& t) { return t.lot; }, [](const rate& r) { return r.lot; }, [](auto t) { return t.lot; }, [](auto r) { return r.lot; });
+  check_joins(
+      e, [](const trade& t) { return t.lot; }, [](const rate& r) { return r.lot; }, [](auto t) { return t.lot; },
+      [](auto r) { return r.lot; });
 }
 CONFORMS(joins, by_string, "join", "left_join", "right_join", "full_join", "semi_join", "anti_join") {
-  check_joins(e, [](const trade& t) { return t.name; }, [](const rate& r) { return r.name; }, [](auto t) { return t.name; }, [](auto r) { return r.name; });
+  check_joins(
+      e, [](const trade& t) { return t.name; }, [](const rate& r) { return r.name; }, [](auto t) { return t.name; },
+      [](auto r) { return r.name; });
 }
 CONFORMS(joins, composite_keys_with_nulls_in_them, "join", "left_join", "right_join", "full_join", "semi_join", "anti_join") {
   check_joins(e, [](const trade& t) { return std::tuple(t.key, t.lot); }, [](const rate& r) { return std::tuple(r.key, r.lot); },
@@ -90,7 +103,8 @@ CONFORMS(joins, many_partners, "join", "left_join", "full_join") {
   const auto a = source(e, left);
   const auto b = source(e, right);
   const auto key = [](auto row) { return row.key; };
-  const auto pairs = a.join(b, key, key, [](auto t, auto r) { return std::make_pair(t.id, r.factor + query::cast<std::int64_t>(r.name.size())); });
+  const auto pairs =
+      a.join(b, key, key, [](auto t, auto r) { return std::make_pair(t.id, r.factor + query::cast<std::int64_t>(r.name.size())); });
   EXPECT_ROWS(pairs.as_ordered().to_vector(), inner);
   EXPECT_EQ(pairs.count(), inner.size());
   EXPECT_ROWS(a.left_join(b, key, key, [](auto t, auto r) {

@@ -48,7 +48,8 @@ CONFORMS(lambda_shapes, lists_of_numbers_are_summed_themselves, "window", "chunk
   EXPECT_ROWS(q.window(2, sum).to_vector(), (std::vector<std::int64_t>{9, 7, 5}));
   EXPECT_ROWS(q.chunk(3, sum).to_vector(), (std::vector<std::int64_t>{12, 2}));
   const auto odd = [](auto x) { return x % 2; };
-  EXPECT_ROWS(q.group_join(q, odd, odd, [](auto, const auto& same) { return query::sum(same); }).as_ordered().to_vector(), (std::vector<std::int64_t>{8, 6, 8, 6}));
+  EXPECT_ROWS(q.group_join(q, odd, odd, [](auto, const auto& same) { return query::sum(same); }).as_ordered().to_vector(),
+              (std::vector<std::int64_t>{8, 6, 8, 6}));
 }
 
 CONFORMS(lambda_shapes, arrays_of_numbers_are_summed_and_averaged, "sum", "average", "mean") {
@@ -88,7 +89,8 @@ CONFORMS(lambda_shapes, aggregates_divided_by_nothing_are_an_error, "reduce", "v
   expect_division_by_zero("number / value", [&] { (1 / query::value_of(q.take(0)).sum()).get(); });
   expect_division_by_zero("aggregate / aggregate", [&] { q.take(0).reduce([](auto g) { return g.sum() / g.count(); }); });
   expect_division_by_zero("aggregate % aggregate", [&] { q.take(0).reduce([](auto g) { return g.sum() % g.count(); }); });
-  expect_division_by_zero("of groups", [&] { q.group_by([](auto x) { return x % 2; }).select([](auto g) { return g.sum() / g.key(); }).to_vector(); });
+  expect_division_by_zero("of groups",
+                          [&] { q.group_by([](auto x) { return x % 2; }).select([](auto g) { return g.sum() / g.key(); }).to_vector(); });
   EXPECT_EQ((query::value_of(q).sum() / query::value_of(q).count()).get(), 4);
   EXPECT_EQ(q.reduce([](auto g) { return g.sum() % (g.count() + 2); }), 2);
   const auto least = std::numeric_limits<std::int64_t>::min();  // wraps, as in interpreted functions

@@ -25,7 +25,10 @@ CONFORMS(loops, a_fixed_number_of_rounds, "do_while", "times") {
       for (std::uint64_t r = 0; r < rounds; ++r)
         for (auto& x : wanted) x = x * 3 % 1001 + 1;
       const numbers rows = some_numbers(n);
-      EXPECT_ROWS(source(e, rows).do_while([](number_query q) { return q.select([](auto x) { return x * 3 % 1001 + 1; }); }, query::times(rounds)).to_vector(), wanted);
+      EXPECT_ROWS(source(e, rows)
+                      .do_while([](number_query q) { return q.select([](auto x) { return x * 3 % 1001 + 1; }); }, query::times(rounds))
+                      .to_vector(),
+                  wanted);
     }
   }
 }
@@ -56,7 +59,9 @@ CONFORMS(loops, the_condition_is_a_value_of_two_rounds, "do_while", "value_of") 
     now = next;
   } while (change > 100);
   const auto q = source(e, rows).do_while([](number_query x) { return x.select([](auto v) { return v / 2; }); },
-                                          [](number_query previous, number_query following) { return query::value_of(previous).sum() - query::value_of(following).sum() > 100; });
+                                          [](number_query previous, number_query following) {
+                                            return query::value_of(previous).sum() - query::value_of(following).sum() > 100;
+                                          });
   EXPECT_ROWS(q.to_vector(), now);
 }
 
@@ -74,8 +79,11 @@ CONFORMS(loops, the_condition_may_be_a_host_function, "do_while") {
 
 CONFORMS(loops, the_body_runs_at_least_once_and_may_change_the_number_of_rows, "do_while", "union_with", "where") {
   const numbers rows = {1};
-  EXPECT_ROWS(source(e, rows).do_while([](number_query x) { return x.select([](auto v) { return v + 1; }); },
-                                       [](std::span<const std::int64_t>, std::span<const std::int64_t>) { return false; }).to_vector(), numbers({2}));
+  EXPECT_ROWS(source(e, rows)
+                  .do_while([](number_query x) { return x.select([](auto v) { return v + 1; }); },
+                            [](std::span<const std::int64_t>, std::span<const std::int64_t>) { return false; })
+                  .to_vector(),
+              numbers({2}));
   // Everything reachable by x -> 2x, x -> x + 3 below 200.
   std::map<std::int64_t, bool> reached{{1, true}};
   for (std::size_t before = 0; before != reached.size();) {
@@ -89,7 +97,8 @@ CONFORMS(loops, the_body_runs_at_least_once_and_may_change_the_number_of_rows, "
   for (const auto& [x, yes] : reached) wanted.push_back(x);
   const auto q = source(e, rows).do_while(
       [](number_query x) {
-        return x.union_with(x.select([](auto v) { return v * 2; }).where([](auto v) { return v < 200; })).union_with(x.select([](auto v) { return v + 3; }).where([](auto v) { return v < 200; }));
+        return x.union_with(x.select([](auto v) { return v * 2; }).where([](auto v) { return v < 200; }))
+            .union_with(x.select([](auto v) { return v + 3; }).where([](auto v) { return v < 200; }));
       },
       [](number_query previous, number_query next) { return query::value_of(previous).count() != query::value_of(next).count(); });
   EXPECT_SAME_ROWS(q.to_vector(), wanted);
@@ -118,7 +127,9 @@ CONFORMS(loops, breakers_and_joins_in_the_body, "do_while", "group_by", "join", 
             .select([](const std::tuple<std::int64_t, std::int64_t>& t) { return label(std::get<0>(t), std::get<1>(t)); });
       },
       [](query::Query<label> previous, query::Query<label> next) {
-        const auto total = [](const query::Query<label>& x) { return query::value_of(x.select([](const label& l) { return l.second; })).sum(); };
+        const auto total = [](const query::Query<label>& x) {
+          return query::value_of(x.select([](const label& l) { return l.second; })).sum();
+        };
         return total(previous) != total(next);
       });
   EXPECT_ROWS(q.order_by(first).to_vector(), wanted);
@@ -134,7 +145,8 @@ CONFORMS(loops, nested_loops, "do_while", "times") {
   const numbers rows = some_numbers(1500);
   const auto q = source(e, rows).do_while(
       [](number_query outer) {
-        return outer.select([](auto x) { return x + 1; }).do_while([](number_query inner) { return inner.select([](auto x) { return x * 5 % 997; }); }, query::times(4));
+        return outer.select([](auto x) { return x + 1; })
+            .do_while([](number_query inner) { return inner.select([](auto x) { return x * 5 % 997; }); }, query::times(4));
       },
       query::times(3));
   EXPECT_ROWS(q.to_vector(), wanted);
@@ -161,10 +173,13 @@ CONFORMS(loops, what_does_not_depend_on_the_variable_is_computed_once, "do_while
   static std::atomic<int> calls;
   calls = 0;
   const auto& rows = rates()[2].rows;
-  const auto invariant = source(e, rows).where(query::opaque([](const rate& r) {
-    ++calls;
-    return r.key >= 0;
-  })).group_by([](auto r) { return r.key; }).select([](auto g) { return query::make<tick>(0, g.key(), g.sum([](auto r) { return r.factor; }), 0.0); });
+  const auto invariant = source(e, rows)
+                             .where(query::opaque([](const rate& r) {
+                               ++calls;
+                               return r.key >= 0;
+                             }))
+                             .group_by([](auto r) { return r.key; })
+                             .select([](auto g) { return query::make<tick>(0, g.key(), g.sum([](auto r) { return r.factor; }), 0.0); });
   const auto& start = small_ticks()[3].rows;
   std::vector<tick> wanted = start;
   for (int i = 0; i < 5; ++i)
@@ -224,8 +239,13 @@ CONFORMS(loops, a_key_that_fails_in_a_later_round, "do_while", "group_join") {
 CONFORMS(loops, too_many_rounds_end_in_a_user_error, "do_while") {
   const numbers rows = {1, 2};
   const auto forever = [](std::span<const std::int64_t>, std::span<const std::int64_t>) { return true; };
-  EXPECT_THROW(source(e, rows).do_while([](number_query x) { return x.select([](auto v) { return v + 1; }); }, forever, 10).to_vector(), query::user_error);
-  EXPECT_THROW(source(e, rows).do_while([](number_query x) { return x.where([n = x](const std::int64_t& v) { return v < n.count(); }); }, query::times(2)).to_vector(), query::user_error);
+  EXPECT_THROW(source(e, rows).do_while([](number_query x) { return x.select([](auto v) { return v + 1; }); }, forever, 10).to_vector(),
+               query::user_error);
+  EXPECT_THROW(
+      source(e, rows)
+          .do_while([](number_query x) { return x.where([n = x](const std::int64_t& v) { return v < n.count(); }); }, query::times(2))
+          .to_vector(),
+      query::user_error);
 }
 
 }  // namespace

@@ -51,8 +51,10 @@ TEST(matrix, is_up_to_date) {
 // The names of public member functions and of functions that make queries, found in the headers' text.
 std::set<std::string> public_verbs() {
   std::set<std::string> verbs;
-  const std::regex member(R"(^  (?:template <[^()]*?> )?(?:requires[^)]*\)\)? )?(?:static )?[A-Za-z_:<>, ]*?\b(\w+)\([^;]*\) const[^;]*\{.*)");
-  for (const char* header : {"chain", "verbs/grouping", "verbs/joins", "verbs/loops", "verbs/ordering", "verbs/sequence", "verbs/sets", "verbs/terminals"}) {
+  const std::regex member(
+      R"(^  (?:template <[^()]*?> )?(?:requires[^)]*\)\)? )?(?:static )?[A-Za-z_:<>, ]*?\b(\w+)\([^;]*\) const[^;]*\{.*)");
+  for (const char* header :
+       {"chain", "verbs/grouping", "verbs/joins", "verbs/loops", "verbs/ordering", "verbs/sequence", "verbs/sets", "verbs/terminals"}) {
     std::istringstream text(read(tests + "/../include/query/" + header + ".hpp"));
     bool open = false;
     std::smatch m;

@@ -50,7 +50,8 @@ CONFORMS(messages, numbers_of_rows, "take", "skip", "take_last", "skip_last", "s
 
 CONFORMS(messages, loops_of_a_row, "select") {
   const auto above = [](auto y) { return y > -1; };
-  EXPECT_MESSAGE("select: loop: a row needs more than 16777216 iterations", source(e, few).select([above](auto x) { return query::loop(x, above, itself); }).to_vector());
+  EXPECT_MESSAGE("select: loop: a row needs more than 16777216 iterations",
+                 source(e, few).select([above](auto x) { return query::loop(x, above, itself); }).to_vector());
 }
 
 CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
@@ -68,7 +69,8 @@ CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
   const std::vector<std::int32_t> id(2), key(3);
   const std::vector<std::int64_t> amount(2);
   const std::vector<double> price(2);
-  EXPECT_MESSAGE("from(columns): the columns have different lengths: 2 and 3", on(e, query::from(query::columns<tick>(id, key, amount, price))).to_vector());
+  EXPECT_MESSAGE("from(columns): the columns have different lengths: 2 and 3",
+                 on(e, query::from(query::columns<tick>(id, key, amount, price))).to_vector());
   EXPECT_MESSAGE("read_csv: cannot read the file: /nowhere/t.csv: ", on(e, query::read_csv<tick>("/nowhere/t.csv")).count());
   const std::string path = testing::TempDir() + "query_messages_test.csv";
   std::FILE* f = std::fopen(path.c_str(), "w");
@@ -91,9 +93,11 @@ CONFORMS(messages, aggregates, "aggregate", "group_by", "reduce", "value_of") {
   const auto q = source(e, few);
   EXPECT_MESSAGE("last: there is no last row of no rows; ask count() as well, or use last_or_none() of the query",
                  query::value_of(q.where([](auto x) { return x > 10; })).last().get());
-  EXPECT_MESSAGE("reduce: there is no first row of no rows", q.where([](auto x) { return x > 10; }).reduce([](auto g) { return g.first(); }));
+  EXPECT_MESSAGE("reduce: there is no first row of no rows",
+                 q.where([](auto x) { return x > 10; }).reduce([](auto g) { return g.first(); }));
   EXPECT_MESSAGE("reduce: g.quantile(f, q): q must lie between 0 and 1: 1.5", q.reduce([](auto g) { return g.quantile(itself, 1.5); }));
-  EXPECT_MESSAGE("group_by: g.quantile(f, q): q must lie between 0 and 1", q.group_by(itself).select([](auto g) { return g.quantile(itself, -0.5); }).to_vector());
+  EXPECT_MESSAGE("group_by: g.quantile(f, q): q must lie between 0 and 1",
+                 q.group_by(itself).select([](auto g) { return g.quantile(itself, -0.5); }).to_vector());
 }
 
 CONFORMS(messages, loops, "do_while") {
@@ -102,16 +106,20 @@ CONFORMS(messages, loops, "do_while") {
   const auto forever = [](std::span<const std::int64_t>, std::span<const std::int64_t>) { return true; };
   EXPECT_MESSAGE("do_while: the condition still held after 5 rounds", q.do_while(same, forever, 5).count());
   EXPECT_MESSAGE("do_while: query::times(0): a loop runs at least once: at least 1", q.do_while(same, query::times(0)).count());
-  EXPECT_MESSAGE("do_while: query::times(9) is more than the most rounds that the third argument allows: 3", q.do_while(same, query::times(9), 3).count());
+  EXPECT_MESSAGE("do_while: query::times(9) is more than the most rounds that the third argument allows: 3",
+                 q.do_while(same, query::times(9), 3).count());
   EXPECT_EQ(q.do_while(same, query::times(3), 3).count(), q.do_while(same, query::times(3), 0).count());  // 0: no limit
-  EXPECT_MESSAGE("do_while: the loop's placeholder was run by a terminal verb", q.do_while([](query::Query<std::int64_t> x) { return x.take(x.count()); }, query::times(2)).count());
+  EXPECT_MESSAGE("do_while: the loop's placeholder was run by a terminal verb",
+                 q.do_while([](query::Query<std::int64_t> x) { return x.take(x.count()); }, query::times(2)).count());
 }
 
 CONFORMS(messages, functions, "where", "select", "group_by") {
   const auto q = source(e, few);
-  EXPECT_MESSAGE("where: predicate: query::must_trace: the function cannot be traced: ", q.where(query::must_trace([](const std::int64_t& x) { return x > 0; })).count());
+  EXPECT_MESSAGE("where: predicate: query::must_trace: the function cannot be traced: ",
+                 q.where(query::must_trace([](const std::int64_t& x) { return x > 0; })).count());
   if (std::string(e.column) != "interpreter") return;  // natively, C++ says what an integer divided by zero is
-  EXPECT_MESSAGE("select: division by zero: the divisor of an integer / or % is 0; test it first", q.select([](auto x) { return 6 / x; }).to_vector());
+  EXPECT_MESSAGE("select: division by zero: the divisor of an integer / or % is 0; test it first",
+                 q.select([](auto x) { return 6 / x; }).to_vector());
   EXPECT_MESSAGE("where: division by zero", q.where([](auto x) { return 6 % x == 0; }).count());
   EXPECT_MESSAGE("select: division by zero", q.select([](auto x) { return 6 / x; }).order().to_vector());
   EXPECT_MESSAGE("group_by: division by zero", q.group_by([](auto x) { return 6 / x; }).count().to_vector());

@@ -57,7 +57,8 @@ template <class T, class F> std::vector<T> first_of_each(const std::vector<T>& r
 }
 
 // For every left row, the right rows with an equal key, in order.
-template <class L, class R, class LF, class RF> std::vector<std::vector<R>> matches(const std::vector<L>& left, const std::vector<R>& right, LF lf, RF rf) {
+template <class L, class R, class LF, class RF>
+std::vector<std::vector<R>> matches(const std::vector<L>& left, const std::vector<R>& right, LF lf, RF rf) {
   std::unordered_map<std::string, std::vector<R>> by_key;
   for (const R& r : right) {
     const auto k = rf(r);

@@ -50,11 +50,13 @@ CONFORMS(nested_fields, row_wise, "where", "select", "select_many") {
       words.insert(words.end(), b.words.begin(), b.words.end());
     }
     EXPECT_ROWS(source(e, rows).to_vector(), rows);
-    EXPECT_ROWS(source(e, rows).where([](auto b) { return query::sum(b.items) > 0; }).to_vector(), kept(rows, [](const basket& b) { return total(b) > 0; }));
+    EXPECT_ROWS(source(e, rows).where([](auto b) { return query::sum(b.items) > 0; }).to_vector(),
+                kept(rows, [](const basket& b) { return total(b) > 0; }));
     EXPECT_ROWS(source(e, rows).where([](auto b) { return b.at.street == 2 && b.at.number.has_value(); }).to_vector(),
                 kept(rows, [](const basket& b) { return b.at.street == 2 && b.at.number; }));
     EXPECT_ROWS(source(e, rows).select([](auto b) { return b.at; }).to_vector(), selected(rows, [](const basket& b) { return b.at; }));
-    EXPECT_ROWS(source(e, rows).select([](auto b) { return b.items; }).to_vector(), selected(rows, [](const basket& b) { return b.items; }));
+    EXPECT_ROWS(source(e, rows).select([](auto b) { return b.items; }).to_vector(),
+                selected(rows, [](const basket& b) { return b.items; }));
     EXPECT_ROWS(source(e, rows).select_many([](const basket& b) { return b.items; }).to_vector(), items);
     EXPECT_ROWS(source(e, rows).select_many([](const basket& b) { return b.words; }).to_vector(), words);
     EXPECT_ROWS(source(e, rows).select_many([](auto b) { return b.items; }).to_vector(), items);
@@ -74,11 +76,17 @@ CONFORMS(nested_fields, breakers, "order_by", "group_by", "distinct", "join", "r
     for (const auto& [k, same] : grouped(rows, [](const basket& b) { return b.at; })) places.emplace_back(k, same.size());
     const auto got = source(e, rows).count_by([](auto b) { return b.at; }).as_ordered().to_vector();
     EXPECT_ROWS(selected(got, [](const auto& r) { return std::pair<place, std::int64_t>(std::get<0>(r), std::get<1>(r)); }), places);
-    EXPECT_ROWS(source(e, rows).distinct_by([](auto b) { return b.items; }).as_ordered().to_vector(), first_of_each(rows, [](const basket& b) { return b.items; }));
+    EXPECT_ROWS(source(e, rows).distinct_by([](auto b) { return b.items; }).as_ordered().to_vector(),
+                first_of_each(rows, [](const basket& b) { return b.items; }));
     EXPECT_ROWS(source(e, rows).concat(source(e, rows)).distinct().as_ordered().to_vector(), rows);
     std::vector<std::pair<basket, basket>> pairs;
     for (const basket& b : rows) pairs.emplace_back(b, b);
-    EXPECT_ROWS(source(e, rows).join(source(e, rows), [](auto b) { return b.id; }, [](auto b) { return b.id; }).as_ordered().to_vector(), pairs);
+    EXPECT_ROWS(source(e, rows)
+                    .join(
+                        source(e, rows), [](auto b) { return b.id; }, [](auto b) { return b.id; })
+                    .as_ordered()
+                    .to_vector(),
+                pairs);
   }
 }
 

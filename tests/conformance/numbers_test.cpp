@@ -74,7 +74,8 @@ CONFORMS(numbers, nulls_are_passed_over, "sum", "min", "max", "average", "values
       }
     const auto lot = [](auto t) { return t.lot; };
     EXPECT_EQ(source(e, d.rows).sum(lot), sum);
-    EXPECT_EQ(source(e, d.rows).average(lot), lots.empty() ? std::nullopt : std::optional(static_cast<double>(sum) / static_cast<double>(lots.size())));
+    EXPECT_EQ(source(e, d.rows).average(lot),
+              lots.empty() ? std::nullopt : std::optional(static_cast<double>(sum) / static_cast<double>(lots.size())));
     EXPECT_EQ(source(e, d.rows).select(lot).values().min(), least_of(lots, false));
     EXPECT_EQ(source(e, d.rows).select(lot).values().max(), least_of(lots, true));
   }
@@ -87,7 +88,8 @@ CONFORMS(numbers, nans_lose_against_numbers, "min", "max") {
     const auto q = source(e, d.rows).select([](auto t) { return t.price; });
     EXPECT_EQ(key_text(q.min()), key_text(least_of(prices, false)));
     EXPECT_EQ(key_text(q.max()), key_text(least_of(prices, true)));
-    EXPECT_EQ(key_text(q.where([](auto x) { return x != x; }).max()), key_text(least_of(kept(prices, [](double x) { return x != x; }), true)));
+    EXPECT_EQ(key_text(q.where([](auto x) { return x != x; }).max()),
+              key_text(least_of(kept(prices, [](double x) { return x != x; }), true)));
   }
 }
 
@@ -109,8 +111,9 @@ CONFORMS(numbers, own_aggregates_of_all_rows, "aggregate") {
     SCOPED_TRACE(d.name);
     std::uint64_t bits = 0;
     for (const tick& t : d.rows) bits ^= static_cast<std::uint64_t>(t.amount) * 0x9e3779b97f4a7c15u;
-    const auto got = source(e, d.rows).aggregate(std::uint64_t{0}, [](std::uint64_t s, const tick& t) { return s ^ static_cast<std::uint64_t>(t.amount) * 0x9e3779b97f4a7c15u; },
-                                                 [](std::uint64_t a, std::uint64_t b) { return a ^ b; }, [](std::uint64_t s) { return s + 1; });
+    const auto got = source(e, d.rows).aggregate(
+        std::uint64_t{0}, [](std::uint64_t s, const tick& t) { return s ^ static_cast<std::uint64_t>(t.amount) * 0x9e3779b97f4a7c15u; },
+        [](std::uint64_t a, std::uint64_t b) { return a ^ b; }, [](std::uint64_t s) { return s + 1; });
     EXPECT_EQ(got, bits + 1);
   }
 }
@@ -134,16 +137,21 @@ CONFORMS(numbers, float_sums_do_not_depend_on_the_number_of_threads, "sum", "ave
   const auto p = [](auto x) { return x > 0.3; };
   const bool interpret = std::string(e.column) == "interpreter";
   // Nothing is weighed: whether the GPU pays depends on the number of threads, and it adds in another order than the CPU.
-  query::Session one({.threads = 1, .interpret = interpret, .gpu_min_rows = 0}), three({.threads = 3, .interpret = interpret, .gpu_min_rows = 0});
+  query::Session one({.threads = 1, .interpret = interpret, .gpu_min_rows = 0}),
+      three({.threads = 3, .interpret = interpret, .gpu_min_rows = 0});
   const auto bits = [](double x) {
     std::uint64_t u;
     std::memcpy(&u, &x, sizeof u);
     return u;
   };
   const auto all = [&](auto q) {
-    std::vector<std::uint64_t> r{bits(q.where(p).sum()), bits(*q.where(p).average()), bits(q.aggregate([](auto g) { return g.sum(); }).to_vector()[0])};
+    std::vector<std::uint64_t> r{bits(q.where(p).sum()), bits(*q.where(p).average()),
+                                 bits(q.aggregate([](auto g) { return g.sum(); }).to_vector()[0])};
     if (e.accelerate) return r;  // on the GPU, sums of groups may differ in their last bits
-    const auto groups = q.group_by([](auto x) { return x > 10; }).aggregate([](auto g) { return g.sum(); }, [](auto g) { return g.variance(); }).as_ordered().to_vector();
+    const auto groups = q.group_by([](auto x) { return x > 10; })
+                            .aggregate([](auto g) { return g.sum(); }, [](auto g) { return g.variance(); })
+                            .as_ordered()
+                            .to_vector();
     for (const auto& g : groups) {
       r.push_back(bits(std::get<1>(g)));
       r.push_back(bits(*std::get<2>(g)));
@@ -153,7 +161,8 @@ CONFORMS(numbers, float_sums_do_not_depend_on_the_number_of_threads, "sum", "ave
   const auto got = all(source(e, rows));
   EXPECT_NEAR(source(e, rows).where(p).sum(), exact, 1e-9 * exact);
   EXPECT_EQ(got, all(source(e, rows)));
-  if (e.accelerate && std::string_view(e.name) != "gpu") return;  // the order of additions depends on the number of devices, and those sessions have one
+  if (e.accelerate && std::string_view(e.name) != "gpu")
+    return;  // the order of additions depends on the number of devices, and those sessions have one
   EXPECT_EQ(got, all(source(e, rows).in(one)));
   EXPECT_EQ(got, all(source(e, rows).in(three)));
 }

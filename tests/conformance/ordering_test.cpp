@@ -38,7 +38,9 @@ CONFORMS(ordering, nans_are_larger_than_all_numbers, "order_by", "order_by_desce
 CONFORMS(ordering, strings_arrays_and_composites, "order_by", "order_by_descending") {
   check_order(e, "string", [](const trade& t) { return t.name; }, [](auto t) { return t.name; });
   check_order(e, "array", [](const trade& t) { return t.legs; }, [](auto t) { return t.legs; });
-  check_order(e, "tuple", [](const trade& t) { return std::tuple(t.hot, t.name, t.key); }, [](const trade& t) { return std::tuple(t.hot, t.name, t.key); });
+  check_order(
+      e, "tuple", [](const trade& t) { return std::tuple(t.hot, t.name, t.key); },
+      [](const trade& t) { return std::tuple(t.hot, t.name, t.key); });
 }
 
 CONFORMS(ordering, nulls_come_last_or_first_in_both_directions, "order_by", "order_by_descending") {
@@ -49,7 +51,8 @@ CONFORMS(ordering, nulls_come_last_or_first_in_both_directions, "order_by", "ord
     EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.lot; }).to_vector(), sorted_by(d.rows, lot, false, false));
     EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.lot; }, nulls::first).to_vector(), sorted_by(d.rows, lot, false, true));
     EXPECT_ROWS(source(e, d.rows).order_by_descending([](auto t) { return t.lot; }).to_vector(), sorted_by(d.rows, lot, true, false));
-    EXPECT_ROWS(source(e, d.rows).order_by_descending([](auto t) { return t.lot; }, nulls::first).to_vector(), sorted_by(d.rows, lot, true, true));
+    EXPECT_ROWS(source(e, d.rows).order_by_descending([](auto t) { return t.lot; }, nulls::first).to_vector(),
+                sorted_by(d.rows, lot, true, true));
     EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.note; }, nulls::first).to_vector(), sorted_by(d.rows, note, false, true));
     EXPECT_ROWS(source(e, d.rows).order_by_descending([](auto t) { return t.note; }).to_vector(), sorted_by(d.rows, note, true, false));
   }
@@ -144,11 +147,14 @@ CONFORMS(ordering, top_is_the_beginning_of_the_sorted_rows, "top", "take") {
     const std::vector<tick> up = sorted_by(d.rows, [](const tick& t) { return t.price; }, false, false);
     for (const std::size_t n : {0u, 1u, 10u, 1500u}) {
       const auto upto = static_cast<std::ptrdiff_t>(std::min(n, d.rows.size()));
-      EXPECT_ROWS(source(e, d.rows).top(n, [](auto t) { return t.amount; }).to_vector(), std::vector<tick>(down.begin(), down.begin() + upto));
-      EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.price; }).take(n).to_vector(), std::vector<tick>(up.begin(), up.begin() + upto));
+      EXPECT_ROWS(source(e, d.rows).top(n, [](auto t) { return t.amount; }).to_vector(),
+                  std::vector<tick>(down.begin(), down.begin() + upto));
+      EXPECT_ROWS(source(e, d.rows).order_by([](auto t) { return t.price; }).take(n).to_vector(),
+                  std::vector<tick>(up.begin(), up.begin() + upto));
       // Rows that are no records need no key.
       const auto amounts = selected(down, [](const tick& t) { return t.amount; });
-      EXPECT_ROWS(source(e, d.rows).select([](auto t) { return t.amount; }).top(n).to_vector(), std::vector(amounts.begin(), amounts.begin() + upto));
+      EXPECT_ROWS(source(e, d.rows).select([](auto t) { return t.amount; }).top(n).to_vector(),
+                  std::vector(amounts.begin(), amounts.begin() + upto));
     }
   }
 }

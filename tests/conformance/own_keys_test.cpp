@@ -18,7 +18,9 @@ std::int64_t rest(std::int64_t x) { return std::abs(x % 7); }
 
 struct same_text {
   bool operator()(const std::string& a, const std::string& b) const { return lower(a) == lower(b); }
-  bool operator()(const std::optional<std::string>& a, const std::optional<std::string>& b) const { return a && b ? lower(*a) == lower(*b) : !a && !b; }
+  bool operator()(const std::optional<std::string>& a, const std::optional<std::string>& b) const {
+    return a && b ? lower(*a) == lower(*b) : !a && !b;
+  }
 };
 struct text_hash {
   std::size_t operator()(const std::string& a) const {  // collides a lot
@@ -40,7 +42,9 @@ struct same_floor {
   bool operator()(double a, double b) const { return std::isnan(a) ? std::isnan(b) : floor_of(a) == floor_of(b); }
 };
 struct floor_hash {
-  std::size_t operator()(double a) const { return std::isnan(a) || std::isinf(a) || std::abs(a) > 1e9 ? 1u : static_cast<std::size_t>(static_cast<std::int64_t>(floor_of(a))); }
+  std::size_t operator()(double a) const {
+    return std::isnan(a) || std::isinf(a) || std::abs(a) > 1e9 ? 1u : static_cast<std::size_t>(static_cast<std::int64_t>(floor_of(a)));
+  }
 };
 
 const auto name_of = [](const trade& t) { return t.name; };
@@ -135,7 +139,14 @@ void check_joins(const engine_config& e, const char* what, LF lf, RF rf, LFolded
 
       const auto a = source(e, l.rows);
       const auto b = source(e, r.rows);
-      EXPECT_SAME_ROWS(a.join(b, lf, rf, [](const trade& t, const rate& x) { return pairing{t.id, x.factor}; }, equal, hash).to_vector(), inner);
+      EXPECT_SAME_ROWS(a.join(
+                            b, lf, rf,
+                            [](const trade& t, const rate& x) {
+                              return pairing{t.id, x.factor};
+                            },
+                            equal, hash)
+                           .to_vector(),
+                       inner);
       EXPECT_EQ(a.join(b, lf, rf, equal, hash).count(), std::ssize(inner));
       EXPECT_SAME_ROWS(a.left_join(b, lf, rf, [](const trade& t, const std::optional<rate>& x) {
                           return pairing{t.id, x ? std::optional(x->factor) : std::nullopt};
@@ -178,8 +189,9 @@ CONFORMS(own_keys, joins_never_show_a_null_to_the_functions, "join", "full_join"
     return a ? static_cast<std::size_t>(std::abs(*a % 3)) : 0u;
   };
   const auto fold = [](const std::optional<std::int32_t>& x) { return x ? std::optional(*x % 3) : std::nullopt; };
-  check_joins(e, "lot", [](const trade& t) { return t.lot; }, [](const rate& r) { return r.lot; }, [&](const trade& t) { return fold(t.lot); },
-              [&](const rate& r) { return fold(r.lot); }, equal, [hash](const std::optional<std::int32_t>& a) { return hash(a); });
+  check_joins(
+      e, "lot", [](const trade& t) { return t.lot; }, [](const rate& r) { return r.lot; }, [&](const trade& t) { return fold(t.lot); },
+      [&](const rate& r) { return fold(r.lot); }, equal, [hash](const std::optional<std::int32_t>& a) { return hash(a); });
   EXPECT_EQ(nulls, 0);
 }
 
@@ -248,7 +260,8 @@ CONFORMS(own_keys, lookups_and_maps, "to_lookup", "to_map") {
 }
 
 CONFORMS(own_keys, contains_and_sequence_equal, "contains", "sequence_equal") {
-  const std::vector<std::string> rows = {"One", "two", "THREE"}, same = {"oNE", "TWO", "three"}, shorter = {"one", "two"}, other = {"one", "two", "four"};
+  const std::vector<std::string> rows = {"One", "two", "THREE"}, same = {"oNE", "TWO", "three"}, shorter = {"one", "two"},
+                                 other = {"one", "two", "four"};
   const auto q = source(e, rows);
   EXPECT_TRUE(q.contains("ONE", same_text{}));
   EXPECT_TRUE(q.contains("three", same_text{}));
@@ -293,7 +306,10 @@ CONFORMS(own_keys, a_filter_stays_above_a_distinct_by_the_users_equality, "disti
   EXPECT_NE(filtered.explain().find("by the user's own equality"), std::string::npos) << filtered.explain();
   EXPECT_EQ(source(e, rows).distinct().distinct(same_rest{}, rest_hash{}).count(), 2);
   EXPECT_EQ(q.distinct().count(), 2);
-  const std::string join = source(e, rows).join(source(e, rows), [](auto x) { return x; }, [](auto x) { return x; }, same_rest{}, rest_hash{}).explain();
+  const std::string join = source(e, rows)
+                               .join(
+                                   source(e, rows), [](auto x) { return x; }, [](auto x) { return x; }, same_rest{}, rest_hash{})
+                               .explain();
   EXPECT_NE(join.find("by the user's own equality"), std::string::npos) << join;
 }
 

@@ -22,7 +22,8 @@ struct nan_first {
   bool operator()(double a, double b) const { return std::isnan(a) ? !std::isnan(b) : !std::isnan(b) && a < b; }
 };
 
-template <class T, class Key, class Less> std::vector<T> sorted_by_less(std::vector<T> rows, Key key, Less less, bool descending, bool nulls_first) {
+template <class T, class Key, class Less>
+std::vector<T> sorted_by_less(std::vector<T> rows, Key key, Less less, bool descending, bool nulls_first) {
   std::stable_sort(rows.begin(), rows.end(), [&](const T& a, const T& b) {
     const auto x = key(a), y = key(b);
     if constexpr (query::ir::is_optional_v<std::decay_t<decltype(x)>>) {
@@ -68,7 +69,8 @@ CONFORMS(own_order, an_order_of_optionals_never_sees_a_null, "order_by", "then_b
     const auto lot = [](const trade& t) { return t.lot; };
     EXPECT_ROWS(source(e, d.rows).order_by(lot, less).to_vector(), sorted_by_less(d.rows, lot, nearer{}, false, false));
     EXPECT_ROWS(source(e, d.rows).order_by([](const trade& t) { return t.hot; }).then_by_descending(lot, less).to_vector(),
-                sorted_by_less(sorted_by_less(d.rows, lot, nearer{}, true, false), [](const trade& t) { return t.hot; }, std::less<>{}, false, false));
+                sorted_by_less(
+                    sorted_by_less(d.rows, lot, nearer{}, true, false), [](const trade& t) { return t.hot; }, std::less<>{}, false, false));
   }
 }
 
@@ -84,7 +86,13 @@ CONFORMS(own_order, every_key_has_its_order, "then_by", "then_by_descending") {
     wanted = sorted_by_less(wanted, lot, nearer{}, true, true);
     wanted = sorted_by_less(wanted, hot, std::less<>{}, true, false);
     wanted = sorted_by_less(wanted, name, shorter{}, false, false);
-    EXPECT_ROWS(source(e, d.rows).order_by(name, shorter{}).then_by_descending(hot).then_by_descending(lot, nearer{}, nulls::first).then_by(amount, nearer{}).to_vector(), wanted);
+    EXPECT_ROWS(source(e, d.rows)
+                    .order_by(name, shorter{})
+                    .then_by_descending(hot)
+                    .then_by_descending(lot, nearer{}, nulls::first)
+                    .then_by(amount, nearer{})
+                    .to_vector(),
+                wanted);
     // A library order first, which decides most.
     wanted = sorted_by_less(d.rows, name, shorter{}, true, false);
     wanted = sorted_by_less(wanted, hot, std::less<>{}, false, false);
@@ -103,7 +111,8 @@ CONFORMS(own_order, large_inputs_and_their_beginning, "order_by", "top") {
     for (const std::size_t n : {1u, 100u}) {
       const auto upto = static_cast<std::ptrdiff_t>(std::min(n, d.rows.size()));
       EXPECT_ROWS(source(e, d.rows).order_by(key, nearer{}).take(n).to_vector(), std::vector<tick>(up.begin(), up.begin() + upto));
-      EXPECT_ROWS(source(e, d.rows).where([](auto t) { return t.id >= 0; }).top(n, key, nearer{}).to_vector(), std::vector<tick>(down.begin(), down.begin() + upto));
+      EXPECT_ROWS(source(e, d.rows).where([](auto t) { return t.id >= 0; }).top(n, key, nearer{}).to_vector(),
+                  std::vector<tick>(down.begin(), down.begin() + upto));
     }
   }
 }
@@ -114,9 +123,11 @@ CONFORMS(own_order, smallest_and_largest, "min", "max", "min_by", "max_by", "red
     const auto q = source(e, d.rows);
     const auto name = [](const trade& t) { return t.name; };
     const auto lot = [](const trade& t) { return t.lot; };
-    const auto by_name = sorted_by_less(d.rows, name, shorter{}, false, false), by_name_down = sorted_by_less(d.rows, name, shorter{}, true, false);
+    const auto by_name = sorted_by_less(d.rows, name, shorter{}, false, false),
+               by_name_down = sorted_by_less(d.rows, name, shorter{}, true, false);
     const auto with_lot = kept(d.rows, [](const trade& t) { return t.lot.has_value(); });
-    const auto by_lot = sorted_by_less(with_lot, lot, nearer{}, false, false), by_lot_down = sorted_by_less(with_lot, lot, nearer{}, true, false);
+    const auto by_lot = sorted_by_less(with_lot, lot, nearer{}, false, false),
+               by_lot_down = sorted_by_less(with_lot, lot, nearer{}, true, false);
     const auto id = [](const std::optional<trade>& t) { return t ? t->id : -1; };
     const auto first_id = [](const std::vector<trade>& v) { return v.empty() ? -1 : v.front().id; };
     EXPECT_EQ(id(q.min_by(name, shorter{})), first_id(by_name));
@@ -132,7 +143,8 @@ CONFORMS(own_order, smallest_and_largest, "min", "max", "min_by", "max_by", "red
 
     std::vector<std::tuple<std::int32_t, std::string, trade>> wanted;
     for (const auto& [k, rows] : grouped(d.rows, [](const trade& t) { return t.key; }))
-      wanted.emplace_back(k, sorted_by_less(rows, name, shorter{}, true, false).front().name, sorted_by_less(rows, name, shorter{}, false, false).front());
+      wanted.emplace_back(k, sorted_by_less(rows, name, shorter{}, true, false).front().name,
+                          sorted_by_less(rows, name, shorter{}, false, false).front());
     EXPECT_ROWS(q.group_by([](auto t) { return t.key; })
                     .select([=](auto g) { return std::tuple(g.key(), g.max(name, shorter{}), g.arg_min(name, shorter{})); })
                     .as_ordered()

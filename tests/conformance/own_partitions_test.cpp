@@ -144,7 +144,8 @@ CONFORMS(own_distinct_counts, values_that_the_user_calls_equal_count_once, "grou
     };
     for (const auto& [k, rows] : grouped(d.rows, [](const trade& t) { return t.key; })) wanted.emplace_back(k, distinct(rows));
     const auto groups = source(e, d.rows).group_by([](auto t) { return t.key; });
-    EXPECT_ROWS(groups.select([=](auto g) { return std::tuple(g.key(), g.count_distinct(lot, same, hash)); }).as_ordered().to_vector(), wanted);
+    EXPECT_ROWS(groups.select([=](auto g) { return std::tuple(g.key(), g.count_distinct(lot, same, hash)); }).as_ordered().to_vector(),
+                wanted);
     EXPECT_ROWS(groups.aggregate(query::aggregates::count_distinct(lot, same, hash)).as_ordered().to_vector(), wanted);
     EXPECT_EQ(source(e, d.rows).reduce([=](auto g) { return g.count_distinct(lot, same, hash); }), distinct(d.rows));
   }
@@ -155,8 +156,9 @@ CONFORMS(own_distinct_counts, values_that_the_user_calls_equal_count_once, "grou
     for (const tick& t : d.rows) seen.insert(std::abs(t.amount % 100));
     const auto same_hundredth = [](std::int64_t a, std::int64_t b) { return std::abs(a % 100) == std::abs(b % 100); };
     const auto hundredth = [](std::int64_t a) { return static_cast<std::size_t>(std::abs(a % 100)); };
-    EXPECT_EQ(source(e, d.rows).reduce([=](auto g) { return g.count_distinct([](auto t) { return t.amount; }, same_hundredth, hundredth); }),
-              std::ssize(seen));
+    EXPECT_EQ(
+        source(e, d.rows).reduce([=](auto g) { return g.count_distinct([](auto t) { return t.amount; }, same_hundredth, hundredth); }),
+        std::ssize(seen));
   }
 }
 

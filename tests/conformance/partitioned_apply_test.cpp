@@ -9,12 +9,15 @@
 namespace conformance {
 namespace {
 
-CONFORMS(partitioned_apply, calls_the_form_of_its_engine_once_a_partition, "apply", "partitioned", "hash_partitioned_by", "range_partitioned_by") {
+CONFORMS(partitioned_apply, calls_the_form_of_its_engine_once_a_partition, "apply", "partitioned", "hash_partitioned_by",
+         "range_partitioned_by") {
   for (const auto& d : ticks()) {
     SCOPED_TRACE(d.name);
     // The first half of each partition.
     int there = 0;
-    const auto halves = [](std::span<const tick> r) { return std::vector<tick>(r.begin(), r.begin() + static_cast<std::ptrdiff_t>(r.size() / 2)); };
+    const auto halves = [](std::span<const tick> r) {
+      return std::vector<tick>(r.begin(), r.begin() + static_cast<std::ptrdiff_t>(r.size() / 2));
+    };
     const auto halves_there = query::on_gpu([&](auto& r) {
       ++there;
       copy_on_device(r.results(r.size() / 2), r.rows(), r.size() / 2 * sizeof(tick), r.stream());

@@ -86,7 +86,9 @@ CONFORMS(row_wise, functions_may_take_the_number_of_the_row, "where", "select") 
     }
     EXPECT_ROWS(source(e, d.rows).where([](auto, std::int64_t n) { return n % 3 == 1; }).to_vector(), third);
     EXPECT_ROWS(source(e, d.rows).select([](auto t, std::int64_t n) { return n * 10 + t.key; }).to_vector(), numbers);
-    EXPECT_ROWS(source(e, d.rows).where([](auto t) { return t.amount > 0; }).select([](auto t, std::int64_t n) { return t.id - n; }).to_vector(), after_filter);
+    EXPECT_ROWS(
+        source(e, d.rows).where([](auto t) { return t.amount > 0; }).select([](auto t, std::int64_t n) { return t.id - n; }).to_vector(),
+        after_filter);
   }
 }
 
@@ -101,8 +103,12 @@ CONFORMS(row_wise, select_many_puts_in_the_elements_of_any_range, "select_many")
       if (t.lot) letters.push_back(t.name);
     }
     EXPECT_ROWS(source(e, d.rows).select_many([](const trade& t) { return t.legs; }).to_vector(), legs);
-    EXPECT_ROWS(source(e, d.rows).select_many([](const trade& t) { return std::vector<std::int32_t>(static_cast<std::size_t>(t.id % 4), t.key); }).to_vector(), repeated);
-    EXPECT_ROWS(source(e, d.rows).select_many([](const trade& t) { return std::vector<std::string>(t.lot ? 1 : 0, t.name); }).to_vector(), letters);
+    EXPECT_ROWS(source(e, d.rows)
+                    .select_many([](const trade& t) { return std::vector<std::int32_t>(static_cast<std::size_t>(t.id % 4), t.key); })
+                    .to_vector(),
+                repeated);
+    EXPECT_ROWS(source(e, d.rows).select_many([](const trade& t) { return std::vector<std::string>(t.lot ? 1 : 0, t.name); }).to_vector(),
+                letters);
     EXPECT_EQ(source(e, d.rows).select_many([](const trade& t) { return t.legs; }).where([](auto x) { return x > 0; }).count(),
               std::count_if(legs.begin(), legs.end(), [](int x) { return x > 0; }));
   }
@@ -137,12 +143,14 @@ CONFORMS(row_wise, select_many_of_arrays_goes_on_in_all_verbs, "select_many", "w
     EXPECT_ROWS(source(e, d.rows).select_many([](auto t) { return std::array{t.amount / 1, t.amount / 3}; }).to_vector(), made);
     EXPECT_EQ(many.count(), std::ssize(legs));
     EXPECT_EQ(many.select([](auto x) { return x % 1000; }).sum(), sum);
-    const auto counts = many.group_by([](auto x) { return x % 5; }).select([](auto g) { return std::pair(g.key(), g.count()); }).to_vector();
+    const auto counts =
+        many.group_by([](auto x) { return x % 5; }).select([](auto g) { return std::pair(g.key(), g.count()); }).to_vector();
     std::map<std::int32_t, std::int64_t> found;
     for (const auto& [k, n] : counts) found[k] = n;
     EXPECT_EQ(found, groups);
-    EXPECT_ROWS(many.skip(5).take(700).to_vector(), std::vector<std::int32_t>(legs.begin() + std::min<std::ptrdiff_t>(5, std::ssize(legs)),
-                                                                            legs.begin() + std::min<std::ptrdiff_t>(705, std::ssize(legs))));
+    EXPECT_ROWS(many.skip(5).take(700).to_vector(),
+                std::vector<std::int32_t>(legs.begin() + std::min<std::ptrdiff_t>(5, std::ssize(legs)),
+                                          legs.begin() + std::min<std::ptrdiff_t>(705, std::ssize(legs))));
   }
 }
 

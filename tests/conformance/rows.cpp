@@ -23,7 +23,8 @@ std::int32_t skewed(generator& g, std::size_t n) {
 }
 
 trade plain_trade(generator& g, std::size_t i, std::int32_t key) {
-  static const std::string names[] = {"", "a", "ab", "abc", "exactly15 chars", "exactly 16 chars", "a name that is longer than any inline buffer"};
+  static const std::string names[] = {
+      "", "a", "ab", "abc", "exactly15 chars", "exactly 16 chars", "a name that is longer than any inline buffer"};
   trade t;
   t.id = static_cast<std::int32_t>(i);
   t.key = key;
@@ -48,7 +49,9 @@ template <class Key, class Change> data_set<trade> make_trades(std::string name,
   return d;
 }
 
-tick make_tick(generator& g, std::size_t i, std::int32_t key) { return {static_cast<std::int32_t>(i), key, below(g, 2001) - 1000, below(g, 8001) / 8.0 - 500}; }
+tick make_tick(generator& g, std::size_t i, std::int32_t key) {
+  return {static_cast<std::int32_t>(i), key, below(g, 2001) - 1000, below(g, 8001) / 8.0 - 500};
+}
 
 data_set<tick> make_ticks(std::size_t n, const char* keys) {
   generator g = random_numbers(n + static_cast<unsigned char>(keys[0]));
@@ -140,15 +143,20 @@ const std::vector<data_set<rate>>& rates() {
   static const auto make = [](std::string name, std::size_t n, auto key, auto lot) {
     generator g = random_numbers(n + 77);
     data_set<rate> d{std::move(name), {}};
-    for (std::size_t i = 0; i < n; ++i) d.rows.push_back({key(g, i), static_cast<std::int64_t>(i), below(g, 2) ? "ab" : "a name that is longer than any inline buffer", lot(g)});
+    for (std::size_t i = 0; i < n; ++i)
+      d.rows.push_back(
+          {key(g, i), static_cast<std::int64_t>(i), below(g, 2) ? "ab" : "a name that is longer than any inline buffer", lot(g)});
     return d;
   };
   static const auto some_lot = [](generator& g) { return below(g, 3) ? std::optional(below(g, 10)) : std::nullopt; };
   static const auto unique = [](generator&, std::size_t i) { return static_cast<std::int32_t>(i) - 3; };
   static const auto repeated = [](generator& g, std::size_t) { return below(g, 4) - 1; };
   static const std::vector<data_set<rate>> all = {
-      make("no rates", 0, unique, some_lot),    make("one rate", 1, repeated, some_lot), make("unique rates", 50, unique, some_lot),
-      make("repeated rates", 9, repeated, some_lot), make("null rates", 6, repeated, [](generator&) { return std::optional<std::int32_t>(); }),
+      make("no rates", 0, unique, some_lot),
+      make("one rate", 1, repeated, some_lot),
+      make("unique rates", 50, unique, some_lot),
+      make("repeated rates", 9, repeated, some_lot),
+      make("null rates", 6, repeated, [](generator&) { return std::optional<std::int32_t>(); }),
   };
   return all;
 }

@@ -71,6 +71,8 @@ const std::vector<trade>& few_trades();  // 1500 rows, few keys, nulls here and 
 const std::vector<tick>& many_ticks();   // 65537 rows, few keys
 
 // For the verbs that compare rows with ==: contains, sequence_equal.
-inline bool operator==(const tick& a, const tick& b) { return a.id == b.id && a.key == b.key && a.amount == b.amount && a.price == b.price; }
+inline bool operator==(const tick& a, const tick& b) {
+  return a.id == b.id && a.key == b.key && a.amount == b.amount && a.price == b.price;
+}
 
 }  // namespace conformance

@@ -56,7 +56,8 @@ CONFORMS(runs, windows_of_filtered_rows, "window", "chunk", "where") {
   const std::vector<tick> rows = kept(many_ticks(), p);
   std::vector<ids> wanted;
   for (std::size_t i = 0; i + 3 <= rows.size(); ++i) wanted.push_back(ids_of(std::span(rows).subspan(i, 3)));
-  EXPECT_ROWS(source(e, many_ticks()).where(p).window(3, [](std::span<const tick> r) { return std::vector<ids>{ids_of(r)}; }).to_vector(), wanted);
+  EXPECT_ROWS(source(e, many_ticks()).where(p).window(3, [](std::span<const tick> r) { return std::vector<ids>{ids_of(r)}; }).to_vector(),
+              wanted);
   EXPECT_EQ(source(e, many_ticks()).where(p).chunk(10).count(), static_cast<std::int64_t>((rows.size() + 9) / 10));
 }
 
@@ -78,10 +79,12 @@ CONFORMS(runs, apply_sees_every_row_once_and_keeps_their_order, "apply", "apply_
     SCOPED_TRACE(d.name);
     const ids all = ids_of(d.rows);
     EXPECT_ROWS(source(e, d.rows).apply([](std::span<const tick> r) { return ids_of(r); }).to_vector(), all);
-    EXPECT_ROWS(source(e, d.rows).apply_all([](std::span<const tick> r) { return std::vector<ids>{ids_of(r)}; }).to_vector(), std::vector<ids>{all});
+    EXPECT_ROWS(source(e, d.rows).apply_all([](std::span<const tick> r) { return std::vector<ids>{ids_of(r)}; }).to_vector(),
+                std::vector<ids>{all});
     const auto p = [](auto t) { return t.amount > 0; };
     EXPECT_ROWS(source(e, d.rows).where(p).apply([](std::span<const tick> r) { return ids_of(r); }).to_vector(), ids_of(kept(d.rows, p)));
-    EXPECT_ROWS(source(e, d.rows).apply_all([](std::span<const tick> r) { return amount_of(r); }).to_vector(), std::vector<std::int64_t>{amount_of(d.rows)});
+    EXPECT_ROWS(source(e, d.rows).apply_all([](std::span<const tick> r) { return amount_of(r); }).to_vector(),
+                std::vector<std::int64_t>{amount_of(d.rows)});
   }
 }
 
@@ -141,7 +144,9 @@ CONFORMS(runs, range_partitions_are_in_the_order_of_keys, "range_partitioned_by"
       std::optional<std::int32_t> border;
       for (const ids& p : parts) {
         if (p.empty()) continue;
-        const auto [least, most] = std::minmax_element(p.begin(), p.end(), [&](auto a, auto b) { return d.rows[static_cast<std::size_t>(a)].key < d.rows[static_cast<std::size_t>(b)].key; });
+        const auto [least, most] = std::minmax_element(p.begin(), p.end(), [&](auto a, auto b) {
+          return d.rows[static_cast<std::size_t>(a)].key < d.rows[static_cast<std::size_t>(b)].key;
+        });
         if (border) {
           EXPECT_LT(*border, d.rows[static_cast<std::size_t>(*least)].key);
         }

@@ -141,7 +141,9 @@ CONFORMS(sequence, sample_draws_rows_without_replacement_in_order, "sample") {
   for (const auto& d : ticks()) {
     for (const std::size_t n : {0u, 1u, 100u, 5000u, 300000u}) {
       SCOPED_TRACE(d.name + ", n = " + std::to_string(n));
-      const auto ids = [&](std::uint64_t s) { return selected(source(e, d.rows).sample(n, s).to_vector(), [](const tick& t) { return t.id; }); };
+      const auto ids = [&](std::uint64_t s) {
+        return selected(source(e, d.rows).sample(n, s).to_vector(), [](const tick& t) { return t.id; });
+      };
       const std::vector<std::int32_t> drawn = ids(3);
       EXPECT_EQ(drawn.size(), std::min(n, d.rows.size()));
       EXPECT_TRUE(std::is_sorted(drawn.begin(), drawn.end()));

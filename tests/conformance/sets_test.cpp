@@ -49,7 +49,8 @@ CONFORMS(sets, whole_rows, "distinct", "union_with", "intersect", "except") {
 template <class Native, class F> void check_by(const engine_config& e, Native native, F f) {
   for (const auto& d : trades()) {
     SCOPED_TRACE(d.name);
-    const std::vector<trade> other(d.rows.begin() + static_cast<std::ptrdiff_t>(d.rows.size() / 3), d.rows.begin() + static_cast<std::ptrdiff_t>(d.rows.size() / 2));
+    const std::vector<trade> other(d.rows.begin() + static_cast<std::ptrdiff_t>(d.rows.size() / 3),
+                                   d.rows.begin() + static_cast<std::ptrdiff_t>(d.rows.size() / 2));
     const auto a = source(e, d.rows), b = source(e, other);
     EXPECT_SET(a.distinct_by(f), first_of_each(d.rows, native));
     EXPECT_SET(b.union_with_by(a, f), first_of_each(joined(other, d.rows), native));
@@ -94,7 +95,8 @@ CONFORMS(sets, concat_keeps_the_order_of_both, "concat", "append", "prepend") {
     EXPECT_ROWS(source(e, d.rows).concat(source(e, other)).where(p).to_vector(), kept(joined(d.rows, other), p));
     EXPECT_ROWS(source(e, d.rows).append(extra).to_vector(), joined(d.rows, {extra}));
     EXPECT_ROWS(source(e, d.rows).where(p).prepend(extra).to_vector(), joined({extra}, kept(d.rows, p)));
-    EXPECT_EQ(source(e, d.rows).concat(source(e, other)).append(extra).count(), static_cast<std::int64_t>(d.rows.size() + other.size() + 1));
+    EXPECT_EQ(source(e, d.rows).concat(source(e, other)).append(extra).count(),
+              static_cast<std::int64_t>(d.rows.size() + other.size() + 1));
   }
 }
 

@@ -19,8 +19,9 @@ struct stops_at_once {
   bool stop_requested() const { return true; }
 };
 
-CONFORMS(settings, a_token_of_either_query_stops_both, "stop_on", "join", "left_join", "right_join", "full_join", "semi_join", "anti_join", "group_join",
-         "cross_join", "zip", "concat", "union_with", "union_with_by", "intersect", "intersect_by", "except", "except_by", "sequence_equal") {
+CONFORMS(settings, a_token_of_either_query_stops_both, "stop_on", "join", "left_join", "right_join", "full_join", "semi_join", "anti_join",
+         "group_join", "cross_join", "zip", "concat", "union_with", "union_with_by", "intersect", "intersect_by", "except", "except_by",
+         "sequence_equal") {
   const auto a = source(e, few);
   const auto b = source(e, few).stop_on(stopped());
   const auto result = [](std::int64_t x, const std::vector<std::int64_t>&) { return x; };
@@ -64,7 +65,8 @@ CONFORMS(settings, a_loop_takes_over_those_of_its_body_and_condition, "do_while"
   const Rows b = source(e, few).stop_on(stopped());
   EXPECT_EQ(a.do_while([&](Rows x) { return x.except(a); }, query::times(2)).count(), 0);
   EXPECT_THROW(a.do_while([&](Rows x) { return x.except(b); }, query::times(2)).count(), query::cancelled);
-  EXPECT_THROW(a.do_while([](Rows x) { return x; }, [&](Rows, Rows) { return query::value_of(b).count() > 100; }).count(), query::cancelled);
+  EXPECT_THROW(a.do_while([](Rows x) { return x; }, [&](Rows, Rows) { return query::value_of(b).count() > 100; }).count(),
+               query::cancelled);
   EXPECT_THROW((query::value_of(a).count() + query::value_of(b).count()).get(), query::cancelled);
 }
 

@@ -113,7 +113,8 @@ CONFORMS(sharing, fork_computes_shared_rows_once, "fork") {
     ++calls;
     return t.amount > 0;
   }));
-  const auto [n, keys] = shared.fork([](auto q) { return q.select([](auto t) { return t.id; }); }, [](auto q) { return q.count_by([](auto t) { return t.key; }); });
+  const auto [n, keys] = shared.fork([](auto q) { return q.select([](auto t) { return t.id; }); },
+                                     [](auto q) { return q.count_by([](auto t) { return t.key; }); });
   EXPECT_ROWS(n.to_vector(), selected(wanted, [](const tick& t) { return t.id; }));
   EXPECT_EQ(keys.count(), std::ssize(grouped(wanted, [](const tick& t) { return t.key; })));
   EXPECT_EQ(calls, std::ssize(rows));
@@ -150,8 +151,10 @@ CONFORMS(sharing, queries_may_run_inside_tasks_of_the_program, "Query") {
 CONFORMS(sharing, a_function_may_run_a_query_of_its_own, "select", "count") {
   const auto& rows = small_ticks()[3].rows;
   const std::vector<std::int32_t> keys = {-3, -2, -1, 0, 1, 2, 3, 4};
-  const auto counts = selected(keys, [&](std::int32_t k) { return std::count_if(rows.begin(), rows.end(), [k](const tick& t) { return t.key == k; }); });
-  const auto q = source(e, keys).select([&](const std::int32_t& k) { return source(e, rows).where([k](auto t) { return t.key == k; }).count(); });
+  const auto counts =
+      selected(keys, [&](std::int32_t k) { return std::count_if(rows.begin(), rows.end(), [k](const tick& t) { return t.key == k; }); });
+  const auto q =
+      source(e, keys).select([&](const std::int32_t& k) { return source(e, rows).where([k](auto t) { return t.key == k; }).count(); });
   EXPECT_ROWS(q.to_vector(), std::vector<std::int64_t>(counts.begin(), counts.end()));
 }
 

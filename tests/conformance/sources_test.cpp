@@ -41,12 +41,14 @@ CONFORMS(sources, maps, "from") {
   const std::map<std::int64_t, int> numbers = {{2, 2}, {1, -1}, {3, 3}};
   using pair = std::pair<std::int64_t, int>;  // its key is not const, so that rows can be sorted and assigned
   EXPECT_ROWS(source(e, numbers).where([](const auto& p) { return p.second > 0; }).to_vector(), std::vector<pair>({{2, 2}, {3, 3}}));
-  EXPECT_ROWS(source(e, numbers).order_by_descending([](const auto& p) { return p.second; }).to_vector(), std::vector<pair>({{3, 3}, {2, 2}, {1, -1}}));
+  EXPECT_ROWS(source(e, numbers).order_by_descending([](const auto& p) { return p.second; }).to_vector(),
+              std::vector<pair>({{3, 3}, {2, 2}, {1, -1}}));
   if (e.accelerate) return;  // where rows come in blocks, and those that own memory are not put together from these
   const std::map<std::string, int> texts = {{"b", 2}, {"a", -1}, {"c", 3}};
   using entry = std::pair<std::string, int>;
   EXPECT_ROWS(source(e, texts).where([](const auto& p) { return p.second > 0; }).to_vector(), std::vector<entry>({{"b", 2}, {"c", 3}}));
-  EXPECT_ROWS(source(e, texts).order_by_descending([](const auto& p) { return p.second; }).to_vector(), std::vector<entry>({{"c", 3}, {"b", 2}, {"a", -1}}));
+  EXPECT_ROWS(source(e, texts).order_by_descending([](const auto& p) { return p.second; }).to_vector(),
+              std::vector<entry>({{"c", 3}, {"b", 2}, {"a", -1}}));
 }
 
 // A view that keeps where its first row is, as std::views::filter does.
@@ -91,7 +93,8 @@ CONFORMS(sources, long_streams, "from", "range", "repeat", "empty", "generate") 
     EXPECT_ROWS(source(e, list).where(odd).to_vector(), kept(numbers, odd));
     EXPECT_ROWS(on(e, query::range(std::int64_t{-5}, n)).where(odd).to_vector(), kept(numbers, odd));
     EXPECT_EQ(on(e, query::repeat(std::string("a string that is not short"), n)).count(), static_cast<std::int64_t>(n));
-    const auto made = query::generate([i = std::int64_t{-5}, n]() mutable { return i + 5 < static_cast<std::int64_t>(n) ? std::optional(i++) : std::nullopt; });
+    const auto made = query::generate(
+        [i = std::int64_t{-5}, n]() mutable { return i + 5 < static_cast<std::int64_t>(n) ? std::optional(i++) : std::nullopt; });
     EXPECT_ROWS(on(e, made).where(odd).to_vector(), kept(numbers, odd));
     EXPECT_ROWS(on(e, made).to_vector(), numbers);  // each run starts from a fresh copy
   }
@@ -123,7 +126,8 @@ CONFORMS(sources, columns_are_read_without_the_other_fields, "columns", "to_colu
     EXPECT_ROWS(q.where(p).to_vector(), kept(d.rows, p));
     EXPECT_ROWS(q.where(p).select([](auto t) { return t.id; }).to_vector(), selected(kept(d.rows, p), [](const tick& t) { return t.id; }));
     EXPECT_EQ(q.where(p).sum([](auto t) { return t.price; }), source(e, d.rows).where(p).sum([](auto t) { return t.price; }));
-    EXPECT_ROWS(q.order_by([](auto t) { return t.amount; }).take(20).to_vector(), source(e, d.rows).order_by([](auto t) { return t.amount; }).take(20).to_vector());
+    EXPECT_ROWS(q.order_by([](auto t) { return t.amount; }).take(20).to_vector(),
+                source(e, d.rows).order_by([](auto t) { return t.amount; }).take(20).to_vector());
     EXPECT_EQ(q.group_by([](auto t) { return t.key; }).count().count(), std::ssize(grouped(d.rows, [](const tick& t) { return t.key; })));
     const auto columns = source(e, d.rows).where(p).to_columns();
     EXPECT_ROWS(on(e, query::from(query::columns(columns))).to_vector(), kept(d.rows, p));
@@ -136,7 +140,8 @@ CONFORMS(sources, columns_of_strings_and_nulls, "columns", "to_columns") {
     const auto columns = source(e, d.rows).to_columns();
     const auto q = on(e, query::from(query::columns(columns)));
     EXPECT_ROWS(q.to_vector(), d.rows);
-    EXPECT_ROWS(q.where([](auto t) { return t.lot.has_value() && t.name != ""; }).to_vector(), kept(d.rows, [](const trade& t) { return t.lot && !t.name.empty(); }));
+    EXPECT_ROWS(q.where([](auto t) { return t.lot.has_value() && t.name != ""; }).to_vector(),
+                kept(d.rows, [](const trade& t) { return t.lot && !t.name.empty(); }));
     EXPECT_ROWS(q.select([](auto t) { return t.name; }).to_vector(), selected(d.rows, [](const trade& t) { return t.name; }));
   }
   const std::vector<std::int32_t> short_one = {1}, key = {1, 2};
@@ -149,12 +154,14 @@ CONFORMS(sources, files_written_are_read_again, "write_csv", "read_csv") {
   for (const auto& d : ticks()) {
     if (d.rows.size() > 65537) continue;
     SCOPED_TRACE(d.name);
-    const std::string path = (std::filesystem::temp_directory_path() / ("query_conformance_" + std::to_string(::getpid()) + ".csv")).string();
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("query_conformance_" + std::to_string(::getpid()) + ".csv")).string();
     const auto p = [](auto t) { return t.amount > 10; };
     source(e, d.rows).where(p).write_csv(path);
     const auto q = on(e, query::read_csv<tick>(path));
     EXPECT_ROWS(q.to_vector(), kept(d.rows, p));
-    EXPECT_EQ(q.where([](auto t) { return t.key > 0; }).count(), std::ssize(kept(d.rows, [](const tick& t) { return t.amount > 10 && t.key > 0; })));
+    EXPECT_EQ(q.where([](auto t) { return t.key > 0; }).count(),
+              std::ssize(kept(d.rows, [](const tick& t) { return t.amount > 10 && t.key > 0; })));
     std::filesystem::remove(path);
   }
 }
@@ -168,8 +175,16 @@ CONFORMS(sources, a_lambda_looks_through_broadcast_rows, "broadcast") {
   const auto lazy = query::broadcast(source(e, kept_keys).where([](auto k) { return k < 100; }));
   const auto same = [](auto t, auto k) { return k == t.key; };
   const auto most = [](auto, auto k) { return k; };
-  EXPECT_ROWS(source(e, rows).where([=](auto t) { return fixed.any(t, same); }).select([=](auto t) { return t.key * 10 + fixed.max(t, most); }).to_vector(), wanted);
-  EXPECT_ROWS(source(e, rows).where([=](auto t) { return lazy.any(t, same); }).select([=](auto t) { return t.key * 10 + lazy.max(t, most); }).to_vector(), wanted);
+  EXPECT_ROWS(source(e, rows)
+                  .where([=](auto t) { return fixed.any(t, same); })
+                  .select([=](auto t) { return t.key * 10 + fixed.max(t, most); })
+                  .to_vector(),
+              wanted);
+  EXPECT_ROWS(source(e, rows)
+                  .where([=](auto t) { return lazy.any(t, same); })
+                  .select([=](auto t) { return t.key * 10 + lazy.max(t, most); })
+                  .to_vector(),
+              wanted);
 }
 
 }  // namespace

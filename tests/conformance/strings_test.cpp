@@ -66,16 +66,19 @@ template <class Q> auto rows_of(const engine_config& e, const Q& q) {
 
 CONFORMS(strings, rows_that_hold_them_are_kept_and_made, "where", "select") {
   EACH_PAGES(rows) {
-    EXPECT_ROWS(rows_of(e, source(e, rows).where([](auto p) { return p.hits > 300; })), kept(rows, [](const page& p) { return p.hits > 300; }));
+    EXPECT_ROWS(rows_of(e, source(e, rows).where([](auto p) { return p.hits > 300; })),
+                kept(rows, [](const page& p) { return p.hits > 300; }));
     EXPECT_ROWS(rows_of(e, source(e, rows).where([](auto p) { return p.name.size() > 5; }).select([](auto p) { return p.name; })),
                 selected(kept(rows, [](const page& p) { return p.name.size() > 5; }), [](const page& p) { return p.name; }));
     EXPECT_ROWS(rows_of(e, source(e, rows).select([](auto p) { return p.title; })), selected(rows, [](const page& p) { return p.title; }));
     EXPECT_ROWS(rows_of(e, source(e, rows).select([](auto p) { return p.marks; })), selected(rows, [](const page& p) { return p.marks; }));
     EXPECT_ROWS(rows_of(e, source(e, rows).select([](auto p) { return p.words; })), selected(rows, [](const page& p) { return p.words; }));
-    EXPECT_ROWS(rows_of(e, source(e, rows).select([](auto p) { return std::make_tuple(p.id, query::iff(p.hits > 500, p.name, "none"), p.hits); })),
-                selected(rows, [](const page& p) { return std::make_tuple(p.id, p.hits > 500 ? p.name : "none", p.hits); }));
+    EXPECT_ROWS(
+        rows_of(e, source(e, rows).select([](auto p) { return std::make_tuple(p.id, query::iff(p.hits > 500, p.name, "none"), p.hits); })),
+        selected(rows, [](const page& p) { return std::make_tuple(p.id, p.hits > 500 ? p.name : "none", p.hits); }));
     const std::string captured = "what was captured";
-    EXPECT_ROWS(rows_of(e, source(e, rows).select([captured](auto p) { return query::iff(p.hits > 500, captured, p.name.substr(p.name.size() / 2)); })),
+    EXPECT_ROWS(rows_of(e, source(e, rows).select(
+                               [captured](auto p) { return query::iff(p.hits > 500, captured, p.name.substr(p.name.size() / 2)); })),
                 selected(rows, [&](const page& p) { return p.hits > 500 ? captured : p.name.substr(p.name.size() / 2); }));
   }
 }
@@ -90,19 +93,26 @@ CONFORMS(strings, are_made_by_functions, "where", "select", "group_by", "count")
   EACH_PAGES(rows) {
     EXPECT_ROWS(rows_of(e, source(e, rows).select([](auto p) { return p.name + "/" + p.name; })),
                 selected(rows, [](const page& p) { return p.name + "/" + p.name; }));
-    EXPECT_ROWS(rows_of(e, source(e, rows).where([](auto p) { return query::to_upper(p.name).starts_with("A"); }).select([](auto p) { return query::make<page>(p.id, query::to_upper(p.name), p.title, p.marks, p.words, p.hits); })),
+    EXPECT_ROWS(rows_of(e, source(e, rows).where([](auto p) { return query::to_upper(p.name).starts_with("A"); }).select([](auto p) {
+                  return query::make<page>(p.id, query::to_upper(p.name), p.title, p.marks, p.words, p.hits);
+                })),
                 selected(kept(rows, [](const page& p) { return p.name.starts_with('a') || p.name.starts_with('A'); }), [](page p) {
                   p.name = query::to_upper(p.name);
                   return p;
                 }));
     // More characters than rows promise: the room is found to be too small.
     const std::string wide(300, 'W');
-    EXPECT_ROWS(rows_of(e, source(e, rows).select([wide](auto p) { return std::make_tuple(query::to_lower(wide + p.name).substr(299), p.id); })),
-                selected(rows, [&](const page& p) { return std::make_tuple(lower(wide + p.name).substr(299), p.id); }));
+    EXPECT_ROWS(
+        rows_of(e, source(e, rows).select([wide](auto p) { return std::make_tuple(query::to_lower(wide + p.name).substr(299), p.id); })),
+        selected(rows, [&](const page& p) { return std::make_tuple(lower(wide + p.name).substr(299), p.id); }));
     const auto named = source(e, rows).select([](auto p) { return std::make_tuple("<" + p.name + ">", p.hits); });
-    EXPECT_SAME_ROWS(rows_of(e, named.group_by([](auto p) { return std::get<0>(p); }).select([](auto g) { return std::make_tuple(g.key(), g.count()); })),
-                     selected(grouped(rows, [](const page& p) { return "<" + p.name + ">"; }), [](const auto& g) { return std::make_tuple(g.first, static_cast<std::int64_t>(g.second.size())); }));
-    EXPECT_EQ(source(e, rows).where([](auto p) { return p.name + p.name == "77"; }).count(), std::ssize(kept(rows, [](const page& p) { return p.name + p.name == "77"; })));
+    EXPECT_SAME_ROWS(rows_of(e, named.group_by([](auto p) { return std::get<0>(p); }).select([](auto g) {
+                       return std::make_tuple(g.key(), g.count());
+                     })),
+                     selected(grouped(rows, [](const page& p) { return "<" + p.name + ">"; }),
+                              [](const auto& g) { return std::make_tuple(g.first, static_cast<std::int64_t>(g.second.size())); }));
+    EXPECT_EQ(source(e, rows).where([](auto p) { return p.name + p.name == "77"; }).count(),
+              std::ssize(kept(rows, [](const page& p) { return p.name + p.name == "77"; })));
   }
 }
 
@@ -131,7 +141,11 @@ CONFORMS(strings, order_rows, "order_by", "order_by_descending", "then_by", "top
       if (a.title.has_value() != b.title.has_value()) return a.title.has_value();
       return a.title != b.title ? a.title < b.title : a.hits % 5 != b.hits % 5 ? a.hits % 5 < b.hits % 5 : b.name < a.name;
     });
-    EXPECT_ROWS(rows_of(e, source(e, rows).order_by([](auto p) { return p.title; }).then_by([](auto p) { return p.hits % 5; }).then_by_descending([](auto p) { return p.name; })), wanted);
+    EXPECT_ROWS(rows_of(e, source(e, rows)
+                               .order_by([](auto p) { return p.title; })
+                               .then_by([](auto p) { return p.hits % 5; })
+                               .then_by_descending([](auto p) { return p.name; })),
+                wanted);
   }
 }
 
@@ -154,15 +168,19 @@ CONFORMS(strings, are_keys_of_groups_and_in_their_results, "group_by") {
                        return std::make_tuple(g.first, sum);
                      }));
     const auto by_lists = grouped(rows, [](const page& p) { return std::make_tuple(p.words, p.hits % 2); });
-    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).group_by([](auto p) { return std::make_tuple(p.words, p.hits % 2); }).select([](auto g) {
-      return std::make_tuple(g.key(), g.count());
-    })),
-                     selected(by_lists, [](const auto& g) { return std::make_tuple(g.first, static_cast<std::int64_t>(g.second.size())); }));
+    EXPECT_SAME_ROWS(
+        rows_of(e, source(e, rows).group_by([](auto p) { return std::make_tuple(p.words, p.hits % 2); }).select([](auto g) {
+          return std::make_tuple(g.key(), g.count());
+        })),
+        selected(by_lists, [](const auto& g) { return std::make_tuple(g.first, static_cast<std::int64_t>(g.second.size())); }));
     const auto by_number = grouped(rows, [](const page& p) { return p.hits % 7; });
     EXPECT_SAME_ROWS(rows_of(e, source(e, rows).group_by([](auto p) { return p.hits % 7; }).select([](auto g) {
-      return std::make_tuple(g.key(), g.first([](auto p) { return p.name; }), g.last([](auto p) { return p.words; }), g.arg_max([](auto p) { return p.id; }));
-    })),
-                     selected(by_number, [](const auto& g) { return std::make_tuple(g.first, g.second.front().name, g.second.back().words, g.second.back()); }));
+                       return std::make_tuple(g.key(), g.first([](auto p) { return p.name; }), g.last([](auto p) { return p.words; }),
+                                              g.arg_max([](auto p) { return p.id; }));
+                     })),
+                     selected(by_number, [](const auto& g) {
+                       return std::make_tuple(g.first, g.second.front().name, g.second.back().words, g.second.back());
+                     }));
   }
 }
 
@@ -182,12 +200,14 @@ CONFORMS(strings, are_keys_and_payload_of_joins, "join", "left_join", "semi_join
     }
     const auto name = [](auto p) { return p.name; };
     const auto right = source(e, others);
-    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).join(right, name, name, [](auto a, auto b) { return std::make_tuple(a.id, b.name, b.title); })), pairs);
+    EXPECT_SAME_ROWS(
+        rows_of(e, source(e, rows).join(right, name, name, [](auto a, auto b) { return std::make_tuple(a.id, b.name, b.title); })), pairs);
     EXPECT_SAME_ROWS(rows_of(e, source(e, rows).left_join(right, name, name, [](auto a, auto b) {
       return std::make_tuple(a.id, query::iff(b.has_value(), b->name, "none"), query::iff(b.has_value(), b->title, std::nullopt));
     })), left);
     EXPECT_SAME_ROWS(rows_of(e, source(e, rows).semi_join(right, name, name)), matched);
-    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).select(name).distinct()), first_of_each(selected(rows, [](const page& p) { return p.name; }), [](const std::string& n) { return n; }));
+    EXPECT_SAME_ROWS(rows_of(e, source(e, rows).select(name).distinct()),
+                     first_of_each(selected(rows, [](const page& p) { return p.name; }), [](const std::string& n) { return n; }));
   }
 }
 
@@ -196,7 +216,13 @@ CONFORMS(strings, stay_in_loops, "do_while") {
     const auto q = source(e, rows)
                        .where([](auto p) { return p.hits % 41 != 0 || p.name.size() < 3; })
                        .select([](auto p) { return std::make_tuple(p.hits, p.name); })
-                       .do_while([](auto x) { return x.select([](auto p) { return std::make_tuple(std::get<0>(p) + 1, query::iff(std::get<0>(p) + 1 > 500, std::get<1>(p), "low")); }); }, query::times(40));
+                       .do_while(
+                           [](auto x) {
+                             return x.select([](auto p) {
+                               return std::make_tuple(std::get<0>(p) + 1, query::iff(std::get<0>(p) + 1 > 500, std::get<1>(p), "low"));
+                             });
+                           },
+                           query::times(40));
     std::vector<std::tuple<std::int64_t, std::string>> expected;
     for (const page& p : kept(rows, [](const page& x) { return x.hits % 41 != 0 || x.name.size() < 3; })) {
       std::tuple<std::int64_t, std::string> row(p.hits, p.name);

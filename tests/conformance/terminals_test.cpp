@@ -14,7 +14,8 @@ const tick other{-1, -2, -3, 0.5};
 template <class T> std::string shown(const std::optional<T>& v) { return text(v); }
 template <class T> std::optional<T> at(const std::vector<T>& v, std::size_t i) { return i < v.size() ? std::optional(v[i]) : std::nullopt; }
 
-CONFORMS(terminals, one_row, "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "element_at", "element_at_or_default") {
+CONFORMS(terminals, one_row, "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "element_at",
+         "element_at_or_default") {
   for (const auto& d : ticks()) {
     SCOPED_TRACE(d.name);
     const auto p = [](auto t) { return t.amount > 100; };
@@ -123,7 +124,9 @@ CONFORMS(terminals, numbers_and_strings_are_contained, "contains") {
     const auto names = source(e, d.rows).select([](auto t) { return t.name; });
     const auto lots = source(e, d.rows).select([](auto t) { return t.lot; });
     const auto prices = source(e, d.rows).select([](auto t) { return t.price; });
-    const auto has = [&](auto f, const auto& x) { return std::any_of(d.rows.begin(), d.rows.end(), [&](const trade& t) { return f(t) == x; }); };
+    const auto has = [&](auto f, const auto& x) {
+      return std::any_of(d.rows.begin(), d.rows.end(), [&](const trade& t) { return f(t) == x; });
+    };
     EXPECT_FALSE(names.contains("no such name"));
     EXPECT_EQ(lots.contains(std::nullopt), has([](const trade& t) { return t.lot; }, std::optional<std::int32_t>()));
     EXPECT_FALSE(prices.contains(std::numeric_limits<double>::quiet_NaN()));

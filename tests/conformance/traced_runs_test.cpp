@@ -20,8 +20,8 @@ template <class Q> auto rows_of(const engine_config& e, const Q& q) {
 
 using row = std::tuple<std::int32_t, std::int32_t, std::uint64_t, double, std::int64_t>;
 constexpr auto summed = [](auto run) {
-  return std::make_tuple(run.front().id, run.back().key, query::cast<std::uint64_t>(run.size()), query::sum(run, [](auto t) { return t.price; }),
-                         query::max(run, [](auto t) { return t.amount; }));
+  return std::make_tuple(run.front().id, run.back().key, query::cast<std::uint64_t>(run.size()),
+                         query::sum(run, [](auto t) { return t.price; }), query::max(run, [](auto t) { return t.amount; }));
 };
 row summary(std::span<const tick> run) {
   row r{run.front().id, run.back().key, run.size(), 0, run.front().amount};
@@ -67,7 +67,9 @@ CONFORMS(traced_runs, of_filtered_rows_and_before_other_verbs, "chunk", "window"
     all += sum;
     if (sum > 100) wanted.push_back(sum);
   }
-  const auto sums = source(e, rows).where([](auto t) { return t.amount > 0; }).window(10, [](auto run) { return query::sum(run, [](auto t) { return t.price; }); });
+  const auto sums = source(e, rows).where([](auto t) { return t.amount > 0; }).window(10, [](auto run) {
+    return query::sum(run, [](auto t) { return t.price; });
+  });
   EXPECT_ROWS(rows_of(e, sums.where([](auto s) { return s > 100; })), wanted);
   EXPECT_NEAR(sums.sum(), all, 1e-6 * std::max(1.0, all));
 }

@@ -41,7 +41,8 @@ CONFORMS(verb_names, keys, "top", "then_by", "then_by_descending") {
 }
 
 // What the interpreter finds wrong in a row. Natively C++ says what an integer divided by zero is.
-CONFORMS(verb_names, what_is_found_in_rows, "top", "then_by", "sum", "min_by", "any", "all", "to_lookup", "count_by", "aggregate_by", "value_of") {
+CONFORMS(verb_names, what_is_found_in_rows, "top", "then_by", "sum", "min_by", "any", "all", "to_lookup", "count_by", "aggregate_by",
+         "value_of") {
   if (std::string(e.column) != "interpreter") return;
   const auto q = source(e, few);
   const auto divide = [](auto x) { return 6 / x; };
@@ -55,13 +56,17 @@ CONFORMS(verb_names, what_is_found_in_rows, "top", "then_by", "sum", "min_by", "
   EXPECT_MESSAGE("all: division by zero", q.all([](auto x) { return 6 / x < 100; }));
   EXPECT_MESSAGE("to_lookup: division by zero", q.to_lookup(divide));
   EXPECT_MESSAGE("count_by: division by zero", q.count_by(divide).to_vector());
-  EXPECT_MESSAGE("aggregate_by: division by zero", q.aggregate_by(divide, 0, [](auto s, auto) { return s + 1; }, [](auto a, auto b) { return a + b; }).to_vector());
+  EXPECT_MESSAGE("aggregate_by: division by zero", q.aggregate_by(
+                                                        divide, 0, [](auto s, auto) { return s + 1; }, [](auto a, auto b) { return a + b; })
+                                                       .to_vector());
   EXPECT_MESSAGE("operator/: division by zero", (query::value_of(q).count() / query::value_of(q.take(0)).count()).get());
 }
 
 CONFORMS(verb_names, plans_show_both, "top", "count", "values", "order", "explain") {
   const auto q = source(e, few);
-  const auto shows = [](const std::string& plan, const std::string& text) { EXPECT_NE(plan.find(text), std::string::npos) << text << "\n" << plan; };
+  const auto shows = [](const std::string& plan, const std::string& text) {
+    EXPECT_NE(plan.find(text), std::string::npos) << text << "\n" << plan;
+  };
   shows(q.top(2, [](auto x) { return x; }).explain(), "top (order_by_descending)");
   shows(q.top(2, [](auto x) { return x; }).explain(), "top (take(2))");
   shows(q.order().explain(), " order ");
@@ -72,7 +77,8 @@ CONFORMS(verb_names, plans_show_both, "top", "count", "values", "order", "explai
 
 // ---------------------------------------------------------------- the plan of a terminal verb
 
-CONFORMS(explained, terminal_verbs_show_the_plan_that_runs, "explain", "first", "last", "single", "any", "element_at", "min_by", "to_lookup", "contains") {
+CONFORMS(explained, terminal_verbs_show_the_plan_that_runs, "explain", "first", "last", "single", "any", "element_at", "min_by",
+         "to_lookup", "contains") {
   const auto q = source(e, few);
   const auto expect = [](const std::string& verb, const std::string& plan, const std::string& text) {
     EXPECT_TRUE(plan.starts_with("query, for " + verb + "\n")) << plan;
@@ -104,7 +110,8 @@ CONFORMS(explained, terminal_verbs_show_the_plan_that_runs, "explain", "first", 
   }
   EXPECT_TRUE(q.explain("aggregate", by::max()).starts_with("query, for aggregate\n")) << q.explain("aggregate", by::max());
   EXPECT_NE(q.explain_dot("aggregate", by::max(), by::count()).find("aggregate"), std::string::npos);
-  expect("average", q.select([](auto x) { return std::optional<std::int64_t>(x); }).explain("average"), "average (where), average (select)");
+  expect("average", q.select([](auto x) { return std::optional<std::int64_t>(x); }).explain("average"),
+         "average (where), average (select)");
   const auto texts = q.select([](auto) { return std::string("x"); });
   EXPECT_NE(texts.explain("max").find(" max "), std::string::npos) << texts.explain("max");
   EXPECT_TRUE(q.explain("to_vector").starts_with("query, for to_vector\n"));
@@ -134,8 +141,10 @@ CONFORMS(explained, other_names_are_errors, "explain") {
   EXPECT_MESSAGE("explain: there is no terminal verb 'frist'", q.explain("frist", [](auto x) { return x; }));
   EXPECT_MESSAGE("explain: min_by needs its function: explain(\"min_by\", f)", q.explain("min_by"));
   EXPECT_MESSAGE("explain: element_at needs the row's number", q.explain("element_at"));
-  EXPECT_MESSAGE("explain: reduce needs its aggregates: explain(\"aggregate\", sum(f), count()) of functions in query::aggregates; a function of the "
-                 "group has a verb of its own: aggregate(f).explain()", q.explain("reduce"));
+  EXPECT_MESSAGE(
+      "explain: reduce needs its aggregates: explain(\"aggregate\", sum(f), count()) of functions in query::aggregates; a function of the "
+      "group has a verb of its own: aggregate(f).explain()",
+      q.explain("reduce"));
   EXPECT_MESSAGE("explain: min_by does not take this argument; it needs its function", q.explain("min_by", query::aggregates::count()));
   EXPECT_MESSAGE("explain: count does not take this argument; write explain(\"count\")", q.explain("count", 5));
   const auto texts = q.select([](auto) { return std::string("x"); });
@@ -151,8 +160,10 @@ CONFORMS(messages, an_index_outside_a_captured_collection, "select", "broadcast"
   const auto lazy = query::broadcast(q.take(2));
   EXPECT_MESSAGE("select: index outside the collection: 2 of 2", q.select([two](auto x) { return two[x]; }).to_vector());
   EXPECT_MESSAGE("select: index outside the collection: 2 of 2", q.select([lazy](auto x) { return lazy[x]; }).to_vector());
-  EXPECT_MESSAGE("select: index outside the collection: 2 of 2", q.select([two](const std::int64_t& x) { return two[static_cast<std::size_t>(x)]; }).to_vector());
-  EXPECT_MESSAGE("select: index outside the collection: -1 of 2", q.select([two](const std::int64_t& x) { return two[static_cast<std::size_t>(x - 2)]; }).to_vector());
+  EXPECT_MESSAGE("select: index outside the collection: 2 of 2",
+                 q.select([two](const std::int64_t& x) { return two[static_cast<std::size_t>(x)]; }).to_vector());
+  EXPECT_MESSAGE("select: index outside the collection: -1 of 2",
+                 q.select([two](const std::int64_t& x) { return two[static_cast<std::size_t>(x - 2)]; }).to_vector());
   EXPECT_THROW(two[2], query::user_error);
   EXPECT_EQ(two[1], 6);
 }

@@ -35,8 +35,14 @@ const std::vector<data_set<stamp>>& stamps() {
       for (std::size_t i = 0; i < n; ++i) {
         const std::int64_t t = at(i);
         const auto u = static_cast<std::uint64_t>(t);
-        rows[i] = {static_cast<std::int32_t>(i % 7), t, u | top, i % 3 ? std::optional(t) : std::nullopt, {t, static_cast<std::int64_t>(i)}, {u, top, i},
-                   std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::uint32_t>::max()};
+        rows[i] = {static_cast<std::int32_t>(i % 7),
+                   t,
+                   u | top,
+                   i % 3 ? std::optional(t) : std::nullopt,
+                   {t, static_cast<std::int64_t>(i)},
+                   {u, top, i},
+                   std::numeric_limits<std::int32_t>::min(),
+                   std::numeric_limits<std::uint32_t>::max()};
       }
       return data_set<stamp>{std::move(name), std::move(rows)};
     };
@@ -138,11 +144,12 @@ CONFORMS(wide_means, of_groups, "group_by.select", "aggregate_by") {
     const auto q = source(e, d.rows);
     std::set<std::int32_t> keys;
     for (const stamp& t : d.rows) keys.insert(t.key);
-    const auto traced = q.group_by(key)
-                            .select([](auto g) {
-                              return std::tuple(g.key(), g.mean(at_of), g.average(mark_of), g.mean(seen_of), g.mean(span_of), g.mean(marks_of));
-                            })
-                            .to_vector();
+    const auto traced =
+        q.group_by(key)
+            .select([](auto g) {
+              return std::tuple(g.key(), g.mean(at_of), g.average(mark_of), g.mean(seen_of), g.mean(span_of), g.mean(marks_of));
+            })
+            .to_vector();
     EXPECT_EQ(traced.size(), keys.size());
     for (const auto& [k, at, mark, maybe, span, marks] : traced) {
       const std::vector<stamp> rows = of_key(d.rows, k), seen = seen_ones(rows);
@@ -154,9 +161,12 @@ CONFORMS(wide_means, of_groups, "group_by.select", "aggregate_by") {
       expect_near(span[1], mean_of(rows, [](const stamp& t) { return t.span[1]; }));
       expect_near(marks[0], mean_of(rows, [](const stamp& t) { return t.marks[0]; }));
     }
-    const auto opaque = [](const query::Group<std::int32_t, stamp>& g) { return std::pair(g.key(), g.mean([](const stamp& t) { return t.at; })); };
-    for (const auto& got : {q.aggregate_by(key, by::mean(at_of)).select([](auto r) { return std::pair(std::get<0>(r), std::get<1>(r)); }).to_vector(),
-                            q.group_by(key).select(opaque).to_vector()}) {
+    const auto opaque = [](const query::Group<std::int32_t, stamp>& g) {
+      return std::pair(g.key(), g.mean([](const stamp& t) { return t.at; }));
+    };
+    for (const auto& got :
+         {q.aggregate_by(key, by::mean(at_of)).select([](auto r) { return std::pair(std::get<0>(r), std::get<1>(r)); }).to_vector(),
+          q.group_by(key).select(opaque).to_vector()}) {
       EXPECT_EQ(got.size(), keys.size());
       for (const auto& [k, at] : got) expect_near(at, mean_of(of_key(d.rows, k), at_of));
     }
@@ -175,7 +185,8 @@ CONFORMS(wide_means, of_narrower_integers_are_exact, "average", "group_by.select
     const auto q = source(e, d.rows);
     EXPECT_EQ(q.average(low), -0x1p31);
     EXPECT_EQ(q.average(high), 0x1p32 - 1);
-    for (const auto& [l, h] : q.group_by([](auto t) { return t.key; }).select([=](auto g) { return std::pair(g.mean(low), g.mean(high)); }).to_vector()) {
+    for (const auto& [l, h] :
+         q.group_by([](auto t) { return t.key; }).select([=](auto g) { return std::pair(g.mean(low), g.mean(high)); }).to_vector()) {
       EXPECT_EQ(l, -0x1p31);
       EXPECT_EQ(h, 0x1p32 - 1);
     }
@@ -186,19 +197,22 @@ CONFORMS(wide_means, do_not_depend_on_the_number_of_threads, "average", "group_b
   const auto q = source(e, stamps().back().rows);
   const bool interpret = std::string(e.column) == "interpreter";
   // Nothing is weighed: whether the GPU pays depends on the number of threads, and it adds in another order than the CPU.
-  const query::Session one({.threads = 1, .interpret = interpret, .gpu_min_rows = 0}), three({.threads = 3, .interpret = interpret, .gpu_min_rows = 0});
+  const query::Session one({.threads = 1, .interpret = interpret, .gpu_min_rows = 0}),
+      three({.threads = 3, .interpret = interpret, .gpu_min_rows = 0});
   const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
   const auto all = [&](auto rows) {
     const auto late = [](auto t) { return t.key > 2; };
     std::vector<std::uint64_t> r{bits(*rows.average(at_of)), bits(*rows.where(late).average(mark_of)),
                                  bits(rows.aggregate([](auto g) { return g.mean(seen_of); }).to_vector()[0].value())};
     if (e.accelerate) return r;  // on the GPU, means of groups may differ in their last bits
-    for (const double x : rows.group_by([](auto t) { return t.key; }).select([](auto g) { return g.mean(at_of); }).as_ordered().to_vector()) r.push_back(bits(x));
+    for (const double x : rows.group_by([](auto t) { return t.key; }).select([](auto g) { return g.mean(at_of); }).as_ordered().to_vector())
+      r.push_back(bits(x));
     return r;
   };
   const auto got = all(q);
   EXPECT_EQ(got, all(q));
-  if (e.accelerate && std::string_view(e.name) != "gpu") return;  // the order of additions depends on the number of devices, and those sessions have one
+  if (e.accelerate && std::string_view(e.name) != "gpu")
+    return;  // the order of additions depends on the number of devices, and those sessions have one
   EXPECT_EQ(got, all(q.in(one)));
   EXPECT_EQ(got, all(q.in(three)));
 }

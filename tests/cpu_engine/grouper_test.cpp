@@ -100,7 +100,8 @@ TEST(grouper, moves_from_short_to_long_strings) {
   grouper groups(ir::describe<std::string>(), pool);
   std::vector<std::string> keys;
   for (int i = 0; i < 3000; ++i) keys.push_back("id" + std::to_string(i % 500));
-  for (int i = 0; i < 3000; ++i) keys.push_back("id" + std::to_string(i % 600) + (i % 2 != 0 ? "" : std::string(static_cast<std::size_t>(i % 40), 'x')));
+  for (int i = 0; i < 3000; ++i)
+    keys.push_back("id" + std::to_string(i % 600) + (i % 2 != 0 ? "" : std::string(static_cast<std::size_t>(i % 40), 'x')));
   std::map<std::string, std::uint32_t> expected;
   std::vector<std::uint32_t> ids(keys.size());
   groups.find_or_insert(keys.data(), keys.size(), ids.data());
@@ -122,8 +123,8 @@ TEST(grouper, grows_over_millions_of_keys) {
 // known() against find(), for keys that are there, keys beside them, and the extremes.
 template <class T>
 class known_keys_of : public testing::Test {};
-using integer_types = testing::Types<char, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
-                                     std::uint64_t, colour>;
+using integer_types = testing::Types<char, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
+                                     std::int64_t, std::uint64_t, colour>;
 TYPED_TEST_SUITE(known_keys_of, integer_types);
 
 TYPED_TEST(known_keys_of, are_those_that_find_finds) {
@@ -133,8 +134,8 @@ TYPED_TEST(known_keys_of, are_those_that_find_finds) {
     grouper groups(ir::describe<T>(), pool);
     EXPECT_FALSE(groups.known());
     std::vector<T> probes = column;
-    for (const std::uint64_t x : {0ull, 1ull, 127ull, 128ull, 255ull, 32767ull, 65535ull, 0x7fffffffull, 0x80000000ull, 0xffffffffull, 0x7fffffffffffffffull,
-                                  0x8000000000000000ull, 0xffffffffffffffffull})
+    for (const std::uint64_t x : {0ull, 1ull, 127ull, 128ull, 255ull, 32767ull, 65535ull, 0x7fffffffull, 0x80000000ull, 0xffffffffull,
+                                  0x7fffffffffffffffull, 0x8000000000000000ull, 0xffffffffffffffffull})
       for (const std::uint64_t d : {0ull, 1ull, ~0ull}) probes.push_back(static_cast<T>(x + d));
     std::vector<std::uint32_t> ids(column.size()), found(probes.size());
     for (std::size_t begin = 0, step = 1; begin < column.size(); begin += step, step = step * 3 + 1) {
@@ -173,7 +174,8 @@ struct modulo {
 
 key_equality by_value_modulo(const int& divisor) {
   return {[](const void* d, const void* a, const void* b) {
-            return static_cast<const modulo*>(a)->value % *static_cast<const int*>(d) == static_cast<const modulo*>(b)->value % *static_cast<const int*>(d);
+            return static_cast<const modulo*>(a)->value % *static_cast<const int*>(d) ==
+                   static_cast<const modulo*>(b)->value % *static_cast<const int*>(d);
           },
           [](const void* d, const void* a) -> std::uint64_t {
             return static_cast<std::uint64_t>(static_cast<const modulo*>(a)->value % *static_cast<const int*>(d));

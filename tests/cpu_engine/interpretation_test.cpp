@@ -60,7 +60,9 @@ const query::Session compiled({.threads = 2}), interpreted({.threads = 2, .inter
 constexpr std::int32_t fill_count = 3000;
 const std::vector<Fill> fills = [] {
   std::vector<Fill> f;
-  for (std::int32_t i = 0; i < fill_count; ++i) f.push_back({i, i % 7, static_cast<double>(i % 100), i % 3 ? "here" : "there, a name that needs memory of its own", i % 5 ? std::optional(i % 4) : std::nullopt});
+  for (std::int32_t i = 0; i < fill_count; ++i)
+    f.push_back({i, i % 7, static_cast<double>(i % 100), i % 3 ? "here" : "there, a name that needs memory of its own",
+                 i % 5 ? std::optional(i % 4) : std::nullopt});
   return f;
 }();
 const std::vector<Stock> stocks{{0, 1}, {1, 1}, {2, 2}, {3, 2}, {99, 3}};
@@ -102,7 +104,10 @@ TEST(interpretation, of_streams) {
 
 TEST(interpretation, of_columns_under_other_verbs) {
   const auto rows = query::from(query::columns(columns));
-  EXPECT_INTERPRETED(rows.where(even).group_by(symbol).select([](auto g) { return std::pair(g.key(), g.sum(price)); }).order_by(counted([](auto g) { return g.first; })));
+  EXPECT_INTERPRETED(
+      rows.where(even).group_by(symbol).select([](auto g) { return std::pair(g.key(), g.sum(price)); }).order_by(counted([](auto g) {
+        return g.first;
+      })));
   EXPECT_INTERPRETED(rows.order_by(venue).then_by_descending(id).select(id));
   EXPECT_INTERPRETED(rows.distinct_by(symbol).order_by(symbol).select(symbol));
   EXPECT_INTERPRETED(rows.select(id).take_while(counted([](auto x) { return x < 1500; })));
@@ -125,7 +130,9 @@ template <class Source> void chain_around_an_opaque_function(const Source& rows)
   EXPECT_NE(plan.find(" natively: its parameter is not generic"), std::string::npos) << plan;
 }
 TEST(interpretation, splits_a_chain_at_an_opaque_function) { chain_around_an_opaque_function(query::from(fills)); }
-TEST(interpretation, splits_a_chain_over_columns_at_an_opaque_function) { chain_around_an_opaque_function(query::from(query::columns(columns))); }
+TEST(interpretation, splits_a_chain_over_columns_at_an_opaque_function) {
+  chain_around_an_opaque_function(query::from(query::columns(columns)));
+}
 
 TEST(interpretation, of_columns_whose_first_function_is_opaque) {
   const auto q = query::from(query::columns(columns)).where([](const Fill& f) { return f.venue == "here"; }).where(even).select(price);
@@ -160,16 +167,21 @@ TEST(interpretation, of_joins_whose_keys_are_converted) {
   EXPECT_INTERPRETED(right.join(left, symbol, rank, counted_pair([](auto l, auto r) { return l.sector + r.id; })).as_ordered());
   EXPECT_INTERPRETED(left.semi_join(right, symbol, symbol).as_ordered());
   EXPECT_INTERPRETED(left.anti_join(right, rank, symbol).as_ordered());
-  EXPECT_INTERPRETED(left.left_join(right, symbol, symbol, counted_pair([](auto l, auto r) { return std::pair(l.id, r.has_value()); })).as_ordered());
-  EXPECT_INTERPRETED(left.right_join(right, symbol, symbol, counted_pair([](auto l, auto r) { return std::pair(l.has_value(), r.sector); })).as_ordered());
-  EXPECT_INTERPRETED(left.full_join(right, symbol, by_double, counted_pair([](auto l, auto r) { return std::pair(l.has_value(), r.has_value()); })).as_ordered());
+  EXPECT_INTERPRETED(
+      left.left_join(right, symbol, symbol, counted_pair([](auto l, auto r) { return std::pair(l.id, r.has_value()); })).as_ordered());
+  EXPECT_INTERPRETED(
+      left.right_join(right, symbol, symbol, counted_pair([](auto l, auto r) { return std::pair(l.has_value(), r.sector); })).as_ordered());
+  EXPECT_INTERPRETED(
+      left.full_join(right, symbol, by_double, counted_pair([](auto l, auto r) { return std::pair(l.has_value(), r.has_value()); }))
+          .as_ordered());
   EXPECT_INTERPRETED(query::from(query::columns(columns)).join(right, symbol, symbol, pair).as_ordered());
   const std::string plan = left.join(right, symbol, symbol, pair).in(interpreted).explain();
   EXPECT_NE(plan.find("join: probes the hash table of its right side, v1, interpreted\n"), std::string::npos) << plan;
 }
 
 TEST(interpretation, of_group_join_but_for_its_result) {
-  const auto q = query::from(fills).group_join(query::from(stocks), symbol, symbol, [](const Fill& l, const std::vector<Stock>& r) { return l.id + std::ssize(r); });
+  const auto q = query::from(fills).group_join(query::from(stocks), symbol, symbol,
+                                               [](const Fill& l, const std::vector<Stock>& r) { return l.id + std::ssize(r); });
   EXPECT_INTERPRETED(q);
   const std::string plan = q.in(interpreted).explain();
   EXPECT_NE(plan.find("group_join, interpreted"), std::string::npos) << plan;
@@ -177,7 +189,9 @@ TEST(interpretation, of_group_join_but_for_its_result) {
 }
 
 TEST(interpretation, says_which_function_of_a_join_runs_natively) {
-  const auto q = query::from(fills).join(query::from(stocks), symbol, symbol, [](const Fill& l, const Stock& r) { return l.id + r.sector; }).as_ordered();
+  const auto q = query::from(fills)
+                     .join(query::from(stocks), symbol, symbol, [](const Fill& l, const Stock& r) { return l.id + r.sector; })
+                     .as_ordered();
   EXPECT_INTERPRETED(q);
   const std::string plan = q.in(interpreted).explain();
   EXPECT_NE(plan.find("v1, interpreted; result natively: "), std::string::npos) << plan;
@@ -188,11 +202,14 @@ TEST(interpretation, of_collections_captured_by_value_and_by_reference) {
   const auto wanted = query::broadcast(std::vector<std::int32_t>{1, 3, 5});
   EXPECT_INTERPRETED(query::from(fills).where(counted([wanted](auto t) { return wanted.contains(t.symbol); })));
   EXPECT_INTERPRETED(query::from(fills).where(counted([&wanted](auto t) { return wanted.contains(t.symbol); })));
-  EXPECT_INTERPRETED(query::from(query::columns(columns)).where(counted([&wanted](auto t) { return wanted.contains(t.symbol); })).select(id));
+  EXPECT_INTERPRETED(
+      query::from(query::columns(columns)).where(counted([&wanted](auto t) { return wanted.contains(t.symbol); })).select(id));
   EXPECT_INTERPRETED(query::from(fills)
-                         .join(query::from(stocks), symbol, symbol, counted_pair([wanted](auto l, auto r) { return std::pair(l.id, wanted.contains(r.sector)); }))
+                         .join(query::from(stocks), symbol, symbol,
+                               counted_pair([wanted](auto l, auto r) { return std::pair(l.id, wanted.contains(r.sector)); }))
                          .as_ordered());
-  EXPECT_INTERPRETED(query::from(fills).aggregate([&wanted](auto g) { return g.count(counted([&wanted](auto t) { return wanted.contains(t.symbol); })); }));
+  EXPECT_INTERPRETED(query::from(fills).aggregate(
+      [&wanted](auto g) { return g.count(counted([&wanted](auto t) { return wanted.contains(t.symbol); })); }));
 }
 
 TEST(interpretation, of_predicates_that_moved) {

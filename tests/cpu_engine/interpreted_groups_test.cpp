@@ -68,16 +68,21 @@ bool same(std::int32_t a, std::int32_t b) { return a == b; }
 bool same(std::uint64_t a, std::uint64_t b) { return a == b; }
 bool same(bool a, bool b) { return a == b; }
 bool same(const std::string& a, const std::string& b) { return a == b; }
-bool same(const Fill& a, const Fill& b) { return a.symbol == b.symbol && same(a.price, b.price) && a.qty == b.qty && a.note == b.note && a.desk == b.desk; }
+bool same(const Fill& a, const Fill& b) {
+  return a.symbol == b.symbol && same(a.price, b.price) && a.qty == b.qty && a.note == b.note && a.desk == b.desk;
+}
 template <class E, std::size_t N> bool same(const std::array<E, N>& a, const std::array<E, N>& b) { return a == b; }
-template <class E> bool same(const std::optional<E>& a, const std::optional<E>& b) { return a.has_value() == b.has_value() && (!a || same(*a, *b)); }
+template <class E> bool same(const std::optional<E>& a, const std::optional<E>& b) {
+  return a.has_value() == b.has_value() && (!a || same(*a, *b));
+}
 template <class E> bool same(const std::vector<E>& a, const std::vector<E>& b) {
   bool all = a.size() == b.size();
   for (std::size_t i = 0; all && i < a.size(); ++i) all = same(a[i], b[i]);
   return all;
 }
 template <class... E> bool same(const std::tuple<E...>& a, const std::tuple<E...>& b) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) { return (same(std::get<I>(a), std::get<I>(b)) && ...); }(std::index_sequence_for<E...>{});
+  return [&]<std::size_t... I>(std::index_sequence<I...>) { return (same(std::get<I>(a), std::get<I>(b)) && ...); }
+  (std::index_sequence_for<E...>{});
 }
 
 template <class F> void expect_same(const F& f, std::initializer_list<const std::vector<Fill>*> of = {&few}) {
@@ -89,7 +94,8 @@ template <class F> void expect_same(const F& f, std::initializer_list<const std:
     std::size_t apart = 0;
     for (std::size_t i = 0; i < a.size(); ++i) apart += !same(a[i], b[i]);
     EXPECT_EQ(apart, 0u) << "of " << a.size() << " groups";
-    EXPECT_TRUE(same(query::from(*rows).aggregate(f).in(compiled).to_vector(), query::from(*rows).aggregate(f).in(interpreted).to_vector()));
+    EXPECT_TRUE(
+        same(query::from(*rows).aggregate(f).in(compiled).to_vector(), query::from(*rows).aggregate(f).in(interpreted).to_vector()));
   }
 }
 
@@ -97,36 +103,58 @@ TEST(interpreted_groups, numbers) {
   const auto price = [](auto t) { return t.price; };
   const auto fee = [](auto t) { return t.fee; };
   const auto qty = [](auto t) { return t.qty; };
-  expect_same([=](auto g) { return std::tuple(g.count(), g.sum(price), g.sum(qty), g.sum([](auto t) { return t.flags; }), g.sum(fee), g.mean(qty), g.mean(fee)); }, {&few, &many});
-  expect_same([=](auto g) { return std::tuple(g.min(price), g.max(price), g.min(fee), g.max(fee), g.min(qty), g.max([](auto t) { return t.bought; })); });
-  expect_same([=](auto g) { return std::tuple(g.variance(price), g.stddev(fee), g.variance(qty), g.median(qty), g.median(fee), g.quantile(qty, 0.9)); });
+  expect_same(
+      [=](auto g) {
+        return std::tuple(g.count(), g.sum(price), g.sum(qty), g.sum([](auto t) { return t.flags; }), g.sum(fee), g.mean(qty), g.mean(fee));
+      },
+      {&few, &many});
+  expect_same([=](auto g) {
+    return std::tuple(g.min(price), g.max(price), g.min(fee), g.max(fee), g.min(qty), g.max([](auto t) { return t.bought; }));
+  });
+  expect_same([=](auto g) {
+    return std::tuple(g.variance(price), g.stddev(fee), g.variance(qty), g.median(qty), g.median(fee), g.quantile(qty, 0.9));
+  });
   expect_same([=](auto g) { return std::tuple(g.sum([](auto t) { return t.at; }), g.mean([](auto t) { return t.at; })); });
-  expect_same([=](auto g) { return g.sum([](auto t) { return t.price * query::cast<double>(t.qty); }) / query::cast<double>(g.count()) + g.max(price); });
+  expect_same([=](auto g) {
+    return g.sum([](auto t) { return t.price * query::cast<double>(t.qty); }) / query::cast<double>(g.count()) + g.max(price);
+  });
 }
 
 TEST(interpreted_groups, tests_and_counts) {
   const auto bought = [](auto t) { return t.bought; };
   expect_same([=](auto g) { return std::tuple(g.count(bought), g.count([](auto t) { return t.fee; }), g.any(bought), g.all(bought)); });
-  expect_same([=](auto g) { return std::tuple(g.count_distinct([](auto t) { return t.qty; }), g.count_distinct([](auto t) { return t.desk; }), g.count_distinct([](auto t) { return t.note; })); });
+  expect_same([=](auto g) {
+    return std::tuple(g.count_distinct([](auto t) { return t.qty; }), g.count_distinct([](auto t) { return t.desk; }),
+                      g.count_distinct([](auto t) { return t.note; }));
+  });
 }
 
 TEST(interpreted_groups, values_and_rows) {
   const auto note = [](auto t) { return t.note; };
   const auto desk = [](auto t) { return t.desk; };
-  expect_same([=](auto g) { return std::tuple(g.first(note), g.last(desk), g.first([](auto t) { return t.fee; }), g.min(note), g.max(desk)); }, {&few, &many});
-  expect_same([=](auto g) { return std::tuple(g.arg_min([](auto t) { return t.price; }), g.arg_max([](auto t) { return t.fee; }), g.arg_max(note)); });
+  expect_same(
+      [=](auto g) { return std::tuple(g.first(note), g.last(desk), g.first([](auto t) { return t.fee; }), g.min(note), g.max(desk)); },
+      {&few, &many});
+  expect_same([=](auto g) {
+    return std::tuple(g.arg_min([](auto t) { return t.price; }), g.arg_max([](auto t) { return t.fee; }), g.arg_max(note));
+  });
   expect_same([=](auto g) { return std::tuple(g.collect(note), g.collect([](auto t) { return t.fee; })); });
 }
 
 TEST(interpreted_groups, a_users_own_aggregate) {
+  expect_same(
+      [](auto g) {
+        return g.aggregate(
+            Geometric{},
+            [](auto s, auto t) { return query::make<Geometric>(s.logs + query::log(query::iff(t.price > 0, t.price, 1.0)), s.n + 1); },
+            [](auto x, auto y) { return query::make<Geometric>(x.logs + y.logs, x.n + y.n); },
+            [](auto s) { return query::exp(s.logs / query::cast<double>(s.n)); });
+      },
+      {&few, &many});
   expect_same([](auto g) {
     return g.aggregate(
-        Geometric{}, [](auto s, auto t) { return query::make<Geometric>(s.logs + query::log(query::iff(t.price > 0, t.price, 1.0)), s.n + 1); },
-        [](auto x, auto y) { return query::make<Geometric>(x.logs + y.logs, x.n + y.n); },
-        [](auto s) { return query::exp(s.logs / query::cast<double>(s.n)); });
-  }, {&few, &many});
-  expect_same([](auto g) {
-    return g.aggregate(std::int64_t{0}, [](auto s, auto t) { return query::iff(t.qty > s, t.qty, s); }, [](auto x, auto y) { return query::iff(x > y, x, y); });
+        std::int64_t{0}, [](auto s, auto t) { return query::iff(t.qty > s, t.qty, s); },
+        [](auto x, auto y) { return query::iff(x > y, x, y); });
   });
 }
 
@@ -137,9 +165,13 @@ TEST(interpreted_groups, composite_keys_and_no_rows) {
   });
   const auto a = q.as_ordered().in(compiled).to_vector(), b = q.as_ordered().in(interpreted).to_vector();
   EXPECT_TRUE(same(a, b));
-  const auto none = query::from(std::vector<Fill>{}).aggregate([](auto g) { return std::tuple(g.count(), g.sum([](auto t) { return t.price; }), g.mean([](auto t) { return t.fee; })); });
+  const auto none = query::from(std::vector<Fill>{}).aggregate([](auto g) {
+    return std::tuple(g.count(), g.sum([](auto t) { return t.price; }), g.mean([](auto t) { return t.fee; }));
+  });
   EXPECT_TRUE(same(none.in(compiled).to_vector(), none.in(interpreted).to_vector()));
-  EXPECT_THROW(query::from(std::vector<Fill>{}).aggregate([](auto g) { return g.first([](auto t) { return t.qty; }); }).in(interpreted).to_vector(), query::user_error);
+  EXPECT_THROW(
+      query::from(std::vector<Fill>{}).aggregate([](auto g) { return g.first([](auto t) { return t.qty; }); }).in(interpreted).to_vector(),
+      query::user_error);
 }
 
 // Native code gives the value, the trace gives another.
@@ -158,9 +190,17 @@ TEST(interpreted_groups, it_is_the_expression_that_runs) {
 TEST(interpreted_groups, the_plan_says_why_compiled_code_runs) {
   const auto why = [](const auto& q) { return q.in(interpreted).explain(); };
   const auto grouped = query::from(few).group_by(symbol);
-  EXPECT_NE(why(grouped.select([](auto g) { return g.sum([](const Fill& t) { return t.qty; }); })).find("aggregates run natively: sum(f): the parameter of f is not generic"), std::string::npos);
-  EXPECT_NE(why(grouped.select([](const query::Group<std::int32_t, Fill>& g) { return g.count(); })).find("aggregates run natively: groups are materialised"), std::string::npos);
-  EXPECT_NE(why(grouped.select([](auto g) { return g.min([](auto t) { return std::pair(t.qty, t.symbol); }); })).find("operator < of their own"), std::string::npos);
+  EXPECT_NE(why(grouped.select([](auto g) {
+              return g.sum([](const Fill& t) { return t.qty; });
+            })).find("aggregates run natively: sum(f): the parameter of f is not generic"),
+            std::string::npos);
+  EXPECT_NE(why(grouped.select([](const query::Group<std::int32_t, Fill>& g) {
+              return g.count();
+            })).find("aggregates run natively: groups are materialised"),
+            std::string::npos);
+  EXPECT_NE(
+      why(grouped.select([](auto g) { return g.min([](auto t) { return std::pair(t.qty, t.symbol); }); })).find("operator < of their own"),
+      std::string::npos);
   EXPECT_EQ(query::from(few).group_by(symbol).count().in(compiled).explain().find("aggregates interpreted"), std::string::npos);
 }
 

@@ -100,7 +100,9 @@ TEST(interpreter_loop, without_end_is_an_error_only_where_it_is_chosen) {
   const node* state = a.put(op::variable, i64, {}, 0, 2);
   std::uint64_t five = 5, one = 1;
   const node* c5 = a.put(op::literal, i64, {}, five);
-  const node* endless = a.put(op::loop, i64, {row, a.put(op::ne, describe<bool>(), {state, c5}), a.put(op::add, i64, {state, a.put(op::literal, i64, {}, one)})}, 1, 2);
+  const node* endless =
+      a.put(op::loop, i64,
+            {row, a.put(op::ne, describe<bool>(), {state, c5}), a.put(op::add, i64, {state, a.put(op::literal, i64, {}, one)})}, 1, 2);
   const node* chosen = a.put(op::select, i64, {a.put(op::lt, describe<bool>(), {row, c5}), endless, row});
   const std::vector<std::int64_t> in{1, -3, 100, 7, 5};
   EXPECT_EQ(interpret<std::int64_t>(chosen, in), (std::vector<std::int64_t>{5, 5, 100, 7, 5}));
@@ -110,12 +112,15 @@ TEST(interpreter_loop, without_end_is_an_error_only_where_it_is_chosen) {
 TEST(interpreter_nested, runs_over_lists_of_any_length) {
   expect_same<Trade>([](auto t) { return query::sum(t.legs, [](auto l) { return query::cast<double>(l.qty) * l.price; }); }, rows());
   expect_same<Trade>([](auto t) { return query::count(t.legs, [&](auto l) { return l.price > t.x * 25; }); }, rows());
-  expect_same<Trade>([](auto t) { return query::any(t.legs, [](auto l) { return l.qty == 3; }) && !query::all(t.values, [](auto v) { return v > 9; }); }, rows());
+  expect_same<Trade>(
+      [](auto t) { return query::any(t.legs, [](auto l) { return l.qty == 3; }) && !query::all(t.values, [](auto v) { return v > 9; }); },
+      rows());
   expect_same<Trade>([](auto t) { return query::max(t.values) - query::min(t.values, [](auto v) { return v * 2; }); }, rows());
   expect_same<Trade>([](auto t) { return query::fold(t.legs, t.id, [](auto s, auto l) { return s * 3 + l.qty; }); }, rows());
   expect_same<Trade>([](auto t) { return query::max(t.small); }, rows());
   expect_same<Trade>([](auto t) { return t.values[query::cast<std::size_t>(t.id) % t.values.size()]; }, rows());
-  EXPECT_THROW(interpret<double>(trace<Trade>([](auto t) { return query::max(t.legs, [](auto l) { return l.price; }); }).root, rows()), query::user_error);
+  EXPECT_THROW(interpret<double>(trace<Trade>([](auto t) { return query::max(t.legs, [](auto l) { return l.price; }); }).root, rows()),
+               query::user_error);
 }
 
 TEST(interpreter_nested, checks_positions_in_arrays_of_the_row_and_computed_ones) {
@@ -126,7 +131,8 @@ TEST(interpreter_nested, checks_positions_in_arrays_of_the_row_and_computed_ones
   const node* part = a.put(op::element, i32, {small}, 2);
   const node* computed = a.put(op::make, array, {part, a.put(op::add, i32, {part, part}), part, part});
   const node* position = a.put(op::mod, i64, {id, a.put(op::literal, i64, {}, 4)});
-  const auto got = interpret<std::int32_t>(a.put(op::add, i32, {a.put(op::index, i32, {small, position}), a.put(op::index, i32, {computed, position})}), rows());
+  const auto got = interpret<std::int32_t>(
+      a.put(op::add, i32, {a.put(op::index, i32, {small, position}), a.put(op::index, i32, {computed, position})}), rows());
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], rows()[i].small[i % 4] + rows()[i].small[2] * (i % 4 == 1 ? 2 : 1));
   EXPECT_THROW(interpret<std::int32_t>(a.put(op::index, i32, {small, id}), rows()), query::user_error);
   EXPECT_THROW(interpret<std::int32_t>(a.put(op::index, i32, {computed, a.put(op::negate, i64, {id})}), rows()), query::user_error);

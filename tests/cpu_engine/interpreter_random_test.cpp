@@ -166,7 +166,8 @@ class generator {
     numbers_ = numbers;
     truths_ = truths;
     const node* first = number(static_cast<std::int64_t>(1 + g_() % 3));
-    const node* l = a_.put(op::loop, describe<std::tuple<std::int64_t, std::int64_t>>(), {start, first, condition, next, a_.put(op::sub, i64, {b, number(1)})}, 2, id);
+    const node* l = a_.put(op::loop, describe<std::tuple<std::int64_t, std::int64_t>>(),
+                           {start, first, condition, next, a_.put(op::sub, i64, {b, number(1)})}, 2, id);
     add(a_.put(op::member, i64, {l}, 0));
   }
   void nested(int depth) {

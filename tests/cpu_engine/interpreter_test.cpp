@@ -118,7 +118,8 @@ TEST(interpreter, compares_as_c_plus_plus_does_with_nan) {
 
 // Each integer type: results computed in the wider unsigned type, cut off.
 template <class T> struct interpreter_integers : ::testing::Test {};
-using integers = ::testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+using integers =
+    ::testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(interpreter_integers, integers);
 
 TYPED_TEST(interpreter_integers, wrap_around_in_their_width) {
@@ -133,7 +134,8 @@ TYPED_TEST(interpreter_integers, wrap_around_in_their_width) {
   const auto check = [&](op o, const node* p, const node* q, auto native) {
     const auto got = interpret<T>(a.put(o, t, {p, q}), rows);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto l = static_cast<std::uint64_t>(p == c ? T(5) : rows[i].first), r = static_cast<std::uint64_t>(q == c ? T(5) : rows[i].second);
+      const auto l = static_cast<std::uint64_t>(p == c ? T(5) : rows[i].first),
+                 r = static_cast<std::uint64_t>(q == c ? T(5) : rows[i].second);
       ASSERT_EQ(got[i], static_cast<T>(native(l, r))) << query::ir::name_of(o) << " " << i;
     }
   };
@@ -177,7 +179,11 @@ TYPED_TEST(interpreter_integers, divide_and_wrap_the_smallest_by_minus_one) {
 TYPED_TEST(interpreter_integers, convert_from_floats_by_saturating) {
   using T = TypeParam;
   const double inf = std::numeric_limits<double>::infinity();
-  const std::vector<double> rows{0, -0.9, 1.5, 1e300, -1e300, inf, -inf, std::numeric_limits<double>::quiet_NaN(), 100.99, static_cast<double>(std::numeric_limits<T>::max())};
+  const std::vector<double> rows{0,      -0.9,
+                                 1.5,    1e300,
+                                 -1e300, inf,
+                                 -inf,   std::numeric_limits<double>::quiet_NaN(),
+                                 100.99, static_cast<double>(std::numeric_limits<T>::max())};
   query::ir::arena a;
   const auto got = interpret<T>(a.put(op::cast, describe<T>(), {a.put(op::row, describe<double>())}), rows);
   const T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
@@ -310,7 +316,12 @@ TEST(interpreter, gives_optionals_their_meaning) {
       for (std::size_t i = 0; i < rows().size(); ++i) {
         const O& l = rows()[i].o;
         const O& r = right == one ? present : right == empty ? absent : l;
-        const bool want = what == op::lt ? l < r : what == op::le ? l <= r : what == op::gt ? l > r : what == op::ge ? l >= r : what == op::eq ? l == r : l != r;
+        const bool want = what == op::lt   ? l < r
+                          : what == op::le ? l <= r
+                          : what == op::gt ? l > r
+                          : what == op::ge ? l >= r
+                          : what == op::eq ? l == r
+                                           : l != r;
         ASSERT_EQ(got[i], want) << query::ir::name_of(what) << i;
       }
     }
@@ -319,13 +330,15 @@ TEST(interpreter, gives_optionals_their_meaning) {
   // Results: present values doubled, 1 where the flag says so, else empty.
   const node* flag = leaf(a, describe<bool>(), offsetof(Row, b));
   const node* twice = a.put(op::some, type, {a.put(op::add, describe<double>(), {value, value})});
-  const node* tree = a.put(op::select, type, {a.put(op::has_value, describe<bool>(), {o}), twice, a.put(op::select, type, {flag, one, empty})});
+  const node* tree =
+      a.put(op::select, type, {a.put(op::has_value, describe<bool>(), {o}), twice, a.put(op::select, type, {flag, one, empty})});
   const auto got = interpret<O>(tree, rows());
   for (std::size_t i = 0; i < rows().size(); ++i) {
     const Row& r = rows()[i];
     ASSERT_EQ(got[i], r.o ? O(*r.o * 2) : r.b ? O(1.0) : O());
   }
-  EXPECT_EQ(interpret<std::optional<std::string>>(leaf(a, describe<std::optional<std::string>>(), offsetof(Row, os)), rows())[5], rows()[5].os);
+  EXPECT_EQ(interpret<std::optional<std::string>>(leaf(a, describe<std::optional<std::string>>(), offsetof(Row, os)), rows())[5],
+            rows()[5].os);
 }
 
 TEST(interpreter, copies_rows_and_builds_records) {
@@ -348,11 +361,14 @@ TEST(interpreter, reads_columns_as_it_reads_rows) {
     id.push_back(r.in.id);
   }
   using namespace query::interpreter;
-  const column columns[] = {{w.data(), sizeof(float), offsetof(Inner, w), sizeof(float)}, {id.data(), sizeof(std::int64_t), offsetof(Inner, id), sizeof(std::int64_t)}};
+  const column columns[] = {{w.data(), sizeof(float), offsetof(Inner, w), sizeof(float)},
+                            {id.data(), sizeof(std::int64_t), offsetof(Inner, id), sizeof(std::int64_t)}};
   const binding b{nullptr, 0, columns};
   query::ir::arena a;
   scratch s;
-  const node* sum = a.put(op::add, describe<float>(), {leaf(a, describe<float>(), 0), a.put(op::cast, describe<float>(), {leaf(a, describe<std::int64_t>(), offsetof(Inner, id))})});
+  const node* sum =
+      a.put(op::add, describe<float>(),
+            {leaf(a, describe<float>(), 0), a.put(op::cast, describe<float>(), {leaf(a, describe<std::int64_t>(), offsetof(Inner, id))})});
   std::vector<float> sums(w.size());
   program(sum).run({&b, 1}, {}, w.size(), sums.data(), s);
   std::vector<Inner> whole(w.size());

@@ -47,7 +47,8 @@ pairs expected_pairs(const std::vector<T>& build, const std::vector<T>& probe, b
   return out;
 }
 
-pairs probed(const join_table& table, const void* keys, std::size_t n, std::size_t batch, join_table::unmatched rows = join_table::unmatched::drop) {
+pairs probed(const join_table& table, const void* keys, std::size_t n, std::size_t batch,
+             join_table::unmatched rows = join_table::unmatched::drop) {
   pairs out;
   join_table::cursor at;
   match_batch matches(batch);
@@ -61,9 +62,9 @@ pairs probed(const join_table& table, const void* keys, std::size_t n, std::size
 
 template <class T>
 class join_table_of : public testing::Test {};
-using key_types = testing::Types<std::int8_t, std::int32_t, std::int64_t, std::uint64_t, double, colour, std::string, std::optional<std::int32_t>,
-                                 std::optional<std::string>, point, person, std::tuple<std::string, std::string>,
-                                 std::tuple<std::int64_t, std::int64_t, double>>;
+using key_types = testing::Types<std::int8_t, std::int32_t, std::int64_t, std::uint64_t, double, colour, std::string,
+                                 std::optional<std::int32_t>, std::optional<std::string>, point, person,
+                                 std::tuple<std::string, std::string>, std::tuple<std::int64_t, std::int64_t, double>>;
 TYPED_TEST_SUITE(join_table_of, key_types);
 
 TYPED_TEST(join_table_of, enumerates_matches_in_probe_then_build_order) {
@@ -76,7 +77,8 @@ TYPED_TEST(join_table_of, enumerates_matches_in_probe_then_build_order) {
   std::vector<T> probe;
   for (const auto& column : builds)
     for (std::size_t i = 0; i < std::min<std::size_t>(column.size(), 20); ++i) probe.push_back(column[g() % column.size()]);
-  for (const auto& column : key_columns<T>(seed + 1)) probe.insert(probe.end(), column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(column.size(), 20)));
+  for (const auto& column : key_columns<T>(seed + 1))
+    probe.insert(probe.end(), column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(column.size(), 20)));
   for (const std::size_t with_ties : {6, 8, 9}) builds[with_ties].resize(4000);  // their matches are many
   for (const auto& build : builds) {
     for (const bool nulls_match : {false, true}) {
@@ -201,8 +203,9 @@ TEST(join_table, needs_an_equality_for_opaque_keys) {
   runtime::buffer_pool pool;
   runtime::serial_scheduler scheduler;
   EXPECT_THROW(join_table(ir::describe<unknown>(), keys, 2, {}, scheduler, pool, {}), user_error);
-  const key_equality same = {[](const void*, const void* a, const void* b) { return static_cast<const unknown*>(a)->x == static_cast<const unknown*>(b)->x; },
-                             [](const void*, const void* a) { return static_cast<std::uint64_t>(static_cast<const unknown*>(a)->x); }};
+  const key_equality same = {
+      [](const void*, const void* a, const void* b) { return static_cast<const unknown*>(a)->x == static_cast<const unknown*>(b)->x; },
+      [](const void*, const void* a) { return static_cast<std::uint64_t>(static_cast<const unknown*>(a)->x); }};
   const join_table table(ir::describe<unknown>(), keys, 2, {.custom = same}, scheduler, pool, {});
   EXPECT_EQ(probed(table, keys, 2, 10), (pairs{{0, 0}, {1, 1}}));
 }

@@ -35,7 +35,8 @@ std::vector<Order> some_orders(std::size_t n, std::int64_t customers, unsigned s
   std::mt19937 random(seed);
   std::vector<Order> orders;
   for (std::size_t i = 0; i < n; ++i)
-    orders.push_back({static_cast<std::int64_t>(i), static_cast<std::int64_t>(random() % static_cast<unsigned>(customers)), static_cast<double>(i) / 2});
+    orders.push_back(
+        {static_cast<std::int64_t>(i), static_cast<std::int64_t>(random() % static_cast<unsigned>(customers)), static_cast<double>(i) / 2});
   return orders;
 }
 // Every third id is missing, every seventh is there twice.
@@ -85,12 +86,16 @@ class joins : public ::testing::TestWithParam<std::size_t> {
 };
 
 TEST_P(joins, inner_join_gives_every_matching_pair) {
-  const auto rows = from(orders).join(from(customers), order_key, customer_key, [](const auto& o, const auto& c) { return std::pair(o.id, c.id); }).to_vector();
+  const auto rows = from(orders)
+                        .join(from(customers), order_key, customer_key, [](const auto& o, const auto& c) { return std::pair(o.id, c.id); })
+                        .to_vector();
   EXPECT_EQ(sorted(rows), sorted(expected.matches));
 }
 
 TEST_P(joins, inner_join_keeps_strings_of_both_sides) {
-  const auto rows = from(customers).join(from(orders), customer_key, order_key, [](const auto& c, const auto& o) { return std::pair(c.name, o.id); }).to_vector();
+  const auto rows = from(customers)
+                        .join(from(orders), customer_key, order_key, [](const auto& c, const auto& o) { return std::pair(c.name, o.id); })
+                        .to_vector();
   ASSERT_EQ(rows.size(), expected.matches.size());
   for (const auto& [name, id] : rows)
     EXPECT_TRUE(name.starts_with("its twin") || name == "customer number " + std::to_string(orders[static_cast<std::size_t>(id)].customer));
@@ -118,9 +123,12 @@ TEST_P(joins, full_join_keeps_both) {
   auto all = expected.matches;
   for (std::int64_t id : expected.lonely_orders) all.emplace_back(id, -1);
   for (std::int64_t id : expected.lonely_customers) all.emplace_back(-1, id);
-  const auto rows = from(orders).full_join(from(customers), order_key, customer_key, [](const std::optional<Order>& o, const std::optional<Customer>& c) {
-    return std::pair<std::int64_t, std::int64_t>(o ? o->id : -1, c ? c->id : -1);
-  }).to_vector();
+  const auto rows = from(orders)
+                        .full_join(from(customers), order_key, customer_key,
+                                   [](const std::optional<Order>& o, const std::optional<Customer>& c) {
+                                     return std::pair<std::int64_t, std::int64_t>(o ? o->id : -1, c ? c->id : -1);
+                                   })
+                        .to_vector();
   EXPECT_EQ(sorted(rows), sorted(all));
 }
 
@@ -179,8 +187,14 @@ TEST(join, nulls_match_nothing_but_stay_in_outer_joins) {
   const std::vector<maybe> left{{1, 0}, {std::nullopt, 0}, {2, 0}}, right{{std::nullopt, 0}, {2, 0}, {2, 0}};
   const auto same = [](const auto& x) { return x; };
   EXPECT_EQ(from(left).join(from(right), same, same).to_vector().size(), 2u);
-  EXPECT_EQ(from(left).left_join(from(right), same, same, [](maybe, std::optional<maybe> r) { return r.has_value(); }).to_vector().size(), 4u);
-  EXPECT_EQ(from(left).full_join(from(right), same, same, [](std::optional<maybe> l, std::optional<maybe> r) { return l.has_value() && r.has_value(); }).to_vector().size(), 5u);
+  EXPECT_EQ(from(left).left_join(from(right), same, same, [](maybe, std::optional<maybe> r) { return r.has_value(); }).to_vector().size(),
+            4u);
+  EXPECT_EQ(
+      from(left)
+          .full_join(from(right), same, same, [](std::optional<maybe> l, std::optional<maybe> r) { return l.has_value() && r.has_value(); })
+          .to_vector()
+          .size(),
+      5u);
   EXPECT_EQ(from(left).anti_join(from(right), same, same).to_vector(), (std::vector<maybe>{{1, 0}, {std::nullopt, 0}}));
 }
 
@@ -206,7 +220,8 @@ template <class K> void check_integer_keys(const std::vector<K>& left, const std
   const auto joined = from(l).join(from(r), key, key, ids);
   EXPECT_EQ(sorted(joined.to_vector()), sorted(inner));
   EXPECT_EQ(joined.count(), static_cast<std::int64_t>(inner.size()));
-  const auto left_joined = from(l).left_join(from(r), key, key, [](const keyed& a, const std::optional<keyed>& b) { return pair_of_ids(a.second, b ? b->second : -1); });
+  const auto left_joined = from(l).left_join(
+      from(r), key, key, [](const keyed& a, const std::optional<keyed>& b) { return pair_of_ids(a.second, b ? b->second : -1); });
   EXPECT_EQ(sorted(left_joined.to_vector()), sorted(outer));
   EXPECT_EQ(left_joined.count(), static_cast<std::int64_t>(outer.size()));
   EXPECT_EQ(from(l).semi_join(from(r), key, key).select([](const auto& x) { return x.second; }).to_vector(), with);
@@ -261,9 +276,12 @@ TEST(join, cross_join_gives_left_rows_with_all_right_rows_in_order) {
 TEST(join, rows_may_be_filtered_on_both_sides) {
   const auto orders = some_orders(10000, 100, 2);
   const auto customers = some_customers(100);
-  const auto n = from(orders).where([](const auto& o) { return o.id % 2 == 0; })
-                     .join(from(customers).where([](const auto& c) { return c.id > 50; }), order_key, customer_key, [](const auto& o, const auto&) { return o.customer; })
-                     .where([](const auto& id) { return id < 90; }).count();
+  const auto n = from(orders)
+                     .where([](const auto& o) { return o.id % 2 == 0; })
+                     .join(from(customers).where([](const auto& c) { return c.id > 50; }), order_key, customer_key,
+                           [](const auto& o, const auto&) { return o.customer; })
+                     .where([](const auto& id) { return id < 90; })
+                     .count();
   std::int64_t expected = 0;
   for (const Order& o : orders)
     for (const Customer& c : customers) expected += o.id % 2 == 0 && c.id > 50 && o.customer == c.id && o.customer < 90;

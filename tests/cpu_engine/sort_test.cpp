@@ -28,7 +28,8 @@ std::vector<Track> some_tracks(std::size_t n) {
   std::vector<Track> tracks;
   for (std::size_t i = 0; i < n; ++i)
     tracks.push_back({static_cast<int>(random() % 50), "a title of some length, number " + std::to_string(random() % 1000),
-                      static_cast<double>(random() % 4096) / 16 - 100, random() % 5 ? std::optional<int>(static_cast<int>(random() % 60)) : std::nullopt});
+                      static_cast<double>(random() % 4096) / 16 - 100,
+                      random() % 5 ? std::optional<int>(static_cast<int>(random() % 60)) : std::nullopt});
   return tracks;
 }
 bool same(const std::vector<Track>& a, const std::vector<Track>& b) {
@@ -52,8 +53,11 @@ TEST_P(order_by, a_field_is_stable) {
 }
 
 TEST_P(order_by, several_keys_and_directions) {
-  const auto rows = from(tracks).order_by([](const auto& t) { return t.artist; }).then_by_descending([](const auto& t) { return t.seconds; })
-                        .then_by([](const auto& t) { return t.title; }).to_vector();
+  const auto rows = from(tracks)
+                        .order_by([](const auto& t) { return t.artist; })
+                        .then_by_descending([](const auto& t) { return t.seconds; })
+                        .then_by([](const auto& t) { return t.title; })
+                        .to_vector();
   EXPECT_TRUE(same(rows, sorted(tracks, [](const Track& a, const Track& b) {
     if (a.artist != b.artist) return a.artist < b.artist;
     if (a.seconds != b.seconds) return a.seconds > b.seconds;
@@ -80,7 +84,8 @@ TEST_P(order_by, nulls_stay_where_they_are_asked_to_be) {
 
 TEST_P(order_by, the_users_own_order_then_a_key) {
   const auto by_length = [](const std::string& a, const std::string& b) { return a.size() < b.size(); };
-  const auto rows = from(tracks).order_by([](const Track& t) { return t.title; }, by_length).then_by([](const auto& t) { return t.artist; }).to_vector();
+  const auto rows =
+      from(tracks).order_by([](const Track& t) { return t.title; }, by_length).then_by([](const auto& t) { return t.artist; }).to_vector();
   EXPECT_TRUE(same(rows, sorted(tracks, [](const Track& a, const Track& b) {
     if (a.title.size() != b.title.size()) return a.title.size() < b.title.size();
     return a.artist < b.artist;
@@ -100,7 +105,11 @@ TEST_P(order_by, take_of_filtered_rows_gives_the_first_of_the_order) {
   std::copy_if(tracks.begin(), tracks.end(), std::back_inserter(kept), [](const Track& t) { return t.artist % 2 == 1; });
   const auto all = sorted(kept, [](const Track& a, const Track& b) { return a.artist > b.artist; });
   for (const std::size_t k : {1u, 100u, 3000u}) {
-    const auto rows = from(tracks).where([](const auto& t) { return t.artist % 2 == 1; }).order_by_descending([](const auto& t) { return t.artist; }).take(k).to_vector();
+    const auto rows = from(tracks)
+                          .where([](const auto& t) { return t.artist % 2 == 1; })
+                          .order_by_descending([](const auto& t) { return t.artist; })
+                          .take(k)
+                          .to_vector();
     EXPECT_TRUE(same(rows, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(k, all.size()))})) << k;
   }
 }
@@ -117,7 +126,8 @@ TEST_P(order_by, numbers_are_their_own_keys) {
   EXPECT_TRUE(std::is_sorted(down.rbegin(), down.rend(), less));
 }
 
-INSTANTIATE_TEST_SUITE_P(rows, order_by, ::testing::Values(std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{1000}, std::size_t{200000}));
+INSTANTIATE_TEST_SUITE_P(rows, order_by,
+                         ::testing::Values(std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{1000}, std::size_t{200000}));
 
 TEST(order_by_form, interpreted_keys_give_the_same_order) {
   session_options options;

@@ -27,7 +27,8 @@ std::vector<std::string> words(std::size_t n, std::size_t different) {
   return v;
 }
 template <class T> std::vector<T> part(const std::vector<T>& v, std::size_t from, std::size_t to) {
-  return {v.begin() + static_cast<std::ptrdiff_t>(std::min(from, v.size())), v.begin() + static_cast<std::ptrdiff_t>(std::min(to, v.size()))};
+  return {v.begin() + static_cast<std::ptrdiff_t>(std::min(from, v.size())),
+          v.begin() + static_cast<std::ptrdiff_t>(std::min(to, v.size()))};
 }
 constexpr auto odd = [](const auto& x) { return x % 2 == 1; };
 
@@ -95,7 +96,8 @@ TEST(endless_source, take_and_take_while_end_it) {
   EXPECT_EQ(naturals().where([](const auto& x) { return x % 1000 == 0; }).take(200).to_vector().back(), 199000);
   EXPECT_EQ(naturals().take_while([](const auto& x) { return x < 200000; }).to_vector().size(), 200000u);
   const std::vector<int> some{7, 8, 9};
-  EXPECT_EQ(from(some).zip(naturals(), [](int a, std::int64_t b) { return a * 10 + b; }).to_vector(), (std::vector<std::int64_t>{70, 81, 92}));
+  EXPECT_EQ(from(some).zip(naturals(), [](int a, std::int64_t b) { return a * 10 + b; }).to_vector(),
+            (std::vector<std::int64_t>{70, 81, 92}));
   EXPECT_EQ(naturals().zip(from(some), [](std::int64_t a, int b) { return a + b; }).to_vector(), (std::vector<std::int64_t>{7, 9, 11}));
 }
 
@@ -128,7 +130,8 @@ TEST(sets, distinct_keeps_the_first_of_each_key_in_order) {
         if (!seen[static_cast<std::size_t>(r.first)]) expected.push_back(r);
         seen[static_cast<std::size_t>(r.first)] = true;
       }
-      EXPECT_EQ(from(rows).distinct_by([](const auto& r) { return r.first; }).as_ordered().to_vector(), expected) << n << " rows, " << different;
+      EXPECT_EQ(from(rows).distinct_by([](const auto& r) { return r.first; }).as_ordered().to_vector(), expected)
+          << n << " rows, " << different;
     }
 }
 
@@ -148,8 +151,11 @@ TEST(sets, distinct_with_the_users_own_equality) {
     for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return s;
   };
-  const auto got = from(rows).distinct_by([](const std::string& s) { return s; }, [=](const std::string& a, const std::string& b) { return lower(a) == lower(b); },
-                                          [=](const std::string& a) { return std::hash<std::string>()(lower(a)); }).to_vector();
+  const auto got = from(rows)
+                       .distinct_by([](const std::string& s) { return s; },
+                                    [=](const std::string& a, const std::string& b) { return lower(a) == lower(b); },
+                                    [=](const std::string& a) { return std::hash<std::string>()(lower(a)); })
+                       .to_vector();
   EXPECT_EQ(got, (std::vector<std::string>{"Hut", "Haus"}));
 }
 
@@ -256,7 +262,9 @@ TEST(partitions, by_range_follow_the_order_of_the_keys) {
   std::vector<int> rows = numbers_to(100000);
   std::mt19937 random(3);
   for (int& x : rows) x = static_cast<int>(random() % 37);
-  const auto bounds = [](std::span<const int> r) { return std::pair(*std::min_element(r.begin(), r.end()), *std::max_element(r.begin(), r.end())); };
+  const auto bounds = [](std::span<const int> r) {
+    return std::pair(*std::min_element(r.begin(), r.end()), *std::max_element(r.begin(), r.end()));
+  };
   const auto parts = from(rows).range_partitioned_by([](const auto& x) { return x; }, 5).apply(bounds).to_vector();
   ASSERT_EQ(parts.size(), 5u);
   EXPECT_EQ(parts.front().first, 0);
@@ -283,8 +291,14 @@ TEST(table_verbs, do_not_depend_on_the_number_of_threads) {
   const Session four(options);
   const auto rows = words(300000, 40000);
   const auto run = [&](const Session& s) {
-    return from(rows).in(s).where([](const std::string& w) { return w.back() != '3'; }).distinct().concat(from(rows).take(10)).hash_partitioned_by([](const auto& w) { return w; }, 6)
-        .apply([](std::span<const std::string> r) { return std::vector<std::string>(r.begin(), r.end()); }).to_vector();
+    return from(rows)
+        .in(s)
+        .where([](const std::string& w) { return w.back() != '3'; })
+        .distinct()
+        .concat(from(rows).take(10))
+        .hash_partitioned_by([](const auto& w) { return w; }, 6)
+        .apply([](std::span<const std::string> r) { return std::vector<std::string>(r.begin(), r.end()); })
+        .to_vector();
   };
   EXPECT_EQ(run(one), run(four));
 }

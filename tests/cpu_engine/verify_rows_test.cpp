@@ -86,7 +86,10 @@ TEST(verify_rows, functions_behind_filters_that_few_rows_pass) {
   const auto rows = query::from(all).verify();
   EXPECT_THROW(rows.where([](auto t) { return t.id >= 5000; }).select(wrong_price).sum(), query::user_error);
   EXPECT_THROW(rows.where([](auto t) { return t.id == 12'345; }).select(wrong_price).sum(), query::user_error);
-  EXPECT_THROW(rows.where([](auto t) { return t.id == 12'345; }).group_by([](auto t) { return t.id; }).select([](auto g) { return g.sum(wrong_price); }).to_vector(),
+  EXPECT_THROW(rows.where([](auto t) { return t.id == 12'345; })
+                   .group_by([](auto t) { return t.id; })
+                   .select([](auto g) { return g.sum(wrong_price); })
+                   .to_vector(),
                query::user_error);
   // No row passes: there is nothing to compare, and nothing is wrong.
   EXPECT_EQ(rows.where([](auto t) { return t.id < 0; }).select(wrong_price).count(), 0);
@@ -94,11 +97,13 @@ TEST(verify_rows, functions_behind_filters_that_few_rows_pass) {
 
 TEST(verify_rows, predicates_that_end_a_sequence_do_not_see_later_rows) {
   const auto all = fills(100'000);
-  EXPECT_EQ(query::from(all).verify().take_while([](auto t) { return t.id < 2000 || (t.id > 50'000 && lie(t.id) < 50'002); }).count(), 2000);
+  EXPECT_EQ(query::from(all).verify().take_while([](auto t) { return t.id < 2000 || (t.id > 50'000 && lie(t.id) < 50'002); }).count(),
+            2000);
 }
 
 TEST(verify_rows, rounds_see_every_row_of_a_table_that_is_not_too_large) {
-  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{1024}, std::size_t{1025}, std::size_t{5001}, std::size_t{65'000}, std::size_t{10'000'000}}) {
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{1024}, std::size_t{1025}, std::size_t{5001}, std::size_t{65'000},
+                              std::size_t{10'000'000}}) {
     std::set<std::size_t> seen;
     std::size_t first_round = 0, taken = 0;
     for (std::size_t round = 0; query::cpu::verify::has_round(n, round); ++round) {

@@ -59,7 +59,8 @@ TEST(verify_streams, samples_both_sides_of_joins) {
   EXPECT_FOUND("join, left key: left row 0 = 0", numbers().join(numbers(), wrong, itself).count());
   EXPECT_FOUND("join, right key: right row 0 = 0", numbers().join(numbers(), itself, wrong).count());
   EXPECT_FOUND("full_join, right key: right row 0 = 0", numbers().full_join(numbers(), itself, wrong).count());
-  EXPECT_FOUND("join, result: left row 0 = 0, right row 0 = 0", numbers().join(numbers(), itself, itself, [](auto l, auto r) { return l + lie(r); }).to_vector());
+  EXPECT_FOUND("join, result: left row 0 = 0, right row 0 = 0",
+               numbers().join(numbers(), itself, itself, [](auto l, auto r) { return l + lie(r); }).to_vector());
 }
 
 // Gives 0, 1, ... and remembers how far it came: what it has given once it does not give again.
@@ -108,7 +109,9 @@ TEST(verify_streams, reads_no_further_than_the_query) {
 }
 
 TEST(verify_streams, in_loops_each_round_has_rows_of_its_own) {
-  const auto step = [](query::Query<std::int64_t> q) { return q.concat(query::range<std::int64_t>(0, 3)).where([](auto x) { return x >= 0; }); };
+  const auto step = [](query::Query<std::int64_t> q) {
+    return q.concat(query::range<std::int64_t>(0, 3)).where([](auto x) { return x >= 0; });
+  };
   EXPECT_EQ(query::range<std::int64_t>(0, 2).verify().do_while(step, query::times(3)).count(), 2 + 3 * 3);
 }
 
@@ -129,14 +132,18 @@ const query::columns_of<Fill> columns = query::from(fills).to_columns();
 
 TEST(verify_reports, mark_the_columns_that_nobody_reads) {
   const auto rows = query::from(query::columns(columns)).verify();
-  EXPECT_FOUND("select, projection: row 0 = {id not read, symbol: 10, price not read, venue not read}: native 10, traced 11", rows.select([](auto t) { return lie(t.symbol); }).to_vector());
-  EXPECT_FOUND("group_by, key: row 0 = {id not read, symbol: 10, price: 0.5, venue not read}",
-               rows.group_by([](auto t) { return lie(t.symbol); }).select([](auto g) { return g.sum([](auto t) { return t.price; }); }).to_vector());
-  EXPECT_FOUND("where, predicate: row 0 = {id: 1, symbol: 10, price: 0.5, venue: \"here\"}", rows.where([](auto t) { return lie(t.symbol) == 10; }).to_vector());
+  EXPECT_FOUND("select, projection: row 0 = {id not read, symbol: 10, price not read, venue not read}: native 10, traced 11",
+               rows.select([](auto t) { return lie(t.symbol); }).to_vector());
+  EXPECT_FOUND(
+      "group_by, key: row 0 = {id not read, symbol: 10, price: 0.5, venue not read}",
+      rows.group_by([](auto t) { return lie(t.symbol); }).select([](auto g) { return g.sum([](auto t) { return t.price; }); }).to_vector());
+  EXPECT_FOUND("where, predicate: row 0 = {id: 1, symbol: 10, price: 0.5, venue: \"here\"}",
+               rows.where([](auto t) { return lie(t.symbol) == 10; }).to_vector());
   const auto stocks = query::from(std::vector<Stock>{{10, 1}});
   const auto by_symbol = [](auto t) { return t.symbol; };
-  EXPECT_FOUND("join, result: left row 0 = {id not read, symbol: 10, price: 0.5, venue not read}, right row 0 = {symbol: 10, sector: 1}",
-               rows.join(stocks, by_symbol, by_symbol, [](auto l, auto r) { return lie(l.price) + query::cast<double>(r.sector); }).to_vector());
+  EXPECT_FOUND(
+      "join, result: left row 0 = {id not read, symbol: 10, price: 0.5, venue not read}, right row 0 = {symbol: 10, sector: 1}",
+      rows.join(stocks, by_symbol, by_symbol, [](auto l, auto r) { return lie(l.price) + query::cast<double>(r.sector); }).to_vector());
 }
 
 // The keys meet in std::int64_t, natively and traced.
@@ -145,7 +152,11 @@ TEST(verify_reports, nothing_of_keys_that_are_converted) {
   const auto stocks = query::from(std::vector<Stock>{{10, 1}, {-20, 2}});
   EXPECT_EQ(query::from(fills).verify().join(stocks, by_symbol, by_symbol).count(), 1);
   EXPECT_EQ(query::from(fills).verify().full_join(stocks, by_symbol, by_symbol).count(), 3);
-  EXPECT_FOUND("join, left key: left row 0 = ", query::from(fills).verify().join(stocks, [](auto t) { return lie(t.symbol); }, by_symbol).count());
+  EXPECT_FOUND("join, left key: left row 0 = ", query::from(fills)
+                                                    .verify()
+                                                    .join(
+                                                        stocks, [](auto t) { return lie(t.symbol); }, by_symbol)
+                                                    .count());
 }
 
 }  // namespace verify_streams_test

@@ -87,16 +87,34 @@ TEST(verify, join_keys_of_both_sides) {
   EXPECT_FOUND("join", "right row 0 = ", rows().join(others(), symbol, wrong_symbol, pair).to_vector());
   EXPECT_FOUND("semi_join", "left row 0 = ", rows().semi_join(others(), wrong_symbol, symbol).to_vector());
   EXPECT_FOUND("anti_join", "right row 0 = ", rows().anti_join(others(), symbol, wrong_symbol).to_vector());
-  EXPECT_FOUND("group_join", "left row 0 = ", rows().group_join(others(), wrong_symbol, symbol, [](const Fill& l, const std::vector<Stock>& r) { return l.id + std::ssize(r); }).to_vector());
-  EXPECT_FOUND("full_join", "right row 0 = ", rows().full_join(others(), symbol, wrong_symbol, [](auto l, auto r) { return query::iff(l.has_value() && r.has_value(), 1, 2); }).to_vector());
+  EXPECT_FOUND(
+      "group_join", "left row 0 = ",
+      rows()
+          .group_join(others(), wrong_symbol, symbol, [](const Fill& l, const std::vector<Stock>& r) { return l.id + std::ssize(r); })
+          .to_vector());
+  EXPECT_FOUND(
+      "full_join", "right row 0 = ",
+      rows()
+          .full_join(others(), symbol, wrong_symbol, [](auto l, auto r) { return query::iff(l.has_value() && r.has_value(), 1, 2); })
+          .to_vector());
 }
 
 TEST(verify, join_results_and_missing_sides) {
-  EXPECT_FOUND("join", "right row 0 = ", rows().join(others(), symbol, symbol, [](auto l, auto r) { return lie(l.price) * query::cast<double>(r.sector); }).to_vector());
-  EXPECT_FOUND("left_join", "right row 4 = none", rows().left_join(others(), symbol, symbol, [](auto l, auto r) { return query::iff(r.has_value(), l.price, lie(l.price)); }).to_vector());
-  EXPECT_FOUND("right_join", "= none", rows().right_join(others(), symbol, symbol, [](auto l, auto r) { return query::iff(l.has_value(), r.sector, lie(r.sector)); }).to_vector());
-  EXPECT_FOUND("cross_join", "left row 0 = ", rows().cross_join(others(), [](auto l, auto r) { return lie(l.price) * query::cast<double>(r.sector); }).to_vector());
-  EXPECT_FOUND("zip", "left row 0 = ", rows().zip(others(), [](auto l, auto r) { return lie(l.price) * query::cast<double>(r.sector); }).to_vector());
+  EXPECT_FOUND(
+      "join", "right row 0 = ",
+      rows().join(others(), symbol, symbol, [](auto l, auto r) { return lie(l.price) * query::cast<double>(r.sector); }).to_vector());
+  EXPECT_FOUND("left_join", "right row 4 = none",
+               rows()
+                   .left_join(others(), symbol, symbol, [](auto l, auto r) { return query::iff(r.has_value(), l.price, lie(l.price)); })
+                   .to_vector());
+  EXPECT_FOUND("right_join", "= none",
+               rows()
+                   .right_join(others(), symbol, symbol, [](auto l, auto r) { return query::iff(l.has_value(), r.sector, lie(r.sector)); })
+                   .to_vector());
+  EXPECT_FOUND("cross_join", "left row 0 = ",
+               rows().cross_join(others(), [](auto l, auto r) { return lie(l.price) * query::cast<double>(r.sector); }).to_vector());
+  EXPECT_FOUND("zip", "left row 0 = ",
+               rows().zip(others(), [](auto l, auto r) { return lie(l.price) * query::cast<double>(r.sector); }).to_vector());
 }
 
 TEST(verify, functions_after_a_join) {
@@ -106,14 +124,17 @@ TEST(verify, functions_after_a_join) {
 }
 
 TEST(verify, functions_inside_functions_of_groups) {
-  EXPECT_FOUND("group_by", "group 0, row 0 = ", rows().group_by(symbol).select([](auto g) { return std::pair(g.key(), g.sum(wrong_price)); }).to_vector());
+  EXPECT_FOUND("group_by", "group 0, row 0 = ",
+               rows().group_by(symbol).select([](auto g) { return std::pair(g.key(), g.sum(wrong_price)); }).to_vector());
   EXPECT_FOUND("group_by", "group 0, row 0 = ", rows().group_by(symbol).select([](auto g) { return g.min(wrong_price); }).to_vector());
   EXPECT_FOUND("group_by", "row 99 = ", rows().group_by(symbol).select([](auto g) { return g.count(wrong_test); }).to_vector());
   EXPECT_FOUND("group_by", "row 0 = ", rows().group_by(symbol).select([](auto g) { return g.first(wrong_price); }).to_vector());
   EXPECT_FOUND("group_by", "row 0 = ", rows().group_by(symbol).select([](auto g) { return g.collect(wrong_price); }).to_vector());
   EXPECT_FOUND("group_by", "row 0 = ", rows().group_by(symbol).aggregate([](auto g) { return g.median(wrong_price); }).to_vector());
   // A variance needs two rows: no row alone shows the difference.
-  EXPECT_FOUND("group_by", "29 rows, first row 0 = ", rows().group_by(symbol).select([](auto g) { return g.variance([](auto t) { return t.price * lie(t.price); }); }).to_vector());
+  EXPECT_FOUND(
+      "group_by", "29 rows, first row 0 = ",
+      rows().group_by(symbol).select([](auto g) { return g.variance([](auto t) { return t.price * lie(t.price); }); }).to_vector());
 }
 
 TEST(verify, the_finishing_expression_of_groups) {
@@ -145,14 +166,29 @@ TEST(verify, behind_select_many) {
 
 TEST(verify, bodies_and_conditions_of_loops) {
   const auto step = [](query::Query<Fill> q) { return q.select([](auto t) { return query::make<Fill>(t.id, t.symbol, t.price + 1.0); }); };
-  EXPECT_FOUND("select", "row 0 = ", rows().do_while([](query::Query<Fill> q) { return q.select([](auto t) { return query::make<Fill>(t.id, t.symbol, lie(t.price)); }); }, query::times(2)).to_vector());
-  EXPECT_FOUND("aggregate", "row 0 = ", rows().do_while(step, [](query::Query<Fill>, query::Query<Fill> next) { return query::value_of(next).aggregate([](auto g) { return g.max(wrong_price); }) < 210.0; }).to_vector());
+  EXPECT_FOUND(
+      "select", "row 0 = ",
+      rows()
+          .do_while([](query::Query<Fill> q) { return q.select([](auto t) { return query::make<Fill>(t.id, t.symbol, lie(t.price)); }); },
+                    query::times(2))
+          .to_vector());
+  EXPECT_FOUND("aggregate", "row 0 = ",
+               rows()
+                   .do_while(step,
+                             [](query::Query<Fill>, query::Query<Fill> next) {
+                               return query::value_of(next).aggregate([](auto g) { return g.max(wrong_price); }) < 210.0;
+                             })
+                   .to_vector());
 }
 
 TEST(verify, what_is_right_stays_unharmed) {
   const auto q = rows().join(others(), symbol, symbol, [](auto l, auto r) { return query::make<Fill>(l.id, r.sector, l.price); });
-  EXPECT_EQ(q.group_by(symbol).select([](auto g) { return std::tuple(g.key(), g.sum(price) / query::cast<double>(g.count()), g.variance(price)); }).count(), 2);
-  EXPECT_EQ(rows().left_join(others(), symbol, symbol, [](auto l, auto r) { return query::iff(r.has_value(), l.price, 0.0); }).count(), 200);
+  EXPECT_EQ(q.group_by(symbol)
+                .select([](auto g) { return std::tuple(g.key(), g.sum(price) / query::cast<double>(g.count()), g.variance(price)); })
+                .count(),
+            2);
+  EXPECT_EQ(rows().left_join(others(), symbol, symbol, [](auto l, auto r) { return query::iff(r.has_value(), l.price, 0.0); }).count(),
+            200);
 }
 
 }  // namespace verify_test

@@ -52,7 +52,8 @@ TEST_F(csv_errors_test, overflow) {
   EXPECT_EQ(error<small>("i,f,b\n128,1,t\n"), "read_csv: a.csv:2:1: out of range of i8 for column 'i': '128'");
   EXPECT_EQ(error<small>("i,f,b\n-129,1,t\n"), "read_csv: a.csv:2:1: out of range of i8 for column 'i': '-129'");
   EXPECT_EQ(error<small>("i,f,b\n1,1e39,t\n"), "read_csv: a.csv:2:3: out of range of f32 for column 'f': '1e39'");
-  EXPECT_EQ(error<std::uint64_t>("value\n18446744073709551616\n"), "read_csv: a.csv:2:1: out of range of u64 for column 'value': '18446744073709551616'");
+  EXPECT_EQ(error<std::uint64_t>("value\n18446744073709551616\n"),
+            "read_csv: a.csv:2:1: out of range of u64 for column 'value': '18446744073709551616'");
   EXPECT_EQ(error<std::uint32_t>("value\n-1\n"), "read_csv: a.csv:2:1: expected u32 for column 'value', found '-1'");
 }
 
@@ -79,7 +80,8 @@ TEST_F(csv_errors_test, quotes) {
   EXPECT_EQ(error<dated>("name,year\nx,1\nx\"y,2\nz\"y,3\n"), "read_csv: a.csv:3:2: " + stray);
   EXPECT_EQ(error<dated>("name,year,z\nx,1,5\"\nx,1,6\"\n"), "read_csv: a.csv:2:6: " + stray);
   EXPECT_EQ(error<dated>("name,year\n\"ok\",1\n\"x,2\ny,3\n"), "read_csv: a.csv:3:1: the quote opened here is never closed");
-  EXPECT_EQ(error<dated>("name,year\n\"a\"\"b\",1\n \"x\",2\n  \"y,3\n", {.trim = true}), "read_csv: a.csv:4:3: the quote opened here is never closed");
+  EXPECT_EQ(error<dated>("name,year\n\"a\"\"b\",1\n \"x\",2\n  \"y,3\n", {.trim = true}),
+            "read_csv: a.csv:4:3: the quote opened here is never closed");
   EXPECT_EQ(error<dated>("name,\"year\nx,1\n"), "read_csv: a.csv:1:6: the quote opened here is never closed");
   EXPECT_EQ(error<dated>("name,year\n\"x\"y,1\n"),
             "read_csv: a.csv:2:4: text after the closing quote of a field: a quote inside a quoted field is written twice");
@@ -87,7 +89,8 @@ TEST_F(csv_errors_test, quotes) {
 
 TEST_F(csv_errors_test, headers) {
   EXPECT_EQ(error<dated>("name,yeer,\"a\nb\"\nx,1,2\n"), "read_csv: a.csv: no column 'year'; the file has: name, yeer, a\\nb");
-  EXPECT_EQ(error<dated>("name,year\n", {.columns = {{"year", "Y"}}}), "read_csv: a.csv: no column 'Y' for field 'year'; the file has: name, year");
+  EXPECT_EQ(error<dated>("name,year\n", {.columns = {{"year", "Y"}}}),
+            "read_csv: a.csv: no column 'Y' for field 'year'; the file has: name, year");
   EXPECT_EQ(error<dated>("name,year,name\n"), "read_csv: a.csv: the file has more than one column 'name'");
   EXPECT_EQ(error<dated>("name,x\n", {.columns = {{"year", "name"}}}), "read_csv: a.csv: column 'name' is asked for by 'year' and 'name'");
   EXPECT_EQ(error<dated>(""), "read_csv: a.csv: the file is empty; expected a line with the columns' names: year, name");
@@ -104,13 +107,17 @@ TEST_F(csv_errors_test, rows_that_csv_cannot_hold) {
 }
 
 TEST_F(csv_errors_test, options_that_contradict_each_other) {
-  EXPECT_EQ(error<dated>("", {.delimiter = '.'}), "read_csv: csv_options.delimiter must not be a line end, a letter, a digit or one of . + -");
+  EXPECT_EQ(error<dated>("", {.delimiter = '.'}),
+            "read_csv: csv_options.delimiter must not be a line end, a letter, a digit or one of . + -");
   EXPECT_EQ(error<dated>("", {.quote = '\n'}), "read_csv: csv_options.quote must not be a line end, a letter, a digit or one of . + -");
   EXPECT_EQ(error<dated>("", {.delimiter = '"'}), "read_csv: csv_options.quote and .delimiter are the same character");
-  EXPECT_EQ(error<dated>("", {.delimiter = ' ', .trim = true}), "read_csv: csv_options.trim drops blanks and tabs: .delimiter and .quote must be neither");
+  EXPECT_EQ(error<dated>("", {.delimiter = ' ', .trim = true}),
+            "read_csv: csv_options.trim drops blanks and tabs: .delimiter and .quote must be neither");
   EXPECT_EQ(error<dated>("", {.null_text = "a,b"}), "read_csv: csv_options.null_text must not hold the delimiter, the quote or a line end");
-  EXPECT_EQ(error<dated>("", {.null_text = " -", .trim = true}), "read_csv: csv_options.null_text starts or ends with blanks, which .trim drops");
-  EXPECT_EQ(error<dated>("", {.header = false, .columns = {{"year", "y"}}}), "read_csv: csv_options.columns names columns of a header, and .header is false");
+  EXPECT_EQ(error<dated>("", {.null_text = " -", .trim = true}),
+            "read_csv: csv_options.null_text starts or ends with blanks, which .trim drops");
+  EXPECT_EQ(error<dated>("", {.header = false, .columns = {{"year", "y"}}}),
+            "read_csv: csv_options.columns names columns of a header, and .header is false");
   EXPECT_EQ(error<dated>("", {.columns = {{"yeer", "y"}}}), "read_csv: csv_options.columns names a field that dated does not have: 'yeer'");
 }
 
@@ -136,7 +143,8 @@ TEST_F(csv_errors_test, files_that_are_no_csv) {
 
 TEST_F(csv_errors_test, the_first_error_in_the_file_is_reported_whatever_the_order_of_the_tasks) {
   std::string text = "name,year\n";
-  for (int i = 0; i < 100; ++i) text += i == 30 || i == 70 ? "x,bad" + std::to_string(i) + "\n" : "a string that is too long to be kept inside,1\n";
+  for (int i = 0; i < 100; ++i)
+    text += i == 30 || i == 70 ? "x,bad" + std::to_string(i) + "\n" : "a string that is too long to be kept inside,1\n";
   csv_file f(file(text), {}, ir::describe<dated>(), 64);
   f.index(serially);
   ASSERT_GT(f.chunks(), 20u);

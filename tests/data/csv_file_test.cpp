@@ -170,7 +170,8 @@ TEST_F(csv_file_test, a_wanted_record_takes_all_its_columns) {
 TEST_F(csv_file_test, chunks_add_up_whatever_their_size) {
   std::string text = "a,b\n";
   for (int i = 0; i < 200; ++i)
-    text += std::to_string(i) + (i % 7 == 0 ? ",\"x\n,\"\"\n" + std::string(static_cast<std::size_t>(i), 'z') + "\"\r\n" : ",plain\n") + (i % 11 == 0 ? "\n" : "");
+    text += std::to_string(i) + (i % 7 == 0 ? ",\"x\n,\"\"\n" + std::string(static_cast<std::size_t>(i), 'z') + "\"\r\n" : ",plain\n") +
+            (i % 11 == 0 ? "\n" : "");
   const strings expected = column(text, &pair_row::b);
   ASSERT_EQ(expected.size(), 200u);
   for (const std::size_t chunk_bytes : {1, 2, 3, 7, 16, 63, 64, 65, 100, 1000, 100000}) {

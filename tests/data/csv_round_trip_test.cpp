@@ -36,7 +36,8 @@ class csv_round_trip_test : public csv_test {
     return std::isnan(x) ? F{-0.0} : x;
   }
   std::string text() {
-    static constexpr const char* pieces[] = {"a", "\"", ",", ";", "\n", "\r", "\r\n", " ", "\t", "NA", "-1", "'", "\xC3\xA9", "\xEF\xBB\xBF", "long long text ", ""};
+    static constexpr const char* pieces[] = {
+        "a", "\"", ",", ";", "\n", "\r", "\r\n", " ", "\t", "NA", "-1", "'", "\xC3\xA9", "\xEF\xBB\xBF", "long long text ", ""};
     std::string s;
     for (std::uint64_t n = random_() % 5; n > 0; --n) s += pieces[random_() % std::size(pieces)];
     return s;
@@ -44,9 +45,16 @@ class csv_round_trip_test : public csv_test {
   template <class T, class F> std::optional<T> maybe(F f) { return chance(4) ? std::nullopt : std::optional<T>(f()); }
 
   any_row row() {
-    return {bits<std::int8_t>(), bits<std::uint16_t>(), maybe<std::int64_t>([&] { return bits<std::int64_t>(); }), bits<std::uint64_t>(),
-            maybe<double>([&] { return floating<double>(); }), chance(2), text(), {maybe<std::string>([&] { return text(); }), floating<float>()},
-            {bits<std::int32_t>(), -1, 0}, maybe<bool>([&] { return chance(2); })};
+    return {bits<std::int8_t>(),
+            bits<std::uint16_t>(),
+            maybe<std::int64_t>([&] { return bits<std::int64_t>(); }),
+            bits<std::uint64_t>(),
+            maybe<double>([&] { return floating<double>(); }),
+            chance(2),
+            text(),
+            {maybe<std::string>([&] { return text(); }), floating<float>()},
+            {bits<std::int32_t>(), -1, 0},
+            maybe<bool>([&] { return chance(2); })};
   }
   csv_options options() {
     csv_options o;
@@ -61,8 +69,9 @@ class csv_round_trip_test : public csv_test {
 
 bool same(const any_row& a, const any_row& b) {
   const auto bits_of = [](const std::optional<double>& x) { return x ? std::optional(std::bit_cast<std::uint64_t>(*x)) : std::nullopt; };
-  return a.i8 == b.i8 && a.u16 == b.u16 && a.i64 == b.i64 && a.u64 == b.u64 && bits_of(a.f64) == bits_of(b.f64) && a.b == b.b && a.s == b.s &&
-         a.in.text == b.in.text && std::bit_cast<std::uint32_t>(a.in.f) == std::bit_cast<std::uint32_t>(b.in.f) && a.a == b.a && a.ob == b.ob;
+  return a.i8 == b.i8 && a.u16 == b.u16 && a.i64 == b.i64 && a.u64 == b.u64 && bits_of(a.f64) == bits_of(b.f64) && a.b == b.b &&
+         a.s == b.s && a.in.text == b.in.text && std::bit_cast<std::uint32_t>(a.in.f) == std::bit_cast<std::uint32_t>(b.in.f) &&
+         a.a == b.a && a.ob == b.ob;
 }
 
 TEST_F(csv_round_trip_test, rows_of_every_type_read_back_as_they_were_written) {

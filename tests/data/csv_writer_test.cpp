@@ -20,7 +20,9 @@ QUERY_RECORD(tagged, a, tags);
 
 class csv_writer_test : public csv_test {
  protected:
-  static std::vector<stock> stocks() { return {{"x", "y", 0.1, 5, true}, {"", "", 1e300, std::nullopt, false}, {"a,b", std::nullopt, 2, -1, true}}; }
+  static std::vector<stock> stocks() {
+    return {{"x", "y", 0.1, 5, true}, {"", "", 1e300, std::nullopt, false}, {"a,b", std::nullopt, 2, -1, true}};
+  }
 };
 
 TEST_F(csv_writer_test, text_is_quoted_only_where_it_must_be) {
@@ -126,7 +128,8 @@ TEST_F(csv_writer_test, a_target_that_cannot_be_replaced_is_left_alone) {
 TEST_F(csv_writer_test, rows_and_options_are_checked) {
   EXPECT_EQ(error_of([&] { csv_writer(path(), {}, ir::describe<tagged>()); }),
             "write_csv: a column of a CSV file cannot hold a list: field 'tags' is list<i32>; use a std::array, or one row an element");
-  EXPECT_EQ(error_of([&] { write<std::string>({"a,b"}, {.quote = '\0'}); }), "write_csv: a value needs quotes, and csv_options.quote is off: a,b");
+  EXPECT_EQ(error_of([&] { write<std::string>({"a,b"}, {.quote = '\0'}); }),
+            "write_csv: a value needs quotes, and csv_options.quote is off: a,b");
   EXPECT_EQ(error_of([&] { csv_writer(path(), {.delimiter = '1'}, ir::describe<stock>()); }),
             "write_csv: csv_options.delimiter must not be a line end, a letter, a digit or one of . + -");
   EXPECT_EQ(files(), 0u);

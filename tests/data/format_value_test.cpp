@@ -49,7 +49,8 @@ TEST(format_value_test, floats_have_six_digits_and_no_zeros_at_the_end) {
 }
 
 TEST(format_value_test, records_arrays_and_lists_nest) {
-  EXPECT_EQ(text(named_spot{"a\"\n", {1.5, std::nullopt}, {1, 2}, {7, 8}}), "{name: \"a\\\"\\n\", at: {x: 1.5, n: null}, size: [1, 2], seen: [7, 8]}");
+  EXPECT_EQ(text(named_spot{"a\"\n", {1.5, std::nullopt}, {1, 2}, {7, 8}}),
+            "{name: \"a\\\"\\n\", at: {x: 1.5, n: null}, size: [1, 2], seen: [7, 8]}");
   EXPECT_EQ(text(std::pair<int, std::string>(1, "x")), "{first: 1, second: \"x\"}");
   EXPECT_EQ(text(std::vector<int>{}), "[]");
   EXPECT_EQ(text(std::vector<int>(1020, 1)), "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, … 1,004 more]");

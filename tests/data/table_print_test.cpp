@@ -91,7 +91,8 @@ TEST(table_print_test, floats_of_a_column_share_their_decimals) {
 // Very large and very small ones too, among themselves; nulls and NaNs stand with them.
 TEST(table_print_test, floats_with_exponents_share_their_decimals) {
   using cell = std::optional<double>;
-  EXPECT_EQ(table(std::vector<cell>{-1.5, 2.25e20, 1e-12, std::nullopt, -12345678901.5, std::numeric_limits<double>::quiet_NaN()}, {.ascii = true}),
+  EXPECT_EQ(table(std::vector<cell>{-1.5, 2.25e20, 1e-12, std::nullopt, -12345678901.5, std::numeric_limits<double>::quiet_NaN()},
+                  {.ascii = true}),
             "+----------------+\n"
             "|          value |\n"
             "|           f64? |\n"

@@ -203,7 +203,8 @@ runtime::verdict process_engine::accepts(const planner::vertex& v) const {
 // Runs on a thread of its own; what it throws comes out of wait().
 class remote_vertex final : public runtime::running_vertex {
  public:
-  remote_vertex(process_engine& e, const planner::vertex& v, runtime::input_port& in, runtime::output_port& out, runtime::run_context& context)
+  remote_vertex(process_engine& e, const planner::vertex& v, runtime::input_port& in, runtime::output_port& out,
+                runtime::run_context& context)
       : engine_(&e), vertex_(&v), in_(&in), out_(&out), cancel_(&context.cancel), thread_([this] { run(); }) {}
   ~remote_vertex() override {
     if (thread_.joinable()) thread_.join();
@@ -241,7 +242,8 @@ class remote_vertex final : public runtime::running_vertex {
     send_message(fd, message(tag::run, std::as_bytes(std::span(&in_size, 1))));
     for (const planner::stage& s : b.stages)
       for (const detail::logical* n : s.nodes)
-        send_message(fd, message(n->what == verb::where ? tag::step_where : tag::step_select, ir::serialise(n->functions.front().trace().root)));
+        send_message(
+            fd, message(n->what == verb::where ? tag::step_where : tag::step_select, ir::serialise(n->functions.front().trace().root)));
     out_->tell(runtime::signal::begin_stream);
     runtime::block block;
     while (in_->next(block)) {
@@ -249,7 +251,8 @@ class remote_vertex final : public runtime::running_vertex {
       send_message(fd, message(tag::rows, {static_cast<const std::byte*>(block.rows.rows), block.rows.n * in_size}));
       std::this_thread::sleep_for(std::chrono::milliseconds(engine_->faults_.delay_ms));
       const std::vector<std::byte> answer = receive_message(fd, cancel_);
-      if (static_cast<tag>(answer[0]) == tag::user_error) throw user_error(std::string(reinterpret_cast<const char*>(&answer[1]), answer.size() - 1));
+      if (static_cast<tag>(answer[0]) == tag::user_error)
+        throw user_error(std::string(reinterpret_cast<const char*>(&answer[1]), answer.size() - 1));
       auto rows = std::make_shared<std::vector<std::byte>>(answer.begin() + 1, answer.end());
       runtime::block result;
       result.rows.rows = rows->data();

@@ -24,7 +24,8 @@ using engine_double::process_engine;
 
 std::vector<Reading> readings(std::size_t n) {
   std::vector<Reading> r;
-  for (std::size_t i = 0; i < n; ++i) r.push_back({static_cast<std::int32_t>(i % 13), static_cast<double>(i) * 0.25, static_cast<std::int64_t>(i)});
+  for (std::size_t i = 0; i < n; ++i)
+    r.push_back({static_cast<std::int32_t>(i % 13), static_cast<double>(i) * 0.25, static_cast<std::int64_t>(i)});
   return r;
 }
 
@@ -63,7 +64,10 @@ TEST_F(engine_test, runs_traced_vertices_in_the_other_process) {
 TEST_F(engine_test, gives_its_rows_to_vertices_of_the_cpu) {
   use({});
   const auto rows = readings(50'000);
-  auto sums = scaled(rows).group_by([](auto s) { return s.sensor; }).select([](auto g) { return g.sum([](auto s) { return s.value; }); }).to_vector();
+  auto sums = scaled(rows)
+                  .group_by([](auto s) { return s.sensor; })
+                  .select([](auto g) { return g.sum([](auto s) { return s.value; }); })
+                  .to_vector();
   EXPECT_EQ(sums.size(), 9u);
   EXPECT_EQ(scaled(rows).count(), static_cast<std::int64_t>(scaled(rows).to_vector().size()));
 }

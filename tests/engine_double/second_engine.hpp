@@ -27,7 +27,8 @@ inline query::runtime::part_costs costs_for(double share) {
 
 class second_engine final : public query::runtime::engine {
  public:
-  explicit second_engine(query::runtime::part_costs costs, std::string name = "second") : costs_(std::move(costs)), name_(std::move(name)) {}
+  explicit second_engine(query::runtime::part_costs costs, std::string name = "second")
+      : costs_(std::move(costs)), name_(std::move(name)) {}
 
   // Called before each vertex and fold, with the context of the run; throws to fail.
   std::function<void(query::runtime::run_context&)> before;
@@ -44,8 +45,10 @@ class second_engine final : public query::runtime::engine {
     return {false, "slower", costs_};
   }
   bool needs_whole_input(const query::planner::vertex&, std::size_t) const override { return false; }
-  std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v, std::span<query::runtime::input_port* const> inputs,
-                                                        query::runtime::output_port& output, query::runtime::run_context& context) override {
+  std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v,
+                                                        std::span<query::runtime::input_port* const> inputs,
+                                                        query::runtime::output_port& output,
+                                                        query::runtime::run_context& context) override {
     note(v.inputs.front(), context);
     return cpu_->start(v, inputs, output, context);
   }

@@ -43,7 +43,8 @@ template <class T> void expect_rows(const std::vector<T>& got, const std::vector
     const auto x = query::meta<T>::fields(got[i]);
     const auto y = query::meta<T>::fields(expected[i]);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (expect_value(std::get<I>(x), std::get<I>(y), relative, "row " + std::to_string(i) + ", " + std::string(query::meta<T>::names[I])), ...);
+      (expect_value(std::get<I>(x), std::get<I>(y), relative, "row " + std::to_string(i) + ", " + std::string(query::meta<T>::names[I])),
+       ...);
     }(query::field_indices<T>{});
   }
 }

@@ -85,7 +85,8 @@ TEST_F(KmeansExample, finds_the_same_clusters) {
     const Center& c = result().centers.at(static_cast<std::size_t>(e.cluster));
     EXPECT_EQ(c.id, e.cluster);
     const double of[] = {e.dep_delay, e.arr_delay, e.air_time, e.distance, e.sched_dep_minute, e.month};
-    for (std::size_t f = 0; f < features; ++f) EXPECT_NEAR(static_cast<double>(c.x[f]), of[f], 1e-6) << "cluster " << e.cluster << ", feature " << f;
+    for (std::size_t f = 0; f < features; ++f)
+      EXPECT_NEAR(static_cast<double>(c.x[f]), of[f], 1e-6) << "cluster " << e.cluster << ", feature " << f;
   }
 }
 

@@ -65,7 +65,8 @@ TEST(trace, says_what_to_write_for_groups) {
 }
 
 TEST(trace, takes_rows_that_are_no_records) {
-  EXPECT_EQ(query::ir::show(query::trace<int>([](auto i) { return i * 2; })), query::ir::show(query::trace<int>([](const auto& i) { return i * 2; })));
+  EXPECT_EQ(query::ir::show(query::trace<int>([](auto i) { return i * 2; })),
+            query::ir::show(query::trace<int>([](const auto& i) { return i * 2; })));
   EXPECT_TRUE(query::trace<std::string>([](auto s) { return s.size(); }));
   EXPECT_TRUE((query::trace<std::pair<int, double>>([](auto p) { return p.first * p.second; })));
   EXPECT_TRUE((query::trace<std::tuple<int, double>>([](auto p) { return std::get<1>(p); })));
@@ -110,8 +111,16 @@ TEST(trace, gives_up_beyond_its_limits) {
   auto ifs = [](auto r) { int n = 0; for (int i = 0; i < 4; ++i) if (r.q == i * i) ++n; else if (r.q > 50 + i) --n; return n; };
   EXPECT_TRUE(query::trace<Row>(ifs).reason.starts_with("more than 8 paths")) << query::trace<Row>(ifs).reason;
   query::ir::limits().decisions = 5;
-  EXPECT_TRUE(query::trace<Row>([](auto r) { int i = 0; while (i < r.q) ++i; return i; }).reason.starts_with("more than 5 data-dependent decisions"));
-  EXPECT_TRUE(query::trace<Row>([](auto r) { auto s = r.q; for (int i = 0; i < 1000; ++i) s += i; return s; }).reason.starts_with("the expression has more than 100 nodes"));
+  EXPECT_TRUE(query::trace<Row>([](auto r) {
+                int i = 0;
+                while (i < r.q) ++i;
+                return i;
+              }).reason.starts_with("more than 5 data-dependent decisions"));
+  EXPECT_TRUE(query::trace<Row>([](auto r) {
+                auto s = r.q;
+                for (int i = 0; i < 1000; ++i) s += i;
+                return s;
+              }).reason.starts_with("the expression has more than 100 nodes"));
 }
 
 TEST(trace, is_not_fooled_by_catch_all) {
@@ -182,7 +191,8 @@ TEST(must_trace, says_why_a_function_cannot_be_traced) {
 }
 
 TEST(with, hands_the_captures_to_the_function) {
-  auto f = query::with([](auto r, double k, const std::string& s) { return r.p * k + static_cast<double>(s.size()); }, 2.0, std::string("abc"));
+  auto f =
+      query::with([](auto r, double k, const std::string& s) { return r.p * k + static_cast<double>(s.size()); }, 2.0, std::string("abc"));
   EXPECT_EQ(f(Row{0, 4}), 11.0);
   EXPECT_EQ(std::get<0>(f.captures()), 2.0);
   EXPECT_EQ(query::ir::show(query::trace<Row>(f)), "((p * 2.0) + 3.0)");

@@ -48,7 +48,8 @@ template <class T, class X> constexpr bool is = std::is_same_v<T, std::remove_cv
 static_assert(is<double, decltype(query::sqrt(2))> && is<float, decltype(query::sqrt(2.f))> && is<double, decltype(query::sqrt(2.))>);
 static_assert(is<double, decltype(query::pow(2.f, 2))> && is<float, decltype(query::pow(2.f, 2.f))>);
 static_assert(is<int, decltype(query::abs(-2))> && is<int, decltype(query::abs(short{}))> && is<float, decltype(query::abs(-2.f))>);
-static_assert(is<double, decltype(query::max(1, 2.0))> && is<long, decltype(query::min(1, 2L))> && is<int, decltype(query::clamp(1, 2, 3))>);
+static_assert(is<double, decltype(query::max(1, 2.0))> && is<long, decltype(query::min(1, 2L))> &&
+              is<int, decltype(query::clamp(1, 2, 3))>);
 static_assert(is<bool, decltype(query::isnan(1))> && is<double, decltype(query::floor(2))> && is<unsigned, decltype(query::abs(2u))>);
 static_assert(is<double, decltype(query::iff(true, 1, 2.5))> && is<std::string, decltype(query::iff(true, "a", "b"))>);
 static_assert(is<std::optional<double>, decltype(query::iff(true, 1.5, std::nullopt))>);
@@ -58,7 +59,8 @@ static_assert(is<float, decltype(query::cast<float>(2.5))> && is<Side, decltype(
 static_assert(!std::is_trivially_copyable_v<query::expr<double>> && !std::is_trivially_copyable_v<query::detail::twin_t<Row>>);
 template <class E> concept assignable_temporary = requires(E e) { std::move(e) = e; };
 static_assert(!assignable_temporary<query::expr<double>>);
-static_assert(std::is_nothrow_copy_constructible_v<query::expr<double>> && std::is_nothrow_copy_constructible_v<query::detail::twin_t<Row>>);
+static_assert(std::is_nothrow_copy_constructible_v<query::expr<double>> &&
+              std::is_nothrow_copy_constructible_v<query::detail::twin_t<Row>>);
 static_assert(!std::is_convertible_v<double, query::expr<double>> && std::is_convertible_v<double, query::local<double>>);
 
 TEST(functions, compute_natively_what_std_computes) {
@@ -173,7 +175,8 @@ TEST(loops, min_of_an_empty_list_is_a_user_error) {
 }
 
 TEST(loops, bodies_do_not_multiply_the_paths_of_the_function) {
-  auto t = query::trace<Row>([](auto r) { return query::count(r.x, [](auto e) { return e > 1 && e < 2; }) + query::count(r.x, [](auto e) { return e > 3; }); });
+  auto t = query::trace<Row>(
+      [](auto r) { return query::count(r.x, [](auto e) { return e > 1 && e < 2; }) + query::count(r.x, [](auto e) { return e > 3; }); });
   ASSERT_TRUE(t) << t.reason;
   EXPECT_EQ(query::ir::show(t), "(count(x, e2 -> ((e2 > 1.0f) && (e2 < 2.0f))) + count(x, e2 -> (e2 > 3.0f)))");
 }

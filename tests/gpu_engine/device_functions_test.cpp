@@ -56,7 +56,8 @@ class device_functions : public testing::Test {
         .headers = embedded_sources(),
         .options = {},
         .folder = "",
-        .compile = [](std::string_view source, int) { return image_of(source, compiler::find()->compile(source, embedded_sources(), 90, {})); },
+        .compile = [](std::string_view source,
+                      int) { return image_of(source, compiler::find()->compile(source, embedded_sources(), 90, {})); },
         .link =
             [this](std::string_view source, std::span<const device_code> functions, int) {
               ++linked_;
@@ -104,13 +105,16 @@ class device_functions : public testing::Test {
 
 TEST_F(device_functions, link_in_every_form_of_code) {
   // As nvcc would make them, with records of their own.
-  const std::string own = "struct T { int symbol; double price; long long qty; float x[3]; int lot; bool has; };"
-                          "extern \"C\" __device__ double value(const T* t) { return t->price * t->qty + t->x[2] + (t->has ? t->lot : 0); }";
+  const std::string own =
+      "struct T { int symbol; double price; long long qty; float x[3]; int lot; bool has; };"
+      "extern \"C\" __device__ double value(const T* t) { return t->price * t->qty + t->x[2] + (t->has ? t->lot : 0); }";
   const compiler& c = *compiler::find();
   const std::vector<std::string> lto{"-dlto"}, relocatable{"--relocatable-device-code=true"};
   links("CUDA", trades().select(accelerated({.symbol = "value", .code = value_source})));
-  links("LTO-IR", trades().select(accelerated({.symbol = "value", .form = device_form::lto_ir, .code = bytes_of(c.compile(own, {}, 90, lto))})));
-  links("cubin", trades().select(accelerated({.symbol = "value", .form = device_form::cubin, .code = bytes_of(c.compile(own, {}, 90, relocatable))})));
+  links("LTO-IR",
+        trades().select(accelerated({.symbol = "value", .form = device_form::lto_ir, .code = bytes_of(c.compile(own, {}, 90, lto))})));
+  links("cubin", trades().select(
+                     accelerated({.symbol = "value", .form = device_form::cubin, .code = bytes_of(c.compile(own, {}, 90, relocatable))})));
   links("PTX", trades().select(accelerated({.symbol = "value", .form = device_form::ptx, .code = R"(
 .version 8.0
 .target sm_80
@@ -127,14 +131,19 @@ TEST_F(device_functions, link_in_every_form_of_code) {
 
 TEST_F(device_functions, serve_verbs_of_rows_and_groups) {
   const auto v = accelerated({.symbol = "value", .code = value_source});
-  const auto cheap = query::accelerated([](const Trade& t) { return t.price < 3; },
-                                        {.symbol = "cheap", .code = "extern \"C\" __device__ bool cheap(const Trade* t) { return t->price < 3; }"});
-  const auto key = query::accelerated([](const Trade& t) { return Pair{t.symbol, t.price}; },
-                                      {.symbol = "key", .code = "extern \"C\" __device__ Pair key(const Trade* t) { return {t->symbol, t->price}; }"});
+  const auto cheap =
+      query::accelerated([](const Trade& t) { return t.price < 3; },
+                         {.symbol = "cheap", .code = "extern \"C\" __device__ bool cheap(const Trade* t) { return t->price < 3; }"});
+  const auto key = query::accelerated(
+      [](const Trade& t) {
+        return Pair{t.symbol, t.price};
+      },
+      {.symbol = "key", .code = "extern \"C\" __device__ Pair key(const Trade* t) { return {t->symbol, t->price}; }"});
   links("where and select, two functions", trades().where(cheap).select(v));
   links("a function of a row that another made",
-        trades().select(key).select(query::accelerated([](const Pair& p) { return p.b; },
-                                                       {.symbol = "second", .code = "extern \"C\" __device__ double second(const Pair* p) { return p->b; }"})));
+        trades().select(key).select(
+            query::accelerated([](const Pair& p) { return p.b; },
+                               {.symbol = "second", .code = "extern \"C\" __device__ double second(const Pair* p) { return p->b; }"})));
   links("a key and an aggregate", trades().group_by(key).select([v](auto g) { return std::make_pair(g.key(), g.sum(v)); }));
   links("numbers", trades().select([](auto t) { return t.price; }).where(query::accelerated([](double x) { return x > 1; },
         {.symbol = "above", .code = "extern \"C\" __device__ bool above(const double* x) { return *x > 1; }"})));
@@ -151,7 +160,8 @@ TEST_F(device_functions, that_do_not_fit_are_errors_with_verb_place_and_log) {
   };
   says({.symbol = "absent", .code = "extern \"C\" __device__ double other(const Trade* t) { return t->price; }"}, "absent");
   says({.symbol = "value", .code = "extern \"C\" __device__ double value(const Trade* t) { return t->cost; }"}, "cost");
-  says({.symbol = "value", .code = "extern \"C\" __device__ float value(const Trade* t) { return 1; }"}, "result f64: its size differs from the host's, 8");
+  says({.symbol = "value", .code = "extern \"C\" __device__ float value(const Trade* t) { return 1; }"},
+       "result f64: its size differs from the host's, 8");
   says({.symbol = "value",
         .code = "struct T { double price; int symbol; long long qty; float x[3]; int lot; bool has; };"
                 "extern \"C\" __device__ double value(const T* t) { return t->price; }",
@@ -161,8 +171,10 @@ TEST_F(device_functions, that_do_not_fit_are_errors_with_verb_place_and_log) {
   const std::vector<std::string> relocatable{"--relocatable-device-code=true"};
   says({.symbol = "value", .form = device_form::cubin, .code = bytes_of(compiler::find()->compile(body, {}, 100, relocatable))},
        "does not link for sm_90");
-  says({.symbol = "elsewhere", .form = device_form::cubin, .code = bytes_of(compiler::find()->compile(body, {}, 90, relocatable))}, "elsewhere");
-  says({.symbol = "value", .form = device_form::cubin, .code = "code", .row = {.size = 24}}, "its size is 24 on the device, 48 on the host");
+  says({.symbol = "elsewhere", .form = device_form::cubin, .code = bytes_of(compiler::find()->compile(body, {}, 90, relocatable))},
+       "elsewhere");
+  says({.symbol = "value", .form = device_form::cubin, .code = "code", .row = {.size = 24}},
+       "its size is 24 on the device, 48 on the host");
   says({.symbol = "value", .form = device_form::cubin, .code = "code", .result = {.size = 4}}, "result f64: its size is 4");
   says({.symbol = "value", .form = device_form::cubin, .code = "code", .row = {.fields = {{"price", 4}}}}, "the offset of price is 4");
   says({.symbol = "value", .form = device_form::cubin, .code = "code", .row = {.fields = {{"cost", 4}}}}, "no field cost");
@@ -283,10 +295,12 @@ TEST_F(apply_on_gpu, is_an_error_where_it_gives_no_rows_or_half_of_them) {
   const auto fails = [&](auto g) { return error_of(trades().apply(host(), query::on_gpu(g))); };
   EXPECT_NE(fails([](auto&) {}).find("apply: the function's form for the GPU gave no rows"), std::string::npos);
   EXPECT_NE(fails([](auto& r) { (void)r.results(&Pair::b, 4); }).find("no column for the field a"), std::string::npos);
-  EXPECT_NE(fails([](auto& r) { (void)r.results(&Pair::b, 4), (void)r.results(&Pair::a, 5); }).find("the same number of rows: 4, 5"), std::string::npos);
+  EXPECT_NE(fails([](auto& r) { (void)r.results(&Pair::b, 4), (void)r.results(&Pair::a, 5); }).find("the same number of rows: 4, 5"),
+            std::string::npos);
   EXPECT_NE(fails([](auto& r) { (void)r.results(4), (void)r.results(&Pair::b, 4); }).find("not both"), std::string::npos);
   EXPECT_NE(fails([](auto& r) { (void)r.results(4), r.keep(5); }).find("keep: 5 rows"), std::string::npos);
-  EXPECT_THROW((void)trades().apply(host(), query::on_gpu([](auto&) { throw std::out_of_range("mine"); })).in(session_).to_vector(), std::out_of_range);
+  EXPECT_THROW((void)trades().apply(host(), query::on_gpu([](auto&) { throw std::out_of_range("mine"); })).in(session_).to_vector(),
+               std::out_of_range);
 }
 
 // ---------------------------------------------------------------- on

@@ -106,7 +106,8 @@ inline void driver_double::bind_streams() {
   };
 }
 
-inline int driver_double::copy(void* to, const void* from, std::size_t n, stream_handle s, device_address checked, device_address checked_too) {
+inline int driver_double::copy(void* to, const void* from, std::size_t n, stream_handle s, device_address checked,
+                               device_address checked_too) {
   const std::lock_guard lock(self().mutex_);
   const int device = self().device_of(s);
   self().expect_current(device);
@@ -251,7 +252,9 @@ inline void driver_double::bind_modules() {
       std::vector<std::uint64_t> words(std::stoul(program.substr(program.find(declared) + declared.size())));
       std::memcpy(words.data(), *arguments, words.size() * 8);
       ++self().launches_[name];
-      self().give(s, {[body = generated->second, words = std::move(words), &program, device] { return body({words, program, device}), true; }});
+      self().give(s, {[body = generated->second, words = std::move(words), &program, device] {
+                    return body({words, program, device}), true;
+                  }});
       return ok;
     }
     if (self().unknown_kernels_ && !self().kernels_.contains(name)) return ok;

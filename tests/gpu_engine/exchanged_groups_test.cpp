@@ -108,7 +108,8 @@ class exchanged_groups : public testing::Test {
     const auto list = read_by(c, "the_list");     // tiles, their number, full
     groups& table = tables_[read_by(c, "the_table")[0]];
     for (std::uint64_t tile = 0; tile < (w[1] ? w[2] : (w[0] + 31) / 32); ++tile) {
-      const std::uint64_t packed = w[1] ? memory<std::uint64_t>(w[1])[tile] : (tile * 32) << 16 | std::min<std::uint64_t>(32, w[0] - tile * 32);
+      const std::uint64_t packed =
+          w[1] ? memory<std::uint64_t>(w[1])[tile] : (tile * 32) << 16 | std::min<std::uint64_t>(32, w[0] - tile * 32);
       if (refused_ > 0) {
         --refused_;
         memory<std::uint64_t>(list[0])[(*memory<std::uint64_t>(list[1]))++] = packed;
@@ -175,7 +176,8 @@ class exchanged_groups : public testing::Test {
   int refused_ = 0, grown_ = 0;             // tiles of merges that find no place; tables
   driver_double fake_{1, std::size_t{1} << 30, 4};
   std::vector<std::unique_ptr<device>> devices_;
-  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
+  kernel_cache kernels_{
+      {.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
   std::shared_ptr<query::runtime::engine> engine_;
   std::unique_ptr<query::Session> session_;
   std::optional<query::Query<Row>> kept_;
@@ -209,7 +211,8 @@ TEST_F(exchanged_groups, are_parted_by_key_where_they_are_many) {
     is_right("second run");
     // What is not a device's own share of the keys, once.
     const std::size_t crossed = fake_.bytes_between() - between, all = devices * 90'000 * sizeof(pair);
-    EXPECT_NEAR(static_cast<double>(crossed), static_cast<double>(all) * static_cast<double>(devices - 1) / static_cast<double>(devices), 100'000.0);
+    EXPECT_NEAR(static_cast<double>(crossed), static_cast<double>(all) * static_cast<double>(devices - 1) / static_cast<double>(devices),
+                100'000.0);
     // A share: its sample, its groups, its pairs, their parts, the merge; and the rows: small copies are one wait, others one a piece.
     EXPECT_LE(fake_.copies_down() - waits, (5 + 8) * devices);
     EXPECT_EQ(fake_.allocations(), asked) << "the driver was asked for memory";
@@ -224,8 +227,10 @@ TEST_F(exchanged_groups, are_parted_by_key_where_they_are_many) {
 TEST_F(exchanged_groups, of_shares_with_few_are_parted_with_the_others) {
   use(3);
   give(3, 10, 0);
-  for (std::uint64_t k = 0; k < 131'000; ++k) of_device_[1].push_back({5'000'000 + k, 1, 1}), expected_.push_back({static_cast<std::int64_t>(5'000'000 + k), 1, 1});
-  for (std::uint64_t k = 0; k < 200; ++k) of_device_[2].push_back({6'000'000 + k, 1, 1}), expected_.push_back({static_cast<std::int64_t>(6'000'000 + k), 1, 1});
+  for (std::uint64_t k = 0; k < 131'000; ++k)
+    of_device_[1].push_back({5'000'000 + k, 1, 1}), expected_.push_back({static_cast<std::int64_t>(5'000'000 + k), 1, 1});
+  for (std::uint64_t k = 0; k < 200; ++k)
+    of_device_[2].push_back({6'000'000 + k, 1, 1}), expected_.push_back({static_cast<std::int64_t>(6'000'000 + k), 1, 1});
   is_right("one share with nearly all");
   EXPECT_EQ(launches("scatter_pairs_to_parts"), 3u);
 }

@@ -80,7 +80,8 @@ class faults : public testing::Test {
     f("full_join", all.full_join(other, symbol, id, either));
     f("semi_join", all.semi_join(other, symbol, id).select(price));
     f("anti_join", all.anti_join(other, symbol, id).select(price));
-    f("group_join", all.group_join(other, symbol, id, [](auto t, auto own) { return t.price + query::sum(own, [](auto s) { return s.rate; }); }));
+    f("group_join",
+      all.group_join(other, symbol, id, [](auto t, auto own) { return t.price + query::sum(own, [](auto s) { return s.rate; }); }));
     f("cross_join", all.take(100).cross_join(other, [](auto t, auto s) { return t.price * s.rate; }));
     f("distinct", all.select(symbol).distinct());
     f("union_with", all.select(symbol).union_with(other.select(id)));

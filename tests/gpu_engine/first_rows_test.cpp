@@ -35,7 +35,8 @@ class first_rows : public testing::Test {
       if (fails_) *at<word>(w[1]) = 1;
     }, 8 * 8);
     pretended_.emplace(fake_.calls(), 0);
-    kernels_.emplace(kernel_cache::settings{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
+    kernels_.emplace(kernel_cache::settings{
+        .headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
     session_.emplace(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
     session_->add_engine(make_engine(*pretended_, {std::size_t{512} << 20, 0}, *kernels_));
   }

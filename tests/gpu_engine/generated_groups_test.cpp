@@ -27,12 +27,14 @@ template <class Q> void group_programs_compile(const char* what, const Q& q) {
       if (atomics_only && !k.aggregates.atomic) continue;
       EXPECT_NO_THROW((void)compiler::find()->compile(k.source.text(), embedded_sources(), 90, {})) << "program " << static_cast<int>(p);
       // As devices exchange groups: by one tier, whose kernels are all others'.
-      if (p != (k.aggregates.atomic ? group_program::partition_4 : group_program::shared_warp) || !k.key.bytes || k.aggregates.row_numbers) continue;
+      if (p != (k.aggregates.atomic ? group_program::partition_4 : group_program::shared_warp) || !k.key.bytes || k.aggregates.row_numbers)
+        continue;
       const input_layout in = planned_layout(v->inputs.front(), group_fields(*v));
       const group_kernels pairs = generate_group_kernels(*v, in, p, group_output::pairs), merges = group_stream::generate(*v, in);
       EXPECT_EQ(pairs.source.text().find("finish_group"), std::string::npos);
       for (const group_kernels* g : {&pairs, &merges})
-        EXPECT_NO_THROW((void)compiler::find()->compile(g->source.text(), embedded_sources(), 90, {})) << (g == &pairs ? "pairs" : "merges");
+        EXPECT_NO_THROW((void)compiler::find()->compile(g->source.text(), embedded_sources(), 90, {}))
+            << (g == &pairs ? "pairs" : "merges");
     }
   }
 }
@@ -75,7 +77,8 @@ TEST_F(generated_kernels, of_means_of_integers) {
   const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
   const query::planner::vertex& v = *g->vertices.front();
   const group_kernels k = generate_group_kernels(v, planned_layout(v.inputs.front(), group_fields(v)), group_program::global);
-  for (const char* state : {"    i64 s0;", "    double s1;", "    i64 s2;", "    i64 s3;"}) EXPECT_NE(k.source.text().find(state), std::string::npos) << state << "\n" << k.source.text();
+  for (const char* state : {"    i64 s0;", "    double s1;", "    i64 s2;", "    i64 s3;"})
+    EXPECT_NE(k.source.text().find(state), std::string::npos) << state << "\n" << k.source.text();
 }
 
 // Large enough for a search of its own; its answers are the key, or a value.

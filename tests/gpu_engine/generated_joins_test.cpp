@@ -122,21 +122,25 @@ TEST_F(generated_kernels, of_group_joins) {
   const auto symbol = [](auto t) { return t.symbol; };
   compiles("a count", symbols.group_join(trades(), id, symbol, [](auto s, auto own) { return std::make_pair(s.id, own.size()); }));
   compiles("sums and extremes", symbols.group_join(trades(), id, symbol, [](auto s, auto own) {
-    return query::make<Pair>(s.id, own.empty() ? s.rate : query::max(own, [](auto t) { return t.price; }) + query::sum(own, [](auto t) { return t.price; }));
+    return query::make<Pair>(
+        s.id, own.empty() ? s.rate : query::max(own, [](auto t) { return t.price; }) + query::sum(own, [](auto t) { return t.price; }));
   }));
   compiles("the matches themselves", symbols.group_join(symbols, id, id, [](auto s, auto own) { return std::make_pair(s, own); }));
   compiles("matches with strings", symbols.group_join(notes, id, id, [](auto s, auto own) { return std::make_tuple(s.id, own); }));
-  compiles("keys that are strings", notes.group_join(
-                                        trades(), [](auto n) { return n.name; }, [](auto t) { return t.name; },
-                                        [](auto n, auto own) { return query::sum(own, [&](auto t) { return t.qty + query::cast<std::int64_t>(n.id); }); }));
+  compiles("keys that are strings",
+           notes.group_join(
+               trades(), [](auto n) { return n.name; }, [](auto t) { return t.name; },
+               [](auto n, auto own) { return query::sum(own, [&](auto t) { return t.qty + query::cast<std::int64_t>(n.id); }); }));
   compiles("new strings", notes.group_join(
                               symbols, id, id, [](auto n, auto own) { return std::make_pair(query::to_upper(n.name), own.size()); }));
   compiles("filtered sides", symbols.where([](auto s) { return s.rate > 1; })
                                  .group_join(trades().where([](auto t) { return t.hot; }), id, symbol,
                                              [](auto s, auto own) { return query::count(own, [&](auto t) { return t.price > s.rate; }); }));
   // The function names the type of its list: it is the host's.
-  const auto q = symbols.group_join(trades(), id, symbol, [](auto s, const std::vector<Trade>& own) { return std::make_pair(s.id, own.size()); });
-  EXPECT_NE(q.in(session_).explain().find("cpu: not on gpu: the result of group_join is opaque"), std::string::npos) << q.in(session_).explain();
+  const auto q =
+      symbols.group_join(trades(), id, symbol, [](auto s, const std::vector<Trade>& own) { return std::make_pair(s.id, own.size()); });
+  EXPECT_NE(q.in(session_).explain().find("cpu: not on gpu: the result of group_join is opaque"), std::string::npos)
+      << q.in(session_).explain();
 }
 
 TEST(fields_of_joins, are_those_that_keys_and_result_read) {

@@ -73,15 +73,19 @@ class generated_kernels : public testing::Test {
                               "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0",
                               "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
                               "fold_segments", "fold_level", "place_lists", "take_elements", "prepare_table", "find_nearest_rows",
-                              "find_candidates", "compare_candidates", "count_groups_of_rows", "sort_rows", "gather_build", "join_lists", "init_labels", "sum_labels", "emit_labels"})
+                              "find_candidates", "compare_candidates", "count_groups_of_rows", "sort_rows", "gather_build", "join_lists",
+                              "init_labels", "sum_labels", "emit_labels"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
-    fake_.add_kernel("measure_heap", [](void** arguments) { argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0; });
+    fake_.add_kernel("measure_heap", [](void** arguments) {
+      argument<std::uint64_t*>(arguments, 3)[argument<std::uint64_t>(arguments, 1)] = 0;
+    });
     fake_.add_kernel("pack_heap", [this](void** arguments) {
       std::memset(argument<void*>(arguments, 4), 0, argument<std::uint64_t>(arguments, 1) * packed_bytes_);
     });
     for (int i = 0; i < 8; ++i)
-      for (const char* pass : {"count_", "sweep_", "value_words_", "group_words_"}) fake_.add_kernel(pass + std::to_string(i), [](void**) {});
+      for (const char* pass : {"count_", "sweep_", "value_words_", "group_words_"})
+        fake_.add_kernel(pass + std::to_string(i), [](void**) {});
     pretended_.emplace(fake_.calls(), 0);
     // What compiles is checked; the double does not look at the code.
     kernels_.emplace(

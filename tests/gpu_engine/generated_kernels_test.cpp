@@ -24,9 +24,10 @@ TEST_F(generated_kernels, of_select_many) {
                                                      .select([](auto x) { return x * 2; }));
   compiles("lists", notes.select_many([](auto n) { return n.marks; }));
   compiles("lists of strings", notes.where([](auto n) { return n.id > 0; }).select_many([](auto n) { return n.words; }));
-  compiles("grouped", trades().select_many([](auto t) { return t.x; }).group_by([](auto x) { return query::cast<int>(x); }).select([](auto g) {
-    return std::make_tuple(g.key(), g.count());
-  }));
+  compiles("grouped",
+           trades().select_many([](auto t) { return t.x; }).group_by([](auto x) { return query::cast<int>(x); }).select([](auto g) {
+             return std::make_tuple(g.key(), g.count());
+           }));
   compiles("arrays made of fields", trades().select_many([](auto t) { return std::array{t.price, t.price * 2}; }).order());
 }
 
@@ -34,7 +35,8 @@ TEST_F(generated_kernels, of_functions_of_row_numbers) {
   compiles("index", trades().select([](auto t) { return t.qty; }).index());
   compiles("select", trades().select([](auto t, auto i) { return t.qty * i; }));
   compiles("where", trades().where([](auto t, auto i) { return i % 3 == 0 && t.hot; }).select([](auto t) { return t.price; }));
-  compiles("behind a filter", trades().where([](auto t) { return t.hot; }).select([](auto t, auto i) { return std::make_tuple(i, t.price); }));
+  compiles("behind a filter",
+           trades().where([](auto t) { return t.hot; }).select([](auto t, auto i) { return std::make_tuple(i, t.price); }));
 }
 
 TEST_F(generated_kernels, of_orders) {
@@ -181,9 +183,13 @@ TEST_F(generated_kernels, are_not_made_for_tests_that_may_fail_behind_the_border
 
 TEST_F(generated_kernels, of_functions_of_runs) {
   const auto notes = query::from(notes_).as_accelerated();
-  compiles("a sum", trades().chunk(3, [](auto run) { return query::sum(run, [](auto t) { return t.price; }) / query::cast<double>(run.size()); }));
-  compiles("elements", trades().window(3, [](auto run) { return query::make<Pair>(run[0].symbol, run.back().price - run.front().price); }, 2));
-  compiles("strings and lists", notes.chunk(5, [](auto run) { return std::make_pair(run.front().name, query::sum(run, [](auto n) { return n.marks.size(); })); }));
+  compiles("a sum",
+           trades().chunk(3, [](auto run) { return query::sum(run, [](auto t) { return t.price; }) / query::cast<double>(run.size()); }));
+  compiles("elements", trades().window(
+                           3, [](auto run) { return query::make<Pair>(run[0].symbol, run.back().price - run.front().price); }, 2));
+  compiles("strings and lists", notes.chunk(5, [](auto run) {
+    return std::make_pair(run.front().name, query::sum(run, [](auto n) { return n.marks.size(); }));
+  }));
   compiles("captured rows", trades().window(2, [limits = query::broadcast(std::vector<double>{1, 2})](auto run) {
     return query::any(run, [&](auto t) { return t.price > limits[0]; });
   }));

@@ -56,14 +56,34 @@ TEST(kernel_source, numbers_words_by_where_the_program_reads_them) {
   const kernel_source k = program(false);
   EXPECT_EQ(k.text(), program(true).text());
   EXPECT_EQ(k.words(), program(true).words());
-  EXPECT_NE(k.text().find("*((u64*)p.w[0]) = *((const u64*)p.w[1]) + (u64)p.w[2];\n*((const u64*)p.w[1]) = 0;"), std::string::npos) << k.text();
+  EXPECT_NE(k.text().find("*((u64*)p.w[0]) = *((const u64*)p.w[1]) + (u64)p.w[2];\n*((const u64*)p.w[1]) = 0;"), std::string::npos)
+      << k.text();
   ASSERT_EQ(k.words().size(), 3u);
   EXPECT_EQ(k.words()[0].index, 1u);
+}
+
+std::set<std::string> golden_files() {
+  std::set<std::string> found;
+  for (const auto& f : std::filesystem::directory_iterator(QUERY_TEST_SOURCE_DIR "/gpu_engine/golden"))
+    found.insert(f.path().filename().string());
+  return found;
 }
 
 // Plans on a device that is only pretended: planning generates the programs that a run would compile.
 class golden_kernels : public testing::Test {
  protected:
+  static void expect_golden(const std::string& file, const std::string& text) {
+    expect_golden_text("gpu_engine/golden/" + file, text);
+    compared_.insert(file);
+  }
+  // All tests have run, and each said which files are its own.
+  static void TearDownTestSuite() {
+    const testing::TestSuite& suite = *testing::UnitTest::GetInstance()->current_test_suite();
+    if (suite.test_to_run_count() != suite.total_test_count()) return;  // a filter left some out
+    for (const std::string& file : golden_files())
+      EXPECT_TRUE(compared_.contains(file)) << "no test makes tests/gpu_engine/golden/" << file << ": remove it";
+  }
+
   // The programs of the query's vertices, one file each: NAME.cu, NAME_2.cu...
   template <class Q> void check(const std::string& name, const Q& q) {
     SCOPED_TRACE(name);
@@ -92,9 +112,10 @@ class golden_kernels : public testing::Test {
   static void compare(const std::string& name, const std::vector<std::string>& texts) {
     EXPECT_FALSE(texts.empty());
     for (std::size_t i = 0; i < texts.size(); ++i)
-      expect_golden_text("gpu_engine/golden/" + name + (i ? "_" + std::to_string(i + 1) : "") + ".cu", texts[i]);
+      expect_golden(name + (i ? "_" + std::to_string(i + 1) : "") + ".cu", texts[i]);
   }
 
+  inline static std::set<std::string> compared_;
   driver_double fake_;
   device pretended_{fake_.calls(), 0};
   kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view, int) { return compiled{}; }}};
@@ -175,8 +196,8 @@ TEST_F(golden_kernels, groups_in_every_tier) {
                                                            {"partition", group_program::partition_4},
                                                            {"global", group_program::global}};
   for (const auto& [name, program] : programs)
-    expect_golden_text("gpu_engine/golden/group_by_" + std::string(name) + ".cu",
-                       generate_group_kernels(v, planned_layout(v.inputs.front(), group_fields(v)), program).source.text());
+    expect_golden("group_by_" + std::string(name) + ".cu",
+                  generate_group_kernels(v, planned_layout(v.inputs.front(), group_fields(v)), program).source.text());
 }
 
 // Aggregates that sort the rows of each group first.
@@ -190,9 +211,8 @@ TEST_F(golden_kernels, joins_with_unique_and_with_repeated_keys) {
   const auto check_join = [](const std::string& name, const auto& q, join_program program) {
     const auto g = graph_of(q);
     const query::planner::stage& s = g->result.stages.front();
-    expect_golden_text("gpu_engine/golden/join_" + name + ".cu",
-                       generate_join_kernels({s.join, s.build_left}, whole_rows(s.in), whole_rows(s.build->row()), program, false)
-                           .source.text());
+    const join_kernels k = generate_join_kernels({s.join, s.build_left}, whole_rows(s.in), whole_rows(s.build->row()), program, false);
+    expect_golden("join_" + name + ".cu", k.source.text());
   };
   const auto value = [](auto t, auto s) { return t.price * s.rate; };
   const auto by_symbol = rows().join(query::from(symbols), [](auto t) { return t.symbol; }, [](auto s) { return s.id; }, value);
@@ -200,8 +220,8 @@ TEST_F(golden_kernels, joins_with_unique_and_with_repeated_keys) {
   check_join("general", by_symbol, join_program::general);
   check_join("side_by_side", by_symbol, join_program::side_by_side);
   // A slot with a key of 8 bytes has room for the rate.
-  check_join("carried", rows().join(query::from(symbols), [](auto t) { return t.qty; }, [](auto s) { return query::cast<std::int64_t>(s.id); }, value),
-             join_program::unique);
+  const auto wide_id = [](auto s) { return query::cast<std::int64_t>(s.id); };
+  check_join("carried", rows().join(query::from(symbols), [](auto t) { return t.qty; }, wide_id, value), join_program::unique);
 }
 
 TEST_F(golden_kernels, sorts_by_two_keys) {
@@ -218,19 +238,13 @@ TEST_F(golden_kernels, windows_with_a_function) {
   }));
 }
 
-std::set<std::string> golden_files() {
-  std::set<std::string> found;
-  for (const auto& f : std::filesystem::directory_iterator(QUERY_TEST_SOURCE_DIR "/gpu_engine/golden")) found.insert(f.path().string());
-  return found;
-}
-
 TEST_F(generated_kernels, that_are_golden) {
   const std::set<std::string> files = golden_files();
   EXPECT_GE(files.size(), 19u);
-  for (const std::string& path : files) {
+  for (const std::string& file : files) {
     std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    EXPECT_NO_THROW((void)compiler::find()->compile(text.str(), embedded_sources(), 90, {})) << path;
+    text << std::ifstream(QUERY_TEST_SOURCE_DIR "/gpu_engine/golden/" + file).rdbuf();
+    EXPECT_NO_THROW((void)compiler::find()->compile(text.str(), embedded_sources(), 90, {})) << file;
   }
 }
 

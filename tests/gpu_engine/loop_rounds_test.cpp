@@ -48,7 +48,8 @@ class loop_rounds : public testing::Test {
       if (at<word>(w[0])[1]) std::memcpy(at<void>(w[1]), at<void>(w[2]), w[3]);
     }, 4 * 8);
     pretended_.emplace(fake_.calls(), 0);
-    kernels_.emplace(kernel_cache::settings{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
+    kernels_.emplace(kernel_cache::settings{
+        .headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
     session_.emplace(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
     session_->add_engine(make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_));
   }
@@ -228,12 +229,13 @@ TEST_F(loop_rounds, build_the_table_of_rows_that_stay_once) {
   const auto others = query::from(stay).as_accelerated();
   for (const int rounds : {1, 2, 3, 4, 20}) {
     const std::size_t built = fake_.launches("build_rows"), probed = fake_.launches("probe_rows");
-    const auto rows = query::from(rows_)
-                          .as_accelerated()
-                          .do_while([&](query::Query<word> now) { return now.join(others, itself, itself, [](auto, auto k) { return k; }); },
-                                    query::times(rounds))
-                          .in(*session_)
-                          .to_vector();
+    const auto rows =
+        query::from(rows_)
+            .as_accelerated()
+            .do_while([&](query::Query<word> now) { return now.join(others, itself, itself, [](auto, auto k) { return k; }); },
+                      query::times(rounds))
+            .in(*session_)
+            .to_vector();
     EXPECT_EQ(rows, rows_) << rounds;
     EXPECT_EQ(fake_.launches("build_rows") - built, 1u) << rounds;
     EXPECT_EQ(fake_.launches("probe_rows") - probed, static_cast<std::size_t>(rounds));
@@ -247,12 +249,13 @@ TEST_F(loop_rounds, build_the_table_of_the_variable_anew) {
   const auto others = query::from(stay).as_accelerated();
   for (const int rounds : {1, 2, 3, 20}) {
     const std::size_t built = fake_.launches("build_rows");
-    const auto rows = query::from(rows_)
-                          .as_accelerated()
-                          .do_while([&](query::Query<word> now) { return others.join(now, itself, itself, [](auto, auto k) { return k; }); },
-                                    query::times(rounds))
-                          .in(*session_)
-                          .to_vector();
+    const auto rows =
+        query::from(rows_)
+            .as_accelerated()
+            .do_while([&](query::Query<word> now) { return others.join(now, itself, itself, [](auto, auto k) { return k; }); },
+                      query::times(rounds))
+            .in(*session_)
+            .to_vector();
     EXPECT_EQ(rows, stay) << rounds;
     EXPECT_EQ(fake_.launches("build_rows") - built, static_cast<std::size_t>(rounds));
   }

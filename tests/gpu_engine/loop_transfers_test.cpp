@@ -308,7 +308,8 @@ TEST_F(loop_transfers, of_conditions_on_counts_and_sums_end_with_the_second_roun
   };
   stays_on_the_device_while_above(
       [&](double limit) {
-        return halved([limit](auto, auto after) { return query::value_of(after.where([limit](auto x) { return x > limit; })).count() > 0; });
+        return halved(
+            [limit](auto, auto after) { return query::value_of(after.where([limit](auto x) { return x > limit; })).count() > 0; });
       },
       1.0, 1e-9);
   stays_on_the_device_while_above(

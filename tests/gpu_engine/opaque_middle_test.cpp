@@ -72,7 +72,8 @@ TEST(opaque_middle, is_planned_between_two_vertices_on_the_gpu) {
   driver_double fake;
   fake.allow_unknown_kernels();
   const device d(fake.calls(), 0);
-  kernel_cache kernels({.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
+  kernel_cache kernels(
+      {.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
   query::Session session({.threads = 2, .gpu = query::gpu_use::off});
   session.add_engine(make_engine(d, {std::size_t{64} << 20, 0}, kernels));
   const std::vector<Sale> rows = sales();

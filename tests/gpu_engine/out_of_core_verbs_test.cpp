@@ -170,7 +170,8 @@ TEST_F(out_of_core_verbs, sets) {
   same("union_with", all().union_with(half));
   same("intersect", all().intersect(half));
   same("except", all().except(half));
-  same("except_by, one heavy key", all().except_by(query::from(std::vector<Row>(some.begin(), some.begin() + 2)), [](auto r) { return r.heavy; }));
+  same("except_by, one heavy key",
+       all().except_by(query::from(std::vector<Row>(some.begin(), some.begin() + 2)), [](auto r) { return r.heavy; }));
 }
 
 // Rows are parted by their groups' keys, unless one group does not fit.

@@ -72,8 +72,8 @@ TEST(placement_costs, leave_one_pass_over_host_rows_here_and_send_large_sorts_aw
   EXPECT_LT(gpu_seconds(r, sort_of(1e8)), cpu_seconds(r, sort_of(1e8)));
   EXPECT_GT(gpu_seconds(r, sort_of(1e4)), cpu_seconds(r, sort_of(1e4)));
   work there = scan_of(1e8);
-  there.on_device = there.gathered;
-  there.up = there.gathered = 0;
+  there.on_device = there.on_host;
+  there.up = there.on_host = 0;
   EXPECT_LT(gpu_seconds(r, there), cpu_seconds(r, there));
 }
 
@@ -136,7 +136,8 @@ class placement_plans : public testing::Test {
   std::vector<Trade> rows_;
   driver_double fake_;
   device device_{fake_.calls(), 0};
-  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
+  kernel_cache kernels_{
+      {.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
   std::shared_ptr<query::runtime::engine> engine_;
   query::Session session_{{.threads = 2, .gpu = query::gpu_use::off}};
 };
@@ -415,7 +416,8 @@ TEST_F(divided_plans, tell_cheap_operations_from_costly_ones) {
   EXPECT_GT(sums, 0);
   EXPECT_GT(quotient, 4 * sums);
   EXPECT_GT(logarithm, quotient);
-  EXPECT_EQ(seconds(rows.select([](const Trade& t) { return t.price; }).where([](const double& x) { return std::to_string(x).size() > 1; })), -1)
+  EXPECT_EQ(
+      seconds(rows.select([](const Trade& t) { return t.price; }).where([](const double& x) { return std::to_string(x).size() > 1; })), -1)
       << "opaque";
 }
 

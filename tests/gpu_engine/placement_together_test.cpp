@@ -126,6 +126,36 @@ TEST_F(placement_together, what_does_not_change_is_brought_once) {
   EXPECT_TRUE(says(many, "500 rounds: ")) << many;
 }
 
+TEST_F(placement_together, tables_of_build_sides_that_stay_are_made_once) {
+  // A table costs the device as much as hundreds of them the CPU, which makes them anew each round.
+  rates r = fixed_rates();
+  r.device_memory = 1e9;
+  use(r);
+  const std::vector<Amount> many(3000000);
+  std::vector<Amount> few(1000);
+  const auto all = rows(many);
+  const auto id = [](auto a) { return a.id; };
+  const auto loop = [&](auto body) { return rows(few).do_while(body, query::times(1000)).explain(); };
+  const std::string stage = loop([&](query::Query<Amount> now) { return now.semi_join(all, id, id); });
+  EXPECT_FALSE(says(stage, "not on gpu: the loop")) << stage;
+  EXPECT_TRUE(says(stage, "1000 rounds: ")) << stage;
+  const std::string vertex = loop([&](query::Query<Amount> now) {
+    return now.group_join(all, id, id, [](auto a, auto matches) {
+      return query::make<Amount>(a.id, a.of, query::cast<double>(matches.size()));
+    });
+  });
+  EXPECT_FALSE(says(vertex, "not on gpu: the loop")) << vertex;
+  EXPECT_TRUE(says(vertex, "1000 rounds: ")) << vertex;
+
+  const auto read = query::broadcast(std::vector<std::uint32_t>{1, 2, 3});
+  const std::string anew = loop([&](query::Query<Amount> now) {
+    return now.semi_join(all, [read](auto a) { return read[a.id % 3u]; }, [](auto a) { return a.id; });
+  });
+  EXPECT_TRUE(says(anew, "not on gpu: the loop, 1000 rounds: ")) << "keys by what a round may change: " << anew;
+  const std::string changes = loop([&](query::Query<Amount> now) { return all.semi_join(now, id, id); });
+  EXPECT_TRUE(says(changes, "not on gpu: the loop, 1000 rounds: ")) << changes;
+}
+
 TEST_F(placement_together, a_loop_on_the_gpu_by_order_is_not_weighed) {
   points_.resize(1000);
   const auto all = rows(points_);

@@ -159,7 +159,8 @@ TEST_F(several_gpus, folds_are_combined_in_the_order_of_the_shares) {
 TEST_F(several_gpus, row_wise_work_keeps_its_order) {
   each_number([&](const std::vector<Row>& rows) {
     const auto q = query::from(rows).as_accelerated();
-    same_rows("where, select", q.where([](auto r) { return r.value > 0; }).select([](auto r) { return query::make<Pair>(r.id, r.value * 3); }));
+    same_rows("where, select",
+              q.where([](auto r) { return r.value > 0; }).select([](auto r) { return query::make<Pair>(r.id, r.value * 3); }));
     same_rows("numbered", q.select([](auto r, auto i) { return query::make<Pair>(r.id, r.value + query::cast<std::int64_t>(i)); }));
     same_rows("nothing", q.where([](auto r) { return r.key < 0; }).select([](auto r) { return r.id; }));
   });
@@ -170,7 +171,9 @@ TEST_F(several_gpus, groups_of_all_devices_are_put_together) {
     const auto q = query::from(rows).as_accelerated();
     const auto total = [](auto g) { return query::make<Total>(g.key(), g.sum([](auto r) { return r.value; }), g.count()); };
     same_groups("five", q.group_by([](auto r) { return query::cast<std::int64_t>(r.small); }).select(total));
-    same_groups("a thousand", q.where([](auto r) { return r.value > -400'000; }).group_by([](auto r) { return query::cast<std::int64_t>(r.key); }).select(total));
+    same_groups(
+        "a thousand",
+        q.where([](auto r) { return r.value > -400'000; }).group_by([](auto r) { return query::cast<std::int64_t>(r.key); }).select(total));
     same_groups("one a row", q.group_by([](auto r) { return r.spread; }).select(total));
     same_groups("none", q.where([](auto r) { return r.key < 0; }).group_by([](auto r) { return r.spread; }).select(total));
     same_groups("of one share's rows", q.where([](auto r) { return r.id < 100; }).group_by([](auto r) { return r.id; }).select(total));
@@ -186,7 +189,8 @@ TEST_F(several_gpus, parts_are_read_where_they_lie) {
     same_groups("groups of groups", groups.group_by([](auto t) { return t.sum % 10; }).select([](auto g) {
       return query::make<Total>(g.key(), g.sum([](auto t) { return t.n; }), g.count());
     }), false);
-    same_rows("distinct, on one device", groups.select([](auto t) { return t.sum % 10; }).distinct().order_by([](auto x) { return x; }), false);
+    same_rows("distinct, on one device", groups.select([](auto t) { return t.sum % 10; }).distinct().order_by([](auto x) { return x; }),
+              false);
   });
 }
 
@@ -215,7 +219,8 @@ TEST_F(several_gpus, each_device_has_the_build_side) {
     std::sort(mine.begin(), mine.end(), by_id);
     std::sort(wanted.begin(), wanted.end(), by_id);
     EXPECT_TRUE(mine == wanted);
-    EXPECT_EQ(joined.select([](auto p) { return p.product; }).in(*gpu_).sum(), joined.select([](auto p) { return p.product; }).in(cpu_).sum());
+    EXPECT_EQ(joined.select([](auto p) { return p.product; }).in(*gpu_).sum(),
+              joined.select([](auto p) { return p.product; }).in(cpu_).sum());
     same_groups("groups of pairs", joined.group_by([](auto p) { return p.product % 100; }).select([](auto g) {
       return query::make<Total>(g.key(), g.sum([](auto p) { return p.product; }), g.count());
     }));
@@ -262,7 +267,10 @@ TEST_F(several_gpus, what_has_no_form_over_shares_runs_on_one) {
   for (int i = 0; i < 20'000; ++i) names.push_back({i, "name " + std::to_string(i % 77)});
   each_number([&](const std::vector<Row>& rows) {
     const auto q = query::from(rows).as_accelerated();
-    same_rows("a loop", q.select([](auto r) { return r.value; }).do_while([](auto x) { return x.select([](auto v) { return v / 2 + 1; }); }, query::times(5)), false);
+    same_rows("a loop", q.select([](auto r) {
+                           return r.value;
+                         }).do_while([](auto x) { return x.select([](auto v) { return v / 2 + 1; }); }, query::times(5)),
+              false);
     // Strings in the rows are read by each device, but rows that hold them are one device's.
     EXPECT_EQ(query::from(names).as_accelerated().in(*gpu_).where([](auto r) { return r.name == "name 5"; }).count(), 260u);
   });

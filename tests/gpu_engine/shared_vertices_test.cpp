@@ -57,14 +57,16 @@ class shared_vertices : public testing::Test {
     f("where, select", rows().where([](auto r) { return r.id > 10; }).select([](auto r) { return r.value; }));
     f("group_by", rows().group_by(key).select([](auto g) { return g.sum([](auto r) { return r.value; }); }));
     f("order_by", rows().order_by([](auto r) { return r.value; }).select([](auto r) { return r.value; }));
-    f("join", rows().join(query::from(rows_).where([](auto r) { return r.id < 50; }), key, key, [](auto l, auto r) { return l.value * r.value; }));
+    f("join",
+      rows().join(query::from(rows_).where([](auto r) { return r.id < 50; }), key, key, [](auto l, auto r) { return l.value * r.value; }));
     f("cached", rows().select([](auto r) { return r.value; }).cached());
   }
 
   std::vector<Row> rows_;
   driver_double fake_{1, std::size_t{1} << 30, 4};
   std::vector<std::unique_ptr<device>> devices_;
-  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
+  kernel_cache kernels_{
+      {.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
   std::shared_ptr<query::runtime::engine> engine_;
   std::unique_ptr<query::Session> session_;
   query::Session cpu_{{.threads = 2, .gpu = query::gpu_use::off}};
@@ -75,7 +77,8 @@ TEST_F(shared_vertices, give_each_device_its_share_and_no_more) {
     SCOPED_TRACE(n);
     use(n);
     std::array<std::size_t, 4> up{}, launches{};
-    for (int i = 0; i < 4; ++i) up[static_cast<std::size_t>(i)] = fake_.bytes_up_to(i), launches[static_cast<std::size_t>(i)] = fake_.launches_on(i);
+    for (int i = 0; i < 4; ++i)
+      up[static_cast<std::size_t>(i)] = fake_.bytes_up_to(i), launches[static_cast<std::size_t>(i)] = fake_.launches_on(i);
     const auto values = rows().select([](auto r) { return r.value; });
     (void)values.sum();
     for (std::size_t i = 0; i < 4; ++i) {
@@ -259,7 +262,7 @@ TEST(estimates, divide_what_devices_share_and_charge_for_putting_it_together) {
   large.steps.push_back({operation::group, 2.5e8, 8e9, 1});
   EXPECT_LT(gpu_seconds(r, large, 1, 2), 0.52 * gpu_seconds(r, large));
   EXPECT_LT(gpu_seconds(r, large, 1, 4), 0.27 * gpu_seconds(r, large));
-  large.gathered = 64e9;  // picked from so much of the host's memory: more buses do not help
+  large.on_host = 64e9;  // picked from so much of the host's memory: more buses do not help
   EXPECT_NEAR(gpu_seconds(r, large, 1, 4), gpu_seconds(r, large, 1, 2), 0.1 * gpu_seconds(r, large, 1, 2));
   work small;
   small.up = 1e5;
@@ -272,7 +275,8 @@ TEST_F(shared_vertices, leave_what_has_no_kernel_to_the_cpu) {
     const auto opaque = rows().where([](const Row& r) { return r.id % 2 == 0; });
     EXPECT_EQ(opaque.count(), 5001);
     EXPECT_EQ(opaque.to_vector().size(), 5001u);
-    EXPECT_NE(opaque.explain("count").find("cpu: not on gpu: the predicate of where is opaque"), std::string::npos) << opaque.explain("count");
+    EXPECT_NE(opaque.explain("count").find("cpu: not on gpu: the predicate of where is opaque"), std::string::npos)
+        << opaque.explain("count");
     const auto sorted = rows().order_by([](const Row& r) { return -r.id; });
     EXPECT_EQ(sorted.first().id, 10'000);
     EXPECT_EQ(rows().order_by([](auto r) { return r.id; }, [](auto a, auto b) { return a > b; }).first().id, 10'000);

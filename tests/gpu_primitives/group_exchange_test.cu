@@ -19,11 +19,13 @@ using keys = bitwise_keys<u64>;
 template <u32 Words> __global__ void count(const pair_of<Words>* pairs, u64 n, u32 parts, u64* counts) {
   count_pairs<keys, state<Words>>(pairs, n, parts, counts, keys{});
 }
-template <u32 Words> __global__ void scatter(const pair_of<Words>* pairs, u64 n, u32 parts, const u64* counts, u64* cursors, pair_of<Words>* out) {
+template <u32 Words>
+__global__ void scatter(const pair_of<Words>* pairs, u64 n, u32 parts, const u64* counts, u64* cursors, pair_of<Words>* out) {
   scatter_pairs<keys, state<Words>>(pairs, n, parts, counts, cursors, out, keys{});
 }
 __global__ void places(const u64* k, u64 n, u32 parts, u32* out) {
-  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) out[i] = exchange_part(keys{}.hash(k[i]), parts);
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x)
+    out[i] = exchange_part(keys{}.hash(k[i]), parts);
 }
 
 template <u32 Words> void check(u64 n, u32 parts) {

@@ -35,7 +35,8 @@ struct Out {
 QUERY_RECORD(Out, amount, at, symbol);
 
 template <class T = Trade, class F> query::ir::traced trace(const F& f, std::uint32_t row = 0) {
-  return query::ir::run_trace([&] { return query::detail::to_node(f(query::detail::make_twin<T>(query::detail::row_node(describe<T>(), row)))); });
+  return query::ir::run_trace(
+      [&] { return query::detail::to_node(f(query::detail::make_twin<T>(query::detail::row_node(describe<T>(), row)))); });
 }
 template <class F> bool speculates(const F& f) {
   const auto t = trace(f);
@@ -149,13 +150,17 @@ TEST(substitute, moves_a_predicate_before_a_select) {
 
 TEST(substitute, refuses_what_it_cannot_take_apart) {
   arena a;
-  const node* computed = a.put(op::select, describe<Out>(), {a.put(op::literal, describe<bool>(), {}, 1), a.put(op::row, describe<Out>()), a.put(op::row, describe<Out>())});
+  const node* computed =
+      a.put(op::select, describe<Out>(),
+            {a.put(op::literal, describe<bool>(), {}, 1), a.put(op::row, describe<Out>()), a.put(op::row, describe<Out>())});
   const node* misaligned = a.put(op::field, describe<double>(), {}, 3);
-  const node* made = a.put(op::make, describe<Point>(), {a.put(op::field, describe<float>(), {}, 0), a.put(op::field, describe<float>(), {}, 4)});
+  const node* made =
+      a.put(op::make, describe<Point>(), {a.put(op::field, describe<float>(), {}, 0), a.put(op::field, describe<float>(), {}, 4)});
   const node* rows[] = {made};
   EXPECT_EQ(substitute(a, misaligned, rows), nullptr);
   const node* whole[] = {computed};
-  EXPECT_EQ(show(substitute(a, a.put(op::field, describe<float>(), {}, offsetof(Out, at) + 4, 0, "at.y"), whole)), "select(true, row, row).at.y");
+  EXPECT_EQ(show(substitute(a, a.put(op::field, describe<float>(), {}, offsetof(Out, at) + 4, 0, "at.y"), whole)),
+            "select(true, row, row).at.y");
 }
 
 TEST(substitute, keeps_rows_without_a_replacement) {

@@ -39,7 +39,8 @@ struct Named {
 QUERY_RECORD(Named, name, fee);
 
 template <class T, class F> query::ir::traced trace(const F& f) {
-  return query::ir::run_trace([&] { return query::detail::to_node(f(query::detail::make_twin<T>(query::detail::row_node(describe<T>(), 0)))); });
+  return query::ir::run_trace(
+      [&] { return query::detail::to_node(f(query::detail::make_twin<T>(query::detail::row_node(describe<T>(), 0)))); });
 }
 
 TEST(serialise, keeps_text_shape_and_sharing) {

@@ -35,7 +35,8 @@ struct Trade {
 QUERY_RECORD(Trade, symbol, price, qty, w, name, fee, legs, best);
 
 template <class F> std::string text(const F& f) {
-  return show(query::ir::run_trace([&] { return query::detail::to_node(f(query::detail::make_twin<Trade>(query::detail::row_node(describe<Trade>(), 0)))); }));
+  return show(query::ir::run_trace(
+      [&] { return query::detail::to_node(f(query::detail::make_twin<Trade>(query::detail::row_node(describe<Trade>(), 0)))); }));
 }
 
 TEST(show, writes_infix_text_with_casts_and_paths) {
@@ -80,7 +81,8 @@ TEST(show, cuts_what_is_long_or_deep) {
   const std::string s = show(x);
   EXPECT_LE(s.size(), 4200u);
   EXPECT_NE(s.find("..."), std::string::npos);
-  const node* many = a.put(node{op::make, 0, describe<std::array<double, 20>>(), 0, std::vector<const node*>(20, a.put(op::row, describe<double>())), "", 0});
+  const node* many = a.put(
+      node{op::make, 0, describe<std::array<double, 20>>(), 0, std::vector<const node*>(20, a.put(op::row, describe<double>())), "", 0});
   EXPECT_EQ(show(many), "array{row, row, row, row, row, row, row, row, ... 12 more}");
 }
 

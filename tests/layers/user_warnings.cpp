@@ -25,19 +25,25 @@ std::int64_t user::use(const std::vector<Trade>& trades) {
   const auto q = query::from(trades).where([](auto t) { return t.qty > 100 && t.venue != "X"; });
   const auto opaque = q.select([](const Trade& t) { return t.price; }).where([](double x) { return x > 0; });
   const auto totals = q.group_by(symbol).select([](auto g) { return query::make<Total>(g.key(), g.sum(price) / g.count()); });
-  const auto tuples = q.group_by(symbol).aggregate(by::sum(qty), by::count(), by::mean(price), by::median(price), by::first(qty), by::stddev(price));
+  const auto tuples =
+      q.group_by(symbol).aggregate(by::sum(qty), by::count(), by::mean(price), by::median(price), by::first(qty), by::stddev(price));
   const auto rows = q.group_by(symbol).select([](const query::Group<std::int32_t, Trade>& g) { return g.sum(price); });
   const auto joined = q.join(totals, symbol, symbol).where([](auto r) { return r.first.price > r.second.amount; });
   const auto sorted = q.order_by(symbol).then_by_descending(price).take(10).index().where([](auto r) { return r.index > 2; });
   const auto sets = q.select(symbol).distinct().union_with(query::range(0, 9)).except(query::range(3, 2));
-  const auto loop = query::from(std::vector<double>{1, 2}).do_while([](query::Query<double> x) { return x.select([](auto v) { return v / 2; }); }, query::times(3));
+  const auto loop = query::from(std::vector<double>{1, 2})
+                        .do_while([](query::Query<double> x) { return x.select([](auto v) { return v / 2; }); }, query::times(3));
   const auto lookup = q.to_lookup(symbol);
-  const auto items = query::from(std::vector<Item>{}).where([](auto t) { return t.size > t.names + t.offsets + t.fields; }).select([](auto t) { return t.name; });
+  const auto items =
+      query::from(std::vector<Item>{}).where([](auto t) { return t.size > t.names + t.offsets + t.fields; }).select([](auto t) {
+        return t.name;
+      });
   const auto [n, most] = q.aggregate(by::count(), by::max(price));
   double all = 0;
   for (const double x : opaque) all += x;
   const auto lazy = query::value_of(q).max(price) - query::value_of(q).min(price);
   return n + sets.count() + sorted.count() + joined.count() + rows.count() + tuples.count() + loop.count() + q.zip(q.skip(1)).count() +
          q.chunk(3).count() + q.window(2).count() + static_cast<std::int64_t>(lookup[1].size()) +
-         static_cast<std::int64_t>(most + all + lazy.get() + q.sum([](auto t) { return t.fee; })) + query::read_csv<Trade>("trades.csv").count() + items.count();
+         static_cast<std::int64_t>(most + all + lazy.get() + q.sum([](auto t) { return t.fee; })) +
+         query::read_csv<Trade>("trades.csv").count() + items.count();
 }

@@ -28,7 +28,8 @@ using names = std::vector<std::string>;
 template <class Q> names names_of(const Q& q) { return query::planner::column_names(*q.to_pipe().node); }
 
 TEST(column_names, a_printed_table_of_groups) {
-  const auto q = query::from(trips).group_by(zone).aggregate(by::sum(fare), by::count(), by::mean([](auto t) { return t.fare / 3; })).as_ordered();
+  const auto q =
+      query::from(trips).group_by(zone).aggregate(by::sum(fare), by::count(), by::mean([](auto t) { return t.fare / 3; })).as_ordered();
   EXPECT_EQ(q.table({.ascii = true}),
             "+-----+-----------+-------+------------------+\n"
             "| key | sum(fare) | count | mean(fare / 3.0) |\n"
@@ -44,8 +45,10 @@ TEST(column_names, of_groups) {
   const auto q = query::from(trips);
   EXPECT_EQ(names_of(q.count_by(zone)), (names{"key", "count"}));
   EXPECT_EQ(names_of(q.count_by(zone).order_by([](auto r) { return std::get<1>(r); }).take(3)), (names{"key", "count"}));
-  EXPECT_EQ(names_of(q.group_by(zone).select([](auto g) { return std::pair(g.key(), g.max(fare) - g.min(fare)); })), (names{"key", "max(fare) - min(fare)"}));
-  EXPECT_EQ(names_of(q.group_by(zone).aggregate(by::quantile(fare, 0.5), by::max(fare), by::max(fare))), (names{"key", "quantile(fare, 0.5)", "max(fare)", "3"}));
+  EXPECT_EQ(names_of(q.group_by(zone).select([](auto g) { return std::pair(g.key(), g.max(fare) - g.min(fare)); })),
+            (names{"key", "max(fare) - min(fare)"}));
+  EXPECT_EQ(names_of(q.group_by(zone).aggregate(by::quantile(fare, 0.5), by::max(fare), by::max(fare))),
+            (names{"key", "quantile(fare, 0.5)", "max(fare)", "3"}));
   const auto later = [](double s, const Trip& t) { return s + t.fare; };
   EXPECT_EQ(names_of(q.aggregate_by(zone, 0.0, later, std::plus<>())), (names{"key", "aggregate"}));
   EXPECT_EQ(names_of(q.aggregate([](auto g) { return std::tuple(g.count(), g.sum(fare)); })), (names{"count", "sum(fare)"}));
@@ -72,9 +75,12 @@ TEST(column_names, of_composite_keys) {
   EXPECT_EQ(names_of(q.aggregate_by(both, by::sum(fare))), (names{"zone", "miles > 1", "key.2", "sum(fare)"}));
   EXPECT_EQ(names_of(q.count_by(both).where([](auto r) { return std::get<1>(r) > 0; }).order_by([](auto r) { return std::get<0>(r); })),
             (names{"zone", "miles > 1", "key.2", "count"}));
-  EXPECT_EQ(names_of(q.count_by(both).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(std::get<0>(r))); })), (names{"count", "zone"}));
-  EXPECT_EQ(names_of(q.group_by(both).select([](auto g) { return std::tuple(g.count(), std::get<1>(g.key())); })), (names{"count", "miles > 1"}));
-  EXPECT_EQ(names_of(q.count_by([](auto t) { return std::pair(t.zone, std::pair(t.fare, t.zone)); })), (names{"zone", "fare", "key.second.second", "count"}));
+  EXPECT_EQ(names_of(q.count_by(both).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(std::get<0>(r))); })),
+            (names{"count", "zone"}));
+  EXPECT_EQ(names_of(q.group_by(both).select([](auto g) { return std::tuple(g.count(), std::get<1>(g.key())); })),
+            (names{"count", "miles > 1"}));
+  EXPECT_EQ(names_of(q.count_by([](auto t) { return std::pair(t.zone, std::pair(t.fare, t.zone)); })),
+            (names{"zone", "fare", "key.second.second", "count"}));
   EXPECT_EQ(names_of(q.count_by([](const Trip& t) { return std::tuple(t.zone, t.fare); })), (names{"key.0", "key.1", "count"}));
   const auto table = q.count_by([](auto t) { return std::tuple(t.zone, t.fare); }).as_ordered();
   EXPECT_EQ(table.table({.rows = 1, .ascii = true}),

@@ -119,15 +119,18 @@ TEST(golden_plan, order_that_nobody_sees) {
                             .where([](auto t) { return t.venue != 3; })
                             .group_by([](auto t) { return t.symbol; })
                             .select([](auto g) { return query::make<Total>(g.key(), g.sum([](auto t) { return t.qty; }), g.count()); }));
-  check("remove_order_not", query::from(trades).order_by([](auto t) { return t.price; }).group_by([](auto t) { return t.symbol; }).select([](auto g) {
-    return query::make<Total>(g.key(), g.first([](auto t) { return t.qty; }), 1);
-  }));
-  check("remove_order_partition", query::from(trades)
-                                      .hash_partitioned_by([](auto t) { return t.symbol; }, 8)
-                                      .where([](auto t) { return t.venue != 3; })
-                                      .group_by([](auto t) { return t.symbol; })
-                                      .select([](auto g) { return query::make<Total>(g.key(), g.sum([](auto t) { return t.qty; }), g.count()); }));
-  check("remove_order_count", query::from(trades).order_by([](auto t) { return t.price; }).reverse().where([](auto t) { return t.venue != 3; }), "count");
+  check("remove_order_not",
+        query::from(trades).order_by([](auto t) { return t.price; }).group_by([](auto t) { return t.symbol; }).select([](auto g) {
+          return query::make<Total>(g.key(), g.first([](auto t) { return t.qty; }), 1);
+        }));
+  check("remove_order_partition",
+        query::from(trades)
+            .hash_partitioned_by([](auto t) { return t.symbol; }, 8)
+            .where([](auto t) { return t.venue != 3; })
+            .group_by([](auto t) { return t.symbol; })
+            .select([](auto g) { return query::make<Total>(g.key(), g.sum([](auto t) { return t.qty; }), g.count()); }));
+  check("remove_order_count",
+        query::from(trades).order_by([](auto t) { return t.price; }).reverse().where([](auto t) { return t.venue != 3; }), "count");
 }
 
 TEST(golden_plan, distinct_of_distinct_rows) {
@@ -141,7 +144,9 @@ TEST(golden_plan, distinct_of_distinct_rows) {
 }
 
 TEST(golden_plan, partitions_that_are_there_already) {
-  const auto sizes = [](std::span<const Total> rows) { return std::vector<std::int64_t>{std::ssize(rows), rows.empty() ? 0 : rows[0].qty}; };
+  const auto sizes = [](std::span<const Total> rows) {
+    return std::vector<std::int64_t>{std::ssize(rows), rows.empty() ? 0 : rows[0].qty};
+  };
   check("remove_partition", query::from(trades)
                                 .partitioned(3)
                                 .hash_partitioned_by([](auto t) { return t.symbol; }, 8)
@@ -152,9 +157,10 @@ TEST(golden_plan, partitions_that_are_there_already) {
 }
 
 TEST(golden_plan, groups_that_are_materialised) {
-  check("fuse_aggregate", query::from(trades).group_by([](auto t) { return t.venue; }).select([](const query::Group<std::int32_t, Trade>& g) {
-    return std::pair<std::int32_t, std::int64_t>(g.key(), g[0].qty);
-  }));
+  check("fuse_aggregate",
+        query::from(trades).group_by([](auto t) { return t.venue; }).select([](const query::Group<std::int32_t, Trade>& g) {
+          return std::pair<std::int32_t, std::int64_t>(g.key(), g[0].qty);
+        }));
 }
 
 TEST(golden_plan, what_several_queries_share_runs_once) {
@@ -186,7 +192,8 @@ TEST(golden_plan, loops_keep_row_wise_work_before_their_rows_are_seen) {
                                  return query::from(trades)
                                      .where([](auto t) { return t.qty > 100; })
                                      .select([](auto t) { return query::make<Stock>(t.symbol, t.venue); })
-                                     .where([sectors](auto s) { return sectors.any(s, [](auto a, auto b) { return a.symbol == b.symbol; }); })
+                                     .where(
+                                         [sectors](auto s) { return sectors.any(s, [](auto a, auto b) { return a.symbol == b.symbol; }); })
                                      .distinct();
                                },
                                query::times(3)));

@@ -52,7 +52,8 @@ inline std::vector<Trade> make_trades(std::size_t n) {
   std::uint64_t x = 88172645463325252ull;  // xorshift: the same rows on every machine
   for (std::size_t i = 0; i < n; ++i) {
     x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-    t.push_back({static_cast<std::int32_t>(x % 50), static_cast<double>(x >> 8 & 1023) / 4, static_cast<std::int64_t>(x >> 20 & 255), static_cast<std::int32_t>(x >> 40 & 3)});
+    t.push_back({static_cast<std::int32_t>(x % 50), static_cast<double>(x >> 8 & 1023) / 4, static_cast<std::int64_t>(x >> 20 & 255),
+                 static_cast<std::int32_t>(x >> 40 & 3)});
   }
   return t;
 }

@@ -40,8 +40,10 @@ TEST(rules_keep_results, predicates_below_sets) {
 TEST(rules_keep_results, predicates_stay_above_row_numbers) {
   const auto a = query::from(trades);
   const auto third = [](auto, std::int64_t i) { return i % 3 == 1; };
-  for (const auto& q : {query::Query<Trade>(a.order_by(symbol_of).where(third).where(expensive)), query::Query<Trade>(query::Query<Trade>(a.reverse().where(third)).where(expensive)),
-                        query::Query<Trade>(a.concat(a).where(third).where(expensive)), query::Query<Trade>(a.distinct().as_ordered().where(third).where(expensive))}) {
+  for (const auto& q : {query::Query<Trade>(a.order_by(symbol_of).where(third).where(expensive)),
+                        query::Query<Trade>(query::Query<Trade>(a.reverse().where(third)).where(expensive)),
+                        query::Query<Trade>(a.concat(a).where(third).where(expensive)),
+                        query::Query<Trade>(a.distinct().as_ordered().where(third).where(expensive))}) {
     expect_no(q, "predicate_pushdown");
     EXPECT_TRUE(rows_of(q, true) == rows_of(q, false));
     EXPECT_EQ(q.count(), std::ssize(rows_of(q, false)));
@@ -83,13 +85,17 @@ TEST(rules_keep_results, partitions_that_are_there_already) {
   const auto dearer = [](auto t) { return query::make<Trade>(t.symbol, t.price + 1.0, t.qty, t.venue); };
   const std::string inferred = "partitioning inferred from hash_partitioned_by", anew = "partitions its rows anew";
   expect_same_rows(a.hash_partitioned_by(symbol_of, 8).hash_partitioned_by(symbol_of, 8).apply(fingerprint), inferred, order::as_is);
-  expect_same_rows(a.hash_partitioned_by(symbol_of, 8).where(expensive).select(dearer).hash_partitioned_by(symbol_of, 8).apply(fingerprint), inferred, order::as_is);
-  expect_same_rows(a.hash_partitioned_by(symbol_of).select(dearer).hash_partitioned_by(symbol_of).apply(fingerprint), inferred, order::as_is);
-  expect_same_rows(a.range_partitioned_by(symbol_of, 5).select(dearer).range_partitioned_by(symbol_of, 5).apply(fingerprint), "inferred from range_partitioned_by", order::as_is);
+  expect_same_rows(a.hash_partitioned_by(symbol_of, 8).where(expensive).select(dearer).hash_partitioned_by(symbol_of, 8).apply(fingerprint),
+                   inferred, order::as_is);
+  expect_same_rows(a.hash_partitioned_by(symbol_of).select(dearer).hash_partitioned_by(symbol_of).apply(fingerprint), inferred,
+                   order::as_is);
+  expect_same_rows(a.range_partitioned_by(symbol_of, 5).select(dearer).range_partitioned_by(symbol_of, 5).apply(fingerprint),
+                   "inferred from range_partitioned_by", order::as_is);
   expect_same_rows(a.partitioned(6).select(dearer).partitioned(6).apply(fingerprint), "inferred from partitioned", order::as_is);
   expect_same_rows(a.partitioned(6).where(expensive).partitioned(3).apply(fingerprint), anew, order::as_is);
   expect_same_rows(a.partitioned(6).range_partitioned_by(venue_of, 3).apply(fingerprint), anew, order::as_is);
-  expect_same_rows(a.hash_partitioned_by(symbol_of, 4).where(expensive).hash_partitioned_by(symbol_of, 8).apply(fingerprint), anew, order::as_is);
+  expect_same_rows(a.hash_partitioned_by(symbol_of, 4).where(expensive).hash_partitioned_by(symbol_of, 8).apply(fingerprint), anew,
+                   order::as_is);
   // Shared by two readers, and read behind a join.
   const auto parts = a.hash_partitioned_by(symbol_of, 8);
   expect_same_rows(parts.hash_partitioned_by(symbol_of, 8).apply(fingerprint).concat(parts.apply(fingerprint)), inferred, order::as_is);
@@ -108,7 +114,10 @@ TEST(rules_keep_results, partitions_that_only_look_alike_stay) {
   // A filter changes where ranges end, and which partitions are empty.
   expect_no(a.range_partitioned_by(symbol_of, 5).where(expensive).range_partitioned_by(symbol_of, 5).apply(fingerprint), left_out);
   expect_no(a.hash_partitioned_by(symbol_of).where(expensive).hash_partitioned_by(symbol_of).apply(fingerprint), left_out);
-  expect_no(a.hash_partitioned_by([](const Trade& t) { return t.symbol; }, 8).hash_partitioned_by([](const Trade& t) { return t.symbol; }, 8).apply(fingerprint), left_out);
+  expect_no(a.hash_partitioned_by([](const Trade& t) { return t.symbol; }, 8)
+                .hash_partitioned_by([](const Trade& t) { return t.symbol; }, 8)
+                .apply(fingerprint),
+            left_out);
   EXPECT_NE(plan_of(a.apply(fingerprint), "").find("partitions: runs of rows that the engine chooses"), std::string::npos);
 }
 
@@ -126,23 +135,29 @@ TEST(rules_keep_results, predicates_below_joins_of_every_kind) {
   };
   const auto wanted = [](auto p) { return p.sector > 2 && p.value < 200.0; };
   expect_same_rows(a.join(s, symbol_of, symbol_of, pair).where(wanted), "predicate_pushdown");
-  expect_same_rows(s.join(a, symbol_of, symbol_of, [](auto x, auto t) { return query::make<Priced>(t.symbol, x.sector, t.price); }).where(wanted), "predicate_pushdown");
+  expect_same_rows(
+      s.join(a, symbol_of, symbol_of, [](auto x, auto t) { return query::make<Priced>(t.symbol, x.sector, t.price); }).where(wanted),
+      "predicate_pushdown");
   expect_same_rows(a.left_join(s, symbol_of, symbol_of, maybe).where(wanted), "predicate_pushdown");
   expect_same_rows(a.right_join(s, symbol_of, symbol_of, maybe_left).where(wanted), "predicate_pushdown");
   expect_same_rows(a.take(40).cross_join(s, pair).where(wanted), "predicate_pushdown");
   expect_same_rows(a.semi_join(s, symbol_of, symbol_of).where(expensive), "predicate_pushdown");
   expect_same_rows(a.anti_join(s, symbol_of, symbol_of).where(expensive), "predicate_pushdown");
-  expect_no(a.full_join(s, symbol_of, symbol_of, [](auto t, auto x) { return query::make<Priced>(t ? t->symbol : -1, x ? x->sector : -1, t ? t->price : 0.0); })
-                .where(wanted), "predicate_pushdown");
+  expect_no(a.full_join(s, symbol_of, symbol_of,
+                        [](auto t, auto x) { return query::make<Priced>(t ? t->symbol : -1, x ? x->sector : -1, t ? t->price : 0.0); })
+                .where(wanted),
+            "predicate_pushdown");
 }
 
 TEST(rules_keep_results, predicates_below_named_queries_with_selects) {
-  const query::Query<Priced> priced = query::from(trades).distinct().select([](auto t) { return query::make<Priced>(t.symbol, t.venue, t.price * 2.0); });
+  const query::Query<Priced> priced =
+      query::from(trades).distinct().select([](auto t) { return query::make<Priced>(t.symbol, t.venue, t.price * 2.0); });
   expect_same_rows(priced.where([](auto p) { return p.value > 300.0; }), "predicate_pushdown");
   const query::Query<Priced> joined = query::from(trades).join(query::from(stocks), symbol_of, symbol_of, [](auto t, auto s) {
     return query::make<Priced>(t.symbol, s.sector, t.price);
   });
-  expect_same_rows(joined.order_by([](auto p) { return p.value; }).where([](auto p) { return p.sector == 2; }), "predicate_pushdown", order::as_is);
+  expect_same_rows(joined.order_by([](auto p) { return p.value; }).where([](auto p) { return p.sector == 2; }), "predicate_pushdown",
+                   order::as_is);
 }
 
 TEST(rules_keep_results, predicates_stay_where_going_down_could_be_noticed) {
@@ -158,14 +173,16 @@ TEST(rules_keep_results, predicates_stay_where_going_down_could_be_noticed) {
 }
 
 TEST(rules_keep_results, overflow_is_no_reason_against_sorting_less) {
-  expect_same_rows(query::from(trades).order_by(symbol_of).where([](auto t) { return t.qty * t.qty > 400; }), "predicate_pushdown", order::as_is);
+  expect_same_rows(query::from(trades).order_by(symbol_of).where([](auto t) { return t.qty * t.qty > 400; }), "predicate_pushdown",
+                   order::as_is);
 }
 
 TEST(rules_keep_results, limits) {
   const auto a = query::from(trades);
   expect_same_rows(a.order_by([](auto t) { return t.price; }).take(20), "top_k", order::as_is);
   expect_same_rows(a.order_by(symbol_of).where(expensive).skip(4).take(20), "top_k", order::as_is);
-  expect_same_rows(a.order_by([](auto t) { return t.price; }).take(20).order_by([](auto t) { return t.qty; }).take(7), "top_k", order::as_is);
+  expect_same_rows(a.order_by([](auto t) { return t.price; }).take(20).order_by([](auto t) { return t.qty; }).take(7), "top_k",
+                   order::as_is);
   expect_same_rows(a.concat(query::from(more_trades)).skip(4990).take(100), "limit_pushdown", order::as_is);
   expect_same_rows(a.skip(3).zip(query::from(more_trades).skip(5)).take(11), "limit_pushdown", order::as_is);
   expect_no(a.order_by(symbol_of).select_many([](const Trade& t) { return std::vector<std::int64_t>(2, t.qty); }).take(3), "top_k");
@@ -176,15 +193,23 @@ TEST(rules_keep_results, limits) {
 TEST(rules_keep_results, order_and_distinct) {
   const auto a = query::from(trades);
   const auto by_price = [](auto t) { return t.price; };
-  expect_same_rows(a.order_by(by_price).group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), g.max([](auto t) { return t.qty; }), g.count()); }), "remove_order");
+  expect_same_rows(a.order_by(by_price).group_by(symbol_of).select(
+                       [](auto g) { return query::make<Total>(g.key(), g.max([](auto t) { return t.qty; }), g.count()); }),
+                   "remove_order");
   expect_same_rows(a.order_by(by_price).distinct(), "remove_order");
-  expect_same_rows(a.hash_partitioned_by(symbol_of, 8).group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), g.max([](auto t) { return t.qty; }), g.count()); }), "remove_order");
+  expect_same_rows(a.hash_partitioned_by(symbol_of, 8).group_by(symbol_of).select([](auto g) {
+    return query::make<Total>(g.key(), g.max([](auto t) { return t.qty; }), g.count());
+  }),
+                   "remove_order");
   expect_same_rows(a.range_partitioned_by(by_price, 8).where(expensive).distinct(), "remove_order");
   expect_same_rows(a.semi_join(query::from(stocks).order_by(symbol_of), symbol_of, symbol_of), "remove_order");
   expect_same_rows(a.distinct().where(expensive).distinct(), "merge_distinct");
   expect_same_rows(a.distinct().union_with(query::from(more_trades)), "merge_distinct");
-  expect_same_rows(a.group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), 0, g.count()); }).distinct(), "merge_distinct");
-  expect_no(a.order_by(by_price).group_by(symbol_of).select([](auto g) { return query::make<Priced>(g.key(), 0, g.sum([](auto t) { return t.price; })); }), "remove_order");
+  expect_same_rows(a.group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), 0, g.count()); }).distinct(),
+                   "merge_distinct");
+  expect_no(a.order_by(by_price).group_by(symbol_of).select(
+                [](auto g) { return query::make<Priced>(g.key(), 0, g.sum([](auto t) { return t.price; })); }),
+            "remove_order");
   // The sum behind a mean of 64-bit integers is a double.
   const auto mean_of = [](auto f) { return [f](auto g) { return query::make<Priced>(g.key(), 0, g.mean(f)); }; };
   expect_same_rows(a.order_by(by_price).group_by(symbol_of).select(mean_of([](auto t) { return t.venue; })), "remove_order");
@@ -202,10 +227,13 @@ TEST(rules_keep_results, columns_that_a_filter_or_a_join_reads) {
   std::vector<std::int64_t> qty;
   for (const Trade& t : trades) symbol.push_back(t.symbol), price.push_back(t.price), qty.push_back(t.qty), venue.push_back(t.venue);
   const auto columns = query::from(query::columns<Trade>(symbol, price, qty, venue));
-  expect_same_rows(columns.where(expensive).group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), 0, g.count()); }), "projection_pruning");
-  expect_same_rows(columns.join(query::from(stocks), symbol_of, symbol_of, [](auto t, auto s) { return query::make<Priced>(t.symbol, s.sector, t.price); }),
+  expect_same_rows(columns.where(expensive).group_by(symbol_of).select([](auto g) { return query::make<Total>(g.key(), 0, g.count()); }),
+                   "projection_pruning");
+  expect_same_rows(columns.join(query::from(stocks), symbol_of, symbol_of,
+                                [](auto t, auto s) { return query::make<Priced>(t.symbol, s.sector, t.price); }),
                    "projection_pruning: reads symbol, price of 4");
-  expect_same_rows(query::from(stocks).join(columns, symbol_of, symbol_of, [](auto s, auto t) { return query::make<Priced>(t.symbol, s.sector, t.price); }),
+  expect_same_rows(query::from(stocks).join(columns, symbol_of, symbol_of,
+                                            [](auto s, auto t) { return query::make<Priced>(t.symbol, s.sector, t.price); }),
                    "projection_pruning: reads symbol, price of 4");
   expect_no(columns.where(expensive), "projection_pruning");
   expect_no(columns.order_by(symbol_of).take(3), "projection_pruning");

@@ -46,7 +46,8 @@ const auto symbol = [](auto f) { return f.symbol; };
 
 void check_queries(const query::Session& s) {
   const auto all = fills_in(s);
-  EXPECT_EQ(all.where([](auto f) { return f.id % 2 == 0; }).select([](auto f) { return f.id; }).sum(), std::int64_t{rows / 2} * (rows / 2 - 1));
+  EXPECT_EQ(all.where([](auto f) { return f.id % 2 == 0; }).select([](auto f) { return f.id; }).sum(),
+            std::int64_t{rows / 2} * (rows / 2 - 1));
   EXPECT_EQ(all.where(query::opaque([](const Fill& f) { return f.id % 2 == 0; })).to_vector().size(), rows / 2u);
   EXPECT_EQ(all.group_by(symbol).select([](auto g) { return std::pair(g.key(), g.sum([](auto f) { return f.price; })); }).count(), symbols);
   const auto joined = all.join(query::from(fills()).take(symbols), symbol, symbol, [](auto l, auto r) { return l.id - r.id; });

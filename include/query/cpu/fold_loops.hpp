@@ -107,7 +107,8 @@ template <class Chain> void fold_count(const Chain& c, const typename Chain::vie
 }
 
 // NaNs are passed over. state.count and state.numbers tell an empty input and one of NaNs alone apart.
-template <bool Max, class Chain> void fold_extreme(const Chain& c, const typename Chain::view& v, bool speculate, detail::fold_state& state) {
+template <bool Max, class Chain>
+void fold_extreme(const Chain& c, const typename Chain::view& v, bool speculate, detail::fold_state& state) {
   using T = typename Chain::row;
   constexpr T none = [] {
     using limits = std::numeric_limits<T>;

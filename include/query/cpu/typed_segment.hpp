@@ -15,7 +15,9 @@ inline constexpr std::size_t batch_rows = 1024;
 // At most batch_rows rows of T, in raw memory; whoever receives them may move from them.
 template <class T> class batch {
  public:
-  batch() : memory_(::operator new((batch_rows + 1) * sizeof(T), std::align_val_t{alignof(T) < 64 ? 64 : alignof(T)})), rows_(static_cast<T*>(memory_)) {}
+  batch()
+      : memory_(::operator new((batch_rows + 1) * sizeof(T), std::align_val_t{alignof(T) < 64 ? 64 : alignof(T)})),
+        rows_(static_cast<T*>(memory_)) {}
   ~batch() {
     clear();
     ::operator delete(memory_, std::align_val_t{alignof(T) < 64 ? 64 : alignof(T)});
@@ -78,7 +80,8 @@ template <class Chain> class typed_segment final : public detail::segment {
           });
         else
           detail::in_runs(i, to_row, [&](std::size_t j, std::size_t end) QUERY_INLINE {
-            chain_.scan(v, j, end, [&](auto&& r, std::uint64_t) QUERY_INLINE { ::new (static_cast<void*>(p + n++)) T(detail::as_stored<T>(r)); });
+            chain_.scan(v, j, end,
+                        [&](auto&& r, std::uint64_t) QUERY_INLINE { ::new (static_cast<void*>(p + n++)) T(detail::as_stored<T>(r)); });
           });
         given.grow(n);
         given.flush(to);

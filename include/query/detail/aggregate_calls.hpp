@@ -11,7 +11,8 @@
 namespace query::agg {
 
 template <class A, class K, class T>
-using value_of = detail::stored_t<decltype(std::declval<const A&>().template value<T>(std::declval<const K&>(), std::declval<typename A::template state<T>&>()))>;
+using value_of = detail::stored_t<decltype(std::declval<const A&>().template value<T>(std::declval<const K&>(),
+                                                                                      std::declval<typename A::template state<T>&>()))>;
 
 // Record: F -> A, called at every execution, so that captures by reference are read anew.
 template <class A, class K, class T, class F, A (*Record)(const F&)> detail::aggregate_calls calls_of() {
@@ -59,8 +60,8 @@ template <class A, class K, class T, class F, A (*Record)(const F&)> detail::agg
 }
 
 template <class A, class K, class T, class KF>
-std::size_t update_known(const void* self, const void* key, const detail::known_keys& known_now, void* states, const void* rows, std::size_t n,
-                         void* missed) {
+std::size_t update_known(const void* self, const void* key, const detail::known_keys& known_now, void* states, const void* rows,
+                         std::size_t n, void* missed) {
   const A& a = *static_cast<const A*>(self);
   const KF& f = *static_cast<const KF*>(key);
   const detail::known_keys known = known_now;  // a copy whose address nobody has stays in registers

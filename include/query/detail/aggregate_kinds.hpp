@@ -70,7 +70,9 @@ template <class V> using sum_t = typename sum_of<V>::type;
 template <class V> struct sum_of_mean { using type = mean_sum_t<V>; };
 template <class E, std::size_t N> struct sum_of_mean<std::array<E, N>> { using type = std::array<mean_sum_t<E>, N>; };
 template <class V> struct mean_of { using type = double; };
-template <class E, std::size_t N> struct mean_of<std::array<E, N>> { using type = std::array<std::conditional_t<std::is_same_v<E, float>, float, double>, N>; };
+template <class E, std::size_t N> struct mean_of<std::array<E, N>> {
+  using type = std::array<std::conditional_t<std::is_same_v<E, float>, float, double>, N>;
+};
 
 struct nothing {};
 
@@ -144,7 +146,8 @@ template <class F> struct mean : expression {
     if (nullable<F, T> && s.n == 0) return result;
     R r{};
     if constexpr (ir::is_array_v<V>) {
-      for (std::size_t i = 0; i < r.size(); ++i) r[i] = static_cast<typename R::value_type>(static_cast<double>(s.sum[i]) / static_cast<double>(s.n));
+      for (std::size_t i = 0; i < r.size(); ++i)
+        r[i] = static_cast<typename R::value_type>(static_cast<double>(s.sum[i]) / static_cast<double>(s.n));
     } else {
       r = static_cast<double>(s.sum) / static_cast<double>(s.n);
     }
@@ -219,7 +222,9 @@ template <class V, class T, class Less> struct own_best {
   std::optional<T> row;  // of arg_min, arg_max
   const Less* less = nullptr;
 };
-template <bool Max, class Less, class V> bool beats_by(const Less& less, const V& a, const V& b) { return static_cast<bool>(Max ? less(b, a) : less(a, b)); }
+template <bool Max, class Less, class V> bool beats_by(const Less& less, const V& a, const V& b) {
+  return static_cast<bool>(Max ? less(b, a) : less(a, b));
+}
 template <bool Max, class F, class Less> struct extreme_by : expression {
   static constexpr const char* name = Max ? "max" : "min";
   F f;

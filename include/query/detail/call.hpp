@@ -20,7 +20,9 @@ template <class R> struct stored { using type = R; };
 template <> struct stored<std::string_view> { using type = std::string; };
 template <> struct stored<const char*> { using type = std::string; };
 template <class R> requires is_row_view<R> struct stored<R> { using type = typename R::query_row_type; };
-template <class A, class B> struct stored<std::pair<A, B>> { using type = std::pair<typename stored<std::remove_cvref_t<A>>::type, typename stored<std::remove_cvref_t<B>>::type>; };
+template <class A, class B> struct stored<std::pair<A, B>> {
+  using type = std::pair<typename stored<std::remove_cvref_t<A>>::type, typename stored<std::remove_cvref_t<B>>::type>;
+};
 template <class... A> struct stored<std::tuple<A...>> { using type = std::tuple<typename stored<std::remove_cvref_t<A>>::type...>; };
 template <class R> using stored_t = typename stored<std::remove_cvref_t<R>>::type;
 template <class E> inline constexpr bool stored_as_other = !std::is_same_v<stored_t<E>, E>;
@@ -40,7 +42,9 @@ template <class V> QUERY_INLINE inline auto row_of(const V& v) {
 }
 
 // Rows with strings or lists are handed to `auto` parameters as views: `[](auto t)` must not copy a string a row.
-template <class F, class T> concept takes_views = record<T> && !std::is_trivially_copyable_v<T> && !names_its_types<F> && std::is_invocable_v<const F&, const row_view<T>&>;
+template <class F, class T>
+concept takes_views =
+    record<T> && !std::is_trivially_copyable_v<T> && !names_its_types<F> && std::is_invocable_v<const F&, const row_view<T>&>;
 
 // Calls f with views that end with the call: a reference to one of them is given back as a view by value.
 template <class F, class... V> QUERY_INLINE inline decltype(auto) call_with_views(const F& f, const V&... views) {

@@ -187,7 +187,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     if constexpr (!value<F, Row>()) return false;                                                                                         \
     else {                                                                                                                                \
       constexpr bool ok = ir::described_v<detail::result_of<F, Row>>, group = is_group<detail::result_of<F, Row>>;                        \
-      static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: " QUERY_DETAIL_KEY_OF_GROUP); \
+      static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: "                         \
+                            QUERY_DETAIL_KEY_OF_GROUP);                                                                                   \
       static_assert(ok || group, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, strings, "      \
                                  "enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                   \
       return ok;                                                                                                                          \
@@ -198,7 +199,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   template <class Equal> static constexpr bool no_second_key() {                                                                          \
     static_assert(sizeof(Equal) == 0, "query: " #verb ": the last function takes one row, and here only an equality of two keys and its " \
                                       "hash may stand: " #verb "(" form "equal, hash). Several fields are one key: [](auto t) { return "  \
-                                      "std::tuple(t.a, t.b); }. Distinct rows and sets by a key: distinct_by(key), union_with_by(q, key)"); \
+                                      "std::tuple(t.a, t.b); }. Distinct rows and sets by a key: distinct_by(key), "                      \
+                                      "union_with_by(q, key)");                                                                           \
     return false;                                                                                                                         \
   }                                                                                                                                       \
   template <class Equal> static constexpr bool no_hash() {                                                                                \
@@ -210,7 +212,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     if constexpr (forgotten<Hash, K>()) return no_hash<Hash>(); /* (..., result, equal) */                                                \
     else {                                                                                                                                \
       constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                    \
-      static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)"); \
+      static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: "                               \
+                                        #verb "(" form "equal, hash)");                                                                   \
       static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(" form "equal, hash)");             \
       return compares<Equal, K> && hash;                                                                                                  \
     }                                                                                                                                     \
@@ -248,7 +251,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     } else if constexpr (!value<F, Row>()) return false;                                                                                  \
     else {                                                                                                                                \
       constexpr bool ok = ir::described_v<detail::result_of<F, Row>>, group = is_group<detail::result_of<F, Row>>;                        \
-      static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: " QUERY_DETAIL_KEY_OF_GROUP); \
+      static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: "                         \
+                            QUERY_DETAIL_KEY_OF_GROUP);                                                                                   \
       static_assert(ok || group, "query: " #verb ": this key type has no order that the library knows. Use numbers, strings, enums, "     \
                                  "optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                          \
       return ok;                                                                                                                          \

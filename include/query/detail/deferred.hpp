@@ -21,7 +21,10 @@ template <class X> concept textual = deferred<X> || (operand<X> && std::is_same_
 
 // The common type of two results, as `c ? a : b` and the aggregates see it: numbers meet in their common type.
 template <class A, class B> struct common {};
-template <class A, class B> requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>) struct common<A, B> { using type = std::common_type_t<A, B>; };
+template <class A, class B>
+requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>) struct common<A, B> {
+  using type = std::common_type_t<A, B>;
+};
 template <class A> requires(!std::is_arithmetic_v<A>) struct common<A, A> { using type = A; };
 template <class A, class B> requires requires { typename common<A, B>::type; }
 struct common<std::optional<A>, std::optional<B>> { using type = std::optional<typename common<A, B>::type>; };
@@ -56,12 +59,14 @@ template <class T, class X> const ir::node* node_of_type(const X& x) {
   using V = held_t<X>;
   if constexpr (std::is_arithmetic_v<T>) return node_as<T>(x);
   else if constexpr (std::is_same_v<V, std::nullopt_t>) return a.put(ir::op::null, ir::describe<T>());
-  else if constexpr (ir::is_optional_v<T> && !ir::is_optional_v<V>) return a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(x)});
+  else if constexpr (ir::is_optional_v<T> && !ir::is_optional_v<V>)
+    return a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(x)});
   else if constexpr (ir::is_optional_v<T> && !std::is_same_v<V, T>) {
     const ir::node* o = to_node(x);
     const auto value = make_twin<typename V::value_type>(a.put(ir::op::value, ir::describe<typename V::value_type>(), {o}));
     return ir::make_select(a, a.put(ir::op::has_value, ir::describe<bool>(), {o}),
-                           a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(value)}), a.put(ir::op::null, ir::describe<T>()));
+                           a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(value)}),
+                           a.put(ir::op::null, ir::describe<T>()));
   } else if constexpr (ir::is_array_v<T>) {
     std::vector<const ir::node*> kids;
     for (const auto& e : x) kids.push_back(node_of_type<typename ir::array_traits<T>::element>(e));

@@ -12,7 +12,8 @@
 namespace query::detail {
 
 // Integers add up in 64 bits, floats in their own type.
-template <class V> using sum_t = std::conditional_t<std::is_floating_point_v<V>, V, std::conditional_t<std::is_signed_v<V>, std::int64_t, std::uint64_t>>;
+template <class V>
+using sum_t = std::conditional_t<std::is_floating_point_v<V>, V, std::conditional_t<std::is_signed_v<V>, std::int64_t, std::uint64_t>>;
 
 // nested `verb` of type R; each value of `body(element)` as a V.
 template <class R, class V, class E, class Body> const ir::node* nested_node(const char* verb, const ir::node* over, const Body& body) {
@@ -34,7 +35,8 @@ template <class S, class E, class Init, class Body> twin_t<S> nested_fold(const 
 }
 
 // The node of a loop over `n` states, which are the parts of one value of type `state` (n > 1) or the value itself.
-const ir::node* make_loop(const ir::type* state, std::size_t n, std::uint32_t id, const ir::node* initial, const ir::node* condition, const ir::node* step);
+const ir::node* make_loop(const ir::type* state, std::size_t n, std::uint32_t id, const ir::node* initial, const ir::node* condition,
+                          const ir::node* step);
 // The loop's state while its functions are explored.
 const ir::node* loop_state(const ir::type* state, std::size_t n, std::uint32_t id);
 

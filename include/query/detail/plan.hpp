@@ -217,7 +217,8 @@ struct logical : std::enable_shared_from_this<logical> {
   std::uint64_t slot = 0;                  // placeholder: which loop variable
   std::uint64_t previous_slot = 0, next_slot = 0;  // do_while: placeholders of its condition
   std::uint64_t most_rounds = 0;           // do_while; 0: as the condition says
-  bool (*loop_test)(const void* f, const void* previous, std::size_t n, const void* next, std::size_t m) = nullptr;  // do_while: functions[0]
+  // do_while: functions[0]
+  bool (*loop_test)(const void* f, const void* previous, std::size_t n, const void* next, std::size_t m) = nullptr;
 
   // Does the verb compare keys by functions of the user's? They run in the user's process only, and know keys better than any rule.
   bool has_own_equality() const { return keys.equal != nullptr; }

@@ -21,7 +21,9 @@ template <class E, std::size_t N> struct to_twin<E[N]> { using type = expr_array
 template <class E> struct to_twin<std::optional<E>> { using type = expr_optional<E>; };
 template <class E, class A> struct to_twin<std::vector<E, A>> { using type = expr_list<E>; };
 template <class... E> struct to_twin<std::tuple<E...>> { using type = std::tuple<typename to_twin<E>::type...>; };
-template <class A, class B> struct to_twin<std::pair<A, B>> { using type = std::pair<typename to_twin<A>::type, typename to_twin<B>::type>; };
+template <class A, class B> struct to_twin<std::pair<A, B>> {
+  using type = std::pair<typename to_twin<A>::type, typename to_twin<B>::type>;
+};
 template <class T> using twin_t = typename to_twin<std::remove_cv_t<T>>::type;
 
 template <class X> inline constexpr bool is_record_twin = has_form<X, to_twin>;
@@ -171,7 +173,9 @@ template <class E> class expr_list {
   using value_type = E;
   explicit expr_list(const ir::node* n) : node_(n) {}
   operator std::vector<E>() const { detail::became_plain<std::vector<E>>(); }
-  expr<std::size_t> size() const { return detail::wrap<std::size_t>(ir::current_arena().put(ir::op::size, ir::describe<std::size_t>(), {node_})); }
+  expr<std::size_t> size() const {
+    return detail::wrap<std::size_t>(ir::current_arena().put(ir::op::size, ir::describe<std::size_t>(), {node_}));
+  }
   bool empty() const { return size() == std::size_t{0}; }
   template <detail::operand I> auto operator[](const I& i) const {
     return detail::make_twin<E>(ir::current_arena().put(ir::op::index, ir::describe<E>(), {node_, detail::node_as<std::int64_t>(i)}));
@@ -206,7 +210,9 @@ template <class E> class expr_list {
 #undef QUERY_DETAIL_LISTS
 
  private:
-  [[noreturn]] static void compared_lists() { ir::give_up("lists are compared as a whole: compare their sizes, or elements by query::all and query::any"); }
+  [[noreturn]] static void compared_lists() {
+    ir::give_up("lists are compared as a whole: compare their sizes, or elements by query::all and query::any");
+  }
   [[noreturn]] static void loop_over_list() {
     ir::give_up("a loop over a list field: use query::fold(list, init, f), query::sum(list, f), query::any(list, f)...");
   }

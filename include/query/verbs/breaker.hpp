@@ -23,7 +23,8 @@ using detail::pipe;
 // Whether a verb gives its rows in any order, unless as_ordered() is said.
 constexpr bool free_order(detail::verb v) {
   using detail::verb;
-  return v == verb::group_by || v == verb::join || v == verb::distinct || v == verb::union_with || v == verb::intersect || v == verb::except;
+  return v == verb::group_by || v == verb::join || v == verb::distinct || v == verb::union_with || v == verb::intersect ||
+         v == verb::except;
 }
 // A new node over the queries' pipes; it keeps what they asked for.
 template <class Out, class... Q> std::shared_ptr<logical> new_node(detail::verb v, std::string label, call_site at, const Q&... inputs) {
@@ -56,7 +57,11 @@ Query<Out, cpu::rows<Out>> finish(std::shared_ptr<logical> n, const First& first
 
 template <class X> inline constexpr bool is_query = false;
 template <class T, class C> inline constexpr bool is_query<Query<T, C>> = true;
-template <class X> concept query_like = is_query<std::remove_cvref_t<X>> || requires(const std::remove_cvref_t<X>& x) { x.to_pipe(); x.run_settings(); };
+template <class X>
+concept query_like = is_query<std::remove_cvref_t<X>> || requires(const std::remove_cvref_t<X>& x) {
+  x.to_pipe();
+  x.run_settings();
+};
 
 // The key type that two key functions share.
 template <class A, class B> struct common_key { using type = void; };
@@ -68,14 +73,18 @@ template <> struct nullable_key<void> { using type = void; };
 template <class A, class B> using nullable_key_t = typename nullable_key<typename common_key<A, B>::type>::type;
 template <class A, class B> requires(!ir::is_optional_v<B>) struct common_key<std::optional<A>, B> { using type = nullable_key_t<A, B>; };
 template <class A, class B> requires(!ir::is_optional_v<A>) struct common_key<A, std::optional<B>> { using type = nullable_key_t<A, B>; };
-template <class A, class B> requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, std::optional<B>> { using type = nullable_key_t<A, B>; };
+template <class A, class B>
+requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, std::optional<B>> {
+  using type = nullable_key_t<A, B>;
+};
 template <class A, class B> using common_key_t = typename common_key<A, B>::type;
 
 using detail::custom_keys;
 
 // Functions that compare keys as a verb's last arguments: group_by(key, equal, hash), order_by(key, less).
-template <class X> concept key_function =
-    (std::is_class_v<X> && !std::is_same_v<X, call_site> && !query_like<X>) || (std::is_pointer_v<X> && std::is_function_v<std::remove_pointer_t<X>>);
+template <class X>
+concept key_function = (std::is_class_v<X> && !std::is_same_v<X, call_site> && !query_like<X>) ||
+                       (std::is_pointer_v<X> && std::is_function_v<std::remove_pointer_t<X>>);
 
 // The result of joins and zip without a function: tables head its columns `left` and `right`.
 struct pair_rows {

@@ -18,7 +18,8 @@ template <class Q, class Show> std::string for_terminal(const Q& q, std::string_
   }
   if constexpr (check::is_number_array<T>) {
     if (terminal == "sum") return show(q.aggregate([](auto g) { return g.sum(); }, at, label.c_str()));
-    if (terminal == "average" || terminal == "mean") return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.mean()); }, at, label.c_str()));
+    if (terminal == "average" || terminal == "mean")
+      return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.mean()); }, at, label.c_str()));
   }
   if constexpr (!std::is_arithmetic_v<T> && check::less_than<check::without_null_t<T>>) {
     if (terminal == "min") return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.min()); }, at, label.c_str()));
@@ -62,7 +63,9 @@ std::string with_argument(const Q& q, std::string_view terminal, const X& x, cal
   if constexpr (check::gives_value<X, T>()) {
     using R = detail::result_of<X, T>;
     if constexpr (check::decides<std::invoke_result_t<const X&, const T&>>) {
-      if (is("first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single", "single_or_default", "any", "count")) return show(q.where(x, at, label));
+      if (is("first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single", "single_or_default", "any",
+             "count"))
+        return show(q.where(x, at, label));
       if (is("all")) {
         const auto fails = [x](const auto& r) requires std::is_invocable_v<const X&, decltype(r)> { return !static_cast<bool>(x(r)); };
         return show(q.where(fails, at, label));

@@ -46,7 +46,9 @@ template <class K, class T, class F> struct with_rows : expression {
   F f;
   template <class> using state = std::vector<T>;
   template <class S> void step(S& s, const T& t) const { s.push_back(t); }
-  template <class S> static void merge(S& a, S& b) { a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end())); }
+  template <class S> static void merge(S& a, S& b) {
+    a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
+  }
   template <class, class S> auto value(const K& k, S& s) const { return f(Group<K, T>(k, std::move(s))); }
 };
 template <class K, class T, class F> with_rows<K, T, F> rows_of(const F& f) { return {{}, f}; }
@@ -148,7 +150,8 @@ template <class Q, class T, class K, class KF> class Grouped {
 #define QUERY_DETAIL_NO_VALUE(verb) \
   QUERY_DETAIL_NOT_HERE(verb, "say what becomes of each group first: group_by(key).select([](auto g) { return std::pair(g.key(), " \
                               "g.count()); }), or .groups(), a query of the groups with their rows")
-  QUERY_DETAIL_NO_VALUE(sum) QUERY_DETAIL_NO_VALUE(average) QUERY_DETAIL_NO_VALUE(mean) QUERY_DETAIL_NO_VALUE(min) QUERY_DETAIL_NO_VALUE(max)
+  QUERY_DETAIL_NO_VALUE(sum) QUERY_DETAIL_NO_VALUE(average) QUERY_DETAIL_NO_VALUE(mean) QUERY_DETAIL_NO_VALUE(min)
+  QUERY_DETAIL_NO_VALUE(max)
   QUERY_DETAIL_NO_VALUE(min_by) QUERY_DETAIL_NO_VALUE(max_by) QUERY_DETAIL_NO_VALUE(top) QUERY_DETAIL_NO_VALUE(join)
   QUERY_DETAIL_NO_VALUE(left_join) QUERY_DETAIL_NO_VALUE(distinct) QUERY_DETAIL_NO_VALUE(to_map) QUERY_DETAIL_NO_VALUE(to_lookup)
   QUERY_DETAIL_NO_VALUE(to_columns) QUERY_DETAIL_NO_VALUE(print) QUERY_DETAIL_NO_VALUE(table) QUERY_DETAIL_NO_VALUE(describe)
@@ -182,7 +185,8 @@ template <class Q, class T, class K, class KF> class Grouped {
     return Grouped(q_, f_, keys_, at_, label_, std::move(s));
   }
   Grouped over(const Q& q) const { return Grouped(q, f_, keys_, at_, label_, said_); }
-  template <class A, class F, A (*Record)(const F&)> auto finish(const char* role, const F& f, call_site at, ir::traced (*retrace)(const void*)) const {
+  template <class A, class F, A (*Record)(const F&)>
+  auto finish(const char* role, const F& f, call_site at, ir::traced (*retrace)(const void*)) const {
     using Out = agg::value_of<A, K, T>;
     auto n = new_node<Out>(detail::verb::group_by, label_, at_, q_);
     name_part(*n, "group_by");
@@ -239,12 +243,14 @@ template <class Derived, class T> class grouping {
     else return group_by(std::move(f), at, "count_by").count(at);
   }
   template <class F, key_function Equal> auto count_by(const F&, const Equal&) const { return forgot_hash<check::count_by, Equal, T>(); }
-  template <class F, key_function Equal, key_function Hash> auto count_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  template <class F, key_function Equal, key_function Hash>
+  auto count_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::count_by::custom_key<F, T, Equal, Hash>()) return check::after_error{};
     else return group_by(std::move(f), std::move(equal), std::move(hash), at, "count_by").count(at);
   }
   // std::tuple<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
-  template <class F, class S, class U, class C> requires(!agg::any_named<S, U, C>) auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
+  template <class F, class S, class U, class C>
+  requires(!agg::any_named<S, U, C>) auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
     if constexpr (!check::aggregate_by::key<F, T>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
     else return folded(group_by(std::move(f), at, "aggregate_by"), seed, update, combine, at);
   }
@@ -252,7 +258,8 @@ template <class Derived, class T> class grouping {
   auto aggregate_by(const F&, const S&, const U&, const C&, const Equal&) const { return forgot_hash<check::aggregate_by, Equal, T>(); }
   template <class F, class S, class U, class C, key_function Equal, key_function Hash> requires(!agg::any_named<S, U, C, Equal, Hash>)
   auto aggregate_by(F f, S seed, U update, C combine, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    if constexpr (!check::aggregate_by::custom_key<F, T, Equal, Hash>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
+    if constexpr (!check::aggregate_by::custom_key<F, T, Equal, Hash>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>())
+      return check::after_error{};
     else return folded(group_by(std::move(f), std::move(equal), std::move(hash), at, "aggregate_by"), seed, update, combine, at);
   }
   // aggregate_by(key, sum(f), count(), ...), functions of query::aggregates: group_by(key).aggregate(sum(f), count(), ...).
@@ -263,11 +270,14 @@ template <class Derived, class T> class grouping {
   }
   QUERY_DETAIL_NEEDS(group_by, 1, "the key is missing: group_by([](auto t) { return t.symbol; })")
   QUERY_DETAIL_NEEDS(count_by, 1, "the key is missing: count_by([](auto t) { return t.symbol; })")
-  QUERY_DETAIL_NEEDS(aggregate, 1, "the aggregates are missing: aggregate(sum([](auto t) { return t.qty; }), count()), functions in query::aggregates")
-  QUERY_DETAIL_NEEDS(aggregate_by, 4, "takes a key and aggregates: aggregate_by(key, sum(f), count()), or aggregate_by(key, seed, update, combine)")
+  QUERY_DETAIL_NEEDS(aggregate, 1,
+                     "the aggregates are missing: aggregate(sum([](auto t) { return t.qty; }), count()), functions in query::aggregates")
+  QUERY_DETAIL_NEEDS(aggregate_by, 4,
+                     "takes a key and aggregates: aggregate_by(key, sum(f), count()), or aggregate_by(key, seed, update, combine)")
   // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
   // (The terminal verb aggregate(sum(f), count()), of functions of query::aggregates, gives the row itself.)
-  template <class F> requires(!agg::is_named<F>) auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {
+  template <class F>
+  requires(!agg::is_named<F>) auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {
     using K = agg::nothing_key;
     using A = agg::program_t<K, T, F>;
     if constexpr (agg::is_refused<A>) {
@@ -286,7 +296,8 @@ template <class Derived, class T> class grouping {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
-  template <class G, class S, class U, class C> static auto folded(const G& groups, const S& seed, const U& update, const C& combine, call_site at) {
+  template <class G, class S, class U, class C>
+  static auto folded(const G& groups, const S& seed, const U& update, const C& combine, call_site at) {
     return groups.select([seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);
   }
 };

@@ -91,7 +91,8 @@ template <class Derived, class T> class joins {
   auto anti_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::anti_join, Equal, T>(); }
   // f(left row, const std::vector<R>& matches) for every left row, in order. Traced where both are `auto`: then the matches have
   // size(), empty(), [i], front() and back(), and query::sum(matches, f) and its kin for what goes through them all.
-  template <class Q, class LF, class RF, class F> auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
+  template <class Q, class LF, class RF, class F>
+  auto group_join(const Q& right, LF lf, RF rf, F f, call_site at = call_site::here()) const {
     return grouped(right, lf, rf, f, at);
   }
   template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
@@ -145,7 +146,8 @@ template <class Derived, class T> class joins {
     using R = check::row_of_t<Q>;
     if constexpr (!joinable<check::group_join, Q, LF, RF, Same...>()) {
       return check::after_error{};
-    } else if constexpr (!check::group_join::pair_of<F, T, std::vector<R>, common_key_t<detail::result_of<LF, T>, detail::result_of<RF, R>>>()) {
+    } else if constexpr (!check::group_join::pair_of<F, T, std::vector<R>,
+                                                     common_key_t<detail::result_of<LF, T>, detail::result_of<RF, R>>>()) {
       return check::after_error{};
     } else {
       using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;

@@ -133,7 +133,8 @@ template <class Q> class lazily {
     else return of(q_.where(f, at, "last").take_last(1, at, "last"), [](auto g) { return g.last(); }, at, "last");
   }
   template <class F> auto reduce(F f, call_site at = call_site::here()) const { return one(f, at, "reduce"); }
-  template <class F> requires(!agg::is_named<F>) auto aggregate(F f, call_site at = call_site::here()) const { return one(f, at, "aggregate"); }
+  template <class F>
+  requires(!agg::is_named<F>) auto aggregate(F f, call_site at = call_site::here()) const { return one(f, at, "aggregate"); }
   // aggregate(sum(f), count()), functions of query::aggregates: a Value<std::tuple<...>>.
   template <class... A> requires agg::any_named<A...> auto aggregate(A... a) const {
     const call_site at = agg::place_of(a...);
@@ -212,7 +213,10 @@ template <class Derived, class T> class loops {
       const auto rounds = static_cast<std::int64_t>(condition.rounds);
       if (rounds < 1) detail::fail("do_while", "query::times(" + std::to_string(rounds) + "): a loop runs at least once: at least 1", at);
       if (most_rounds && condition.rounds > most_rounds)
-        detail::fail("do_while", "query::times(" + std::to_string(rounds) + ") is more than the most rounds that the third argument allows: " + std::to_string(most_rounds), at);
+        detail::fail("do_while",
+                     "query::times(" + std::to_string(rounds) +
+                         ") is more than the most rounds that the third argument allows: " + std::to_string(most_rounds),
+                     at);
     }
     auto n = new_node<T>(detail::verb::do_while, "do_while", at, self());
     n->slot = detail::next_slot();
@@ -231,7 +235,8 @@ template <class Derived, class T> class loops {
     } else {
       n->functions.push_back(detail::make_opaque("condition", condition, ir::describe<bool>()));
       n->loop_test = [](const void* f, const void* p, std::size_t np, const void* q, std::size_t nq) -> bool {
-        return (*static_cast<const C*>(f))(std::span<const T>(static_cast<const T*>(p), np), std::span<const T>(static_cast<const T*>(q), nq));
+        return (*static_cast<const C*>(f))(std::span<const T>(static_cast<const T*>(p), np),
+                                           std::span<const T>(static_cast<const T*>(q), nq));
       };
     }
     n->most_rounds = most_rounds;

@@ -81,20 +81,28 @@ namespace verbs {
 
 template <class Derived, class T> class ordering {
  public:
-  // NaNs come after all numbers (first in a descending order); nulls last in both directions unless nulls::first. Arrays, tuples and records compare lexicographically.
-  // O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
-  template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by>("order_by", f, false, where, at); }
-  template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const { return start<check::order_by_descending>("order_by_descending", f, true, where, at); }
+  // NaNs come after all numbers (first in a descending order); nulls last in both directions unless nulls::first. Arrays, tuples and
+  // records compare lexicographically. O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
+  template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start<check::order_by>("order_by", f, false, where, at);
+  }
+  template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
+    return start<check::order_by_descending>("order_by_descending", f, true, where, at);
+  }
   // With the user's own order of keys, of any type. O(n log n) comparisons.
   template <class F, key_function Less> auto order_by(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
     return start<check::order_by>("order_by", f, false, where, at, std::move(less));
   }
-  template <class F, key_function Less> auto order_by_descending(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
+  template <class F, key_function Less>
+  auto order_by_descending(F f, Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
     return start<check::order_by_descending>("order_by_descending", f, true, where, at, std::move(less));
   }
   // They refine the order of order_by: without one there is nothing to refine.
   template <class F> auto then_by(const F&, nulls = nulls::last) const { check::then_by::after_order<F>(); return check::after_error{}; }
-  template <class F> auto then_by_descending(const F&, nulls = nulls::last) const { check::then_by_descending::after_order<F>(); return check::after_error{}; }
+  template <class F> auto then_by_descending(const F&, nulls = nulls::last) const {
+    check::then_by_descending::after_order<F>();
+    return check::after_error{};
+  }
   // true for descending, as elsewhere, is no place for nulls.
   template <class F, std::same_as<bool> D> check::after_error order_by(const F&, D) const {
     static_assert(sizeof(F) == 0, "query: order_by: the direction is said by the verb: order_by(key) or order_by_descending(key)");
@@ -116,7 +124,9 @@ template <class Derived, class T> class ordering {
   template <key_function Less> auto order_descending(Less less, nulls where = nulls::last, call_site at = call_site::here()) const {
     return start<check::order_descending>("order_descending", [](const auto& r) { return r; }, true, where, at, std::move(less));
   }
-  auto reverse(call_site at = call_site::here()) const { return finish<T>(new_node<T>(detail::verb::reverse, "reverse", at, self()), self()); }
+  auto reverse(call_site at = call_site::here()) const {
+    return finish<T>(new_node<T>(detail::verb::reverse, "reverse", at, self()), self());
+  }
   // The n largest by f: order_by_descending(f).take(n), which the planner turns into a top-k. Rows that are no records need no f.
   template <class N> auto top(N n, call_site at = call_site::here()) const {
     if constexpr (!check::top::whole<N>() || !check::top::own_key<T>()) return check::after_error{};

@@ -64,8 +64,12 @@ template <class Derived, class T> class sequence {
   template <class N> auto skip_last(N n, call_site at = call_site::here()) const {
     return counted<check::skip_last>(detail::verb::skip_last, "skip_last", n, at);
   }
-  template <class F> auto take_while(F f, call_site at = call_site::here()) const { return tested<check::take_while>(detail::verb::take_while, "take_while", f, at); }
-  template <class F> auto skip_while(F f, call_site at = call_site::here()) const { return tested<check::skip_while>(detail::verb::skip_while, "skip_while", f, at); }
+  template <class F> auto take_while(F f, call_site at = call_site::here()) const {
+    return tested<check::take_while>(detail::verb::take_while, "take_while", f, at);
+  }
+  template <class F> auto skip_while(F f, call_site at = call_site::here()) const {
+    return tested<check::skip_while>(detail::verb::skip_while, "skip_while", f, at);
+  }
   QUERY_DETAIL_NEEDS(take, 1, "the number of rows is missing: take(10)")
   QUERY_DETAIL_NEEDS(skip, 1, "the number of rows is missing: skip(10)")
   QUERY_DETAIL_NEEDS(take_while, 1, "the predicate is missing: take_while([](auto t) { return t.qty > 100; })")
@@ -87,10 +91,22 @@ template <class Derived, class T> class sequence {
       return finish<T>(std::move(node), self());
     }
   }
-  auto append(T row, call_site at = call_site::here()) const { return two(self().to_pipe(), rows_pipe<T>(std::vector<T>{std::move(row)}, at), "append", at); }
-  auto prepend(T row, call_site at = call_site::here()) const { return two(rows_pipe<T>(std::vector<T>{std::move(row)}, at), self().to_pipe(), "prepend", at); }
-  template <class X> requires(!std::is_convertible_v<const X&, T>) auto append(const X&) const { check::append::row<X, T>(); return check::after_error{}; }
-  template <class X> requires(!std::is_convertible_v<const X&, T>) auto prepend(const X&) const { check::prepend::row<X, T>(); return check::after_error{}; }
+  auto append(T row, call_site at = call_site::here()) const {
+    return two(self().to_pipe(), rows_pipe<T>(std::vector<T>{std::move(row)}, at), "append", at);
+  }
+  auto prepend(T row, call_site at = call_site::here()) const {
+    return two(rows_pipe<T>(std::vector<T>{std::move(row)}, at), self().to_pipe(), "prepend", at);
+  }
+  template <class X>
+  requires(!std::is_convertible_v<const X&, T>) auto append(const X&) const {
+    check::append::row<X, T>();
+    return check::after_error{};
+  }
+  template <class X>
+  requires(!std::is_convertible_v<const X&, T>) auto prepend(const X&) const {
+    check::prepend::row<X, T>();
+    return check::after_error{};
+  }
   // A single row `value` where there are none.
   template <class X> requires(!std::is_convertible_v<const X&, T> && !std::is_same_v<X, call_site>)
   auto default_if_empty(const X&) const { check::default_if_empty::row<X, T>(); return check::after_error{}; }
@@ -116,28 +132,42 @@ template <class Derived, class T> class sequence {
   }
   // Rows with their numbers: query::indexed<T>{index, value}.
   auto index(call_site at = call_site::here()) const {
-    if constexpr (ir::described_v<T>) return self().select([](const auto& t, const auto& i) { return make<indexed<T>>(i, t); }, at, "index");
+    if constexpr (ir::described_v<T>)
+      return self().select([](const auto& t, const auto& i) { return make<indexed<T>>(i, t); }, at, "index");
     else return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at, "index");
   }
   // std::vector<T> of n rows each; the last may be shorter.
   template <class N> auto chunk(N n, call_site at = call_site::here()) const {
-    return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at, true);
+    return runs<check::chunk>(
+        detail::verb::chunk, "chunk", n, n,
+        [](std::span<const T> r) {
+          return std::vector<std::vector<T>>{{r.begin(), r.end()}};
+        },
+        at, true);
   }
   // f(std::span<const T>) over every n rows, the last run may be shorter: one result, or a range of results. Traced where it takes
   // the run as `auto` and gives one: it has size(), [i], front() and back(), and query::sum(run, f) and its kin go through it.
-  template <class N, class F> auto chunk(N n, F f, call_site at = call_site::here()) const { return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, f, at); }
+  template <class N, class F> auto chunk(N n, F f, call_site at = call_site::here()) const {
+    return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, f, at);
+  }
   // The same over every n adjacent rows, `step` rows apart. Windows are full: none if there are fewer than n rows.
   template <class N, class F, class Step = int> auto window(N n, F f, Step step = 1, call_site at = call_site::here()) const {
     return runs<check::window>(detail::verb::window, "window", n, step, f, at);
   }
   template <class N> auto window(N n, call_site at = call_site::here()) const {
-    return runs<check::window>(detail::verb::window, "window", n, 1, [](std::span<const T> r) { return std::vector<std::vector<T>>{{r.begin(), r.end()}}; }, at, true);
+    return runs<check::window>(
+        detail::verb::window, "window", n, 1,
+        [](std::span<const T> r) {
+          return std::vector<std::vector<T>>{{r.begin(), r.end()}};
+        },
+        at, true);
   }
 
   // ---- partitions, for apply
   // n: how many; 0: the engine chooses. Equal keys share a partition; with an equality and a hash, or an order, of the user's,
   // those that it calls equal. Nulls are handed to an equality and hash, never to an order: they come last.
-  template <class F, class N = int> requires(!key_function<N>) auto hash_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
+  template <class F, class N = int>
+  requires(!key_function<N>) auto hash_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
     if constexpr (!check::hash_partitioned_by::key<F, T>() || !check::hash_partitioned_by::whole<N>()) return check::after_error{};
     else return hash_parts(f, n, at);
   }
@@ -151,11 +181,14 @@ template <class Derived, class T> class sequence {
   auto hash_partitioned_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return hash_partitioned_by(std::move(f), 0, std::move(equal), std::move(hash), at);
   }
-  template <class F, key_function Equal> auto hash_partitioned_by(const F&, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal, T>(); }
+  template <class F, key_function Equal> auto hash_partitioned_by(const F&, const Equal&) const {
+    return forgot_hash<check::hash_partitioned_by, Equal, T>();
+  }
   template <class F, class N, key_function Equal> requires(!key_function<N>)
   auto hash_partitioned_by(const F&, N, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal, T>(); }
 
-  template <class F, class N = int> requires(!key_function<N>) auto range_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
+  template <class F, class N = int>
+  requires(!key_function<N>) auto range_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
     if constexpr (!check::range_partitioned_by::sort_key<F, T>() || !check::range_partitioned_by::whole<N>()) return check::after_error{};
     else return range_parts(f, n, at);
   }
@@ -183,8 +216,12 @@ template <class Derived, class T> class sequence {
   // chooses; partitions run in parallel, their results follow each other in the order of the partitions.
   template <class F> auto apply(F f, call_site at = call_site::here()) const { return applied<check::apply>(f, false, at); }
   // The same with a form for the GPU, on_gpu(g) (gpu_apply.hpp), which accelerated queries run there.
-  template <class F, class G> auto apply(F f, gpu_form<G> g, call_site at = call_site::here()) const { return applied<check::apply>(f, false, at, &g); }
-  template <class F, class G> auto apply_all(F f, gpu_form<G> g, call_site at = call_site::here()) const { return applied<check::apply_all>(f, true, at, &g); }
+  template <class F, class G> auto apply(F f, gpu_form<G> g, call_site at = call_site::here()) const {
+    return applied<check::apply>(f, false, at, &g);
+  }
+  template <class F, class G> auto apply_all(F f, gpu_form<G> g, call_site at = call_site::here()) const {
+    return applied<check::apply_all>(f, true, at, &g);
+  }
   // f over all rows at once.
   template <class F> auto apply_all(F f, call_site at = call_site::here()) const { return applied<check::apply_all>(f, true, at); }
 
@@ -294,7 +331,8 @@ template <class Derived, class T> class sequence {
       node->rows_call = caller<F, Out>();
       if constexpr (!std::is_void_v<G>) {
         constexpr bool takes_rows = std::is_invocable_v<const G&, gpu_rows<T, Out>&>;
-        static_assert(takes_rows, "query: apply: the function of on_gpu(g) must take `auto& rows` (query::gpu_rows<Row, Result>&), through const");
+        static_assert(takes_rows,
+                      "query: apply: the function of on_gpu(g) must take `auto& rows` (query::gpu_rows<Row, Result>&), through const");
         node->gpu_form = std::make_shared<const G>(gpu->inner());
         if constexpr (takes_rows)
           node->gpu_call = [](const void* g, detail::gpu_apply_port& port) {

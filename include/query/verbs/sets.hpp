@@ -19,47 +19,63 @@ template <class Derived, class T> class sets {
   auto distinct(Equal equal, Hash hash, call_site at = call_site::here()) const {
     return one_for_each<check::distinct>("distinct", whole_row{}, at, equal, hash);
   }
-  template <class F> auto distinct_by(F f, call_site at = call_site::here()) const { return one_for_each<check::distinct_by>("distinct_by", f, at); }
+  template <class F> auto distinct_by(F f, call_site at = call_site::here()) const {
+    return one_for_each<check::distinct_by>("distinct_by", f, at);
+  }
   template <class F, key_function Equal, key_function Hash>
   auto distinct_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return one_for_each<check::distinct_by>("distinct_by", f, at, equal, hash);
   }
 
-  template <class Q> auto union_with(const Q& q, call_site at = call_site::here()) const { return set<check::union_with>(detail::verb::union_with, "union_with", q, whole_row{}, at); }
+  template <class Q> auto union_with(const Q& q, call_site at = call_site::here()) const {
+    return set<check::union_with>(detail::verb::union_with, "union_with", q, whole_row{}, at);
+  }
   template <class Q, key_function Equal, key_function Hash>
   auto union_with(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return set<check::union_with>(detail::verb::union_with, "union_with", q, whole_row{}, at, equal, hash);
   }
-  template <class Q, class F> auto union_with_by(const Q& q, F f, call_site at = call_site::here()) const { return set<check::union_with_by>(detail::verb::union_with, "union_with_by", q, f, at); }
+  template <class Q, class F> auto union_with_by(const Q& q, F f, call_site at = call_site::here()) const {
+    return set<check::union_with_by>(detail::verb::union_with, "union_with_by", q, f, at);
+  }
   template <class Q, class F, key_function Equal, key_function Hash>
   auto union_with_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return set<check::union_with_by>(detail::verb::union_with, "union_with_by", q, f, at, equal, hash);
   }
 
-  template <class Q> auto intersect(const Q& q, call_site at = call_site::here()) const { return set<check::intersect>(detail::verb::intersect, "intersect", q, whole_row{}, at); }
+  template <class Q> auto intersect(const Q& q, call_site at = call_site::here()) const {
+    return set<check::intersect>(detail::verb::intersect, "intersect", q, whole_row{}, at);
+  }
   template <class Q, key_function Equal, key_function Hash>
   auto intersect(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return set<check::intersect>(detail::verb::intersect, "intersect", q, whole_row{}, at, equal, hash);
   }
-  template <class Q, class F> auto intersect_by(const Q& q, F f, call_site at = call_site::here()) const { return set<check::intersect_by>(detail::verb::intersect, "intersect_by", q, f, at); }
+  template <class Q, class F> auto intersect_by(const Q& q, F f, call_site at = call_site::here()) const {
+    return set<check::intersect_by>(detail::verb::intersect, "intersect_by", q, f, at);
+  }
   template <class Q, class F, key_function Equal, key_function Hash>
   auto intersect_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return set<check::intersect_by>(detail::verb::intersect, "intersect_by", q, f, at, equal, hash);
   }
 
-  template <class Q> auto except(const Q& q, call_site at = call_site::here()) const { return set<check::except>(detail::verb::except, "except", q, whole_row{}, at); }
+  template <class Q> auto except(const Q& q, call_site at = call_site::here()) const {
+    return set<check::except>(detail::verb::except, "except", q, whole_row{}, at);
+  }
   template <class Q, key_function Equal, key_function Hash>
   auto except(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return set<check::except>(detail::verb::except, "except", q, whole_row{}, at, equal, hash);
   }
-  template <class Q, class F> auto except_by(const Q& q, F f, call_site at = call_site::here()) const { return set<check::except_by>(detail::verb::except, "except_by", q, f, at); }
+  template <class Q, class F> auto except_by(const Q& q, F f, call_site at = call_site::here()) const {
+    return set<check::except_by>(detail::verb::except, "except_by", q, f, at);
+  }
   template <class Q, class F, key_function Equal, key_function Hash>
   auto except_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return set<check::except_by>(detail::verb::except, "except_by", q, f, at, equal, hash);
   }
 
   template <key_function Equal> auto distinct(const Equal&) const { return forgot_hash<check::distinct, Equal, T>(); }
-  template <class F, key_function Equal> auto distinct_by(const F&, const Equal&) const { return forgot_hash<check::distinct_by, Equal, T>(); }
+  template <class F, key_function Equal> auto distinct_by(const F&, const Equal&) const {
+    return forgot_hash<check::distinct_by, Equal, T>();
+  }
   template <class Q, key_function E> auto union_with(const Q&, const E&) const { return forgot_hash<check::union_with, E, T>(); }
   template <class Q, key_function E> auto intersect(const Q&, const E&) const { return forgot_hash<check::intersect, E, T>(); }
   template <class Q, key_function E> auto except(const Q&, const E&) const { return forgot_hash<check::except, E, T>(); }
@@ -67,7 +83,9 @@ template <class Derived, class T> class sets {
   auto union_with_by(const Q&, const F&, const E&) const { return forgot_hash<check::union_with_by, E, T>(); }
   template <class Q, class F, key_function E>
   auto intersect_by(const Q&, const F&, const E&) const { return forgot_hash<check::intersect_by, E, T>(); }
-  template <class Q, class F, key_function E> auto except_by(const Q&, const F&, const E&) const { return forgot_hash<check::except_by, E, T>(); }
+  template <class Q, class F, key_function E> auto except_by(const Q&, const F&, const E&) const {
+    return forgot_hash<check::except_by, E, T>();
+  }
 
   QUERY_DETAIL_NEEDS(distinct_by, 1, "the key is missing: distinct_by([](auto t) { return t.symbol; }). Of whole rows: distinct()")
   QUERY_DETAIL_NEEDS(concat, 1, "the other query is missing: concat(query::from(rows))")

@@ -9,6 +9,7 @@
 #include <query/lookup.hpp>
 #include <query/print.hpp>
 #include <query/verbs/breaker.hpp>
+#include <query/verbs/row_iterator.hpp>
 
 namespace query {
 
@@ -21,37 +22,6 @@ template <record T> struct columns_of {
   decltype(vectors(field_indices<T>{})) fields;
   std::size_t size() const { return std::get<0>(fields).size(); }
   template <std::size_t I> const auto& get() const { return std::get<I>(fields); }
-};
-
-// Reads a query's rows as they are computed; leaving the loop stops the query.
-template <class T> class row_iterator {
- public:
-  using value_type = T;
-  using difference_type = std::ptrdiff_t;
-  row_iterator() = default;
-  explicit row_iterator(std::unique_ptr<detail::row_cursor> c) : cursor_(std::move(c)) { load(); }
-  const T& operator*() const { return static_cast<const T*>(block_.rows)[i_]; }
-  const T* operator->() const { return &**this; }
-  row_iterator& operator++() {
-    if (++i_ == block_.n) load();
-    return *this;
-  }
-  void operator++(int) { ++*this; }
-  friend bool operator==(const row_iterator& a, std::default_sentinel_t) { return !a.cursor_; }
-
- private:
-  void load() {
-    i_ = 0;
-    do {
-      if (!cursor_->next(block_)) {
-        cursor_.reset();
-        return;
-      }
-    } while (block_.n == 0);
-  }
-  std::unique_ptr<detail::row_cursor> cursor_;
-  detail::row_block block_;
-  std::size_t i_ = 0;
 };
 
 namespace verbs {
@@ -101,12 +71,14 @@ template <class Derived, class T> class terminals {
     }
   }
   // With the user's own equality and hash of keys, as group_by has them; lookup[k] and map.at(k) go by them too.
-  template <class F, key_function Equal, key_function Hash> auto to_lookup(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  template <class F, key_function Equal, key_function Hash>
+  auto to_lookup(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::to_lookup::custom_key<F, T, Equal, Hash>()) {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
-      return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(), custom_keys<K>(equal, hash));
+      return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(),
+                          custom_keys<K>(equal, hash));
     }
   }
   template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal, T>(); }
@@ -115,10 +87,12 @@ template <class Derived, class T> class terminals {
     else if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) return check::after_error{};
     else return mapped(key, value, at);
   }
-  template <class F, key_function Equal, key_function Hash> auto to_map(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  template <class F, key_function Equal, key_function Hash>
+  auto to_map(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return to_map(std::move(key), agg::itself{}, std::move(equal), std::move(hash), at);
   }
-  template <class F, class V, key_function Equal, key_function Hash> auto to_map(F key, V value, Equal equal, Hash hash, call_site at = call_site::here()) const {
+  template <class F, class V, key_function Equal, key_function Hash>
+  auto to_map(F key, V value, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::to_map::custom_key<F, T, Equal, Hash>() || !check::to_map::value<V, T>()) return check::after_error{};
     else return mapped(key, value, at, custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash)));
   }
@@ -211,7 +185,8 @@ template <class Derived, class T> class terminals {
   template <class F> bool all(F f, call_site at = call_site::here()) const {
     if constexpr (!check::all::predicate<F, T>()) return check::after_error{};
     else
-      return !exists([f](const auto& r) requires std::is_invocable_v<const F&, decltype(r)> { return !static_cast<bool>(f(r)); }, at, "all");
+      return !exists(
+          [f](const auto& r) requires std::is_invocable_v<const F&, decltype(r)> { return !static_cast<bool>(f(r)); }, at, "all");
   }
   bool contains(const T& value, call_site at = call_site::here()) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
@@ -225,13 +200,15 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
     else return exists([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); }, at, "contains");
   }
-  template <class X, key_function Equal> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
+  template <class X, key_function Equal>
+  requires(!std::is_convertible_v<const X&, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
   template <query_like Q> bool sequence_equal(const Q& q) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::equal<T>()) return check::after_error{};
     else return same_rows(q, [](const T& x, const T& y) { return static_cast<bool>(x == y); });
   }
   template <query_like Q, key_function Equal> bool sequence_equal(const Q& q, Equal equal) const {
-    if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::custom_equal<Equal, T, T>()) return check::after_error{};
+    if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::custom_equal<Equal, T, T>())
+      return check::after_error{};
     else return same_rows(q, equal);
   }
   template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
@@ -240,7 +217,8 @@ template <class Derived, class T> class terminals {
   }
   template <class R, key_function Equal> requires(!query_like<R>) bool sequence_equal(const R& range, Equal equal) const {
     if constexpr (!check::sequence_equal::range<R>()) return check::after_error{};
-    else if constexpr (!check::sequence_equal::custom_equal<Equal, T, std::remove_cvref_t<decltype(*range.begin())>>()) return check::after_error{};
+    else if constexpr (!check::sequence_equal::custom_equal<Equal, T, std::remove_cvref_t<decltype(*range.begin())>>())
+      return check::after_error{};
     else return same_rows_as_range(range, equal);
   }
 

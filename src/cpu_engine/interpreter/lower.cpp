@@ -213,7 +213,8 @@ value compiler::compare(op what, const value& a, const value& b) {
     if (what == op::lt) return logic(op::bit_or, decided, logic(op::bit_and, opposite(hx), hy));
     return logic(op::bit_or, decided, opposite(hx));
   }
-  if (t->k != kind::record && t->k != kind::array) throw detail::unplaced_error("values of this type cannot be compared: " + std::string(t->name));
+  if (t->k != kind::record && t->k != kind::array)
+    throw detail::unplaced_error("values of this type cannot be compared: " + std::string(t->name));
   const std::size_t n = t->k == kind::array ? t->count : t->field_list.size();
   if (what == op::eq) {
     value all = number(kind::boolean, 1);

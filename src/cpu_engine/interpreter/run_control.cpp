@@ -112,7 +112,8 @@ void run_loop(frame& f, const nest& n) {
     // The frame stays narrowed: lanes that left do not come back.
     std::memcpy(active + f.first, stepping + f.first, f.count());
     if (!narrow(f, active)) return;
-    if (i == iteration_limit) throw detail::unplaced_error("loop: a row needs more than " + std::to_string(iteration_limit) + " iterations");
+    if (i == iteration_limit)
+      throw detail::unplaced_error("loop: a row needs more than " + std::to_string(iteration_limit) + " iterations");
     run_region(f, n.steps);
     next_states(f, n);
   }
@@ -261,7 +262,8 @@ void require_value(frame& f, const instruction& i) {
 void require_elements(frame& f, const instruction& i) {
   const auto* has = f.column<mask_byte>(i.a);
   for (std::size_t l = f.first; l < f.last; ++l)
-    if (!has[l] && f.live(l)) throw detail::unplaced_error(f.code.nests[i.index].verb + " of an empty list or collection has no value; test its size first");
+    if (!has[l] && f.live(l))
+      throw detail::unplaced_error(f.code.nests[i.index].verb + " of an empty list or collection has no value; test its size first");
 }
 
 void iterate(frame& f, const instruction& i) {

@@ -180,7 +180,8 @@ void collection_at(frame& f, const instruction& i) {
   const auto* position = f.column<std::int64_t>(i.b);
   for (std::size_t l = f.first; l < f.last; ++l)
     if (f.live(l))
-      to[l] = static_cast<const std::byte*>(c.data) + checked_position(position[l], c.size, "index outside the collection: ") * i.type->size;
+      to[l] =
+          static_cast<const std::byte*>(c.data) + checked_position(position[l], c.size, "index outside the collection: ") * i.type->size;
 }
 
 void collection_size(frame& f, const instruction& i) {

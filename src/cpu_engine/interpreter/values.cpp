@@ -244,7 +244,8 @@ value compiler::convert(const value& v, const ir::type* to) {
     o.type = to;
     return o;
   }
-  if (v.type->k != to->k) throw internal_error("interpreter: no conversion from " + std::string(v.type->name) + " to " + std::string(to->name));
+  if (v.type->k != to->k)
+    throw internal_error("interpreter: no conversion from " + std::string(v.type->name) + " to " + std::string(to->name));
   return v;
 }
 

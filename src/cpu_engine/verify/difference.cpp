@@ -54,9 +54,10 @@ bool same(const ir::type* t, const void* a, const void* b) {
 
 void differ(const detail::logical& n, const detail::user_function& f, const std::string& rows, const ir::type* t, const void* native,
             const void* traced, const ir::node* expression) {
-  throw difference("verify: " + n.label + ", " + std::string(f.role) + ": " + rows + ": native " + data::format_value(t, native, 17) + ", traced " +
-                   data::format_value(t, traced, 17) + " by " + ir::show(expression) +
-                   "; the function does something that tracing cannot see: wrap it in query::opaque(...) (" + detail::place_of(n.where) + ")");
+  throw difference("verify: " + n.label + ", " + std::string(f.role) + ": " + rows + ": native " + data::format_value(t, native, 17) +
+                   ", traced " + data::format_value(t, traced, 17) + " by " + ir::show(expression) +
+                   "; the function does something that tracing cannot see: wrap it in query::opaque(...) (" + detail::place_of(n.where) +
+                   ")");
 }
 
 std::string shown_row(std::string_view side, std::size_t i, const ir::type* t, const std::vector<bool>& read, const void* row) {

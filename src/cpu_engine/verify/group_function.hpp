@@ -7,8 +7,8 @@
 
 namespace query::cpu::verify {
 
-// `rows`: what a group_by or an aggregate groups; read: their fields that hold what the source has (difference.hpp). Throws a difference that shows the group and, where one row alone gives two
-// results, that row.
+// `rows`: what a group_by or an aggregate groups; read: their fields that hold what the source has (difference.hpp). Throws a difference
+// that shows the group and, where one row alone gives two results, that row.
 void check_group_function(const detail::logical& n, const rows_buffer& rows, const std::vector<bool>& read, runtime::buffer_pool& pool);
 
 }  // namespace query::cpu::verify

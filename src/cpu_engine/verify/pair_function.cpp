@@ -30,8 +30,9 @@ rows_buffer map_pairs(const logical& n, const join_side& left, const join_side& 
   results.grow(count);
   for (std::size_t i = 0; i < count; ++i)
     if (!same(n.row, out.at(i), results.at(i)))
-      differ(n, f, shown_row("left ", i, left.type, left.read, of.left[i]) + ", " + shown_row("right ", i, right.type, right.read, of.right[i]), n.row, out.at(i),
-             results.at(i), f.trace().root);
+      differ(n, f,
+             shown_row("left ", i, left.type, left.read, of.left[i]) + ", " + shown_row("right ", i, right.type, right.read, of.right[i]),
+             n.row, out.at(i), results.at(i), f.trace().root);
   return out;
 }
 

@@ -41,8 +41,8 @@ void row_function::check_filter(const rows_buffer& rows, const bool* native, std
   program_->filter({&row, 1}, {collections, {}}, n, traced.get(), scratch_);
   for (std::size_t i = 0; i < n; ++i)
     if (native[i] != traced[i])
-      differ(*node_, *function_, shown_row({}, first + i, rows.type(), read_, rows.at(first + i)), ir::describe<bool>(), &native[i], &traced[i],
-             how_.expression.root);
+      differ(*node_, *function_, shown_row({}, first + i, rows.type(), read_, rows.at(first + i)), ir::describe<bool>(), &native[i],
+             &traced[i], how_.expression.root);
 }
 
 std::vector<char> row_function::filter(const rows_buffer& rows) {

@@ -32,8 +32,8 @@ void check_run_function(const detail::logical& n, const rows_buffer& rows, const
     traced.map(list.list(0), nullptr, 1, result.extend(1), scratch);
     result.grow(1);
     if (!same(n.row, native.at(0), result.at(0)))
-      differ(n, f, std::to_string(length) + " rows from " + shown_row({}, first, rows.type(), read, rows.at(first)) + " on", n.row, native.at(0), result.at(0),
-             f.trace().root);
+      differ(n, f, std::to_string(length) + " rows from " + shown_row({}, first, rows.type(), read, rows.at(first)) + " on", n.row,
+             native.at(0), result.at(0), f.trace().root);
   }
 }
 

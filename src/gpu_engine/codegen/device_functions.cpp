@@ -93,9 +93,9 @@ void compare(std::string& to, const std::string& of, const ir::type* t, const st
   if (t->k != kind::record) return;
   for (const ir::field& f : t->field_list) {
     const std::string field = record_writer::field_name(f);
-    to += "static_assert(__INTADDR__(&(((" + of + "*)0)->" + field + ")) == " + number(f.offset) + " && sizeof(" + of + "::" + field + ") == " +
-          number(f.of->size) + ", \"" + what + " " + name + ": the field " + field + " lies elsewhere on the host, at byte " + number(f.offset) +
-          "\");\n";
+    to += "static_assert(__INTADDR__(&(((" + of + "*)0)->" + field + ")) == " + number(f.offset) + " && sizeof(" + of + "::" + field +
+          ") == " + number(f.of->size) + ", \"" + what + " " + name + ": the field " + field + " lies elsewhere on the host, at byte " +
+          number(f.offset) + "\");\n";
   }
 }
 
@@ -111,7 +111,8 @@ device_code code_of(const std::shared_ptr<const detail::held_device_function>& d
       "namespace query_check {\n"
       "template <class F> struct parts;\n"
       "template <class R, class A> struct parts<R (*)(const A*)> { using result = R; using row0 = A; };\n"
-      "template <class R, class A, class B> struct parts<R (*)(const A*, const B*)> { using result = R; using row0 = A; using row1 = B; };\n"
+      "template <class R, class A, class B> struct parts<R (*)(const A*, const B*)> { using result = R; using row0 = A; using row1 = B; "
+      "};\n"
       "using all = parts<decltype(&::" +
       f.symbol + ")>;  // it must be: Result " + f.symbol + "(const Row*)\n";
   for (std::size_t i = 0; i < call->kids.size(); ++i) {

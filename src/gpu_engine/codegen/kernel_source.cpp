@@ -148,7 +148,8 @@ std::string kernel_source::text() const {
   // What is linked is part of the program, and of its key in caches.
   for (const device_code& c : functions_) {
     const device_function& f = c.function->function;
-    all += "// links " + f.symbol + " " + hash_text(c.before + f.code + c.after).hex() + " as " + std::string(detail::name_of(f.form)) + "\n";
+    all +=
+        "// links " + f.symbol + " " + hash_text(c.before + f.code + c.after).hex() + " as " + std::string(detail::name_of(f.form)) + "\n";
   }
   all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) +
          "]; const u64* halt; };\n";

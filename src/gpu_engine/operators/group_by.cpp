@@ -211,11 +211,7 @@ class grouping {
     table_ = run_.allocate(gpu::table_slots(table_bits) * g_->slot_bytes);
     args_[slots] = table_.address();
     args_[bits] = table_bits;
-    launch("init_table", blocks(gpu::table_slots(table_bits)), 256);
-  }
-  unsigned blocks(std::uint64_t items) const {
-    return static_cast<unsigned>(
-        std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
+    launch("init_table", run_.blocks(gpu::table_slots(table_bits)), 256);
   }
   void clear(std::size_t word) { run_.fill(run_.status_word(word), 0, 8); }
 
@@ -249,8 +245,8 @@ class grouping {
       l = list(l.room, l.count, l.full);
       args_[listed_tiles] = tiles.address();
       args_[listed_count] = count;
-      if (entry == "aggregate_rows") launch_whole("aggregate_rows", blocks(count * 32));
-      else launch("merge_partials", blocks(count * 32), 256);
+      if (entry == "aggregate_rows") launch_whole("aggregate_rows", run_.blocks(count * 32));
+      else launch("merge_partials", run_.blocks(count * 32), 256);
       args_[listed_tiles] = args_[listed_count] = 0;
       run_.finish(g_->source);
     }
@@ -267,7 +263,7 @@ class grouping {
       args_[bits] = old_bits;
       clear(full_word);
       args_[full] = run_.status_word(full_word);
-      launch_whole("grow_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(old_bits))));
+      launch_whole("grow_table", run_.blocks(gpu::table_slots(static_cast<std::uint32_t>(old_bits))));
       run_.finish(g_->source);
       if (!(run_.read(full_word) & 0xffffffffu)) {
         args_[slots] = args_[larger_slots];
@@ -299,7 +295,7 @@ class grouping {
   listed_rows give_merge(std::uint64_t entries) {
     args_[partial_entries] = entries;
     listed_rows l = list(entries / 32 + 1, merge_again_word, merge_full_word);
-    launch("merge_partials", blocks(entries), 256);
+    launch("merge_partials", run_.blocks(entries), 256);
     return l;
   }
   void give_groups() {
@@ -307,7 +303,7 @@ class grouping {
     make_out();
     emit();
   }
-  void emit() { launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)), 256); }
+  void emit() { launch("emit_table", run_.blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)), 256); }
 
   bool partitioned(std::uint64_t groups) {
     const std::uint32_t pbits = plan_.partition_bits;

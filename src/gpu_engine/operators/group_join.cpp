@@ -34,7 +34,7 @@ bool reads_matches(const detail::logical& n) {
   return reads;
 }
 
-join_program program_of(const detail::logical& n) { return reads_matches(n) ? join_program::gathered : join_program::grouped; }
+join_program program_of(const detail::logical& n) { return reads_matches(n) ? join_program::grouped_rows : join_program::grouped; }
 
 // The fields of the right side's rows that are brought over.
 std::vector<bool> build_fields(const detail::logical& n) {
@@ -81,7 +81,7 @@ class joining_lists {
     const join_kernels kernels = generate_join_kernels(sides_of(n_), inputs_[0]->layout(), inputs_[1]->layout(), program_of(n_),
                                                        !gpu::radix_fits_32_bit_counts(inputs_[1]->size()));
     const grouped_build grouped(kernels, run_, inputs_, args_, n_, side_, false);
-    const auto heap = std::make_shared<const device_buffer>(gathered(kernels));
+    const auto heap = std::make_shared<const device_buffer>(rows_by_group(kernels));
     const std::uint64_t n = std::min(inputs_[0]->size(), v_.limit);
     device_buffer rows = run_.allocate(std::max<std::uint64_t>(n, 1) * device_layout(n_.row).size);
     if (n) join(rows.address(), n, heap->address());
@@ -92,7 +92,7 @@ class joining_lists {
   }
 
  private:
-  device_buffer gathered(const join_kernels& kernels) {
+  device_buffer rows_by_group(const join_kernels& kernels) {
     const std::uint64_t n = inputs_[1]->size();
     if (!n || !reads_matches(n_)) return run_.allocate(1);
     device_buffer rows = run_.allocate(n * device_layout(list_of(n_)->element).size);

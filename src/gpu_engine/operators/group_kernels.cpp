@@ -178,8 +178,8 @@ class writer {
     const std::string left = arg(full, "const u32*"), left_before = arg(full_before, "const u32*");
     kernel("emit_table", "256",
            "  const u32 *const left = " + left + ", *const left_before = " + left_before +
-               ";\n  if ((left && *left) || (left_before && *left_before)) return;\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
-               ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
+               ";\n  if ((left && *left) || (left_before && *left_before)) return;\n  emit_groups<Keys, aggregates>(the_table(p), " +
+               arg(group_count, "u64*") + ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
   }
   // What other programs need only when a table was too small.
   void whole_table() {
@@ -215,8 +215,8 @@ class writer {
     const std::string states = arg(slots, "aggregates::State*"), sizes = arg(counts, "u32*"), labels = "(u32)" + arg(capacity),
                       answers = k_.parameter({word::role::column, 0, in_.nearest_column, 0}, "const u64* __restrict__");
     kernel("init_labels", "64",
-           "  const u32 l = blockIdx.x * 64 + threadIdx.x;\n  if (l >= " + labels + ") return;\n  aggregates::init(" + states + "[l]);\n  " +
-               sizes + "[l] = 0;\n");
+           "  const u32 l = blockIdx.x * 64 + threadIdx.x;\n  if (l >= " + labels + ") return;\n  aggregates::init(" + states +
+               "[l]);\n  " + sizes + "[l] = 0;\n");
     kernel("sum_labels", "labelled_threads",
            "  extern __shared__ __align__(16) unsigned char shared[];\n  sum_by_label<aggregates>(" +
                k_.parameter({word::role::rows, 0, 0, 0}, "u64") + ", " + labels + ", (u32)" + arg(chunk) +

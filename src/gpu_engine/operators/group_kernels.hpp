@@ -53,7 +53,9 @@ enum group_argument : std::uint32_t {
 };
 
 // `rows` has no kernels: rows, keys and states and their sizes, with which every program but the sample begins.
-enum class group_program { rows, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global, labelled };
+enum class group_program {
+  rows, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global, labelled
+};
 
 // What becomes of a group: a row of the result, or its (key, state) pair, which other devices' pairs are merged with.
 enum class group_output { rows, pairs };

@@ -30,44 +30,44 @@ struct sort_shape {
 
 grouped_build::grouped_build(const join_kernels& g, vertex_run& run, std::span<const device_rows* const> inputs, join_arguments& args,
                              const detail::logical& join, const build_side& side, bool asked)
-    : g_(g), run_(run), inputs_(inputs), args_(args), built_(find_build(join, side, run)) {
+    : g_(g), run_(run), inputs_(inputs), args_(args), table_(find_build(join, side, g.source, run)) {
   const std::uint64_t probe_n = inputs[0]->size(), build_n = inputs[1]->size();
-  const bool known = built_ && built_->grouped && built_->constants == constants_of(g.source);
-  if (!known) {
-    built_ = std::make_shared<kept_build>(side.rows);
-    built_->grouped = true;
-    built_->group_of_build = run_.allocate(std::max<std::uint64_t>(build_n, 1) * 4);
-    make_table(build_n);
-  }
+  std::shared_ptr<build_table> made;  // null: the table is known
+  if (!table_ || !table_->grouped) table_ = made = make_table(build_n);
   probe_ids_ = run_.allocate(std::max<std::uint64_t>(probe_n, 1) * 4);
   if (asked) asked_ = run_.zeroed(std::max<std::uint64_t>(build_n, 1));
-  args_[join_group_of_build] = built_->group_of_build.address();
+  args_[join_group_of_build] = table_->group_of_build.address();
   args_[join_group_of_probe] = probe_ids_.address();
   args_[join_asked] = asked_.address();
-  args_[join_slots] = built_->table.address();
-  args_[join_bits] = built_->bits;
+  args_[join_slots] = table_->slots.address();
+  args_[join_bits] = table_->bits;
   args_[join_flag] = run_.status_word(flag_word);
   args_[join_id_count] = run_.status_word(ids_word);
-  if (known) {
-    args_[join_offsets] = built_->offsets.address();
-    args_[join_build_rows] = built_->rows_by_group.address();
+  if (!made) {
+    args_[join_offsets] = table_->offsets.address();
+    args_[join_build_rows] = table_->rows_by_group.address();
     if (probe_n) launch("lookup_probe", probe_n);
     run_.finish(g_.source);  // errors of its keys
     return;
   }
   find_groups(build_n, probe_n, join.label);
-  const bool keeps = keeps_builds(side, *built_, g_.source, run_);
-  if (!keeps) built_->table.reset();
-  find_offsets(run_.read(ids_word), build_n);
-  sort_rows(build_n);
-  if (keeps) keep_build(join, side, built_, g_.source, run_);
+  const bool keeps = may_keep(side, *made, g_.source, run_);
+  if (!keeps) made->slots.reset();
+  find_offsets(*made, run_.read(ids_word), build_n);
+  sort_rows(*made, build_n);
+  if (keeps) keep_build(join, side, table_, g_.source, run_);
 }
 
-void grouped_build::make_table(std::uint64_t build_n) {
-  built_->bits = gpu::table_bits(std::max<std::uint64_t>(build_n, 1));
-  const std::uint64_t bytes = gpu::table_slots(built_->bits) * g_.slot_bytes;
-  built_->table = run_.allocate(bytes);
-  run_.fill(built_->table.address(), 0xff, bytes);
+std::shared_ptr<build_table> grouped_build::make_table(std::uint64_t build_n) {
+  const std::uint64_t n = std::max<std::uint64_t>(build_n, 1);
+  auto made = std::make_shared<build_table>();
+  made->grouped = true;
+  made->group_of_build = run_.allocate(n * 4);
+  made->bits = gpu::table_bits(n);
+  const std::uint64_t bytes = gpu::table_slots(made->bits) * g_.slot_bytes;
+  made->slots = run_.allocate(bytes);
+  run_.fill(made->slots.address(), 0xff, bytes);
+  return made;
 }
 
 void grouped_build::find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label) {
@@ -77,25 +77,25 @@ void grouped_build::find_groups(std::uint64_t build_n, std::uint64_t probe_n, co
   if (run_.read(flag_word) & 0xffffffffu) throw resource_error("query: " + label + ": the GPU's table of keys is full");
 }
 
-void grouped_build::find_offsets(std::uint64_t groups, std::uint64_t build_n) {
+void grouped_build::find_offsets(build_table& made, std::uint64_t groups, std::uint64_t build_n) {
   using scan = gpu::scan_policy<std::uint64_t>;
   const device_buffer sizes = run_.zeroed((groups + 1) * 8), scan_memory = run_.zeroed(gpu::scan_temp_bytes<scan, std::uint64_t>(groups));
-  built_->offsets = run_.zeroed((groups + 1) * 8);
+  made.offsets = run_.zeroed((groups + 1) * 8);
   args_[join_sizes] = sizes.address();
-  args_[join_offsets] = built_->offsets.address();
+  args_[join_offsets] = made.offsets.address();
   args_[join_scan_temp] = scan_memory.address();
   args_[join_groups] = groups;
   if (build_n) launch("count_build", build_n);
   if (!groups) return;
   const auto f = run_.compile(g_.source, "scan_sizes");
-  run_.launch(g_.source, *f,
-              {static_cast<unsigned>(gpu::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0}, inputs_, args_);
+  run_.launch(g_.source, *f, {static_cast<unsigned>(gpu::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0},
+              inputs_, args_);
 }
 
-void grouped_build::sort_rows(std::uint64_t build_n) {
+void grouped_build::sort_rows(build_table& made, std::uint64_t build_n) {
   const std::uint64_t n = std::max<std::uint64_t>(build_n, 1);
-  built_->rows_by_group = run_.allocate(n * g_.number_bytes);
-  args_[join_build_rows] = built_->rows_by_group.address();
+  made.rows_by_group = run_.allocate(n * g_.number_bytes);
+  args_[join_build_rows] = made.rows_by_group.address();
   if (!build_n) return;
   const sort_shape shape = g_.number_bytes == 8 ? sort_shape::of<gpu::u64>(n) : sort_shape::of<gpu::u32>(n);
   const device_buffer temporary = run_.zeroed(shape.temp_bytes), keys_0 = run_.allocate(n * 4), keys_1 = run_.allocate(n * 4),
@@ -118,9 +118,7 @@ void grouped_build::sort_rows(std::uint64_t build_n) {
 }
 
 void grouped_build::launch(const char* entry, std::uint64_t items) {
-  const auto blocks = static_cast<unsigned>(
-      std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
-  run_.launch(g_.source, *run_.compile(g_.source, entry), {blocks, 256, 0}, inputs_, args_);
+  run_.launch(g_.source, *run_.compile(g_.source, entry), {run_.blocks(items), 256, 0}, inputs_, args_);
 }
 
 }  // namespace query::gpu_engine

@@ -1,6 +1,6 @@
 // The build side of a join with its rows grouped by key: what joins with repeated keys and group_join begin with.
 //
-//   const grouped_build grouped(kernels, run, inputs, arguments, node, side, false);     // join_program::general, grouped or gathered
+//   const grouped_build grouped(kernels, run, inputs, arguments, node, side, false);  // join_program::general, grouped or grouped_rows
 //
 // A table maps keys to numbers of groups; arguments[join_group_of_probe] is then the group of each probe row or no_id,
 // arguments[join_offsets] where groups begin, and arguments[join_build_rows] the build rows' numbers, by group and in their order
@@ -25,17 +25,17 @@ class grouped_build {
                 const detail::logical& join, const build_side& side, bool asked);
 
  private:
-  void make_table(std::uint64_t build_n);
+  std::shared_ptr<build_table> make_table(std::uint64_t build_n);
   void find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label);
-  void find_offsets(std::uint64_t groups, std::uint64_t build_n);
-  void sort_rows(std::uint64_t build_n);
+  void find_offsets(build_table& made, std::uint64_t groups, std::uint64_t build_n);
+  void sort_rows(build_table& made, std::uint64_t build_n);
   void launch(const char* entry, std::uint64_t items);
 
   const join_kernels& g_;
   vertex_run& run_;
   std::span<const device_rows* const> inputs_;
   join_arguments& args_;
-  std::shared_ptr<kept_build> built_;
+  std::shared_ptr<const build_table> table_;
   device_buffer probe_ids_, asked_;
 };
 

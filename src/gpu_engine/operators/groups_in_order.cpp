@@ -164,10 +164,11 @@ class writer {
     const std::string key = keyed(v_) ? "key_of_group_value(p, s.first_row), " : "";
     const bool tiles = in_tiles(v_, g_.plan);
     const std::string result = arg(result_at, k_.type_name(n_.row) + "*");
-    const std::string empty = tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string();
+    const std::string empty =
+        tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string();
     const std::string first = v_.ordered ? arg(firsts, "u64*") + "[group] = s.first_row;\n  " : std::string();
-    k_.add("__device__ __forceinline__ void emit_group(const words& p, u32 group, const aggregates::State& s) {\n  " + empty + first + "(" + result +
-           ")[group] = finish_group(p, " + key + "s);\n}\n");
+    k_.add("__device__ __forceinline__ void emit_group(const words& p, u32 group, const aggregates::State& s) {\n  " + empty + first + "(" +
+           result + ")[group] = finish_group(p, " + key + "s);\n}\n");
     k_.add("using level = segment_level<aggregates::State>;\n");
     const std::string n = arg(items);
     const auto level = [&](std::uint32_t marks, std::uint32_t states) {
@@ -236,9 +237,7 @@ class folding {
  private:
   void launch(const std::string& entry, std::uint64_t work) {
     const std::array<const device_rows*, 1> inputs = {in_.get()};
-    const auto blocks = static_cast<unsigned>(
-        std::clamp<std::uint64_t>(gpu::divide_up(work, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
-    run_.launch(g_.source, *run_.compile(g_.source, entry.c_str()), {blocks, 256, 0}, inputs, args_);
+    run_.launch(g_.source, *run_.compile(g_.source, entry.c_str()), {run_.blocks(work), 256, 0}, inputs, args_);
   }
 
   // A table that starts small, as keys may be few.

@@ -38,38 +38,34 @@ class joining {
     args_[join_flag] = run_.status_word(flag_word);
     args_[join_total] = run_.status_word(total_word);
     args_[join_kept] = run_.status_word(kept_word);
-    built_ = find_build(*j_.node, side_, run_);
     if (j_.tests()) by_presence();
-    else if ((built_ && built_->grouped) || !by_unique_keys()) general();
+    else if (keeps_groups(*j_.node, side_, run_) || !by_unique_keys()) general();
     return result();
   }
 
  private:
   void by_presence() {
     use(join_program::presence);
-    const bool known = built_ && built_->constants == constants_of(g_.source);
-    if (known) use_table();
-    else build_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
+    const bool known = find_table();
+    if (!known) make_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
     probe();
     run_.finish(g_.source);
     check_full();
-    if (!known) keep_build(*j_.node, side_, std::move(built_), g_.source, run_);
+    if (!known) keep_build(*j_.node, side_, std::move(table_), g_.source, run_);
   }
   // False: a key was met twice.
   bool by_unique_keys() {
     use(join_program::unique);
-    if (built_ && built_->constants == constants_of(g_.source)) {
-      use_table();
-    } else {
-      build_table(gpu::join_table_bits(std::max<std::uint64_t>(build_n_, 1)));
+    if (!find_table()) {
+      make_table(gpu::join_table_bits(std::max<std::uint64_t>(build_n_, 1)));
       run_.finish(g_.source);
       if (flagged()) {
         run_.context().cancel.check();
         run_.reset_status();
-        built_.reset();
+        table_.reset();
         return false;
       }
-      keep_build(*j_.node, side_, built_, g_.source, run_);
+      keep_build(*j_.node, side_, table_, g_.source, run_);
     }
     const device_buffer partnered = j_.keeps_build() ? run_.zeroed(std::max<std::uint64_t>(build_n_, 1)) : device_buffer();
     args_[join_partnered] = partnered.address();
@@ -85,18 +81,26 @@ class joining {
     if (flagged()) throw resource_error("query: " + j_.node->label + ": the GPU's table of keys is full");
   }
 
-  void use_table() {
-    args_[join_slots] = built_->table.address();
-    args_[join_bits] = built_->bits;
+  void use(std::shared_ptr<const build_table> table) {
+    table_ = std::move(table);
+    args_[join_slots] = table_->slots.address();
+    args_[join_bits] = table_->bits;
   }
-  void build_table(std::uint32_t bits) {
+  // Of a round before.
+  bool find_table() {
+    auto found = find_build(*j_.node, side_, g_.source, run_);
+    if (!found) return false;
+    use(std::move(found));
+    return true;
+  }
+  void make_table(std::uint32_t bits) {
     const std::uint64_t bytes = gpu::table_slots(bits) * g_.slot_bytes;
-    built_ = std::make_shared<kept_build>(side_.rows);
-    built_->bits = bits;
-    built_->table = run_.allocate(bytes);
-    run_.fill(built_->table.address(), 0xff, bytes);
-    use_table();
-    if (build_n_) launch("build_rows", blocks(build_n_));
+    auto made = std::make_shared<build_table>();
+    made->bits = bits;
+    made->slots = run_.allocate(bytes);
+    run_.fill(made->slots.address(), 0xff, bytes);
+    use(std::move(made));
+    if (build_n_) launch("build_rows", run_.blocks(build_n_));
   }
 
   // What each probe row gives: one row at most.
@@ -166,7 +170,7 @@ class joining {
     const input_layout& layout = inputs_[1]->layout();
     if (total < least_side_by_side || total / 2 < build_n_ || layout.columns.empty() || layout.nearest) return false;
     std::uint64_t bytes = 0;
-    for (const input_column& c : layout.columns) bytes += gathered_bytes(build_n_, device_layout(c.type).size);
+    for (const input_column& c : layout.columns) bytes += bytes_of_copied_column(build_n_, device_layout(c.type).size);
     if (bytes > run_.gpu().memory().available() / 2) return false;
     device_buffer memory;
     try {
@@ -175,15 +179,15 @@ class joining {
       return false;
     }
     const join_kernels k = generate_join_kernels(j_, inputs_[0]->layout(), layout, join_program::side_by_side, wide_);
-    args_[join_gathered] = memory.address();
-    run_.launch(k.source, *run_.compile(k.source, "gather_columns"), {blocks(build_n_), 256, 0}, inputs_, args_);
-    device_rows gathered(run_.shared_gpu(), layout.row, build_n_);
+    args_[join_copied_columns] = memory.address();
+    run_.launch(k.source, *run_.compile(k.source, "gather_columns"), {run_.blocks(build_n_), 256, 0}, inputs_, args_);
+    device_rows copied(run_.shared_gpu(), layout.row, build_n_);
     device_address at = memory.address();
     for (const input_column& c : layout.columns) {
-      gathered.add(c, at);
-      at += gathered_bytes(build_n_, device_layout(c.type).size);
+      copied.add(c, at);
+      at += bytes_of_copied_column(build_n_, device_layout(c.type).size);
     }
-    const std::array<const device_rows*, 2> inputs = {inputs_[0], &gathered};
+    const std::array<const device_rows*, 2> inputs = {inputs_[0], &copied};
     run_.launch(k.source, *run_.compile(k.source, "expand_output"), {static_cast<unsigned>(gpu::expand_blocks(total)), 256, 0}, inputs,
                 args_);
     run_.finish(k.source);  // its places of errors are its own
@@ -213,10 +217,6 @@ class joining {
   void copy(device_address to, device_address from, std::size_t bytes) {
     run_.copy(to, from, bytes);
   }
-  unsigned blocks(std::uint64_t items) const {
-    return static_cast<unsigned>(
-        std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
-  }
 
   join_sides j_;
   vertex_run& run_;
@@ -226,7 +226,7 @@ class joining {
   bool wide_;
   join_kernels g_;
   join_arguments args_{};
-  std::shared_ptr<kept_build> built_;
+  std::shared_ptr<const build_table> table_;
   device_buffer out_;
   std::uint64_t out_bytes_ = 0;
 };

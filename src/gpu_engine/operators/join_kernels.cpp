@@ -48,7 +48,8 @@ class writer {
     if (what == join_program::unique) carry();
     const std::string payload = what != join_program::unique ? "u32" : carried_ ? (carried_->of->size <= 4 ? "u32" : "u64") : number_;
     g_.slot_bytes = keys_.slot_bytes(payload == "u64" ? 8 : 4);
-    k_.add("using number = " + number_ + ";\nusing payload = " + payload + ";\nusing table = hash_table_ref<Keys, payload>;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) +
+    k_.add("using number = " + number_ + ";\nusing payload = " + payload +
+           ";\nusing table = hash_table_ref<Keys, payload>;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) +
            ");\nstruct no_args {};\n__device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)" + arg(join_slots) +
            ", (u32)" + arg(join_bits) + "}; }\n");
     switch (what) {
@@ -69,9 +70,9 @@ class writer {
         expand("positions_in_groups{}");
         break;
       case join_program::grouped:
-      case join_program::gathered:
+      case join_program::grouped_rows:
         grouping();
-        if (what == join_program::gathered) gathering();
+        if (what == join_program::grouped_rows) gathering();
         break;
       case join_program::presence:
         presence();
@@ -212,7 +213,7 @@ class writer {
 
   // The columns of the build side one after the other, each by group.
   void gather_columns() {
-    std::string body = "  u8* to = " + arg(join_gathered, "u8*") + ";\n";
+    std::string body = "  u8* to = " + arg(join_copied_columns, "u8*") + ";\n";
     body += "  const number* const rows = " + arg(join_build_rows, "const number*") + ";\n";
     for (std::uint32_t c = 0; c < build_.columns.size(); ++c) {
       const std::string type = k_.type_name(build_.columns[c].type);

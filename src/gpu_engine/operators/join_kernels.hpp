@@ -5,7 +5,7 @@
 //   general    build rows grouped by key, output cut into equal tiles (gpu_primitives/join_expand.cuh)
 //   side_by_side  behind general, where output rows are many: they read what they need of build rows from copies that lie by group
 //   grouped    group_join: build rows grouped by key, no more; what becomes of the groups is group_join.cpp's
-//   gathered   the same, and the build rows side by side, by group
+//   grouped_rows  the same, and the build rows side by side, by group
 //   presence   semi and anti joins: the keys alone
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace query::gpu_engine {
 
-enum class join_program { unique, general, side_by_side, grouped, gathered, presence };
+enum class join_program { unique, general, side_by_side, grouped, grouped_rows, presence };
 
 // What is joined: input 0 of the kernels is the probe side, input 1 the build side.
 struct join_sides {
@@ -58,7 +58,7 @@ enum join_argument : std::uint32_t {
   join_list,
   join_list_size,
   join_output_rows,
-  join_gathered,  // columns of the build side, by group
+  join_copied_columns,  // of the build side, in the order of groups
   join_argument_count
 };
 
@@ -71,8 +71,8 @@ struct join_kernels {
 // `wide`: build rows have numbers of 64 bits. Throws not_generated.
 join_kernels generate_join_kernels(const join_sides& j, const input_layout& probe, const input_layout& build, join_program what, bool wide);
 
-// Where column i + 1 of the gathered ones begins, behind column i of n rows.
-constexpr std::uint64_t gathered_bytes(std::uint64_t n, std::uint64_t size) { return (n * size + 255) / 256 * 256; }
+// What the copy of one column of n rows takes: the next one begins behind it.
+constexpr std::uint64_t bytes_of_copied_column(std::uint64_t n, std::uint64_t size) { return (n * size + 255) / 256 * 256; }
 
 // Threads and rows a thread of the kernel that probes a table of unique keys.
 inline constexpr std::uint32_t probe_threads = 512, probe_items = 2;

@@ -124,7 +124,7 @@ class keeping_firsts {
     }
   }
   void insert(const char* entry, std::uint64_t n) {
-    if (n) launch(entry, blocks(n));
+    if (n) launch(entry, run_.blocks(n));
   }
   void keep() {
     const std::uint64_t table_slots = gpu::table_slots(static_cast<std::uint32_t>(args_[bits]));
@@ -134,7 +134,7 @@ class keeping_firsts {
       args_[present] = marks.address();
       insert("mark_keys", inputs_[1]->size());
     }
-    launch("flag_first_rows", blocks(table_slots));
+    launch("flag_first_rows", run_.blocks(table_slots));
     run_.finish(g_.source);
     out_ = run_.allocate(std::max<std::uint64_t>(run_.read(flagged_word), 1) * device_layout(n_.row).size);
     table_.reset();
@@ -149,10 +149,6 @@ class keeping_firsts {
     run_.finish(g_.source);
   }
   void launch(const char* entry, unsigned grid) { run_.launch(g_.source, *run_.compile(g_.source, entry), {grid, 256, 0}, inputs_, args_); }
-  unsigned blocks(std::uint64_t items) const {
-    return static_cast<unsigned>(
-        std::clamp<std::uint64_t>(gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
-  }
 
   const detail::logical& n_;
   std::uint64_t limit_;

@@ -10,6 +10,7 @@
 #include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/key_places.hpp"
+#include "gpu_engine/table_rows.hpp"
 #include "gpu_engine/upload.hpp"
 
 namespace query::gpu_engine {
@@ -61,8 +62,7 @@ bool probes_row_by_row(const stage& s) {
 }
 
 // The pieces of one partition side by side.
-host_block gathered(const host_partitions& rows, std::uint32_t part, const ir::type* row,
-                    runtime::run_context& context) {
+host_block whole_partition(const host_partitions& rows, std::uint32_t part, const ir::type* row, runtime::run_context& context) {
   const auto pieces = rows.rows_of(part);
   host_block b;
   b.part = part;
@@ -184,14 +184,10 @@ block_input::block_input(const planner::branch& b, std::vector<bool> fields, std
     source_ = *only;
   } else if (b.table) {
     const detail::table& t = brought_home(context.tables.at(b.table), context);
-    source_.rows.rows = const_cast<void*>(t.rows);
-    source_.rows.n = t.n;
-    source_.owner = t.owner;
+    source_ = {rows_of(t), t.owner};
   } else if (b.source->what == detail::verb::placeholder) {
     const detail::table& t = brought_home(context.variables.at(b.source->slot), context);
-    source_.rows.rows = const_cast<void*>(t.rows);
-    source_.rows.n = t.n;
-    source_.owner = t.owner;
+    source_ = {rows_of(t), t.owner};
   } else if (b.source->view) {
     b.source->view(b.source->source.get(), source_.rows);
   } else {
@@ -231,10 +227,7 @@ void block_input::need_rows() {
   bare.row = row_;
   if (!run_.context().local) throw internal_error("gpu: columns have nobody who makes rows of them");
   const detail::table t = run_.context().local->collect(bare, {}, run_.context());
-  source_ = {};
-  source_.rows.rows = const_cast<void*>(t.rows);
-  source_.rows.n = t.n;
-  source_.owner = t.owner;
+  source_ = {rows_of(t), t.owner};
   columns_ = choose_columns(row_, all_fields(row_), false);
 }
 
@@ -340,10 +333,7 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
   planner::branch bare;
   bare.table = join.build;
   bare.row = build_row;
-  detail::row_block build_rows;
-  build_rows.rows = const_cast<void*>(build.rows);
-  build_rows.n = build.n;
-  whole_rows build_source(build_rows, build_row, build.owner);
+  whole_rows build_source(rows_of(build), build_row, build.owner);
   const auto& keys = join.join->functions;
   const auto builds = partition(build_source, build_row, choose_columns(build_row, all_fields(build_row), false), bare,
                                 *join.join, keys[join.build_left ? 0 : 1], parts);
@@ -351,7 +341,7 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
   table_swap swap(*join.build, context);
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!probes->size(part)) continue;
-    const host_block side = gathered(*builds, part, build_row, context);
+    const host_block side = whole_partition(*builds, part, build_row, context);
     const bool slices = join.join->join == join_kind::inner;
     if (!slices && side.rows.n > 2 * most_build)
       throw resource_error("gpu: memory: the rows of one key on a join's build side do not fit the device");
@@ -383,7 +373,7 @@ void block_input::each_partition(const detail::logical& n, const detail::user_fu
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!rows->size(part)) continue;
     run_.context().cancel.check();
-    const host_block all = gathered(*rows, part, row_, run_.context());
+    const host_block all = whole_partition(*rows, part, row_, run_.context());
     run_.reset_status();
     run_.supply(upload_rows(run_.shared_gpu(), all.rows, row_, columns_, run_.on(), run_.context()));
     consumer.take();

@@ -26,22 +26,18 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
   const auto arg = [&](std::uint32_t a, std::string_view type = "u64") { return k.argument(a, type); };
   k.include("gpu_primitives/group_aggregate.cuh");
   k.include("gpu_primitives/group_exchange.cuh");
-  k.add(
-      "extern \"C\" __global__ void __launch_bounds__(256) spill_groups(const __grid_constant__ words p) {\n  partial* "
-      "const out = " +
-      arg(partials, "partial*") + ";\n  u32* const place = " + arg(places, "u32*") +
-      ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
-      ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
-      ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n"
-      // Other bits than those that place a key in a table.
-      "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " +
-      std::to_string(spill_parts) + "u;\n  });\n}\n");
-  k.add(
-      "extern \"C\" __global__ void __launch_bounds__(256) pair_groups(const __grid_constant__ words p) {\n  partial* "
-      "const out = " +
-      arg(partials, "partial*") + ";\n  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
-      ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
-      ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n  });\n}\n");
+  // Puts the table's groups out as pairs; `also`: of the pair that goes to out[at].
+  const auto emission = [&](const std::string& entry, const std::string& before, const std::string& also) {
+    k.add("extern \"C\" __global__ void __launch_bounds__(256) " + entry +
+          "(const __grid_constant__ words p) {\n  partial* const out = " + arg(partials, "partial*") + ";\n" + before +
+          "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
+          ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
+          ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n" + also + "  });\n}\n");
+  };
+  // Other bits than those that place a key in a table.
+  emission("spill_groups", "  u32* const place = " + arg(places, "u32*") + ";\n",
+           "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " + std::to_string(spill_parts) + "u;\n");
+  emission("pair_groups", "", "");
   const std::string pairs = arg(partials, "const partial*") + ", " + arg(partial_entries) + ", (u32)" + arg(part_count) + ", ";
   k.add("extern \"C\" __global__ void __launch_bounds__(256) count_pairs_of_parts(const __grid_constant__ words p) {\n  "
         "count_pairs<Keys, aggregates::State>(" +
@@ -75,11 +71,6 @@ std::uint32_t group_stream::bits_of_table(std::uint64_t keys) const {
   return wanted;
 }
 
-unsigned group_stream::blocks(std::uint64_t items) const {
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(
-      gpu::divide_up(items, 256), 1, static_cast<std::uint64_t>(run_.gpu().on().multiprocessors()) * 16));
-}
-
 void group_stream::launch(const char* entry, unsigned grid) {
   const std::array<const device_rows*, 1> inputs = {in_.get()};
   run_.launch(g_->source, *run_.compile(g_->source, entry), {grid, 256, 0}, inputs, args_);
@@ -90,7 +81,7 @@ void group_stream::start_table(std::uint32_t table_bits) {
   table_ = run_.allocate(table_bytes(table_bits));
   args_[slots] = table_.address();
   args_[bits] = table_bits;
-  launch("init_table", blocks(gpu::table_slots(table_bits)));
+  launch("init_table", run_.blocks(gpu::table_slots(table_bits)));
 }
 
 void group_stream::take(const std::shared_ptr<const device_rows>& block) {
@@ -162,7 +153,7 @@ void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned gr
         }
         args_[listed_tiles] = tiles_[list].address() + first * 8;
         args_[listed_count] = std::min(step, count - first);
-        launch(entry, blocks(args_[listed_count] * 32));
+        launch(entry, run_.blocks(args_[listed_count] * 32));
         run_.finish(g_->source);
       }
     }
@@ -196,7 +187,7 @@ bool group_stream::grow() {
   args_[bits] = old_bits;
   clear(grow_full_word);
   args_[full] = run_.status_word(grow_full_word);
-  launch("grow_table", blocks(gpu::table_slots(old_bits)));
+  launch("grow_table", run_.blocks(gpu::table_slots(old_bits)));
   run_.finish(g_->source);
   args_[full] = run_.status_word(full_word);
   if (run_.read(grow_full_word) & 0xffffffffu) {  // hashes crowd
@@ -208,11 +199,16 @@ bool group_stream::grow() {
   return true;
 }
 
-void group_stream::count_groups_later() {
+// Of the table's groups as many as there is room for; how many there are, into groups_word.
+void group_stream::put_out(const char* entry, std::uint64_t room) {
   clear(groups_word);
   args_[group_count] = run_.status_word(groups_word);
-  args_[out_capacity] = 0;
-  launch("pair_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  args_[out_capacity] = room;
+  launch(entry, run_.blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+}
+
+void group_stream::count_groups_later() {
+  put_out("pair_groups", 0);
 }
 std::uint64_t group_stream::count_groups() {
   count_groups_later();
@@ -230,9 +226,7 @@ void group_stream::spill() {
     const device_buffer pairs = run_.allocate(groups * g_->partial_bytes), place = run_.allocate(groups * 4);
     args_[partials] = pairs.address();
     args_[places] = place.address();
-    args_[out_capacity] = groups;
-    clear(groups_word);
-    launch("spill_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+    put_out("spill_groups", groups);
     const runtime::run_context& c = run_.context();
     const runtime::buffer rows = run_.context().pool.allocate(groups * g_->partial_bytes),
                           of = run_.context().pool.allocate(groups * 4);
@@ -243,7 +237,7 @@ void group_stream::spill() {
     ++spills_;
   }
   args_[partials] = at_hand;
-  launch("init_table", blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));
+  launch("init_table", run_.blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));
 }
 
 void group_stream::take_spilled(group_stream& other) {
@@ -258,10 +252,7 @@ void group_stream::take_spilled(group_stream& other) {
 device_buffer group_stream::emit_later(std::uint64_t room) {
   device_buffer rows = run_.allocate(std::max<std::uint64_t>(room, 1) * g_->out->size);
   args_[out] = rows.address();
-  args_[out_capacity] = room;
-  args_[group_count] = run_.status_word(groups_word);
-  clear(groups_word);
-  launch("emit_table", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  put_out("emit_table", room);
   return rows;
 }
 std::shared_ptr<device_rows> group_stream::emitted(device_buffer memory, std::uint64_t groups) {
@@ -283,7 +274,7 @@ void group_stream::merge_part(std::uint32_t part) {
   if (args_[bits] != wanted)
     start_table(wanted);
   else
-    launch("init_table", blocks(gpu::table_slots(wanted)));
+    launch("init_table", run_.blocks(gpu::table_slots(wanted)));
   const std::size_t most = std::max<std::size_t>(most_table_bytes_ / 2 / g_->partial_bytes, 1);
   for (const host_partitions::piece& piece : spilled_->rows_of(part)) {
     for (std::size_t first = 0; first < piece.n; first += most) {
@@ -304,7 +295,7 @@ void group_stream::merge_part(std::uint32_t part) {
       for (std::uint64_t count = n;; list = 1 - list) {
         args_[again_count] = run_.status_word(again_word);
         args_[full] = run_.status_word(full_word);
-        launch("merge_partials", blocks(args_[listed_tiles] ? count * 32 : n));
+        launch("merge_partials", run_.blocks(args_[listed_tiles] ? count * 32 : n));
         run_.finish(g_->source);
         if (!(run_.read(full_word) & 0xffffffffu)) break;
         count = run_.read(again_word);

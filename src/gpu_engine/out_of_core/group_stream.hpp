@@ -76,6 +76,7 @@ class group_stream {
   void place_all(const char* entry, std::uint64_t tiles, unsigned grid);
   bool grow();
   void spill();
+  void put_out(const char* entry, std::uint64_t room);
   void count_groups_later();  // into groups_word
   std::uint64_t count_groups();
   void pairs_to_table();
@@ -87,7 +88,6 @@ class group_stream {
   void merge_part(std::uint32_t part);
   std::size_t table_bytes(std::uint32_t bits) const;
   std::uint32_t bits_of_table(std::uint64_t keys) const;  // no more than the table may have
-  unsigned blocks(std::uint64_t items) const;
   void launch(const char* entry, unsigned grid);
   void clear(std::size_t word) { run_.fill(run_.status_word(word), 0, 8); }
 

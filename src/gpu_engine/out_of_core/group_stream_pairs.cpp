@@ -24,9 +24,7 @@ void group_stream::to_pairs() {
   if (p.n) {
     p.memory = run_.allocate(p.n * p.bytes);
     args_[partials] = p.memory.address();
-    args_[out_capacity] = p.n;
-    clear(groups_word);
-    launch("pair_groups", blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+    put_out("pair_groups", p.n);
     run_.finish(g_->source);
     if (run_.read(groups_word) != p.n) throw internal_error("gpu: group_by: the number of groups changed between two runs");
   }
@@ -48,7 +46,7 @@ void group_stream::part_pairs(std::uint32_t parts) {
     args_[part_counts] = run_.status_word(part_word);
     args_[part_cursors] = cursors.address();
     args_[out] = apart.address();
-    const unsigned grid = blocks(gpu::divide_up(pairs_->n, 8));
+    const unsigned grid = run_.blocks(gpu::divide_up(pairs_->n, 8));
     launch("count_pairs_of_parts", grid);
     launch("scatter_pairs_to_parts", grid);
     run_.finish(g_->source);
@@ -83,7 +81,7 @@ void group_stream::take_pairs(const pair_range& pairs) {
   for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
   args_[partials] = pairs.at;
   args_[partial_entries] = pairs.n;
-  place_all("merge_partials", tiles, blocks(pairs.n));
+  place_all("merge_partials", tiles, run_.blocks(pairs.n));
 }
 
 group_stream::result group_stream::finish_pairs(std::span<const pair_range> ranges) {
@@ -103,7 +101,7 @@ group_stream::result group_stream::finish_pairs(std::span<const pair_range> rang
     if (!r.n) continue;
     args_[partials] = r.at;
     args_[partial_entries] = r.n;
-    launch("merge_partials", blocks(r.n));
+    launch("merge_partials", run_.blocks(r.n));
   }
   // What comes next is given to the device before it is known whether all pairs found a place: nearly always they did.
   device_buffer rows;

@@ -1,12 +1,13 @@
 #include "gpu_engine/placement/calibration.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <query/errors.hpp>
+
+#include "gpu_engine/placement/best_seconds.hpp"
 
 namespace query::gpu_engine {
 
@@ -20,18 +21,7 @@ std::string host_name() {
   return "unknown";
 }
 
-// The best of three, after one to warm up.
-template <class F> double seconds_of(F f) {
-  using clock = std::chrono::steady_clock;
-  double best = 0;
-  for (int i = -1; i < 3; ++i) {
-    const auto begin = clock::now();
-    f();
-    const double s = std::chrono::duration<double>(clock::now() - begin).count();
-    if (i == 0 || (i > 0 && s < best)) best = s;
-  }
-  return std::max(best, 1e-9);
-}
+template <class F> double seconds_of(F f) { return best_seconds(3, std::move(f)); }
 
 }  // namespace
 

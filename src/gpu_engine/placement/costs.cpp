@@ -104,7 +104,7 @@ std::optional<rates> rates_from(std::string_view text) {
 double gpu_seconds(const rates& r, const work& w, double waits, std::size_t devices) {
   const double n = static_cast<double>(devices);
   // Host threads pick the fields while the bus carries the pieces before.
-  double s = std::max(w.up / r.up / n, w.gathered / r.host_memory) + w.down / r.down / n + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
+  double s = std::max(w.up / r.up / n, w.on_host / r.host_memory) + w.down / r.down / n + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
   for (const step& x : w.steps) {
     const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
     s += waits * f.waits * r.launch +
@@ -115,7 +115,7 @@ double gpu_seconds(const rates& r, const work& w, double waits, std::size_t devi
 
 double cpu_seconds(const rates& r, const work& w) {
   const double fetched = w.on_device > 0 ? w.on_device / r.down + waits_of_a_fetch * r.launch : 0;
-  double s = r.start + fetched + w.one_thread / bytes_of_a_thread, memory = w.gathered / r.host_memory;
+  double s = r.start + fetched + w.one_thread / bytes_of_a_thread, memory = w.on_host / r.host_memory;
   for (const step& x : w.steps) {
     const bool collects = x.what == operation::collect;
     const double units = x.what == operation::row_wise ? x.rows * x.operations : collects ? collected(x.result) : x.rows;

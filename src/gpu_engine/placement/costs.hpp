@@ -56,7 +56,7 @@ struct step {
 };
 struct work {
   double up = 0;           // bytes that must cross to the device
-  double gathered = 0;     // bytes of the host's rows that these are picked from
+  double on_host = 0;      // bytes of the host's rows that these are picked from
   double down = 0;         // bytes of the result that the host reads
   double on_device = 0;    // bytes that lie on the device: the CPU would fetch them
   std::vector<step> steps;

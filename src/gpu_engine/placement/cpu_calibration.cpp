@@ -1,12 +1,12 @@
 // The CPU's rates, by queries of the library itself: each operator over rows enough for all threads to have work.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <utility>
 #include <vector>
 
 #include <query/query.hpp>
 
+#include "gpu_engine/placement/best_seconds.hpp"
 #include "gpu_engine/placement/calibration.hpp"
 
 namespace query::gpu_engine {
@@ -40,19 +40,7 @@ constexpr double operations_of_the_scan = 7;  // as vertex_work counts them: two
 // Enough for each thread, and a few milliseconds of work.
 std::size_t rows_for(int threads) { return std::size_t{1} << std::clamp(16 + threads / 4, 16, 20); }
 
-// The best of two, after one to warm up.
-template <class F> double seconds_of(F f) {
-  using clock = std::chrono::steady_clock;
-  double best = 0;
-  for (int i = -1; i < 2; ++i) {
-    const auto begin = clock::now();
-    f();
-    const double s = std::chrono::duration<double>(clock::now() - begin).count();
-    if (i < 1 || s < best) best = s;
-    if (i < 0 && s > long_enough) break;
-  }
-  return std::max(best, 1e-9);
-}
+template <class F> double seconds_of(F f) { return best_seconds(2, std::move(f), long_enough); }
 
 double sum_of(const query::Query<measured_row>& q) {
   return q.where([](auto r) { return r.value > 16.0; }).select([](auto r) { return r.value * 0.5 + 1.0; }).sum();
@@ -138,7 +126,8 @@ void measure_cpu(rates& r, int threads) {
   const double many = seconds_of([&] { answer += groups_of(large, [](auto x) { return x.key; }); });
   set(operation::group, (few + many) / 2);
   r.row[static_cast<std::size_t>(operation::group_few)] =
-      std::max(seconds_of([&] { answer += groups_of(all, [](auto x) { return x.group; }); }) - r.start, 1e-6) / static_cast<double>(scanned);
+      std::max(seconds_of([&] { answer += groups_of(all, [](auto x) { return x.group; }); }) - r.start, 1e-6) /
+      static_cast<double>(scanned);
   set(operation::sort, seconds_of([&] { answer += large.order_by([](auto x) { return x.value; }).to_vector().back().value; }));
   const auto matched = large.join(
       query::from(sides).in(session), [](auto x) { return x.key; }, [](auto x) { return x.id; },

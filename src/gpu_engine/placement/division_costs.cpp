@@ -14,7 +14,7 @@ constexpr double in_each_others_way = 0.2;
 // The same for next to no rows: what is left are waits.
 work hardly_any(work w) {
   constexpr double part = 1e-9;
-  for (double* x : {&w.up, &w.gathered, &w.down, &w.on_device}) *x *= part;
+  for (double* x : {&w.up, &w.on_host, &w.down, &w.on_device}) *x *= part;
   for (step& s : w.steps)
     for (double* x : {&s.rows, &s.bytes}) *x *= part;
   return w;
@@ -31,8 +31,8 @@ runtime::part_costs division_costs(const rates& r, const work& w, const work& on
   c.cpu.start = cpu_seconds(r, least);
   c.cpu.all_rows = std::max(cpu_seconds(r, on_cpu) - c.cpu.start, 1e-9);
   // Threads write what the device reads into pinned memory. They pick fields as fast as they copy what they pick from.
-  if (r.up_thread > 0) c.host_threads = among_others * std::max(w.up, w.gathered) / r.up_thread / c.here.all_rows;
-  c.host_memory = w.gathered / r.host_memory;
+  if (r.up_thread > 0) c.host_threads = among_others * std::max(w.up, w.on_host) / r.up_thread / c.here.all_rows;
+  c.host_memory = w.on_host / r.host_memory;
   c.merge = w.down / r.down + in_each_others_way / (1 / c.here.all_rows + 1 / c.cpu.all_rows);
   return c;
 }

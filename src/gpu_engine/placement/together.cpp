@@ -74,7 +74,7 @@ class loop_costs {
   const std::vector<const vertex*>& vertices() const { return all_; }
 
  private:
-  double once_on_cpu(const work& w) const { return w.on_device / rates_.down + w.gathered / rates_.host_memory; }
+  double once_on_cpu(const work& w) const { return w.on_device / rates_.down + w.on_host / rates_.host_memory; }
   bool inside(const vertex& v) const { return std::find(all_.begin(), all_.end(), &v) != all_.end(); }
   bool variable_here() const { return loop_.body_result.table && here(*loop_.body_result.table); }
   // Will rounds be repeated without the host? As the executor and the engine decide it.
@@ -88,6 +88,7 @@ class loop_costs {
     s.on_device = [&, as_placed](const vertex& w) { return here(w) && (as_placed || !inside(w)); };
     s.stays = [](const branch& b) { return b.table ? b.table->slots.empty() : b.source->what != verb::placeholder; };
     s.variable_on_device = as_placed && variable_here();
+    s.keeps_builds = as_placed && here(v);
     return work_among(v, s);
   }
 

@@ -5,7 +5,9 @@
 
 #include "gpu_engine/codegen/nearest_search.hpp"
 #include "gpu_engine/counted_rows.hpp"
+#include "gpu_engine/operators/kept_build.hpp"
 #include "ir/analysis.hpp"
+#include "ir/visit.hpp"
 
 namespace query::gpu_engine {
 
@@ -82,6 +84,16 @@ double bytes_wanted(const ir::type* row, const std::vector<bool>& wanted, Bytes 
   return std::max(n, 1.0);
 }
 
+// Rounds may change what a captured collection holds: a table is not kept then (operators/kept_build.cpp).
+bool reads_collections(const detail::logical& join) {
+  return std::any_of(join.functions.begin(), join.functions.end(), [](const detail::user_function& f) {
+    const ir::traced t = f.trace();
+    bool reads = false;
+    if (t) ir::each_node(t.root, [&](const ir::node* n) { reads = reads || n->what == ir::op::collection; });
+    return reads;
+  });
+}
+
 // One row out for each row in.
 bool known_count(const branch& b) {
   return b.prefilters.empty() &&
@@ -94,13 +106,14 @@ class counting {
     for (const planner::binding& c : captures) (void)rows_counts_.of(*c.table);
   }
 
-  bool take(const branch& b, const detail::logical* breaker) {
+  // `kept`: the breaker makes in the first round what it needs of these rows.
+  bool take(const branch& b, const detail::logical* breaker, bool kept = false) {
     const auto n = rows_counts_.of_source(b);
     if (!n) return false;
     bring(b, *n);
     const ir::type* row = source_row(b);
     const double operations = operations_of(b, *n, breaker);
-    add({operation::row_wise, *n, *n * bytes_wanted(row, b.wanted), operations});
+    part(kept).steps.push_back({operation::row_wise, *n, *n * bytes_wanted(row, b.wanted), operations});
     for (std::size_t i = 0; i < b.stages.size(); ++i) {
       const stage& s = b.stages[i];
       if (s.what != stage::kind::probe) continue;
@@ -109,7 +122,8 @@ class counting {
       if (!probes || !built) return false;
       const double build_bytes = *built * bytes_of(s.build->row());
       bring(*s.build, build_bytes);
-      add({operation::join, *probes + *built, *probes * (bytes_of(s.in) + bytes_of(s.out)) + build_bytes, 0});
+      add_join({operation::join, *probes, *probes * (bytes_of(s.in) + bytes_of(s.out))}, {operation::join, *built, build_bytes},
+               s_.keeps_builds && s.build->slots.empty() && !reads_collections(*s.join));
     }
     rows_ = rows_counts_.behind(b).value_or(0);
     return true;
@@ -119,11 +133,26 @@ class counting {
       if (const auto n = rows_counts_.of(*c.table)) bring(*c.table, *n * bytes_of(c.table->row()));
   }
   void add(step s) { total_.each.steps.push_back(s); }
+  // `kept`: the build side counts in the first round alone.
+  void add_join(step probe, const step& build, bool kept) {
+    if (kept) {
+      total_.once.steps.push_back(build);
+    } else {
+      probe.rows += build.rows;
+      probe.bytes += build.bytes;
+    }
+    add(probe);
+  }
+  // Does a join that is a vertex keep what it makes of its right input?
+  bool keeps_right(const vertex& v) const {
+    const bool joins = v.node && (v.node->what == verb::join || v.node->what == verb::group_join) && v.inputs.size() == 2;
+    return joins && s_.keeps_builds && stays(v.inputs[1]) && !reads_collections(*v.node);
+  }
   // A part of what was taken is wanted.
   void scale(double part) {
     // What lies on the device would be fetched as a whole.
     for (work* w : {&total_.each, &total_.once})
-      for (double* x : {&w->up, &w->gathered}) *x *= part;
+      for (double* x : {&w->up, &w->on_host}) *x *= part;
     for (step& s : total_.each.steps)
       for (double* x : {&s.rows, &s.bytes}) *x *= part;
   }
@@ -151,7 +180,7 @@ class counting {
       return;
     }
     w.up += n * wanted;
-    w.gathered += n * (b.source && b.source->what == verb::source_columns ? wanted : bytes_of(row));
+    w.on_host += n * (b.source && b.source->what == verb::source_columns ? wanted : bytes_of(row));
   }
 
   double operations_of(const detail::user_function& f, bool& searches) {
@@ -211,9 +240,11 @@ surroundings alone(row_counts& rows) {
 
 std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
   counting c(s, v.captures);
+  const bool keeps_right = c.keeps_right(v);
   double rows = 0;
   for (const branch& b : v.inputs) {
-    if (!c.take(b, v.node)) return std::nullopt;
+    const bool kept = keeps_right && &b == &v.inputs[1];
+    if (!c.take(b, v.node, kept)) return std::nullopt;
     rows += c.rows();
   }
   c.bring_captures();
@@ -262,7 +293,12 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
     c.add({operation::row_wise, rows, sorted_bytes * rows, operations_of_a_look});
     rows = *result;
   }
-  c.add({what, rows, in + out, 0, out});
+  if (keeps_right) {
+    const double built = c.rows(), built_bytes = built * bytes_of(v.inputs.front().row);
+    c.add_join({what, rows - built, in - built_bytes + out, 0, out}, {what, built, built_bytes}, true);
+  } else {
+    c.add({what, rows, in + out, 0, out});
+  }
   c.total().down = out;
   return c.take_all();
 }

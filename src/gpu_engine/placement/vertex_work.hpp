@@ -28,9 +28,10 @@ struct surroundings {
   std::function<bool(const planner::vertex&)> on_device;       // does it run there?
   std::function<bool(const planner::branch&)> stays;           // is what the branch reads the same in all rounds? Empty: there are none
   bool variable_on_device = false;                             // the rows of placeholders
+  bool keeps_builds = false;                                   // are tables of build sides that stay kept? So the GPU does, not the CPU
 };
 struct round_work {
-  work each, once;  // `once`: what invariants cost on their way, in the first round
+  work each, once;  // `once`: what invariants cost on their way, and what is made of them and kept, in the first round
 };
 std::optional<work> fold_among(const planner::branch& b, const std::vector<planner::binding>& captures, bool counts, const surroundings& s);
 std::optional<round_work> work_among(const planner::vertex& v, const surroundings& s);

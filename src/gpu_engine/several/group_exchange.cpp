@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "gpu_engine/several/parted_rows.hpp"
 #include "gpu_engine/several/peer_copy.hpp"
+#include "gpu_engine/several/results_in_order.hpp"
 #include "gpu_primitives/group_exchange.cuh"
 
 namespace query::gpu_engine {
@@ -112,18 +112,7 @@ block_results exchanged_groups(const ir::type* row, std::vector<std::unique_ptr<
     for (const wanted_pairs& w : wanted[j]) pairs.add(runs[w.from], *streams[w.from], w.pairs);
     of[j] = pairs.merged_by(*streams[r.place()]);
   });
-  block_results all;
-  if (std::all_of(of.begin(), of.end(), [](const block_results& r) { return r.kept != nullptr; })) {
-    std::vector<std::shared_ptr<device_rows>> kept;
-    for (block_results& r : of) kept.push_back(std::static_pointer_cast<device_rows>(r.kept));
-    all.kept = std::make_shared<parted_rows>(row, std::move(kept));
-    return all;
-  }
-  for (block_results& r : of) {
-    if (r.kept) all.tables.push_back(r.kept->fetch(context));
-    for (detail::table& t : r.tables) all.tables.push_back(std::move(t));
-  }
-  return all;
+  return results_in_order(row, std::move(of), context);
 }
 
 }  // namespace query::gpu_engine

@@ -5,6 +5,7 @@
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/out_of_core/block_consumers.hpp"
 #include "gpu_engine/several/group_exchange.hpp"
+#include "gpu_engine/several/results_in_order.hpp"
 #include "gpu_engine/several/share_runs.hpp"
 
 namespace query::gpu_engine {
@@ -77,22 +78,6 @@ class keeping final : public block_consumer {
   vertex_run& run_;
 };
 
-// In the order of the shares: parts on their devices, or, where some did not fit, tables.
-block_results in_order(const ir::type* row, std::vector<block_results> of_shares, runtime::run_context& context) {
-  block_results all;
-  if (std::all_of(of_shares.begin(), of_shares.end(), [](const block_results& r) { return r.kept != nullptr; })) {
-    std::vector<std::shared_ptr<device_rows>> parts;
-    for (block_results& r : of_shares) parts.push_back(std::static_pointer_cast<device_rows>(r.kept));
-    all.kept = std::make_shared<parted_rows>(row, std::move(parts));
-    return all;
-  }
-  for (block_results& r : of_shares) {
-    if (r.kept) all.tables.push_back(r.kept->fetch(context));
-    for (detail::table& t : r.tables) all.tables.push_back(std::move(t));
-  }
-  return all;
-}
-
 block_results collect_shares(const planner::vertex& w, const std::vector<bool>& fields, share_runs& runs, gpu_set& gpus,
                              runtime::run_context& context) {
   const branch& last = w.inputs.front();
@@ -115,7 +100,7 @@ block_results collect_shares(const planner::vertex& w, const std::vector<bool>& 
     r.feed(fields, w.row()->size + 8, false, rows);
     mine.tables = std::move(rows).tables();
   }, gpus);
-  return in_order(w.row(), std::move(of), context);
+  return results_in_order(w.row(), std::move(of), context);
 }
 
 block_results sort_shares(const planner::vertex& w, const std::vector<bool>& fields, share_runs& runs, gpu_set& gpus,

@@ -6,6 +6,7 @@
 
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/several/peer_copy.hpp"
+#include "gpu_engine/table_rows.hpp"
 #include "gpu_engine/upload.hpp"
 
 namespace query::gpu_engine {
@@ -106,10 +107,8 @@ void share_run::feed(const std::vector<bool>& fields, std::size_t bytes_beside, 
   }
   if (share_.there) {
     const detail::table t = share_.there->fetch(*context_);
-    share_.rows.rows.rows = const_cast<void*>(t.rows);
-    share_.rows.rows.n = t.n;
+    share_.rows = {rows_of(t), t.owner};
     share_.rows.rows.first = share_.first;
-    share_.rows.owner = t.owner;
     share_.there = nullptr;
   }
   block_input(branch_, fields, bytes_beside, *run_, &share_.rows).each(consumer);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpu_engine/table_rows.hpp"
 #include "gpu_engine/upload.hpp"
 
 namespace query::gpu_engine {
@@ -38,9 +39,7 @@ std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields
     }
     if (it->second.kept) return shares;  // of one device, which works on them
     const detail::table& t = it->second.rows;
-    all.rows.rows = const_cast<void*>(t.rows);
-    all.rows.n = t.n;
-    all.owner = t.owner;
+    all = {rows_of(t), t.owner};
   } else if (b.source && b.source->view) {
     b.source->view(b.source->source.get(), all.rows);
   } else {

@@ -62,7 +62,8 @@ const std::vector<edge>& edge_index::readers_of(const vertex& v) const {
 edge edge_index::only_reader(const vertex& v) const { return only_one(readers_of(v)); }
 
 bool only_filters(const stage& s) {
-  return s.what == stage::kind::rowwise && std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
+  return s.what == stage::kind::rowwise &&
+         std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->what == verb::where; });
 }
 
 bool numbers_rows(const branch& b) {

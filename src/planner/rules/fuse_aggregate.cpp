@@ -34,7 +34,9 @@ void fuse_aggregate(rewriting& r) {
     if (!v->node || (v->node->what != verb::group_by && v->node->what != verb::aggregate)) continue;
     const detail::user_function& f = v->node->functions.back();
     if (f.role == "groups") {
-      note(r, v.get(), "fuse_aggregate: no, the function takes query::Group, groups keep their rows (with `auto g` aggregates are kept up as rows come)");
+      note(r, v.get(),
+           "fuse_aggregate: no, the function takes query::Group, groups keep their rows (with `auto g` aggregates are kept up as rows "
+           "come)");
       continue;
     }
     const ir::traced& t = r.trace(f);

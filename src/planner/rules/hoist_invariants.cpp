@@ -27,7 +27,8 @@ void hoist_invariants(rewriting& r) {
       for (const vertex* w : *part) add_tables(*w, read);
     std::string kept;
     for (const auto& w : r.graph.vertices) {
-      const bool inside = std::find(v->body.begin(), v->body.end(), w.get()) != v->body.end() || std::find(v->test.begin(), v->test.end(), w.get()) != v->test.end();
+      const bool inside = std::find(v->body.begin(), v->body.end(), w.get()) != v->body.end() ||
+                          std::find(v->test.begin(), v->test.end(), w.get()) != v->test.end();
       if (!inside && read.contains(w.get())) kept += (kept.empty() ? "v" : ", v") + std::to_string(w->id);
     }
     if (!kept.empty()) note(r, v.get(), "hoist_invariants: " + kept + " computed once, kept for all rounds");

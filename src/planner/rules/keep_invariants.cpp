@@ -165,7 +165,8 @@ class loops {
  private:
   void keep_heads(vertex& loop, vertex& reader, const slot_set& varying) {
     for (std::size_t i = 0; i < reader.inputs.size(); ++i)
-      if (const head h(reader, reader.inputs[i], varying); h && takes_all_rows(reader, reader.inputs[i])) make_vertex(loop, reader, reader.inputs[i], h);
+      if (const head h(reader, reader.inputs[i], varying); h && takes_all_rows(reader, reader.inputs[i]))
+        make_vertex(loop, reader, reader.inputs[i], h);
   }
 
   void make_vertex(vertex& loop, vertex& reader, branch& b, const head& h) {

@@ -32,7 +32,8 @@ bool gives_keys(rewriting& r, const logical& n) {
 }
 
 bool only_filters_between(const branch& b) {
-  return b.prefilters.empty() && std::all_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return only_filters(s) && !(s.native && s.native->needs_position()); });
+  return b.prefilters.empty() && std::all_of(b.stages.begin(), b.stages.end(),
+                                             [](const stage& s) { return only_filters(s) && !(s.native && s.native->needs_position()); });
 }
 
 // Leaves `v`, a distinct, out if what it reads or what reads it makes up for it.
@@ -53,7 +54,8 @@ bool leave_out(rewriting& r, vertex& v) {
   if (above.how != edge::kind::rows || !above.reader || !above.reader->node) return false;
   // A test in between might tell apart what is equal as a row: -0.0 and 0.0.
   if (!makes_rows_distinct(r, *above.reader->node) || !above.through->stages.empty()) return false;
-  note(r, above.reader, "merge_distinct: " + verb_at(*v.node) + " is left out, " + verb_at(*above.reader->node) + " makes the rows distinct");
+  note(r, above.reader,
+       "merge_distinct: " + verb_at(*v.node) + " is left out, " + verb_at(*above.reader->node) + " makes the rows distinct");
   drop_verb(r.graph, v, above);
   return true;
 }

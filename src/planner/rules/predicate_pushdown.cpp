@@ -95,7 +95,8 @@ class pushing {
 
   // A compiled loop that reads columns, or row numbers, must see all rows of its source.
   static bool takes_all_rows(const branch& b) {
-    return !b.stages.empty() && b.stages.front().native && (b.stages.front().native->reads_columns() || b.stages.front().native->needs_position());
+    return !b.stages.empty() && b.stages.front().native &&
+           (b.stages.front().native->reads_columns() || b.stages.front().native->needs_position());
   }
   placed put_first(branch& b, const predicate& p) {
     if (takes_all_rows(b)) return placed::nowhere;

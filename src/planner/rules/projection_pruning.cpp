@@ -110,8 +110,10 @@ void projection_pruning(rewriting& r) {
     b.wanted = fields.fields();
     // A compiled loop that only makes rows of columns makes all of each row: gathering makes what is wanted.
     if (!b.stages.empty() && b.stages.front().native && b.stages.front().nodes.empty()) b.stages.erase(b.stages.begin());
-    const bool whole_rows = !b.stages.empty() && b.stages.front().native && b.stages.front().native->reads_columns() && only_filters(b.stages.front());
-    note(r, reader, note_text(b.source->row, b.wanted) + (whole_rows ? "; the compiled loop still makes whole rows of those that pass" : ""));
+    const bool whole_rows =
+        !b.stages.empty() && b.stages.front().native && b.stages.front().native->reads_columns() && only_filters(b.stages.front());
+    note(r, reader,
+         note_text(b.source->row, b.wanted) + (whole_rows ? "; the compiled loop still makes whole rows of those that pass" : ""));
   });
   for (auto& v : r.graph.vertices) {
     if (!v->node || v->node->what != verb::source_file) continue;

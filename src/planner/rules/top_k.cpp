@@ -11,7 +11,8 @@ void top_k(rewriting& r) {
     const wanted_rows wanted = rows_wanted(r, edges, *v);
     if (wanted.first >= v->limit) continue;
     v->limit = wanted.first;
-    note(r, v.get(), "top_k: " + verb_at(*wanted.because) + " over " + verb_at(*v->node) + ", the best " + std::to_string(v->limit) + " rows are kept");
+    note(r, v.get(),
+         "top_k: " + verb_at(*wanted.because) + " over " + verb_at(*v->node) + ", the best " + std::to_string(v->limit) + " rows are kept");
   }
 }
 
