@@ -64,6 +64,23 @@ TEST(column_names, of_pairs_and_projections) {
   EXPECT_EQ(names_of(q.count_by(zone).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(r)); })), (names{"count", "key"}));
 }
 
+// Pairs of records show a column a field, by its own name unless both have it; rows without a match have nulls in all of theirs.
+TEST(column_names, a_printed_table_of_pairs) {
+  const auto q = query::from(trips).left_join(query::from(zones).where([](auto z) { return z.id == 1; }), zone, id).as_ordered();
+  EXPECT_EQ(q.table({.ascii = true}),
+            "+------+-------+-------+------+---------+\n"
+            "| zone |  fare | miles |   id | name    |\n"
+            "|  i32 |   f64 |   i64 | i32? | string? |\n"
+            "+======+=======+=======+======+=========+\n"
+            "|    1 | 12.50 |     3 |    1 | Airport |\n"
+            "|    2 |  7.25 |     1 | null | null    |\n"
+            "|    1 |  3.00 |     2 |    1 | Airport |\n"
+            "+------+-------+-------+------+---------+\n");
+  EXPECT_NE(q.describe().find("│ id "), std::string::npos) << q.describe();
+  const std::string both = query::from(zones).join(query::from(zones), id, id).table();
+  EXPECT_NE(both.find("│ left.id ┆ left.name ┆ right.id ┆ right.name │"), std::string::npos) << both;
+}
+
 // A composite key is a column a part, named after what the key is made of.
 TEST(column_names, of_composite_keys) {
   const auto q = query::from(trips);
