@@ -3,6 +3,7 @@
 //   trades.group_by(symbol).aggregate(sum(price), count())    key, sum(price), count
 //   trades.count_by(symbol and venue)                         symbol, venue, count
 //   trades.join(symbols, symbol, id)                          left, right; tables open records, and need these where names are shared
+//   trades.count_by(symbol).join(symbols, first, id)          key, count, right
 //
 // Found in the traced function that makes the rows, through verbs that only choose or sort them.
 #pragma once

@@ -64,6 +64,16 @@ TEST(column_names, of_pairs_and_projections) {
   EXPECT_EQ(names_of(q.count_by(zone).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(r)); })), (names{"count", "key"}));
 }
 
+// Rows that are tuples keep the names of their parts in pairs of joins; where both sides have one, the side is said.
+TEST(column_names, of_tuples_in_joins) {
+  const auto counts = query::from(trips).count_by(zone);
+  const auto again = query::from(trips).aggregate_by(zone, by::sum(fare));
+  const auto key = [](auto r) { return std::get<0>(r); };
+  EXPECT_EQ(names_of(counts.join(query::from(zones), key, id)), (names{"key", "count", "right"}));
+  EXPECT_EQ(names_of(counts.join(again, key, key)), (names{"left.key", "count", "right.key", "sum(fare)"}));
+  EXPECT_EQ(names_of(query::from(trips).join(query::from(zones), zone, id).zip(counts)), (names{"left", "right", "key", "count"}));
+}
+
 // Pairs of records show a column a field, by its own name unless both have it; rows without a match have nulls in all of theirs.
 TEST(column_names, a_printed_table_of_pairs) {
   const auto q = query::from(trips).left_join(query::from(zones).where([](auto z) { return z.id == 1; }), zone, id).as_ordered();
