@@ -13,6 +13,7 @@
 #include <query/detail/aggregate_expression.hpp>
 #include <query/detail/check.hpp>
 #include <query/detail/own_keys.hpp>
+#include <query/detail/row_fields.hpp>
 #include <query/detail/traced_row.hpp>
 #include <query/function.hpp>
 
@@ -93,11 +94,11 @@ template <class K, class T> struct recorder {
   }
   template <class F> auto arg_min(F f) const {
     if constexpr (!check::arg_min::ordered<F, T>()) return refused{};
-    else return arg_extreme<false, F>{{}, std::move(f)};
+    else return best_row<F>(arg_extreme<false, F>{{}, std::move(f)});
   }
   template <class F> auto arg_max(F f) const {
     if constexpr (!check::arg_max::ordered<F, T>()) return refused{};
-    else return arg_extreme<true, F>{{}, std::move(f)};
+    else return best_row<F>(arg_extreme<true, F>{{}, std::move(f)});
   }
   // By the user's own order of values, less(a, b).
   template <class F, class Less> auto min(F f, Less less) const {
@@ -110,11 +111,11 @@ template <class K, class T> struct recorder {
   }
   template <class F, class Less> auto arg_min(F f, Less less) const {
     if constexpr (!check::arg_min::custom_order<F, T, Less>()) return refused{};
-    else return arg_extreme_by<false, F, Less>{{}, std::move(f), std::move(less)};
+    else return best_row<F>(arg_extreme_by<false, F, Less>{{}, std::move(f), std::move(less)});
   }
   template <class F, class Less> auto arg_max(F f, Less less) const {
     if constexpr (!check::arg_max::custom_order<F, T, Less>()) return refused{};
-    else return arg_extreme_by<true, F, Less>{{}, std::move(f), std::move(less)};
+    else return best_row<F>(arg_extreme_by<true, F, Less>{{}, std::move(f), std::move(less)});
   }
   template <class F = itself> auto variance(F f = {}) const {
     if constexpr (!check::variance::number_of<F, T>()) return refused{};
@@ -126,11 +127,11 @@ template <class K, class T> struct recorder {
   }
   template <class F = itself> auto first(F f = {}) const {
     if constexpr (!check::first::value<F, T>()) return refused{};
-    else return edge<false, F>{{}, std::move(f)};
+    else return with_fields<given<F, T>>(edge<false, F>{{}, std::move(f)});
   }
   template <class F = itself> auto last(F f = {}) const {
     if constexpr (!check::last::value<F, T>()) return refused{};
-    else return edge<true, F>{{}, std::move(f)};
+    else return with_fields<given<F, T>>(edge<true, F>{{}, std::move(f)});
   }
   template <class F> auto any(F f) const {
     if constexpr (!check::any::predicate<F, T>()) return refused{};
@@ -180,6 +181,13 @@ template <class K, class T> struct recorder {
   template <class D = void> const T* end() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return nullptr; }
   template <class D = void> std::span<const T> rows() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return {}; }
   template <class D = void> std::size_t size() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return {}; }
+
+ private:
+  // g.arg_max(f).price: of a row that is there for sure, the fields.
+  template <class F, class A> static auto best_row(A a) {
+    if constexpr (nullable<F, T>) return a;
+    else return with_fields<T>(std::move(a));
+  }
 };
 
 // The same functions as expressions: what the plan shows and other engines run.
@@ -309,7 +317,6 @@ template <class K, class T> struct traced_group {
 }  // namespace agg
 
 namespace detail {
-template <agg::aggregate X> inline constexpr bool is_deferred<X> = true;
 template <class X> requires agg::is_key_shape<X> inline constexpr bool is_deferred<X> = true;
 }  // namespace detail
 

@@ -111,6 +111,8 @@ std::string name_of(const ir::node* n, const known_names& known) {
     }
     case ir::op::member: {
       const ir::node* tuple = n->kids.front();
+      if (tuple->what == ir::op::aggregate && n->bits < tuple->type->field_list.size())
+        return name_of(tuple, known) + "." + std::string(tuple->type->field_list[n->bits].name);
       if (!is_tuple(tuple->type) || n->bits >= tuple->type->field_list.size()) return text_of(n);
       return part_of(names_of(tuple, tuple->type, known), tuple->type, n->bits).front();
     }

@@ -49,6 +49,8 @@ TEST(column_names, of_groups) {
   const auto later = [](double s, const Trip& t) { return s + t.fare; };
   EXPECT_EQ(names_of(q.aggregate_by(zone, 0.0, later, std::plus<>())), (names{"key", "aggregate"}));
   EXPECT_EQ(names_of(q.aggregate([](auto g) { return std::tuple(g.count(), g.sum(fare)); })), (names{"count", "sum(fare)"}));
+  EXPECT_EQ(names_of(q.group_by(zone).aggregate([](auto g) { return g.arg_max(fare).miles; }, [](auto g) { return g.last().fare; })),
+            (names{"key", "arg_max(fare).miles", "last.fare"}));
   EXPECT_EQ(names_of(q.select(fare).aggregate([](auto g) { return std::tuple(g.count(), g.sum()); })), (names{"count", "sum"}));
 }
 
