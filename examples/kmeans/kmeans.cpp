@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
   using namespace kmeans;
   const std::optional<std::size_t> k = clusters_asked(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
   if (!k) {
-    std::cerr << "kmeans takes the number of clusters, 1 to " << most_clusters << ", or " << usual_clusters << " without it: ./run kmeans 12\n";
+    std::cerr << "kmeans takes the number of clusters, 1 to " << most_clusters << ", or " << usual_clusters
+              << " without it: ./run kmeans 12\n";
     return 2;
   }
   using clock = std::chrono::steady_clock;

@@ -65,6 +65,10 @@ template <class K> auto key_expression() {
   "query: looking at the rows of a group materialises it. Name the parameter type to allow that: "                    \
   "[](const query::Group<Key, Row>& g) { ... }"
 
+#define QUERY_DETAIL_NEEDS_VALUE(best, of_values)                                                                       \
+  "query: " #best ": the function is missing: g." #best "([](auto t) { return t.price; }), the row whose price it is. The value alone: " \
+  "g." #of_values "([](auto t) { return t.price; })"
+
 template <class K, class T> struct recorder {
   auto key() const { return key_expression<K>(); }
   auto count() const { return agg::count{}; }
@@ -100,6 +104,8 @@ template <class K, class T> struct recorder {
     if constexpr (!check::arg_max::ordered<F, T>()) return refused{};
     else return best_row<F>(arg_extreme<true, F>{{}, std::move(f)});
   }
+  template <class D = void> refused arg_min() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_VALUE(arg_min, min)); return {}; }
+  template <class D = void> refused arg_max() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_VALUE(arg_max, max)); return {}; }
   // By the user's own order of values, less(a, b).
   template <class F, class Less> auto min(F f, Less less) const {
     if constexpr (!check::min::custom_order<F, T, Less>()) return refused{};

@@ -12,7 +12,8 @@ void add_leaves(std::vector<leaf_column>& out, table_column column) {
       add_leaves(out, {column.name + "." + std::string(f.name), f.of, column.offset + f.offset, column.top_field, column.within});
   } else if (t->k == ir::kind::array) {
     for (std::size_t i = 0; i < t->count; ++i)
-      add_leaves(out, {column.name + "_" + std::to_string(i), t->element, column.offset + i * t->element->size, column.top_field, column.within});
+      add_leaves(out, {column.name + "_" + std::to_string(i), t->element, column.offset + i * t->element->size, column.top_field,
+                       column.within});
   } else if (t->k == ir::kind::optional && t->element->k == ir::kind::record) {
     column.within.push_back({t, column.offset});
     add_leaves(out, {std::move(column.name), t->element, 0, column.top_field, std::move(column.within)});
