@@ -1,11 +1,12 @@
-// k-means over the flights that left New York City in 2013: eight kinds of flight.
+// k-means over the flights that left New York City in 2013: eight kinds of flight, or as many as asked for.
 //
-//   ./run kmeans
+//   ./run kmeans [clusters, 8 by default]
 #include <chrono>
 #include <iomanip>
 #include <iostream>
 
 #include "../example_data.hpp"
+#include "arguments.hpp"
 #include "kmeans_query.hpp"
 
 namespace kmeans {
@@ -20,9 +21,15 @@ QUERY_RECORD(Row, cluster, size, dep_delay, arr_delay, air_time, distance, depar
 
 }  // namespace kmeans
 
-int main() {
+int main(int argc, char** argv) {
   std::cout << std::fixed << std::setprecision(1);
   using namespace kmeans;
+  const std::optional<std::size_t> k = clusters_asked(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+  if (!k) {
+    std::cerr << "kmeans takes the number of clusters, 1 to " << most_clusters << ", or " << usual_clusters
+              << " without it: ./run kmeans 12\n";
+    return 2;
+  }
   using clock = std::chrono::steady_clock;
   const auto milliseconds = [](clock::time_point from) { return std::chrono::duration<double, std::milli>(clock::now() - from).count(); };
 
@@ -32,7 +39,7 @@ int main() {
   const std::vector<Point> points = standardised(query::from(raw), scale).to_vector();
   std::cout << points.size() << " points of " << features << " features read in " << milliseconds(start) << " ms\n";
 
-  const query::Query<Center> loop = clusters(query::from(points), first_centers(points, 8));
+  const query::Query<Center> loop = clusters(query::from(points), first_centers(points, *k));
   start = clock::now();
   const std::vector<Center> centers = loop.to_vector();
   const double took = milliseconds(start);
@@ -47,6 +54,6 @@ int main() {
     rows.push_back({c.cluster, c.size, feature(0), feature(1), feature(2), feature(3), feature(4) / 60, feature(5)});
     inertia += c.inertia;
   }
-  query::from(rows).print();
+  query::from(rows).print({.rows = rows.size()});
   std::cout << "sum of squared distances: " << inertia << "\n\nThe plan of the loop:\n" << loop.explain();
 }

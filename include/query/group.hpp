@@ -13,6 +13,7 @@
 #include <query/detail/aggregate_expression.hpp>
 #include <query/detail/check.hpp>
 #include <query/detail/own_keys.hpp>
+#include <query/detail/row_fields.hpp>
 #include <query/detail/traced_row.hpp>
 #include <query/function.hpp>
 
@@ -64,6 +65,10 @@ template <class K> auto key_expression() {
   "query: looking at the rows of a group materialises it. Name the parameter type to allow that: "                    \
   "[](const query::Group<Key, Row>& g) { ... }"
 
+#define QUERY_DETAIL_NEEDS_VALUE(best, of_values)                                                                       \
+  "query: " #best ": the function is missing: g." #best "([](auto t) { return t.price; }), the row whose price it is. The value alone: " \
+  "g." #of_values "([](auto t) { return t.price; })"
+
 template <class K, class T> struct recorder {
   auto key() const { return key_expression<K>(); }
   auto count() const { return agg::count{}; }
@@ -93,12 +98,14 @@ template <class K, class T> struct recorder {
   }
   template <class F> auto arg_min(F f) const {
     if constexpr (!check::arg_min::ordered<F, T>()) return refused{};
-    else return arg_extreme<false, F>{{}, std::move(f)};
+    else return best_row<F>(arg_extreme<false, F>{{}, std::move(f)});
   }
   template <class F> auto arg_max(F f) const {
     if constexpr (!check::arg_max::ordered<F, T>()) return refused{};
-    else return arg_extreme<true, F>{{}, std::move(f)};
+    else return best_row<F>(arg_extreme<true, F>{{}, std::move(f)});
   }
+  template <class D = void> refused arg_min() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_VALUE(arg_min, min)); return {}; }
+  template <class D = void> refused arg_max() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_VALUE(arg_max, max)); return {}; }
   // By the user's own order of values, less(a, b).
   template <class F, class Less> auto min(F f, Less less) const {
     if constexpr (!check::min::custom_order<F, T, Less>()) return refused{};
@@ -110,11 +117,11 @@ template <class K, class T> struct recorder {
   }
   template <class F, class Less> auto arg_min(F f, Less less) const {
     if constexpr (!check::arg_min::custom_order<F, T, Less>()) return refused{};
-    else return arg_extreme_by<false, F, Less>{{}, std::move(f), std::move(less)};
+    else return best_row<F>(arg_extreme_by<false, F, Less>{{}, std::move(f), std::move(less)});
   }
   template <class F, class Less> auto arg_max(F f, Less less) const {
     if constexpr (!check::arg_max::custom_order<F, T, Less>()) return refused{};
-    else return arg_extreme_by<true, F, Less>{{}, std::move(f), std::move(less)};
+    else return best_row<F>(arg_extreme_by<true, F, Less>{{}, std::move(f), std::move(less)});
   }
   template <class F = itself> auto variance(F f = {}) const {
     if constexpr (!check::variance::number_of<F, T>()) return refused{};
@@ -126,11 +133,11 @@ template <class K, class T> struct recorder {
   }
   template <class F = itself> auto first(F f = {}) const {
     if constexpr (!check::first::value<F, T>()) return refused{};
-    else return edge<false, F>{{}, std::move(f)};
+    else return with_fields<given<F, T>>(edge<false, F>{{}, std::move(f)});
   }
   template <class F = itself> auto last(F f = {}) const {
     if constexpr (!check::last::value<F, T>()) return refused{};
-    else return edge<true, F>{{}, std::move(f)};
+    else return with_fields<given<F, T>>(edge<true, F>{{}, std::move(f)});
   }
   template <class F> auto any(F f) const {
     if constexpr (!check::any::predicate<F, T>()) return refused{};
@@ -180,6 +187,13 @@ template <class K, class T> struct recorder {
   template <class D = void> const T* end() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return nullptr; }
   template <class D = void> std::span<const T> rows() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return {}; }
   template <class D = void> std::size_t size() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return {}; }
+
+ private:
+  // g.arg_max(f).price: of a row that is there for sure, the fields.
+  template <class F, class A> static auto best_row(A a) {
+    if constexpr (nullable<F, T>) return a;
+    else return with_fields<T>(std::move(a));
+  }
 };
 
 // The same functions as expressions: what the plan shows and other engines run.
@@ -317,7 +331,6 @@ template <class K, class T> struct traced_group {
 }  // namespace agg
 
 namespace detail {
-template <agg::aggregate X> inline constexpr bool is_deferred<X> = true;
 template <class X> requires agg::is_key_shape<X> inline constexpr bool is_deferred<X> = true;
 }  // namespace detail
 

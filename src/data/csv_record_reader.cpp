@@ -21,6 +21,9 @@ void check_csv_row(const ir::type* row, const std::vector<leaf_column>& leaves, 
   const auto refuse = [&](const std::string& what) { throw detail::unplaced_error(std::string(verb) + ": " + what); };
   if (leaves.empty()) refuse("the row type has no columns: " + type_name(row));
   for (const leaf_column& leaf : leaves) {
+    if (!leaf.within.empty() && verb == "read_csv")
+      refuse("a record that may be missing cannot be read: field '" + leaf.name + "' is part of " + type_name(leaf.within.front().of) +
+             "; make its fields std::optional");
     if (scalar(leaf.value_type())) continue;
     if (leaf.of->k == ir::kind::list)
       refuse("a column of a CSV file cannot hold a list: field '" + leaf.name + "' is " + type_name(leaf.of) +

@@ -84,8 +84,8 @@ void csv_writer::append_rows(std::string& text, const void* rows, std::size_t n)
 }
 
 void csv_writer::append_value(std::string& text, const leaf_column& leaf, const void* row) const {
-  const void* value = static_cast<const std::byte*>(row) + leaf.offset;
-  if (leaf.optional() && (value = leaf.of->get.value(value)) == nullptr) {
+  const void* value = leaf.value(row);
+  if (value == nullptr) {
     text += options_.null_text;
     return;
   }
@@ -97,7 +97,7 @@ void csv_writer::append_value(std::string& text, const leaf_column& leaf, const 
   if (type->k == ir::kind::string) {
     const auto& s = *static_cast<const std::string*>(value);
     // An empty string in quotes is no null, and its line not blank.
-    append_field(text, s, options_, s.empty() && (leaf.optional() || leaves_.size() == 1));
+    append_field(text, s, options_, s.empty() && (leaf.may_be_null() || leaves_.size() == 1));
     return;
   }
   const std::size_t before = text.size();

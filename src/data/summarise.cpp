@@ -62,9 +62,9 @@ class moments {
 // The values of a column that are not null, in row order.
 template <class Each>
 void for_each_value(const leaf_column& leaf, const ir::type* row, const void* rows, std::size_t n, Each each) {
-  const auto* at = static_cast<const std::byte*>(rows) + leaf.offset;
+  const auto* at = static_cast<const std::byte*>(rows);
   for (std::size_t i = 0; i < n; ++i, at += row->size)
-    if (const void* value = leaf.optional() ? leaf.of->get.value(at) : at) each(value);
+    if (const void* value = leaf.value(at)) each(value);
 }
 
 template <class T> std::string text_of(const ir::type* type, const T& value) {
@@ -109,7 +109,7 @@ std::vector<column_summary> summarise(const ir::type* row, const void* rows, std
   for (const leaf_column& leaf : leaf_columns(row, names)) {
     column_summary c;
     c.name = leaf.name;
-    c.type = short_type_name(leaf.of);
+    c.type = short_type_name(leaf);
     const auto run = [&]<class T>(std::type_identity<T>) { summarise_values<T>(c, leaf, row, rows, n, count_distinct); };
     switch (leaf.value_type()->k) {
       case ir::kind::boolean: run(std::type_identity<bool>{}); break;

@@ -10,7 +10,7 @@
 #include "data/csv_value.hpp"
 #include "data/display_width.hpp"
 #include "data/format_value.hpp"
-#include "data/leaf_columns.hpp"
+#include "data/table_columns.hpp"
 #include "data/table_layout.hpp"
 
 namespace query::data {
@@ -72,29 +72,29 @@ class cell_maker {
  public:
   cell_maker(const print_options& options, std::size_t row_size) : options_(options), row_size_(row_size) {}
 
-  text_column column(std::string name, const ir::type* type, const void* first, std::size_t n) const {
-    const ir::type* inside = unwrapped(type);
+  text_column column(const table_column& of, const void* rows, std::size_t n) const {
+    const ir::type* inside = unwrapped(of.of);
     const bool right = ir::is_arithmetic(inside->k) && inside->k != ir::kind::boolean && !is_letter(inside);
-    text_column c{cut(printable(name)), cut(short_type_name(type)), right, {}};
+    text_column c{cut(printable(of.name)), cut(short_type_name(of)), right, {}};
     c.cells.reserve(n);
-    const decimals shared = ir::is_floating(inside->k) ? shared_decimals(type, first, n) : decimals{};
+    const decimals shared = ir::is_floating(inside->k) ? shared_decimals(of, rows, n) : decimals{};
     for (std::size_t i = 0; i < n; ++i) {
-      const ir::type* t = type;
-      const void* value = unwrap(t, at(first, i));
+      const ir::type* t = of.of;
+      const void* value = unwrap(t, of.in(row(rows, i)));
       c.cells.push_back(value == nullptr ? "null" : cut(cell(t, value, shared)));
     }
     return c;
   }
 
  private:
-  const void* at(const void* first, std::size_t i) const { return static_cast<const std::byte*>(first) + i * row_size_; }
+  const void* row(const void* rows, std::size_t i) const { return static_cast<const std::byte*>(rows) + i * row_size_; }
   std::string cut(std::string text) const { return cut_cell(std::move(text), options_); }
 
-  decimals shared_decimals(const ir::type* type, const void* first, std::size_t n) const {
+  decimals shared_decimals(const table_column& of_column, const void* rows, std::size_t n) const {
     decimals shared;
     for (std::size_t i = 0; i < n; ++i) {
-      const ir::type* t = type;
-      const void* value = unwrap(t, at(first, i));
+      const ir::type* t = of_column.of;
+      const void* value = unwrap(t, of_column.in(row(rows, i)));
       if (value == nullptr) continue;
       const double x = number(t, value);
       if (!std::isfinite(x)) continue;
@@ -136,13 +136,9 @@ std::string print_table(const ir::type* row, const void* rows, std::size_t n, st
   const cell_maker cells(options, row->size);
   std::vector<text_column> columns;
   if (row->k == ir::kind::record) {
-    const std::vector<table_field> fields = table_fields(row);
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      const auto* first = static_cast<const std::byte*>(rows) + fields[i].offset;
-      columns.push_back(cells.column(i < names.size() ? names[i] : fields[i].name, fields[i].of, first, shown));
-    }
+    for (const table_column& column : table_columns(row, names)) columns.push_back(cells.column(column, rows, shown));
   } else {
-    columns.push_back(cells.column("value", row, rows, shown));
+    columns.push_back(cells.column({"value", row, 0, 0, {}}, rows, shown));
   }
   laid_out table = lay_out(std::move(columns), options);
 

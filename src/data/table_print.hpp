@@ -17,8 +17,8 @@ namespace query::data {
 inline constexpr std::uint64_t unknown_total = std::numeric_limits<std::uint64_t>::max();
 
 // Shows up to options.rows of the n rows at `rows`; `total`: of how many these are the first, or unknown_total.
-// A row that is not a record is one column, `value`. Floats of a column share their number of decimals. `names`: heads of the
-// columns, for rows that are tuples; else those of the fields.
+// A row that is not a record is one column, `value`. Floats of a column share their number of decimals. `names`: of the row's
+// parts, where it is a tuple (table_columns.hpp); else those of the fields.
 std::string print_table(const ir::type* row, const void* rows, std::size_t n, std::uint64_t total,
                         const print_options& options = {}, std::span<const std::string> names = {});
 

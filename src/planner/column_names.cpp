@@ -64,6 +64,7 @@ std::size_t columns_in(const ir::type* t) {
 // What names are made from: those of the rows below, for each of their fields; the key of the group, if there is one.
 struct known_names {
   std::vector<names> below;
+  std::vector<names> right;  // of the second input, where there are two rows
   const ir::type* rows = nullptr;
   const ir::node* key = nullptr;
   bool two_rows = false;
@@ -76,11 +77,16 @@ names part_of(const names& all, const ir::type* tuple, std::size_t i) {
   return names(at, at + static_cast<std::ptrdiff_t>(columns_in(tuple->field_list[i].of)));
 }
 
+names flat(const std::vector<names>& of_fields) {
+  names all;
+  for (const names& of : of_fields) all.insert(all.end(), of.begin(), of.end());
+  return all;
+}
+
 // Of a part of a row that is a tuple, by its path "0.1": what it was called where the tuple was made. Nothing for other paths.
 names names_of_path(std::string_view path, const known_names& known) {
   const ir::type* t = known.rows;
-  names all;
-  for (const names& of : known.below) all.insert(all.end(), of.begin(), of.end());
+  names all = flat(known.below);
   while (!path.empty()) {
     if (!t || !is_tuple(t) || all.size() != columns_in(t)) return {};
     const std::string_view part = path.substr(0, path.find('.'));
@@ -105,6 +111,8 @@ std::string name_of(const ir::node* n, const known_names& known) {
     }
     case ir::op::member: {
       const ir::node* tuple = n->kids.front();
+      if (tuple->what == ir::op::aggregate && n->bits < tuple->type->field_list.size())
+        return name_of(tuple, known) + "." + std::string(tuple->type->field_list[n->bits].name);
       if (!is_tuple(tuple->type) || n->bits >= tuple->type->field_list.size()) return text_of(n);
       return part_of(names_of(tuple, tuple->type, known), tuple->type, n->bits).front();
     }
@@ -127,6 +135,16 @@ std::string name_of_choice(const ir::node* condition, const ir::node* a, const i
   return says(a, true) && says(b, false) ? text_of(condition) : std::string();
 }
 
+// Of a row that is a tuple: those that its parts had; of two rows with one name for a part, with the side.
+names names_of_row(bool left, const ir::type* t, const known_names& known) {
+  names own = flat(left ? known.below : known.right);
+  if (own.size() != columns_in(t)) return {};
+  const names other = flat(left ? known.right : known.below);
+  for (std::string& name : own)
+    if (std::find(other.begin(), other.end(), name) != other.end()) name = (left ? "left." : "right.") + name;
+  return own;
+}
+
 // A name for each column that a value of type t is; empty ones where there is none.
 names names_of(const ir::node* n, const ir::type* t, const known_names& known) {
   if (!is_tuple(t)) return {name_of(n, known)};
@@ -134,6 +152,7 @@ names names_of(const ir::node* n, const ir::type* t, const known_names& known) {
   const auto add = [&](names more) { all.insert(all.end(), more.begin(), more.end()); };
   const std::size_t fields = t->field_list.size();
   const auto makes = [&](const ir::node* x) { return x->what == ir::op::make && x->kids.size() == fields; };
+  if (n->what == ir::op::row) add(names_of_row(n->id == 0, t, known));
   if (n->what == ir::op::key && known.key) {
     add(names_of(known.key, t, known));
   } else if (n->what == ir::op::field && n->id == 0) {
@@ -177,6 +196,7 @@ std::vector<names> names_of_fields(const logical& n) {
   }
   known.key = key ? key.root : nullptr;
   known.two_rows = n.what == verb::join || n.what == verb::cross_join || n.what == verb::zip;
+  if (known.two_rows && n.inputs.size() > 1) known.right = names_of_fields(*n.inputs[1].node);
   const bool folded = !made && n.label == "aggregate_by" && fields.size() == 2;
   if (!made && !folded) return {};
   if (made && made.root->what == ir::op::row && made.root->id == 0) return known.below;
@@ -201,10 +221,7 @@ std::vector<names> names_of_fields(const logical& n) {
 }  // namespace
 
 std::vector<std::string> column_names(const logical& n) {
-  names all;
-  for (names& of : names_of_fields(n))
-    for (std::string& name : of) all.push_back(std::move(name));
-  return all;
+  return flat(names_of_fields(n));
 }
 
 }  // namespace query::planner

@@ -31,6 +31,17 @@ struct null_totals {
 };
 QUERY_RECORD(null_totals, key, values, sum, mean, least, most, distinct, median);
 
+struct bounds {
+  double left, right;
+};
+QUERY_RECORD(bounds, left, right);
+struct boxed {
+  std::int32_t id;
+  bounds at;
+  std::string name;
+};
+QUERY_RECORD(boxed, id, at, name);
+
 totals totals_of(std::int32_t key, const std::vector<tick>& rows) {
   totals s{key, 0, 0, 0, 0, 0, rows[0].amount, rows[0].amount, false, true};
   for (const tick& t : rows) {
@@ -139,6 +150,36 @@ CONFORMS(grouping, first_last_arg_and_collect_follow_source_order, "group_by.sel
                          }),
                 wanted);
   }
+}
+
+CONFORMS(grouping, rows_that_aggregates_give_have_fields, "group_by.select") {
+  using row = std::tuple<std::int32_t, std::string, std::int64_t, std::int32_t, std::string, std::int64_t>;
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    std::vector<row> wanted;
+    for (const auto& [k, rows] : grouped(d.rows, [](const trade& t) { return t.key; })) {
+      const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), [](const trade& a, const trade& b) { return a.amount < b.amount; });
+      const auto best = std::find_if(rows.begin(), rows.end(), [most = most](const trade& t) { return t.amount == most->amount; });
+      wanted.emplace_back(k, best->name, least->id + best->amount, rows.front().id, rows.back().name, best->amount - least->amount);
+    }
+    EXPECT_ROWS(source(e, d.rows).group_by([](auto t) { return t.key; }).select([](auto g) {
+      const auto amount = [](auto t) { return t.amount; };
+      const auto best = g.arg_max(amount);
+      return std::make_tuple(g.key(), best.name, g.arg_min(amount).id + best.amount, g.first().id, g.last().name, best.amount - g.arg_min(amount).amount);
+    }).as_ordered().to_vector(), wanted);
+  }
+}
+
+// A record in the row, its fields, and the row itself.
+CONFORMS(grouping, records_in_rows_that_aggregates_give, "group_by.select") {
+  using row = std::tuple<std::int32_t, double, boxed, bounds, double>;
+  const std::vector<boxed> rows = {{1, {1.5, 2}, "a"}, {2, {3, 4.5}, "b"}, {1, {6, -7}, "c"}, {2, {0, 1}, "d"}};
+  const std::vector<row> wanted = {{1, -8.5, rows[0], rows[2].at, 7.5}, {2, -2, rows[1], rows[3].at, 3}};
+  EXPECT_ROWS(source(e, rows).group_by([](auto b) { return b.id; }).select([](auto g) {
+    const auto best = g.arg_max([](auto b) { return b.at.right; });
+    const auto last = g.last([](auto b) { return b.at; });
+    return std::make_tuple(g.key(), last.right - best.at.left, best, last, best.at.left + g.arg_min([](auto b) { return b.at.right; }).at.left);
+  }).as_ordered().to_vector(), wanted);
 }
 
 CONFORMS(grouping, nans_lose_against_numbers, "group_by.select") {

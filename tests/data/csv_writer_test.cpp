@@ -37,6 +37,15 @@ TEST_F(csv_writer_test, a_char_is_its_letter) {
   EXPECT_EQ(text_of(), "first,second\nA,65\n\",\",1\n\"\"\"\",2\n ,3\n");
 }
 
+// Pairs of joins: by their whole names, so that pairs can be read again; a record that is missing is a null a field.
+TEST_F(csv_writer_test, records_in_pairs_are_a_column_a_field) {
+  using row = std::pair<std::int32_t, std::optional<stock>>;
+  write<row>({{1, stocks()[1]}, {2, std::nullopt}});
+  EXPECT_EQ(text_of(), "first,second.name,second.note,second.price,second.count,second.open\n1,\"\",\"\",1e+300,,false\n2,,,,,\n");
+  EXPECT_EQ(error_of([&] { csv_file(path(), {}, ir::describe<row>()); }),
+            "read_csv: a record that may be missing cannot be read: field 'second.name' is part of optional<stock>; make its fields std::optional");
+}
+
 TEST_F(csv_writer_test, options_are_followed) {
   write(stocks(), {.delimiter = ';', .quote = '\'', .null_text = "-1", .columns = {{"note", "the;note"}}});
   EXPECT_EQ(text_of(), "name;'the;note';price;count;open\nx;y;0.1;5;true\n;'';1e+300;-1;false\na,b;-1;2;'-1';true\n");

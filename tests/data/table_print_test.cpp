@@ -133,6 +133,27 @@ TEST(table_print_test, names_stand_above_the_columns_of_a_tuple) {
   EXPECT_EQ(summarise(ir::describe<std::pair<int, double>>(), rows.data(), 1, false, names)[1].name, "sum(fare)");
 }
 
+// A record in a record stays one column; a pair in a part that may be missing is opened too.
+TEST(table_print_test, records_in_a_tuple_are_a_column_a_field) {
+  using row = std::tuple<city, std::optional<std::pair<place, std::optional<int>>>, double>;
+  const std::vector<row> rows = {{cities[0], {{{1.5, 2}, 3}}, 4}, {cities[1], std::nullopt, 5}};
+  const std::vector<std::string> names = {"left", "right", "lat"};
+  EXPECT_EQ(print_table(ir::describe<row>(), rows.data(), 2, 2, {.width = 0, .text_width = 8, .ascii = true}, names),
+            "+--------+--------+--------+----------+----------+------+----------+-----+\n"
+            "| name   | people |   rain | at       | right.f~ |  lon | right.s~ | lat |\n"
+            "| string |    i64 |   f64? | place    |     f64? | f64? |     i32? | f64 |\n"
+            "+========+========+========+==========+==========+======+==========+=====+\n"
+            "| Bergen | 291940 | 2495.5 | {lat: 6~ |      1.5 |  2.0 |        3 | 4.0 |\n"
+            "| Łódź   | 672185 |   null | {lat: 5~ |     null | null |     null | 5.0 |\n"
+            "+--------+--------+--------+----------+----------+------+----------+-----+\n");
+  const auto summary = summarise(ir::describe<row>(), rows.data(), 2, false, names);
+  ASSERT_EQ(summary.size(), 9u);
+  EXPECT_EQ(summary[3].name, "at.lat");
+  EXPECT_EQ(summary[5].name, "right.first.lat");
+  EXPECT_EQ(summary[5].type, "f64?");
+  EXPECT_EQ(summary[5].nulls, 1u);
+}
+
 TEST(table_print_test, text_is_cut_and_made_printable) {
   const std::string text = table(std::vector<std::string>{std::string(50, 'x'), "a\nb", "é"}, {.text_width = 10});
   EXPECT_NE(text.find("│ xxxxxxxxx… │"), std::string::npos);

@@ -2,6 +2,7 @@
 #include "expect_rows.hpp"
 
 #include "../../examples/example_data.hpp"
+#include "../../examples/kmeans/arguments.hpp"
 #include "../../examples/kmeans/kmeans_query.hpp"
 
 namespace kmeans {
@@ -38,6 +39,14 @@ struct Result {
   std::vector<Center> centers;
   std::vector<Cluster> clusters;
 };
+
+TEST(KmeansArguments, the_number_of_clusters_or_nothing) {
+  const auto asked = [](std::vector<const char*> arguments) { return clusters_asked(arguments); };
+  EXPECT_EQ(asked({}), 8u);
+  EXPECT_EQ(asked({"12"}), 12u);
+  for (const char* wrong : {"", "0", "-1", "twelve", "12x", "1001", "99999999999999999999"}) EXPECT_EQ(asked({wrong}), std::nullopt) << wrong;
+  EXPECT_EQ(asked({"3", "4"}), std::nullopt);
+}
 
 class KmeansExample : public testing::Test {
  protected:

@@ -54,6 +54,10 @@ TEST_F(generated_kernels, of_groups) {
                            return std::make_tuple(g.key(), g.stddev([](auto t) { return t.weight; }), g.first([](auto t) { return t.qty; }),
                                                   g.last([](auto t) { return t.qty; }));
                          }));
+  group_programs_compile("fields of the best and the first row", trades().group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    const auto best = g.arg_max([](auto t) { return t.price; });
+    return std::make_tuple(g.key(), best.qty * 2, best.x, g.arg_min([](auto t) { return t.weight; }).lot, g.first().level, g.last().hot);
+  }));
   // Sums of long arrays that lie in the input, behind a projection.
   const std::vector<Place> rows(100), middles(10);
   const auto places = query::from(rows).as_accelerated();
@@ -105,6 +109,9 @@ TEST_F(generated_kernels, of_aggregates_that_want_the_rows_of_a_group_in_order) 
   }));
   compiles("lists", trades().where([](auto t) { return t.qty > 3; }).group_by([](auto t) { return t.name; }).select([](auto g) {
     return std::make_tuple(g.key(), g.collect([](auto t) { return t.qty; }), g.collect([](auto t) { return t.name; }));
+  }));
+  compiles("text of the best row", trades().group_by([](auto t) { return t.lot; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.arg_max([](auto t) { return t.price; }).name, g.median([](auto t) { return t.price; }));
   }));
   compiles("ordered lists", trades().group_by([](auto t) { return t.lot; }).select([](auto g) {
     return std::make_tuple(g.key(), g.collect([](auto t) { return t.lot; }), g.arg_max([](auto t) { return t.price; }));

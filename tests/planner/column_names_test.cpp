@@ -52,6 +52,8 @@ TEST(column_names, of_groups) {
   const auto later = [](double s, const Trip& t) { return s + t.fare; };
   EXPECT_EQ(names_of(q.aggregate_by(zone, 0.0, later, std::plus<>())), (names{"key", "aggregate"}));
   EXPECT_EQ(names_of(q.aggregate([](auto g) { return std::tuple(g.count(), g.sum(fare)); })), (names{"count", "sum(fare)"}));
+  EXPECT_EQ(names_of(q.group_by(zone).aggregate([](auto g) { return g.arg_max(fare).miles; }, [](auto g) { return g.last().fare; })),
+            (names{"key", "arg_max(fare).miles", "last.fare"}));
   EXPECT_EQ(names_of(q.select(fare).aggregate([](auto g) { return std::tuple(g.count(), g.sum()); })), (names{"count", "sum"}));
 }
 
@@ -65,6 +67,33 @@ TEST(column_names, of_pairs_and_projections) {
   EXPECT_EQ(names_of(q.join(z, zone, id, [](auto t, auto w) { return std::tuple(t.fare, w.name, 1); })), (names{"fare", "r.name", "2"}));
   EXPECT_EQ(names_of(q.select([](auto t) { return std::tuple(t.zone, t.fare * 2); })), (names{"zone", "fare * 2.0"}));
   EXPECT_EQ(names_of(q.count_by(zone).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(r)); })), (names{"count", "key"}));
+}
+
+// Rows that are tuples keep the names of their parts in pairs of joins; where both sides have one, the side is said.
+TEST(column_names, of_tuples_in_joins) {
+  const auto counts = query::from(trips).count_by(zone);
+  const auto again = query::from(trips).aggregate_by(zone, by::sum(fare));
+  const auto key = [](auto r) { return std::get<0>(r); };
+  EXPECT_EQ(names_of(counts.join(query::from(zones), key, id)), (names{"key", "count", "right"}));
+  EXPECT_EQ(names_of(counts.join(again, key, key)), (names{"left.key", "count", "right.key", "sum(fare)"}));
+  EXPECT_EQ(names_of(query::from(trips).join(query::from(zones), zone, id).zip(counts)), (names{"left", "right", "key", "count"}));
+}
+
+// Pairs of records show a column a field, by its own name unless both have it; rows without a match have nulls in all of theirs.
+TEST(column_names, a_printed_table_of_pairs) {
+  const auto q = query::from(trips).left_join(query::from(zones).where([](auto z) { return z.id == 1; }), zone, id).as_ordered();
+  EXPECT_EQ(q.table({.ascii = true}),
+            "+------+-------+-------+------+---------+\n"
+            "| zone |  fare | miles |   id | name    |\n"
+            "|  i32 |   f64 |   i64 | i32? | string? |\n"
+            "+======+=======+=======+======+=========+\n"
+            "|    1 | 12.50 |     3 |    1 | Airport |\n"
+            "|    2 |  7.25 |     1 | null | null    |\n"
+            "|    1 |  3.00 |     2 |    1 | Airport |\n"
+            "+------+-------+-------+------+---------+\n");
+  EXPECT_NE(q.describe().find("│ id "), std::string::npos) << q.describe();
+  const std::string both = query::from(zones).join(query::from(zones), id, id).table();
+  EXPECT_NE(both.find("│ left.id ┆ left.name ┆ right.id ┆ right.name │"), std::string::npos) << both;
 }
 
 // A composite key is a column a part, named after what the key is made of.

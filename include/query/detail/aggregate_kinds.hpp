@@ -32,6 +32,12 @@ struct expression {
                                   "query::iff(cond, a, b), filter afterwards with .where(...), or take `const query::Group<K, T>& g`.");
     return false;
   }
+  // Implicit, to say what to write instead.
+  template <class N> requires(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>) operator N() const {  // NOLINT
+    static_assert(sizeof(N) == 0, "query: an aggregate is no number yet, as the groups are finished later. Keep it as it is, `auto x = "
+                                  "g.sum(f)`: arithmetic, query::sqrt and its like, and query::make<Out>(...) take it");
+    return {};
+  }
 };
 template <class X> concept aggregate = std::derived_from<std::remove_cvref_t<X>, expression>;
 
@@ -192,21 +198,25 @@ template <bool Max, class F> struct extreme : expression {
 template <bool Max, class F> struct arg_extreme : expression {
   static constexpr const char* name = Max ? "arg_max" : "arg_min";
   F f;
-  template <class T> struct best {
+  template <class T, class Row> struct best {
     bool any = false;
     value_in<F, T> v{};
-    T row{};
+    Row row{};
   };
-  template <class T> using state = best<T>;
-  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
+  template <class T> using state = best<T, T>;
+  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const { step_part(s, t, itself{}); }
+  // The same for a part of the row, which is all that is kept then (row_fields.hpp).
+  template <class T, class Part> using state_of_part = best<T, Part>;
+  template <class S, class T, class P> QUERY_INLINE void step_part(S& s, const T& t, const P& part) const {
     with_value(f, t, [&](const auto& v) QUERY_INLINE {
       if (!s.any || beats<Max>(static_cast<const decltype(s.v)&>(v), s.v)) {
         s.any = true;
         s.v = v;
-        s.row = t;
+        s.row = part(t);
       }
     });
   }
+  template <class S> static auto part(S& s) { return std::move(s.row); }
   template <class S> static void merge(S& a, S& b) {
     if (b.any && (!a.any || beats<Max>(b.v, a.v))) a = std::move(b);
   }
@@ -250,12 +260,15 @@ template <bool Max, class F, class Less> struct arg_extreme_by : expression {
   F f;
   Less less;
   template <class T> using state = own_best<value_in<F, T>, T, Less>;
-  template <class S, class T> void step(S& s, const T& t) const {
+  template <class S, class T> void step(S& s, const T& t) const { step_part(s, t, itself{}); }
+  template <class T, class Part> using state_of_part = own_best<value_in<F, T>, Part, Less>;
+  template <class S, class T, class P> void step_part(S& s, const T& t, const P& part) const {
     with_value(f, t, [&](const auto& v) {
       const value_in<F, T> own(v);
-      if (!s.v || beats_by<Max>(less, own, *s.v)) s = {own, t, &less};
+      if (!s.v || beats_by<Max>(less, own, *s.v)) s = {own, part(t), &less};
     });
   }
+  template <class S> static auto part(S& s) { return s.row ? std::move(*s.row) : typename decltype(s.row)::value_type{}; }
   template <class S> static void merge(S& a, S& b) { extreme_by<Max, F, Less>::merge(a, b); }
   template <class T, class K, class S> auto value(const K&, S& s) const {
     perhaps<nullable<F, T>, T> r{};
@@ -302,13 +315,20 @@ template <bool Last, class F> struct edge : expression {
   template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
     if (Last || !s) s.emplace(detail::as_stored<given<F, T>>(call(f, t)));
   }
+  template <class T, class Part> using state_of_part = std::optional<Part>;
+  template <class S, class T, class P> QUERY_INLINE void step_part(S& s, const T& t, const P& part) const {
+    if (!Last && s) return;
+    if constexpr (std::is_same_v<F, itself>) s.emplace(part(t));
+    else s.emplace(part(detail::as_stored<given<F, T>>(call(f, t))));
+  }
   template <class S> static void merge(S& a, S& b) {
     if (b && (Last || !a)) a = std::move(b);
   }
-  template <class T, class K, class S> auto value(const K&, S& s) const {
+  template <class S> static auto part(S& s) {
     if (!s) detail::no_row_at_edge(name);
     return std::move(*s);
   }
+  template <class T, class K, class S> auto value(const K&, S& s) const { return part(s); }
 };
 template <bool All, class F> struct decided : expression {
   static constexpr const char* name = All ? "all" : "any";

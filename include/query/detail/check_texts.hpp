@@ -140,9 +140,10 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   "std::shared_ptr, or the rows by query::broadcast(rows)"
 #define QUERY_DETAIL_HAVE_CALL(verb)                                                                                                      \
   template <class F, class... Row> static constexpr bool callable() {                                                                     \
-    constexpr bool member = std::is_member_pointer_v<F>;                                                                                  \
+    constexpr bool member = std::is_member_pointer_v<F>, named = std::is_convertible_v<const F&, std::string_view>;                       \
     constexpr bool is_mutable = !can_call<F, Row...> && !member && std::is_invocable_v<F&, const Row&...>;                                \
     static_assert(!member, "query: " #verb ": takes a function, not a pointer to a member. Write [](auto t) { return t.field; }");        \
+    static_assert(!named, "query: " #verb ": takes a function, not the name of a field. Write [](auto t) { return t.field; }");           \
     static_assert(!is_mutable, "query: " #verb ": the function is `mutable` or its operator() is not const, and many threads share it. "  \
                                "Remove `mutable`; keep state in the rows or in a terminal verb");                                         \
     if constexpr (fails_inside<F, Row...> && (may_lack_match<Row> || ...))                                                                \
@@ -151,7 +152,7 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     else if constexpr (changes<F, Row...>)                                                                                                \
       static_assert(sizeof(F) == 0, "query: " #verb ": the function takes the row by a reference to change it by, and rows are "          \
                                     "read-only. Take it as `const Row& t` or `auto t`; select gives new rows");                           \
-    else if constexpr (!can_call<F, Row...> && !is_mutable && !member)                                                                    \
+    else if constexpr (!can_call<F, Row...> && !is_mutable && !member && !named)                                                          \
       static_assert(fails_inside<F, Row...>, "query: " #verb ": the function cannot be called with a row of this query. Take the row as " \
                                           "`auto t` or `const Row& t`");                                                                  \
     return can_call<F, Row...>;                                                                                                           \
@@ -236,8 +237,11 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   template <class F, class Row, class Less> static constexpr bool custom_order() {                                                        \
     if constexpr (!value<F, Row>()) return false;                                                                                         \
     else {                                                                                                                                \
-      constexpr bool ok = orders<Less, detail::result_of<F, Row>>::value;                                                                 \
-      static_assert(ok, "query: " #verb ": the order must take two keys and give bool: " #verb "(" form "less)");                         \
+      constexpr bool ok = orders<Less, detail::result_of<F, Row>>::value, key = !ok && sizeof(form) > 1 && fits<Less, Row>;               \
+      static_assert(!key, "query: " #verb ": the last function takes one row, and here only an order of two keys may stand: " #verb       \
+                          "(" form "less). Several fields are one key: [](auto t) { return std::tuple(t.a, t.b); }; sorts have "          \
+                          "order_by(a).then_by(b) as well");                                                                              \
+      static_assert(ok || key, "query: " #verb ": the order must take two keys and give bool: " #verb "(" form "less)");                  \
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
@@ -316,8 +320,13 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                                  \
   QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                           \
   template <class LF, class L, class RF, class R> static constexpr bool keys_callable() {                                                 \
+    constexpr bool member = std::is_member_pointer_v<LF> || std::is_member_pointer_v<RF>;                                                 \
+    constexpr bool named = std::is_convertible_v<const LF&, std::string_view> || std::is_convertible_v<const RF&, std::string_view>;      \
+    static_assert(!member, "query: " #verb ": the keys are functions, not pointers to members. Write [](auto t) { return t.field; }");    \
+    static_assert(!named, "query: " #verb ": the keys are functions, not names of fields. Write [](auto t) { return t.field; }");         \
     constexpr bool left = gives_value<LF, L>(), right = gives_value<RF, R>();                                                             \
-    if constexpr (!left)                                                                                                                  \
+    if constexpr (member || named) return false;                                                                                          \
+    else if constexpr (!left)                                                                                                             \
       static_assert(fails_inside<LF, L>,                                                                                                  \
                     "query: " #verb ": the left key function cannot be called with a row of this query, or gives nothing. The arguments " \
                     "are " #verb "(right, left key, right key, ...)");                                                                    \

@@ -18,6 +18,7 @@ template <class... A> auto as_expression(const std::tuple<A...>& x) {
 template <class A, class B> auto as_expression(const std::pair<A, B>& x) { return make_apply(pairer{}, x.first, x.second); }
 template <class X> auto as_expression(const X& x) {
   if constexpr (is_key_shape<X>) return key{};
+  else if constexpr (is_row_shape<X>) return whole_of(x);
   else if constexpr (!check::groups::expression<aggregate<X>>()) return refused{};
   else return x;
 }

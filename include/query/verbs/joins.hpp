@@ -116,6 +116,12 @@ template <class Derived, class T> class joins {
   QUERY_DETAIL_NEEDS_KEYS(group_join, ", result")
 #undef QUERY_DETAIL_NEEDS_KEYS
   QUERY_DETAIL_NEEDS(cross_join, 1, "the other query is missing: cross_join(query::from(rows))")
+  template <class Q, class LF, key_function RF, class... More>
+  check::after_error cross_join(const Q&, const LF&, const RF&, const More&...) const {
+    static_assert(sizeof(Q) == 0, "query: cross_join: takes no keys, as every row meets every row: cross_join(right, result). Rows with "
+                                  "equal keys: join(right, left key, right key, result)");
+    return {};
+  }
   // Every left row with every right row.
   template <class Q, class F = pair_rows>
   auto cross_join(const Q& right, F f = {}, call_site at = call_site::here(), const char* label = "cross_join") const {
