@@ -1,8 +1,10 @@
 // Random queries: traced predicates and projections from a small set, composed at run time, against the same loops by hand.
+// QUERY_TEST_SEED=n draws others, QUERY_TEST_ROUNDS=n times as many (random_rounds.hpp).
 #include <functional>
 
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
+#include "conformance/random_rounds.hpp"
 #include "conformance/rows.hpp"
 
 namespace conformance {
@@ -89,7 +91,7 @@ const std::vector<step>& steps() {
 }
 
 CONFORMS(random, composed_queries_give_what_loops_give, "where", "select", "take", "skip", "order_by", "reverse", "distinct_by", "concat", "group_by") {
-  for (std::uint64_t round = 0; round < 150; ++round) {
+  for (std::uint64_t round = 0; round < rounds(150); ++round) {
     std::mt19937_64 g(seed() * 100003 + round);
     const auto& d = trades()[g() % trades().size()];
     if (d.name == "extremes") continue;  // products of extremes overflow
