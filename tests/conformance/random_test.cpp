@@ -1,8 +1,10 @@
 // Random queries: traced predicates and projections from a small set, composed at run time, against the same loops by hand.
+// QUERY_TEST_SEED=n draws others, QUERY_TEST_ROUNDS=n times as many (random_rounds.hpp).
 #include <functional>
 
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
+#include "conformance/random_rounds.hpp"
 #include "conformance/rows.hpp"
 
 namespace conformance {
@@ -55,8 +57,7 @@ const std::vector<step>& steps() {
       change("mix",
              [](std::int64_t k) {
                return [k](auto t) {
-                 return query::make<trade>(t.id, query::iff(t.hot, t.key % 100, query::cast<std::int32_t>(k)), t.amount,
-                                           t.price * 0.5 + t.key % 10, t.name, t.lot, t.note, t.way, t.hot, t.legs);
+                 return query::make<trade>(t.id, query::iff(t.hot, t.key % 100, query::cast<std::int32_t>(k)), t.amount, t.price * 0.5 + t.key % 10, t.name, t.lot, t.note, t.way, t.hot, t.legs);
                };
              },
              [](std::int64_t k) {
@@ -66,15 +67,10 @@ const std::vector<step>& steps() {
                  return t;
                };
              }),
-      {"take",
-       [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.take(static_cast<std::uint64_t>(400 + k))); },
-       [](const std::vector<trade>& v, std::int64_t k) {
-         return std::vector<trade>(v.begin(), v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), 400 + k));
-       }},
+      {"take", [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.take(static_cast<std::uint64_t>(400 + k))); },
+       [](const std::vector<trade>& v, std::int64_t k) { return std::vector<trade>(v.begin(), v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), 400 + k)); }},
       {"skip", [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.skip(static_cast<std::uint64_t>(k))); },
-       [](const std::vector<trade>& v, std::int64_t k) {
-         return std::vector<trade>(v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), k), v.end());
-       }},
+       [](const std::vector<trade>& v, std::int64_t k) { return std::vector<trade>(v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), k), v.end()); }},
       {"sort", [](const query::Query<trade>& q, std::int64_t) { return query::Query<trade>(q.order_by([](auto t) { return t.name; })); },
        [](std::vector<trade> v, std::int64_t) {
          std::stable_sort(v.begin(), v.end(), [](const trade& a, const trade& b) { return a.name < b.name; });
@@ -82,15 +78,9 @@ const std::vector<step>& steps() {
        }},
       {"reverse", [](const query::Query<trade>& q, std::int64_t) { return query::Query<trade>(q.reverse()); },
        [](const std::vector<trade>& v, std::int64_t) { return std::vector<trade>(v.rbegin(), v.rend()); }},
-      {"distinct",
-       [](const query::Query<trade>& q, std::int64_t) {
-         return query::Query<trade>(q.distinct_by([](auto t) { return t.amount; }).as_ordered());
-       },
+      {"distinct", [](const query::Query<trade>& q, std::int64_t) { return query::Query<trade>(q.distinct_by([](auto t) { return t.amount; }).as_ordered()); },
        [](const std::vector<trade>& v, std::int64_t) { return first_of_each(v, [](const trade& t) { return t.amount; }); }},
-      {"concat",
-       [](const query::Query<trade>& q, std::int64_t k) {
-         return query::Query<trade>(q.concat(q.take(static_cast<std::uint64_t>(k))));
-       },
+      {"concat", [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.concat(q.take(static_cast<std::uint64_t>(k)))); },
        [](const std::vector<trade>& v, std::int64_t k) {
          std::vector<trade> r = v;
          r.insert(r.end(), v.begin(), v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), k));
@@ -100,9 +90,8 @@ const std::vector<step>& steps() {
   return all;
 }
 
-CONFORMS(random, composed_queries_give_what_loops_give, "where", "select", "take", "skip", "order_by", "reverse", "distinct_by", "concat",
-         "group_by") {
-  for (std::uint64_t round = 0; round < 150; ++round) {
+CONFORMS(random, composed_queries_give_what_loops_give, "where", "select", "take", "skip", "order_by", "reverse", "distinct_by", "concat", "group_by") {
+  for (std::uint64_t round = 0; round < rounds(150); ++round) {
     std::mt19937_64 g(seed() * 100003 + round);
     const auto& d = trades()[g() % trades().size()];
     if (d.name == "extremes") continue;  // products of extremes overflow
@@ -124,9 +113,7 @@ CONFORMS(random, composed_queries_give_what_loops_give, "where", "select", "take
     EXPECT_EQ(q.sum([](auto t) { return t.amount; }), sum);
     std::vector<std::pair<std::int32_t, std::int64_t>> groups;
     for (const auto& [key, rows] : grouped(wanted, [](const trade& t) { return t.key; })) groups.emplace_back(key, rows.size());
-    const auto counted = q.count_by([](auto t) { return t.key; }).as_ordered().to_vector();
-    EXPECT_ROWS(selected(counted, [](const auto& r) { return std::pair<std::int32_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); }),
-                groups);
+    EXPECT_ROWS(selected(q.count_by([](auto t) { return t.key; }).as_ordered().to_vector(), [](const auto& r) { return std::pair<std::int32_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); }), groups);
   }
 }
 

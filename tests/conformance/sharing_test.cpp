@@ -1,6 +1,8 @@
 // Queries as values: stored as Query<T>, returned, reused; sources and captures that change between runs; cached, fork,
 // concurrent runs.
 #include <atomic>
+#include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 #include <tbb/parallel_for.h>
@@ -102,6 +104,26 @@ CONFORMS(sharing, cached_rows_are_computed_once, "cached") {
     EXPECT_ROWS(q.take(5).to_vector(), std::vector<tick>(wanted.begin(), wanted.begin() + 5));
     EXPECT_EQ(calls, std::ssize(rows));
   }
+}
+
+CONFORMS(sharing, cached_rows_whose_making_ended_early_are_made_by_the_next_reader, "cached", "stop_on") {
+  const auto& rows = many_ticks();
+  const auto wanted = kept(rows, [](const tick& t) { return t.amount > 0; });
+  std::atomic<bool> first = true;
+  std::stop_source stop;
+  const auto thrown = source(e, rows).where(query::opaque([&](const tick& t) {
+    if (t.id == 60000 && first.exchange(false)) throw std::out_of_range("row 60000");
+    return t.amount > 0;
+  })).cached();
+  EXPECT_THROW(thrown.count(), std::out_of_range);
+  EXPECT_ROWS(thrown.to_vector(), wanted);
+  const auto stopped = source(e, rows).where(query::opaque([&](const tick& t) {
+    if (t.id == 1000) stop.request_stop();
+    return t.amount > 0;
+  })).cached();
+  EXPECT_THROW(stopped.stop_on(stop.get_token()).count(), query::cancelled);
+  EXPECT_ROWS(stopped.to_vector(), wanted);
+  EXPECT_EQ(stopped.count(), std::ssize(wanted));
 }
 
 CONFORMS(sharing, fork_computes_shared_rows_once, "fork") {

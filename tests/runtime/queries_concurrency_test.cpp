@@ -82,6 +82,26 @@ TEST(queries, share_cached_rows) {
   EXPECT_EQ(calls, rows);
 }
 
+// Whichever of them makes the rows: those that are not stopped get them all.
+TEST(queries, that_are_stopped_leave_cached_rows_to_the_others) {
+  const query::Session s = session_of_threads();
+  std::stop_source stop;
+  const auto kept = fills_in(s).select([&](const Fill& f) {
+    if (f.id == 1000) stop.request_stop();
+    return f.symbol;
+  }).cached();
+  const auto few = kept.where([](auto x) { return x < 10; });
+  std::vector<std::jthread> users;
+  for (int i = 0; i < 4; ++i)
+    users.emplace_back([&, i] {
+      try {
+        EXPECT_EQ((i % 2 ? few : few.stop_on(stop.get_token())).count(), rows / symbols * 10);
+      } catch (const query::cancelled&) {
+        EXPECT_EQ(i % 2, 0);
+      }
+    });
+}
+
 TEST(queries, are_stopped_by_other_threads) {
   const query::Session s = session_of_threads();
   std::vector<std::jthread> users;
