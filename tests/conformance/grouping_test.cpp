@@ -158,14 +158,16 @@ CONFORMS(grouping, rows_that_aggregates_give_have_fields, "group_by.select") {
     SCOPED_TRACE(d.name);
     std::vector<row> wanted;
     for (const auto& [k, rows] : grouped(d.rows, [](const trade& t) { return t.key; })) {
-      const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), [](const trade& a, const trade& b) { return a.amount < b.amount; });
+      const auto [least, most] =
+          std::minmax_element(rows.begin(), rows.end(), [](const trade& a, const trade& b) { return a.amount < b.amount; });
       const auto best = std::find_if(rows.begin(), rows.end(), [most = most](const trade& t) { return t.amount == most->amount; });
       wanted.emplace_back(k, best->name, least->id + best->amount, rows.front().id, rows.back().name, best->amount - least->amount);
     }
     EXPECT_ROWS(source(e, d.rows).group_by([](auto t) { return t.key; }).select([](auto g) {
       const auto amount = [](auto t) { return t.amount; };
       const auto best = g.arg_max(amount);
-      return std::make_tuple(g.key(), best.name, g.arg_min(amount).id + best.amount, g.first().id, g.last().name, best.amount - g.arg_min(amount).amount);
+      return std::make_tuple(g.key(), best.name, g.arg_min(amount).id + best.amount, g.first().id, g.last().name,
+                             best.amount - g.arg_min(amount).amount);
     }).as_ordered().to_vector(), wanted);
   }
 }
@@ -178,7 +180,8 @@ CONFORMS(grouping, records_in_rows_that_aggregates_give, "group_by.select") {
   EXPECT_ROWS(source(e, rows).group_by([](auto b) { return b.id; }).select([](auto g) {
     const auto best = g.arg_max([](auto b) { return b.at.right; });
     const auto last = g.last([](auto b) { return b.at; });
-    return std::make_tuple(g.key(), last.right - best.at.left, best, last, best.at.left + g.arg_min([](auto b) { return b.at.right; }).at.left);
+    return std::make_tuple(g.key(), last.right - best.at.left, best, last,
+                           best.at.left + g.arg_min([](auto b) { return b.at.right; }).at.left);
   }).as_ordered().to_vector(), wanted);
 }
 

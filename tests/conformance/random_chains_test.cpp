@@ -19,8 +19,8 @@ using number = std::mt19937::result_type;
 items drawn(std::mt19937& g, number n) {
   items v;
   for (number i = 0; i < n; ++i)
-    v.push_back({static_cast<std::int32_t>(g() % 7), g() % 4 ? std::optional<std::int32_t>(g() % 5) : std::nullopt, (static_cast<double>(g() % 9) - 4) / 2,
-                 std::string(g() % 3, static_cast<char>('a' + g() % 3))});
+    v.push_back({static_cast<std::int32_t>(g() % 7), g() % 4 ? std::optional<std::int32_t>(g() % 5) : std::nullopt,
+                 (static_cast<double>(g() % 9) - 4) / 2, std::string(g() % 3, static_cast<char>('a' + g() % 3))});
   return v;
 }
 
@@ -94,56 +94,70 @@ const std::vector<step>& row_wise_steps() {
 
 const std::vector<step>& sequence_steps() {
   static const std::vector<step> all = {
-      {"take", true, [](chain& c, std::int32_t a) {
+      {"take", true,
+       [](chain& c, std::int32_t a) {
          c.q = c.q.take(static_cast<std::uint64_t>(a));
          c.rows.erase(c.rows.begin() + c.at_most(a), c.rows.end());
        }},
-      {"skip", true, [](chain& c, std::int32_t a) {
+      {"skip", true,
+       [](chain& c, std::int32_t a) {
          c.q = c.q.skip(static_cast<std::uint64_t>(a));
          c.rows.erase(c.rows.begin(), c.rows.begin() + c.at_most(a));
        }},
-      {"take_last", true, [](chain& c, std::int32_t a) {
+      {"take_last", true,
+       [](chain& c, std::int32_t a) {
          c.q = c.q.take_last(static_cast<std::uint64_t>(a));
          c.rows.erase(c.rows.begin(), c.rows.end() - c.at_most(a));
        }},
-      {"skip_last", true, [](chain& c, std::int32_t a) {
+      {"skip_last", true,
+       [](chain& c, std::int32_t a) {
          c.q = c.q.skip_last(static_cast<std::uint64_t>(a));
          c.rows.erase(c.rows.end() - c.at_most(a), c.rows.end());
        }},
-      {"take_while", true, [](chain& c, std::int32_t a) {
+      {"take_while", true,
+       [](chain& c, std::int32_t a) {
          c.q = c.q.take_while([a](auto t) { return t.k != a % 7; });
          c.rows.erase(std::find_if(c.rows.begin(), c.rows.end(), [a](const item& t) { return t.k == a % 7; }), c.rows.end());
        }},
-      {"skip_while", true, [](chain& c, std::int32_t a) {
+      {"skip_while", true,
+       [](chain& c, std::int32_t a) {
          c.q = c.q.skip_while([a](auto t) { return t.k != a % 7; });
          c.rows.erase(c.rows.begin(), std::find_if(c.rows.begin(), c.rows.end(), [a](const item& t) { return t.k == a % 7; }));
        }},
-      {"reverse", true, [](chain& c, std::int32_t) {
+      {"reverse", true,
+       [](chain& c, std::int32_t) {
          c.q = c.q.reverse();
          std::reverse(c.rows.begin(), c.rows.end());
        }},
-      {"concat", true, [](chain& c, std::int32_t) {
+      {"concat", true,
+       [](chain& c, std::int32_t) {
          c.q = c.q.concat(c.others());
          c.rows.insert(c.rows.end(), c.other->begin(), c.other->end());
        }},
-      {"append and prepend", true, [](chain& c, std::int32_t a) {
+      {"append and prepend", true,
+       [](chain& c, std::int32_t a) {
          const item last{a, a, 1, "last"}, first{a, {}, 2, "first"};
          c.q = c.q.append(last).prepend(first);
          c.rows.push_back(last);
          c.rows.insert(c.rows.begin(), first);
        }},
-      {"default_if_empty", true, [](chain& c, std::int32_t) {
+      {"default_if_empty", true,
+       [](chain& c, std::int32_t) {
          c.q = c.q.default_if_empty(item{1, 2, 3, "none"});
          if (c.rows.empty()) c.rows.push_back({1, 2, 3, "none"});
        }},
-      {"zip with itself", true, [](chain& c, std::int32_t) {
+      {"zip with itself", true,
+       [](chain& c, std::int32_t) {
          c.q = c.q.zip(c.q.skip(1), [](auto x, auto y) { return query::make<item>(x.k, y.o, x.d - y.d, y.s); });
          items made;
-         for (std::size_t i = 0; i + 1 < c.rows.size(); ++i) made.push_back({c.rows[i].k, c.rows[i + 1].o, c.rows[i].d - c.rows[i + 1].d, c.rows[i + 1].s});
+         for (std::size_t i = 0; i + 1 < c.rows.size(); ++i)
+           made.push_back({c.rows[i].k, c.rows[i + 1].o, c.rows[i].d - c.rows[i + 1].d, c.rows[i + 1].s});
          c.rows = std::move(made);
        }},
-      {"do_while", true, [](chain& c, std::int32_t a) {
-         c.q = c.q.do_while([](lazy now) { return now.skip(1).select([](auto t) { return query::make<item>(t.k + 1, t.o, t.d, t.s); }); }, query::times(1 + a % 3));
+      {"do_while", true,
+       [](chain& c, std::int32_t a) {
+         c.q = c.q.do_while([](lazy now) { return now.skip(1).select([](auto t) { return query::make<item>(t.k + 1, t.o, t.d, t.s); }); },
+                            query::times(1 + a % 3));
          for (std::int32_t i = 0; i < 1 + a % 3; ++i) {
            if (!c.rows.empty()) c.rows.erase(c.rows.begin());
            for (item& t : c.rows) ++t.k;
@@ -156,40 +170,51 @@ const std::vector<step>& sequence_steps() {
 
 const std::vector<step>& keyed_steps() {
   static const std::vector<step> all = {
-      {"order_by, then_by", true, [](chain& c, std::int32_t) {
+      {"order_by, then_by", true,
+       [](chain& c, std::int32_t) {
          c.q = c.q.order_by(key).then_by_descending([](auto t) { return t.d; });
          std::stable_sort(c.rows.begin(), c.rows.end(), [](const item& x, const item& y) { return x.k != y.k ? x.k < y.k : less_d(y, x); });
        }},
-      {"order_by all fields", false, [](chain& c, std::int32_t) {
-         c.q = c.q.order_by([](auto t) { return t.o; }, query::nulls::first).then_by([](auto t) { return t.s; }).then_by(key).then_by([](auto t) { return t.d; });
+      {"order_by all fields", false,
+       [](chain& c, std::int32_t) {
+         c.q = c.q.order_by([](auto t) { return t.o; }, query::nulls::first)
+                   .then_by([](auto t) { return t.s; })
+                   .then_by(key)
+                   .then_by([](auto t) { return t.d; });
          std::stable_sort(c.rows.begin(), c.rows.end(), [](const item& x, const item& y) {
            const auto a = std::tie(x.o, x.s, x.k), b = std::tie(y.o, y.s, y.k);
            return a != b ? a < b : less_d(x, y);
          });
          c.ordered = true;
        }},
-      {"distinct_by", true, [](chain& c, std::int32_t) {
+      {"distinct_by", true,
+       [](chain& c, std::int32_t) {
          c.free_order(c.q.distinct_by(key));
          c.rows = first_of_each(c.rows, key);
        }},
-      {"distinct", false, [](chain& c, std::int32_t) {
+      {"distinct", false,
+       [](chain& c, std::int32_t) {
          c.free_order(c.q.distinct());
          c.rows = first_of_each(c.rows, whole);
        }},
-      {"union_with", false, [](chain& c, std::int32_t) {
+      {"union_with", false,
+       [](chain& c, std::int32_t) {
          c.free_order(c.q.union_with(c.others()));
          c.rows.insert(c.rows.end(), c.other->begin(), c.other->end());
          c.rows = first_of_each(c.rows, whole);
        }},
-      {"except", false, [](chain& c, std::int32_t) {
+      {"except", false,
+       [](chain& c, std::int32_t) {
          c.free_order(c.q.except(c.others()));
          c.rows = first_of_each(kept(c.rows, [others = keys_of(*c.other)](const item& t) { return !among(t, others); }), whole);
        }},
-      {"intersect", false, [](chain& c, std::int32_t) {
+      {"intersect", false,
+       [](chain& c, std::int32_t) {
          c.free_order(c.q.intersect(c.others()));
          c.rows = first_of_each(kept(c.rows, [others = keys_of(*c.other)](const item& t) { return among(t, others); }), whole);
        }},
-      {"join", false, [](chain& c, std::int32_t) {
+      {"join", false,
+       [](chain& c, std::int32_t) {
          const auto by = [](auto t) { return t.o; };
          c.free_order(c.q.join(c.others(), by, by, [](auto l, auto r) { return query::make<item>(l.k + r.k, r.o, l.d, l.s); }));
          items made;
@@ -198,7 +223,8 @@ const std::vector<step>& keyed_steps() {
              if (same_key(l, r)) made.push_back({l.k + r.k, r.o, l.d, l.s});
          c.rows = std::move(made);
        }},
-      {"left_join", false, [](chain& c, std::int32_t) {
+      {"left_join", false,
+       [](chain& c, std::int32_t) {
          c.free_order(c.q.left_join(c.others().where([](auto t) { return t.d > 0; }), key, key, [](auto l, auto r) {
            if (!r) return query::make<item>(l.k, l.o, l.d, "none");
            return query::make<item>(l.k, r->o, l.d + r->d, r->s);
@@ -211,19 +237,27 @@ const std::vector<step>& keyed_steps() {
          }
          c.rows = std::move(made);
        }},
-      {"semi_join", false, [](chain& c, std::int32_t) {
+      {"semi_join", false,
+       [](chain& c, std::int32_t) {
          const auto by = [](auto t) { return t.s; };
          c.free_order(c.q.semi_join(c.others(), by, by));
-         c.rows = kept(c.rows, [&](const item& t) { return std::any_of(c.other->begin(), c.other->end(), [&](const item& x) { return x.s == t.s; }); });
+         c.rows = kept(c.rows, [&](const item& t) {
+           return std::any_of(c.other->begin(), c.other->end(), [&](const item& x) { return x.s == t.s; });
+         });
        }},
-      {"anti_join", false, [](chain& c, std::int32_t) {
+      {"anti_join", false,
+       [](chain& c, std::int32_t) {
          const auto by = [](auto t) { return t.o; };
          c.free_order(c.q.anti_join(c.others(), by, by));
-         c.rows = kept(c.rows, [&](const item& t) { return std::none_of(c.other->begin(), c.other->end(), [&](const item& x) { return same_key(t, x); }); });
+         c.rows = kept(c.rows, [&](const item& t) {
+           return std::none_of(c.other->begin(), c.other->end(), [&](const item& x) { return same_key(t, x); });
+         });
        }},
-      {"group_by", true, [](chain& c, std::int32_t) {
+      {"group_by", true,
+       [](chain& c, std::int32_t) {
          c.free_order(c.q.group_by(key).select([](auto g) {
-           return query::make<item>(g.key(), g.max([](auto t) { return t.o; }), g.sum([](auto t) { return t.d; }), g.first([](auto t) { return t.s; }));
+           return query::make<item>(g.key(), g.max([](auto t) { return t.o; }), g.sum([](auto t) { return t.d; }),
+                                    g.first([](auto t) { return t.s; }));
          }));
          items made;
          for (const auto& [k, rows] : grouped(c.rows, key)) {
@@ -276,8 +310,10 @@ void read(const chain& c) {
   }
 }
 
-CONFORMS(random_chains, over_every_source_give_what_loops_give, "where", "select", "first_or_none", "last_or_none", "min_by", "element_at", "count_by", "any", "count", "sum") {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("query_random_chains_" + std::to_string(::getpid()) + ".csv");
+CONFORMS(random_chains, over_every_source_give_what_loops_give, "where", "select", "first_or_none", "last_or_none", "min_by", "element_at",
+         "count_by", "any", "count", "sum") {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("query_random_chains_" + std::to_string(::getpid()) + ".csv");
   std::vector<const step*> steps;
   for (const auto* some : {&row_wise_steps(), &sequence_steps(), &keyed_steps()})
     for (const step& s : *some) steps.push_back(&s);
@@ -288,7 +324,10 @@ CONFORMS(random_chains, over_every_source_give_what_loops_give, "where", "select
   for (unsigned i = 0; i < chains && !testing::Test::HasFailure(); ++i) {
     std::mt19937 g(static_cast<number>(seed()) + i);
     const bool large = i % 12 == 0, parts = !e.accelerate && i % 240 == 62;  // around the border of a part of the rows
-    const items base = drawn(g, parts ? 65535 + g() % 3 : large ? 1000 + g() % 3000 : g() % 30), other = drawn(g, g() % 8 + (large ? 50 : 0));
+    const items base = drawn(g, parts   ? 65535 + g() % 3
+                                : large ? 1000 + g() % 3000
+                                        : g() % 30),
+                other = drawn(g, g() % 8 + (large ? 50 : 0));
     const columns_of_items columns(base);
     const char* sources[] = {"vector", "columns", "file", "generator"};
     std::string log = std::string("chain ") + std::to_string(i) + ": " + sources[i % kinds];

@@ -34,43 +34,52 @@ const std::vector<step>& steps() {
       filter("lot is null or", [](std::int64_t k) { return [k](const auto& t) { return !t.lot.has_value() || *t.lot != k % 10; }; }),
       filter("name", [](std::int64_t k) { return [k](const auto& t) { return k % 2 ? t.name != "ab" : t.name < "b"; }; }),
       filter("leg", [](std::int64_t k) { return [k](const auto& t) { return t.legs[1] + t.legs[0] > k % 3; }; }),
-      filter("branches", [](std::int64_t k) {
-        return [k](const auto& t) {
-          if (t.key == k) return true;
-          if (t.amount % 2 == 0) return t.price > 0;
-          return t.way != side::none;
-        };
-      }),
-      change("shift",
+      filter("branches",
              [](std::int64_t k) {
-               return [k](auto t) {
-                 return query::make<trade>(t.id, t.key, t.amount + k, t.price, t.name, t.lot, t.note, t.way, !t.hot, t.legs);
-               };
-             },
-             [](std::int64_t k) {
-               return [k](trade t) {
-                 t.amount = static_cast<std::int64_t>(static_cast<std::uint64_t>(t.amount) + static_cast<std::uint64_t>(k));
-                 t.hot = !t.hot;
-                 return t;
+               return [k](const auto& t) {
+                 if (t.key == k) return true;
+                 if (t.amount % 2 == 0) return t.price > 0;
+                 return t.way != side::none;
                };
              }),
-      change("mix",
-             [](std::int64_t k) {
-               return [k](auto t) {
-                 return query::make<trade>(t.id, query::iff(t.hot, t.key % 100, query::cast<std::int32_t>(k)), t.amount, t.price * 0.5 + t.key % 10, t.name, t.lot, t.note, t.way, t.hot, t.legs);
-               };
-             },
-             [](std::int64_t k) {
-               return [k](trade t) {
-                 t.price = t.price * 0.5 + t.key % 10;
-                 t.key = t.hot ? t.key % 100 : static_cast<std::int32_t>(k);
-                 return t;
-               };
-             }),
-      {"take", [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.take(static_cast<std::uint64_t>(400 + k))); },
-       [](const std::vector<trade>& v, std::int64_t k) { return std::vector<trade>(v.begin(), v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), 400 + k)); }},
+      change(
+          "shift",
+          [](std::int64_t k) {
+            return [k](auto t) {
+              return query::make<trade>(t.id, t.key, t.amount + k, t.price, t.name, t.lot, t.note, t.way, !t.hot, t.legs);
+            };
+          },
+          [](std::int64_t k) {
+            return [k](trade t) {
+              t.amount = static_cast<std::int64_t>(static_cast<std::uint64_t>(t.amount) + static_cast<std::uint64_t>(k));
+              t.hot = !t.hot;
+              return t;
+            };
+          }),
+      change(
+          "mix",
+          [](std::int64_t k) {
+            return [k](auto t) {
+              return query::make<trade>(t.id, query::iff(t.hot, t.key % 100, query::cast<std::int32_t>(k)), t.amount,
+                                        t.price * 0.5 + t.key % 10, t.name, t.lot, t.note, t.way, t.hot, t.legs);
+            };
+          },
+          [](std::int64_t k) {
+            return [k](trade t) {
+              t.price = t.price * 0.5 + t.key % 10;
+              t.key = t.hot ? t.key % 100 : static_cast<std::int32_t>(k);
+              return t;
+            };
+          }),
+      {"take",
+       [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.take(static_cast<std::uint64_t>(400 + k))); },
+       [](const std::vector<trade>& v, std::int64_t k) {
+         return std::vector<trade>(v.begin(), v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), 400 + k));
+       }},
       {"skip", [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.skip(static_cast<std::uint64_t>(k))); },
-       [](const std::vector<trade>& v, std::int64_t k) { return std::vector<trade>(v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), k), v.end()); }},
+       [](const std::vector<trade>& v, std::int64_t k) {
+         return std::vector<trade>(v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), k), v.end());
+       }},
       {"sort", [](const query::Query<trade>& q, std::int64_t) { return query::Query<trade>(q.order_by([](auto t) { return t.name; })); },
        [](std::vector<trade> v, std::int64_t) {
          std::stable_sort(v.begin(), v.end(), [](const trade& a, const trade& b) { return a.name < b.name; });
@@ -78,9 +87,13 @@ const std::vector<step>& steps() {
        }},
       {"reverse", [](const query::Query<trade>& q, std::int64_t) { return query::Query<trade>(q.reverse()); },
        [](const std::vector<trade>& v, std::int64_t) { return std::vector<trade>(v.rbegin(), v.rend()); }},
-      {"distinct", [](const query::Query<trade>& q, std::int64_t) { return query::Query<trade>(q.distinct_by([](auto t) { return t.amount; }).as_ordered()); },
+      {"distinct",
+       [](const query::Query<trade>& q, std::int64_t) {
+         return query::Query<trade>(q.distinct_by([](auto t) { return t.amount; }).as_ordered());
+       },
        [](const std::vector<trade>& v, std::int64_t) { return first_of_each(v, [](const trade& t) { return t.amount; }); }},
-      {"concat", [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.concat(q.take(static_cast<std::uint64_t>(k)))); },
+      {"concat",
+       [](const query::Query<trade>& q, std::int64_t k) { return query::Query<trade>(q.concat(q.take(static_cast<std::uint64_t>(k)))); },
        [](const std::vector<trade>& v, std::int64_t k) {
          std::vector<trade> r = v;
          r.insert(r.end(), v.begin(), v.begin() + std::min<std::ptrdiff_t>(std::ssize(v), k));
@@ -90,7 +103,8 @@ const std::vector<step>& steps() {
   return all;
 }
 
-CONFORMS(random, composed_queries_give_what_loops_give, "where", "select", "take", "skip", "order_by", "reverse", "distinct_by", "concat", "group_by") {
+CONFORMS(random, composed_queries_give_what_loops_give, "where", "select", "take", "skip", "order_by", "reverse", "distinct_by", "concat",
+         "group_by") {
   for (std::uint64_t round = 0; round < rounds(150); ++round) {
     std::mt19937_64 g(seed() * 100003 + round);
     const auto& d = trades()[g() % trades().size()];
@@ -113,7 +127,9 @@ CONFORMS(random, composed_queries_give_what_loops_give, "where", "select", "take
     EXPECT_EQ(q.sum([](auto t) { return t.amount; }), sum);
     std::vector<std::pair<std::int32_t, std::int64_t>> groups;
     for (const auto& [key, rows] : grouped(wanted, [](const trade& t) { return t.key; })) groups.emplace_back(key, rows.size());
-    EXPECT_ROWS(selected(q.count_by([](auto t) { return t.key; }).as_ordered().to_vector(), [](const auto& r) { return std::pair<std::int32_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); }), groups);
+    EXPECT_ROWS(selected(q.count_by([](auto t) { return t.key; }).as_ordered().to_vector(),
+                         [](const auto& r) { return std::pair<std::int32_t, std::int64_t>(std::get<0>(r), std::get<1>(r)); }),
+                groups);
   }
 }
 

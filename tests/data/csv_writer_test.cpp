@@ -43,7 +43,8 @@ TEST_F(csv_writer_test, records_in_pairs_are_a_column_a_field) {
   write<row>({{1, stocks()[1]}, {2, std::nullopt}});
   EXPECT_EQ(text_of(), "first,second.name,second.note,second.price,second.count,second.open\n1,\"\",\"\",1e+300,,false\n2,,,,,\n");
   EXPECT_EQ(error_of([&] { csv_file(path(), {}, ir::describe<row>()); }),
-            "read_csv: a record that may be missing cannot be read: field 'second.name' is part of optional<stock>; make its fields std::optional");
+            "read_csv: a record that may be missing cannot be read: field 'second.name' is part of optional<stock>; make its fields "
+            "std::optional");
 }
 
 TEST_F(csv_writer_test, options_are_followed) {

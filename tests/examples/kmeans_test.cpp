@@ -44,7 +44,8 @@ TEST(KmeansArguments, the_number_of_clusters_or_nothing) {
   const auto asked = [](std::vector<const char*> arguments) { return clusters_asked(arguments); };
   EXPECT_EQ(asked({}), 8u);
   EXPECT_EQ(asked({"12"}), 12u);
-  for (const char* wrong : {"", "0", "-1", "twelve", "12x", "1001", "99999999999999999999"}) EXPECT_EQ(asked({wrong}), std::nullopt) << wrong;
+  for (const char* wrong : {"", "0", "-1", "twelve", "12x", "1001", "99999999999999999999"})
+    EXPECT_EQ(asked({wrong}), std::nullopt) << wrong;
   EXPECT_EQ(asked({"3", "4"}), std::nullopt);
 }
 
