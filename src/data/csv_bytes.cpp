@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <query/detail/failure.hpp>
 
@@ -24,10 +25,13 @@ class open_file {
   explicit open_file(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (fd_ < 0) refuse(path, message_of(errno));
   }
-  ~open_file() { ::close(fd_); }
+  ~open_file() {
+    if (fd_ >= 0) ::close(fd_);
+  }
   open_file(const open_file&) = delete;
   open_file& operator=(const open_file&) = delete;
   int fd() const { return fd_; }
+  int take() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -48,10 +52,12 @@ std::string read_all(int fd, const std::string& path) {
   return bytes;
 }
 
+std::int64_t nanoseconds(const timespec& t) { return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; }
+
 }  // namespace
 
 csv_bytes::csv_bytes(const std::string& path) {
-  const open_file file(path);
+  open_file file(path);
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0) refuse(path, message_of(errno));
   if (S_ISDIR(status.st_mode)) refuse(path, message_of(EISDIR));
@@ -61,6 +67,8 @@ csv_bytes::csv_bytes(const std::string& path) {
     if (at != MAP_FAILED) {
       mapped_ = at;
       text_ = {static_cast<const char*>(at), size};
+      changed_at_ = nanoseconds(status.st_mtim);
+      fd_ = file.take();
       return;
     }
   }
@@ -69,7 +77,16 @@ csv_bytes::csv_bytes(const std::string& path) {
 }
 
 csv_bytes::~csv_bytes() {
-  if (mapped_ != nullptr) ::munmap(mapped_, text_.size());
+  if (mapped_ == nullptr) return;
+  ::munmap(mapped_, text_.size());
+  ::close(fd_);
+}
+
+void csv_bytes::expect_unchanged(const std::string& path) const {
+  struct stat status {};
+  if (mapped_ == nullptr || ::fstat(fd_, &status) != 0) return;
+  if (static_cast<std::size_t>(status.st_size) != text_.size() || nanoseconds(status.st_mtim) != changed_at_)
+    refuse(path, "it was changed while it was read; write a new file and rename it");
 }
 
 }  // namespace query::data

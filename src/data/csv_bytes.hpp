@@ -3,6 +3,7 @@
 //   csv_bytes bytes("flights.csv");   // bytes.text(): the whole file
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,8 +18,12 @@ class csv_bytes {
   csv_bytes& operator=(const csv_bytes&) = delete;
 
   std::string_view text() const { return text_; }
+  // Throws user_error if somebody has changed the file since: what is mapped may be gone.
+  void expect_unchanged(const std::string& path) const;
 
  private:
+  int fd_ = -1;  // of what is mapped
+  std::int64_t changed_at_ = 0;  // nanoseconds
   void* mapped_ = nullptr;
   std::string copy_;
   std::string_view text_;

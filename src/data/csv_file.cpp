@@ -145,6 +145,7 @@ void csv_file::index(csv_parallel parallel) {
 }
 
 bool csv_file::index_block(csv_parallel parallel, std::size_t bytes) {
+  bytes_.expect_unchanged(path_);
   rows_before_ += rows_;
   rows_ = 0;
   chunks_.clear();

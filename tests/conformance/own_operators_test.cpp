@@ -65,6 +65,32 @@ CONFORMS(own_operators, of_a_record_count_and_not_memberwise_ones, "select", "wh
   const auto negative = kept(rows, [](const Signal& s) { return (s.c * s.c).re < 0; });
   EXPECT_EQ(source(e, rows).where([](auto r) { return (r.c * r.c).re < 0; }).count(), negative.size());
 }
+// Rows that aggregates give are records too, and so are records in them.
+CONFORMS(own_operators, of_rows_that_aggregates_give, "group_by.select") {
+  const auto rows = signals();
+  const auto key_of = [](auto s) { return s.id % 50; };
+  const auto c_of = [](auto s) { return s.c; };
+  const auto got = source(e, rows).group_by(key_of).select([=](auto g) {
+    const auto best = g.arg_max([](auto s) { return s.d.im; });
+    return std::make_tuple(g.key(), g.first(c_of) == g.last(c_of), g.first().c < g.last().c, g.last(c_of) - g.first(c_of), -g.first().c,
+                           best.c == Complex{2, 3}, g.first(c_of) != g.last().c);
+  }).as_ordered().to_vector();
+  const auto groups = grouped(rows, key_of);
+  ASSERT_EQ(got.size(), groups.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto& [key, all] = groups[i];
+    const auto best = *std::max_element(all.begin(), all.end(), [](const Signal& a, const Signal& b) { return a.d.im < b.d.im; });
+    const Complex first = all.front().c, last = all.back().c;
+    EXPECT_EQ(std::get<0>(got[i]), key);
+    EXPECT_EQ(std::get<1>(got[i]), first == last);
+    EXPECT_EQ(std::get<2>(got[i]), first < last);
+    EXPECT_EQ(std::get<3>(got[i]).im, (last - first).im);
+    EXPECT_EQ(std::get<4>(got[i]).re, (-first).re);
+    EXPECT_EQ(std::get<5>(got[i]), best.c == (Complex{2, 3}));
+    EXPECT_EQ(std::get<6>(got[i]), first != last);
+  }
+}
+
 CONFORMS(own_operators, of_a_record_count_in_predicates_that_the_planner_reads, "join") {
   using namespace query::operators;
   const std::vector<Signal> rows{{1, {1, 2}, {}, {}}, {2, {3, 1}, {}, {}}};

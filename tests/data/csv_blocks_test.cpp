@@ -113,6 +113,18 @@ TEST_F(csv_blocks_test, a_quote_that_is_never_closed_is_met_behind_the_rows_in_f
   }
 }
 
+// What is mapped is gone then, or other than the rows before.
+TEST_F(csv_blocks_test, a_file_that_is_changed_while_it_is_read_is_an_error) {
+  const std::string text = numbered(200);
+  for (const std::string& now : {numbered(3), numbered(400)}) {
+    csv_file f(file(text), {}, ir::describe<reading>());
+    ASSERT_TRUE(f.index_block(serially, 100));
+    file(now);
+    const std::string error = error_of([&] { f.index_block(serially, 100); });
+    EXPECT_NE(error.find("it was changed while it was read"), std::string::npos) << error;
+  }
+}
+
 // Any bytes at all: the rows and the error of the whole file, but that an odd quote does not come before what is wrong in front of it.
 TEST_F(csv_blocks_test, arbitrary_text_reads_the_same_in_blocks_of_any_size) {
   static constexpr const char* pieces[] = {"1", "x", "\"", "\"\"", ",", "\n", "\r\n", "\r", "\n\n", " ", "\"a\nb\"", "5,y\n", ""};

@@ -9,9 +9,13 @@
 
 namespace query::agg {
 
-template <class X> struct operand_of { using type = constant<std::decay_t<X>>; };
+// A row that an aggregate gives, as a struct of its fields (row_fields.hpp).
+template <class X> inline constexpr bool is_row_shape = false;
+template <class X> concept deferred = aggregate<X> || is_row_shape<std::remove_cvref_t<X>>;
+
+template <class X> struct operand_of { using type = constant<X>; };
 template <aggregate X> struct operand_of<X> { using type = X; };
-template <class X> using operand_t = typename operand_of<std::remove_cvref_t<X>>::type;
+template <class X> using operand_t = typename operand_of<std::decay_t<const X&>>::type;  // "text" is a const char*
 
 template <class Fn, class... A> struct apply : expression {
   Fn fn;
@@ -58,7 +62,7 @@ struct tupler {
   struct name {                                                                                         \
     template <class A, class B> auto operator()(const A& a, const B& b) const { return a sign b; }      \
   };                                                                                                    \
-  template <class A, class B> requires(aggregate<A> || aggregate<B>) auto operator sign(const A& a, const B& b) { \
+  template <class A, class B> requires(deferred<A> || deferred<B>) auto operator sign(const A& a, const B& b) { \
     return make_apply(name{}, a, b);                                                                    \
   }
 QUERY_DETAIL_AGGREGATE(+, plus_fn)
@@ -77,7 +81,7 @@ QUERY_DETAIL_AGGREGATE(!=, not_equal_fn)
   struct name {                                                                                                   \
     template <class A, class B> auto operator()(const A& a, const B& b) const { return detail::apply(a, b); }     \
   };                                                                                                              \
-  template <class A, class B> requires(aggregate<A> || aggregate<B>) auto operator sign(const A& a, const B& b) { \
+  template <class A, class B> requires(deferred<A> || deferred<B>) auto operator sign(const A& a, const B& b) { \
     return make_apply(name{}, a, b);                                                                              \
   }
 QUERY_DETAIL_AGGREGATE(/, divide_fn, divided)
@@ -98,7 +102,7 @@ template <class Fn, class... A> inline constexpr bool is_refused<apply<Fn, A...>
 struct negate_fn {
   template <class A> auto operator()(const A& a) const { return -a; }
 };
-template <aggregate A> auto operator-(const A& a) { return make_apply(negate_fn{}, a); }
+template <deferred A> auto operator-(const A& a) { return make_apply(negate_fn{}, a); }
 
 // A key that is a record or a tuple: g.key().field is asked of the key's value.
 template <class M> struct member_fn {

@@ -32,12 +32,6 @@ struct expression {
                                   "query::iff(cond, a, b), filter afterwards with .where(...), or take `const query::Group<K, T>& g`.");
     return false;
   }
-  // Implicit, to say what to write instead.
-  template <class N> requires(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>) operator N() const {  // NOLINT
-    static_assert(sizeof(N) == 0, "query: an aggregate is no number yet, as the groups are finished later. Keep it as it is, `auto x = "
-                                  "g.sum(f)`: arithmetic, query::sqrt and its like, and query::make<Out>(...) take it");
-    return {};
-  }
 };
 template <class X> concept aggregate = std::derived_from<std::remove_cvref_t<X>, expression>;
 

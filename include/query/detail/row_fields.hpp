@@ -37,7 +37,6 @@ template <class X> inline constexpr bool is_row_part = false;
 template <class A, class Row, class U> inline constexpr bool is_row_part<row_part<A, Row, U>> = true;
 template <class Form> inline constexpr bool makes_row_parts = false;
 template <template <class> class W> inline constexpr bool makes_row_parts<detail::row_form<W>> = is_row_part<typename W<int>::type>;
-template <class X> inline constexpr bool is_row_shape = false;
 template <class X> requires requires { typename X::query_form; }
 inline constexpr bool is_row_shape<X> = makes_row_parts<typename X::query_form>;
 
