@@ -9,8 +9,8 @@
 
 namespace query::data {
 
-struct reading { std::int32_t id; std::string text; };
-QUERY_RECORD(reading, id, text);
+struct numbered_line { std::int32_t id; std::string text; };
+QUERY_RECORD(numbered_line, id, text);
 
 namespace {
 
@@ -54,10 +54,10 @@ std::string numbered(int n, int wrong = -1) {
 
 TEST_F(csv_blocks_test, blocks_add_up_whatever_their_size) {
   const std::string text = numbered(200);
-  const auto expected = read<reading>(text);
+  const auto expected = read<numbered_line>(text);
   for (const std::size_t block : {1, 2, 3, 7, 16, 63, 64, 65, 100, 1000, 100000})
     for (const std::size_t chunk : {1, 10, 1000}) {
-      const auto got = first<reading>(text, block, ~std::size_t{0}, {}, chunk);
+      const auto got = first<numbered_line>(text, block, ~std::size_t{0}, {}, chunk);
       EXPECT_EQ(got.error, "no error");
       ASSERT_EQ(got.rows.size(), 200u) << block << ", " << chunk;
       for (std::size_t i = 0; i < 200; ++i) {
@@ -69,17 +69,17 @@ TEST_F(csv_blocks_test, blocks_add_up_whatever_their_size) {
 }
 
 TEST_F(csv_blocks_test, without_header_the_first_record_is_the_first_row) {
-  const auto got = first<reading>("1,\"x\ny\"\n2,z", 1, 2, {.header = false});
+  const auto got = first<numbered_line>("1,\"x\ny\"\n2,z", 1, 2, {.header = false});
   ASSERT_EQ(got.rows.size(), 2u);
   EXPECT_EQ(got.rows[0].text, "x\ny");
   EXPECT_EQ(got.rows[1].id, 2);
-  EXPECT_EQ(first<reading>("id,text\n\n", 1).blocks, 1u);
-  EXPECT_EQ(first<reading>("id,text\n", 1).blocks, 0u);
+  EXPECT_EQ(first<numbered_line>("id,text\n\n", 1).blocks, 1u);
+  EXPECT_EQ(first<numbered_line>("id,text\n", 1).blocks, 0u);
 }
 
 TEST_F(csv_blocks_test, nothing_behind_the_last_block_is_looked_at) {
   const std::string text = numbered(200, 150) + "\"never closed";
-  const auto got = first<reading>(text, 256, 20);
+  const auto got = first<numbered_line>(text, 256, 20);
   EXPECT_EQ(got.error, "no error");
   EXPECT_GE(got.rows.size(), 20u);
   EXPECT_LT(got.rows.size(), 40u);
@@ -87,16 +87,16 @@ TEST_F(csv_blocks_test, nothing_behind_the_last_block_is_looked_at) {
 
 TEST_F(csv_blocks_test, rows_in_front_of_a_wrong_one_are_given_and_its_error_is_that_of_the_whole_file) {
   const std::string text = numbered(200, 150);
-  const std::string expected = error<reading>(text);
+  const std::string expected = error<numbered_line>(text);
   EXPECT_NE(expected.find("expected i32 for column 'id', found 'bad'"), std::string::npos) << expected;
-  const std::string ragged = numbered(150) + "x\n1,2,3\n", width = error<reading>(ragged);
+  const std::string ragged = numbered(150) + "x\n1,2,3\n", width = error<numbered_line>(ragged);
   EXPECT_NE(width.find("row 151 has 1 field, expected 3"), std::string::npos) << width;
   for (const std::size_t block : {1, 100, 5000, 1000000})
     for (const std::size_t chunk : {10, 1000, 1000000}) {
-      const auto value = first<reading>(text, block, ~std::size_t{0}, {}, chunk);
+      const auto value = first<numbered_line>(text, block, ~std::size_t{0}, {}, chunk);
       EXPECT_EQ(value.error, expected);
       EXPECT_EQ(value.rows.size(), 150u) << block << ", " << chunk;
-      const auto fields = first<reading>(ragged, block, ~std::size_t{0}, {}, chunk);
+      const auto fields = first<numbered_line>(ragged, block, ~std::size_t{0}, {}, chunk);
       EXPECT_EQ(fields.error, width);
       EXPECT_EQ(fields.rows.size(), 150u) << block << ", " << chunk;
     }
@@ -104,10 +104,10 @@ TEST_F(csv_blocks_test, rows_in_front_of_a_wrong_one_are_given_and_its_error_is_
 
 TEST_F(csv_blocks_test, a_quote_that_is_never_closed_is_met_behind_the_rows_in_front_of_it) {
   const std::string text = numbered(50) + "\"open,,1\r\nplain,,2\r\n";
-  const std::string expected = error<reading>(text);
+  const std::string expected = error<numbered_line>(text);
   EXPECT_NE(expected.find("never closed"), std::string::npos) << expected;
   for (const std::size_t block : {1, 100, 100000}) {
-    const auto got = first<reading>(text, block);
+    const auto got = first<numbered_line>(text, block);
     EXPECT_EQ(got.error, expected);
     EXPECT_EQ(got.rows.size(), 50u) << block;
   }
@@ -117,7 +117,7 @@ TEST_F(csv_blocks_test, a_quote_that_is_never_closed_is_met_behind_the_rows_in_f
 TEST_F(csv_blocks_test, a_file_that_is_changed_while_it_is_read_is_an_error) {
   const std::string text = numbered(200);
   for (const std::string& now : {numbered(3), numbered(400)}) {
-    csv_file f(file(text), {}, ir::describe<reading>());
+    csv_file f(file(text), {}, ir::describe<numbered_line>());
     ASSERT_TRUE(f.index_block(serially, 100));
     file(now);
     const std::string error = error_of([&] { f.index_block(serially, 100); });
