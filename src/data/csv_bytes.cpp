@@ -85,7 +85,8 @@ csv_bytes::~csv_bytes() {
 void csv_bytes::expect_unchanged(const std::string& path) const {
   struct stat status {};
   if (mapped_ == nullptr || ::fstat(fd_, &status) != 0) return;
-  if (static_cast<std::size_t>(status.st_size) != text_.size() || nanoseconds(status.st_mtim) != changed_at_)
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size < text_.size() || (size == text_.size() && nanoseconds(status.st_mtim) != changed_at_))
     refuse(path, "it was changed while it was read; write a new file and rename it");
 }
 

@@ -18,7 +18,8 @@ class csv_bytes {
   csv_bytes& operator=(const csv_bytes&) = delete;
 
   std::string_view text() const { return text_; }
-  // Throws user_error if somebody has changed the file since: what is mapped may be gone.
+  // Throws user_error if the file was cut or written over since: what is mapped may be gone, or other than before. A file that has
+  // grown is taken for one that was appended to, as logs are: text() is what was there.
   void expect_unchanged(const std::string& path) const;
 
  private:

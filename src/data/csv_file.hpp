@@ -48,7 +48,7 @@ class csv_file {
   void index(csv_parallel parallel);
   // Or those of the next block, of at least one record: the last that end within `bytes` of text, or more where a record is longer.
   // What follows is then about this block. False at the end of the file. A quote that is never closed ends the block in front of
-  // its record, and is the user_error of the next one. user_error too if the file was changed since it was opened.
+  // its record, and is the user_error of the next one. user_error too if the file was cut or written over since it was opened.
   bool index_block(csv_parallel parallel, std::size_t bytes);
 
   std::size_t chunks() const { return chunks_.size(); }
