@@ -67,6 +67,11 @@ std::string expressions::call_device_function(const node* n) {
   return define(n->type, "query_functions::" + n->text + "(" + arguments + ")");
 }
 
+std::string expressions::define_text(const ir::type* t, const std::string& function, const std::string& arguments) {
+  loops_ = true;  // over its characters
+  return define(t, function + "(" + k_.text_room() + ", " + arguments + ")");
+}
+
 std::string expressions::call_text(const node* n) {
   const std::string& f = n->text;
   const std::string a = value(n->kids[0]);

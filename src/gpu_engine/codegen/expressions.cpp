@@ -95,10 +95,6 @@ std::string expressions::define(const ir::type* t, const std::string& text) {
   line("const " + k_.type_name(t) + " " + v + " = " + text + ";");
   return v;
 }
-std::string expressions::define_text(const ir::type* t, const std::string& function, const std::string& arguments) {
-  loops_ = true;  // over its characters
-  return define(t, function + "(" + k_.text_room() + ", " + arguments + ")");
-}
 
 // ---------------------------------------------------------------- order
 void expressions::analyse(const node* root) {
