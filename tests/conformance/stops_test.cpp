@@ -1,7 +1,7 @@
 // A query that should stop calls functions of its user's only a few times more, whatever the verb and however many rows
 // there are: each call may take a millisecond. Counted, not timed: the function itself asks for the stop at its tenth
-// call, and the calls that count are those that begin with the stop asked for. (Those since the tenth may be any number:
-// its thread can be put aside between counting and asking, and the others run on meanwhile, rightly.)
+// call, and the calls that count are those that begin after request_stop() has returned. (Those since the tenth may be any
+// number: its thread can be put aside between counting and asking, and the others run on meanwhile, rightly.)
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -29,10 +29,14 @@ const std::vector<std::int64_t>& numbers() {
 struct stopper {
   std::stop_source stop;
   std::atomic<int> calls = 0;
+  std::atomic<bool> asked = false;
   std::atomic<int> calls_behind_the_stop = 0;
   template <class R> R count(R r) {
-    if (stop.stop_requested()) ++calls_behind_the_stop;
-    if (++calls == 10) stop.request_stop();
+    if (asked) ++calls_behind_the_stop;
+    if (++calls == 10) {
+      stop.request_stop();
+      asked = true;
+    }
     return r;
   }
 };
