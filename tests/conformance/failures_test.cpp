@@ -98,7 +98,7 @@ CONFORMS(failures, a_deadline_stops_the_query, "timeout") {
                    .do_while([](query::Query<int> x) { return x.select([](auto v) { return v ^ 1; }); }, forever)
                    .to_vector(),
                query::cancelled);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(120));  // whatever else the machine does
   EXPECT_EQ(source(e, rows).timeout(1000).count(), 3);
 }
 

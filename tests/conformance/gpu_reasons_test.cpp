@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include <unistd.h>
+
 #include "conformance/cpu_reasons.hpp"
 #include "conformance/engines.hpp"
 #include "conformance/rows.hpp"
@@ -44,7 +46,7 @@ class gpu_reasons : public testing::Test {
   }
 
   std::vector<tick> rows_ = std::vector<tick>(1000);
-  std::string file_ = testing::TempDir() + "query_gpu_reasons.csv";
+  std::string file_ = testing::TempDir() + "query_gpu_reasons_" + std::to_string(::getpid()) + ".csv";
   driver_double fake_;
   device pretended_{fake_.calls(), 0};
   kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view, int) { return compiled{}; }}};

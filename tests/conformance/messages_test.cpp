@@ -4,6 +4,8 @@
 #include <stop_token>
 #include <thread>
 
+#include <unistd.h>
+
 #include "conformance/engines.hpp"
 #include "conformance/expect_message.hpp"
 #include "conformance/rows.hpp"
@@ -72,7 +74,7 @@ CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
   EXPECT_MESSAGE("from(columns): the columns have different lengths: 2 and 3",
                  on(e, query::from(query::columns<tick>(id, key, amount, price))).to_vector());
   EXPECT_MESSAGE("read_csv: cannot read the file: /nowhere/t.csv: ", on(e, query::read_csv<tick>("/nowhere/t.csv")).count());
-  const std::string path = testing::TempDir() + "query_messages_test.csv";
+  const std::string path = testing::TempDir() + "query_messages_test_" + std::to_string(::getpid()) + ".csv";
   std::FILE* f = std::fopen(path.c_str(), "w");
   std::fputs("id,key,amount,price\n1,2,x,4\n", f);
   std::fclose(f);
@@ -139,9 +141,10 @@ CONFORMS(stopping, a_stopped_token_cancels_before_work_begins, "stop_on") {
   int calls = 0;
   const auto q = source(e, few).stop_on(stop.get_token()).where(query::opaque([&calls](std::int64_t) { return ++calls > 0; }));
   EXPECT_THROW(q.to_vector(), query::cancelled);
-  EXPECT_THROW(q.write_csv(testing::TempDir() + "query_never_written.csv"), query::cancelled);
+  const std::string path = testing::TempDir() + "query_never_written_" + std::to_string(::getpid()) + ".csv";
+  EXPECT_THROW(q.write_csv(path), query::cancelled);
   EXPECT_EQ(calls, 0);
-  EXPECT_FALSE(std::filesystem::exists(testing::TempDir() + "query_never_written.csv"));
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 struct counting_token {

@@ -46,7 +46,7 @@ TEST(cancel_flag, asks_others_at_most_once_a_millisecond) {
   const cancel_flag flag([&] { return ++asked > 1; }, std::nullopt);
   const auto begin = cancel_flag::clock::now();
   std::uint64_t checks = 0;
-  for (; !flag.stopped(); ++checks) ASSERT_LT(cancel_flag::clock::now() - begin, std::chrono::seconds(30));
+  for (; !flag.stopped(); ++checks) ASSERT_LT(cancel_flag::clock::now() - begin, std::chrono::seconds(120));
   EXPECT_EQ(asked, 2);
   EXPECT_GE(cancel_flag::clock::now() - begin, std::chrono::milliseconds(1));
   EXPECT_TRUE(flag.stopped());

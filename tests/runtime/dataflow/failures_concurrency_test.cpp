@@ -111,7 +111,7 @@ TEST(dataflow_failures, a_deadline_ends_the_run) {
   const auto begin = clock::now();
   EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: deadline");
   EXPECT_GE(clock::now() - begin, std::chrono::milliseconds(30));
-  EXPECT_LT(clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(clock::now() - begin, std::chrono::seconds(120));
 }
 
 TEST(dataflow_failures, a_writer_ends_when_its_readers_have_returned) {
@@ -166,7 +166,9 @@ TEST(dataflow_failures, two_threads_at_one_vertex_are_told) {
   const auto a = g.edge_of<int>("a"), b = g.edge_of<int>("b");
   std::atomic<int> told = 0;
   g.vertex("write", [&](output<int>&, output<int>&) {
-    for (int i = 0; i < 20'000 && !told; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // Not before both threads below have asked, however late they begin.
+    for (const auto begin = clock::now(); !told && clock::now() - begin < std::chrono::seconds(120);)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }, writes(a), writes(b));
   g.vertex("read", [&](input<int>& of_a, input<int>& of_b) {
     const auto receive = [&](input<int>& in) {
