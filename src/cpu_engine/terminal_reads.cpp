@@ -1,5 +1,6 @@
 #include "cpu_engine/terminal_reads.hpp"
 
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -53,33 +54,33 @@ void stream_branch(const planner::branch& b, const std::vector<planner::binding>
   }
   if (p.keeps_rows() && p.source_rows()) expected(*p.source_rows());
 
-  // Parts run in parallel; whoever ends the part that is next in order hands over all that are ready.
+  // Parts run in parallel; whoever ends the part that is next in order hands over all that are ready. The parts of one window, or a
+  // slow reader would have all rows in memory; nobody waits for it within a window, as a thread that waits is one that no query has.
+  const std::size_t window = static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
   std::mutex lock;
   std::map<std::size_t, rows_buffer> ready;
   std::size_t next = 0;
   bool handing_over = false;
   bool stopped = false;
+  std::exception_ptr failure;  // what made it stop: another part can be the first to end because of that
   const auto drain = [&](std::unique_lock<std::mutex>& hold) {
     if (handing_over) return;
     handing_over = true;
-    while (!stopped) {
-      const auto it = ready.find(next);
-      if (it == ready.end()) break;
-      rows_buffer rows = std::move(it->second);
+    for (auto it = ready.find(next); !stopped && it != ready.end(); it = ready.find(++next)) {
+      const rows_buffer rows = std::move(it->second);
       ready.erase(it);
-      ++next;
+      row_block out;
+      out.rows = rows.data();
+      out.n = rows.size();
+      out.owned = true;
       hold.unlock();
       bool go_on = true;
       try {
-        row_block out;
-        out.rows = rows.data();
-        out.n = rows.size();
-        out.owned = true;
-        if (out.n) go_on = take(out);
+        go_on = !out.n || take(out);
       } catch (...) {
         hold.lock();
-        handing_over = false;
         stopped = true;
+        failure = std::current_exception();
         throw;
       }
       hold.lock();
@@ -87,21 +88,23 @@ void stream_branch(const planner::branch& b, const std::vector<planner::binding>
     }
     handing_over = false;
   };
+  const auto run = [&](const pipeline::part& part) {
+    {
+      const std::lock_guard hold(lock);
+      if (stopped) throw stopped_by_reader{};
+    }
+    rows_buffer rows(p.row(), context.pool);
+    append_sink sink(rows);
+    part.run(sink);
+    std::unique_lock hold(lock);
+    ready.emplace(part.index, std::move(rows));
+    drain(hold);
+  };
   try {
-    p.run_all([&](const pipeline::part& part) {
-      {
-        const std::lock_guard hold(lock);
-        if (stopped) throw stopped_by_reader{};
-      }
-      rows_buffer rows(p.row(), context.pool);
-      append_sink sink(rows);
-      part.run(sink);
-      std::unique_lock hold(lock);
-      ready.emplace(part.index, std::move(rows));
-      drain(hold);
-    });
+    while (p.run_some(window, run)) {
+    }
   } catch (const stopped_by_reader&) {
-    return;
+    if (failure) std::rethrow_exception(failure);
   }
 }
 

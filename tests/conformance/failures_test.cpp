@@ -70,6 +70,21 @@ CONFORMS(failures, exceptions_of_user_functions_arrive_unchanged, "where", "sele
   EXPECT_EQ(q.count(), std::ssize(rows));  // the session is as good as new
 }
 
+// Parts that are computed meanwhile see that the reader has stopped, and may be the first to end: often, as it takes luck to meet.
+CONFORMS(failures, what_a_reader_throws_is_not_lost, "for_each", "select") {
+  const auto& rows = ticks().back().rows;
+  const auto q = source(e, rows).select([](const tick& t) { return std::int64_t{t.id}; });
+  for (int round = 0; round < (e.accelerate ? 2 : 200); ++round) {
+    std::int64_t seen = 0;
+    expect_trouble("for_each", [&] {
+      q.for_each([&](std::int64_t) {
+        if (++seen == 60000) throw trouble{60000};
+      });
+    });
+    ASSERT_EQ(seen, 60000);
+  }
+}
+
 CONFORMS(failures, a_stop_token_stops_the_query, "stop_on") {
   const auto& rows = ticks().back().rows;  // many parts: the flag is read at their borders
   std::stop_source stop;

@@ -1,6 +1,8 @@
 // Sources with an end whose rows are handed on all the same: to loops that take them one by one, and to folds that keep
 // none.
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
@@ -119,6 +121,20 @@ CONFORMS(finite_streams, folds_keep_no_rows_of_a_generator, "take", "take_while"
                     query::range(std::int64_t{0}, 100), [](auto x) { return x; }, [](auto x) { return x; })
                 .count(),
             95);
+  EXPECT_EQ(small.memory_used(), 0u);
+}
+
+// Computed rows go to a reader while others are computed, but never far ahead of it.
+CONFORMS(finite_streams, a_slow_reader_has_a_few_parts_in_memory, "for_each", "select", "in") {
+  if (e.accelerate) return;
+  const query::Session small = with_memory(e, std::size_t{12} << 20);  // 16 MB of pairs
+  const auto rows = query::from(numbers()).in(small).select([](auto x) { return std::pair(x, x + 1); });
+  std::int64_t next = 0;
+  rows.for_each([&](const std::pair<std::int64_t, std::int64_t>& x) {
+    if (x.first % 500'000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // time to compute all of them meanwhile
+    next += x.first == next && x.second == next + 1;
+  });
+  EXPECT_EQ(next, many);
   EXPECT_EQ(small.memory_used(), 0u);
 }
 
