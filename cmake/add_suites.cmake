@@ -1,4 +1,5 @@
 # Run by ctest: registers every suite of a GoogleTest program as `<name>.<suite>`.
+# TIMEOUT only ends what hangs: a suite that compiles hundreds of kernels takes minutes, and a busy machine is several times slower.
 function(query_add_suites name program labels environment)
   if(NOT EXISTS "${program}")
     add_test("${name}_NOT_BUILT" "${program}")
@@ -14,7 +15,6 @@ function(query_add_suites name program labels environment)
   foreach(suite IN LISTS suites)
     string(REGEX REPLACE "^\n|\\.$" "" suite "${suite}")
     add_test("${name}.${suite}" "${program}" "--gtest_filter=${suite}.*" --gtest_brief=1)
-    # Ends what hangs. The longest suites take minutes of a core under sanitizers, and may have a third of one.
     set_tests_properties("${name}.${suite}" PROPERTIES LABELS "${labels}" ENVIRONMENT "${environment}" TIMEOUT 1800)
   endforeach()
 endfunction()

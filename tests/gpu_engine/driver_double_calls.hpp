@@ -253,7 +253,8 @@ inline void driver_double::bind_modules() {
       std::memcpy(words.data(), *arguments, words.size() * 8);
       ++self().launches_[name];
       self().give(s, {[body = generated->second, words = std::move(words), &program, device] {
-                    return body({words, program, device}), true;
+                    if (self().at(device).fault == ok) body({words, program, device});
+                    return true;
                   }});
       return ok;
     }
@@ -265,7 +266,8 @@ inline void driver_double::bind_modules() {
     for (void** a = arguments; a != nullptr && *a != nullptr; ++a)
       std::memcpy(copied.emplace_back((bytes + 7) / 8).data(), *a, bytes);
     ++self().launches_[name];
-    self().give(s, {[body = known.first, copied]() mutable {
+    self().give(s, {[body = known.first, copied, device]() mutable {
+                  if (self().at(device).fault != ok) return true;  // as copies: the host may have freed what it writes to
                   std::vector<void*> addresses;
                   for (auto& value : copied) addresses.push_back(value.data());
                   body(addresses.data());

@@ -68,10 +68,11 @@ device_block block_feed::next() {
 }
 
 void block_feed::give_way(std::size_t most_rows) {
+  if (ahead_.valid()) {  // it reads most_, and must not see two of them
+    brought b = ahead_.get();
+    if (b.from.rows.n) returned_.push_front(std::move(b.from));
+  }
   most_ = std::min(most_, std::max(most_rows, fewest_rows_of_block));
-  if (!ahead_.valid()) return;
-  brought b = ahead_.get();
-  if (b.from.rows.n) returned_.push_front(std::move(b.from));
 }
 
 }  // namespace query::gpu_engine

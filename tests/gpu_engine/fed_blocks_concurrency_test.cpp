@@ -1,0 +1,170 @@
+// The feed of blocks of rows that do not fit the device, on the driver double, whose memory is the host's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/out_of_core/block_feed.hpp"
+#include "runtime/thread_pool.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+
+struct Item {
+  std::int64_t key;
+  std::int32_t at;
+};
+QUERY_RECORD(Item, key, at);
+
+class fed_blocks : public testing::Test {
+ protected:
+  void SetUp() override {
+    items_.resize(100'000);
+    for (std::size_t i = 0; i < items_.size(); ++i)
+      items_[i] = {static_cast<std::int64_t>(i) * 3, static_cast<std::int32_t>(i)};
+  }
+  std::shared_ptr<gpu_session> session(std::size_t budget) {
+    return std::make_shared<gpu_session>(device_, budget, kernels_);
+  }
+  // The column `at` of all blocks, read from where the double keeps it.
+  std::vector<std::int32_t> read(const std::shared_ptr<gpu_session>& gpu, block_source& source, std::size_t most,
+                                 std::size_t& longest) {
+    block_feed feed(gpu, source, type_, {{offsetof(Item, at), type_->field_list[1].of}}, most, context_);
+    std::vector<std::int32_t> found;
+    longest = 0;
+    while (const device_block b = feed.next()) {
+      longest = std::max<std::size_t>(longest, b.rows->size());
+      const auto* values = reinterpret_cast<const std::int32_t*>(b.rows->column(0));
+      found.insert(found.end(), values, values + b.rows->size());
+    }
+    return found;
+  }
+  std::vector<std::int32_t> wanted() const {
+    std::vector<std::int32_t> all(items_.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  whole_rows source() {
+    query::detail::row_block rows;
+    rows.rows = items_.data();
+    rows.n = items_.size();
+    return {rows, type_, nullptr};
+  }
+
+  query::runtime::thread_pool threads_{3};
+  query::runtime::buffer_pool pool_{std::size_t{1} << 30};
+  query::runtime::cancel_flag cancel_;
+  query::runtime::run_context context_{threads_, pool_, cancel_};
+  const query::ir::type* type_ = query::ir::describe<Item>();
+  std::vector<Item> items_;
+  driver_double fake_;
+  device device_{fake_.calls(), 0};
+  kernel_cache kernels_{{.headers = {}, .options = {}, .folder = "", .compile = {}}};
+};
+
+TEST_F(fed_blocks, are_all_rows_in_order) {
+  for (const std::size_t most : {std::size_t{1000}, std::size_t{33'333}, std::size_t{1} << 20}) {
+    auto rows = source();
+    std::size_t longest;
+    EXPECT_TRUE(read(session(std::size_t{64} << 20), rows, most, longest) == wanted());
+    EXPECT_EQ(longest, std::min(most, items_.size()));
+  }
+}
+
+TEST_F(fed_blocks, ask_the_driver_for_no_memory_in_steady_state) {
+  auto gpu = session(std::size_t{64} << 20);
+  auto rows = source();
+  block_feed feed(gpu, rows, type_, {{offsetof(Item, at), type_->field_list[1].of}}, 1000, context_);
+  for (int block = 0; block < 4; ++block) ASSERT_TRUE(feed.next());
+  const auto before = gpu->memory().counters();
+  int blocks = 0;
+  while (const device_block b = feed.next()) ++blocks;
+  const auto after = gpu->memory().counters();
+  EXPECT_EQ(blocks, 96);
+  EXPECT_LE(after.driver_allocations, before.driver_allocations + 1);  // two blocks at once, for the first time
+  EXPECT_GE(after.allocations, before.allocations + 95);
+}
+
+TEST_F(fed_blocks, shrink_where_memory_is_short) {
+  auto rows = source();
+  std::size_t longest;
+  EXPECT_TRUE(read(session(100'000), rows, 60'000, longest) == wanted());  // 240,000 bytes a block do not fit
+  EXPECT_LE(longest, 25'000u);
+}
+
+TEST_F(fed_blocks, say_so_where_nothing_fits) {
+  auto rows = source();
+  std::size_t longest;
+  EXPECT_THROW((void)read(session(2048), rows, 60'000, longest), out_of_memory);
+}
+
+TEST_F(fed_blocks, survive_a_failure_of_any_allocation) {
+  auto gpu = session(std::size_t{64} << 20);
+  std::size_t longest;
+  {
+    auto rows = source();
+    (void)read(gpu, rows, 9'000, longest);
+  }
+  const auto count = gpu->memory().counters().allocations;
+  for (std::uint64_t k = 1; k <= count; ++k) {
+    auto rows = source();
+    gpu->memory().fail_allocation(k);
+    EXPECT_TRUE(read(gpu, rows, 9'000, longest) == wanted()) << k;
+    EXPECT_EQ(gpu->memory().counters().used, 0u);
+  }
+}
+
+TEST_F(fed_blocks, that_the_operator_cannot_hold_are_read_again_in_shorter_ones) {
+  auto gpu = session(std::size_t{64} << 20);
+  auto rows = source();
+  block_feed feed(gpu, rows, type_, {{offsetof(Item, at), type_->field_list[1].of}}, 40'000, context_);
+  std::vector<std::int32_t> found;
+  bool gave_way = false;
+  while (const device_block b = feed.next()) {
+    const auto* values = reinterpret_cast<const std::int32_t*>(b.rows->column(0));
+    found.insert(found.end(), values, values + b.rows->size());
+    if (gave_way) {
+      EXPECT_LE(b.rows->size(), 10'000u);
+    } else {
+      feed.give_way(10'000);
+    }
+    gave_way = true;
+  }
+  EXPECT_TRUE(found == wanted());
+  EXPECT_EQ(gpu->memory().counters().used, 0u);
+}
+
+// Blocks that were given back for being too long are cut, by the thread that brings the next one, while shorter ones are asked for.
+TEST_F(fed_blocks, are_whole_where_they_get_shorter_again_and_again) {
+  auto gpu = session(std::size_t{64} << 20);
+  auto rows = source();
+  block_feed feed(gpu, rows, type_, {{offsetof(Item, at), type_->field_list[1].of}}, 40'000, context_);
+  std::vector<std::int32_t> found;
+  std::size_t most = 40'000;
+  while (const device_block b = feed.next()) {
+    const auto* values = reinterpret_cast<const std::int32_t*>(b.rows->column(0));
+    found.insert(found.end(), values, values + b.rows->size());
+    EXPECT_LE(b.rows->size(), most);
+    most = std::max<std::size_t>(most * 3 / 4, fewest_rows_of_block);
+    feed.give_way(most);
+  }
+  EXPECT_TRUE(found == wanted());
+}
+
+TEST_F(fed_blocks, end_when_the_query_is_cancelled) {
+  auto gpu = session(std::size_t{64} << 20);
+  auto rows = source();
+  block_feed feed(gpu, rows, type_, {{0, type_}}, 10'000, context_);
+  (void)feed.next();
+  cancel_.cancel();
+  EXPECT_THROW(while (feed.next()){}, query::cancelled);
+}
+
+}  // namespace
