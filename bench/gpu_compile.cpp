@@ -212,6 +212,10 @@ int main(int argc, char** argv) {
     m.compiles("intersect", all.select([](auto r) { return r.key; }).intersect(query::from(sides).select([](auto s) { return s.id; })));
     m.compiles("strings fetched", names.where([](auto n) { return n.id > 1; }));
     m.compiles("strings made", names.select([](auto n) { return "<" + n.name + ">"; }));
+    m.compiles("where, strings made", names.where([](auto n) { return n.name != "none"; }).select([](auto n) { return "<" + n.name + ">"; }));
+    m.compiles("where over captured rows", all.where([&](auto r) {
+      return query::broadcast(sides).any([&](auto s) { return s.id == r.key; });
+    }));
     m.compiles("take_while", all.take_while([](auto r) { return r.value > 1; }));
     m.compiles("select_many", wides.select_many([](auto r) { return r.x; }).where([](auto x) { return x > 0; }));
     m.compiles("aggregate", all.aggregate([](auto g) { return std::make_pair(g.count(), g.max([](auto r) { return r.value; })); }));
