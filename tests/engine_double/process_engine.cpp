@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <exception>
@@ -27,40 +28,53 @@ namespace {
 // ---------------------------------------------------------------- messages: a length, then the bytes
 struct channel_closed {};
 
-void write_all(int fd, const void* data, std::size_t n) {
+// The engine's end of the socket. A worker that is silent for a minute is gone: it is a fork of a process with threads, and under
+// sanitizers one of those can hold the allocator's lock at that instant.
+struct patience {
+  const runtime::cancel_flag* cancel;
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+};
+constexpr const patience* for_ever = nullptr;  // the worker's end: it ends with its engine
+
+void await(int fd, short event, const patience* p) {
+  for (pollfd ready{fd, event, 0}; ::poll(&ready, 1, 50) == 0;) {
+    if (!p) continue;
+    if (p->cancel) p->cancel->check();
+    if (std::chrono::steady_clock::now() > p->until) throw channel_closed{};
+  }
+}
+void write_all(int fd, const void* data, std::size_t n, const patience* how_long) {
   const char* p = static_cast<const char*>(data);
   while (n) {
-    const ssize_t k = ::send(fd, p, n, MSG_NOSIGNAL);
+    await(fd, POLLOUT, how_long);
+    const ssize_t k = ::send(fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (k < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (k <= 0) throw channel_closed{};
     p += k;
     n -= static_cast<std::size_t>(k);
   }
 }
-void read_all(int fd, void* data, std::size_t n, const runtime::cancel_flag* cancel) {
+void read_all(int fd, void* data, std::size_t n, const patience* how_long) {
   char* p = static_cast<char*>(data);
   while (n) {
-    pollfd ready{fd, POLLIN, 0};
-    if (::poll(&ready, 1, 50) == 0) {
-      if (cancel) cancel->check();
-      continue;
-    }
+    await(fd, POLLIN, how_long);
     const ssize_t k = ::recv(fd, p, n, 0);
     if (k <= 0) throw channel_closed{};
     p += k;
     n -= static_cast<std::size_t>(k);
   }
 }
-void send_message(int fd, const std::vector<std::byte>& m) {
+void send_message(int fd, const std::vector<std::byte>& m, const patience* how_long) {
   const std::uint64_t n = m.size();
-  write_all(fd, &n, sizeof n);
-  write_all(fd, m.data(), m.size());
+  write_all(fd, &n, sizeof n, how_long);
+  write_all(fd, m.data(), m.size(), how_long);
 }
-std::vector<std::byte> receive_message(int fd, const runtime::cancel_flag* cancel) {
+std::vector<std::byte> receive_message(int fd, const patience* how_long) {
   std::uint64_t n = 0;
-  read_all(fd, &n, sizeof n, cancel);
+  read_all(fd, &n, sizeof n, how_long);
   if (n > (1ull << 32)) throw channel_closed{};
   std::vector<std::byte> m(n);
-  read_all(fd, m.data(), m.size(), cancel);
+  read_all(fd, m.data(), m.size(), how_long);
   return m;
 }
 
@@ -89,7 +103,7 @@ struct worker {
 
   void serve() {
     while (true) {
-      const std::vector<std::byte> m = receive_message(fd, nullptr);
+      const std::vector<std::byte> m = receive_message(fd, for_ever);
       switch (static_cast<tag>(m[0])) {
         case tag::run:
           steps.clear();
@@ -109,7 +123,7 @@ struct worker {
           if (crash_every && vertices % crash_every == 0) ::_exit(7);
           run(std::span(m).subspan(1));
           break;
-        case tag::end: send_message(fd, message(tag::end)); break;
+        case tag::end: send_message(fd, message(tag::end), for_ever); break;
         default: return;
       }
     }
@@ -135,9 +149,9 @@ struct worker {
         }
         if (rows.empty()) break;
       }
-      send_message(fd, message(tag::rows, rows));
+      send_message(fd, message(tag::rows, rows), for_ever);
     } catch (const std::exception& e) {
-      send_message(fd, message(tag::user_error, std::as_bytes(std::span(e.what(), std::strlen(e.what())))));
+      send_message(fd, message(tag::user_error, std::as_bytes(std::span(e.what(), std::strlen(e.what())))), for_ever);
     }
   }
 };
@@ -237,20 +251,27 @@ class remote_vertex final : public runtime::running_vertex {
   void exchange() {
     if (engine_->faults_.always) throw cluster_error("process engine: out of order");
     const int fd = engine_->socket_;
+    const auto send = [&](const std::vector<std::byte>& m) {
+      const patience p{cancel_};
+      send_message(fd, m, &p);
+    };
+    const auto receive = [&] {
+      const patience p{cancel_};
+      return receive_message(fd, &p);
+    };
     const planner::branch& b = vertex_->inputs.front();
     const std::size_t in_size = in_->row()->size, out_size = b.row->size;
-    send_message(fd, message(tag::run, std::as_bytes(std::span(&in_size, 1))));
+    send(message(tag::run, std::as_bytes(std::span(&in_size, 1))));
     for (const planner::stage& s : b.stages)
       for (const detail::logical* n : s.nodes)
-        send_message(
-            fd, message(n->what == verb::where ? tag::step_where : tag::step_select, ir::serialise(n->functions.front().trace().root)));
+        send(message(n->what == verb::where ? tag::step_where : tag::step_select, ir::serialise(n->functions.front().trace().root)));
     out_->tell(runtime::signal::begin_stream);
     runtime::block block;
     while (in_->next(block)) {
       cancel_->check();
-      send_message(fd, message(tag::rows, {static_cast<const std::byte*>(block.rows.rows), block.rows.n * in_size}));
+      send(message(tag::rows, {static_cast<const std::byte*>(block.rows.rows), block.rows.n * in_size}));
       std::this_thread::sleep_for(std::chrono::milliseconds(engine_->faults_.delay_ms));
-      const std::vector<std::byte> answer = receive_message(fd, cancel_);
+      const std::vector<std::byte> answer = receive();
       if (static_cast<tag>(answer[0]) == tag::user_error)
         throw user_error(std::string(reinterpret_cast<const char*>(&answer[1]), answer.size() - 1));
       auto rows = std::make_shared<std::vector<std::byte>>(answer.begin() + 1, answer.end());
@@ -262,8 +283,8 @@ class remote_vertex final : public runtime::running_vertex {
       report_.rows_out += result.rows.n;
       out_->push(std::move(result));
     }
-    send_message(fd, message(tag::end));
-    receive_message(fd, cancel_);
+    send(message(tag::end));
+    receive();
     out_->tell(runtime::signal::end_stream);
     ++engine_->completed_;
   }
