@@ -50,7 +50,9 @@ template <class T, class R> class range_stream final : public row_stream {
   explicit range_stream(R& r) : at_(r.begin()), end_(r.end()) {}
   std::size_t next(void* raw, std::size_t most) override {
     std::size_t n = 0;
-    for (; n < most && at_ != end_; ++at_, ++n) ::new (static_cast<void*>(static_cast<T*>(raw) + n)) T(*at_);
+    made_so_far<T> made(static_cast<T*>(raw));
+    for (; n < most && at_ != end_; ++at_, ++n) made.add(n, *at_);
+    made.keep();
     return n;
   }
 
@@ -74,11 +76,13 @@ template <class T, class F> class generated_stream final : public row_stream {
     std::size_t n = 0;
     // Rows made so far are the caller's only when this returns: it looks whether to stop, so the calls between are few.
     most = most < calls_a_look ? most : calls_a_look;
+    made_so_far<T> made(static_cast<T*>(raw));
     while (n < most) {
       std::optional<T> r = f_();
       if (!r) break;
-      ::new (static_cast<void*>(static_cast<T*>(raw) + n++)) T(std::move(*r));
+      made.add(n++, std::move(*r));
     }
+    made.keep();
     return n;
   }
 
@@ -114,7 +118,9 @@ template <class T> class repeat_stream final : public row_stream {
   repeat_stream(T v, std::uint64_t n) : v_(std::move(v)), left_(n) {}
   std::size_t next(void* raw, std::size_t most) override {
     std::size_t n = 0;
-    for (; n < most && left_; ++n, --left_) ::new (static_cast<void*>(static_cast<T*>(raw) + n)) T(v_);
+    made_so_far<T> made(static_cast<T*>(raw));
+    for (; n < most && left_; ++n, --left_) made.add(n, std::as_const(v_));
+    made.keep();
     return n;
   }
 

@@ -6,8 +6,10 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "runtime/task_loop.hpp"
 
@@ -18,8 +20,11 @@ int hardware_threads() { return std::max(1, static_cast<int>(std::thread::hardwa
 
 }  // namespace
 
+// A thread from outside that finds no slot free waits inside TBB for one, maybe for ever: the threads in there may wait for what it
+// holds, such as its turn to compute cached rows. So slots are kept for as many of them as the arena has threads, and one that comes
+// when all of these are taken works alone.
 struct tbb_scheduler::arena {
-  explicit arena(int n) : threads(n), tasks(n) {
+  explicit arena(int n) : threads(n), tasks(2 * n - 1, static_cast<unsigned>(n)) {
     // TBB starts no more threads than the hardware has unless told.
     if (n > hardware_threads())
       more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n));
@@ -27,6 +32,27 @@ struct tbb_scheduler::arena {
   const int threads;
   std::optional<tbb::global_control> more;
   tbb::task_arena tasks;
+  std::atomic<int> visitors{0};
+  static thread_local const arena* here;  // whose task this thread runs
+};
+thread_local const tbb_scheduler::arena* tbb_scheduler::arena::here = nullptr;
+
+// A thread on its way into an arena.
+class tbb_scheduler::visit {
+ public:
+  explicit visit(arena& a) : to_(a.here == &a ? nullptr : &a) {
+    has_slot_ = !to_ || to_->visitors.fetch_add(1, std::memory_order_acquire) < to_->threads;
+  }
+  ~visit() {
+    if (to_) to_->visitors.fetch_sub(1, std::memory_order_release);
+  }
+  visit(const visit&) = delete;
+  visit& operator=(const visit&) = delete;
+  bool has_slot() const { return has_slot_; }
+
+ private:
+  arena* to_;  // null: it is there already
+  bool has_slot_;
 };
 
 tbb_scheduler::tbb_scheduler(int threads)
@@ -42,11 +68,16 @@ void tbb_scheduler::for_each(std::size_t n, function_ref<void(std::size_t)> task
   const int workers = static_cast<int>(std::min(n, static_cast<std::size_t>(arena_->threads)));
   if (workers <= 1) {
     loop.run();
+  } else if (const visit v(*arena_); !v.has_slot()) {
+    loop.run();
   } else {
+    const auto run = [&](int) {
+      const arena* const before = std::exchange(arena::here, arena_.get());
+      loop.run();
+      arena::here = before;
+    };
     arena_->tasks.execute([&] {
-      tbb::this_task_arena::isolate([&] {
-        tbb::parallel_for(0, workers, [&](int) { loop.run(); }, tbb::simple_partitioner());
-      });
+      tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, run, tbb::simple_partitioner()); });
     });
   }
   loop.rethrow();

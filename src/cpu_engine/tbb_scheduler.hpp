@@ -21,6 +21,7 @@ class tbb_scheduler final : public runtime::scheduler {
 
  private:
   struct arena;
+  class visit;
   std::unique_ptr<arena> arena_;
 };
 

@@ -42,8 +42,9 @@ class deadline_watch {
   void run();
 
   std::mutex lock_;  // guards what follows
-  std::condition_variable changed_;
+  std::condition_variable changed_, answered_;
   std::list<const cancel_flag*> flags_;
+  const cancel_flag* asked_ = nullptr;  // now, without the lock
   cancel_flag::clock::time_point wakes_ = cancel_flag::clock::time_point::max();
   bool ends_ = false;
   std::thread thread_;

@@ -55,6 +55,42 @@ TEST(deadline_watch, follows_no_flag_that_tells_by_itself) {
   EXPECT_TRUE(flag.state().stopped_now);
 }
 
+// It may wait for a lock of its user's, whose holder runs queries.
+TEST(deadline_watch, other_queries_begin_and_end_while_a_token_is_asked) {
+  deadline_watch watch;
+  std::atomic<bool> asking = false, others_ended = false, in_vain = false;
+  const cancel_flag slow([&] {
+    asking = true;
+    const auto end = clock::now() + 30s;
+    while (!others_ended && clock::now() < end) std::this_thread::sleep_for(1ms);
+    if (!others_ended) in_vain = true;
+    return false;
+  }, std::nullopt);
+  const auto a = watch.follow(slow);
+  while (!asking) std::this_thread::sleep_for(1ms);
+  for (int i = 0; i < 3; ++i) {
+    const cancel_flag other(clock::now() + 1h);
+    const auto b = watch.follow(other);
+  }
+  others_ended = true;
+  EXPECT_FALSE(in_vain);
+}
+
+TEST(deadline_watch, waits_for_the_answer_before_a_flag_goes) {
+  deadline_watch watch;
+  std::atomic<bool> asking = false, answered = false;
+  const cancel_flag slow([&] {
+    asking = true;
+    std::this_thread::sleep_for(20ms);
+    answered = true;
+    return true;
+  }, std::nullopt);
+  auto a = watch.follow(slow);
+  while (!asking) std::this_thread::sleep_for(1ms);
+  a.reset();
+  EXPECT_TRUE(answered);
+}
+
 TEST(deadline_watch, flags_come_and_go_on_many_threads) {
   deadline_watch watch;
   std::atomic<int> told = 0;

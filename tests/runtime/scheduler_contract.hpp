@@ -108,6 +108,31 @@ inline void scheduler_isolates_waits(scheduler& s) {
   EXPECT_EQ(reentered, 0);
 }
 
+// A thread that comes while all others are in tasks does its own work: they may be waiting for what it holds.
+inline void scheduler_lets_all_user_threads_work(scheduler& s) {
+  const cancel_flag cancel;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto wait_for = [&](auto ready) {
+    while (!ready() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return ready();
+  };
+  const int all = s.concurrency();
+  std::atomic<int> inside{0}, ended{0}, in_vain{0};
+  std::vector<std::thread> late;
+  for (int u = 0; u < 2 * all; ++u)
+    late.emplace_back([&] {
+      wait_for([&] { return inside == all; });
+      s.for_each(2, [](std::size_t) {}, cancel);
+      ++ended;
+    });
+  s.for_each(static_cast<std::size_t>(all), [&](std::size_t) {
+    ++inside;
+    if (!wait_for([&] { return ended == 2 * all; })) ++in_vain;
+  }, cancel);
+  for (std::thread& t : late) t.join();
+  EXPECT_EQ(in_vain, 0);
+}
+
 inline void scheduler_keeps_its_contract(scheduler& s) {
   scheduler_runs_each_task_once(s);
   scheduler_makes_results_visible_to_the_caller(s);
@@ -116,6 +141,7 @@ inline void scheduler_keeps_its_contract(scheduler& s) {
   scheduler_nests(s);
   scheduler_serves_several_user_threads(s);
   scheduler_isolates_waits(s);
+  scheduler_lets_all_user_threads_work(s);
 }
 
 }  // namespace query::runtime

@@ -23,15 +23,12 @@ template <class A, class K, class T, class F, A (*Record)(const F&)> detail::agg
   c.state_align = alignof(S);
   c.record = [](const void* f) -> std::shared_ptr<const void> { return std::make_shared<const A>(Record(*static_cast<const F*>(f))); };
   c.init = [](const void*, void* states, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) ::new (static_cast<void*>(static_cast<S*>(states) + i)) S();
+    std::uninitialized_value_construct_n(static_cast<S*>(states), n);
   };
   c.destroy = [](void* states, std::size_t n) { std::destroy_n(static_cast<S*>(states), n); };
   c.relocate = [](void* to, void* from, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
-      S& s = static_cast<S*>(from)[i];
-      ::new (static_cast<void*>(static_cast<S*>(to) + i)) S(std::move(s));
-      s.~S();
-    }
+    std::uninitialized_move_n(static_cast<S*>(from), n, static_cast<S*>(to));  // where a row cannot be copied, all states stay
+    std::destroy_n(static_cast<S*>(from), n);
   };
   c.update = [](const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) {
     const A& a = *static_cast<const A*>(self);
@@ -52,9 +49,9 @@ template <class A, class K, class T, class F, A (*Record)(const F&)> detail::agg
   };
   c.finish = [](const void* self, const void* keys, void* states, std::size_t n, void* out) {
     const A& a = *static_cast<const A*>(self);
-    for (std::size_t i = 0; i < n; ++i)
-      ::new (static_cast<void*>(static_cast<Out*>(out) + i))
-          Out(detail::as_stored<Out>(a.template value<T>(static_cast<const K*>(keys)[i], static_cast<S*>(states)[i])));
+    detail::made_so_far<Out> made(static_cast<Out*>(out));
+    for (std::size_t i = 0; i < n; ++i) made.add(i, a.template value<T>(static_cast<const K*>(keys)[i], static_cast<S*>(states)[i]));
+    made.keep();
   };
   return c;
 }

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <query/detail/type.hpp>
 #include <query/record.hpp>
@@ -98,5 +102,25 @@ template <class T, class R> QUERY_INLINE inline decltype(auto) as_stored(R&& r) 
     return all;
   } else return T(std::forward<R>(r));
 }
+
+// Destroys the results made so far when a user's function throws part way through a batch.
+template <class R> class made_so_far {
+ public:
+  explicit made_so_far(R* at) : at_(at) {}
+  made_so_far(const made_so_far&) = delete;
+  made_so_far& operator=(const made_so_far&) = delete;
+  ~made_so_far() {
+    if constexpr (!std::is_trivially_destructible_v<R>) std::destroy_n(at_, n_);
+  }
+  template <class X> QUERY_INLINE void add(std::size_t i, X&& x) {
+    ::new (static_cast<void*>(at_ + i)) R(as_stored<R>(std::forward<X>(x)));
+    if constexpr (!std::is_trivially_destructible_v<R>) ++n_;
+  }
+  void keep() { n_ = 0; }
+
+ private:
+  R* at_;
+  std::size_t n_ = 0;
+};
 
 }  // namespace query::detail

@@ -13,26 +13,6 @@
 
 namespace query::detail {
 
-// Destroys the results made so far when a user's function throws part way through a batch.
-template <class R> class made_so_far {
- public:
-  explicit made_so_far(R* at) : at_(at) {}
-  made_so_far(const made_so_far&) = delete;
-  made_so_far& operator=(const made_so_far&) = delete;
-  ~made_so_far() {
-    if constexpr (!std::is_trivially_destructible_v<R>) std::destroy_n(at_, n_);
-  }
-  template <class X> QUERY_INLINE void add(std::size_t i, X&& x) {
-    ::new (static_cast<void*>(at_ + i)) R(as_stored<R>(std::forward<X>(x)));
-    if constexpr (!std::is_trivially_destructible_v<R>) ++n_;
-  }
-  void keep() { n_ = 0; }
-
- private:
-  R* at_;
-  std::size_t n_ = 0;
-};
-
 template <class F> user_function hold(std::string_view role, const F& f) {
   user_function u;
   u.role = role;

@@ -142,9 +142,7 @@ template <class T> lifetime lifetime_of() {
   lifetime l;
   if constexpr (!std::is_array_v<T>) {
     if constexpr (std::is_default_constructible_v<T>)
-      l.construct = [](void* to, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) ::new (static_cast<void*>(static_cast<T*>(to) + i)) T();
-      };
+      l.construct = [](void* to, std::size_t n) { std::uninitialized_value_construct_n(static_cast<T*>(to), n); };
     if constexpr (std::is_copy_constructible_v<T>)
       l.copy = [](void* to, const void* from, std::size_t n) {
         std::uninitialized_copy_n(static_cast<const T*>(from), n, static_cast<T*>(to));

@@ -33,6 +33,7 @@ sending_port::sending_port(monitor& run, seat& vertex, std::vector<route> routes
 void sending_port::push(flow_rows rows) {
   if (!open_.any()) tell(dataflow::signal::begin_stream);
   check_readers();
+  parts_.clear();  // of a push whose predicate threw: its vertex may go on
   if (has_predicates_) {
     split(rows);
   } else {

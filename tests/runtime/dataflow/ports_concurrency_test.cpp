@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "runtime/dataflow/traffic.hpp"
 
@@ -31,6 +34,34 @@ TEST(dataflow_ports, rows_go_where_their_predicates_hold) {
     expected[3].push_back(i);
   }
   for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(got[k], expected[k]) << k;
+}
+
+TEST(dataflow_ports, nothing_is_sent_of_a_push_whose_predicate_throws) {
+  graph g;
+  const auto all = g.edge_of<int>("all"), even = g.edge_of<int>("even");
+  std::vector<int> got[2];
+  bool throws = true;
+  g.vertex("write", [](output<int>& out) {
+    for (int i = 0; i < 4; ++i) {
+      try {
+        out.push(std::vector{i});
+      } catch (const std::runtime_error&) {
+        out.push(std::vector{i});
+      }
+    }
+  }, writes(all, when([&](int x) {
+    if (x == 2 && std::exchange(throws, false)) throw std::runtime_error("a predicate");
+    return x % 2 == 0;
+  }, even)));
+  g.vertex("all", [&](input<int>& in) {
+    while (const auto x = in.row()) got[0].push_back(*x);
+  }, reads(all));
+  g.vertex("even", [&](input<int>& in) {
+    while (const auto x = in.row()) got[1].push_back(*x);
+  }, reads(even));
+  g.run();
+  EXPECT_EQ(got[0], (std::vector{0, 1, 2, 3}));
+  EXPECT_EQ(got[1], (std::vector{0, 2}));
 }
 
 TEST(dataflow_ports, blocks_go_whole_where_their_predicate_holds_and_signals_go_everywhere) {
