@@ -61,7 +61,7 @@ TEST(deadline_watch, other_queries_begin_and_end_while_a_token_is_asked) {
   std::atomic<bool> asking = false, others_ended = false, in_vain = false;
   const cancel_flag slow([&] {
     asking = true;
-    const auto end = clock::now() + 30s;
+    const auto end = clock::now() + long_enough;
     while (!others_ended && clock::now() < end) std::this_thread::sleep_for(1ms);
     if (!others_ended) in_vain = true;
     return false;

@@ -111,7 +111,7 @@ inline void scheduler_isolates_waits(scheduler& s) {
 // A thread that comes while all others are in tasks does its own work: they may be waiting for what it holds.
 inline void scheduler_lets_all_user_threads_work(scheduler& s) {
   const cancel_flag cancel;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   const auto wait_for = [&](auto ready) {
     while (!ready() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return ready();
