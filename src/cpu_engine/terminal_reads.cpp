@@ -1,10 +1,13 @@
 #include "cpu_engine/terminal_reads.hpp"
 
+#include <atomic>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
+
+#include <query/errors.hpp>
 
 #include "cpu_engine/pipeline.hpp"
 
@@ -126,32 +129,62 @@ class window_cursor final : public detail::row_cursor {
       b.n = whole_->n;
       return true;
     }
-    while (at_ == window_.size()) {
-      window_.clear();
-      at_ = 0;
-      const std::size_t base = pipeline_.next_part();
-      for (std::size_t i = 0; i < size_; ++i) window_.emplace_back(pipeline_.row(), context_->pool);
-      if (!pipeline_.run_some(size_, [&](const pipeline::part& part) {
-            append_sink sink(window_[part.index - base]);
-            part.run(sink);
-          }))
-        return false;
-      // A reader that stays gets larger windows; one that wanted the first row has paid for one part.
-      size_ = std::min(size_ * 2, static_cast<std::size_t>(context_->scheduler.concurrency()) * 4);
+    while (true) {
+      if (failure_) std::rethrow_exception(failure_);
+      if (at_ == window_.size() && !fill()) return false;
+      failure_ = errors_[at_];  // for who asks for the rows behind those in front of it
+      b = {};
+      b.rows = window_[at_].data();
+      b.n = window_[at_].size();
+      ++at_;
+      if (b.n) return true;
     }
-    b = {};
-    b.rows = window_[at_].data();
-    b.n = window_[at_].size();
-    ++at_;
-    return true;
   }
 
  private:
+  // What parts throw waits for its turn: a reader sees the same rows before it, whatever the number of threads.
+  bool fill() {
+    window_.clear();
+    errors_.assign(size_, nullptr);
+    at_ = 0;
+    for (std::size_t i = 0; i < size_; ++i) window_.emplace_back(pipeline_.row(), context_->pool);
+    const std::size_t base = pipeline_.next_part();
+    std::atomic<std::size_t> first_wrong = size_;  // parts behind it need not run
+    try {
+      if (!pipeline_.run_some(size_, [&](const pipeline::part& part) {
+            const std::size_t i = part.index - base;
+            if (i > first_wrong.load(std::memory_order_relaxed)) return;
+            append_sink sink(window_[i]);
+            try {
+              part.run(sink);
+            } catch (const cancelled&) {
+              throw;
+            } catch (...) {
+              errors_[i] = std::current_exception();
+              std::size_t known = first_wrong.load(std::memory_order_relaxed);
+              while (i < known && !first_wrong.compare_exchange_weak(known, i, std::memory_order_relaxed)) {
+              }
+            }
+          })) {
+        window_.clear();
+        return false;
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    // A reader that stays gets larger windows; one that wanted the first row has paid for one part.
+    size_ = std::min(size_ * 2, static_cast<std::size_t>(context_->scheduler.concurrency()) * 4);
+    return true;
+  }
+
   pipeline pipeline_;
   runtime::run_context* context_;
   std::optional<detail::table> whole_;
   bool done_ = false;
   std::vector<rows_buffer> window_;
+  std::vector<std::exception_ptr> errors_;  // by part of the window
+  std::exception_ptr failure_;              // the rows in front of it have been given
   std::size_t at_ = 0, size_ = 1;
 };
 

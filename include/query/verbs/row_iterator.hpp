@@ -21,7 +21,7 @@ template <class T> class row_iterator {
   const T& operator*() const { return static_cast<const T*>(block_.rows)[i_]; }
   const T* operator->() const { return &**this; }
   row_iterator& operator++() {
-    if (++i_ == block_.n) load();
+    if (++i_ >= block_.n) load();
     return *this;
   }
   void operator++(int) { ++*this; }
@@ -30,6 +30,7 @@ template <class T> class row_iterator {
  private:
   void load() {
     i_ = 0;
+    block_ = {};  // what the next throws, it throws again: no row is read twice
     do {
       if (!cursor_->next(block_)) {
         cursor_.reset();
