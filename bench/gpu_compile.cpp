@@ -212,7 +212,9 @@ int main(int argc, char** argv) {
     m.compiles("intersect", all.select([](auto r) { return r.key; }).intersect(query::from(sides).select([](auto s) { return s.id; })));
     m.compiles("strings fetched", names.where([](auto n) { return n.id > 1; }));
     m.compiles("strings made", names.select([](auto n) { return "<" + n.name + ">"; }));
-    m.compiles("where, strings made", names.where([](auto n) { return n.name != "none"; }).select([](auto n) { return "<" + n.name + ">"; }));
+    m.compiles("where, strings made", names.where([](auto n) { return n.name != "none"; }).select([](auto n) {
+      return "<" + n.name + ">";
+    }));
     m.compiles("where over captured rows", all.where([&](auto r) {
       return query::broadcast(sides).any([&](auto s) { return s.id == r.key; });
     }));

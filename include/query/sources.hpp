@@ -21,6 +21,8 @@ inline std::shared_ptr<logical> source_node(verb v, std::string label, const ir:
   n->where = at;
   return n;
 }
+// Notes where a source's columns are now. Of one query that several threads run at once, only one writes.
+void see_columns(const void** noted, const void* const* now, std::size_t n);
 template <class T> Query<T> query_of(std::shared_ptr<logical> n) { return Query<T>(pipe{std::move(n), nullptr}, nullptr); }
 
 // The rows of a container that is alive when the query runs, seen as they are then.
@@ -77,10 +79,10 @@ template <class T, class F> class generated_stream final : public row_stream {
     // Rows made so far are the caller's only when this returns: it looks whether to stop, so the calls between are few.
     most = most < calls_a_look ? most : calls_a_look;
     made_so_far<T> made(static_cast<T*>(raw));
-    while (n < most) {
+    while (n < most && !ended_) {
       std::optional<T> r = f_();
-      if (!r) break;
-      made.add(n++, std::move(*r));
+      if (r) made.add(n++, std::move(*r));
+      else ended_ = true;  // it is not asked again: it may wait for more, or begin anew
     }
     made.keep();
     return n;
@@ -88,6 +90,7 @@ template <class T, class F> class generated_stream final : public row_stream {
 
  private:
   F f_;
+  bool ended_ = false;
 };
 template <class T, class R> Query<T> stream_of(std::shared_ptr<const R> r, const char* label, call_site at) {
   auto n = source_node(verb::source_stream, label, ir::describe<T>(), at);
@@ -208,17 +211,19 @@ template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C.
   n->view = [](const void* s, detail::row_block& b) {
     const V& view = *static_cast<const V*>(s);
     b.n = std::get<0>(view.vectors)->size();
+    std::array<const void*, sizeof...(C)> bases{};
     std::size_t i = 0;
     std::apply(
         [&](const auto*... c) {
           ((c->size() == b.n
-                ? void(view.bases[i++] = c->data())
+                ? void(bases[i++] = c->data())
                 : detail::fail("from(columns)",
                                "the columns have different lengths: " + std::to_string(b.n) + " and " + std::to_string(c->size()),
                                view.at)),
            ...);
         },
         view.vectors);
+    detail::see_columns(view.bases.data(), bases.data(), bases.size());
     b.columns = view.bases.data();
   };
   return {detail::pipe{n, nullptr}, cpu::columns<T>{}, n, nullptr};

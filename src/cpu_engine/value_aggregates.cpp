@@ -24,7 +24,9 @@ double quantile_of(double* values, std::size_t n, double q) {
   const double low = values[below];
   if (part == 0 || below + 1 == n) return low;
   const double high = *std::min_element(values + below + 1, values + n, less);
-  return low + part * (high - low);
+  if (low == high) return low;  // infinities too
+  const double apart = high - low;
+  return std::isfinite(apart) ? low + part * apart : low * (1 - part) + high * part;
 }
 
 namespace {

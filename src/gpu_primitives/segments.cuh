@@ -115,7 +115,10 @@ __device__ __forceinline__ double quantile_of_sorted(u64 n, double q, const Valu
   const u64 below = static_cast<u64>(rank);
   const double part = rank - static_cast<double>(below), low = value_at(below);
   if (part == 0.0 || below + 1 == n) return low;
-  return low + part * (value_at(below + 1) - low);
+  const double high = value_at(below + 1);
+  if (low == high) return low;  // infinities too
+  const double apart = high - low;
+  return apart - apart == 0.0 ? low + part * apart : low * (1.0 - part) + high * part;  // where it is finite
 }
 
 #endif

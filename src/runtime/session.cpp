@@ -78,8 +78,15 @@ session_options options_from_environment() {
     o.threads = static_cast<int>(n);
   }
   if (const char* m = std::getenv("QUERY_MEMORY_LIMIT")) o.memory_limit = bytes_of("QUERY_MEMORY_LIMIT", m);
-  if (const char* t = std::getenv("QUERY_TEMP")) o.temp_folder = t;
-  if (const char* v = std::getenv("QUERY_VERIFY")) o.verify = std::string(v) != "0" && *v;
+  if (const char* t = std::getenv("QUERY_TEMP"); t && *t) {
+    if (!std::filesystem::is_directory(t)) throw user_error(std::string("query: QUERY_TEMP: expected a folder: found '") + t + "'");
+    o.temp_folder = t;
+  }
+  if (const char* v = std::getenv("QUERY_VERIFY"); v && *v) {
+    if (std::string(v) != "0" && std::string(v) != "1")
+      throw user_error(std::string("query: QUERY_VERIFY: expected 0 or 1: found '") + v + "'");
+    o.verify = *v == '1';
+  }
   if (const char* g = std::getenv("QUERY_GPU")) {
     if (std::string(g) != "on" && std::string(g) != "off")
       throw user_error(std::string("query: QUERY_GPU: expected on or off: found '") + g + "'");
@@ -184,8 +191,17 @@ Session::Session(const session_options& o, detail::call_site at) try : state_(st
 }
 void Session::add_engine(std::shared_ptr<runtime::engine> e) { state_->engines.push_back(std::move(e)); }
 Session& Session::standard() {
-  static Session s(runtime::options_from_environment());
-  return s;
+  // Objects that live longer than it, as static ones do that were made before, may run queries in their destructors.
+  static bool gone = false;
+  struct guarded {
+    Session session{runtime::options_from_environment()};
+    ~guarded() { gone = true; }
+  };
+  if (gone)
+    throw user_error("query: the standard session is gone, as static objects are destroyed at the end of the program; give queries of their "
+                     "destructors a Session that lives longer: q.in(session)");
+  static guarded s;
+  return s.session;
 }
 int Session::threads() const { return state_->scheduler->concurrency(); }
 std::size_t Session::memory_limit() const { return state_->pool.limit(); }

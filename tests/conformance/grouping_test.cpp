@@ -209,6 +209,19 @@ CONFORMS(grouping, nans_lose_against_numbers, "group_by.select") {
 }
 
 // A GPU chooses its tables by every third of these rows; the others have the groups.
+// Between two values that are equal lies that value, and between any two finite ones a finite one.
+CONFORMS(grouping, quantiles_of_extremes, "group_by", "group_by.select") {
+  constexpr double inf = std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::max();
+  const std::vector<std::pair<int, double>> rows = {{0, inf}, {0, inf},  {1, 1},    {1, inf},   {1, inf},  {1, inf},
+                                                    {2, most}, {2, -most}, {3, -inf}, {3, -inf}, {4, most}, {4, most}};
+  const auto medians = source(e, rows)
+                           .group_by([](auto r) { return r.first; })
+                           .select([](auto g) { return std::pair(g.key(), g.median([](auto r) { return r.second; })); })
+                           .order_by([](auto p) { return p.first; })
+                           .to_vector();
+  EXPECT_EQ(medians, (std::vector<std::pair<int, double>>{{0, inf}, {1, inf}, {2, 0}, {3, -inf}, {4, most}}));
+}
+
 CONFORMS(grouping, groups_that_a_sample_does_not_see, "group_by", "group_by.select") {
   for (const std::int32_t unseen : {2000, 200000}) {
     SCOPED_TRACE(unseen);

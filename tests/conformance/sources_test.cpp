@@ -1,4 +1,5 @@
 // Where rows come from: containers of all kinds, columns, ranges, generators, files, broadcast queries.
+#include <atomic>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -100,6 +101,25 @@ CONFORMS(sources, long_streams, "from", "range", "repeat", "empty", "generate") 
   }
   EXPECT_TRUE(on(e, query::empty<trade>()).to_vector().empty());
   EXPECT_EQ(on(e, query::empty<int>()).sum(), 0);
+}
+
+// It may wait for more after its end, as a reader of a queue does, or begin anew.
+CONFORMS(sources, a_generator_is_not_asked_again_after_its_end, "generate", "take", "count") {
+  for (const int n : {0, 1, 5, 63, 64, 65, 1023, 1024, 1025, 70'000}) {
+    SCOPED_TRACE(n);
+    std::atomic<int> asked = 0;
+    const auto rows = on(e, query::generate([&asked, n, i = 0]() mutable {
+      ++asked;
+      const int at = i++ % (n + 1);
+      return at == n ? std::nullopt : std::optional(at);
+    }));
+    EXPECT_EQ(rows.count(), n);
+    EXPECT_EQ(asked, n + 1);
+    EXPECT_EQ(std::ssize(rows.take(2 * n + 10).to_vector()), n);
+    int read = 0;
+    for (const int x : rows) read += x == read;
+    EXPECT_EQ(read, n);
+  }
 }
 
 CONFORMS(sources, endless_generators_end_with_take, "generate", "take", "take_while", "first") {

@@ -102,6 +102,20 @@ TEST(queries, that_are_stopped_leave_cached_rows_to_the_others) {
     });
 }
 
+TEST(queries, over_columns_run_on_several_threads) {
+  const query::Session s = session_of_threads();
+  std::vector<std::int32_t> id, symbols_of;
+  std::vector<double> price;
+  for (const Fill& f : fills()) {
+    id.push_back(f.id);
+    symbols_of.push_back(f.symbol);
+    price.push_back(f.price);
+  }
+  const auto dear = query::from(query::columns<Fill>(id, symbols_of, price)).in(s).where([](auto f) { return f.symbol < 10; });
+  std::vector<std::jthread> users;
+  for (int i = 0; i < 4; ++i) users.emplace_back([&] { EXPECT_EQ(dear.count(), rows / symbols * 10); });
+}
+
 TEST(queries, are_stopped_by_other_threads) {
   const query::Session s = session_of_threads();
   std::vector<std::jthread> users;
