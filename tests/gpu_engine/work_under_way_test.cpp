@@ -1,0 +1,98 @@
+// What is under way when something fails, on the driver double: results on their way to the host, rows that are in a table already, uploads
+// that nobody waited for, kernels that read memory of another stream's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/out_of_core/block_input.hpp"
+#include "gpu_engine/out_of_core/group_stream.hpp"
+#include "gpu_engine/upload.hpp"
+#include "runtime/thread_pool.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+
+struct Item {
+  std::int64_t key;
+  double value;
+  bool operator==(const Item&) const = default;
+};
+QUERY_RECORD(Item, key, value);
+
+// The n-th event from now (1: the next) is refused for a lack of memory; 0: none is.
+std::atomic<int> failing_event{0}, events{0};
+int (*make_event)(event_handle*, unsigned) = nullptr;
+
+driver with_failing_events(const driver& of) {
+  driver d = of;
+  make_event = of.cuEventCreate;
+  d.cuEventCreate = [](event_handle* e, unsigned flags) {
+    return ++events == failing_event ? static_cast<int>(cuda_result::out_of_memory) : make_event(e, flags);
+  };
+  return d;
+}
+
+class work_under_way : public testing::Test {
+ protected:
+  void SetUp() override {
+    fake_.allow_unknown_kernels();
+    for (int i = 0; i < 60'000; ++i) items_.push_back({i, i * 0.5});
+  }
+  void TearDown() override { failing_event = 0; }
+  void use(std::size_t block_rows) {
+    session_ = std::make_unique<query::Session>(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+    engine_ = make_engine(device_, {std::size_t{64} << 20, 0}, kernels_, block_rows);
+    session_->add_engine(engine_);
+  }
+  auto all() { return query::from(items_).as_accelerated().in(*session_); }
+  // Calls run(n) for each event that it asks for, which is refused, on an engine that has none yet.
+  template <class F> void each_event(std::size_t block_rows, F run) {
+    use(block_rows);
+    events = 0;
+    run(0);
+    for (int n = 1, count = events; n <= count; ++n) {
+      SCOPED_TRACE("event " + std::to_string(n) + " of " + std::to_string(count));
+      failing_event = 0;
+      use(block_rows);
+      events = 0;
+      failing_event = n;
+      run(n);
+    }
+  }
+
+  std::vector<Item> items_;
+  driver_double fake_;
+  driver calls_ = with_failing_events(fake_.calls());
+  device device_{calls_, 0};
+  kernel_cache kernels_{
+      {.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
+  std::shared_ptr<query::runtime::engine> engine_;
+  std::unique_ptr<query::Session> session_;
+  // For parts of the engine alone.
+  query::runtime::thread_pool threads_{2};
+  query::runtime::buffer_pool pool_{std::size_t{1} << 30};
+  query::runtime::cancel_flag cancel_;
+  query::runtime::run_context context_{threads_, pool_, cancel_};
+  std::shared_ptr<gpu_session> gpu_ = std::make_shared<gpu_session>(device_, std::size_t{64} << 20, kernels_);
+};
+
+// One block's rows are fetched while the next is computed. Where that failed, the next block was computed once more, and its rows alone
+// were there in the end.
+TEST_F(work_under_way, of_fetched_blocks_is_not_forgotten_where_memory_fails) {
+  each_event(20'000, [this](int) {
+    const auto q = all().select([](auto i) { return i.value; });
+    EXPECT_EQ(q.to_vector().size(), items_.size()) << q.explain();
+  });
+}
+
+}  // namespace
