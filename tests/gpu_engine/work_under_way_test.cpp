@@ -95,4 +95,16 @@ TEST_F(work_under_way, of_fetched_blocks_is_not_forgotten_where_memory_fails) {
   });
 }
 
+// A wait that failed behind the kernel that puts a block's rows into the table had them put there twice.
+TEST_F(work_under_way, of_groups_is_not_done_twice_where_memory_fails) {
+  fake_.add_generated("aggregate_rows", [](const auto&) {});
+  each_event(20'000, [this](int) {
+    const auto q = all().group_by([](auto i) { return i.key; }).select([](auto g) { return g.sum([](auto i) { return i.value; }); });
+    const auto before = fake_.launches("aggregate_rows");
+    (void)q.to_vector();
+    if (q.explain().find("went to the cpu") != std::string::npos) return;
+    EXPECT_EQ(fake_.launches("aggregate_rows") - before, 3u) << "one a block";
+  });
+}
+
 }  // namespace

@@ -128,9 +128,9 @@ void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned gr
   args_[full] = run_.status_word(full_word);
   args_[listed_tiles] = args_[listed_count] = 0;
   launch(entry, grid);
-  run_.finish(g_->source);
   // From here on rows are in the table: a lack of memory can no longer be answered with less of them.
   try {
+    run_.finish(g_->source);
     std::size_t list = 0;
     for (std::uint64_t count; (count = run_.read(again_word)) != 0; list = 1 - list) {
       run_.context().cancel.check();
