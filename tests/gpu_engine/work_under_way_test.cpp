@@ -107,4 +107,34 @@ TEST_F(work_under_way, of_groups_is_not_done_twice_where_memory_fails) {
   });
 }
 
+// Rows that the CPU made and that stay on the device are read on whatever stream is free.
+TEST_F(work_under_way, of_rows_that_stay_has_ended_when_they_are_given) {
+  use(0);
+  items_.resize(1000);
+  const auto q = all().order_by([](const Item& i) { return i.key; }).cached();
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+  const query::planner::vertex& v = *g->vertices.back();
+  ASSERT_TRUE(v.node->what == query::detail::verb::cached && v.inputs.front().table);
+  query::detail::table made;
+  made.rows = items_.data();
+  made.n = items_.size();
+  made.type = query::ir::describe<Item>();
+  context_.tables[v.inputs.front().table] = query::runtime::vertex_rows(made);
+  for (int round = 0; round < 30; ++round) {
+    vertex_run run(gpu_, {}, context_);
+    const query::detail::table read = run_cached(v, run)->fetch(context_);
+    ASSERT_TRUE(std::equal(items_.begin(), items_.end(), static_cast<const Item*>(read.rows))) << round;
+  }
+  // The one row of an aggregate of nothing.
+  items_.clear();
+  const auto of_nothing = all().aggregate([](auto g) { return query::make<Item>(g.count(), g.sum([](auto i) { return i.value; })); });
+  const auto h = query::planner::make_machine_graph(of_nothing.to_pipe(), "", {.gpu_status = ""});
+  for (int round = 0; round < 30; ++round) {
+    vertex_run run(gpu_, {}, context_);
+    const query::detail::table read = run_group_by(*h->vertices.back(), run)->fetch(context_);
+    ASSERT_EQ(read.n, 1u);
+    ASSERT_TRUE(*static_cast<const Item*>(read.rows) == (Item{0, 0})) << round;
+  }
+}
+
 }  // namespace
