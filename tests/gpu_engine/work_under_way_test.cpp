@@ -137,4 +137,50 @@ TEST_F(work_under_way, of_rows_that_stay_has_ended_when_they_are_given) {
   }
 }
 
+// A query that fails, or is stopped, does not wait for its kernels: what they read must stay until they end.
+TEST_F(work_under_way, of_a_run_that_failed_ends_before_the_memory_goes_that_it_reads) {
+  constexpr std::size_t bytes = 4096;
+  for (int round = 0; round < 10; ++round) {
+    device_buffer rows;
+    {
+      const stream_lease of_rows = gpu_->lease();
+      rows = gpu_->memory().allocate(2 * bytes, *of_rows);
+      vertex_run run(gpu_, {}, context_);
+      const device_buffer copy = run.allocate(bytes);
+      for (int i = 0; i < 20; ++i) run.copy(copy.address(), rows.address(), bytes);
+    }
+    rows.reset();
+    gpu_->memory().trim();  // to the driver
+    const stream_lease next = gpu_->lease();
+    ASSERT_NO_THROW(next->synchronize(query::runtime::cancel_flag())) << "an illegal address";
+  }
+}
+
+// The same of a block, whose memory is the stream's that brought it.
+TEST_F(work_under_way, of_a_block_that_failed_ends_before_its_memory_goes) {
+  use(0);
+  const auto q = all().order_by([](auto i) { return i.key; });
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+  const query::planner::branch& b = g->vertices.front()->inputs.front();
+  constexpr std::size_t bytes = 4096;
+  struct failing final : block_consumer {
+    failing(const query::planner::branch& from, vertex_run& r) : of(from), run(r), copy(r.allocate(bytes)) {}
+    void take() override {
+      const auto block = run.input(of, {});
+      for (int i = 0; i < 20; ++i) run.copy(copy.address(), block->column(0), bytes);
+      throw query::user_error("of the block");
+    }
+    const query::planner::branch& of;
+    vertex_run& run;
+    device_buffer copy;
+  };
+  for (int round = 0; round < 10; ++round) {
+    vertex_run run(gpu_, {}, context_);
+    failing consumer(b, run);
+    EXPECT_THROW(block_input(b, {true, true}, 8, run).each(consumer), query::user_error);
+    gpu_->memory().trim();
+    ASSERT_NO_THROW(run.on().synchronize(query::runtime::cancel_flag())) << "an illegal address";
+  }
+}
+
 }  // namespace
