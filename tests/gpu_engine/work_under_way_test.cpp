@@ -183,4 +183,27 @@ TEST_F(work_under_way, of_a_block_that_failed_ends_before_its_memory_goes) {
   }
 }
 
+// A share's rows may lie on its device by field; where they do not fit beside its groups, they come in blocks, whole.
+TEST_F(work_under_way, of_groups_is_done_by_kernels_for_the_columns_that_a_block_has) {
+  use(0);
+  const auto q = all().group_by([](auto i) { return i.key; }).select([](auto g) { return g.sum([](auto i) { return i.value; }); });
+  const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+  std::vector<std::string> programs;
+  fake_.add_generated("aggregate_rows", [&](const driver_double::generated_call& c) { programs.push_back(c.program); });
+  vertex_run run(gpu_, {}, context_);
+  const query::ir::type* type = query::ir::describe<Item>();
+  query::detail::row_block rows;
+  rows.rows = items_.data();
+  rows.n = items_.size();
+  const auto by_field = upload_rows(gpu_, rows, type, field_columns(type), run.on(), context_),
+             whole = upload_rows(gpu_, rows, type, {{0, type}}, run.on(), context_);
+  group_stream(*g->vertices.front(), run).take(whole);
+  group_stream groups(*g->vertices.front(), run);
+  gpu_->memory().fail_allocation(1);
+  EXPECT_THROW(groups.take(by_field), out_of_memory);
+  groups.take(whole);
+  ASSERT_EQ(programs.size(), 2u);
+  EXPECT_TRUE(programs[0] == programs[1]);
+}
+
 }  // namespace

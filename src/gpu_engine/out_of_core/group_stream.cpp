@@ -87,7 +87,8 @@ void group_stream::start_table(std::uint32_t table_bits) {
 void group_stream::take(const std::shared_ptr<const device_rows>& block) {
   const std::uint64_t n = block->size();
   if (!n) return;
-  if (!g_) {
+  // A share's rows that did not fit by field, as they lay on its device, come whole: keys and states are the same.
+  if (!g_ || !same_columns(no_rows_->layout(), block->layout())) {
     g_.emplace(generate(v_, block->layout()));
     auto none = std::make_shared<device_rows>(run_.shared_gpu(), block->layout().row, 0);
     for (const input_column& c : block->layout().columns) none->add(c, device_address{0});
