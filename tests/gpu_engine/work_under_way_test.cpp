@@ -206,4 +206,28 @@ TEST_F(work_under_way, of_groups_is_done_by_kernels_for_the_columns_that_a_block
   EXPECT_TRUE(programs[0] == programs[1]);
 }
 
+// Of a build side that does not fit, a part at a time lies where its rows were: functions that capture it would take that for all.
+TEST_F(work_under_way, of_a_join_in_parts_leaves_captured_rows_whole) {
+  session_ = std::make_unique<query::Session>(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+  session_->add_engine(make_engine(device_, {std::size_t{4} << 20, 0}, kernels_, 4000));
+  items_.resize(9'000);
+  const auto key = [](auto i) { return i.key; };
+  const auto build = all().order_by([](const Item& i) { return i.key; });  // on the CPU
+  const auto q = all().join(build, key, key, [table = query::broadcast(build)](auto a, auto b) {
+    return a.value + b.value + query::cast<double>(table.count(a, [](auto a, auto t) { return t.key == a.key; }));
+  });
+  int parts = 0;
+  fake_.add_generated("place_rows", [](const driver_double::generated_call& c) {
+    for (std::uint64_t i = 0; i < c.words[2]; ++i) reinterpret_cast<std::uint32_t*>(c.words[1])[i] = i % 2;
+  });
+  fake_.add_generated("build_rows", [&](const driver_double::generated_call& c) {
+    parts += std::find(c.words.begin(), c.words.end(), items_.size()) == c.words.end();
+  });
+  const std::vector<double> mine = q.to_vector();
+  EXPECT_EQ(parts, 0) << "captured rows were not all there";
+  EXPECT_EQ(mine.size(), items_.size());
+  const std::string plan = q.explain();
+  EXPECT_NE(plan.find("went to the cpu: gpu: memory: the build side of a join"), std::string::npos) << plan;
+}
+
 }  // namespace

@@ -296,6 +296,8 @@ void block_input::each(block_consumer& consumer) {
       throw resource_error("gpu: memory: the build side of a join behind another does not fit the device");
     too_large = s;
   }
+  if (too_large && run_.captures(*too_large->build))  // parts take the place of its rows
+    throw resource_error("gpu: memory: the build side of a join, which functions capture too, does not fit the device");
   if (too_large)
     each_pair(*too_large, consumer);
   else if (stream_ && is_counted(*b_.source))
