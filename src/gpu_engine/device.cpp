@@ -186,4 +186,11 @@ void stream::synchronize(const runtime::cancel_flag& cancel) const {
   cancel.check();
 }
 
+void stream::drain() const noexcept {
+  try {
+    for (backoff b; !done() && b.seconds() < drain_seconds;) b.pause();
+  } catch (...) {  // the next call says so
+  }
+}
+
 }  // namespace query::gpu_engine

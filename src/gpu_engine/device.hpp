@@ -119,9 +119,23 @@ class stream {
   // resource_error for a device that is lost, or that does not finish in that time.
   void synchronize(const runtime::cancel_flag& cancel) const;
   static constexpr double drain_seconds = 60;
+  // The same for where something has failed already: returns when the work has ended, the device is lost, or that time is over.
+  void drain() const noexcept;
 
  private:
   std::shared_ptr<const stream_state> state_;
+};
+
+// Drains a stream however a scope is left: memory of other streams that its work uses may be released after that.
+class drained {
+ public:
+  explicit drained(const stream& s) : stream_(s) {}
+  ~drained() { stream_.drain(); }
+  drained(const drained&) = delete;
+  drained& operator=(const drained&) = delete;
+
+ private:
+  const stream& stream_;
 };
 
 // The driver's stream itself, shared by the stream and by buffers that are still to be freed on it.

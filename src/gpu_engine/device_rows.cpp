@@ -1,5 +1,6 @@
 #include "gpu_engine/device_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <query/errors.hpp>
@@ -77,6 +78,11 @@ detail::table device_rows::fetch_owning(runtime::run_context& context) const {
   t.rows = rows.rows;
   t.owner = std::move(rows.owner);
   return t;
+}
+
+bool same_columns(const input_layout& a, const input_layout& b) {
+  return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
+                    [](const input_column& x, const input_column& y) { return x.offset == y.offset && x.type == y.type; });
 }
 
 std::vector<input_column> field_columns(const ir::type* row) {

@@ -67,6 +67,9 @@ class device_rows final : public runtime::kept_rows {
   std::uint64_t n_;
 };
 
+// Are they of the same parts of the row?
+bool same_columns(const input_layout& a, const input_layout& b);
+
 // The columns to bring for a branch that reads `fields` of its source (one flag a top-level field): whole rows where most of
 // their bytes are read anyway, else a column a field. Throws not_generated for fields without a form on the device.
 std::vector<input_column> choose_columns(const ir::type* row, const std::vector<bool>& fields, bool columnar);

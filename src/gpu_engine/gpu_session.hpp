@@ -19,7 +19,8 @@ namespace query::gpu_engine {
 
 class gpu_session;
 
-// A stream of the session's, back in its pool when destroyed.
+// A stream of the session's, back in its pool when destroyed. That waits for what it was given, of which there is some where a query
+// failed or was stopped: memory that this uses may be another stream's, which knows nothing of it.
 class stream_lease {
  public:
   explicit stream_lease(gpu_session& of);
@@ -70,6 +71,7 @@ inline stream_lease::stream_lease(gpu_session& of) : of_(&of) {
   if (!stream_) stream_ = std::make_unique<stream>(of.on());
 }
 inline stream_lease::~stream_lease() {
+  stream_->drain();
   const std::lock_guard hold(of_->lock_);
   of_->idle_.push_back(std::move(stream_));
 }

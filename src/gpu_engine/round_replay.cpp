@@ -166,18 +166,6 @@ class round_program {
   graph_program_handle program_ = nullptr;
 };
 
-// Waits for the device however the scope is left: what it uses may be freed after that.
-struct drained {
-  const stream& s;
-  ~drained() {
-    const runtime::cancel_flag never;
-    try {
-      s.synchronize(never);
-    } catch (...) {  // a lost device; the next call says so
-    }
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const device_rows> round_replay::whole_here(const runtime::vertex_rows& r) const {

@@ -108,6 +108,10 @@ std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, c
   return reads(uploaded(b.source, rows, row, fields));
 }
 
+bool vertex_run::captures(const planner::vertex& v) const {
+  return std::any_of(captures_->begin(), captures_->end(), [&](const planner::binding& b) { return b.table == &v; });
+}
+
 const device_rows& vertex_run::collection(const collection_use& c) {
   for (const auto& [known, rows] : collections_)
     if (known == c.slot) return *rows;

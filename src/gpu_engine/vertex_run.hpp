@@ -62,6 +62,8 @@ class vertex_run {
   // Of 256 threads each, for a kernel that loops over so many items: one a thread, but no more than fill the device. At least 1.
   unsigned blocks(std::uint64_t items) const;
 
+  // Do functions capture the rows of this vertex?
+  bool captures(const planner::vertex& v) const;
   // How many rows a captured collection has.
   std::uint64_t captured_rows(const collection_use& c) { return collection(c).size(); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -217,6 +218,29 @@ TEST_F(faults, of_the_device_are_reported_and_the_cpu_takes_over) {
   fake_.break_device(cuda_result::ecc_uncorrectable);
   each_operator([&](const char* what, const auto& q) { goes_to_the_cpu(what, q, "the device is lost"); });
   EXPECT_EQ(memory().counters().used, 0u);
+}
+
+// A key that most rows of both sides have: bytes of 2^62 pairs are none in 64 bits.
+TEST_F(faults, of_pairs_that_no_memory_holds_are_reported_and_the_cpu_takes_over) {
+  using call = driver_double::generated_call;
+  // Parameters that the program reads, as its text tells them.
+  const auto read_by = [](const call& c, const std::string& text) {
+    std::smatch found;
+    EXPECT_TRUE(std::regex_search(c.program, found, std::regex(text))) << c.program;
+    std::vector<std::uint64_t> words;
+    for (std::size_t i = 1; i < found.size(); ++i) words.push_back(c.words.at(std::stoul(found[i])));
+    return words;
+  };
+  fake_.add_generated("build_rows", [&](const call& c) {  // two rows of one key
+    *reinterpret_cast<std::uint32_t*>(read_by(c, R"(build_unique<4>\([^;]*\(u32\*\)p\.w\[(\d+)\])").at(0)) = 1;
+  });
+  fake_.add_generated("scan_output", [&](const call& c) {
+    const auto w = read_by(c, R"(__syncthreads\(\);\s*scan_blocks\(p\.w\[(\d+)\], \(\(u64\*\)p\.w\[(\d+)\]\))");
+    reinterpret_cast<std::uint64_t*>(w.at(1))[w.at(0)] = std::uint64_t{1} << 62;
+  });
+  const auto q = query::from(trades_).as_accelerated().in(*session_).join(
+      query::from(symbols_), [](auto t) { return t.symbol; }, [](auto s) { return s.id; }, [](auto t, auto s) { return t.price * s.rate; });
+  goes_to_the_cpu("join", q, "more rows than any memory holds");
 }
 
 TEST_F(faults, are_forgotten_when_a_run_goes_as_planned) {

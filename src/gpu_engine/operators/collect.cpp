@@ -101,7 +101,10 @@ result_rows run_collect(const planner::vertex& v, vertex_run& run) { return run_
 
 result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   const auto source = run.input(b, fields_read(b, true));
-  if (bare(b)) return std::const_pointer_cast<device_rows>(source);
+  if (bare(b)) {
+    run.on().synchronize(run.context().cancel);  // they may have been brought over just now
+    return std::const_pointer_cast<device_rows>(source);
+  }
   const auto in = source->size() ? with_nearest(b, nullptr, source, run) : source;
   generated g;
   generate(g, b, in->layout());

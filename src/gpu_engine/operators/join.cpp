@@ -3,6 +3,7 @@
 // LINQ's order: by left row, then by right row; build rows without a partner come last. Rounds of a loop that does not change the
 // build side share one table (kept_build.hpp).
 #include <algorithm>
+#include <limits>
 
 #include <query/errors.hpp>
 
@@ -119,7 +120,10 @@ class joining {
 
   // Room for `rows`, and for the build rows that may come behind them.
   void make_out(std::uint64_t rows) {
-    out_bytes_ = std::max<std::uint64_t>(rows + (j_.keeps_build() ? build_n_ : 0), 1) * device_layout(j_.node->row).size;
+    const std::uint64_t all = std::max<std::uint64_t>(rows + (j_.keeps_build() ? build_n_ : 0), 1), size = device_layout(j_.node->row).size;
+    if (all > std::numeric_limits<std::uint64_t>::max() / size)
+      throw resource_error("query: " + j_.node->label + ": more rows than any memory holds: " + std::to_string(all));
+    out_bytes_ = all * size;
     out_ = run_.allocate(out_bytes_);
     args_[join_out] = out_.address();
   }

@@ -47,7 +47,9 @@ result_rows aggregate_of_nothing(const planner::vertex& v, vertex_run& run) {
   detail::row_block rows;
   rows.rows = row.at();
   rows.n = 1;
-  return upload_rows(run.shared_gpu(), rows, n.row, choose_columns(n.row, all_fields(n.row), false), run.on(), run.context());
+  auto made = upload_rows(run.shared_gpu(), rows, n.row, choose_columns(n.row, all_fields(n.row), false), run.on(), run.context());
+  run.on().synchronize(run.context().cancel);
+  return made;
 }
 
 }  // namespace query::gpu_engine

@@ -22,8 +22,14 @@ template <class Result> class fetching {
     finish();
     under_way_ = std::async(std::launch::async, std::move(fetch));
   }
+  // A lack of memory is this result's, not that of the block at hand: who reads that one again would go on without this one.
   void finish() {
-    if (under_way_.valid()) to_.push_back(under_way_.get());
+    if (!under_way_.valid()) return;
+    try {
+      to_.push_back(under_way_.get());
+    } catch (const out_of_memory& e) {
+      throw resource_error(e.what());
+    }
   }
 
  private:

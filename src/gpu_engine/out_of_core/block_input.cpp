@@ -235,6 +235,7 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
   run_.context().cancel.check();
   for (int attempt = 0; attempt < 2; ++attempt) {
     try {
+      const drained before_rows_go(run_.on());
       run_.reset_status();
       run_.supply(rows, first);
       run_joins(b_, run_);
@@ -295,6 +296,8 @@ void block_input::each(block_consumer& consumer) {
       throw resource_error("gpu: memory: the build side of a join behind another does not fit the device");
     too_large = s;
   }
+  if (too_large && run_.captures(*too_large->build))  // parts take the place of its rows
+    throw resource_error("gpu: memory: the build side of a join, which functions capture too, does not fit the device");
   if (too_large)
     each_pair(*too_large, consumer);
   else if (stream_ && is_counted(*b_.source))
@@ -312,6 +315,7 @@ std::unique_ptr<host_partitions> block_input::partition(block_source& source, co
   key_places places(stages, n, key, parts);
   block_feed blocks(run_.shared_gpu(), source, row, columns, most_rows_, run_.context());
   while (const device_block block = blocks.next()) {
+    const drained before_rows_go(run_.on());
     run_.reset_status();
     const runtime::buffer at = places.of(*block.rows, run_);
     result->append(block.from.rows.rows, at.as<std::uint32_t>(), block.from.rows.n);

@@ -87,7 +87,8 @@ void group_stream::start_table(std::uint32_t table_bits) {
 void group_stream::take(const std::shared_ptr<const device_rows>& block) {
   const std::uint64_t n = block->size();
   if (!n) return;
-  if (!g_) {
+  // A share's rows that did not fit by field, as they lay on its device, come whole: keys and states are the same.
+  if (!g_ || !same_columns(no_rows_->layout(), block->layout())) {
     g_.emplace(generate(v_, block->layout()));
     auto none = std::make_shared<device_rows>(run_.shared_gpu(), block->layout().row, 0);
     for (const input_column& c : block->layout().columns) none->add(c, device_address{0});
@@ -128,9 +129,9 @@ void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned gr
   args_[full] = run_.status_word(full_word);
   args_[listed_tiles] = args_[listed_count] = 0;
   launch(entry, grid);
-  run_.finish(g_->source);
   // From here on rows are in the table: a lack of memory can no longer be answered with less of them.
   try {
+    run_.finish(g_->source);
     std::size_t list = 0;
     for (std::uint64_t count; (count = run_.read(again_word)) != 0; list = 1 - list) {
       run_.context().cancel.check();

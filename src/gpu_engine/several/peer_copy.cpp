@@ -1,6 +1,5 @@
 #include "gpu_engine/several/peer_copy.hpp"
 
-#include <algorithm>
 
 namespace query::gpu_engine {
 
@@ -32,16 +31,6 @@ void peer_copy(const device& to, device_address at, const device& from, device_a
   if (!to.calls().cuMemcpyPeerAsync) throw resource_error("gpu: the driver does not copy between devices");
   QUERY_CUDA(to.calls(), cuMemcpyPeerAsync, at, to.context(), what, from.context(), bytes, s.handle());
 }
-
-namespace {
-
-bool same_columns(const input_layout& a, const input_layout& b) {
-  return a.columns.size() == b.columns.size() &&
-         std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(),
-                    [](const input_column& x, const input_column& y) { return x.offset == y.offset && x.type == y.type; });
-}
-
-}  // namespace
 
 std::shared_ptr<device_rows> brought_together(const std::vector<std::shared_ptr<device_rows>>& parts,
                                               const std::shared_ptr<gpu_session>& to, runtime::run_context& context) {
