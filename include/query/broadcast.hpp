@@ -95,6 +95,25 @@ template <class T> class collection {
     return any(x, [](const auto& wanted, const auto& e) { return e == wanted; });
   }
 
+  // Without a function: an element has no value of its own here, as in a query of numbers.
+#define QUERY_DETAIL_BROADCAST_NEEDS(type, verb, what)                                                                                    \
+  template <class D = void> type verb() const {                                                                                           \
+    static_assert(detail::never<D>, "query: broadcast: " #verb ": the function is missing: " what);                                       \
+    return {};                                                                                                                            \
+  }
+#define QUERY_DETAIL_OF_ELEMENTS(verb)                                                                                                    \
+  #verb "([](auto e) { return e; }) of numbers, " #verb "([](auto e) { return e.price; }) of a field"
+  QUERY_DETAIL_BROADCAST_NEEDS(int, sum, QUERY_DETAIL_OF_ELEMENTS(sum))
+  QUERY_DETAIL_BROADCAST_NEEDS(int, min, QUERY_DETAIL_OF_ELEMENTS(min))
+  QUERY_DETAIL_BROADCAST_NEEDS(int, max, QUERY_DETAIL_OF_ELEMENTS(max))
+  QUERY_DETAIL_BROADCAST_NEEDS(int, arg_min, QUERY_DETAIL_OF_ELEMENTS(arg_min))
+  QUERY_DETAIL_BROADCAST_NEEDS(int, arg_max, QUERY_DETAIL_OF_ELEMENTS(arg_max))
+  QUERY_DETAIL_BROADCAST_NEEDS(std::int64_t, count, "count([](auto e) { return e > 0; }). How many elements there are: size()")
+  QUERY_DETAIL_BROADCAST_NEEDS(bool, any, "any([](auto e) { return e > 0; }). Whether there are elements: !empty()")
+  QUERY_DETAIL_BROADCAST_NEEDS(bool, all, "all([](auto e) { return e > 0; })")
+#undef QUERY_DETAIL_OF_ELEMENTS
+#undef QUERY_DETAIL_BROADCAST_NEEDS
+
   // f(row, ...f(row, init, first)..., last), or without the row; the type is that of f(init, element).
   template <class Row, class Init, class F> auto fold(const Row& row, const Init& init, const F& f) const {
     return folded<Row>(init, [&](const auto& state, const auto& e) { return f(row, state, e); });

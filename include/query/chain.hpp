@@ -256,6 +256,14 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& t
   return to;
 }
 
+// a == b of two queries neither, instead of a list of every == that the program knows.
+template <class A, class B> requires((verbs::query_like<A> || verbs::is_grouped<A>) && (verbs::query_like<B> || verbs::is_grouped<B>))
+bool operator==(const A&, const B&) {
+  static_assert(sizeof(A) == 0, "query: operator==: queries are not compared by ==. Their rows are: a.sequence_equal(b), "
+                                "in their order, and !a.sequence_equal(b) for !=");
+  return false;
+}
+
 }  // namespace query
 
 #undef QUERY_DETAIL_NEEDS

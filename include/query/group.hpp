@@ -69,6 +69,16 @@ template <class K> auto key_expression() {
   "query: " #best ": the function is missing: g." #best "([](auto t) { return t.price; }), the row whose price it is. The value alone: " \
   "g." #of_values "([](auto t) { return t.price; })"
 
+// What g.where(p) gives after its error: aggregates of nothing.
+struct refused_rows {
+#define QUERY_DETAIL_REFUSED(name) template <class... A> refused name(const A&...) const { return {}; }
+  QUERY_DETAIL_REFUSED(count) QUERY_DETAIL_REFUSED(sum) QUERY_DETAIL_REFUSED(mean) QUERY_DETAIL_REFUSED(average) QUERY_DETAIL_REFUSED(min)
+  QUERY_DETAIL_REFUSED(max) QUERY_DETAIL_REFUSED(first) QUERY_DETAIL_REFUSED(last) QUERY_DETAIL_REFUSED(any) QUERY_DETAIL_REFUSED(all)
+  QUERY_DETAIL_REFUSED(median) QUERY_DETAIL_REFUSED(count_distinct) QUERY_DETAIL_REFUSED(collect) QUERY_DETAIL_REFUSED(arg_min)
+  QUERY_DETAIL_REFUSED(arg_max)
+#undef QUERY_DETAIL_REFUSED
+};
+
 template <class K, class T> struct recorder {
   auto key() const { return key_expression<K>(); }
   auto count() const { return agg::count{}; }
@@ -187,6 +197,12 @@ template <class K, class T> struct recorder {
   template <class D = void> const T* end() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return nullptr; }
   template <class D = void> std::span<const T> rows() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return {}; }
   template <class D = void> std::size_t size() const { static_assert(detail::never<D>, QUERY_DETAIL_NEEDS_GROUP); return {}; }
+  // A group is no query: its rows are chosen within the aggregate.
+  template <class F> refused_rows where(const F&) const {
+    static_assert(detail::never<F>, "query: where: a group has aggregates only. Choose rows within one: g.count(p), "
+                                    "g.sum([](auto t) { return query::iff(t.qty > 100, t.price, 0.0); }); or before group_by, by where(p)");
+    return {};
+  }
 
  private:
   // g.arg_max(f).price: of a row that is there for sure, the fields.

@@ -189,6 +189,12 @@ auto from(const X&) {
   return check::after_error{};
 }
 template <std::same_as<check::after_error> X> X from(X x) { return x; }
+// Two iterators, or a pointer and a number, are a range in two parts: says how it is put together.
+template <std::input_or_output_iterator I, class E> requires(std::sentinel_for<E, I> || std::is_integral_v<E>)
+check::after_error from(I, E) {
+  check::from::two_parts<I>();
+  return {};
+}
 
 // Struct of arrays: one vector for each field of T, in order. Not copied.
 template <record T, class... C> struct column_view {

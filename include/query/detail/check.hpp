@@ -120,7 +120,7 @@ QUERY_DETAIL_PAIRS(zip, "(this query's row, the other's row)")
 #undef QUERY_DETAIL_PAIRS
 
 #define QUERY_DETAIL_SORT(verb, form)                                                                                                     \
-  struct verb { QUERY_DETAIL_HAVE_ORDER(verb, QUERY_DETAIL_OR_LESS) QUERY_DETAIL_HAVE_CUSTOM_ORDER(verb, form) };
+  struct verb { QUERY_DETAIL_HAVE_ORDER(verb, ", or give an order: " #verb "(" form "less)") QUERY_DETAIL_HAVE_CUSTOM_ORDER(verb, form) };
 QUERY_DETAIL_SORT(order_by, "key, ") QUERY_DETAIL_SORT(order_by_descending, "key, ")
 QUERY_DETAIL_SORT(order, "") QUERY_DETAIL_SORT(order_descending, "")
 #undef QUERY_DETAIL_SORT
@@ -165,16 +165,24 @@ struct repeat { QUERY_DETAIL_HAVE_COUNT(repeat, ": repeat(value, 10)") };
 struct element_at { QUERY_DETAIL_HAVE_COUNT(element_at, " that lie before the wanted one, from 0") };
 struct element_at_or_default { QUERY_DETAIL_HAVE_COUNT(element_at_or_default, " that lie before the wanted one, from 0") };
 struct partitioned { QUERY_DETAIL_HAVE_COUNT(partitioned, ": how many partitions, from 1") };
+#define QUERY_DETAIL_HAVE_KEY_FIRST(verb)                                                                                                 \
+  template <class N> static constexpr bool key_first() {                                                                                  \
+    static_assert(sizeof(N) == 0, "query: " #verb ": takes the key and then how many partitions: " #verb "(key, 4)");                     \
+    return false;                                                                                                                         \
+  }
 struct hash_partitioned_by {
   QUERY_DETAIL_HAVE_KEY(hash_partitioned_by, QUERY_DETAIL_OR_EQUAL)
   QUERY_DETAIL_HAVE_CUSTOM_KEY(hash_partitioned_by, "key, n, ")
   QUERY_DETAIL_HAVE_COUNT(hash_partitioned_by, ": how many partitions")
+  QUERY_DETAIL_HAVE_KEY_FIRST(hash_partitioned_by)
 };
 struct range_partitioned_by {
   QUERY_DETAIL_HAVE_ORDER(range_partitioned_by, ", or give an order: range_partitioned_by(key, n, less)")
   QUERY_DETAIL_HAVE_CUSTOM_ORDER(range_partitioned_by, "key, n, ")
   QUERY_DETAIL_HAVE_COUNT(range_partitioned_by, ": how many partitions")
+  QUERY_DETAIL_HAVE_KEY_FIRST(range_partitioned_by)
 };
+#undef QUERY_DETAIL_HAVE_KEY_FIRST
 struct chunk { QUERY_DETAIL_HAVE_RUN(chunk) QUERY_DETAIL_HAVE_COUNT(chunk, ", from 1") };
 struct window { QUERY_DETAIL_HAVE_RUN(window) QUERY_DETAIL_HAVE_COUNT(window, ", from 1") };
 struct apply { QUERY_DETAIL_HAVE_RUN(apply) };
@@ -358,6 +366,11 @@ struct from {
                                          "query::columns<Row>(...)");
     return false;
   }
+  template <class I> static constexpr bool two_parts() {
+    static_assert(sizeof(I) == 0, "query: from: takes one range. Of two iterators: from(std::span(first, last)) where the rows lie side by "
+                                  "side, from(std::ranges::subrange(first, last)) otherwise; of a pointer: from(std::span(rows, n))");
+    return false;
+  }
 };
 struct generate {
   template <class F> static constexpr bool gives_optional() {
@@ -420,7 +433,6 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_SEED
 #undef QUERY_DETAIL_OR_EQUAL
 #undef QUERY_DETAIL_KEY_OF_GROUP
-#undef QUERY_DETAIL_OR_LESS
 #undef QUERY_DETAIL_NO_FRACTION
 
 }  // namespace query::check

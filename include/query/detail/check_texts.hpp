@@ -419,7 +419,6 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     return {};                                                                                                                            \
   }
 #define QUERY_DETAIL_OR_EQUAL ", or give an equality and a hash: (key, equal, hash)"
-#define QUERY_DETAIL_OR_LESS ", or give an order: order_by(key, less)"
 #define QUERY_DETAIL_NO_FRACTION ", from 0. Write a share as share * rows.size(), cast to an integer"
 
 }  // namespace check

@@ -12,6 +12,22 @@ enum class nulls { last, first };
 
 namespace verbs {
 
+// What a sort takes behind its key: less, nulls, both in this order.
+template <class... A> inline constexpr bool sort_arguments = false;
+template <> inline constexpr bool sort_arguments<> = true;
+template <class A> inline constexpr bool sort_arguments<A> = key_function<A> || std::is_same_v<A, nulls> || std::is_same_v<A, bool>;
+template <class A, class B>
+inline constexpr bool sort_arguments<A, B> = (key_function<A> && std::is_same_v<B, nulls>) ||
+                                             (std::is_same_v<A, nulls> && std::is_same_v<B, call_site>);
+template <class A, class B> inline constexpr bool sort_arguments<A, B, call_site> = sort_arguments<A, B>;
+// Says so of anything else, instead of a list of what the verb could have been.
+#define QUERY_DETAIL_SORT_ARGUMENTS(verb)                                                                                                 \
+  template <class F, class... A> requires(!sort_arguments<std::decay_t<A>...>) check::after_error verb(const F&, const A&...) const {      \
+    static_assert(sizeof(F) == 0, "query: " #verb ": takes the key, then an order of keys and where nulls go, each if it is wanted: "      \
+                                  #verb "(key), " #verb "(key, less, query::nulls::first)");                                              \
+    return {};                                                                                                                            \
+  }
+
 template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where, detail::order_calls custom) {
   using K = detail::result_of<F, T>;
   n.functions.push_back(detail::make_map<T, K>("key", f));
@@ -46,6 +62,8 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
     if constexpr (!check::then_by_descending::custom_order<F, T, Less>()) return *this;
     else return refined("then_by_descending", f, true, where, at, std::move(less));
   }
+  QUERY_DETAIL_SORT_ARGUMENTS(then_by)
+  QUERY_DETAIL_SORT_ARGUMENTS(then_by_descending)
   // The words of every query; the order can still be refined behind them.
   Ordered as_accelerated() const { return rows::as_accelerated(); }
   Ordered require_gpu() const { return rows::require_gpu(); }
@@ -111,6 +129,8 @@ template <class Derived, class T> class ordering {
   QUERY_DETAIL_NEEDS(order_by, 1, "the key is missing: order_by([](auto t) { return t.price; }). Rows that are their own keys: order()")
   QUERY_DETAIL_NEEDS(order_by_descending, 1, "the key is missing: order_by_descending([](auto t) { return t.price; }). Rows that are "
                                              "their own keys: order_descending()")
+  QUERY_DETAIL_SORT_ARGUMENTS(order_by)
+  QUERY_DETAIL_SORT_ARGUMENTS(order_by_descending)
   // Rows that are their own keys.
   auto order(nulls where = nulls::last, call_site at = call_site::here()) const {
     return start<check::order>("order", [](const auto& r) { return r; }, false, where, at);
@@ -162,5 +182,6 @@ template <class Derived, class T> class ordering {
   }
 };
 
+#undef QUERY_DETAIL_SORT_ARGUMENTS
 }  // namespace verbs
 }  // namespace query

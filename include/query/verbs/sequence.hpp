@@ -181,11 +181,21 @@ template <class Derived, class T> class sequence {
   auto hash_partitioned_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
     return hash_partitioned_by(std::move(f), 0, std::move(equal), std::move(hash), at);
   }
-  template <class F, key_function Equal> auto hash_partitioned_by(const F&, const Equal&) const {
+  template <class F, key_function Equal> requires(!std::is_arithmetic_v<F>) auto hash_partitioned_by(const F&, const Equal&) const {
     return forgot_hash<check::hash_partitioned_by, Equal, T>();
   }
   template <class F, class N, key_function Equal> requires(!key_function<N>)
   auto hash_partitioned_by(const F&, N, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal, T>(); }
+
+  // The number before the key, as top has it.
+  template <class N, key_function F> requires std::is_arithmetic_v<N> auto hash_partitioned_by(N, const F&) const {
+    check::hash_partitioned_by::key_first<N>();
+    return check::after_error{};
+  }
+  template <class N, key_function F> requires std::is_arithmetic_v<N> auto range_partitioned_by(N, const F&) const {
+    check::range_partitioned_by::key_first<N>();
+    return check::after_error{};
+  }
 
   template <class F, class N = int>
   requires(!key_function<N>) auto range_partitioned_by(F f, N n = 0, call_site at = call_site::here()) const {
@@ -198,7 +208,8 @@ template <class Derived, class T> class sequence {
     if constexpr (!check_here::custom_order<F, T, Less>() || !check_here::whole<N>()) return check::after_error{};
     else return range_parts(f, n, at, less);
   }
-  template <class F, key_function Less> auto range_partitioned_by(F f, Less less, call_site at = call_site::here()) const {
+  template <class F, key_function Less> requires(!std::is_arithmetic_v<F>)
+  auto range_partitioned_by(F f, Less less, call_site at = call_site::here()) const {
     return range_partitioned_by(std::move(f), 0, std::move(less), at);
   }
   // n runs of adjacent rows of about equal length.
