@@ -198,8 +198,8 @@ Session& Session::standard() {
     ~guarded() { gone = true; }
   };
   if (gone)
-    throw user_error("query: the standard session is gone, as static objects are destroyed at the end of the program; give queries of their "
-                     "destructors a Session that lives longer: q.in(session)");
+    throw user_error("query: the standard session is gone, as static objects are destroyed at the end of the program; give queries of "
+                     "their destructors a Session that lives longer: q.in(session)");
   static guarded s;
   return s.session;
 }
