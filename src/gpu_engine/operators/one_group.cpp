@@ -39,7 +39,8 @@ result_rows aggregate_of_nothing(const planner::vertex& v, vertex_run& run) {
   calls.init(self.get(), state.at(), 1);
   const auto destroy_state = [&calls](void* s) { calls.destroy(s, 1); };
   const std::unique_ptr<void, decltype(destroy_state)> living_state(state.at(), destroy_state);
-  calls.finish(self.get(), nullptr, state.at(), 1, row.at());
+  constexpr char no_key = 0;
+  calls.finish(self.get(), &no_key, state.at(), 1, row.at());
   const auto destroy_row = [&n](void* r) {
     if (n.row->life.destroy) n.row->life.destroy(r, 1);
   };
