@@ -33,7 +33,12 @@ class fed_blocks : public testing::Test {
   std::shared_ptr<gpu_session> session(std::size_t budget) {
     return std::make_shared<gpu_session>(device_, budget, kernels_);
   }
-  // The column `at` of all blocks, read from where the double keeps it.
+  // The column `at` of a block, read from where the double keeps it.
+  static void add(std::vector<std::int32_t>& to, const device_block& b) {
+    const auto* values = reinterpret_cast<const std::int32_t*>(b.rows->column(0));
+    to.insert(to.end(), values, values + b.rows->size());
+  }
+  // That of all blocks.
   std::vector<std::int32_t> read(const std::shared_ptr<gpu_session>& gpu, block_source& source, std::size_t most,
                                  std::size_t& longest) {
     block_feed feed(gpu, source, type_, {{offsetof(Item, at), type_->field_list[1].of}}, most, context_);
@@ -41,8 +46,7 @@ class fed_blocks : public testing::Test {
     longest = 0;
     while (const device_block b = feed.next()) {
       longest = std::max<std::size_t>(longest, b.rows->size());
-      const auto* values = reinterpret_cast<const std::int32_t*>(b.rows->column(0));
-      found.insert(found.end(), values, values + b.rows->size());
+      add(found, b);
     }
     return found;
   }
@@ -128,8 +132,7 @@ TEST_F(fed_blocks, that_the_operator_cannot_hold_are_read_again_in_shorter_ones)
   std::vector<std::int32_t> found;
   bool gave_way = false;
   while (const device_block b = feed.next()) {
-    const auto* values = reinterpret_cast<const std::int32_t*>(b.rows->column(0));
-    found.insert(found.end(), values, values + b.rows->size());
+    add(found, b);
     if (gave_way) {
       EXPECT_LE(b.rows->size(), 10'000u);
     } else {
@@ -149,8 +152,7 @@ TEST_F(fed_blocks, are_whole_where_they_get_shorter_again_and_again) {
   std::vector<std::int32_t> found;
   std::size_t most = 40'000;
   while (const device_block b = feed.next()) {
-    const auto* values = reinterpret_cast<const std::int32_t*>(b.rows->column(0));
-    found.insert(found.end(), values, values + b.rows->size());
+    add(found, b);
     EXPECT_LE(b.rows->size(), most);
     most = std::max<std::size_t>(most * 3 / 4, fewest_rows_of_block);
     feed.give_way(most);
