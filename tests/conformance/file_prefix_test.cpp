@@ -91,7 +91,8 @@ CONFORMS(file_prefix, who_goes_further_meets_the_error_of_a_whole_read, "read_cs
   EXPECT_EQ(message_of([&] { q.where([](auto t) { return t.id < 0; }).first_or_default(); }), wrong);
   std::int32_t n = 0;
   EXPECT_EQ(message_of([&] { for (const tick& t : q) n += t.id == n; }), wrong);
-  EXPECT_EQ(n, e.accelerate ? 0 : good);
+  // The GPU takes the file as a whole, if the model leaves the loop to it.
+  EXPECT_TRUE(n == good || (e.accelerate && n == 0)) << n;
 }
 
 CONFORMS(file_prefix, rows_are_those_of_a_whole_read, "read_csv", "begin", "take", "sequence_equal") {
