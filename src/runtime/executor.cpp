@@ -9,6 +9,7 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
@@ -132,8 +133,28 @@ void reconsider(const planner::machine_graph& g, const engine& e) {
 
 }  // namespace
 
+namespace {
+
+// The GPU may take the verb of a vertex that it refused for an opaque function before the verb: then the CPU runs what comes up to
+// that function as a vertex of its own. Returns how many vertices were put before v.
+std::size_t cut_behind_opaque(planner::machine_graph& g, vertex& v, const engine& e) {
+  std::optional<planner::opaque_cut> cut = planner::cut_behind_opaque(v);
+  if (!cut) return 0;
+  const verdict answer = e.accepts(cut->rest);
+  if (!answer) return 0;
+  for (const auto& front : cut->fronts) front->why = v.why;
+  const std::size_t fronts = cut->fronts.size();
+  planner::make_cut(g, v, std::move(*cut));
+  v.engine = std::string(e.name());
+  v.why = answer.why;
+  return fronts;
+}
+
+}  // namespace
+
 void place(planner::machine_graph& g, const session_state& session, bool gpu) {
-  for (auto& v : g.vertices) {
+  for (std::size_t i = 0; i < g.vertices.size(); ++i) {
+    vertex* const v = g.vertices[i].get();
     v->engine = "cpu";
     if (v->node && v->node->what == verb::do_while) {
       if (v->accelerated && v->why.empty())
@@ -166,6 +187,8 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
     } else if (!placed && v->node && v->node->gpu_call) {
       v->why = "as_accelerated() was not said: the function's form for the GPU is left out";
     }
+    const engine* const there = v->accelerated && gpu && v->engine == "cpu" ? session.engine_named("gpu") : nullptr;
+    if (there) i += cut_behind_opaque(g, *v, *there);
     if (gpu) divide_if_faster(*v, std::move(offers), session);
     if (to_gpu && v->engine != "gpu") not_on_gpu(*to_gpu, v->why);
     if (to_gpu) v->why += ", as on(engine::gpu) orders for " + to_gpu->label;

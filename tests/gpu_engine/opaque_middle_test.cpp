@@ -64,7 +64,7 @@ std::vector<std::string> engines_of(const std::string& plan) {
 
 template <class Q> void goes_there_and_back(const Q& q) {
   const std::string plan = q.explain();
-  EXPECT_EQ(engines_of(plan), (std::vector<std::string>{"gpu", "cpu", "gpu"})) << plan;
+  EXPECT_EQ(engines_of(plan), (std::vector<std::string>{"gpu", "cpu", "gpu", "gpu"})) << plan;
   EXPECT_NE(plan.find("cpu: not on gpu: the projection of select is opaque"), std::string::npos) << plan;
 }
 

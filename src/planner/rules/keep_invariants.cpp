@@ -5,11 +5,8 @@
 // It is done whenever there is such a verb: also a cheap projection is the user's function, which is to be called once a row.
 // Memory decides at run time: rows that do not fit are computed anew each round (runtime/executor.cpp).
 #include <algorithm>
-#include <set>
 
-#include <query/detail/binding.hpp>
-
-#include "ir/analysis.hpp"
+#include "planner/cut_branch.hpp"
 #include "planner/rules/edges.hpp"
 #include "planner/rules/limits.hpp"
 
@@ -19,20 +16,8 @@ using detail::verb;
 
 namespace {
 
-using slot_set = std::set<std::uint64_t>;
-
 bool meet(const std::vector<std::uint64_t>& a, const slot_set& b) {
   return std::any_of(a.begin(), a.end(), [&](std::uint64_t s) { return b.contains(s); });
-}
-
-// The collections that a function captured: its copies know those by value, its trace those by reference.
-slot_set captured_by(const detail::user_function& f) {
-  slot_set all;
-  for (const auto& c : f.captures) all.insert(c->slot);
-  const detail::capture_recorder recorder;
-  (void)f.trace();
-  for (const auto& c : recorder.found()) all.insert(c->slot);
-  return all;
 }
 
 // Does the reader look at every row of the branch, and at nothing but rows? The first rows of a source without an end are all that
@@ -77,7 +62,7 @@ class head {
         std::size_t n = 0;
         while (n < s.nodes.size() && keeps(*s.nodes[n])) ++n;
         if (n < s.nodes.size()) {
-          if (n && can_split(s)) verbs_ = n;
+          if (n && can_cut(s)) verbs_ = n;
           break;
         }
       }
@@ -92,13 +77,6 @@ class head {
   const std::vector<binding>& captures() const { return captures_; }
 
  private:
-  static bool can_split(const stage& s) {
-    if (s.native && s.native->needs_position()) return false;
-    return std::all_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) {
-      const detail::native_calls& f = n->functions.front().native;
-      return f.map || f.filter || f.expand;
-    });
-  }
   bool keeps(const slot_set& captured) {
     std::vector<binding> needed;
     for (const binding& c : reader_->captures) {
@@ -113,11 +91,7 @@ class head {
   bool keeps(const logical& n) {
     return std::all_of(n.functions.begin(), n.functions.end(), [&](const detail::user_function& f) { return keeps(captured_by(f)); });
   }
-  bool keeps(const prefilter& f) {
-    if (f.function) return keeps(captured_by(*f.function));
-    const std::vector<std::uint64_t> slots = ir::captures(f.expression.root);
-    return keeps(slot_set(slots.begin(), slots.end()));
-  }
+  bool keeps(const prefilter& f) { return keeps(captured_by(f)); }
 
   const vertex* reader_;
   const slot_set* varying_;
@@ -135,21 +109,6 @@ std::string verbs_of(const branch& b) {
     for (const logical* n : s.nodes) add(n->label);
   }
   return names.empty() ? b.source->label : names;
-}
-
-// Cuts a stage into its first n verbs and the others.
-stage cut_off(stage& s, std::size_t n) {
-  stage first = s;
-  first.nodes.resize(n);
-  first.out = first.nodes.back()->row;
-  s.nodes.erase(s.nodes.begin(), s.nodes.begin() + static_cast<std::ptrdiff_t>(n));
-  s.in = first.out;
-  for (stage* x : {&first, &s}) {
-    x->native = nullptr;
-    x->speculate = false;
-    if (x->how == form::native) x->how = form::thunks;
-  }
-  return first;
 }
 
 class loops {
@@ -172,16 +131,7 @@ class loops {
   void make_vertex(vertex& loop, vertex& reader, branch& b, const head& h) {
     auto made = std::make_unique<vertex>();
     vertex& v = *made;
-    branch first = b;
-    first.stages.resize(h.stages());
-    b.stages.erase(b.stages.begin(), b.stages.begin() + static_cast<std::ptrdiff_t>(h.stages()));
-    if (h.verbs()) first.stages.push_back(cut_off(b.stages.front(), h.verbs()));
-    first.row = !first.stages.empty() ? first.stages.back().out : first.table ? first.table->row() : first.source->row;
-    b.source = nullptr;
-    b.table = &v;
-    b.prefilters.clear();
-    b.wanted.clear();
-
+    branch first = cut_branch(b, h.stages(), h.verbs(), &v);
     v.captures = h.captures();
     v.slots = slots_of(first, v.captures);
     v.accelerated = reader.accelerated;
@@ -189,29 +139,10 @@ class loops {
     v.kept_if_it_fits = true;
     note(*r_, &v, "hoisted: " + verbs_of(first) + " before the loop's rows are seen, computed once if the rows fit in memory");
     v.inputs.push_back(std::move(first));
-    number_before(reader, v);
+    number_before(*graph_, reader, v);
     place(v, &loop);
     const auto at = std::find_if(graph_->vertices.begin(), graph_->vertices.end(), [&](const auto& x) { return x.get() == &reader; });
     graph_->vertices.insert(at, std::move(made));
-  }
-
-  static std::vector<std::uint64_t> slots_of(const branch& b, const std::vector<binding>& captures) {
-    slot_set all;
-    const auto add = [&](const vertex* t) {
-      if (t) all.insert(t->slots.begin(), t->slots.end());
-    };
-    if (b.source && b.source->what == verb::placeholder) all.insert(b.source->slot);
-    add(b.table);
-    for (const stage& s : b.stages) add(s.build);
-    for (const binding& c : captures) add(c.table);
-    return {all.begin(), all.end()};
-  }
-
-  // Numbers go on in the order in which vertices run.
-  void number_before(const vertex& reader, vertex& v) {
-    v.id = reader.id;
-    for (const auto& x : graph_->vertices)
-      if (x->id >= v.id) ++x->id;
   }
 
   // Right before the outermost loop on whose rows v does not depend.

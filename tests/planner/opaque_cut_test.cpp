@@ -1,0 +1,227 @@
+// Cuts behind opaque functions: an engine that takes verbs whose functions can be seen gets those behind the others, and all answers stay.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "runtime/local_engine.hpp"
+#include "runtime/session_state.hpp"
+
+namespace {
+
+using query::planner::branch;
+using query::planner::vertex;
+
+// Takes what traces, but for row-wise work alone, and has the CPU engine run it.
+class seeing_engine final : public query::runtime::engine {
+ public:
+  std::atomic<int> runs{0};
+
+  std::string_view name() const override { return "gpu"; }
+  query::runtime::verdict accepts(const vertex& v) const override {
+    if (!v.accelerated) return {false, "not accelerated"};
+    bool joins = false;
+    for (const branch& b : v.inputs) {
+      if (b.source && b.source->open) return {false, "a stream"};
+      for (const auto& s : b.stages) {
+        joins = joins || s.join;
+        if (s.join && !seen(*s.join)) return {false, "the function of " + s.join->label + " is opaque"};
+        for (const auto* n : s.nodes)
+          if (!seen(*n)) return {false, "the function of " + n->label + " is opaque"};
+      }
+    }
+    if (!v.node && !joins) return {false, "row-wise work"};
+    if (v.node && !seen(*v.node)) return {false, "the function of " + v.node->label + " is opaque"};
+    return {true, "takes it"};
+  }
+  bool needs_whole_input(const vertex&, std::size_t) const override { return false; }
+  std::unique_ptr<query::runtime::running_vertex> start(const vertex& v, std::span<query::runtime::input_port* const> inputs,
+                                                        query::runtime::output_port& output,
+                                                        query::runtime::run_context& context) override {
+    ++runs;
+    return cpu_->start(v, inputs, output, context);
+  }
+
+ private:
+  static bool seen(const query::detail::logical& n) {
+    return std::all_of(n.functions.begin(), n.functions.end(), [](const auto& f) { return bool(f.trace()); });
+  }
+  std::unique_ptr<query::runtime::local_engine> cpu_ = query::runtime::make_cpu_engine();
+};
+
+struct Sale {
+  std::int64_t shop;
+  std::int32_t article;
+  std::int64_t amount;
+  auto operator<=>(const Sale&) const = default;
+};
+QUERY_RECORD(Sale, shop, article, amount);
+
+std::vector<Sale> make_sales(int n) {
+  std::vector<Sale> all;
+  for (int i = 0; i < n; ++i) all.push_back({i * 7919ll % 211, i % 50, i % 1000});
+  return all;
+}
+
+// Nothing can be seen of it.
+Sale moved(const Sale& s) { return {static_cast<std::int64_t>(std::to_string(s.shop).size() * 100 + s.shop % 7), s.article, s.amount + 1}; }
+
+struct opaque_cuts : testing::Test {
+  std::shared_ptr<seeing_engine> engine = std::make_shared<seeing_engine>();
+  query::Session session{{.threads = 3, .gpu = query::gpu_use::off}}, alone{{.threads = 3, .gpu = query::gpu_use::off}};
+  std::vector<Sale> sales = make_sales(20'000);
+  opaque_cuts() { session.add_engine(engine); }
+
+  // "gpu" and "cpu" of the vertices in their order, and of the query's own reader.
+  static std::vector<std::string> engines_of(const std::string& plan) {
+    std::vector<std::string> engines;
+    std::size_t at = plan.find("machine graph");
+    for (int n = 1;; ++n) {
+      at = plan.find("v" + std::to_string(n) + " ", at);
+      if (at == std::string::npos) return engines;
+      const std::string line = plan.substr(at, plan.find('\n', at) - at);
+      const std::size_t gpu = line.find(" gpu: "), cpu = line.find(" cpu");
+      engines.push_back(gpu < cpu ? "gpu" : "cpu");
+    }
+  }
+  using engines = std::vector<std::string>;
+  // `make` builds the query over a source; it is planned as wanted, and its rows are those of a session without the engine.
+  template <class Make> void holds(const Make& make, const engines& wanted) {
+    const auto mine = make(query::from(sales).in(session).as_accelerated());
+    const std::string plan = mine.explain();
+    EXPECT_EQ(engines_of(plan), wanted) << plan;
+    const int before = engine->runs;
+    EXPECT_TRUE(mine.to_vector() == make(query::from(sales).in(alone)).to_vector()) << plan;
+    EXPECT_EQ(engine->runs - before, std::count(wanted.begin(), wanted.end(), "gpu"));
+  }
+};
+
+const auto by_shop = [](auto s) { return s.shop; };
+const auto sums = [](auto g) { return std::pair(g.key(), g.sum([](auto s) { return s.amount; })); };
+const auto few = [](auto s) { return s.article < 20; };
+const auto shop_of_pair = [](auto p) { return p.first; };
+
+TEST_F(opaque_cuts, leave_groups_to_the_engine) {
+  holds([](auto q) { return q.select(moved).group_by(by_shop).select(sums).order_by(shop_of_pair); }, {"cpu", "gpu", "gpu"});
+}
+
+TEST_F(opaque_cuts, go_through_loops_that_the_compiler_fused) {
+  // where, select, where and select are one loop: what stands before and in the opaque one is called in batches.
+  holds(
+      [](auto q) {
+        return q.where(few).select(moved).where([](auto s) { return s.amount > 10; }).select([](auto s) {
+                  return query::make<Sale>(s.shop, s.article, s.amount * 2);
+                }).group_by(by_shop).select(sums).order_by(shop_of_pair);
+      },
+      {"cpu", "gpu", "gpu"});
+}
+
+TEST_F(opaque_cuts, are_behind_the_last_of_several) {
+  holds(
+      [](auto q) {
+        return q.select(moved).where([](const Sale& s) { return std::to_string(s.amount).size() > 2; }).where(few).order_by([](auto s) {
+          return s.amount;
+        });
+      },
+      {"cpu", "gpu"});
+}
+
+TEST_F(opaque_cuts, leave_joins_and_sets_to_the_engine) {
+  const std::vector<Sale> others = make_sales(300);
+  const auto amounts = [](auto a, auto b) { return a.amount * 3 + b.amount; };
+  holds([&](auto q) { return q.select(moved).join(query::from(others), by_shop, by_shop, amounts); }, {"cpu", "cpu", "gpu"});
+  holds([&](auto q) { return q.select(moved).union_with(query::from(others).select(moved)); }, {"cpu", "cpu", "gpu"});
+  holds([&](auto q) { return q.select(moved).distinct_by(by_shop); }, {"cpu", "gpu"});
+  holds(
+      [&](auto q) {
+        return q.select(moved).right_join(query::from(others), by_shop, by_shop, [](auto a, auto b) {
+          if (a.has_value()) return a->amount + b.amount;
+          return -b.amount;
+        });
+      },
+      {"cpu", "gpu"});
+}
+
+TEST_F(opaque_cuts, give_each_side_the_collections_that_it_captured) {
+  const auto totals = query::broadcast(query::from(make_sales(500)).in(session).select([](auto s) { return s.amount; }));
+  const auto others = query::broadcast(query::from(make_sales(40)).in(session).select([](auto s) { return s.shop; }));
+  const auto with = [totals](const Sale& s) { return Sale{s.shop + std::ssize(totals) % 3, s.article, s.amount}; };
+  const auto make = [&](auto q) {
+    const auto known = q.select(with).where([others](auto s) { return others.contains(s.shop % 100); });
+    return known.group_by(by_shop).select(sums).order_by(shop_of_pair);
+  };
+  const auto mine = make(query::from(sales).in(session).as_accelerated());
+  const std::string plan = mine.explain();
+  EXPECT_NE(plan.find("gpu: takes it"), std::string::npos) << plan;
+  std::vector<std::pair<std::int64_t, std::int64_t>> wanted;
+  {
+    std::map<std::int64_t, std::int64_t> by_hand;
+    std::set<std::int64_t> known;
+    for (const Sale& s : make_sales(40)) known.insert(s.shop);
+    for (const Sale& s : sales)
+      if (const std::int64_t shop = s.shop + 500 % 3; known.contains(shop % 100)) by_hand[shop] += s.amount;
+    wanted.assign(by_hand.begin(), by_hand.end());
+  }
+  EXPECT_FALSE(wanted.empty());
+  EXPECT_TRUE(mine.to_vector() == wanted) << plan;
+}
+
+TEST_F(opaque_cuts, are_made_in_each_round_of_a_loop) {
+  const auto make = [&](auto q) {
+    return q.do_while([](auto rows) {
+      return rows.select(moved).group_by(by_shop).select([](auto g) {
+        return query::make<Sale>(g.key(), query::cast<std::int32_t>(g.count()), g.sum([](auto s) { return s.amount; }));
+      });
+    }, query::times(3));
+  };
+  const auto mine = make(query::from(sales).in(session).as_accelerated());
+  const std::string plan = mine.explain();
+  EXPECT_NE(plan.find("gpu: takes it"), std::string::npos) << plan;
+  auto rows = mine.to_vector(), wanted = make(query::from(sales).in(alone)).to_vector();
+  EXPECT_EQ(engine->runs, 3);
+  std::sort(rows.begin(), rows.end());
+  std::sort(wanted.begin(), wanted.end());
+  EXPECT_TRUE(rows == wanted);
+}
+
+TEST_F(opaque_cuts, are_not_made_where_nothing_is_gained_or_rows_would_be_others) {
+  // Row-wise work alone; a key that nobody sees; numbers of rows behind the cut; a stream.
+  holds([](auto q) { return q.select(moved).where(few); }, {"cpu"});
+  holds([](auto q) { return q.select(moved).group_by([](const Sale& s) { return s.shop; }).select(sums).order_by(shop_of_pair); },
+        {"cpu", "gpu"});
+  holds(
+      [](auto q) {
+        return q.select(moved).index().order_by([](auto p) { return -p.value.amount; }).select([](auto p) { return p.index; });
+      },
+      {"cpu", "cpu"});
+  const auto numbers = query::generate([n = 0]() mutable { return n < 100 ? std::optional(n++) : std::nullopt; }).in(session);
+  const auto digits = [](const int& i) { return std::to_string(i).size(); };
+  const auto streamed = numbers.as_accelerated().select(digits).order_by([](auto s) { return s; });
+  EXPECT_EQ(streamed.to_vector().back(), 2u);
+  EXPECT_EQ(engines_of(streamed.explain()), engines({"cpu"})) << streamed.explain();
+}
+
+TEST_F(opaque_cuts, follow_orders) {
+  query::Session with_gpu({.threads = 3});
+  with_gpu.state()->take_gpu(engine);
+  const auto by_amount = [](auto s) { return s.amount; };
+  const auto q = query::from(sales).in(with_gpu).as_accelerated().select(moved);
+  const auto there = q.order_by(by_amount).on(query::engine::gpu);
+  EXPECT_EQ(engines_of(there.explain()), engines({"cpu", "gpu"})) << there.explain();
+  EXPECT_TRUE(there.to_vector() == query::from(sales).in(alone).select(moved).order_by(by_amount).to_vector());
+  EXPECT_EQ(engines_of(q.order_by(by_amount).require_gpu().explain()), engines({"cpu", "gpu"}));
+  EXPECT_EQ(engines_of(q.order_by(by_amount).on(query::engine::cpu).explain()), engines({"cpu"}));
+  // What is demanded of the opaque function itself cannot be.
+  EXPECT_THROW(q.on(query::engine::gpu).order_by(by_amount).to_vector(), query::user_error);
+  EXPECT_THROW(q.require_gpu().order_by(by_amount).to_vector(), query::user_error);
+}
+
+}  // namespace
