@@ -41,6 +41,7 @@ class joining {
     args_[join_flag] = run_.status_word(flag_word);
     args_[join_total] = run_.status_word(total_word);
     args_[join_kept] = run_.status_word(kept_word);
+    args_[join_build_count] = build_n_;
     if (j_.tests()) by_presence();
     else if (keeps_groups(*j_.node, side_, run_) || !by_unique_keys()) general();
     return result();
