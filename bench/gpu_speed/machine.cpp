@@ -111,8 +111,8 @@ void machine::measure() {
     rates_.fill = device_fill(*on_);
     rates_.pinned_up = pinned_copy(*on_);
     std::printf(
-        "%s, %u processors of the host. Copies: device to device %.0f GB/s (read and written), memory filled at %.0f GB/s, pinned memory to the device %.1f GB/s; "
-        "the host's memory is read at %.1f GB/s\n",
+        "%s, %u processors of the host. Copies: device to device %.0f GB/s (read and written), memory filled at %.0f GB/s, "
+        "pinned memory to the device %.1f GB/s; the host's memory is read at %.1f GB/s\n",
         on_->name().c_str(), std::thread::hardware_concurrency(), rates_.copy, rates_.fill, rates_.pinned_up, rates_.host_read);
   } else {
     rates_.copy = 4290, rates_.fill = 4480, rates_.pinned_up = 55;

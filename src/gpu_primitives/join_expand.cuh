@@ -217,7 +217,8 @@ __device__ __forceinline__ void expand_matches(u64 outputs, const match_entry* l
       const u64 at = base + threadIdx.x;
       const bool mine = at < end;
       const match_entry& e = tile[detail::entry_of(tile, count, mine ? at : begin)];
-      emit(mine, at, e.probe_row, !mine || e.first == no_row ? no_row : build_rows[e.first + (at - e.at)]);
+      const u64 build_row = !mine || e.first == no_row ? no_row : build_rows[e.first + (at - e.at)];
+      emit(mine, at, e.probe_row, build_row);
     }
   } else {
     for (u64 at = begin + threadIdx.x; at < end; at += expand_threads) {

@@ -1,6 +1,6 @@
-// Output rows of several words, side by side in memory. Where each thread writes its own row, every store of a warp touches every sector of
-// the warp's rows, and the L2 cache takes as many partial writes of a sector as it holds words. Here a warp puts its rows into shared memory
-// and writes neighbouring words together.
+// Output rows of several words, side by side in memory. Where each thread writes its own row, every store of a warp touches every sector
+// of the warp's rows, and the L2 cache takes as many partial writes of a sector as it holds words. Here a warp puts its rows into shared
+// memory and writes neighbouring words together.
 //
 //   auto make = [&](u64 at, u64 probe_row, u64 build_row) { return row; };
 //   expand_matches(outputs, list, entries, build_rows, whole_warp_rows<Row, 256, decltype(make)>{out, make});

@@ -1,5 +1,5 @@
-// Joins with a build side so large that a GPU scatters its rows before it builds a table of them (gpu_engine/operators/scattered_build.hpp):
-// more than 2^20 rows with keys of eight bytes, 2^21 with keys of four. Other engines join as they do in joins_test.cpp; they are left out.
+// Joins with a build side so large that a GPU scatters its rows before it builds a table of them: more than 2^20 rows with keys of eight
+// bytes, 2^21 with keys of four (gpu_engine/operators/scattered_build.hpp). Other engines are left out, as joins_test.cpp has them.
 #include <limits>
 #include <string_view>
 

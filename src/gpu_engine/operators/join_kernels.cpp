@@ -215,7 +215,9 @@ class writer {
     return "carried<" + k_.type_name(carried_->of) + ">::bits(" +
            expressions::part_of(input_rows(k_, build_, 1, "i"), carried_->offset, carried_->of, k_) + ")";
   }
-  std::string keyed_payload() { return "[&](u64 i, Key& key, payload& row) { row = payload(" + payload() + "); return build_key(p, i, key); }"; }
+  std::string keyed_payload() {
+    return "[&](u64 i, Key& key, payload& row) { row = payload(" + payload() + "); return build_key(p, i, key); }";
+  }
 
   void unique() {
     kernel("build_rows", "256",
