@@ -92,6 +92,7 @@ void joins_and_sorts(const machine& m) {
   m.heading("join (rows are those of both sides), order_by");
   join(m, "join, 2^24 build, 2^27 probe", 24, 19.7);
   join(m, "join, 2^27 build, 2^27 probe", 27, 14.2);
+  repeated_joins(m);
   sort(m);
 }
 

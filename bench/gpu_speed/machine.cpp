@@ -41,6 +41,17 @@ double device_copy(const device& d) {
   return 2e-9 * static_cast<double>(bytes) / seconds;
 }
 
+double device_fill(const device& d) {
+  const std::size_t bytes = std::min<std::size_t>(std::size_t{8} << 30, d.free_memory() / 4);
+  device_memory memory(d, bytes * 2);
+  const stream s(d);
+  const device_buffer to = memory.allocate(bytes, s);
+  s.synchronize(query::runtime::cancel_flag());
+  const double seconds =
+      copy_seconds(d, [&](const stream& on) { QUERY_CUDA(d.calls(), cuMemsetD8Async, to.address(), 1, bytes, on.handle()); });
+  return 1e-9 * static_cast<double>(bytes) / seconds;
+}
+
 double pinned_copy(const device& d) {
   const std::size_t bytes = std::size_t{1} << 28;
   device_memory memory(d, bytes + (std::size_t{64} << 20));
@@ -97,13 +108,14 @@ void machine::measure() {
   rates_.host_read = host_read(rows(29));
   if (real()) {
     rates_.copy = device_copy(*on_);
+    rates_.fill = device_fill(*on_);
     rates_.pinned_up = pinned_copy(*on_);
     std::printf(
-        "%s, %u processors of the host. Copies: device to device %.0f GB/s (read and written), pinned memory to the device %.1f GB/s; "
-        "the host's memory is read at %.1f GB/s\n",
-        on_->name().c_str(), std::thread::hardware_concurrency(), rates_.copy, rates_.pinned_up, rates_.host_read);
+        "%s, %u processors of the host. Copies: device to device %.0f GB/s (read and written), memory filled at %.0f GB/s, "
+        "pinned memory to the device %.1f GB/s; the host's memory is read at %.1f GB/s\n",
+        on_->name().c_str(), std::thread::hardware_concurrency(), rates_.copy, rates_.fill, rates_.pinned_up, rates_.host_read);
   } else {
-    rates_.copy = 4290, rates_.pinned_up = 55;
+    rates_.copy = 4290, rates_.fill = 4480, rates_.pinned_up = 55;
     std::printf("A REHEARSAL ON THE %s: times mean nothing\n", on_ ? "DRIVER DOUBLE" : "CPU");
   }
   std::printf("%-56s %10s %9s         %9s %6s %9s  met\n", "case", "median ms", "rate", "limit", "of it", "must");

@@ -27,6 +27,7 @@ namespace bench::speed {
 // Bytes a second times 1e-9.
 struct machine_rates {
   double copy = 0;       // device to device, bytes read and written
+  double fill = 0;       // the device's memory, written
   double pinned_up = 0;  // pinned host memory to the device
   double host_read = 0;  // host memory, read by all threads
 };
@@ -169,6 +170,7 @@ template <class T> struct untouched {
 void resident_rows(const machine& m);
 void groups(const machine& m);
 void joins_and_sorts(const machine& m);
+void repeated_joins(const machine& m);
 void host_rows(const machine& m);
 void new_queries(const machine& m);
 void peak_memory(const machine& m);

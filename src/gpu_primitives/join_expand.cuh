@@ -197,7 +197,8 @@ struct positions_in_groups {
 };
 
 // Kernel body: expand_blocks(outputs) blocks of expand_threads. A tile of outputs touches at most as many entries: each has an output.
-// `build_rows`: an array of the build rows' numbers by group, or positions_in_groups where they lie by group themselves.
+// `build_rows`: an array of the build rows' numbers by group, or positions_in_groups where they lie by group themselves. `emit` may be one
+// of whole_warp_rows.
 template <class Rows, class Emit>
 __device__ __forceinline__ void expand_matches(u64 outputs, const match_entry* list, u64 entries, const Rows& build_rows,
                                                const Emit& emit) {
@@ -211,9 +212,19 @@ __device__ __forceinline__ void expand_matches(u64 outputs, const match_entry* l
   const u32 count = static_cast<u32>(range[1] - first) + 1;
   for (u32 i = threadIdx.x; i < count; i += expand_threads) tile[i] = list[first + i];
   __syncthreads();
-  for (u64 at = begin + threadIdx.x; at < end; at += expand_threads) {
-    const match_entry& e = tile[detail::entry_of(tile, count, at)];
-    emit(at, e.probe_row, e.first == no_row ? no_row : build_rows[e.first + (at - e.at)]);
+  if constexpr (takes_whole_warps<Emit>) {
+    for (u64 base = begin; base < end; base += expand_threads) {
+      const u64 at = base + threadIdx.x;
+      const bool mine = at < end;
+      const match_entry& e = tile[detail::entry_of(tile, count, mine ? at : begin)];
+      const u64 build_row = !mine || e.first == no_row ? no_row : build_rows[e.first + (at - e.at)];
+      emit(mine, at, e.probe_row, build_row);
+    }
+  } else {
+    for (u64 at = begin + threadIdx.x; at < end; at += expand_threads) {
+      const match_entry& e = tile[detail::entry_of(tile, count, at)];
+      emit(at, e.probe_row, e.first == no_row ? no_row : build_rows[e.first + (at - e.at)]);
+    }
   }
 }
 

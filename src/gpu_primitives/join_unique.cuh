@@ -18,6 +18,7 @@
 
 #include "gpu_primitives/hash_table.cuh"
 #include "gpu_primitives/ordered_append.cuh"
+#include "gpu_primitives/row_writes.cuh"
 
 namespace query::gpu {
 
@@ -269,7 +270,8 @@ __device__ __forceinline__ void probe_unique(u64 n, const hash_table_ref<Keys, P
 
 // Kernel body: the same in the order of the probe rows, for as many blocks of Threads as are resident at once. A block probes its next
 // tile before it asks where the last one goes, whose rows wait in shared memory (static: keep Threads * Items rows under 48 KB, and
-// registers at 64 by launch bounds): by then the tiles before it have been counted. 512 threads and 2 items did best.
+// registers at 64 by launch bounds): by then the tiles before it have been counted. 512 threads and 2 items did best. `emit` may be one of
+// whole_warp_rows.
 template <join_kind Kind, int Threads, int Items, class Args, class Keys, class Payload, class Row, class Emit>
 __device__ __forceinline__ void probe_unique_pipelined(u64 n, const hash_table_ref<Keys, Payload>& t, const ordered_append& append,
                                                        u8* matched, const Keys& keys, const Row& probe_row, const Emit& emit) {
@@ -302,10 +304,18 @@ __device__ __forceinline__ void probe_unique_pipelined(u64 n, const hash_table_r
     }
     if (staged_tile != no_slot) {
       const u64 to = append.resolve(staged_tile, staged_count, staged_tile + 1 == tiles);
-      for (u32 i = threadIdx.x; i < staged_count; i += Threads) {
-        const u32 row = staged_rows[i];
-        emit(to + i, staged_tile * tile_rows + (row & ~found_bit), staged_keys[i], staged_args[i], (row & found_bit) != 0,
-             staged_payloads[i]);
+      for (u32 first = 0; first < staged_count; first += Threads) {
+        const u32 i = first + threadIdx.x;
+        const bool mine = i < staged_count;
+        if constexpr (takes_whole_warps<Emit>) {
+          const u32 row = mine ? staged_rows[i] : 0;
+          emit(mine, to + i, staged_tile * tile_rows + (row & ~found_bit), staged_keys[i], staged_args[i], (row & found_bit) != 0,
+               staged_payloads[i]);
+        } else if (mine) {
+          const u32 row = staged_rows[i];
+          emit(to + i, staged_tile * tile_rows + (row & ~found_bit), staged_keys[i], staged_args[i], (row & found_bit) != 0,
+               staged_payloads[i]);
+        }
       }
     }
     if (!more) return;

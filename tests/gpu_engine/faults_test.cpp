@@ -50,9 +50,9 @@ class faults : public testing::Test {
     s.x.fill(static_cast<float>(place));
     return s;
   }
-  void use(std::size_t block_rows) {
+  void use(std::size_t block_rows, std::size_t memory = std::size_t{64} << 20) {
     session_ = std::make_unique<query::Session>(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
-    engine_ = make_engine(device_, {std::size_t{64} << 20, 0}, kernels_, block_rows);
+    engine_ = make_engine(device_, {memory, 0}, kernels_, block_rows);
     session_->add_engine(engine_);
   }
   device_memory& memory() { return session_of(*engine_).memory(); }
@@ -156,6 +156,40 @@ TEST_F(faults, of_each_allocation_in_turn_leave_nothing_behind) {
       }
     });
   }
+}
+
+// Build rows of a large join are scattered where there is memory for that; where there is not, they build the table as they lie.
+TEST_F(faults, of_memory_to_scatter_by_leave_a_large_join_on_the_gpu) {
+  use(0, std::size_t{800} << 20);
+  std::vector<Trade> rows(1'100'000);
+  for (int i = 0; i < 1'100'000; ++i) rows[static_cast<std::size_t>(i)] = {i, i % 7, i * 0.5};
+  int built = 0, scattered = 0, built_scattered = 0;
+  fake_.add_generated("build_rows", [&](const auto&) { ++built; });
+  fake_.add_generated("scatter_rows", [&](const auto&) { ++scattered; });
+  fake_.add_generated("build_scattered", [&](const auto&) { ++built_scattered; });
+  const auto id = [](auto t) { return query::cast<std::int64_t>(t.id); };
+  const auto q = query::from(trades_).as_accelerated().in(*session_).join(query::from(rows), id, id,
+                                                                         [](auto, auto t) { return t.price; })
+                     .as_ordered();  // the smaller side would be the build side
+  const auto begin = memory().counters().allocations;
+  (void)q.to_vector();
+  const auto count = memory().counters().allocations - begin;
+  EXPECT_EQ(built, 1);  // of a sample
+  EXPECT_EQ(scattered, 1);
+  EXPECT_EQ(built_scattered, 1);
+  // From the last allocation back to one of those that only the scattered rows need.
+  bool without = false;
+  const auto used = memory().counters().used;
+  for (std::uint64_t k = count; k > 0 && !without; --k) {
+    built = scattered = built_scattered = 0;
+    memory().fail_allocation(k);
+    EXPECT_NO_THROW((void)q.to_vector()) << "allocation " << k << " of " << count;
+    memory().fail_allocation(0);
+    EXPECT_EQ(memory().counters().used, used) << "allocation " << k << " of " << count;
+    without = built == 2 && scattered == 0;
+  }
+  EXPECT_TRUE(without);
+  EXPECT_EQ(q.explain().find("the last run went to the cpu"), std::string::npos) << q.explain();
 }
 
 TEST_F(faults, of_the_compiler_are_reported_and_the_cpu_takes_over) {

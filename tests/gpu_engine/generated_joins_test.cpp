@@ -71,6 +71,9 @@ template <class Q> void join_programs_compile(const char* what, const Q& q) {
         if (j.tests() != (p == join_program::presence)) continue;
         const join_kernels k = generate_join_kernels(j, whole_rows(probe), whole_rows(build), p, wide);
         EXPECT_NO_THROW((void)compiler::find()->compile(k.source.text(), embedded_sources(), 90, {})) << "program " << static_cast<int>(p);
+        if (p != join_program::unique || (k.key_bytes != 4 && k.key_bytes != 8)) continue;
+        const join_kernels s = generate_join_kernels(j, whole_rows(probe), whole_rows(build), join_program::scattered, wide);
+        EXPECT_NO_THROW((void)compiler::find()->compile(s.source.text(), embedded_sources(), 90, {})) << "scattered";
       }
     }
   };

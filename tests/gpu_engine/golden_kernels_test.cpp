@@ -221,7 +221,15 @@ TEST_F(golden_kernels, joins_with_unique_and_with_repeated_keys) {
   check_join("side_by_side", by_symbol, join_program::side_by_side);
   // A slot with a key of 8 bytes has room for the rate.
   const auto wide_id = [](auto s) { return query::cast<std::int64_t>(s.id); };
-  check_join("carried", rows().join(query::from(symbols), [](auto t) { return t.qty; }, wide_id, value), join_program::unique);
+  const auto by_number = rows().join(query::from(symbols), [](auto t) { return t.qty; }, wide_id, value);
+  check_join("carried", by_number, join_program::unique);
+  check_join("scattered", by_number, join_program::scattered);
+  // Rows of several words are written by warps.
+  check_join("wide_rows", rows().left_join(query::from(symbols), [](auto t) { return t.qty; }, wide_id,
+                                           [](auto t, auto s) {
+                                             return query::make<Triple>(t.symbol, query::iff(s.has_value(), s->rate, 0.0), t.qty);
+                                           }),
+             join_program::unique);
 }
 
 TEST_F(golden_kernels, sorts_by_two_keys) {

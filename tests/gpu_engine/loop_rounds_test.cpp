@@ -97,8 +97,8 @@ class loop_rounds : public testing::Test {
     };
     using role = query::gpu_engine::word::role;
     const std::size_t probe = place(role::column, 0), build = place(role::column, 1), probe_n = place(role::rows, 0),
-                      build_n = place(role::rows, 1), slots = place(role::argument, join_slots), out = place(role::argument, join_out),
-                      total = place(role::argument, join_total), halt = words.size();
+                      build_n = place(role::argument, join_build_count), slots = place(role::argument, join_slots),
+                      out = place(role::argument, join_out), total = place(role::argument, join_total), halt = words.size();
     fake_.add_kernel("build_rows", [=](void** a) {
       const word* w = static_cast<const word*>(a[0]);
       if (w[halt] && *at<word>(w[halt])) return;

@@ -2,6 +2,7 @@
 #include "gpu_primitives/hash_join.cuh"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -46,6 +47,23 @@ struct pair_out {
     build[at] = build_row;
   }
 };
+// Rows of several words, written by whole warps: words of eight bytes and of four.
+struct three_words {
+  u64 probe, build, both;
+};
+struct five_halves {
+  u32 probe, build, both, seven, nine;
+};
+template <class Row> QUERY_GPU_BOTH Row row_of(u64 probe, u64 build) {
+  if constexpr (sizeof(Row) == sizeof(three_words)) return {probe, build, probe ^ build};
+  else return {static_cast<u32>(probe), static_cast<u32>(build), static_cast<u32>(probe ^ build), 7, 9};
+}
+template <class Row> struct row_maker {
+  __device__ Row operator()(u64, u64 probe_row, const u64&, const no_args&, bool matched, const u64& build_row) const {
+    return row_of<Row>(probe_row, matched ? build_row : no_row);
+  }
+  __device__ Row operator()(u64, u64 probe_row, u64 build_row) const { return row_of<Row>(probe_row, build_row); }
+};
 struct build_out {
   u64* build;
   __device__ void operator()(u64 at, const u64&, const u64& row) const { build[at] = row; }
@@ -70,6 +88,11 @@ __global__ void __launch_bounds__(128)
     pipelined_kernel(u64 n, hash_table_ref<keys, u64> t, ordered_append append, probe_column row, pair_out out) {
   probe_unique_pipelined<Kind, 128, 2, no_args>(n, t, append, nullptr, keys{}, row, out);
 }
+template <join_kind Kind, class Row>
+__global__ void __launch_bounds__(128)
+    pipelined_rows_kernel(u64 n, hash_table_ref<keys, u64> t, ordered_append append, probe_column row, Row* out) {
+  probe_unique_pipelined<Kind, 128, 2, no_args>(n, t, append, nullptr, keys{}, row, whole_warp_rows<Row, 128, row_maker<Row>>{out, {}});
+}
 __global__ void unmatched_kernel(hash_table_ref<keys, u64> t, const u8* matched, u64* count, build_out out) {
   emit_unmatched_build(t, matched, count, out);
 }
@@ -89,6 +112,11 @@ __global__ void __launch_bounds__(match_threads) list_kernel(match_source s, con
 __global__ void __launch_bounds__(expand_threads)
     expand_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, pair_out out) {
   expand_matches(outputs, list, entries, rows, out);
+}
+template <class Row>
+__global__ void __launch_bounds__(expand_threads)
+    expand_rows_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, Row* out) {
+  expand_matches(outputs, list, entries, rows, whole_warp_rows<Row, expand_threads, row_maker<Row>>{out, {}});
 }
 __global__ void unasked_kernel(u64 n, const u32* groups, const u8* asked, u64* count, build_out out) {
   unmatched_groups(n, groups, asked, count, out);
@@ -137,6 +165,22 @@ std::vector<u64> widen(const std::vector<u32>& from) {
 }
 
 class HashJoin : public Gpu {};
+
+// `write` launches what fills its argument with the rows of `want`, and no more.
+template <class Row, class Write> void check_rows(const pairs& want, const Write& write) {
+  device_array<Row> out(want.size() + 1);
+  out.fill(0xa5);
+  write(out.data());
+  finish();
+  const auto got = out.host(want.size() + 1);
+  for (u64 i = 0; i < want.size(); ++i) {
+    const Row row = row_of<Row>(want[i].first, want[i].second);
+    ASSERT_EQ(std::memcmp(&got[i], &row, sizeof row), 0) << i;
+  }
+  Row untouched;
+  std::memset(&untouched, 0xa5, sizeof untouched);
+  ASSERT_EQ(std::memcmp(&got.back(), &untouched, sizeof untouched), 0);
+}
 
 template <join_kind Kind> void check_unique(const std::vector<u64>& build, const std::vector<u64>& probe) {
   device_array<u64> build_keys(build), probe_keys(probe);
@@ -187,6 +231,17 @@ template <join_kind Kind> void check_unique(const std::vector<u64>& build, const
   ASSERT_EQ(total.first(), want.size());
   const auto again_probe = out_probe.host(want.size()), again_build = out_build.host(want.size());
   for (u64 i = 0; i < want.size(); ++i) ASSERT_EQ(std::make_pair(again_probe[i], again_build[i]), want[i]) << i;
+
+  // The same by rows of several words.
+  const auto by_warps = [&](auto* rows) {
+    ticket.fill(0);
+    more_states.fill(0);
+    pipelined_rows_kernel<Kind><<<9, 128>>>(n, table, ordered_append{ticket.data(), more_states.data(), total.data()},
+                                            probe_column{probe_keys.data(), dropped}, rows);
+  };
+  check_rows<three_words>(want, by_warps);
+  check_rows<five_halves>(want, by_warps);
+  if (testing::Test::HasFatalFailure()) return;
 
   // The same without order.
   total.fill(0);
@@ -282,6 +337,14 @@ template <join_kind Kind> void check_repeated(const std::vector<u64>& build, con
   }
   unasked_kernel<<<5, 256>>>(build.size(), build_groups.data(), asked.data(), rest_count.data(), build_out{rest.data()});
   finish();
+  const auto by_warps = [&](auto* rows) {
+    if (total) {
+      expand_rows_kernel<<<static_cast<u32>(expand_blocks(total)), expand_threads>>>(total, list.data(), listed, device_rows.data(), rows);
+    }
+  };
+  check_rows<three_words>(want, by_warps);
+  check_rows<five_halves>(want, by_warps);
+  if (testing::Test::HasFatalFailure()) return;
   const auto got_probe = out_probe.host(), got_build = out_build.host();
   for (u64 i = 0; i < total; ++i) ASSERT_EQ(std::make_pair(got_probe[i], got_build[i]), want[i]) << i;
   auto got_rest = rest.host(rest_count.first());

@@ -154,6 +154,12 @@ template <class T> struct carried {
   }
 };
 
+// A value that was read before, as if it were the only element of a column.
+template <class T> struct held {
+  const T& value;
+  __device__ __forceinline__ const T& operator[](u64) const { return value; }
+};
+
 // Places in arrays and lists; the first element, or a spare one, stands in for what is outside.
 __device__ __forceinline__ u64 inside(i64 at, u64 size, u64* errors, u32 site) {
   if (at >= 0 && u64(at) < size) return u64(at);

@@ -10,6 +10,7 @@
 #include "gpu_engine/operators/grouped_build.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/operators/scattered_build.hpp"
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/hash_join.cuh"
 #include "gpu_primitives/radix_sort.cuh"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t least_given_back = 1 << 20;     // bytes
 constexpr std::uint64_t least_side_by_side = 1 << 20;   // rows of a result: fewer are not worth a program of their own
+constexpr std::uint64_t sampled_build_rows = 1 << 16;   // in which repeated keys are looked for before a large table is made
 
 enum status : std::size_t { flag_word = 1, total_word, kept_word, entries_word = grouped_build::ids_word + 1 };
 
@@ -39,6 +41,7 @@ class joining {
     args_[join_flag] = run_.status_word(flag_word);
     args_[join_total] = run_.status_word(total_word);
     args_[join_kept] = run_.status_word(kept_word);
+    args_[join_build_count] = build_n_;
     if (j_.tests()) by_presence();
     else if (keeps_groups(*j_.node, side_, run_) || !by_unique_keys()) general();
     return result();
@@ -48,7 +51,10 @@ class joining {
   void by_presence() {
     use(join_program::presence);
     const bool known = find_table();
-    if (!known) make_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
+    if (!known) {
+      make_table(gpu::table_bits(std::max<std::uint64_t>(build_n_, 1)));
+      build_rows(build_n_);
+    }
     probe();
     run_.finish(g_.source);
     check_full();
@@ -58,9 +64,7 @@ class joining {
   bool by_unique_keys() {
     use(join_program::unique);
     if (!find_table()) {
-      make_table(gpu::join_table_bits(std::max<std::uint64_t>(build_n_, 1)));
-      run_.finish(g_.source);
-      if (flagged()) {
+      if (!build_table_of(gpu::join_table_bits(std::max<std::uint64_t>(build_n_, 1)))) {
         run_.context().cancel.check();
         run_.reset_status();
         table_.reset();
@@ -76,7 +80,28 @@ class joining {
     return true;
   }
 
-  void use(join_program what) { g_ = generate_join_kernels(j_, inputs_[0]->layout(), inputs_[1]->layout(), what, wide_); }
+  // False: a key was met twice.
+  bool build_table_of(std::uint32_t bits) {
+    const std::uint32_t parts = scattered_parts(g_, bits, run_);
+    if (parts) {
+      // Keys that repeat mostly do so among few rows. Those are seen before a large table is cleared and rows are scattered for it.
+      const std::uint64_t sample = std::min(build_n_, sampled_build_rows);
+      make_table(gpu::join_table_bits(sample));
+      build_rows(sample);
+      run_.finish(g_.source);
+      if (flagged()) return false;
+      table_.reset();
+    }
+    make_table(bits);
+    if (!parts || !build_scattered(kernels_of(join_program::scattered), parts, inputs_, args_, run_)) build_rows(build_n_);
+    run_.finish(g_.source);  // errors of keys have the same numbers in either program
+    return !flagged();
+  }
+
+  join_kernels kernels_of(join_program what) const {
+    return generate_join_kernels(j_, inputs_[0]->layout(), inputs_[1]->layout(), what, wide_);
+  }
+  void use(join_program what) { g_ = kernels_of(what); }
   bool flagged() const { return (run_.read(flag_word) & 0xffffffffu) != 0; }
   void check_full() const {
     if (flagged()) throw resource_error("query: " + j_.node->label + ": the GPU's table of keys is full");
@@ -101,7 +126,11 @@ class joining {
     made->slots = run_.allocate(bytes);
     run_.fill(made->slots.address(), 0xff, bytes);
     use(std::move(made));
-    if (build_n_) launch("build_rows", run_.blocks(build_n_));
+  }
+  // From the first rows.
+  void build_rows(std::uint64_t rows) {
+    args_[join_build_count] = rows;
+    if (rows) launch("build_rows", run_.blocks(rows));
   }
 
   // What each probe row gives: one row at most.
@@ -169,12 +198,15 @@ class joining {
     if (!expand_side_by_side(total)) launch("expand_output", static_cast<unsigned>(gpu::expand_blocks(total)));
   }
 
-  // Where several rows of the result read one build row, they read it in the order of groups: from copies of its columns that lie so.
+  // Where several rows of the result read one build row, they read it in the order of groups: from copies of the columns they read, which
+  // lie so.
   bool expand_side_by_side(std::uint64_t total) {
     const input_layout& layout = inputs_[1]->layout();
     if (total < least_side_by_side || total / 2 < build_n_ || layout.columns.empty() || layout.nearest) return false;
+    const join_kernels k = kernels_of(join_program::side_by_side);
     std::uint64_t bytes = 0;
-    for (const input_column& c : layout.columns) bytes += bytes_of_copied_column(build_n_, device_layout(c.type).size);
+    for (std::size_t c = 0; c < layout.columns.size(); ++c) bytes += k.copied[c] ? bytes_of_column(layout.columns[c]) : 0;
+    if (!bytes) return false;  // pairs read nothing of them
     if (bytes > run_.gpu().memory().available() / 2) return false;
     device_buffer memory;
     try {
@@ -182,14 +214,13 @@ class joining {
     } catch (const out_of_memory&) {
       return false;
     }
-    const join_kernels k = generate_join_kernels(j_, inputs_[0]->layout(), layout, join_program::side_by_side, wide_);
     args_[join_copied_columns] = memory.address();
     run_.launch(k.source, *run_.compile(k.source, "gather_columns"), {run_.blocks(build_n_), 256, 0}, inputs_, args_);
     device_rows copied(run_.shared_gpu(), layout.row, build_n_);
     device_address at = memory.address();
-    for (const input_column& c : layout.columns) {
-      copied.add(c, at);
-      at += bytes_of_copied_column(build_n_, device_layout(c.type).size);
+    for (std::size_t c = 0; c < layout.columns.size(); ++c) {
+      copied.add(layout.columns[c], k.copied[c] ? at : inputs_[1]->column(c));
+      if (k.copied[c]) at += bytes_of_column(layout.columns[c]);
     }
     const std::array<const device_rows*, 2> inputs = {inputs_[0], &copied};
     run_.launch(k.source, *run_.compile(k.source, "expand_output"), {static_cast<unsigned>(gpu::expand_blocks(total)), 256, 0}, inputs,
@@ -197,6 +228,8 @@ class joining {
     run_.finish(k.source);  // its places of errors are its own
     return true;
   }
+
+  std::uint64_t bytes_of_column(const input_column& c) const { return bytes_of_copied_column(build_n_, device_layout(c.type).size); }
 
   result_rows result() {
     const std::uint64_t n = run_.read(total_word) + run_.read(kept_word);

@@ -2,6 +2,7 @@
 //
 //   unique     every build key once: a slot a build row, one pass over the probe rows (gpu_primitives/join_unique.cuh). A slot has the
 //              build row's number, or the one field that pairs read of it where that takes no more room
+//   scattered  builds the same table, where that is large: rows go by the parts of the table first (gpu_primitives/group_partition.cuh)
 //   general    build rows grouped by key, output cut into equal tiles (gpu_primitives/join_expand.cuh)
 //   side_by_side  behind general, where output rows are many: they read what they need of build rows from copies that lie by group
 //   grouped    group_join: build rows grouped by key, no more; what becomes of the groups is group_join.cpp's
@@ -14,7 +15,7 @@
 
 namespace query::gpu_engine {
 
-enum class join_program { unique, general, side_by_side, grouped, grouped_rows, presence };
+enum class join_program { unique, scattered, general, side_by_side, grouped, grouped_rows, presence };
 
 // What is joined: input 0 of the kernels is the probe side, input 1 the build side.
 struct join_sides {
@@ -35,6 +36,14 @@ enum join_argument : std::uint32_t {
   join_ticket,  // of probe_unique_pipelined, and its states
   join_states,
   join_partnered,  // a byte a build row
+  join_build_count,  // rows that `unique` builds from: all, or the first of them for a sample
+  join_place_bits,   // scattered: partition_places, and the rows by partition
+  join_part_counts,
+  join_part_starts,
+  join_part_cursors,
+  join_part_items,
+  join_scattered_keys,
+  join_scattered_payloads,
   join_compact_temp,
   join_kept,
   // general
@@ -66,6 +75,9 @@ struct join_kernels {
   kernel_source source;
   std::size_t slot_bytes = 16;
   std::size_t number_bytes = 4;  // of a build row's number
+  std::size_t key_bytes = 0;     // 4 or 8: keys are one word
+  std::size_t payload_bytes = 4;
+  std::vector<bool> copied;  // side_by_side: the build side's columns that gather_columns copies; pairs read no others
 };
 
 // `wide`: build rows have numbers of 64 bits. Throws not_generated.
@@ -76,6 +88,8 @@ constexpr std::uint64_t bytes_of_copied_column(std::uint64_t n, std::uint64_t si
 
 // Threads and rows a thread of the kernel that probes a table of unique keys.
 inline constexpr std::uint32_t probe_threads = 512, probe_items = 2;
+// The same of those that scatter build rows, and build from them.
+inline constexpr std::uint32_t scatter_threads = 1024, scatter_items = 8, scattered_build_items = 2;
 
 // The top-level fields that the join reads of its probe side's rows, or of its build side's.
 std::vector<bool> fields_joined(const join_sides& j, bool build_side);
@@ -84,8 +98,9 @@ std::vector<bool> fields_joined(const join_sides& j, bool build_side);
 input_layout whole_rows(const ir::type* row);
 
 // Adds `Row pair_of(const words& p, u64 a, u64 b)`: function `result` of row number a of the left input and b of the right one;
-// no_row where a side may be missing. `left` and `right` are the rows with the numbers "a" and "b".
+// no_row where a side may be missing. `left` and `right` are the rows with the numbers "a" and "b". `more`: further parameters, which
+// these may name.
 void generate_pair(kernel_source& k, const detail::logical& n, const detail::user_function& result, const row_source& left,
-                   bool left_optional, const row_source& right, bool right_optional);
+                   bool left_optional, const row_source& right, bool right_optional, const std::string& more = {});
 
 }  // namespace query::gpu_engine

@@ -53,13 +53,19 @@ using table = hash_table_ref<Keys, payload>;
 static_assert(sizeof(table::slot) == 16);
 struct no_args {};
 __device__ __forceinline__ table the_table(const words& p) { return {(table::slot*)p.w[2], (u32)p.w[3]}; }
-__device__ __forceinline__ double pair_of(const words& p, u64 a, u64 b) {
-  const double v6 = ((const double* __restrict__)p.w[4])[a];
+struct held_fields {
+  double f0;
+};
+__device__ __forceinline__ void hold(const words& p, u64 i, held_fields& h) {
+  h.f0 = ((const double* __restrict__)p.w[4])[i];
+}
+__device__ __forceinline__ double pair_of(const words& p, u64 a, u64 b, const held_fields& h) {
+  const double v6 = held<double>{h.f0}[0];
   const double v7 = carried<double>{b}[0];
   const double v8 = mul<double>(v6, v7);
   return v8;
 }
-__device__ __forceinline__ double joined(const words& p, u64 probe_row, u64 build_row) { return pair_of(p, probe_row, build_row); }
+__device__ __forceinline__ double joined(const words& p, u64 probe_row, u64 build_row, const held_fields& h) { return pair_of(p, probe_row, build_row, h); }
 extern "C" __global__ void __launch_bounds__(256) build_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   build_unique<4>(p.w[5], the_table(p), ((u32*)p.w[6]), Keys{}, [&](u64 i, Key& key, payload& row) { row = payload(carried<double>::bits(((const T2* __restrict__)p.w[1])[i].f1)); return build_key(p, i, key); });
@@ -67,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(256) build_rows(const __grid_consta
 extern "C" __global__ void __launch_bounds__(512, 2) probe_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   double* const out = ((double*)p.w[7]);
-  probe_unique_pipelined<query::gpu::join_kind::inner, 512, 2, no_args>(p.w[8], the_table(p), ordered_append{((u64*)p.w[9]), ((u64*)p.w[10]), ((u64*)p.w[11])}, nullptr, Keys{},
-    [&](u64 i, Key& key, no_args&) { return probe_key(p, i, key) ? probe_state::keyed : probe_state::keyless; },
-    [&](u64 at, u64 probe_row, const Key&, const no_args&, bool found, payload partner) { out[at] = joined(p, probe_row, found ? u64(partner) : no_row); });
+  probe_unique_pipelined<query::gpu::join_kind::inner, 512, 2, held_fields>(p.w[8], the_table(p), ordered_append{((u64*)p.w[9]), ((u64*)p.w[10]), ((u64*)p.w[11])}, nullptr, Keys{},
+    [&](u64 i, Key& key, held_fields& h) { hold(p, i, h); return probe_key(p, i, key) ? probe_state::keyed : probe_state::keyless; },
+    [&](u64 at, u64 probe_row, const Key&, const held_fields& h, bool found, payload partner) { out[at] = joined(p, probe_row, found ? u64(partner) : no_row, h); });
 }

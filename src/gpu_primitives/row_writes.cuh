@@ -1,0 +1,66 @@
+// Output rows of several words, side by side in memory. Where each thread writes its own row, every store of a warp touches every sector
+// of the warp's rows, and the L2 cache takes as many partial writes of a sector as it holds words. Here a warp puts its rows into shared
+// memory and writes neighbouring words together.
+//
+//   auto make = [&](u64 at, u64 probe_row, u64 build_row) { return row; };
+//   expand_matches(outputs, list, entries, build_rows, whole_warp_rows<Row, 256, decltype(make)>{out, make});
+//
+// Stands where a primitive takes an `emit`: takes_whole_warps says that it wants whole warps.
+#pragma once
+
+#include "gpu_primitives/types.cuh"
+
+namespace query::gpu {
+
+// Is there something to win for rows of such a size?
+QUERY_GPU_BOTH constexpr bool rows_go_by_warps(u64 bytes, u64 align) { return bytes > 8 && bytes <= 64 && align >= 4; }
+
+#if QUERY_GPU_DEVICE_CODE
+
+namespace detail {
+template <bool Long>
+struct row_word {
+  using type = u64;
+};
+template <>
+struct row_word<false> {
+  using type = u32;
+};
+}  // namespace detail
+
+// Threads: of the block.
+template <class Row, u32 Threads, class Make>
+struct whole_warp_rows {
+  static_assert(rows_go_by_warps(sizeof(Row), alignof(Row)));
+  Row* out;
+  Make make;
+
+  // Called by whole warps. The lanes that have a row come first, and `at` goes up by one a lane, whether it has one or not.
+  template <class... Args>
+  __device__ __forceinline__ void operator()(bool mine, u64 at, const Args&... args) const {
+    using word = typename detail::row_word<alignof(Row) >= 8>::type;
+    constexpr u32 words = sizeof(Row) / sizeof(word);
+    __shared__ __align__(16) unsigned char stage[Threads * sizeof(Row)];
+    Row* const rows = reinterpret_cast<Row*>(stage) + threadIdx.x / warp_size * warp_size;
+    const u32 lane = lane_id(), count = static_cast<u32>(__popc(static_cast<int>(__ballot_sync(all_lanes, mine)))) * words;
+    if (mine) rows[lane] = make(at, args...);
+    __syncwarp();
+    const word* const from = reinterpret_cast<const word*>(rows);
+    word* const to = reinterpret_cast<word*>(out + (at - lane));
+#pragma unroll
+    for (u32 w = 0; w < words; ++w) {
+      const u32 i = w * warp_size + lane;
+      if (i < count) to[i] = from[i];
+    }
+    __syncwarp();  // read before the next rows come
+  }
+};
+
+template <class Emit>
+inline constexpr bool takes_whole_warps = false;
+template <class Row, u32 Threads, class Make>
+inline constexpr bool takes_whole_warps<whole_warp_rows<Row, Threads, Make>> = true;
+
+#endif
+
+}  // namespace query::gpu
