@@ -37,8 +37,7 @@ struct key_parts {
         return;
       }
       case kind::record:
-        for (std::size_t i = t->field_list.size(); i-- > 0;)
-          take(t->field_list[i].of, path + ".f" + std::to_string(i), passes, texts);
+        for (std::size_t i = t->field_list.size(); i-- > 0;) take(t->field_list[i].of, path + ".f" + std::to_string(i), passes, texts);
         return;
       case kind::array:
         if (t->count > 16) throw not_generated("sorting by an array of more than 16 elements");

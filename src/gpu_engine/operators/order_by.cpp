@@ -100,7 +100,8 @@ class writer {
            ", number> between{{" + k_.argument(keys_0, key + "*") + ", " + k_.argument(keys_1, key + "*") + "}, {" +
            k_.argument(values_0, "number*") + ", " + k_.argument(order_out, "number*") + "}};\n  radix_sweep<" + policy + ", " + bits +
            ", " + key + ", number, " + number_ + ">((u32)" + k_.argument(pass, "u64") + ", " + rows() + ", " + k_.argument(temp, "void*") +
-           ", between, shared,\n    [&](u64 j) { return " + word + "(p, row_at(p, j)); },\n    [&](u64 j) { return number(row_at(p, j)); },\n    [](u64, " + key +
+           ", between, shared,\n    [&](u64 j) { return " + word +
+           "(p, row_at(p, j)); },\n    [&](u64 j) { return number(row_at(p, j)); },\n    [](u64, " + key +
            ") {}, [&](u64 at, number row) { " + k_.argument(order_out, "number*") + "[at] = row; });\n}\n");
   }
 
@@ -118,8 +119,8 @@ class writer {
            "(p, row);\n  return text_word(" + p.text + ", " + k_.argument(text_round, "u64") + ");\n}\n");
     radix(name, 64, "return word_of_" + name + "(p, row);");
     // Out of line: the scan has many calls of it, and compiling that many copies would take seconds.
-    k_.add("__device__ __noinline__ number begins_rank_of_" + name + "(const words& p, u64 j) {\n  const number* const before = " +
-           k_.argument(ranks_before, "const number*") +
+    k_.add("__device__ __noinline__ number begins_rank_of_" + name +
+           "(const words& p, u64 j) {\n  const number* const before = " + k_.argument(ranks_before, "const number*") +
            ";\n  if (j == 0) return 0;\n  const u64 row = row_at(p, j), last = row_at(p, j - 1);\n"
            "  if (before && before[row] != before[last]) return 1;\n  const u64 word = word_of_" +
            name + "(p, row);\n  if (word != word_of_" + name + "(p, last)) return 1;\n  if (text_goes_on(word)) store_relaxed(" +

@@ -70,14 +70,15 @@ kernel_source generate(kernel_source k, const own_key& key, const input_layout& 
         ", [&](u64 j) -> " + word + " {\n    const " + type + " v = row_of(p, j);\n" +
         (told ? "" : "    told = told && sort_key_tells(v);\n") + "    return key_of(v);\n  });\n" +
         (told ? "" : "  if (!told) store_relaxed(" + k.argument(untold, "u64*") + ", u64(1));\n") + "}\n");
-  k.add("extern \"C\" __global__ void __launch_bounds__(policy::threads, policy::blocks) sweep_keys(const __grid_constant__ words p) {\n"
-        "  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<" +
-        word + ", no_value> between{{" + k.argument(keys_0, word + "*") + ", " + k.argument(keys_1, word + "*") +
-        "}, {nullptr, nullptr}};\n  " + type + "* const out = " + k.argument(out, type + "*") + ";\n  const u64 kept = " +
-        k.argument(out_rows, "u64") + ";\n  radix_sweep<policy, " + bits + ", " + word + ", no_value, " + (wide ? "u64" : "u32") +
-        ">((u32)" + k.argument(pass, "u64") + ", " + number_of_rows + ", " + temporary +
-        ", between, shared,\n    [&](u64 j) { return key_of(row_of(p, j)); }, [](u64) { return no_value{}; },\n    [&](u64 at, " + word +
-        " k) {\n      if (at < kept) out[at] = " + key.row + ";\n    }, [](u64, no_value) {});\n}\n");
+  k.add(
+      "extern \"C\" __global__ void __launch_bounds__(policy::threads, policy::blocks) sweep_keys(const __grid_constant__ words p) {\n"
+      "  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<" +
+      word + ", no_value> between{{" + k.argument(keys_0, word + "*") + ", " + k.argument(keys_1, word + "*") +
+      "}, {nullptr, nullptr}};\n  " + type + "* const out = " + k.argument(out, type + "*") +
+      ";\n  const u64 kept = " + k.argument(out_rows, "u64") + ";\n  radix_sweep<policy, " + bits + ", " + word + ", no_value, " +
+      (wide ? "u64" : "u32") + ">((u32)" + k.argument(pass, "u64") + ", " + number_of_rows + ", " + temporary +
+      ", between, shared,\n    [&](u64 j) { return key_of(row_of(p, j)); }, [](u64) { return no_value{}; },\n    [&](u64 at, " + word +
+      " k) {\n      if (at < kept) out[at] = " + key.row + ";\n    }, [](u64, no_value) {});\n}\n");
   return k;
 }
 
