@@ -5,7 +5,6 @@
 #include "gpu_engine/codegen/expressions.hpp"
 #include "gpu_engine/codegen/sort_passes.hpp"
 #include "gpu_engine/operators/radix_launch.hpp"
-#include "ir/analysis.hpp"
 
 namespace query::gpu_engine {
 
