@@ -174,6 +174,7 @@ int main(int argc, char** argv) {
   const std::vector<Side> sides(100);
   const std::vector<Named> named(4000);
   const std::vector<Wide> wide(4000);
+  const std::vector<double> plain(4000);
   const auto all = query::from(rows).as_accelerated();
   const auto names = query::from(named).as_accelerated();
   const auto wides = query::from(wide).as_accelerated();
@@ -201,6 +202,7 @@ int main(int argc, char** argv) {
       return std::make_pair(g.key(), g.median([](auto r) { return r.value; }));
     }));
     m.compiles("order_by double", all.order_by([](auto r) { return r.value; }));
+    m.compiles("order of doubles", query::from(plain).as_accelerated().order());
     m.compiles("order_by u32, then by i64", wides.order_by([](auto r) { return r.a; }).then_by([](auto r) { return r.c; }));
     m.compiles("order_by name", names.order_by([](auto n) { return n.name; }));
     m.compiles("top", all.order_by([](auto r) { return r.value; }).take(10));

@@ -87,6 +87,19 @@ QUERY_GPU_BOTH inline T from_sort_key(sort_key_of<T> key) {
   }
 }
 
+// Does the key tell this value from all others? That of -0.0 is 0.0's, and all NaNs have one.
+template <class T>
+QUERY_GPU_BOTH inline bool sort_key_tells(T value) {
+  if constexpr (detail::is_floating<T>) {
+    using U = sort_key_of<T>;
+    U bits;
+    copy_bits(bits, value);
+    return value == value && bits != U(U(1) << (8 * sizeof(U) - 1));
+  } else {
+    return true;
+  }
+}
+
 // The key of the reversed order; its own inverse.
 template <class U>
 QUERY_GPU_BOTH constexpr U descending_key(U key) {

@@ -74,7 +74,7 @@ class generated_kernels : public testing::Test {
                               "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
                               "fold_segments", "fold_level", "place_lists", "take_elements", "prepare_table", "find_nearest_rows",
                               "find_candidates", "compare_candidates", "count_groups_of_rows", "sort_rows", "gather_build", "join_lists",
-                              "init_labels", "sum_labels", "emit_labels"})
+                              "init_labels", "sum_labels", "emit_labels", "count_keys", "sweep_keys"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
     fake_.add_kernel("measure_heap", [](void** arguments) {

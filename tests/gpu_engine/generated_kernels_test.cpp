@@ -48,6 +48,30 @@ TEST_F(generated_kernels, of_orders) {
   compiles("top", all.order_by([](auto t) { return t.c; }).take(10));
 }
 
+struct Boxed {
+  std::array<float, 1> value;
+};
+QUERY_RECORD(Boxed, value);
+
+TEST_F(generated_kernels, of_orders_of_numbers) {
+  const std::vector<Trade> rows(3000);
+  const auto all = query::from(rows).as_accelerated();
+  const auto both = [&](const char* what, const auto& numbers) {
+    compiles(what, numbers.order());
+    compiles(what, numbers.order_descending());
+  };
+  const auto itself = [](auto x) { return x; };
+  both("double", all.select([](auto t) { return t.price; }));
+  both("float", all.select([](auto t) { return t.weight; }));
+  both("bool", all.select([](auto t) { return t.hot; }));
+  both("i16", all.select([](auto t) { return t.level; }));
+  both("i64", all.select([](auto t) { return t.qty; }));
+  both("u8", all.select([](auto t) { return query::cast<std::uint8_t>(t.level); }));
+  const std::vector<Boxed> boxed(3000);
+  compiles("records of one number, by it", query::from(boxed).as_accelerated().order_by([](auto b) { return b.value[0]; }));
+  compiles("records of one number, by themselves", query::from(boxed).as_accelerated().order_by_descending(itself));
+}
+
 TEST_F(generated_kernels, of_rows_that_hold_strings_and_lists) {
   const auto notes = query::from(notes_).as_accelerated();
   compiles("strings", notes.select([](auto n) { return n.name; }));

@@ -238,6 +238,11 @@ TEST_F(golden_kernels, sorts_by_two_keys) {
                                  .then_by_descending([](auto t) { return t.b; }));
 }
 
+TEST_F(golden_kernels, sorts_numbers_without_their_places) {
+  const std::vector<double> numbers(3000);
+  check("order_of_numbers", query::from(numbers).as_accelerated().order_by_descending([](auto x) { return x; }));
+}
+
 TEST_F(golden_kernels, distinct_rows) { check("distinct", rows().distinct_by([](auto t) { return std::make_pair(t.symbol, t.qty); })); }
 
 TEST_F(golden_kernels, windows_with_a_function) {

@@ -31,6 +31,9 @@ void expect_floating_order() {
   EXPECT_EQ(sort_key(limits::quiet_NaN()), sort_key(-limits::quiet_NaN()));
   EXPECT_EQ(sort_key(limits::quiet_NaN()), sort_key(limits::signaling_NaN()));
   EXPECT_TRUE(std::isnan(from_sort_key<T>(sort_key(limits::quiet_NaN()))));
+  for (const T lost : {T(-0.0), limits::quiet_NaN(), -limits::quiet_NaN(), limits::signaling_NaN()}) EXPECT_FALSE(sort_key_tells(lost));
+  for (const T told : {T(0), limits::denorm_min(), -limits::denorm_min(), limits::max(), -limits::infinity(), limits::infinity()})
+    EXPECT_TRUE(sort_key_tells(told)) << told;
 }
 
 TEST(sort_keys_test, integers_keep_their_order) {

@@ -10,6 +10,12 @@ namespace {
 
 std::string word_of(std::uint32_t bits) { return bits <= 32 ? "u32" : "u64"; }
 
+// A key in the direction that is asked for; its own inverse.
+std::string directed(const ir::type* number, const detail::order_key& order, const std::string& key) {
+  if (!order.descending) return key;
+  return number->k == kind::boolean ? "(" + key + " ^ 1)" : "descending_key(" + key + ")";
+}
+
 struct key_parts {
   const detail::order_key& order;
   std::size_t of;
@@ -19,9 +25,8 @@ struct key_parts {
   void take(const ir::type* t, const std::string& path, std::vector<sort_pass>& passes, std::size_t& texts) const {
     if (ir::is_arithmetic(t->k)) {
       const auto bits = static_cast<std::uint32_t>(t->k == kind::boolean ? 1 : t->size * 8);
-      std::string key = "sort_key(" + path + ")";
       // Within the key's own width: the bits above stay zero.
-      if (order.descending) key = t->k == kind::boolean ? "(" + key + " ^ 1)" : "descending_key(" + key + ")";
+      const std::string key = directed(t, order, "sort_key(" + path + ")");
       passes.push_back({word_of(bits) + "(" + key + ")", bits, of, ""});
       return;
     }
@@ -32,8 +37,7 @@ struct key_parts {
         return;
       }
       case kind::record:
-        for (std::size_t i = t->field_list.size(); i-- > 0;)
-          take(t->field_list[i].of, path + ".f" + std::to_string(i), passes, texts);
+        for (std::size_t i = t->field_list.size(); i-- > 0;) take(t->field_list[i].of, path + ".f" + std::to_string(i), passes, texts);
         return;
       case kind::array:
         if (t->count > 16) throw not_generated("sorting by an array of more than 16 elements");
@@ -63,6 +67,10 @@ void take_key_apart(const ir::type* t, const detail::order_key& order, std::size
                     std::vector<sort_pass>& passes) {
   auto texts = static_cast<std::size_t>(std::count_if(passes.begin(), passes.end(), [](const sort_pass& p) { return !p.text.empty(); }));
   key_parts{order, of, rank_bits, rank}.take(t, "v", passes, texts);
+}
+
+std::string value_of_key(const ir::type* number, const detail::order_key& order, const std::string& key) {
+  return "from_sort_key<" + std::string(scalar_text(number->k)) + ">(" + directed(number, order, key) + ")";
 }
 
 }  // namespace query::gpu_engine

@@ -23,4 +23,7 @@ using rank_text = std::function<std::string(std::size_t)>;
 void take_key_apart(const ir::type* t, const detail::order_key& order, std::size_t of, std::uint32_t rank_bits, const rank_text& rank,
                     std::vector<sort_pass>& passes);
 
+// The inverse for a number: the text of the value whose word, as wide as the value, is `key`.
+std::string value_of_key(const ir::type* number, const detail::order_key& order, const std::string& key);
+
 }  // namespace query::gpu_engine

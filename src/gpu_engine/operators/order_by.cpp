@@ -7,8 +7,8 @@
 #include "gpu_engine/codegen/expressions.hpp"
 #include "gpu_engine/codegen/sort_passes.hpp"
 #include "gpu_engine/host_unpacking.hpp"
-#include "gpu_engine/operators/operators.hpp"
-#include "gpu_primitives/radix_sort.cuh"
+#include "gpu_engine/operators/radix_launch.hpp"
+#include "gpu_engine/operators/sorted_numbers.hpp"
 #include "gpu_primitives/scan.cuh"
 
 namespace query::gpu_engine {
@@ -62,7 +62,7 @@ class writer {
     for (std::size_t s = 0; s < g_.passes.size(); ++s) {
       const sort_pass& p = g_.passes[s];
       if (!p.text.empty()) ranks(p);
-      radix(std::to_string(s), p.bits, "const auto v = key_" + std::to_string(p.of) + "(p, row_at(p, j)); return " + p.key + ";");
+      radix(std::to_string(s), p.bits, "const auto v = key_" + std::to_string(p.of) + "(p, row);\n  return " + p.key + ";");
     }
     gather();
   }
@@ -72,7 +72,7 @@ class writer {
 
   void keys() {
     const auto rank_of_row = [this](std::size_t i) {
-      return k_.argument(first_ranks + static_cast<std::uint32_t>(i), "const number*") + "[row_at(p, j)]";
+      return k_.argument(first_ranks + static_cast<std::uint32_t>(i), "const number*") + "[row]";
     };
     for (std::size_t i = n_.functions.size(); i-- > 0;) {
       const ir::traced t = k_.trace(n_, n_.functions[i]);
@@ -86,19 +86,22 @@ class writer {
     }
   }
 
-  // count_<name> and sweep_<name>: one sort by the word that `key` returns for place j of the order so far.
+  // count_<name> and sweep_<name>: one sort by the word that `key` returns for a row. Digits are counted in the order in which
+  // the rows lie, whatever their order so far.
   void radix(const std::string& name, std::uint32_t key_bits, const std::string& key_body) {
     const std::string key = key_bits <= 32 ? "u32" : "u64", bits = std::to_string(key_bits), policy = "radix_policy<" + key + ", number>",
-                      key_of = "[&](u64 j) -> " + key + " { " + key_body + " }";
+                      word = "sort_word_" + name;
+    k_.add("__device__ __forceinline__ " + key + " " + word + "(const words& p, u64 row) {\n  " + key_body + "\n}\n");
     k_.add("extern \"C\" __global__ void __launch_bounds__(" + policy + "::histogram_threads) count_" + name +
            "(const __grid_constant__ words p) {\n  radix_histogram<" + policy + ", " + bits + ">(" + rows() + ", " +
-           k_.argument(temp, "void*") + ", " + key_of + ");\n}\n");
+           k_.argument(temp, "void*") + ", [&](u64 row) { return " + word + "(p, row); });\n}\n");
     k_.add("extern \"C\" __global__ void __launch_bounds__(" + policy + "::threads, " + policy + "::blocks) sweep_" + name +
            "(const __grid_constant__ words p) {\n  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<" + key +
            ", number> between{{" + k_.argument(keys_0, key + "*") + ", " + k_.argument(keys_1, key + "*") + "}, {" +
            k_.argument(values_0, "number*") + ", " + k_.argument(order_out, "number*") + "}};\n  radix_sweep<" + policy + ", " + bits +
            ", " + key + ", number, " + number_ + ">((u32)" + k_.argument(pass, "u64") + ", " + rows() + ", " + k_.argument(temp, "void*") +
-           ", between, shared,\n    " + key_of + ", [&](u64 j) { return number(row_at(p, j)); },\n    [](u64, " + key +
+           ", between, shared,\n    [&](u64 j) { return " + word +
+           "(p, row_at(p, j)); },\n    [&](u64 j) { return number(row_at(p, j)); },\n    [](u64, " + key +
            ") {}, [&](u64 at, number row) { " + k_.argument(order_out, "number*") + "[at] = row; });\n}\n");
   }
 
@@ -109,15 +112,15 @@ class writer {
     if (g_.texts.empty()) {
       k_.include("gpu_engine/device/text_order.cuh");
       k_.include("gpu_primitives/scan.cuh");
-      radix("ranks", wide_ ? 64 : 32, "return " + k_.argument(ranks_before, "const number*") + "[row_at(p, j)];");
+      radix("ranks", wide_ ? 64 : 32, "return " + k_.argument(ranks_before, "const number*") + "[row];");
     }
     g_.texts.push_back(name);
     k_.add("__device__ __forceinline__ u64 word_of_" + name + "(const words& p, u64 row) {\n  const auto v = key_" + std::to_string(p.of) +
            "(p, row);\n  return text_word(" + p.text + ", " + k_.argument(text_round, "u64") + ");\n}\n");
-    radix(name, 64, "return word_of_" + name + "(p, row_at(p, j));");
+    radix(name, 64, "return word_of_" + name + "(p, row);");
     // Out of line: the scan has many calls of it, and compiling that many copies would take seconds.
-    k_.add("__device__ __noinline__ number begins_rank_of_" + name + "(const words& p, u64 j) {\n  const number* const before = " +
-           k_.argument(ranks_before, "const number*") +
+    k_.add("__device__ __noinline__ number begins_rank_of_" + name +
+           "(const words& p, u64 j) {\n  const number* const before = " + k_.argument(ranks_before, "const number*") +
            ";\n  if (j == 0) return 0;\n  const u64 row = row_at(p, j), last = row_at(p, j - 1);\n"
            "  if (before && before[row] != before[last]) return 1;\n  const u64 word = word_of_" +
            name + "(p, row);\n  if (word != word_of_" + name + "(p, last)) return 1;\n  if (text_goes_on(word)) store_relaxed(" +
@@ -154,23 +157,11 @@ generated generate(const planner::vertex& v, const input_layout& in, bool wide_n
   return g;
 }
 
-// Numbers that the host needs of the policy for a pass.
-struct sweep_shape {
-  std::uint64_t threads, histogram_threads, histogram_items, rows_of_tile, temp_bytes, shared;
-  template <class Key, class Number> static sweep_shape of(std::uint64_t n) {
-    using policy = gpu::radix_policy<Key, Number>;
-    return {policy::threads,
-            policy::histogram_threads,
-            policy::histogram_items,
-            std::uint64_t{policy::threads} * policy::items,
-            gpu::radix_temp_bytes<policy, Number>(n),
-            gpu::radix_shared_bytes<policy, Key, Number>()};
-  }
-  static sweep_shape of(std::uint64_t n, bool wide_numbers, std::uint32_t bits) {
-    if (bits <= 32) return wide_numbers ? of<gpu::u32, gpu::u64>(n) : of<gpu::u32, gpu::u32>(n);
-    return wide_numbers ? of<gpu::u64, gpu::u64>(n) : of<gpu::u64, gpu::u32>(n);
-  }
-};
+radix_shape shape_of(std::uint64_t n, bool wide_numbers, std::uint32_t bits) {
+  using gpu::u32, gpu::u64;
+  if (bits <= 32) return wide_numbers ? radix_shape::of<u32, u64, u64>(n) : radix_shape::of<u32, u32, u32>(n);
+  return wide_numbers ? radix_shape::of<u64, u64, u64>(n) : radix_shape::of<u64, u32, u32>(n);
+}
 
 class sorting {
  public:
@@ -182,53 +173,95 @@ class sorting {
         g_(generate(v, in.layout(), wide_)),
         args_(first_ranks + g_.texts.size(), 0) {}
 
-  void go(device_address rows_out, std::uint64_t kept) {
-    for (device_buffer& o : order_) o = column();
-    const device_buffer numbers = column(), keys[2] = {run_.allocate(n_ * 8), run_.allocate(n_ * 8)};
-    args_[values_0] = numbers.address();
-    args_[keys_0] = keys[0].address();
-    args_[keys_1] = keys[1].address();
+  // `rows_out`: room for the first `kept` rows in order, which holds what the passes need until the rows are gathered.
+  void go(device_address rows_out, std::uint64_t kept, std::size_t row_bytes) {
+    const buffers passes(*this, rows_out, kept * row_bytes);
     for (std::size_t t = 0; t < g_.texts.size(); ++t) rank(t);
     start();
     for (std::size_t s = 0; s < g_.passes.size(); ++s) sort(std::to_string(s), g_.passes[s].bits);
     args_[out] = rows_out;
     args_[out_rows] = kept;
     const auto f = compiled("gather_rows");
-    run_.launch(g_.source, *f, {blocks(gpu::divide_up(kept, 256), resident(*f, 256) * 8), 256, 0}, inputs_, args_);
+    run_.launch(g_.source, *f,
+                {static_cast<unsigned>(std::clamp<std::uint64_t>(gpu::divide_up(kept, 256), 1, resident(*f, 256) * 8)), 256, 0}, inputs_,
+                args_);
     run_.finish(g_.source);
   }
 
  private:
+  // Keys and row numbers between passes, and the two orders that sorts go to in turn. The order that the rows are gathered by has memory of
+  // its own, and of the others as much as fits lies where the rows will be.
+  class buffers {
+   public:
+    buffers(sorting& s, device_address rows_out, std::uint64_t room) {
+      std::uint32_t bits = s.g_.texts.empty() ? 0 : 64;
+      for (const sort_pass& p : s.g_.passes) bits = std::max(bits, p.bits);
+      const std::uint32_t passes = gpu::radix_passes(bits);
+      const std::uint64_t numbers = s.n_ * s.g_.row_number_bytes, keys = s.n_ * (bits <= 32 ? 4 : 8);
+      const std::size_t last = (s.g_.passes.size() + 1) % 2;
+      s.order_[last] = take(s, numbers);
+      struct part {
+        device_address* at;
+        std::uint64_t bytes;
+      };
+      // A sort of one pass needs nothing in between, one of two needs the first buffer.
+      std::array<part, 4> parts{{{&s.args_[keys_0], passes > 1 ? keys : 0},
+                                 {&s.args_[keys_1], passes > 2 ? keys : 0},
+                                 {&s.args_[values_0], passes > 1 ? numbers : 0},
+                                 {&s.order_[1 - last], s.g_.passes.size() > 1 || !s.g_.texts.empty() ? numbers : 0}}};
+      const std::uint32_t inside = fullest(parts, room);
+      for (std::uint32_t i = 0; i < parts.size(); ++i) {
+        if (inside >> i & 1) {
+          *parts[i].at = rows_out;
+          rows_out += aligned(parts[i].bytes);
+        } else {
+          *parts[i].at = take(s, parts[i].bytes);
+        }
+      }
+    }
+
+   private:
+    static std::uint64_t aligned(std::uint64_t bytes) { return gpu::round_up(bytes, 8); }  // keys and numbers are read one by one
+    // Which of the parts fill the room best.
+    template <class Parts> static std::uint32_t fullest(const Parts& parts, std::uint64_t room) {
+      std::uint32_t best = 0;
+      std::uint64_t most = 0;
+      for (std::uint32_t set = 1; set < 1u << parts.size(); ++set) {
+        std::uint64_t end = 0, used = 0;
+        for (std::uint32_t i = 0; i < parts.size(); ++i) {
+          if (!(set >> i & 1) || !parts[i].bytes) continue;
+          used = end + parts[i].bytes;
+          end += aligned(parts[i].bytes);
+        }
+        if (used > most && used <= room) best = set, most = used;
+      }
+      return best;
+    }
+    device_address take(sorting& s, std::uint64_t bytes) {
+      if (!bytes) return 0;
+      own_.push_back(s.run_.allocate(bytes));
+      return own_.back().address();
+    }
+
+    std::vector<device_buffer> own_;
+  };
+
   device_buffer column() { return run_.allocate(n_ * g_.row_number_bytes); }
   std::shared_ptr<const kernel> compiled(const std::string& entry) { return run_.compile(g_.source, entry.c_str()); }
-  static unsigned blocks(std::uint64_t tiles, std::uint64_t most) {
-    return static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, most));
-  }
   static std::uint64_t resident(const kernel& f, std::uint64_t threads) { return resident_blocks(f, static_cast<unsigned>(threads), 0); }
 
   // The order of the rows as they lie.
   void start() { args_[order_in] = 0; }
 
-  // From order_in to the other of the two orders.
+  // From order_in to the other of the two orders, beginning with the first.
   void sort(const std::string& name, std::uint32_t bits) {
     run_.context().cancel.check();
-    const sweep_shape shape = sweep_shape::of(n_, wide_, bits);
-    const device_buffer temporary = run_.zeroed(shape.temp_bytes);
-    const device_buffer& to = order_[args_[order_in] == order_[0].address() ? 1 : 0];
-    args_[temp] = temporary.address();
-    args_[order_out] = to.address();
+    args_[order_out] = order_[args_[order_in] == order_[0] ? 1 : 0];
     const auto count = compiled("count_" + name), sweep = compiled("sweep_" + name);
-    run_.launch(g_.source, *count,
-                {blocks(gpu::divide_up(n_, shape.histogram_threads * shape.histogram_items), resident(*count, shape.histogram_threads)),
-                 static_cast<unsigned>(shape.histogram_threads), 0},
-                inputs_, args_);
-    for (std::uint32_t p = 0; p < gpu::radix_passes(bits); ++p) {
-      args_[pass] = p;
-      run_.launch(g_.source, *sweep,
-                  {static_cast<unsigned>(gpu::divide_up(n_, shape.rows_of_tile)), static_cast<unsigned>(shape.threads), shape.shared},
-                  inputs_, args_);
-    }
-    args_[order_in] = to.address();
+    radix_launch radix(run_, g_.source, *count, *sweep, shape_of(n_, wide_, bits), bits);
+    radix.count(inputs_, args_, temp);
+    radix.passes(inputs_, args_, pass);
+    args_[order_in] = args_[order_out];
   }
 
   void rank(std::size_t t) {
@@ -269,7 +302,7 @@ class sorting {
   bool wide_;
   generated g_;
   std::vector<std::uint64_t> args_;
-  device_buffer order_[2];
+  device_address order_[2] = {0, 0};
   std::vector<device_buffer> ranks_;
 };
 
@@ -279,7 +312,8 @@ void plan_order_by(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
   check_host_form(v.node->row);
   if (!b.stages.empty() || !b.prefilters.empty()) plan_collect_before(b);
-  (void)generate(v, {b.row, {{0, b.row}}}, false);
+  const input_layout in{b.row, {{0, b.row}}};
+  if (!plan_sorted_numbers(v, in)) (void)generate(v, in, false);
 }
 
 result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
@@ -288,8 +322,9 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
   const std::shared_ptr<const device_rows> in = bare ? run.input(b, fields_read(b, true)) : run_collect_before(b, run);
   const ir::type* row = v.node->row;
   const std::uint64_t kept = std::min<std::uint64_t>(in->size(), v.limit);
-  device_buffer rows_out = run.allocate(std::max<std::uint64_t>(kept, 1) * device_layout(row).size);
-  if (kept) sorting(v, *in, run).go(rows_out.address(), kept);
+  const std::size_t row_bytes = device_layout(row).size;
+  device_buffer rows_out = run.allocate(std::max<std::uint64_t>(kept, 1) * row_bytes);
+  if (kept && !sort_numbers(v, *in, rows_out.address(), kept, run)) sorting(v, *in, run).go(rows_out.address(), kept, row_bytes);
   return run.result(row, std::move(rows_out), kept);
 }
 

@@ -23,28 +23,38 @@ __device__ __forceinline__ u64 row_at(const words& p, u64 j) {
   const number* order = ((const number*)p.w[1]);
   return order ? order[j] : j;
 }
+__device__ __forceinline__ u64 sort_word_0(const words& p, u64 row) {
+  const auto v = key_1(p, row);
+  return u64(descending_key(sort_key(v)));
+}
 extern "C" __global__ void __launch_bounds__(radix_policy<u64, number>::histogram_threads) count_0(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  radix_histogram<radix_policy<u64, number>, 64>(p.w[2], ((void*)p.w[3]), [&](u64 j) -> u64 { const auto v = key_1(p, row_at(p, j)); return u64(descending_key(sort_key(v))); });
+  radix_histogram<radix_policy<u64, number>, 64>(p.w[2], ((void*)p.w[3]), [&](u64 row) { return sort_word_0(p, row); });
 }
 extern "C" __global__ void __launch_bounds__(radix_policy<u64, number>::threads, radix_policy<u64, number>::blocks) sweep_0(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) u8 shared[];
   const radix_buffers<u64, number> between{{((u64*)p.w[4]), ((u64*)p.w[5])}, {((number*)p.w[6]), ((number*)p.w[7])}};
   radix_sweep<radix_policy<u64, number>, 64, u64, number, u32>((u32)p.w[8], p.w[2], ((void*)p.w[3]), between, shared,
-    [&](u64 j) -> u64 { const auto v = key_1(p, row_at(p, j)); return u64(descending_key(sort_key(v))); }, [&](u64 j) { return number(row_at(p, j)); },
+    [&](u64 j) { return sort_word_0(p, row_at(p, j)); },
+    [&](u64 j) { return number(row_at(p, j)); },
     [](u64, u64) {}, [&](u64 at, number row) { ((number*)p.w[7])[at] = row; });
+}
+__device__ __forceinline__ u32 sort_word_1(const words& p, u64 row) {
+  const auto v = key_0(p, row);
+  return u32(sort_key(v));
 }
 extern "C" __global__ void __launch_bounds__(radix_policy<u32, number>::histogram_threads) count_1(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  radix_histogram<radix_policy<u32, number>, 32>(p.w[2], ((void*)p.w[3]), [&](u64 j) -> u32 { const auto v = key_0(p, row_at(p, j)); return u32(sort_key(v)); });
+  radix_histogram<radix_policy<u32, number>, 32>(p.w[2], ((void*)p.w[3]), [&](u64 row) { return sort_word_1(p, row); });
 }
 extern "C" __global__ void __launch_bounds__(radix_policy<u32, number>::threads, radix_policy<u32, number>::blocks) sweep_1(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) u8 shared[];
   const radix_buffers<u32, number> between{{((u32*)p.w[4]), ((u32*)p.w[5])}, {((number*)p.w[6]), ((number*)p.w[7])}};
   radix_sweep<radix_policy<u32, number>, 32, u32, number, u32>((u32)p.w[8], p.w[2], ((void*)p.w[3]), between, shared,
-    [&](u64 j) -> u32 { const auto v = key_0(p, row_at(p, j)); return u32(sort_key(v)); }, [&](u64 j) { return number(row_at(p, j)); },
+    [&](u64 j) { return sort_word_1(p, row_at(p, j)); },
+    [&](u64 j) { return number(row_at(p, j)); },
     [](u64, u32) {}, [&](u64 at, number row) { ((number*)p.w[7])[at] = row; });
 }
 extern "C" __global__ void __launch_bounds__(256) gather_rows(const __grid_constant__ words p) {
