@@ -1,6 +1,7 @@
 // Group-by for few groups: every block aggregates into tables of its own in shared memory and leaves one partial state a group, which
 // merge_groups (group_table.cuh) brings together. Rows of groups beyond the block's capacity go straight to the global table, so any
-// number of groups is correct, and groups that come often are in shared memory whatever the others do.
+// number of groups is correct, and groups that come often are in shared memory whatever the others do. So do those of a last tile that is
+// not full.
 //
 // Copies of a block's states, chosen by the host (plan_shared_groups) from an estimate of the number of groups:
 //   thread  one copy a thread, laid out so that no two lanes meet in a bank: plain reads and writes, for a few dozen groups;
