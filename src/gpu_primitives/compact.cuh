@@ -3,7 +3,7 @@
 // One launch of any number of blocks of Policy::threads threads (compact_blocks gives a good one). The last warp of a block coordinates,
 // the others work; a block always has two tiles under way. While the workers load and test tile n, the coordinator finds the place of
 // tile t before it by look-back (look_back.cuh); then the workers write t's survivors from shared memory and put n's there, while the
-// coordinator publishes n's count and takes the next tile. A last tile that is not full is loaded when t is written.
+// coordinator publishes n's count and takes the next tile.
 //
 //   struct row { double x; u32 id; };
 //   extern "C" __global__ void positive(const double* x, u64 n, void* temp, u64* count, double* out_x, u32* out_id) {
@@ -93,7 +93,6 @@ __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep
       }
       __syncthreads();  // A: t has its place, n is loaded
       if (tile >= tiles) return;
-      if ((tile + 1) * tile_rows > n) __syncthreads();  // n is in shared memory and counted
       kept_in_warp = lane < workers ? kept_by_warp[lane] : 0;
       kept_through_warp = kept_in_warp;
 #pragma unroll
@@ -118,10 +117,14 @@ __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep
     Item item[items];
     u32 kept_bits = 0;
     const u64 first = tile * tile_rows + warp * warp_items + lane;
-    const bool full = (tile + 1) * tile_rows <= n;
-    if (full) {
+    if (tile < tiles && (tile + 1) * tile_rows <= n) {
 #pragma unroll
       for (u32 j = 0; j < items; ++j) kept_bits |= u32(keep(first + j * warp_size, item[j])) << j;
+    } else if (tile < tiles) {
+#pragma unroll
+      for (u32 j = 0; j < items; ++j) {
+        if (first + j * warp_size < n) kept_bits |= u32(keep(first + j * warp_size, item[j])) << j;
+      }
     }
     const u32 kept_next = __reduce_add_sync(all_lanes, __popc(kept_bits));
     if (lane == 0) kept_by_warp[warp] = kept_next;
@@ -132,27 +135,12 @@ __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep
     if (tile >= tiles) return;
     __syncwarp();
     kept = 0;
-    if (full) {
 #pragma unroll
-      for (u32 j = 0; j < items; ++j) {
-        const bool keeps = (kept_bits >> j & 1) != 0;
-        const u32 keepers = __ballot_sync(all_lanes, keeps);
-        if (keeps) staged[kept + __popc(keepers & below)] = item[j];
-        kept += __popc(keepers);
-      }
-    } else {
-      // The last tile comes only now, a row a lane at a time, straight to shared memory: as many copies of the caller's code as above
-      // would be up to a third of what the kernel takes to compile.
-#pragma unroll 1
-      for (u32 j = 0; j < items; ++j) {
-        Item one;
-        const bool keeps = first + j * warp_size < n && keep(first + j * warp_size, one);
-        const u32 keepers = __ballot_sync(all_lanes, keeps);
-        if (keeps) staged[kept + __popc(keepers & below)] = one;
-        kept += __popc(keepers);
-      }
-      if (lane == 0) kept_by_warp[warp] = kept;
-      __syncthreads();
+    for (u32 j = 0; j < items; ++j) {
+      const bool keeps = (kept_bits >> j & 1) != 0;
+      const u32 keepers = __ballot_sync(all_lanes, keeps);
+      if (keeps) staged[kept + __popc(keepers & below)] = item[j];
+      kept += __popc(keepers);
     }
     __syncthreads();  // B
     tile = shared_tile;
