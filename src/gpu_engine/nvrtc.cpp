@@ -21,6 +21,7 @@ using program_handle = opaque_program*;
 
 constexpr int nvrtc_success = 0, nvrtc_compilation_error = 6;
 constexpr std::size_t log_shown = 4000;
+constexpr int knows_minimal = 12040;  // the first version
 
 std::vector<std::string> candidates() {
   if (const char* named = std::getenv("QUERY_NVRTC"); named != nullptr && *named != 0) return {named};
@@ -183,6 +184,9 @@ compiled compiler::compile(std::string_view source, std::span<const named_source
   std::vector<std::string> line = {"--gpu-architecture=" + (machine_code ? "sm_" + std::to_string(compute_capability) + own
                                                                          : "compute_" + std::to_string(l.nearest(compute_capability))),
                                    "--std=c++20"};
+  // Without declarations that generated kernels do not use (textures, the device's run-time library): 5 ms each. Sources that are linked
+  // later are users' own and may use them.
+  if (!lto && l.version >= knows_minimal) line.push_back("--minimal");
   line.insert(line.end(), options.begin(), options.end());
   std::vector<const char*> arguments;
   for (const std::string& option : line) arguments.push_back(option.c_str());

@@ -281,7 +281,7 @@ __device__ __forceinline__ void aggregate_partitions(const partition_group_param
   u32 hot = detail::no_place - 1, lost = 0;
   for (u64 first = begin + threadIdx.x / warp_size * tile_rows; first < end; first += blockDim.x * Items) {
     const u32 count = static_cast<u32>(smaller<u64>(tile_rows, end - first));
-    if (!detail::aggregate_any_tile<Items>(groups, first, count, p.overflow, p.again, keys, rows, hot)) lost = 1;
+    if (!detail::aggregate_tile<Items, true>(groups, first, count, p.overflow, p.again, keys, rows, hot)) lost = 1;
   }
   // A listed tile brings rows of any of the partition's groups to the table later.
   const bool whole = __syncthreads_or(static_cast<int>(lost)) == 0 && alone;

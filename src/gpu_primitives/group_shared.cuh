@@ -1,6 +1,7 @@
 // Group-by for few groups: every block aggregates into tables of its own in shared memory and leaves one partial state a group, which
 // merge_groups (group_table.cuh) brings together. Rows of groups beyond the block's capacity go straight to the global table, so any
-// number of groups is correct, and groups that come often are in shared memory whatever the others do.
+// number of groups is correct, and groups that come often are in shared memory whatever the others do. So do those of a last tile that is
+// not full.
 //
 // Copies of a block's states, chosen by the host (plan_shared_groups) from an estimate of the number of groups:
 //   thread  one copy a thread, laid out so that no two lanes meet in a bank: plain reads and writes, for a few dozen groups;
@@ -303,97 +304,90 @@ __device__ __forceinline__ bool aggregate_overflow(u32 over, u64 first, const gr
   return true;
 }
 
-// The same out of line, for rows that are much code and for tiles that are seldom.
+// The same out of line, for rows that are much code.
 template <int Items, class Keys, class Aggregates, class Row>
 __device__ __noinline__ bool aggregate_overflow_apart(u32 over, u64 first, const group_table<Keys, Aggregates>& table, const Keys& keys,
                                                       const Row& row) {
   return aggregate_overflow<Items>(over, first, table, keys, row);
 }
 
-// One warp's tile [first, first + count) into the block's groups. All or nothing: false when a row found no place anywhere. Full: count is
-// Items * 32.
-template <int Items, bool Full, class Groups, class Keys, class Aggregates, class Row>
+// One warp's tile [first, first + count), count at most Items * 32, into the block's groups. All or nothing: false when a row found no
+// place anywhere; the tile is listed then.
+//
+// A tile that is not full, of which a launch has one, goes through the same code: all of it once more was 0.4 of what a kernel takes to
+// compile. Its rows go to the global table, like those that find no place, so that full tiles need no tests for it; or, Guarded, every row
+// is tested, where a block's groups must not be in the table too (partitions).
+template <int Items, bool Guarded, class Groups, class Keys, class Aggregates, class Row>
 __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, u32 count, const group_table<Keys, Aggregates>& overflow,
-                                               const Keys& keys, const Row& row, u32& hot) {
+                                               const tiles_again& again, const Keys& keys, const Row& row, u32& hot) {
+  const bool staged = Guarded || count == Items * warp_size;
+  const i32 left = static_cast<i32>(count) - static_cast<i32>(lane_id());  // rows of the tile from this lane's first on
   typename Keys::key_type key[Items];
   typename Aggregates::Args args[Items];
-  u32 place[Items], word[Items], hash[Items];
-  u32 valid = 0, missing = 0, over = 0;  // bit j: item j
-#pragma unroll
-  for (u32 j = 0; j < Items; ++j) {
-    const u32 at = j * warp_size + lane_id();
-    if ((Full || at < count) && row(first + at, key[j], args[j])) valid |= 1u << j;
-  }
-  // The first probes of all rows travel together, then the comparisons.
-#pragma unroll
-  for (u32 j = 0; j < Items; ++j) {
-    hash[j] = static_cast<u32>(keys.hash(key[j]));
-    word[j] = groups.index.word_at(groups.index.home(hash[j]));
-  }
-#pragma unroll
-  for (u32 j = 0; j < Items; ++j) {
-    const bool likely = groups.index.likely(word[j], hash[j]);
-    place[j] = likely ? groups.index.place_of(word[j]) : 0;
-    const bool found = likely && keys.equal(groups.index.key_at(place[j]), key[j]);
-    if (!found) missing |= 1u << j;
-  }
-  missing &= valid;
-  // The others one after the other, each lane at its own.
-  while (missing) {
-    const u32 item = static_cast<u32>(__ffs(static_cast<int>(missing))) - 1;
-    missing &= missing - 1;
-    auto my_key = key[0];
-    u32 my_hash = hash[0];
-#pragma unroll
-    for (u32 j = 1; j < Items; ++j) {
-      if (j == item) {
-        my_key = key[j];
-        my_hash = hash[j];
-      }
-    }
-    const u32 found = groups.index.find_or_claim(keys, my_key, my_hash);
-    if (found == no_place) over |= 1u << item;
+  u32 place[Items];
+  u32 valid = 0, over = 0;  // bit j: item j
+  if (staged) {
+    u32 word[Items], hash[Items];
+    u32 missing = 0;
 #pragma unroll
     for (u32 j = 0; j < Items; ++j) {
-      if (j == item) place[j] = found;
+      if ((!Guarded || left > static_cast<i32>(j * warp_size)) && row(first + j * warp_size + lane_id(), key[j], args[j])) valid |= 1u << j;
+    }
+    // The first probes of all rows travel together, then the comparisons.
+#pragma unroll
+    for (u32 j = 0; j < Items; ++j) {
+      hash[j] = static_cast<u32>(keys.hash(key[j]));
+      word[j] = groups.index.word_at(groups.index.home(hash[j]));
+    }
+#pragma unroll
+    for (u32 j = 0; j < Items; ++j) {
+      const bool likely = groups.index.likely(word[j], hash[j]);
+      place[j] = likely ? groups.index.place_of(word[j]) : 0;
+      const bool found = likely && keys.equal(groups.index.key_at(place[j]), key[j]);
+      if (!found) missing |= 1u << j;
+    }
+    missing &= valid;
+    // The others one after the other, each lane at its own.
+    while (missing) {
+      const u32 item = static_cast<u32>(__ffs(static_cast<int>(missing))) - 1;
+      missing &= missing - 1;
+      auto my_key = key[0];
+      u32 my_hash = hash[0];
+#pragma unroll
+      for (u32 j = 1; j < Items; ++j) {
+        if (j == item) {
+          my_key = key[j];
+          my_hash = hash[j];
+        }
+      }
+      const u32 found = groups.index.find_or_claim(keys, my_key, my_hash);
+      if (found == no_place) over |= 1u << item;
+#pragma unroll
+      for (u32 j = 0; j < Items; ++j) {
+        if (j == item) place[j] = found;
+      }
+    }
+  } else {
+#pragma unroll
+    for (u32 j = 0; j < Items; ++j) {
+      if (left > static_cast<i32>(j * warp_size)) over |= 1u << j;
     }
   }
   if (__any_sync(all_lanes, over != 0)) {
-    // Not called from whole tiles, which were a tenth slower then.
-    if constexpr (spread_sums<Aggregates> || !Full) {
-      if (!aggregate_overflow_apart<Items>(over, first, overflow, keys, row)) return false;
-    } else {
-      if (!aggregate_overflow<Items>(over, first, overflow, keys, row)) return false;
-    }
-  }
-  valid &= ~over;
-#pragma unroll
-  for (u32 j = 0; j < Items; ++j) groups.update(valid >> j & 1, place[j], args[j], hot, j == 0);
-  return true;
-}
-
-// A tile of any size. One that is not full goes a row a lane at a time: all of the code once more, for one tile a launch, would be half of
-// what the kernel takes to compile. False when rows found no place: they are listed then, in tiles that may be parts of this one.
-template <int Items, class Groups, class Keys, class Aggregates, class Row>
-__device__ __forceinline__ bool aggregate_any_tile(const Groups& groups, u64 first, u32 count,
-                                                   const group_table<Keys, Aggregates>& overflow, const tiles_again& again,
-                                                   const Keys& keys, const Row& row, u32& hot) {
-  if constexpr (Items > 1) {
-    if (count == Items * warp_size) {
-      if (aggregate_tile<Items, true>(groups, first, count, overflow, keys, row, hot)) return true;
+    bool placed;
+    // Not called otherwise: whole tiles were a tenth slower then.
+    if constexpr (spread_sums<Aggregates>) placed = aggregate_overflow_apart<Items>(over, first, overflow, keys, row);
+    else placed = aggregate_overflow<Items>(over, first, overflow, keys, row);
+    if (!placed) {
       list_tile(again, first, count);
       return false;
     }
   }
-  bool done = true;
-#pragma unroll 1
-  for (u32 at = 0; at < count; at += warp_size) {
-    const u32 rows = smaller(count - at, warp_size);
-    if (aggregate_tile<1, false>(groups, first + at, rows, overflow, keys, row, hot)) continue;
-    list_tile(again, first + at, rows);
-    done = false;
-  }
-  return done;
+  if (!staged) return true;
+  valid &= ~over;
+#pragma unroll
+  for (u32 j = 0; j < Items; ++j) groups.update(valid >> j & 1, place[j], args[j], hot, j == 0);
+  return true;
 }
 
 }  // namespace detail
@@ -415,7 +409,7 @@ __device__ __forceinline__ void aggregate_shared(const shared_group_params<Keys,
   for (u64 tile = warp; tile < tiles; tile += warps) {
     u64 first;
     const u32 count = detail::tile_at(p.rows, n, tile_rows, tile, first);
-    (void)detail::aggregate_any_tile<Items>(groups, first, count, p.overflow, p.again, keys, row, hot);
+    (void)detail::aggregate_tile<Items, false>(groups, first, count, p.overflow, p.again, keys, row, hot);
   }
   __syncthreads();
   if (threadIdx.x == 0) p.partial_counts[blockIdx.x] = groups.size();

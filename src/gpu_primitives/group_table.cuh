@@ -29,8 +29,8 @@ namespace query::gpu {
 // Rows [first, first + rows) of one warp's turn, in one word: rows in the low 16 bits.
 QUERY_GPU_BOTH constexpr u64 pack_tile(u64 first, u64 rows) { return first << 16 | rows; }
 
-// Tiles that found no place. Room for it: divide_up(n, 32 * Items) entries, one more for each of the last tile's Items in the kernels with
-// tables in shared memory (of each item of work, in partitions), and those of other kernels that share it.
+// Tiles that found no place. Room for it: divide_up(n, 32 * Items) entries, one more for each item of work in partitions, and those of
+// other kernels that share it.
 struct tiles_again {
   u64* tiles;
   u64* count;

@@ -46,15 +46,16 @@ QUERY_GPU_BOTH constexpr u64 reduce_temp_bytes(u64 n) {
 
 namespace detail {
 
-// Folds one value of every thread; the result is valid in thread 0. Ends with a barrier, so that `shared` may be reused.
+// Folds one value of every thread; the result is valid in thread 0. Ends with a barrier, so that `shared` may be reused. Loops: a block
+// does it once or twice, and unrolled it was a quarter of what a small kernel takes to compile.
 template <u32 Threads, class T, class Combine>
 __device__ __forceinline__ T reduce_block(T value, T* shared, Combine combine) {
-#pragma unroll
+#pragma unroll 1
   for (u32 d = 1; d < warp_size; d *= 2) value = combine(value, shuffle_down(value, d));
   if (lane_id() == 0) shared[threadIdx.x / warp_size] = value;
   __syncthreads();
   if (threadIdx.x == 0) {
-#pragma unroll
+#pragma unroll 1
     for (u32 w = 1; w < Threads / warp_size; ++w) value = combine(value, shared[w]);
   }
   __syncthreads();
@@ -91,26 +92,29 @@ __device__ __forceinline__ void reduce(u64 n, const T& identity, Load load, Comb
   for (; i < end; i += threads) load(i, sums[0]);
 #pragma unroll
   for (u32 a = 1; a < accumulators; ++a) sums[0] = combine(sums[0], sums[a]);
-  T total = detail::reduce_block<threads>(sums[0], shared, combine);
 
+  // Twice for the block that finishes last: its own rows, then the blocks' results.
   u32* finished_blocks = static_cast<u32*>(temp);
   T* partials = reinterpret_cast<T*>(static_cast<u8*>(temp) + 128);
-  if (gridDim.x == 1) {
-    if (threadIdx.x == 0) finish(total);
-    return;
-  }
-  if (threadIdx.x == 0) {
-    partials[blockIdx.x] = total;
+  T total = sums[0];
+  bool done = gridDim.x == 1;
+#pragma unroll 1
+  while (true) {
+    total = detail::reduce_block<threads>(total, shared, combine);
+    if (done) break;
+    if (threadIdx.x == 0) {
+      partials[blockIdx.x] = total;
+      __threadfence();
+      is_last = atomicInc(finished_blocks, gridDim.x - 1) == gridDim.x - 1;  // wraps to zero for the next launch
+    }
+    __syncthreads();
+    if (is_last == 0) return;
     __threadfence();
-    is_last = atomicInc(finished_blocks, gridDim.x - 1) == gridDim.x - 1;  // wraps to zero for the next launch
-  }
-  __syncthreads();
-  if (is_last == 0) return;
-  __threadfence();
-  total = identity;
+    total = identity;
 #pragma unroll 4
-  for (u32 b = threadIdx.x; b < gridDim.x; b += threads) total = combine(total, partials[b]);
-  total = detail::reduce_block<threads>(total, shared, combine);
+    for (u32 b = threadIdx.x; b < gridDim.x; b += threads) total = combine(total, partials[b]);
+    done = true;
+  }
   if (threadIdx.x == 0) finish(total);
 }
 

@@ -57,6 +57,17 @@ TEST_F(nvrtc_test, makes_portable_code_for_a_gpu_that_it_does_not_know) {
   EXPECT_EQ(ptx.back(), '\0');
 }
 
+// Generated kernels are compiled without the declarations of textures and of the device's run-time library; users' functions have them.
+TEST_F(nvrtc_test, leaves_users_functions_all_declarations) {
+  const std::string own = R"(
+extern "C" __device__ float at(const void* t) { return tex1Dfetch<float>(*static_cast<const cudaTextureObject_t*>(t), 3); }
+)";
+  const std::vector<std::string> linked_later = {compiler::link_later};
+  EXPECT_GT(compiler::find()->compile(own, {}, 90, linked_later).cubin.size(), 4u);
+  if (compiler::find()->version() < 12040) return;
+  EXPECT_THROW(compiler::find()->compile(own, {}, 90), internal_error);
+}
+
 TEST_F(nvrtc_test, tells_what_does_not_compile) {
   try {
     compiler::find()->compile("extern \"C\" __global__ void k() { no_such_name = 1; }\n", {}, 90);
