@@ -18,7 +18,7 @@ namespace query::gpu {
 template <class T>
 struct reduce_policy {
   static constexpr u32 threads = 256;
-  static constexpr u32 items = 16;
+  static constexpr u32 items = 8;
   static constexpr u32 accumulators = sizeof(T) <= 8 ? 4 : sizeof(T) <= 16 ? 2 : 1;
   static constexpr u32 most_blocks = 4224;
 };
