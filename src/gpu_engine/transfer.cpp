@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -21,12 +22,15 @@ constexpr std::size_t kib = 1024;
 constexpr std::size_t smallest_piece = 512 * kib;  // below, giving a copy to the device costs more than it gains
 constexpr std::size_t smallest_task = 64 * kib;
 constexpr std::size_t most_small_slots = 64;
+constexpr std::size_t tasks_a_thread = 2;  // of a piece: threads that are a little late do not hold up its copy
 
 // How a transfer is cut: into pieces, one copy of the device each, and these into tasks, one call of fill or take each.
 struct cut {
   std::size_t bytes, piece, task;  // task divides into values; all but the last piece hold the same number of tasks
+  std::size_t first_piece = 0, first_task = 0;  // among those of all parts that are transferred together
 
-  cut(std::size_t total, std::size_t granule, const transfer::sizes& s, int threads) : bytes(total) {
+  // `total`: bytes of all parts.
+  cut(std::size_t part, std::size_t total, std::size_t granule, const transfer::sizes& s, int threads) : bytes(part) {
     granule = std::max<std::size_t>(granule, 1);
     if (granule > s.piece)
       throw internal_error("gpu: transfer: a value is larger than a staging buffer: " + std::to_string(granule) + " bytes");
@@ -34,7 +38,7 @@ struct cut {
     const std::size_t unit = granule <= s.piece / 64 ? granule * 64 : granule;
     const auto slots = static_cast<std::size_t>(s.pieces);
     const std::size_t wanted = std::min(std::max(total / (2 * slots), smallest_piece), s.piece);
-    const std::size_t share = std::max(wanted / static_cast<std::size_t>(std::max(threads, 1)), smallest_task);
+    const std::size_t share = std::max(wanted / (static_cast<std::size_t>(std::max(threads, 1)) * tasks_a_thread), smallest_task);
     task = std::max(std::min(share, wanted) / unit, std::size_t{1}) * unit;
     piece = std::max(wanted / task, std::size_t{1}) * task;
   }
@@ -46,6 +50,7 @@ struct cut {
   std::size_t piece_bytes(std::size_t p) const { return std::min(piece, bytes - p * piece); }
   std::size_t tasks_of(std::size_t p) const { return (piece_bytes(p) + task - 1) / task; }
   std::size_t task_bytes(std::size_t t) const { return std::min(task, bytes - t * task); }
+  std::size_t in_piece(std::size_t t) const { return t * task - piece_of(t) * piece; }
 };
 
 // One transfer under way over the ring. Piece p uses slot p modulo the ring's size; its tasks are handed out in order, so
@@ -53,37 +58,42 @@ struct cut {
 // exception for those that wait.
 class pipeline {
  public:
-  pipeline(std::vector<staging_slot>& slots, const cut& c, const runtime::cancel_flag& cancel)
-      : slots_(slots), cut_(c), cancel_(cancel), copies_(slots.size()), finished_(c.pieces()) {}
+  pipeline(const device& on, std::vector<staging_slot>& slots, std::size_t pieces, const runtime::cancel_flag& cancel)
+      : on_(on), slots_(slots), cancel_(cancel), states_(slots.size()), finished_(pieces) {}
 
   staging_slot& slot(std::size_t p) { return slots_[p % slots_.size()]; }
-  std::byte* memory(std::size_t t) {
-    const std::size_t p = cut_.piece_of(t);
-    return slot(p).data() + (t * cut_.task - p * cut_.piece);
-  }
 
-  // Waits until piece p's slot has been given `copies` copies by this transfer and the device has done them.
+  // Waits until piece p's slot has been given `copies` copies by this transfer and the device has done them. All who wait here
+  // have tasks of this piece, so the slot is given no other copy meanwhile; one of them asks the driver for all, which lets one
+  // thread in at a time.
   void wait_for(std::size_t p, std::size_t copies) {
-    const std::atomic<std::size_t>& given = copies_[p % slots_.size()];
-    for (backoff b; given.load(std::memory_order_acquire) < copies || !slot(p).idle(); b.pause()) {
+    slot_state& s = states_[p % slots_.size()];
+    for (backoff b; s.rounds.load(std::memory_order_acquire) <= copies; b.pause()) {
+      if (s.given.load(std::memory_order_acquire) >= copies && !s.asked.test_and_set(std::memory_order_acquire)) {
+        const bool idle = slot(p).idle();  // throws: then this transfer has failed, and nobody asks any more
+        if (idle) s.rounds.store(copies + 1, std::memory_order_release);
+        s.asked.clear(std::memory_order_release);
+        if (idle) return;
+      }
       if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(error_);
       cancel_.check();
     }
   }
   std::size_t round(std::size_t p) const { return p / slots_.size(); }  // copies of the slot before piece p
 
-  void copy_given(std::size_t p) { copies_[p % slots_.size()].fetch_add(1, std::memory_order_release); }
+  void copy_given(std::size_t p) { states_[p % slots_.size()].given.fetch_add(1, std::memory_order_release); }
 
-  // Says that one task of piece p has ended; true for the last of them, which sees what the others wrote.
-  bool last_of_piece(std::size_t p) { return finished_[p].fetch_add(1, std::memory_order_acq_rel) + 1 == cut_.tasks_of(p); }
+  // Says that one of the piece's `tasks` tasks has ended; true for the last of them, which sees what the others wrote.
+  bool last_of_piece(std::size_t p, std::size_t tasks) { return finished_[p].fetch_add(1, std::memory_order_acq_rel) + 1 == tasks; }
 
   template <class Task>
-  void run(runtime::scheduler& threads, Task task) {
+  void run(runtime::scheduler& threads, std::size_t tasks, Task task) {
     threads.for_each(
-        cut_.tasks(),
+        tasks,
         [&](std::size_t t) {
           try {
-            task(t, cut_.piece_of(t));
+            const scoped_context here(on_);  // once for the calls below
+            task(t);
           } catch (...) {
             fail();
             throw;
@@ -93,6 +103,12 @@ class pipeline {
   }
 
  private:
+  struct slot_state {
+    std::atomic<std::size_t> given{0};   // copies, to the device
+    std::atomic<std::size_t> rounds{0};  // one more than the copies that are known to have ended; 0: one of before may use the slot
+    std::atomic_flag asked;
+  };
+
   void fail() {
     const std::lock_guard lock(mutex_);
     if (failed_.load(std::memory_order_relaxed)) return;
@@ -100,10 +116,10 @@ class pipeline {
     failed_.store(true, std::memory_order_release);
   }
 
+  const device& on_;
   std::vector<staging_slot>& slots_;
-  const cut& cut_;
   const runtime::cancel_flag& cancel_;
-  std::vector<std::atomic<std::size_t>> copies_;    // given to the device, a slot
+  std::vector<slot_state> states_;
   std::vector<std::atomic<std::size_t>> finished_;  // tasks, a piece
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
@@ -197,28 +213,54 @@ transfer::~transfer() = default;
 
 void transfer::upload(device_address to, std::size_t bytes, std::size_t granule, fill_function fill, const stream& s,
                       runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
-  if (bytes == 0) return;
-  cancel.check();
-  call_witness::tell("cuMemcpyHtoDAsync");  // the copies may be given by other threads
-  if (bytes <= state_->size.small) {
+  const part one{to, bytes, granule, fill};
+  upload_all({&one, 1}, s, threads, cancel);
+}
+
+void transfer::upload_all(std::span<const part> parts, const stream& s, runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
+  std::vector<const part*> large;
+  std::size_t total = 0;
+  for (const part& one : parts) {
+    if (one.bytes == 0) continue;
+    cancel.check();
+    call_witness::tell("cuMemcpyHtoDAsync");  // the copies may be given by other threads
+    if (one.bytes > state_->size.small) {
+      large.push_back(&one);
+      total += one.bytes;
+      continue;
+    }
     state::lent_slot slot(*state_, cancel);
-    fill(0, bytes, slot->data());
-    slot->send(to, bytes, s);
-  } else {
-    const cut c(bytes, granule, state_->size, threads.concurrency());
-    const auto turn = take_turn(state_->up, cancel);
-    state_->fill_ring(state_->up);
-    pipeline pipe(state_->up.slots, c, cancel);
-    pipe.run(threads, [&](std::size_t t, std::size_t p) {
-      pipe.wait_for(p, pipe.round(p));
-      fill(t * c.task, c.task_bytes(t), pipe.memory(t));
-      if (!pipe.last_of_piece(p)) return;
-      pipe.slot(p).send(to + p * c.piece, c.piece_bytes(p), s);
-      pipe.copy_given(p);
-    });
+    one.fill(0, one.bytes, slot->data());
+    slot->send(one.to, one.bytes, s);
+    state_->bytes_up += one.bytes;
+    ++state_->transfers;
   }
-  state_->bytes_up += bytes;
-  ++state_->transfers;
+  if (large.empty()) return;
+  std::vector<cut> cuts;
+  std::size_t pieces = 0, tasks = 0;
+  for (const part* one : large) {
+    cut& c = cuts.emplace_back(one->bytes, total, one->granule, state_->size, threads.concurrency());
+    c.first_piece = pieces;
+    c.first_task = tasks;
+    pieces += c.pieces();
+    tasks += c.tasks();
+  }
+  const auto turn = take_turn(state_->up, cancel);
+  state_->fill_ring(state_->up);
+  pipeline pipe(state_->on, state_->up.slots, pieces, cancel);
+  pipe.run(threads, tasks, [&](std::size_t of_all) {
+    const auto after = std::upper_bound(cuts.begin(), cuts.end(), of_all, [](std::size_t t, const cut& c) { return t < c.first_task; });
+    const cut& c = *std::prev(after);
+    const part& one = *large[static_cast<std::size_t>(&c - cuts.data())];
+    const std::size_t t = of_all - c.first_task, in_part = c.piece_of(t), p = c.first_piece + in_part;
+    pipe.wait_for(p, pipe.round(p));
+    one.fill(t * c.task, c.task_bytes(t), pipe.slot(p).data() + c.in_piece(t));
+    if (!pipe.last_of_piece(p, c.tasks_of(in_part))) return;
+    pipe.slot(p).send(one.to + in_part * c.piece, c.piece_bytes(in_part), s);
+    pipe.copy_given(p);
+  });
+  state_->bytes_up += total;
+  state_->transfers += large.size();
 }
 
 void transfer::upload_plain(device_address to, const void* from, std::size_t bytes, const stream& s, runtime::scheduler& threads,
@@ -238,14 +280,14 @@ void transfer::download(take_function take, device_address from, std::size_t byt
     slot->wait(cancel);
     take(0, bytes, slot->data());
   } else {
-    const cut c(bytes, granule, state_->size, threads.concurrency());
+    const cut c(bytes, bytes, granule, state_->size, threads.concurrency());
     // The turn comes after the wait for what the stream still computes: transfers on other streams need not wait for that.
     event computed(state_->on);
     computed.record(s);
     computed.wait(cancel);
     const auto turn = take_turn(state_->down, cancel);
     state_->fill_ring(state_->down);
-    pipeline pipe(state_->down.slots, c, cancel);
+    pipeline pipe(state_->on, state_->down.slots, c.pieces(), cancel);
     const auto give = [&](std::size_t p) {
       pipe.slot(p).receive(from + p * c.piece, c.piece_bytes(p), s);
       pipe.copy_given(p);
@@ -255,10 +297,11 @@ void transfer::download(take_function take, device_address from, std::size_t byt
       pipe.slot(p).wait(cancel);  // a copy of a cancelled transfer may still be under way
       give(p);
     }
-    pipe.run(threads, [&](std::size_t t, std::size_t p) {
+    pipe.run(threads, c.tasks(), [&](std::size_t t) {
+      const std::size_t p = c.piece_of(t);
       pipe.wait_for(p, pipe.round(p) + 1);
-      take(t * c.task, c.task_bytes(t), pipe.memory(t));
-      if (pipe.last_of_piece(p) && p + slots < c.pieces()) give(p + slots);
+      take(t * c.task, c.task_bytes(t), pipe.slot(p).data() + c.in_piece(t));
+      if (pipe.last_of_piece(p, c.tasks_of(p)) && p + slots < c.pieces()) give(p + slots);
     });
   }
   state_->bytes_down += bytes;

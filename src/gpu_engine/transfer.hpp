@@ -6,12 +6,14 @@
 //
 //   transfer t(*device);
 //   t.upload_plain(column.address(), values.data(), bytes, s, scheduler, cancel);   // returns before the device has it all
+//   t.upload_all(columns, s, scheduler, cancel);   // the same for several, whose pieces follow one another without a gap
 //   t.download_plain(result.data(), sums.address(), n * 8, s, scheduler, cancel);   // returns with the data
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include <query/detail/function_ref.hpp>
 
@@ -54,6 +56,15 @@ class transfer {
               runtime::scheduler& threads, const runtime::cancel_flag& cancel);
   void upload_plain(device_address to, const void* from, std::size_t bytes, const stream& s, runtime::scheduler& threads,
                     const runtime::cancel_flag& cancel);
+
+  // Several uploads as if they were one: no thread waits for the others between them. Each is cut by itself. What the parts' fill
+  // refers to lives until this returns.
+  struct part {
+    device_address to;
+    std::size_t bytes, granule;
+    fill_function fill;
+  };
+  void upload_all(std::span<const part> parts, const stream& s, runtime::scheduler& threads, const runtime::cancel_flag& cancel);
 
   // Copies from the device, after what `s` was given before; returns when everything has been taken.
   void download(take_function take, device_address from, std::size_t bytes, std::size_t granule, const stream& s,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <vector>
 
 #include "gpu_engine/host_packing.hpp"
 
@@ -46,31 +48,39 @@ host_column locate(const detail::row_block& rows, const ir::type* row, const inp
   throw not_generated("a column that the source does not have");
 }
 
+// Values of a column, packed: what transfer calls.
+struct packed_values {
+  host_column from;
+  std::size_t size;
+  void operator()(std::size_t first, std::size_t n, void* to) const {
+    if (from.stride == size)
+      std::memcpy(to, from.base + first, n);
+    else
+      gather(static_cast<std::byte*>(to), from.base + first / size * from.stride, from.stride, size, n / size);
+  }
+};
+
 }  // namespace
 
 std::shared_ptr<device_rows> upload_rows(const std::shared_ptr<gpu_session>& gpu, const detail::row_block& rows, const ir::type* row,
                                          const std::vector<input_column>& columns, const stream& s, runtime::run_context& context) {
   auto result = std::make_shared<device_rows>(gpu, row, rows.n);
+  std::deque<packed_values> values;  // stay where they are
+  std::vector<transfer::part> parts;
   for (const input_column& part : columns) {
     const host_column from = locate(rows, row, part);
     const std::size_t size = device_layout(part.type).size;
     device_buffer memory = gpu->memory().allocate(std::max<std::size_t>(rows.n, 1) * size, s);
-    if (rows.n) {
-      if (!same_on_device(part.type)) {
-        result->keep_heap(upload_owning_values(*gpu, part.type, from.base, from.stride, rows.n, memory.address(), s, context));
-      } else if (from.stride == size) {
-        gpu->copies().upload_plain(memory.address(), from.base, rows.n * size, s, context.scheduler, context.cancel);
-      } else {
-        gpu->copies().upload(
-            memory.address(), rows.n * size, size,
-            [&](std::size_t first, std::size_t n, void* to) {
-              gather(static_cast<std::byte*>(to), from.base + first / size * from.stride, from.stride, size, n / size);
-            },
-            s, context.scheduler, context.cancel);
-      }
+    if (rows.n && !same_on_device(part.type)) {
+      result->keep_heap(upload_owning_values(*gpu, part.type, from.base, from.stride, rows.n, memory.address(), s, context));
+    } else if (rows.n) {
+      values.push_back({from, size});
+      // Values that lie side by side may be cut anywhere.
+      parts.push_back({memory.address(), rows.n * size, from.stride == size ? 1 : size, values.back()});
     }
     result->add(part, std::move(memory));
   }
+  gpu->copies().upload_all(parts, s, context.scheduler, context.cancel);
   return result;
 }
 

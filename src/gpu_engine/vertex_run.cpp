@@ -21,17 +21,26 @@ namespace query::gpu_engine {
 
 namespace {
 constexpr std::size_t most_heaps = 32;  // that a result keeps alive
+
+// Behind the status block, for zeroed_for_launch: what folds take, at most.
+constexpr std::size_t room_of_folds = 104 << 10, least_budget = 64 << 20;
+std::size_t room_behind_status(gpu_session& gpu) { return gpu.memory().budget() < least_budget ? 0 : room_of_folds; }
 }
 
 vertex_run::vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context)
-    : gpu_(std::move(gpu)), context_(&context), stream_(*gpu_), captures_(&captures), status_(allocate(words * 8)) {
-  reset_status();
-}
+    : gpu_(std::move(gpu)), context_(&context), stream_(*gpu_), captures_(&captures),
+      status_(allocate(words * 8 + room_behind_status(*gpu_))) {}
 
-void vertex_run::reset_status() { fill(status_.address(), 0, words * 8); }
+// A vertex without kernels, and one that asks for zeros behind the block, need no fill for it.
+void vertex_run::clear_status() {
+  if (clear_) return;
+  clear_ = true;
+  fill(status_.address(), 0, words * 8);
+}
 
 void vertex_run::fill(device_address at, unsigned char value, std::size_t bytes) {
   if (!bytes) return;
+  if (in_status(at)) clear_status();
   const scoped_context here(gpu_->on());
   const round_recording::permitted known;
   if (known) known->fill({at, value, bytes});
@@ -39,6 +48,7 @@ void vertex_run::fill(device_address at, unsigned char value, std::size_t bytes)
 }
 void vertex_run::copy(device_address to, device_address from, std::size_t bytes) {
   if (!bytes) return;
+  if (in_status(to) || in_status(from)) clear_status();
   const scoped_context here(gpu_->on());
   const round_recording::permitted known;
   if (known) known->copy({to, from, bytes});
@@ -48,6 +58,27 @@ device_buffer vertex_run::zeroed(std::size_t bytes) {
   device_buffer b = allocate(bytes);
   fill(b.address(), 0, bytes);
   return b;
+}
+
+device_address vertex_run::zeroed_for_launch(std::size_t bytes, std::size_t zero) {
+  static_assert(words * 8 % 256 == 0);
+  if (!placed_ && status_.size() < words * 8 + bytes) {
+    status_ = allocate(words * 8 + bytes);
+    clear_ = false;
+  }
+  if (status_.size() >= words * 8 + bytes) {
+    const device_address at = status_.address() + words * 8;
+    if (clear_) {
+      fill(at, 0, zero);
+    } else {
+      clear_ = true;
+      fill(status_.address(), 0, words * 8 + zero);
+    }
+    return at;
+  }
+  if (for_launch_.size() < bytes) for_launch_ = allocate(bytes);
+  fill(for_launch_.address(), 0, zero);
+  return for_launch_.address();
 }
 
 unsigned vertex_run::blocks(std::uint64_t items) const {
@@ -192,7 +223,7 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
     case word::role::literal:
       return w.value;
     case word::role::errors:
-      return status_.address();
+      return status_word(0);
     case word::role::rows:
       return inputs[w.index]->size();
     case word::role::first:
@@ -241,6 +272,7 @@ std::vector<hash128> vertex_run::compiled() const {
 
 void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
                         std::span<const std::uint64_t> arguments) {
+  clear_status();
   std::vector<std::uint64_t> all;
   for (const word& w : k.words()) all.push_back(resolve(k, w, inputs, arguments));
   if (all.empty()) all.push_back(0);
@@ -281,6 +313,7 @@ void vertex_run::finish(const kernel_source& k) {
 }
 
 void vertex_run::look() {
+  clear_status();
   const round_recording::permitted known;
   gpu_->copies().download_plain(values_.data(), status_.address(), words * 8, on(), context_->scheduler, context_->cancel);
   if (known) known->check({status_.address(), 1, values_});

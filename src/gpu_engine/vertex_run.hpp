@@ -44,11 +44,17 @@ class vertex_run {
 
   device_buffer allocate(std::size_t bytes) { return gpu_->memory().allocate(bytes, on()); }
   device_buffer zeroed(std::size_t bytes);
+  // Memory for the next kernel, of which the first `zero` bytes are zero, until the next call; aligned to 256. Where it lies behind
+  // the status block, one fill does for both: ask for it before status_word().
+  device_address zeroed_for_launch(std::size_t bytes, std::size_t zero);
   void fill(device_address at, unsigned char value, std::size_t bytes);
   void copy(device_address to, device_address from, std::size_t bytes);
 
   // Words of the status block, zero at the beginning, for counters that kernels write.
-  device_address status_word(std::size_t i) const { return status_.address() + 8 * i; }
+  device_address status_word(std::size_t i) {
+    placed_ = true;
+    return status_.address() + 8 * i;
+  }
   // After finish. What the host reads it may act upon: a repeated round (round_recording.hpp) goes on as long as it finds
   // the same there. hint() is for what only makes things faster.
   std::uint64_t read(std::size_t i) const;
@@ -76,9 +82,11 @@ class vertex_run {
   // status block is zero, and the kernel is to run once more.
   bool finish_texts(const kernel_source& k);
   void make_room(std::uint64_t bytes);
-  void reset_status();
+  void reset_status() { clear_ = false; }  // before the next work that uses it
 
  private:
+  void clear_status();
+  bool in_status(device_address at) const { return at >= status_.address() && at < status_.address() + 8 * words; }
   std::shared_ptr<const device_rows> here(const runtime::vertex_rows& r) const;
   std::shared_ptr<device_rows> uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
                                         const std::vector<bool>& fields);
@@ -96,7 +104,9 @@ class vertex_run {
   const std::vector<planner::binding>* captures_;
   std::shared_ptr<const device_rows> supplied_;
   std::uint64_t supplied_first_ = 0;
-  device_buffer status_;
+  device_buffer status_, for_launch_;
+  bool clear_ = false;   // is the status block zero, or written by kernels since it was?
+  bool placed_ = false;  // does somebody know where it lies?
   std::array<std::uint64_t, words> values_{};
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const device_rows>>> collections_;
   std::vector<std::pair<std::string, std::shared_ptr<const device_buffer>>> texts_;

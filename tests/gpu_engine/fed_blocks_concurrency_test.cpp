@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include <query/query.hpp>
@@ -94,6 +97,35 @@ TEST_F(fed_blocks, ask_the_driver_for_no_memory_in_steady_state) {
   EXPECT_EQ(blocks, 96);
   EXPECT_LE(after.driver_allocations, before.driver_allocations + 1);  // two blocks at once, for the first time
   EXPECT_GE(after.allocations, before.allocations + 95);
+}
+
+// The bus has nothing to do while a thread waits for it: the next block is packed while the copies of one are under way. In steady
+// state no more than two blocks are on the device.
+TEST_F(fed_blocks, are_packed_while_the_copies_of_the_block_before_are_under_way) {
+  constexpr std::size_t rows_of_block = 10'000, bytes = rows_of_block * 4;
+  auto gpu = session(std::size_t{64} << 20);
+  stream_handle of_copies = nullptr;
+  {
+    const stream_lease s = gpu->lease();  // the next to be lent
+    of_copies = s->handle();
+  }
+  auto rows = source();
+  block_feed feed(gpu, rows, type_, {{offsetof(Item, at), type_->field_list[1].of}}, rows_of_block, context_);
+  fake_.hold(of_copies);
+  std::vector<std::int32_t> found;
+  std::thread reader([&] {
+    while (const device_block b = feed.next()) add(found, b);
+  });
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (fake_.bytes_up() < 2 * bytes && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  EXPECT_EQ(fake_.bytes_up(), 2 * bytes);
+  fake_.let_go();
+  reader.join();
+  EXPECT_TRUE(found == wanted());
+  EXPECT_EQ(fake_.bytes_up(), items_.size() * 4);
+  const auto counted = gpu->memory().counters();
+  EXPECT_LE(counted.peak, 2 * std::bit_ceil(bytes));
+  EXPECT_EQ(counted.used, 0u);
 }
 
 TEST_F(fed_blocks, shrink_where_memory_is_short) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <random>
 #include <stdexcept>
@@ -71,6 +72,41 @@ TEST_P(transfer_test, brings_back_what_was_sent_through_a_small_ring) {
       const std::vector<unsigned char> bytes = random_bytes(100 + seed * 7919, seed);
       EXPECT_TRUE(there_and_back(t, bytes, s) == bytes) << "seed " << seed << ", " << pieces << " pieces";
     }
+  }
+}
+
+// Parts of any length, one after the other through one ring.
+TEST_P(transfer_test, sends_several_parts_at_once) {
+  for (const int pieces : {1, 2, 3}) {
+    transfer t(gpu(), {.piece = 4 * kib, .pieces = pieces, .small = 256});
+    const stream s(gpu());
+    device_memory memory(gpu());
+    std::vector<std::vector<unsigned char>> sources;
+    for (const std::size_t n : {std::size_t{100'003}, std::size_t{0}, std::size_t{257}, std::size_t{13}, std::size_t{4096}, 40 * kib})
+      sources.push_back(random_bytes(n, static_cast<unsigned>(sources.size() + 1)));
+    std::vector<device_buffer> there;
+    std::vector<std::function<void(std::size_t, std::size_t, void*)>> fills;
+    for (const auto& bytes : sources) {
+      there.push_back(memory.allocate(std::max<std::size_t>(bytes.size(), 1), s));
+      fills.push_back([&bytes](std::size_t first, std::size_t n, void* to) { std::memcpy(to, bytes.data() + first, n); });
+    }
+    std::vector<transfer::part> parts;
+    for (std::size_t i = 0; i < sources.size(); ++i) parts.push_back({there[i].address(), sources[i].size(), 1, fills[i]});
+    t.upload_all(parts, s, threads_, never_);
+    EXPECT_EQ(t.counters().transfers, 5u);
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      std::vector<unsigned char> back(sources[i].size());
+      t.download_plain(back.data(), there[i].address(), back.size(), s, threads_, never_);
+      EXPECT_TRUE(back == sources[i]) << "part " << i << ", " << pieces << " pieces";
+      all += back.size();
+    }
+    EXPECT_EQ(t.counters().bytes_up, all);
+    // One that fails stops the others.
+    const auto fails = [](std::size_t, std::size_t, void*) { throw std::runtime_error("of a part"); };
+    parts[4].fill = fails;
+    EXPECT_THROW(t.upload_all(parts, s, threads_, never_), std::runtime_error);
+    s.synchronize(never_);
   }
 }
 

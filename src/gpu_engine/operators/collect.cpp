@@ -125,10 +125,11 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
         const item_policy policy = policy_of_size[(g.by_number ? 8 : row_bytes) - 1];
         const std::uint64_t tiles = gpu::divide_up(n, policy.tile),
                             resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
-        const device_buffer temp = run.zeroed(128 + gpu::tile_counts::bytes(tiles));
+        const std::size_t temp_bytes = 128 + gpu::tile_counts::bytes(tiles);
+        const device_address temp = run.zeroed_for_launch(temp_bytes, temp_bytes);
         run.launch(g.source, *kernel,
                    {static_cast<unsigned>(std::clamp<std::uint64_t>(tiles, 1, resident)), static_cast<unsigned>(policy.threads), 0}, inputs,
-                   std::array<std::uint64_t, 3>{out.address(), temp.address(), run.status_word(1)});
+                   std::array<std::uint64_t, 3>{out.address(), temp, run.status_word(1)});
       } else {
         const auto blocks = static_cast<unsigned>(
             gpu::smaller<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));

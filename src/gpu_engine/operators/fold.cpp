@@ -174,10 +174,11 @@ void run_fold(const planner::branch& before, fold_kind what, detail::fold_state&
   if (n == 0) return;
   const auto kernel = run.compile(g.source, "fold_rows");
   const reduce_shape shape = reduce_shape::of(g.state_words, n);
-  const device_buffer temp = run.zeroed(shape.bytes);
+  constexpr std::size_t zero_at_first = 128;  // reduce.cuh
+  const device_address temp = run.zeroed_for_launch(shape.bytes, zero_at_first);
   const std::array<const device_rows*, 1> inputs = {in.get()};
   run.launch(g.source, *kernel, {static_cast<unsigned>(shape.blocks), 256, 0}, inputs,
-             std::array<std::uint64_t, 2>{temp.address(), run.status_word(1)});
+             std::array<std::uint64_t, 2>{temp, run.status_word(1)});
   run.finish(g.source);
   // Words: value, count, numbers; a count alone has its place too.
   const std::uint64_t numbers = run.read(3);

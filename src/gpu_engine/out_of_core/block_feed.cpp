@@ -33,9 +33,12 @@ block_feed::brought block_feed::bring() {
     return b;
   }
   try {
-    const stream_lease s = gpu_->lease();
-    b.rows = upload_rows(gpu_, b.from.rows, row_, columns_, *s, context_);
-    s->synchronize(context_.cancel);
+    if (!stream_) stream_.emplace(*gpu_);
+    const stream& s = **stream_;
+    event copied(gpu_->on());
+    b.rows = upload_rows(gpu_, b.from.rows, row_, columns_, s, context_);
+    copied.record(s);
+    b.copied = std::move(copied);
   } catch (const out_of_memory&) {
     b.rows = nullptr;
     b.no_memory = std::current_exception();
@@ -43,21 +46,71 @@ block_feed::brought block_feed::bring() {
   return b;
 }
 
-void block_feed::start() {
-  ahead_ = std::async(std::launch::async, [this] { return bring(); });
+void block_feed::work() {
+  const scoped_context here(gpu_->on());  // once for all blocks
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || asked_ != 0; });
+    if (stopping_) return;
+    --asked_;
+    working_ = true;
+    lock.unlock();
+    brought b;
+    try {
+      b = bring();
+    } catch (...) {
+      b.error = std::current_exception();
+    }
+    lock.lock();
+    working_ = false;
+    if (!b.rows) asked_ = 0;
+    ready_.push_back(std::move(b));
+    changed_.notify_all();
+  }
+}
+
+block_feed::~block_feed() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void block_feed::ask() {
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  {
+    const std::lock_guard lock(mutex_);
+    const std::size_t there = ready_.size() + (working_ ? 1 : 0);
+    const bool stands = !ready_.empty() && !ready_.back().rows;  // what failed comes before others
+    asked_ = stands || there >= most_asked ? 0 : most_asked - there;
+  }
+  changed_.notify_all();
+}
+
+// Ends with the thread's work, which looks at the cancel flag.
+block_feed::brought block_feed::take() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !ready_.empty(); });
+  brought b = std::move(ready_.front());
+  ready_.pop_front();
+  if (b.error) std::rethrow_exception(b.error);
+  return b;
 }
 
 device_block block_feed::next() {
   for (;;) {
-    if (!ahead_.valid()) start();
-    brought b = ahead_.get();
+    ask();
+    brought b = take();
     if (!b.from.rows.n) return {};
     if (b.rows) {
+      b.copied->wait(context_.cancel);
       failed_ = false;
-      start();
       return {std::move(b.rows), std::move(b.from)};
     }
-    // The block before is gone by now: what does not fit even so is too long.
+    // The thread stands still. The block before is gone by now: what does not fit even so is too long.
     if (failed_) {
       if (b.from.rows.n <= fewest_rows_of_block) std::rethrow_exception(b.no_memory);
       most_ = std::max(b.from.rows.n / 2, fewest_rows_of_block);
@@ -68,8 +121,17 @@ device_block block_feed::next() {
 }
 
 void block_feed::give_way(std::size_t most_rows) {
-  if (ahead_.valid()) {  // it reads most_, and must not see two of them
-    brought b = ahead_.get();
+  std::deque<brought> ahead;
+  {
+    std::unique_lock lock(mutex_);
+    asked_ = 0;
+    changed_.wait(lock, [&] { return !working_; });  // it reads most_, and must not see two of them
+    ahead.swap(ready_);
+  }
+  // The last one first: they are read again in their order.
+  for (; !ahead.empty(); ahead.pop_back()) {
+    brought& b = ahead.back();
+    if (b.error) std::rethrow_exception(b.error);
     if (b.from.rows.n) returned_.push_front(std::move(b.from));
   }
   most_ = std::min(most_, std::max(most_rows, fewest_rows_of_block));

@@ -1,5 +1,9 @@
 // Blocks of host rows on the device, one ahead: while the operator works on a block, the next one is read, packed into
-// the pinned buffers and copied, on a stream of its own.
+// the pinned buffers and copied, by a thread and on a stream of their own.
+//
+// That thread never waits for the device: as soon as a block has been packed it packs the next one, while the last copies
+// of the block before are under way and its operator starts. So the bus has no gap between blocks, as long as the operator
+// is the faster one. No more than two blocks are on the device at once.
 //
 // The size of blocks adapts: where the device has no memory for a block, it is cut in two.
 //
@@ -7,8 +11,12 @@
 //   while (auto block = feed.next()) { run.supply(block.rows); ... }
 #pragma once
 
+#include <condition_variable>
 #include <deque>
-#include <future>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
 
 #include "gpu_engine/device_rows.hpp"
 #include "gpu_engine/out_of_core/host_blocks.hpp"
@@ -39,8 +47,12 @@ class block_feed {
         columns_(std::move(columns)),
         most_(most_rows),
         context_(context) {}
+  ~block_feed();  // waits for the block that is being brought
+  block_feed(const block_feed&) = delete;
+  block_feed& operator=(const block_feed&) = delete;
 
-  // Waits for the next block and starts to bring the one after it.
+  // Waits for the next block and has the one after it brought. The block before must have been given up, and what read it
+  // must have ended: the memory may be written from here on.
   device_block next();
   // The operator lacks memory: what was brought ahead goes back to the host, and blocks are no longer than this from
   // now on.
@@ -49,21 +61,35 @@ class block_feed {
  private:
   struct brought {
     host_block from;  // no rows: the end
-    std::shared_ptr<const device_rows> rows;
-    std::exception_ptr no_memory;
+    std::shared_ptr<const device_rows> rows;  // copies to them may be under way,
+    std::optional<event> copied;              // until then
+    std::exception_ptr no_memory, error;
   };
-  void start();
+  static constexpr std::size_t most_asked = 2;  // the block that next() waits for, and the one after it
+  void ask();
+  brought take();
+  void work();  // the thread
   brought bring();
 
   std::shared_ptr<gpu_session> gpu_;
   block_source& source_;
   const ir::type* row_;
   std::vector<input_column> columns_;
+  bool failed_ = false;  // the last block, for a lack of memory
+
+  // The thread's, or this one's while the thread has nothing to do:
   std::size_t most_;
   runtime::run_context& context_;
   std::deque<host_block> returned_;  // read from the source, not on the device yet
-  bool ended_ = false, failed_ = false;
-  std::future<brought> ahead_;  // last: its task uses the members above
+  bool ended_ = false;
+  std::optional<stream_lease> stream_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::size_t asked_ = 0;  // blocks to bring; none behind the end and behind one that failed
+  bool working_ = false, stopping_ = false;
+  std::deque<brought> ready_;
+  std::thread thread_;
 };
 
 }  // namespace query::gpu_engine
