@@ -31,9 +31,9 @@ staging_slot::~staging_slot() {
   calls.cuMemFreeHost(data_);
 }
 
-void staging_slot::send(device_address to, std::size_t n, const stream& s) {
+void staging_slot::send(device_address to, std::size_t first, std::size_t n, const stream& s) {
   const scoped_context here(*device_);
-  QUERY_CUDA(device_->calls(), cuMemcpyHtoDAsync, to, data_, n, s.handle());
+  QUERY_CUDA(device_->calls(), cuMemcpyHtoDAsync, to, data_ + first, n, s.handle());
   copied_.record(s);
 }
 

@@ -5,7 +5,7 @@
 //   staging_slot slot(device, 8 << 20);
 //   slot.wait(cancel);                      // until the copy before has ended
 //   std::memcpy(slot.data(), from, n);
-//   slot.send(to, n, stream);
+//   slot.send(to, 0, n, stream);
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,9 @@ class staging_slot {
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
 
-  void send(device_address to, std::size_t n, const stream& s);       // gives a copy of the first n bytes to the stream
-  void receive(device_address from, std::size_t n, const stream& s);  // the other way
-  bool idle() const { return copied_.done(); }                        // no copy uses the slot
+  void send(device_address to, std::size_t first, std::size_t n, const stream& s);  // gives a copy of n bytes, from the first on, to the stream
+  void receive(device_address from, std::size_t n, const stream& s);                // the other way, to the first n bytes
+  bool idle() const { return copied_.done(); }                                      // no copy uses the slot
   void wait(const runtime::cancel_flag& cancel) const { copied_.wait(cancel); }
 
  private:
