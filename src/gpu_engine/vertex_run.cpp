@@ -21,10 +21,15 @@ namespace query::gpu_engine {
 
 namespace {
 constexpr std::size_t most_heaps = 32;  // that a result keeps alive
+
+// Behind the status block, for zeroed_for_launch: what folds take, at most.
+constexpr std::size_t room_of_folds = 104 << 10, least_budget = 64 << 20;
+std::size_t room_behind_status(gpu_session& gpu) { return gpu.memory().budget() < least_budget ? 0 : room_of_folds; }
 }
 
 vertex_run::vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context)
-    : gpu_(std::move(gpu)), context_(&context), stream_(*gpu_), captures_(&captures), status_(allocate(words * 8)) {}
+    : gpu_(std::move(gpu)), context_(&context), stream_(*gpu_), captures_(&captures),
+      status_(allocate(words * 8 + room_behind_status(*gpu_))) {}
 
 // A vertex without kernels, and one that asks for zeros behind the block, need no fill for it.
 void vertex_run::clear_status() {
