@@ -77,11 +77,13 @@ struct columns_of_rows {
     part->fill(first, n, to.data());
   }
   void send(staging_slot& slot, std::size_t room, std::size_t first, std::size_t n, const stream& s) const {
+    std::vector<staging_slot::piece> pieces;
     std::size_t offset = 0;
     for (const transfer::column& c : part->columns) {
-      slot.send(c.to + first * c.size, offset, n * c.size, s);
+      pieces.push_back({c.to + first * c.size, offset, n * c.size});
       offset += room * c.size;
     }
+    slot.send(pieces, s);
   }
 };
 
@@ -248,7 +250,8 @@ void transfer::upload(device_address to, std::size_t bytes, std::size_t granule,
                       runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
   const std::size_t size = std::max<std::size_t>(granule, 1);
   const column whole{to, size};
-  const part one{bytes / size, {&whole, 1}, [&](std::size_t first, std::size_t n, std::byte* const* at) { fill(first * size, n * size, *at); }};
+  const auto fill_rows = [&](std::size_t first, std::size_t n, std::byte* const* at) { fill(first * size, n * size, *at); };
+  const part one{bytes / size, {&whole, 1}, fill_rows};
   upload_all({&one, 1}, s, threads, cancel);
 }
 
