@@ -31,9 +31,14 @@ staging_slot::~staging_slot() {
   calls.cuMemFreeHost(data_);
 }
 
-void staging_slot::send(device_address to, std::size_t n, const stream& s) {
+void staging_slot::send(std::span<const piece> pieces, const stream& s) {
   const scoped_context here(*device_);
-  QUERY_CUDA(device_->calls(), cuMemcpyHtoDAsync, to, data_, n, s.handle());
+  try {
+    for (const piece& p : pieces) QUERY_CUDA(device_->calls(), cuMemcpyHtoDAsync, p.to, data_ + p.first, p.n, s.handle());
+  } catch (...) {
+    copied_.record(s);  // the copies before the one that failed use the slot
+    throw;
+  }
   copied_.record(s);
 }
 

@@ -5,10 +5,11 @@
 //   staging_slot slot(device, 8 << 20);
 //   slot.wait(cancel);                      // until the copy before has ended
 //   std::memcpy(slot.data(), from, n);
-//   slot.send(to, n, stream);
+//   slot.send({{{to, 0, n}}}, stream);
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include "gpu_engine/device.hpp"
@@ -32,8 +33,12 @@ class staging_slot {
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
 
-  void send(device_address to, std::size_t n, const stream& s);       // gives a copy of the first n bytes to the stream
-  void receive(device_address from, std::size_t n, const stream& s);  // the other way
+  struct piece {
+    device_address to;
+    std::size_t first, n;  // bytes of the slot
+  };
+  void send(std::span<const piece> pieces, const stream& s);          // gives copies of them to the stream
+  void receive(device_address from, std::size_t n, const stream& s);  // the other way, to the first n bytes
   bool idle() const { return copied_.done(); }                        // no copy uses the slot
   void wait(const runtime::cancel_flag& cancel) const { copied_.wait(cancel); }
 

@@ -53,6 +53,40 @@ struct cut {
   std::size_t in_piece(std::size_t t) const { return t * task - piece_of(t) * piece; }
 };
 
+// A part of an upload in staging buffers: each holds room for so many rows, a column behind the other.
+struct columns_of_rows {
+  const transfer::part* part;
+  std::size_t row_bytes = 0;
+
+  explicit columns_of_rows(const transfer::part& p) : part(&p) {
+    for (const transfer::column& c : p.columns) row_bytes += c.size;
+  }
+  std::size_t bytes() const { return part->n * row_bytes; }
+  // Rows [first, first + n) into the places from `at` on of a buffer with room for `room` rows.
+  void fill(std::byte* buffer, std::size_t room, std::size_t at, std::size_t first, std::size_t n) const {
+    if (part->columns.size() == 1) {
+      std::byte* const to = buffer + at * row_bytes;
+      part->fill(first, n, &to);
+      return;
+    }
+    std::vector<std::byte*> to;
+    for (const transfer::column& c : part->columns) {
+      to.push_back(buffer + at * c.size);
+      buffer += room * c.size;
+    }
+    part->fill(first, n, to.data());
+  }
+  void send(staging_slot& slot, std::size_t room, std::size_t first, std::size_t n, const stream& s) const {
+    std::vector<staging_slot::piece> pieces;
+    std::size_t offset = 0;
+    for (const transfer::column& c : part->columns) {
+      pieces.push_back({c.to + first * c.size, offset, n * c.size});
+      offset += room * c.size;
+    }
+    slot.send(pieces, s);
+  }
+};
+
 // One transfer under way over the ring. Piece p uses slot p modulo the ring's size; its tasks are handed out in order, so
 // whatever a task waits for is being worked on: by a task handed out before, or by the device. A task that fails leaves its
 // exception for those that wait.
@@ -162,6 +196,7 @@ struct transfer::state {
     lent_slot(const lent_slot&) = delete;
     lent_slot& operator=(const lent_slot&) = delete;
     staging_slot* operator->() { return &slot_; }
+    staging_slot& operator*() { return slot_; }
 
    private:
     state& state_;
@@ -213,33 +248,37 @@ transfer::~transfer() = default;
 
 void transfer::upload(device_address to, std::size_t bytes, std::size_t granule, fill_function fill, const stream& s,
                       runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
-  const part one{to, bytes, granule, fill};
+  const std::size_t size = std::max<std::size_t>(granule, 1);
+  const column whole{to, size};
+  const auto fill_rows = [&](std::size_t first, std::size_t n, std::byte* const* at) { fill(first * size, n * size, *at); };
+  const part one{bytes / size, {&whole, 1}, fill_rows};
   upload_all({&one, 1}, s, threads, cancel);
 }
 
 void transfer::upload_all(std::span<const part> parts, const stream& s, runtime::scheduler& threads, const runtime::cancel_flag& cancel) {
-  std::vector<const part*> large;
+  std::vector<columns_of_rows> large;
   std::size_t total = 0;
   for (const part& one : parts) {
-    if (one.bytes == 0) continue;
+    if (one.n == 0) continue;
     cancel.check();
     call_witness::tell("cuMemcpyHtoDAsync");  // the copies may be given by other threads
-    if (one.bytes > state_->size.small) {
-      large.push_back(&one);
-      total += one.bytes;
+    const columns_of_rows c(one);
+    if (c.bytes() > state_->size.small) {
+      large.push_back(c);
+      total += c.bytes();
       continue;
     }
     state::lent_slot slot(*state_, cancel);
-    one.fill(0, one.bytes, slot->data());
-    slot->send(one.to, one.bytes, s);
-    state_->bytes_up += one.bytes;
+    c.fill(slot->data(), one.n, 0, 0, one.n);
+    c.send(*slot, one.n, 0, one.n, s);
+    state_->bytes_up += c.bytes();
     ++state_->transfers;
   }
   if (large.empty()) return;
   std::vector<cut> cuts;
   std::size_t pieces = 0, tasks = 0;
-  for (const part* one : large) {
-    cut& c = cuts.emplace_back(one->bytes, total, one->granule, state_->size, threads.concurrency());
+  for (const columns_of_rows& one : large) {
+    cut& c = cuts.emplace_back(one.bytes(), total, one.row_bytes, state_->size, threads.concurrency());
     c.first_piece = pieces;
     c.first_task = tasks;
     pieces += c.pieces();
@@ -251,12 +290,12 @@ void transfer::upload_all(std::span<const part> parts, const stream& s, runtime:
   pipe.run(threads, tasks, [&](std::size_t of_all) {
     const auto after = std::upper_bound(cuts.begin(), cuts.end(), of_all, [](std::size_t t, const cut& c) { return t < c.first_task; });
     const cut& c = *std::prev(after);
-    const part& one = *large[static_cast<std::size_t>(&c - cuts.data())];
-    const std::size_t t = of_all - c.first_task, in_part = c.piece_of(t), p = c.first_piece + in_part;
+    const columns_of_rows& one = large[static_cast<std::size_t>(&c - cuts.data())];
+    const std::size_t t = of_all - c.first_task, in_part = c.piece_of(t), p = c.first_piece + in_part, row = one.row_bytes;
     pipe.wait_for(p, pipe.round(p));
-    one.fill(t * c.task, c.task_bytes(t), pipe.slot(p).data() + c.in_piece(t));
+    one.fill(pipe.slot(p).data(), c.piece / row, c.in_piece(t) / row, t * c.task / row, c.task_bytes(t) / row);
     if (!pipe.last_of_piece(p, c.tasks_of(in_part))) return;
-    pipe.slot(p).send(one.to + in_part * c.piece, c.piece_bytes(in_part), s);
+    one.send(pipe.slot(p), c.piece / row, in_part * c.piece / row, c.piece_bytes(in_part) / row, s);
     pipe.copy_given(p);
   });
   state_->bytes_up += total;

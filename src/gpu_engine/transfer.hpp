@@ -57,12 +57,18 @@ class transfer {
   void upload_plain(device_address to, const void* from, std::size_t bytes, const stream& s, runtime::scheduler& threads,
                     const runtime::cancel_flag& cancel);
 
-  // Several uploads as if they were one: no thread waits for the others between them. Each is cut by itself. What the parts' fill
-  // refers to lives until this returns.
-  struct part {
+  // Several uploads as if they were one: no thread waits for the others between them. Each is cut by itself. A part is n rows of
+  // values that go to one place each, a column; fill(first, n, to) writes rows [first, first + n) of the source, the values of column
+  // c side by side to to[c], so that rows which have them together are read once. What a part refers to lives until this returns.
+  struct column {
     device_address to;
-    std::size_t bytes, granule;
-    fill_function fill;
+    std::size_t size;  // bytes of a value; those of all columns together: at most sizes().piece
+  };
+  using fill_rows_function = function_ref<void(std::size_t first, std::size_t n, std::byte* const* to)>;
+  struct part {
+    std::size_t n;
+    std::span<const column> columns;
+    fill_rows_function fill;
   };
   void upload_all(std::span<const part> parts, const stream& s, runtime::scheduler& threads, const runtime::cancel_flag& cancel);
 

@@ -85,13 +85,15 @@ TEST_P(transfer_test, sends_several_parts_at_once) {
     for (const std::size_t n : {std::size_t{100'003}, std::size_t{0}, std::size_t{257}, std::size_t{13}, std::size_t{4096}, 40 * kib})
       sources.push_back(random_bytes(n, static_cast<unsigned>(sources.size() + 1)));
     std::vector<device_buffer> there;
-    std::vector<std::function<void(std::size_t, std::size_t, void*)>> fills;
+    std::vector<std::function<void(std::size_t, std::size_t, std::byte* const*)>> fills;
+    std::vector<transfer::column> columns;
     for (const auto& bytes : sources) {
       there.push_back(memory.allocate(std::max<std::size_t>(bytes.size(), 1), s));
-      fills.push_back([&bytes](std::size_t first, std::size_t n, void* to) { std::memcpy(to, bytes.data() + first, n); });
+      columns.push_back({there.back().address(), 1});
+      fills.push_back([&bytes](std::size_t first, std::size_t n, std::byte* const* to) { std::memcpy(*to, bytes.data() + first, n); });
     }
     std::vector<transfer::part> parts;
-    for (std::size_t i = 0; i < sources.size(); ++i) parts.push_back({there[i].address(), sources[i].size(), 1, fills[i]});
+    for (std::size_t i = 0; i < sources.size(); ++i) parts.push_back({sources[i].size(), {&columns[i], 1}, fills[i]});
     t.upload_all(parts, s, threads_, never_);
     EXPECT_EQ(t.counters().transfers, 5u);
     std::size_t all = 0;
@@ -103,11 +105,50 @@ TEST_P(transfer_test, sends_several_parts_at_once) {
     }
     EXPECT_EQ(t.counters().bytes_up, all);
     // One that fails stops the others.
-    const auto fails = [](std::size_t, std::size_t, void*) { throw std::runtime_error("of a part"); };
+    const auto fails = [](std::size_t, std::size_t, std::byte* const*) { throw std::runtime_error("of a part"); };
     parts[4].fill = fails;
     EXPECT_THROW(t.upload_all(parts, s, threads_, never_), std::runtime_error);
     s.synchronize(never_);
   }
+}
+
+// Columns of one part, whose rows are cut together: fill is asked for each row once, and each column arrives whole.
+TEST_P(transfer_test, sends_columns_of_rows_together) {
+  const std::vector<std::vector<std::size_t>> shapes = {{4, 8}, {1, 2, 12}, {8, 8, 8, 100}, {3}};
+  for (const auto& sizes : shapes)
+    for (const std::size_t n : {std::size_t{1}, std::size_t{13}, std::size_t{10'007}}) {
+      transfer t(gpu(), {.piece = 4 * kib, .pieces = 2, .small = 256});
+      const stream s(gpu());
+      device_memory memory(gpu());
+      std::size_t row = 0;
+      for (const std::size_t size : sizes) row += size;
+      const std::vector<unsigned char> rows = random_bytes(n * row, static_cast<unsigned>(n));
+      std::vector<device_buffer> there;
+      std::vector<transfer::column> columns;
+      for (const std::size_t size : sizes) {
+        there.push_back(memory.allocate(n * size, s));
+        columns.push_back({there.back().address(), size});
+      }
+      std::vector<std::atomic<int>> asked(n);
+      const auto fill = [&](std::size_t first, std::size_t count, std::byte* const* to) {
+        for (std::size_t i = 0; i < count; ++i) {
+          ++asked[first + i];
+          const unsigned char* at = rows.data() + (first + i) * row;
+          for (std::size_t c = 0; c < sizes.size(); at += sizes[c++]) std::memcpy(to[c] + i * sizes[c], at, sizes[c]);
+        }
+      };
+      const transfer::part part{n, columns, fill};
+      t.upload_all({&part, 1}, s, threads_, never_);
+      EXPECT_EQ(t.counters().bytes_up, n * row);
+      for (const auto& times : asked) EXPECT_EQ(times, 1);
+      std::size_t offset = 0;
+      for (std::size_t c = 0; c < sizes.size(); offset += sizes[c++]) {
+        std::vector<unsigned char> back(n * sizes[c]), wanted(n * sizes[c]);
+        t.download_plain(back.data(), there[c].address(), back.size(), s, threads_, never_);
+        for (std::size_t i = 0; i < n; ++i) std::memcpy(wanted.data() + i * sizes[c], rows.data() + i * row + offset, sizes[c]);
+        EXPECT_TRUE(back == wanted) << "column " << c << " of " << sizes.size() << ", " << n << " rows";
+      }
+    }
 }
 
 TEST_P(transfer_test, counts_bytes_and_keeps_its_staging_buffers) {
