@@ -302,6 +302,7 @@ void of_edges(table& t, std::size_t nodes, int rounds) {
 int main(int argc, char** argv) {
   const std::size_t most = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : std::size_t{1} << 25;
   const bool first = argc > 2 && std::strcmp(argv[2], "first") == 0;
+  if (first) setenv("CUDA_CACHE_DISABLE", "1", 0);  // NVRTC keeps what it compiled in a folder of its own
   const sessions s;
   if (const std::string missing = s.forced.gpu_status(); !missing.empty()) {
     std::printf("left out: no GPU: %s\n", missing.c_str());

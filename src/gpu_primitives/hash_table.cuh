@@ -3,7 +3,7 @@
 // Slots are a power of two, probed linearly, one at a time, from the top bits of the hash, so that neighbours share a cache line and a
 // range of hashes is a range of slots. There are no buckets that several threads would read at once: slots of up to 32 bytes are aligned
 // within a sector (32 bytes), so a probe that begins and ends in one, of four slots of 8 bytes or two of 16, costs one sector as a bucket
-// would. The two have not been measured beside each other.
+// would. The two have not been measured beside each other (docs/design/009-linear-probing.md).
 // One slot more than the power of two holds the one key whose bits mark an empty slot: users may have every key value. Fill at most half
 // for speed; a probe longer than `longest_probe` means `full`, so that nothing loops for ever and the host grows the table (rehash into
 // one twice as large) and runs again the rows that found no place. Growing helps only against different hashes: the host stops at

@@ -7,6 +7,7 @@
 //
 // Launches: radix_histogram once, then radix_sweep for pass = 0 .. radix_passes(Bits) - 1, in one stream.
 //
+//   #include "gpu_primitives/sort_keys.cuh"   // sort_key
 //   using policy = radix_policy<u64, u32>;
 //   extern "C" __global__ void count(const double* x, u64 n, void* temp) {
 //     radix_histogram<policy, 64>(n, temp, [=](u64 i) { return sort_key(x[i]); });

@@ -4,6 +4,7 @@
 // the worst of them joins a buffer, which is sorted and cut to k when it is full. The block that finishes last does the same with the rows
 // that the blocks kept. Rows of equal key come in their order, so the result is that of a stable sort cut to k.
 //
+//   #include "gpu_primitives/sort_keys.cuh"   // sort_key
 //   extern "C" __global__ void ten_cheapest(const float* price, u64 n, void* temp, u64* rows) {
 //     top_k<top_k_policy>(n, 10, temp, [=](u64 i) -> u64 { return sort_key(price[i]); },
 //                         [=](u32 at, u64 key, u64 row) { rows[at] = row; });

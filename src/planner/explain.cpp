@@ -54,9 +54,7 @@ std::string native_form(const stage& s) {
   return s.speculate ? "native, branch-free" : "native, with branches: " + why_branchy(s);
 }
 
-}  // namespace
-
-std::string form_text(const stage& s) {
+std::string form_on_cpu(const stage& s) {
   std::string all = s.how == form::interpreted ? "interpreted" : native_form(s);
   for (std::size_t i = 0; i < s.native_because.size(); ++i) {
     if (s.native_because[i].empty()) continue;
@@ -65,6 +63,18 @@ std::string form_text(const stage& s) {
            s.native_because[i];
   }
   return all;
+}
+
+}  // namespace
+
+std::string engine_of_forms(std::string_view engine, const std::vector<engine_share>& shares) {
+  if (engine != "split") return engine == "gpu" ? "gpu" : "cpu";
+  return std::any_of(shares.begin(), shares.end(), [](const engine_share& s) { return s.engine == "gpu"; }) ? "split" : "cpu";
+}
+
+std::string form_text(const stage& s, std::string_view engine) {
+  if (engine == "gpu") return "generated";
+  return form_on_cpu(s) + (engine == "split" ? "; generated on the gpu" : "");
 }
 
 std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted) {

@@ -26,8 +26,8 @@ class writer {
   void write(const vertex& v, int depth) {
     std::string engine = v.engine;
     if (!v.why.empty()) engine += ": " + v.why;
-    to_.line(depth, number(v) + " " + vertex_name(v) + (v.interpreted ? ", interpreted" : ""), engine);
-    for (const branch& b : v.inputs) rows(b, depth + 1);
+    to_.line(depth, number(v) + " " + vertex_name(v) + (v.interpreted && v.engine != "gpu" ? ", interpreted" : ""), engine);
+    for (const branch& b : v.inputs) rows(b, engine_of_forms(v.engine, v.shares), depth + 1);
     captures(v.captures, depth + 1);
     if (v.node && v.node->has_own_equality()) to_.line(depth + 1, "keys: by the user's own equality and hash");
     if (v.node && v.node->has_own_order()) to_.line(depth + 1, "keys: in the user's own order");
@@ -40,26 +40,27 @@ class writer {
   void result(const machine_graph& g) {
     to_.line(1, g.terminal.empty() ? "result" : "result, for " + g.terminal,
              g.root.node->accelerated ? "cpu: the caller reads these rows" : "cpu");
-    rows(g.result, 2);
+    rows(g.result, g.result_engine, 2);
     captures(g.captures, 2);
     for (const std::string& n : g.notes) to_.line(2, n);
   }
 
  private:
-  void rows(const branch& b, int depth) {
+  void rows(const branch& b, const std::string& engine, int depth) {
     to_.line(depth, "reads " + (b.table ? number(*b.table) : source_text(*b.source)));
     if (b.source)
       if (const std::string w = wanted_text(b.source->row, b.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
     for (const prefilter& f : b.prefilters)
       to_.line(depth + 1,
                "prefilter " + shown(f.expression ? f.expression : f.function->trace()) +
-                   (f.expression || f.interpreted ? ": interpreted" : ": native"),
+                   (engine == "gpu" ? ": generated" : f.expression || f.interpreted ? ": interpreted" : ": native"),
                "of " + verb_of(*f.from) + " @" + place_of(f.from->where));
-    for (const stage& s : b.stages) to_.line(depth + 1, s.what == stage::kind::probe ? probe(s) : verbs_text(s) + ": " + form_text(s));
+    for (const stage& s : b.stages)
+      to_.line(depth + 1, s.what == stage::kind::probe ? probe(s, engine) : verbs_text(s) + ": " + form_text(s, engine));
   }
-  static std::string probe(const stage& s) {
+  static std::string probe(const stage& s, const std::string& engine) {
     return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build) +
-           (s.join->has_own_equality() ? ", by the user's own equality" : "") + forms(s);
+           (s.join->has_own_equality() ? ", by the user's own equality" : "") + (engine == "gpu" ? "" : forms(s));
   }
   // Of a probe's functions, in sessions that interpret.
   static std::string forms(const stage& s) {

@@ -30,8 +30,8 @@ void explain_machine(const machine_graph& g, text& to);
 std::string source_text(const logical& n);
 // "where, select"
 std::string verbs_text(const stage& s);
-// "native, branch-free", "thunks", ...
-std::string form_text(const stage& s);
+// "native, branch-free", "interpreted", ... on the CPU, "generated" on a GPU, both where a vertex is split
+std::string form_text(const stage& s, std::string_view engine);  // as engine_of_forms has it
 // "price, qty of 5 columns"; empty for all of them
 std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted);
 // "group_by", "collect"

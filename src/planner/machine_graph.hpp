@@ -114,6 +114,7 @@ struct machine_graph {
   std::vector<std::unique_ptr<vertex>> vertices;  // in an order in which inputs come first; bodies of loops before their loop
   std::vector<const vertex*> top;                 // the vertices to run in order, without those that loops run
   branch result;                                  // what the terminal verb reads
+  std::string result_engine = "cpu";              // whose loops its stages are, as engine_of_forms has it
   std::vector<binding> captures;                  // of the result's stages
   std::string terminal;
   std::vector<std::string> notes;
@@ -138,6 +139,9 @@ enum class reading : std::uint8_t { whole, folded, in_order, on_demand };
 // Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
 void mark_streams(machine_graph& g, reading how);
 bool hands_on(detail::verb what);  // can give its first rows before it has seen the last
+
+// Whose loops the stages of a vertex or of a fold are: "cpu", "gpu", or "split" where a GPU has a share.
+std::string engine_of_forms(std::string_view engine, const std::vector<engine_share>& shares);
 
 // The plan as people read it; and as DOT.
 std::string explain(const machine_graph& g);

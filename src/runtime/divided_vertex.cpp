@@ -119,6 +119,7 @@ class parts_run {
           run_context own{threads, context_->pool, stop_};
           own.progress = told;
           own.local = context_->local;
+          own.pieces = context_->pieces;
           own.tables = context_->tables;
           own.too_large = context_->too_large;
           work(i, *p.by, p.rows, own);

@@ -68,6 +68,7 @@ void divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const s
   if (!d) return;
   plan.folds = nullptr;
   plan.fold_shares = std::move(d->shares);
+  plan.graph->result_engine = planner::engine_of_forms("split", plan.fold_shares);
   std::erase_if(plan.graph->notes, [&](const std::string& n) { return n.starts_with(terminal + ": "); });
   plan.graph->notes.push_back(terminal + ": split: " + d->why);
 }
@@ -107,11 +108,16 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     const runtime::verdict answer = to_cpu ? runtime::verdict{false, "on(engine::cpu), said of " + to_cpu->label}
                                            : session.gpu()->accepts_fold(plan.graph->result, plan.graph->captures, *fold);
     if (!answer) runtime::check_orders_of_result(plan.graph->result, answer.why);
-    if (answer) plan.folds = session.gpu();
+    if (answer) {
+      plan.folds = session.gpu();
+      plan.graph->result_engine = "gpu";
+    }
     if (answer.costs) offers.push_back({session.gpu(), *answer.costs});
     plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
     if (const std::string why = answer ? session.fallback_of(p.node.get(), terminal) : ""; !why.empty())
       plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + why);
+    if (const std::string pieces = answer ? session.pieces_of(p.node.get(), terminal) : ""; !pieces.empty())
+      plan.graph->notes.push_back(terminal + ": in the last run: " + pieces);
   }
   if (fold && session.engines.empty() && !verifies(session, s)) divide_if_faster(plan, std::move(offers), session, terminal, *fold);
   if (!gpu) {
@@ -232,6 +238,8 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
   e.placed([&] {
     const auto note = [&](std::string why) {
+      const std::string pieces = e.context.pieces->taken();
+      e.session->note_pieces(p.node.get(), fold_names[static_cast<std::size_t>(k)], why.empty() ? pieces : "");
       e.session->note_fallback(p.node.get(), fold_names[static_cast<std::size_t>(k)], std::move(why));
     };
     if (!e.plan.fold_shares.empty()) {

@@ -45,6 +45,19 @@ std::vector<detail::binding> run_context::bind(const std::vector<planner::bindin
   return b;
 }
 
+std::string pieces_run::taken() {
+  const auto times = [](std::uint64_t n, const char* one, const char* more) {
+    return n ? std::to_string(n) + " " + (n == 1 ? one : more) : std::string();
+  };
+  std::string all;
+  for (const std::string& part :
+       {times(blocks.exchange(0), "block of rows", "blocks of rows"),
+        times(partitions.exchange(0), "partition in host memory", "partitions in host memory"),
+        times(spills.exchange(0), "spill of groups to host memory", "spills of groups to host memory")})
+    if (!part.empty()) all += (all.empty() ? "" : ", ") + part;
+  return all;
+}
+
 namespace {
 
 // The verb that said require_gpu(), if one of the branch's, or of the vertex's, did: the last of them, which the plan names, too.
@@ -195,6 +208,8 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
     const detail::logical* verb = v->engine == "cpu" ? nullptr : last_verb(*v);
     const std::string fallback = verb ? session.fallback_of(verb, "") : "";
     if (!fallback.empty()) v->notes.push_back("the last run went to the cpu: " + fallback);
+    if (const std::string pieces = verb ? session.pieces_of(verb, "") : ""; !pieces.empty())
+      v->notes.push_back("in the last run: " + pieces);
     require_gpu(*v);
   }
   for (const auto& e : session.engines) reconsider(g, *e);
@@ -309,9 +324,13 @@ vertex_rows executor::run_placed(const vertex& v) {
   return run_on(*session_->cpu, v, *session_->cpu, *context_);
 }
 
-// For explain(): what went elsewhere, and why.
+// For explain(): what went elsewhere, and why, and what did not go in one piece.
 void executor::note_run(const vertex& v, std::string why) {
-  if (const detail::logical* verb = last_verb(v)) session_->note_fallback(verb, "", std::move(why));
+  std::string pieces = context_->pieces->taken();
+  const detail::logical* verb = last_verb(v);
+  if (!verb) return;
+  session_->note_pieces(verb, "", why.empty() ? std::move(pieces) : std::string());
+  session_->note_fallback(verb, "", std::move(why));
 }
 
 vertex_rows run_on(engine& e, const vertex& v, local_engine& local, run_context& context) {

@@ -1,9 +1,11 @@
 // One run of one query: what every operator may use, and the tables computed so far.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -44,6 +46,16 @@ struct vertex_rows {
   bool here() const { return !kept || rows.type; }
 };
 
+// How rows beyond an engine's memory went through it, for explain() after the run: counted by what runs, on any thread.
+struct pieces_run {
+  std::atomic<std::uint64_t> blocks{0};      // of rows, and partitions of them
+  std::atomic<std::uint64_t> partitions{0};  // into which rows were put apart in host memory
+  std::atomic<std::uint64_t> spills{0};      // of groups to host memory
+
+  // "12 blocks of rows, 3 spills of groups to host memory" since the last call; empty where all was in one piece.
+  std::string taken();
+};
+
 struct run_context {
   runtime::scheduler& scheduler;
   buffer_pool& pool;
@@ -71,6 +83,8 @@ struct run_context {
   mutable std::mutex fetching{};
 
   sampled_streams sampled{};
+  // Shares of a vertex count together.
+  std::shared_ptr<pieces_run> pieces = std::make_shared<pieces_run>();
 };
 
 }  // namespace query::runtime

@@ -136,26 +136,40 @@ engine* session_state::engine_named(std::string_view name) const {
   return name == "gpu" ? gpu() : nullptr;
 }
 
-void session_state::note_fallback(const detail::logical* n, std::string_view terminal, std::string why) {
-  const std::lock_guard hold(fallback_lock_);
-  std::erase_if(fallbacks_, [&](const fallback& f) {
-    const auto node = f.node.lock();
-    return !node || (node.get() == n && f.terminal == terminal);
+void session_state::put(notes& to, const detail::logical* n, std::string_view terminal, std::string text) {
+  std::erase_if(to, [&](const note& x) {
+    const auto node = x.node.lock();
+    return !node || (node.get() == n && x.terminal == terminal);
   });
-  if (why.empty()) return;
-  all_fallbacks_ = {all_fallbacks_.first + 1, why};
-  fallbacks_.push_back({n->weak_from_this(), std::string(terminal), std::move(why)});
+  if (!text.empty()) to.push_back({n->weak_from_this(), std::string(terminal), std::move(text)});
 }
-std::string session_state::fallback_of(const detail::logical* n, std::string_view terminal) const {
-  const std::lock_guard hold(fallback_lock_);
-  for (const fallback& f : fallbacks_)
-    if (f.terminal == terminal && f.node.lock().get() == n) return f.why;
+std::string session_state::text_of(const notes& in, const detail::logical* n, std::string_view terminal) {
+  for (const note& x : in)
+    if (x.terminal == terminal && x.node.lock().get() == n) return x.text;
   return {};
 }
 
+void session_state::note_fallback(const detail::logical* n, std::string_view terminal, std::string why) {
+  const std::lock_guard hold(notes_lock_);
+  if (!why.empty()) all_fallbacks_ = {all_fallbacks_.first + 1, why};
+  put(fallbacks_, n, terminal, std::move(why));
+}
+std::string session_state::fallback_of(const detail::logical* n, std::string_view terminal) const {
+  const std::lock_guard hold(notes_lock_);
+  return text_of(fallbacks_, n, terminal);
+}
 std::pair<std::uint64_t, std::string> session_state::fallbacks() const {
-  const std::lock_guard hold(fallback_lock_);
+  const std::lock_guard hold(notes_lock_);
   return all_fallbacks_;
+}
+
+void session_state::note_pieces(const detail::logical* n, std::string_view terminal, std::string pieces) {
+  const std::lock_guard hold(notes_lock_);
+  put(pieces_, n, terminal, std::move(pieces));
+}
+std::string session_state::pieces_of(const detail::logical* n, std::string_view terminal) const {
+  const std::lock_guard hold(notes_lock_);
+  return text_of(pieces_, n, terminal);
 }
 
 std::shared_ptr<std::mutex> session_state::computing(const detail::logical* n) {

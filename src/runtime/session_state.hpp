@@ -38,7 +38,10 @@ class session_state {
   // explain() shows it.
   void note_fallback(const detail::logical* n, std::string_view terminal, std::string why);
   std::string fallback_of(const detail::logical* n, std::string_view terminal) const;
-  // How often that happened in this session, and why the last time.
+  // In how many pieces it ran the last time, if not in one, in the same way.
+  void note_pieces(const detail::logical* n, std::string_view terminal, std::string pieces);
+  std::string pieces_of(const detail::logical* n, std::string_view terminal) const;
+  // How often a fallback happened in this session, and why the last time.
   std::pair<std::uint64_t, std::string> fallbacks() const;
 
   // .cached() results live as long as a query that names their node.
@@ -60,12 +63,15 @@ class session_state {
     std::weak_ptr<const detail::logical> node;
     vertex_rows rows;
   };
-  struct fallback {
+  struct note {
     std::weak_ptr<const detail::logical> node;
-    std::string terminal, why;
+    std::string terminal, text;
   };
-  mutable std::mutex fallback_lock_;
-  std::vector<fallback> fallbacks_;  // few, and of living verbs
+  using notes = std::vector<note>;  // few, and of living verbs
+  static void put(notes& to, const detail::logical* n, std::string_view terminal, std::string text);
+  static std::string text_of(const notes& in, const detail::logical* n, std::string_view terminal);
+  mutable std::mutex notes_lock_;
+  notes fallbacks_, pieces_;
   std::pair<std::uint64_t, std::string> all_fallbacks_;
   std::mutex lock_;
   std::unordered_map<const detail::logical*, kept> cached_;

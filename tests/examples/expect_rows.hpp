@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -22,8 +23,11 @@ namespace examples {
 #define EXAMPLES_NEED_DATA() GTEST_SKIP() << "the example data are not unpacked in this configuration"
 #endif
 
+// From the source tree, or where QUERY_TEST_FIXTURES says, for a program that was carried elsewhere.
 template <class T> std::vector<T> fixture(const std::string& name) {
-  return query::read_csv<T>(std::string(QUERY_TEST_SOURCE_DIR) + "/examples/fixtures/" + name + ".csv").to_vector();
+  const char* carried = std::getenv("QUERY_TEST_FIXTURES");
+  const std::string folder = carried ? carried : std::string(QUERY_TEST_SOURCE_DIR) + "/examples/fixtures";
+  return query::read_csv<T>(folder + "/" + name + ".csv").to_vector();
 }
 
 template <class V> void expect_value(const V& got, const V& expected, double relative, const std::string& where) {

@@ -147,6 +147,20 @@ TEST_F(device_functions, serve_verbs_of_rows_and_groups) {
   links("a key and an aggregate", trades().group_by(key).select([v](auto g) { return std::make_pair(g.key(), g.sum(v)); }));
   links("numbers", trades().select([](auto t) { return t.price; }).where(query::accelerated([](double x) { return x > 1; },
         {.symbol = "above", .code = "extern \"C\" __device__ bool above(const double* x) { return *x > 1; }"})));
+  const auto symbol_of = query::accelerated(
+      [](const Trade& t) { return t.symbol; },
+      {.symbol = "symbol_of", .code = "extern \"C\" __device__ int symbol_of(const Trade* t) { return t->symbol; }"});
+  const auto both = query::accelerated(
+      [](const Trade& t, const Pair& p) { return t.price * p.b; },
+      {.symbol = "both", .code = "extern \"C\" __device__ double both(const Trade* t, const Pair* p) { return t->price * p->b; }"});
+  const std::vector<Pair> pairs(100, Pair{1, 2});
+  fake_.allow_unknown_kernels();  // those of joins
+  const auto to = query::from(pairs).as_accelerated();
+  links("keys and the result of a join", trades().join(to, symbol_of, [](auto p) { return query::cast<std::int32_t>(p.a); }, both), 2);
+  const auto root = query::accelerated(
+      query::library_function<double(double)>("libm.so.6", "sqrt"),
+      {.symbol = "root", .code = "extern \"C\" __device__ double root(const double* x) { return sqrt(*x); }"});
+  links("a function of the host's library", trades().select([](auto t) { return t.price; }).select(root));
   EXPECT_NE(trades().group_by(key).select([v](auto g) { return g.max(v); }).explain().find("max(value(row))"), std::string::npos)
       << trades().group_by(key).select([v](auto g) { return g.max(v); }).explain();
 }

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <regex>
+#include <string>
 #include <vector>
 
 #include <query/query.hpp>
@@ -85,9 +87,14 @@ class fixture : public testing::Test {
     gpu_ = std::make_unique<query::Session>(query::session_options{.gpu = query::gpu_use::off});
     gpu_->add_engine(engine_);
   }
-  // Ran on the GPU, as explain() says after the run. A query remembers by its verbs: q is the one that ran.
+  // Ran on the GPU, in blocks where the rows do not fit, as explain() says after the run. A query remembers by its verbs: q is the
+  // one that ran.
   template <class Q> static void stayed(const Q& q) {
     EXPECT_EQ(q.explain().find("went to the cpu"), std::string::npos) << q.explain();
+  }
+  template <class Q> static void stayed_in_blocks(const Q& q) {
+    stayed(q);
+    EXPECT_TRUE(std::regex_search(q.explain(), std::regex("in the last run: [0-9]+ blocks? of rows"))) << q.explain();
   }
 
   template <class Q> void same_rows(const char* what, const Q& q) {
@@ -97,7 +104,8 @@ class fixture : public testing::Test {
     const auto begin = std::chrono::steady_clock::now();
     const auto mine = there.to_vector();
     seconds(what, begin);
-    stayed(there);
+    in_blocks_ ? stayed_in_blocks(there) : stayed(there);
+    plan_ = there.explain();
     const auto wanted = q.in(cpu_).to_vector();
     ASSERT_EQ(mine.size(), wanted.size());
     EXPECT_TRUE(mine == wanted);
@@ -109,7 +117,8 @@ class fixture : public testing::Test {
     const auto begin = std::chrono::steady_clock::now();
     const std::vector<Total> mine = there.to_vector();
     seconds(what, begin);
-    stayed(there);
+    in_blocks_ ? stayed_in_blocks(there) : stayed(there);
+    plan_ = there.explain();
     const std::vector<Total> wanted = q.in(cpu_).to_vector();
     EXPECT_EQ(mine.size(), wanted.size());
     EXPECT_EQ(digest(mine), digest(wanted));
@@ -137,6 +146,8 @@ class fixture : public testing::Test {
     return v;
   }
 
+  bool in_blocks_ = false;  // the rows are known not to fit
+  std::string plan_;        // of the last query, after it ran
   std::shared_ptr<query::runtime::engine> engine_;
   std::unique_ptr<query::Session> gpu_;
   query::Session cpu_{{.gpu = query::gpu_use::off}};

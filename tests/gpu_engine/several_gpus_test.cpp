@@ -112,7 +112,7 @@ class several_gpus : public testing::Test {
   template <class Q> static void stayed(const Q& q) {
     const std::string plan = q.explain();
     EXPECT_NE(plan.find("gpu: "), std::string::npos) << plan;
-    EXPECT_EQ(plan.find("last run"), std::string::npos) << plan;
+    EXPECT_EQ(plan.find("went to the cpu"), std::string::npos) << plan;
   }
   template <class Q> void same_rows(const char* what, const Q& q, bool shared = true) {
     SCOPED_TRACE(what);

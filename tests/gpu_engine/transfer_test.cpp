@@ -218,7 +218,7 @@ TEST_P(transfer_test, passes_on_what_fill_and_take_throw_and_works_afterwards) {
   }
 }
 
-TEST_P(transfer_test, directions_overlap_on_their_own_streams) {
+TEST_P(transfer_test, directions_at_the_same_time_keep_their_bytes_apart) {
   transfer t(gpu(), {.piece = 32 * kib, .pieces = 2, .small = kib});
   const stream up(gpu()), down(gpu());
   device_memory memory(gpu());
@@ -231,6 +231,35 @@ TEST_P(transfer_test, directions_overlap_on_their_own_streams) {
   other.join();
   EXPECT_EQ(back, std::vector<unsigned char>(2 * mib, 6));
   EXPECT_TRUE(bytes_at(to.address(), bytes.size(), up) == bytes);
+}
+
+// While the device does nothing of the upload, the download ends: neither waits for the other.
+TEST(transfer, directions_overlap_on_their_own_streams) {
+  driver_double fake;
+  const device d(fake.calls(), 0);
+  transfer t(d, {.piece = 32 * kib, .pieces = 2, .small = kib});
+  const stream up(d), down(d);
+  device_memory memory(d);
+  cpu::tbb_scheduler threads(4);
+  const runtime::cancel_flag never;
+  const std::vector<unsigned char> bytes = random_bytes(2 * mib, 5);
+  std::vector<unsigned char> back(2 * mib), there(2 * mib);
+  const device_buffer to = memory.allocate(2 * mib, up), from = memory.allocate(2 * mib, down);
+  t.upload_plain(from.address(), bytes.data(), bytes.size(), down, threads, never);
+  fake.hold(up.handle());
+  std::atomic<bool> sent = false;
+  std::jthread other([&] {
+    t.upload_plain(to.address(), bytes.data(), bytes.size(), up, threads, never);
+    sent = true;
+  });
+  const runtime::cancel_flag soon(std::chrono::steady_clock::now() + std::chrono::minutes(2));
+  EXPECT_NO_THROW(t.download_plain(back.data(), from.address(), back.size(), down, threads, soon));
+  EXPECT_FALSE(sent) << "of two pieces";
+  fake.let_go();
+  other.join();
+  t.download_plain(there.data(), to.address(), there.size(), up, threads, never);
+  EXPECT_TRUE(back == bytes);
+  EXPECT_TRUE(there == bytes);
 }
 
 // The device does nothing: a transfer that waits for it must end when the query is cancelled, and the next must be right.

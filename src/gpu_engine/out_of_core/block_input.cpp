@@ -241,6 +241,7 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       run_joins(b_, run_);
       consumer.take();
       run_.supply(nullptr);
+      ++run_.context().pieces->blocks;
       return;
     } catch (const out_of_memory&) {
       run_.supply(nullptr);
@@ -312,6 +313,7 @@ std::unique_ptr<host_partitions> block_input::partition(block_source& source, co
                                                         const detail::user_function& key, std::uint32_t parts) {
   if (numbers_rows(stages)) throw resource_error("gpu: memory: rows that are parted by keys lose their numbers");
   auto result = std::make_unique<host_partitions>(row->size, parts, run_.context());
+  run_.context().pieces->partitions += parts;
   key_places places(stages, n, key, parts);
   block_feed blocks(run_.shared_gpu(), source, row, columns, most_rows_, run_.context());
   while (const device_block block = blocks.next()) {
@@ -382,6 +384,7 @@ void block_input::each_partition(const detail::logical& n, const detail::user_fu
     run_.supply(upload_rows(run_.shared_gpu(), all.rows, row_, columns_, run_.on(), run_.context()));
     consumer.take();
     run_.supply(nullptr);
+    ++run_.context().pieces->blocks;
   }
 }
 

@@ -235,7 +235,7 @@ void group_stream::spill() {
                                        c.cancel);
     run_.gpu().copies().download_plain(of.data(), place.address(), groups * 4, run_.on(), c.scheduler, c.cancel);
     spilled_->append(rows.data(), of.as<std::uint32_t>(), groups);
-    ++spills_;
+    ++run_.context().pieces->spills;
   }
   args_[partials] = at_hand;
   launch("init_table", run_.blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));

@@ -38,8 +38,6 @@ class group_stream {
   };
   result finish();
 
-  std::uint64_t spills() const { return spills_; }
-
   // The next block is all there is: worth a sample of its keys, and the tier that their number asks for.
   void expect_one_block() { one_block_ = true; }
 
@@ -103,7 +101,6 @@ class group_stream {
   std::optional<group_pairs> given_;   // merged here; other devices may still read theirs
   std::vector<std::uint64_t> starts_;  // of their parts, and the end of the last
   std::optional<host_partitions> spilled_;
-  std::uint64_t spills_ = 0;
   bool one_block_ = false;
 };
 

@@ -37,7 +37,8 @@ std::unique_ptr<runtime::run_context> part_of(const runtime::run_context& c) {
                                                                         .verify = c.verify,
                                                                         .local = c.local,
                                                                         .tables = c.tables,
-                                                                        .variables = c.variables});
+                                                                        .variables = c.variables,
+                                                                        .pieces = c.pieces});
 }
 
 }  // namespace
