@@ -12,8 +12,8 @@ constexpr std::size_t most_remembered = 4096;
 
 // Of all kernels that a step runs, compiled at the same time by NVRTC with nothing cached: first runs on the host of an H200
 // (bench/results/2026-11-22-gpu-speed.md). Of `distinct` and `nearest` there are no such runs: the longest of their kernels counts.
-constexpr std::array<double, operation_count> compile_seconds = {
-    0, 0.11 /* collect */, 0.45 /* group */, 0.35 /* sort */, 0.17 /* join */, 0.17 /* distinct */, 0.11 /* nearest */, 0.45 /* group_few */};
+// In the order of `operation`: row-wise, collect, group, sort, join, distinct, nearest, few groups.
+constexpr std::array<double, operation_count> compile_seconds = {0, 0.11, 0.45, 0.35, 0.17, 0.17, 0.11, 0.45};
 
 template <class Map> auto& remembered(Map& map, const typename Map::key_type& key) {
   if (map.size() >= most_remembered && !map.contains(key)) map.clear();
