@@ -105,6 +105,7 @@ std::vector<fold_operation> folds(const sample_rows& rows, Session& session) {
   const auto all = query::from(rows.trades).as_accelerated().in(session);
   f("of rows", all.where([](auto t) { return t.id > 10; }).select([](auto t) { return t.price; }));
   f("of a sort", all.order_by_descending([](auto t) { return t.price; }).select([](auto t) { return t.price * 2.0; }));
+  f("of a vertex's rows", all.select([](auto t) { return t.price; }).reverse().select([](auto p) { return p * 2.0; }));
   f("of a join", all.join(query::from(rows.symbols).as_accelerated(), [](auto t) { return t.symbol; }, [](auto s) { return s.id; },
                           [](auto t, auto s) { return t.price * s.rate; }));
   return all_of_them;
