@@ -7,6 +7,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/device_lost.hpp"
 #include "gpu_engine/library_functions.hpp"
 
 namespace query::gpu_engine {
@@ -38,7 +39,12 @@ const search& the_search() {
   return s;
 }
 
-// The device, not the program, failed.
+// Results after which the context gives no other, as far as cuda_result does not have them.
+constexpr int context_is_destroyed = 709, assertion = 710, illegal_instruction = 715, misaligned_address = 716, invalid_address_space = 717,
+              invalid_pc = 718, unknown_error = 999;
+
+// The device failed, or the context is unusable for the rest of the process, whatever did that to it: nothing that lies there can be
+// read any more.
 bool is_loss_of_device(int result) {
   switch (result) {
     case cuda_result::device_unavailable:
@@ -46,9 +52,18 @@ bool is_loss_of_device(int result) {
     case cuda_result::ecc_uncorrectable:
     case cuda_result::nvlink_uncorrectable:
     case cuda_result::contained:
-    case cuda_result::hardware_stack_error:
+    case cuda_result::illegal_address:
     case cuda_result::launch_timeout:
-    case cuda_result::system_not_ready: return true;
+    case context_is_destroyed:
+    case assertion:
+    case cuda_result::hardware_stack_error:
+    case illegal_instruction:
+    case misaligned_address:
+    case invalid_address_space:
+    case invalid_pc:
+    case cuda_result::launch_failed:
+    case cuda_result::system_not_ready:
+    case unknown_error: return true;
     default: return false;
   }
 }
@@ -141,7 +156,7 @@ std::string driver::text(int result) const {
 void driver::fail(int result, const char* call) const {
   const std::string what = std::string(call) + ": " + text(result);
   if (result == cuda_result::out_of_memory) throw out_of_memory("gpu: the device has no memory left: " + what);
-  if (is_loss_of_device(result)) throw resource_error("gpu: the device is lost: " + what);
+  if (is_loss_of_device(result)) throw device_lost("gpu: the device is lost: " + what);
   throw internal_error("gpu: a call of the driver failed: " + what);
 }
 

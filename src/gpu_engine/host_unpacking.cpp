@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/repack.hpp"
+#include "runtime/engine_failure.hpp"
 
 namespace query::gpu_engine {
 
@@ -151,8 +152,9 @@ void download_owning_values(gpu_session& gpu, const ir::type* t, device_address 
     repacked packed;
     try {
       packed = repack(gpu, t, values + first * size, rows, s, context);
-    } catch (const resource_error&) {
-      if (rows <= fewest_rows) throw;
+    } catch (const out_of_memory& e) {
+      // The host has room for them; only this engine cannot bring them.
+      if (rows <= fewest_rows) throw runtime::engine_failure(e.what());
       step = rows / 2;  // in pieces, then
       continue;
     }

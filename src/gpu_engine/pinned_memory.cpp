@@ -5,6 +5,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/backoff.hpp"
+#include "runtime/engine_failure.hpp"
 
 namespace query::gpu_engine {
 
@@ -13,7 +14,7 @@ staging_slot::staging_slot(const device& d, std::size_t bytes) : device_(&d), by
   void* at = nullptr;
   const int result = d.calls().cuMemAllocHost(&at, bytes);
   if (result == cuda_result::out_of_memory)
-    throw resource_error("gpu: the system has no memory to lock for transfers: " + std::to_string(bytes) + " bytes");
+    throw runtime::engine_failure("gpu: the system has no memory to lock for transfers: " + std::to_string(bytes) + " bytes");
   d.calls().check(result, "cuMemAllocHost");
   data_ = static_cast<std::byte*>(at);
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <type_traits>
 #include <typeinfo>
 
 #include <query/csv.hpp>
@@ -24,6 +25,7 @@
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/second_run.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/stop_watch.hpp"
 #include "runtime/terminal_plan.hpp"
@@ -163,11 +165,25 @@ class execution {
     context.local = session->cpu.get();
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
-    placed([&] {
-      runtime::executor(*graph, *session, context).run_vertices();
-      if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
-    });
+    read([] {});
   }
+
+  // f reads what the vertices gave. Where an engine is lost with rows that it alone had, all of them run again on the CPU, and so does f,
+  // unless it has handed something out.
+  template <class F> std::invoke_result_t<F&> read(F&& f, const bool& handed_out = nothing_handed_out) {
+    for (int again = 2;; --again) {
+      try {
+        return placed([&]() -> std::invoke_result_t<F&> {
+          run_vertices();
+          return f();
+        });
+      } catch (const runtime::rows_lost& lost) {
+        if (again == 0 || handed_out || !runs_again(lost)) named(lost);
+      }
+    }
+  }
+  static constexpr bool nothing_handed_out = false;
+
   std::shared_ptr<const logical> last;  // verb of the plan
   std::shared_ptr<session_state> session;
   runtime::stop_watch watch;
@@ -177,13 +193,39 @@ class execution {
   planned plan;
   planner::machine_graph* graph;
   runtime::run_context context;
+
+ private:
+  void run_vertices() {
+    if (have_run_) return;
+    runtime::executor(*graph, *session, context).run_vertices();
+    if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
+    have_run_ = true;
+  }
+  bool runs_again(const runtime::rows_lost& lost) {
+    const bool folds = plan.folds && plan.folds->name() == lost.engine;
+    if (folds && planner::demands_gpu(graph->result)) return false;
+    if (!prepare_second_run(*graph, *session, context, lost)) return false;
+    if (folds) {
+      plan.folds = nullptr;
+      session->note_fallback(last.get(), graph->terminal, lost.what());
+    }
+    have_run_ = false;
+    return true;
+  }
+  // Vertices have named their verb; the rows of the last one are read here.
+  [[noreturn]] void named(const runtime::rows_lost& lost) const {
+    const std::string what = lost.what();
+    if (what.find(" while running ") != std::string::npos) throw resource_error(what);
+    throw resource_error(what + ", while running " + last->label + " (" + place_of(last->where) + ")");
+  }
+  bool have_run_ = false;
 };
 
 }  // namespace
 
 table materialise(const pipe& p, const settings& s) {
   execution e(p, s, "", planner::reading::whole);
-  table t = e.placed([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
+  table t = e.read([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
   // The session owns the memory that the rows are in.
   struct kept {
@@ -197,7 +239,16 @@ table materialise(const pipe& p, const settings& s) {
 
 void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
   execution e(p, s, "rows", planner::reading::in_order);
-  e.placed([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expected, take, e.context); });
+  bool handed_out = false;  // the expected number of rows, too: one that differs would be news
+  const auto expects = [&](std::uint64_t n) {
+    handed_out = true;
+    expected(n);
+  };
+  const auto takes = [&](const row_block& b) {
+    handed_out = true;
+    return take(b);
+  };
+  e.read([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context); }, handed_out);
   e.meter.finished();
 }
 
@@ -205,8 +256,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
   class cursor final : public row_cursor {
    public:
     cursor(const pipe& p, const settings& s)
-        : run_(p, s, "rows", planner::reading::on_demand),
-          rows_(run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context)) {}
+        : run_(p, s, "rows", planner::reading::on_demand), rows_(run_.read([&] { return opened(); })) {}
     // The reader's body between two rows may be slow: it gets a few rows at a time, with a look before each such run. The look
     // is a load; the session's deadline_watch reads the clock.
     bool next(row_block& b) override {
@@ -215,7 +265,8 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
       if (given_ == block_.n) {
         block_ = {};
         given_ = 0;
-        if (!run_.placed([&] { return rows_->next(block_); })) return false;
+        if (!run_.read([&] { return next_block(); }, handed_out_)) return false;
+        handed_out_ = true;
       }
       b = block_;
       b.rows = static_cast<std::byte*>(block_.rows) + given_ * run_.last->row->size;
@@ -226,8 +277,21 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
     }
 
    private:
+    std::unique_ptr<row_cursor> opened() {
+      return run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context);
+    }
+    bool next_block() {
+      if (!rows_) rows_ = opened();
+      try {
+        return rows_->next(block_);
+      } catch (const runtime::rows_lost&) {
+        rows_.reset();  // a second run gives others
+        throw;
+      }
+    }
     execution run_;
     std::unique_ptr<row_cursor> rows_;
+    bool handed_out_ = false;
     row_block block_;
     std::size_t given_ = 0;  // rows of the block
   };
@@ -236,7 +300,9 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
   execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
-  e.placed([&] {
+  const fold_state before = state;
+  e.read([&] {
+    state = before;
     const auto note = [&](std::string why) {
       const std::string pieces = e.context.pieces->taken();
       e.session->note_pieces(p.node.get(), fold_names[static_cast<std::size_t>(k)], why.empty() ? pieces : "");
@@ -257,10 +323,13 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
         return;
       } catch (const resource_error& trouble) {
         why = trouble.what();
+        e.context.cancel.check();
+        runtime::rethrow_if_gpu_demanded(e.graph->result);
       } catch (const internal_error& trouble) {
         why = trouble.what();
+        e.context.cancel.check();
+        runtime::rethrow_if_gpu_demanded(e.graph->result);
       }
-      e.context.cancel.check();
       note(std::move(why));
     }
     e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
@@ -270,7 +339,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
 
 void run_single(const pipe& p, const settings& s, void* to) {
   execution e(p, s, "value", planner::reading::whole);
-  const table t = e.placed([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
+  const table t = e.read([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
   if (t.type->trivial) std::memcpy(to, t.rows, t.type->size);

@@ -13,6 +13,7 @@
 #include "planner/orders.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
+#include "runtime/engine_failure.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::runtime {
@@ -23,7 +24,14 @@ using planner::vertex;
 
 const table& run_context::fetched(vertex_rows& r) const {
   const std::lock_guard hold(fetching);
-  if (!r.here()) r.rows = r.kept->fetch(const_cast<run_context&>(*this));
+  if (r.here()) return r.rows;
+  try {
+    r.rows = r.kept->fetch(const_cast<run_context&>(*this));
+  } catch (const engine_failure& e) {
+    throw rows_lost(e.what(), std::string(r.kept->engine()));
+  } catch (const internal_error& e) {  // a launch or a copy that failed
+    throw rows_lost(e.what(), std::string(r.kept->engine()));
+  }
   return r.rows;
 }
 const table& run_context::table_of(const vertex& v) const {
@@ -76,17 +84,6 @@ const detail::logical* gpu_required(const vertex& v) {
   return nullptr;
 }
 
-// The verb that stands for a vertex in what a session remembers.
-const detail::logical* last_verb(const vertex& v) {
-  if (v.node || v.inputs.empty()) return v.node;
-  const planner::branch& b = v.inputs.front();
-  for (auto s = b.stages.rbegin(); s != b.stages.rend(); ++s) {
-    if (!s->nodes.empty()) return s->nodes.back();
-    if (s->join) return s->join;
-  }
-  return b.source;
-}
-
 void not_as_required(const detail::logical& n, const std::string& why) {
   detail::fail("require_gpu", n.label + " runs on the CPU: " + why + "; use as_accelerated() to allow that", n.where);
 }
@@ -123,7 +120,43 @@ void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state&
   }
 }
 
+// What an engine failed with, and which verb it must not fail at.
+[[noreturn]] void rethrow_for(const detail::logical& n) {
+  const auto told = [&](const std::exception& e) {
+    return std::string(e.what()) + ", while running " + n.label + " (" + detail::place_of(n.where) +
+           (n.ordered_to == query::engine::gpu ? "), which on(engine::gpu) orders to the GPU" : "), for which require_gpu() was said");
+  };
+  try {
+    throw;
+  } catch (const rows_lost& e) {
+    throw rows_lost(told(e), e.engine);
+  } catch (const resource_error& e) {
+    throw resource_error(told(e));
+  } catch (const internal_error& e) {
+    throw internal_error(told(e));
+  }
+}
+
 }  // namespace
+
+const detail::logical* last_verb(const vertex& v) {
+  if (v.node || v.inputs.empty()) return v.node;
+  const planner::branch& b = v.inputs.front();
+  for (auto s = b.stages.rbegin(); s != b.stages.rend(); ++s) {
+    if (!s->nodes.empty()) return s->nodes.back();
+    if (s->join) return s->join;
+  }
+  return b.source;
+}
+
+void rethrow_if_gpu_demanded(const vertex& v) {
+  if (const detail::logical* n = ordered_to(v, query::engine::gpu)) rethrow_for(*n);
+  if (const detail::logical* n = gpu_required(v)) rethrow_for(*n);
+}
+void rethrow_if_gpu_demanded(const planner::branch& b) {
+  if (const detail::logical* n = ordered_to(b, query::engine::gpu)) rethrow_for(*n);
+  if (const detail::logical* n = gpu_required(b)) rethrow_for(*n);
+}
 
 void check_orders_of_result(const planner::branch& result, const std::string& why) {
   if (const detail::logical* n = ordered_to(result, query::engine::gpu)) not_on_gpu(*n, why);
@@ -229,6 +262,27 @@ void executor::run_in_round(const std::vector<vertex*>& vertices) {
     if (!v->streamed) run(*v);
 }
 
+namespace {
+// What went wrong, and at which verb: the innermost one, where vertices run within a loop's.
+std::string with_verb(const resource_error& e, const vertex& v) {
+  const std::string what = e.what();
+  const detail::logical* n = last_verb(v);
+  if (!n || what.find(" while running ") != std::string::npos) return what;
+  return what + ", while running " + n->label + " (" + detail::place_of(n->where) + ")";
+}
+
+// Of rounds that an engine repeats by itself: where it fails its rows are no round's.
+template <class F> auto repeated_by(const engine& e, F&& f) {
+  try {
+    return f();
+  } catch (const engine_failure& trouble) {
+    throw rows_lost(trouble.what(), std::string(e.name()));
+  } catch (const internal_error& trouble) {
+    throw rows_lost(trouble.what(), std::string(e.name()));
+  }
+}
+}  // namespace
+
 void executor::run(const vertex& v) {
   context_->cancel.check();
   try {
@@ -238,9 +292,10 @@ void executor::run(const vertex& v) {
   } catch (const detail::unplaced_error& e) {
     if (!v.node) throw;
     detail::fail_at(e, *v.node);
+  } catch (const rows_lost& e) {
+    throw rows_lost(with_verb(e, v), e.engine);
   } catch (const resource_error& e) {
-    if (!v.node || std::string_view(e.what()).find(" while running ") != std::string_view::npos) throw;
-    throw resource_error(std::string(e.what()) + ", while running " + v.node->label + " (" + detail::place_of(v.node->where) + ")");
+    throw resource_error(with_verb(e, v));
   }
   if (context_->progress) context_->progress->vertex_done();
 }
@@ -311,10 +366,16 @@ vertex_rows executor::run_placed(const vertex& v) {
         return rows;
       } catch (const resource_error& trouble) {
         why = trouble.what();
+        context_->cancel.check();
+        if (v.engine == "gpu") rethrow_if_gpu_demanded(v);
+        if (v.engine == "gpu" && demanding_loop_) rethrow_for(*demanding_loop_);
       } catch (const cluster_error& trouble) {
         why = trouble.what();
       } catch (const internal_error& trouble) {  // a kernel that did not compile or a launch that failed
         if (v.engine != "gpu") throw;
+        context_->cancel.check();
+        rethrow_if_gpu_demanded(v);
+        if (demanding_loop_) rethrow_for(*demanding_loop_);
         why = trouble.what();
       }
       context_->cancel.check();
@@ -405,12 +466,18 @@ vertex_rows executor::run_loop(const vertex& v) {
   const bool as_it_is = start.table && !context_->streams(*start.table) && start.stages.empty() && start.prefilters.empty();
   vertex_rows now = as_it_is ? context_->tables.at(start.table) : vertex_rows(session_->cpu->collect(start, v.captures, *context_));
   const struct loop_scope {
-    explicit loop_scope(run_context& c) : context(c) { ++context.loops; }
+    loop_scope(run_context& c, const detail::logical*& demanding, const vertex& v) : context(c), demands(demanding), outer(demanding) {
+      ++context.loops;
+      if (planner::demands_gpu(v)) demands = v.node;
+    }
     ~loop_scope() {
       if (--context.loops == 0) context.copies.clear();
+      demands = outer;
     }
     run_context& context;
-  } inside(*context_);
+    const detail::logical*& demands;
+    const detail::logical* const outer;
+  } inside(*context_, demanding_loop_, v);
   const std::uint64_t most = n.count ? n.count : n.most_rounds ? n.most_rounds : ~std::uint64_t{0};
   const auto allowed = [&](std::uint64_t round) {
     if (!n.count && n.most_rounds && round >= n.most_rounds)
@@ -418,10 +485,11 @@ vertex_rows executor::run_loop(const vertex& v) {
                    n.where);
   };
   const std::unique_ptr<round_repeater> repeater = repeater_of(v);
+  const engine* repeats = repeater ? session_->engine_named(v.body.front()->engine) : nullptr;
   for (std::uint64_t round = 1;; ++round) {
     // The first round brings what stays: the second can be like all that follow.
     std::optional<vertex_rows> watched;
-    if (repeater && round > 1 && most - round > 1) watched = repeater->watch(now);
+    if (repeater && round > 1 && most - round > 1) watched = repeated_by(*repeats, [&] { return repeater->watch(now); });
     if (watched) now = *watched;
     context_->cancel.check();
     round_result r = one_round(v, now);
@@ -431,7 +499,8 @@ vertex_rows executor::run_loop(const vertex& v) {
     if (!more) break;
     allowed(round);
     if (!watched) continue;
-    const auto repeated = repeater->repeat(r.next, v.test_result.table ? &r.answer : nullptr, most - round);
+    const auto repeated =
+        repeated_by(*repeats, [&] { return repeater->repeat(r.next, v.test_result.table ? &r.answer : nullptr, most - round); });
     if (!repeated) continue;
     now = repeated->variable;
     round += repeated->rounds;

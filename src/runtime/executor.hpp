@@ -17,6 +17,14 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu);
 // Throws user_error if a verb of the rows that the caller reads is ordered to the GPU, by on() or require_gpu().
 void check_orders_of_result(const planner::branch& result, const std::string& why);
 
+// The verb that stands for a vertex in what a session remembers; null: none does.
+const detail::logical* last_verb(const planner::vertex& v);
+
+// Throws again what an engine failed with (within a catch block), where a verb of the vertex or branch that it failed at is ordered to
+// the GPU, by on() or require_gpu(): the CPU is not to take it. The message names that verb and its place.
+void rethrow_if_gpu_demanded(const planner::vertex& v);
+void rethrow_if_gpu_demanded(const planner::branch& b);
+
 // One vertex on one engine, to its end. `local` reads its inputs where the engine asks for them.
 vertex_rows run_on(engine& e, const planner::vertex& v, local_engine& local, run_context& context);
 
@@ -46,6 +54,7 @@ class executor {
 
   const planner::machine_graph* graph_;
   session_state* session_;
+  const detail::logical* demanding_loop_ = nullptr;  // the loop that is running, if the GPU is demanded for it
   run_context* context_;
 };
 

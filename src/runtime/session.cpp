@@ -196,6 +196,12 @@ void session_state::keep_cached(const std::shared_ptr<const detail::logical>& n,
   const std::lock_guard hold(lock_);
   cached_[n.get()] = {n, rows};
 }
+void session_state::forget_cached(const detail::logical* n, std::string_view engine) {
+  const std::lock_guard hold(lock_);
+  const auto it = cached_.find(n);
+  if (it == cached_.end() || it->second.rows.here() || it->second.rows.kept->engine() != engine) return;
+  cached_.erase(it);
+}
 
 }  // namespace runtime
 

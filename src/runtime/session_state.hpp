@@ -50,6 +50,8 @@ class session_state {
   std::shared_ptr<std::mutex> computing(const detail::logical* n);
   void forget_dead();  // gives back what no query names any more
   void keep_cached(const std::shared_ptr<const detail::logical>& n, const vertex_rows& rows);
+  // Rows that this engine alone keeps are lost: who next wants them computes them again.
+  void forget_cached(const detail::logical* n, std::string_view engine);
 
  private:
   struct gpu_once {

@@ -4,6 +4,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/device_lost.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/several/peer_copy.hpp"
 #include "gpu_engine/table_rows.hpp"
@@ -17,10 +18,11 @@ namespace {
 std::string trouble_of(const std::exception_ptr& failure, bool& lost) {
   try {
     std::rethrow_exception(failure);
+  } catch (const device_lost& e) {
+    lost = true;
+    return e.what();
   } catch (const resource_error& e) {
-    const std::string what = e.what();
-    lost = what.find("the device is lost") != std::string::npos;
-    return what;
+    return e.what();
   } catch (const internal_error& e) {  // a launch that failed
     return e.what();
   } catch (...) {

@@ -1,0 +1,24 @@
+// How an engine fails where another may do its work, and what becomes of rows that it alone has.
+//
+// Thrown by engines and by run_context::fetched(); the executor gives the vertex, or the whole query, to the CPU.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <query/errors.hpp>
+
+namespace query::runtime {
+
+// A resource of the engine's own ran out or was lost: its memory, its device.
+struct engine_failure : resource_error {
+  using resource_error::resource_error;
+};
+
+// Rows that an engine kept cannot be had any more. What computed them may run again elsewhere.
+struct rows_lost : resource_error {
+  rows_lost(const std::string& why, std::string engine_name) : resource_error(why), engine(std::move(engine_name)) {}
+  std::string engine;
+};
+
+}  // namespace query::runtime

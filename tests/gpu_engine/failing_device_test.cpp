@@ -1,0 +1,339 @@
+// A device that fails in the middle of queries: at each allocation, each launch, each call of a fold. On the driver double, whose
+// kernels do nothing, results count only where the CPU computed them; on a GPU all of them do.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/all_operators.hpp"
+#include "gpu_engine/driver_double.hpp"
+#include "gpu_engine/embedded_sources.hpp"
+#include "gpu_engine/faulty_driver.hpp"
+#include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/on_device.hpp"
+#include "runtime/session_state.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+using namespace query::gpu_engine::all_operators;
+using query::gpu_engine::device_kind;
+
+class failing_device : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    kernel_cache::settings s{.headers = {}, .options = {}, .folder = "", .compile = {}};
+    if (real()) {
+      // Opened once for the whole process: what follows shares its context.
+      if (!device::first()) GTEST_SKIP() << "SKIPPED: no GPU: " << device::why_not();
+      if (!compiler::find()) GTEST_SKIP() << "SKIPPED: " << compiler::why_not();
+      faulty_.emplace(*driver::find());
+      s = {.headers = embedded_sources(), .options = {"--fmad=false"}, .folder = std::nullopt, .compile = {}};
+    } else {
+      fake_.emplace();
+      fake_->allow_unknown_kernels();
+      faulty_.emplace(fake_->calls());
+      s.compile = [this](std::string_view source, int) {
+        if (!compiles_) throw query::internal_error("gpu: a generated kernel does not compile: on purpose");
+        return image_of(source);
+      };
+    }
+    device_.emplace(faulty_->calls(), 0);
+    kernels_.emplace(s);
+    use();
+  }
+  static bool real() { return std::string(GetParam()) == "gpu"; }
+  // A session of its own, as what is lost stays lost in one.
+  void use(std::size_t block_rows = 0, std::size_t memory = std::size_t{64} << 20) {
+    if (faulty_) faulty_->mend();
+    session_.reset();
+    session_ = std::make_unique<query::Session>(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+    engine_ = make_engine(*device_, {memory, 0}, *kernels_, block_rows);
+    session_->state()->take_gpu(engine_);
+  }
+  void TearDown() override {
+    if (faulty_) faulty_->mend();
+    session_.reset();
+    engine_.reset();
+  }
+  device_memory& memory() { return session_of(*engine_).memory(); }
+  std::vector<operation> each_operator() { return operations(data_, *session_, faulty_->calls(), real()); }
+  auto trades() const { return query::from(data_.trades).as_accelerated().in(*session_); }
+
+  static bool on_the_cpu(const std::string& plan) { return plan.find("the last run went to the cpu: ") != std::string::npos; }
+  // The message of what f throws, which must be an Error.
+  template <class Error, class F> static std::string thrown(F f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      return e.what();
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << "another error: " << e.what();
+      return {};
+    }
+    ADD_FAILURE() << "no error";
+    return {};
+  }
+  static void says(const std::string& message, std::initializer_list<const char*> parts) {
+    for (const char* part : parts) EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
+  }
+
+  const sample_rows data_;
+  bool compiles_ = true;
+  std::optional<driver_double> fake_;
+  std::optional<faulty_driver> faulty_;
+  std::optional<device> device_;
+  std::optional<kernel_cache> kernels_;
+  std::shared_ptr<query::runtime::engine> engine_;
+  std::unique_ptr<query::Session> session_;
+  query::Session cpu_{{.threads = 2, .gpu = query::gpu_use::off}};
+};
+QUERY_ON_DEVICES(failing_device);
+
+// After these each later call fails.
+constexpr int for_ever_lost[] = {cuda_result::launch_failed, cuda_result::illegal_address, cuda_result::ecc_uncorrectable,
+                                 715 /* illegal instruction */, 999 /* unknown */};
+
+TEST_P(failing_device, without_memory_at_each_allocation_leaves_nothing_behind) {
+  for (const std::size_t block_rows : {std::size_t{0}, std::size_t{2500}}) {
+    use(block_rows);
+    for (const operation& o : each_operator()) {
+      SCOPED_TRACE(o.name);
+      const digest wanted = o.rows_on(cpu_);
+      const auto begin = memory().counters().allocations;
+      const digest first = o.rows();
+      if (real()) {
+        EXPECT_EQ(first, wanted) << o.explain();
+      }
+      const auto count = memory().counters().allocations - begin;
+      EXPECT_GE(count, 1u) << o.explain();
+      // Some for long queries: each has been made to fail by a shorter one.
+      for (std::uint64_t k = 1; k <= count; k += 1 + count / 20) {
+        const auto used = memory().counters().used;
+        memory().fail_allocation(k);
+        digest mine;
+        EXPECT_NO_THROW(mine = o.rows()) << "allocation " << k << " of " << count;
+        memory().fail_allocation(0);
+        if (real()) {
+          EXPECT_EQ(mine, wanted) << "allocation " << k << " of " << count << o.explain();
+        }
+        EXPECT_EQ(memory().counters().used, used) << "allocation " << k << " of " << count;
+      }
+    }
+  }
+}
+
+TEST_P(failing_device, lost_after_each_launch_makes_the_cpu_run_the_whole_query) {
+  const std::size_t n = each_operator().size();
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint64_t launches = 1;
+    for (std::uint64_t k = 0; k <= launches; k += k < 3 ? 1 : 1 + launches / 12) {
+      use();
+      const operation o = each_operator()[i];
+      SCOPED_TRACE(o.name + ", launch " + std::to_string(k) + " of " + std::to_string(launches));
+      if (k == 0) {  // as it goes without failures
+        const auto before = faulty_->launches();
+        (void)o.rows();
+        launches = faulty_->launches() - before;
+        continue;
+      }
+      faulty_->break_after_launch(k, for_ever_lost[k % std::size(for_ever_lost)]);
+      digest mine;
+      EXPECT_NO_THROW(mine = o.rows());
+      const bool broken = faulty_->broken();
+      faulty_->mend();
+      if (!broken) continue;  // another number of launches, by the way in which threads went
+      EXPECT_EQ(mine, o.rows_on(cpu_)) << o.explain();
+      EXPECT_TRUE(on_the_cpu(o.explain())) << o.explain();
+      EXPECT_NE(o.explain().find("the device is lost"), std::string::npos) << o.explain();
+    }
+  }
+}
+
+TEST_P(failing_device, lost_at_each_call_of_a_fold_makes_the_cpu_fold) {
+  const std::size_t n = folds(data_, *session_).size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (const bool for_ever : {false, true}) {
+      std::uint64_t calls = 1;
+      int times_fallen = 0;
+      for (std::uint64_t k = 0; k <= calls; k += for_ever || k < 10 ? 1 : 1 + calls / 12) {
+        use();
+        const fold_operation f = folds(data_, *session_)[i];
+        SCOPED_TRACE(f.name + ", call " + std::to_string(k) + " of " + std::to_string(calls) + (for_ever ? ", for ever" : ""));
+        const double wanted = f.value_on(cpu_);
+        if (k == 0) {
+          const auto before = faulty_->counted();
+          const double first = f.value();
+          if (real()) {
+            EXPECT_EQ(first, wanted);
+          }
+          EXPECT_NE(f.explain().find(": gpu: "), std::string::npos) << f.explain();
+          calls = faulty_->counted() - before;
+          continue;
+        }
+        faulty_->fail_call(k, for_ever ? for_ever_lost[k % std::size(for_ever_lost)] : cuda_result::invalid_value, for_ever);
+        double mine = 0;
+        EXPECT_NO_THROW(mine = f.value());
+        faulty_->mend();
+        // The device may also fail when it has given the result. One that is lost leaves nothing for the CPU to go on from.
+        const bool fell = f.explain().find(": the last run went to the cpu: ") != std::string::npos;
+        times_fallen += fell ? 1 : 0;
+        if (real() || (fell && for_ever)) {
+          EXPECT_EQ(mine, wanted) << f.explain();
+        }
+      }
+      EXPECT_GT(times_fallen, 0);
+    }
+  }
+}
+
+TEST_P(failing_device, whose_kernels_do_not_compile_makes_the_cpu_fold) {
+  if (real()) GTEST_SKIP() << "on the double alone";
+  compiles_ = false;
+  for (const fold_operation& f : folds(data_, *session_)) {
+    EXPECT_EQ(f.value(), f.value_on(cpu_)) << f.name;
+    says(f.explain(), {"the last run went to the cpu: ", "does not compile: on purpose"});
+  }
+}
+
+TEST_P(failing_device, lost_before_rows_are_read_gives_those_of_the_cpu) {
+  const auto by_price = [](auto t) { return t.price; };
+  const std::size_t n = data_.trades.size();
+  const auto lost = [&] {
+    use();
+    // Past the last launch there is the way of the rows to the host.
+    const auto before = faulty_->launches();
+    (void)trades().order_by_descending(by_price).select(by_price).to_vector();
+    const auto launches = faulty_->launches() - before;
+    use();
+    faulty_->break_after_launch(launches, cuda_result::launch_failed);
+    return trades().order_by_descending(by_price).select(by_price);
+  };
+  {
+    const auto q = lost();
+    std::vector<double> seen;
+    q.for_each([&](double p) { seen.push_back(p); });
+    ASSERT_EQ(seen.size(), n);
+    EXPECT_EQ(seen.front(), data_.trades.back().price);
+  }
+  {
+    const auto q = lost();
+    std::vector<double> seen;
+    for (const double p : q) seen.push_back(p);
+    ASSERT_EQ(seen.size(), n);
+    EXPECT_EQ(seen.back(), data_.trades.front().price);
+    EXPECT_TRUE(on_the_cpu(q.explain())) << q.explain();
+  }
+  {
+    const auto q = lost();
+    EXPECT_EQ(q.first(), data_.trades.back().price);
+  }
+}
+
+TEST_P(failing_device, that_is_lost_has_cached_rows_computed_again) {
+  const auto all = trades().select([](auto t) { return t.price; });
+  const auto kept = all.cached();
+  (void)kept.to_vector();
+  const auto twice = kept.select([](auto x) { return x * 2.0; });
+  const auto wanted = digest_of(twice.in(cpu_).to_vector());
+  (void)twice.to_vector();
+  faulty_->break_now(cuda_result::launch_failed);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(digest_of(twice.to_vector()), wanted) << twice.explain();
+    EXPECT_EQ(digest_of(kept.to_vector()), digest_of(all.in(cpu_).to_vector()));
+    EXPECT_EQ(kept.count(), data_.trades.size());
+    EXPECT_EQ(kept.max(), data_.trades.back().price);
+  }
+}
+
+TEST_P(failing_device, is_an_error_where_the_gpu_is_demanded) {
+  const auto all = trades();
+  const auto symbol = [](auto t) { return t.symbol; };
+  const auto price = [](auto t) { return t.price; };
+  const auto groups = all.require_gpu().group_by(symbol).select([](auto g) { return g.sum([](auto t) { return t.price; }); });
+  const auto sorted = all.order_by(price).on(query::engine::gpu).select([](auto t) { return t.id; });
+  const auto prices = all.select(price).require_gpu();
+  const auto two = all.select(price).reverse().order_by([](auto p) { return p; }).require_gpu();
+  const auto more = [](auto q) { return q.select([](auto x) { return x + 1.0; }); };
+  const auto loop = all.select(price).require_gpu().do_while(more, query::times(5));
+  (void)groups.to_vector(), (void)sorted.to_vector(), (void)prices.sum(), (void)two.to_vector(), (void)loop.to_vector();
+  const auto all_fail = [&](std::initializer_list<const char*> why) {
+    const auto f = [&](const char* verb, auto run) {
+      const std::string message = thrown<query::resource_error>(run);
+      says(message, {" while running ", verb, "failing_device_test.cpp:"});
+      says(message, why);
+    };
+    f("group_by", [&] { (void)groups.to_vector(); });
+    f("order_by", [&] { (void)sorted.to_vector(); });
+    f("select", [&] { (void)prices.to_vector(); });
+    f("select", [&] { (void)prices.sum(); });
+    f("select", [&] { (void)prices.count(); });
+    f("", [&] { (void)loop.to_vector(); });
+  };
+  faulty_->break_now(cuda_result::launch_failed);
+  all_fail({"the device is lost"});
+  says(thrown<query::resource_error>([&] { (void)prices.sum(); }), {"for which require_gpu() was said"});
+  says(thrown<query::resource_error>([&] { (void)sorted.to_vector(); }), {"which on(engine::gpu) orders to the GPU"});
+  // Blocks did not help either.
+  faulty_->mend();
+  use(0, 4096);
+  const auto here = trades();
+  says(thrown<query::resource_error>([&] { (void)here.select(price).require_gpu().to_vector(); }), {"while running select", "memory"});
+  says(thrown<query::resource_error>([&] { (void)here.select(price).require_gpu().sum(); }), {"while running select", "memory"});
+}
+
+// In the middle: what ran before was demanded, and its rows are gone.
+TEST_P(failing_device, after_each_launch_is_an_error_where_the_gpu_is_demanded) {
+  const auto run = [&] {
+    const auto prices = trades().select([](auto t) { return t.price; }).require_gpu();
+    return digest_of(prices.reverse().order_by([](auto p) { return p; }).to_vector());
+  };
+  const auto before = faulty_->launches();
+  (void)run();
+  const auto launches = faulty_->launches() - before;
+  for (std::uint64_t k = 1; k <= launches; ++k) {
+    use();
+    faulty_->break_after_launch(k, for_ever_lost[k % std::size(for_ever_lost)]);
+    says(thrown<query::resource_error>([&] { (void)run(); }), {"the device is lost", " while running "});
+  }
+}
+
+TEST_P(failing_device, that_does_not_compile_is_a_defect_where_the_gpu_is_demanded) {
+  if (real()) GTEST_SKIP() << "on the double alone";
+  compiles_ = false;
+  const auto prices = trades().select([](auto t) { return t.price; }).require_gpu();
+  says(thrown<query::internal_error>([&] { (void)prices.to_vector(); }), {"while running select", "does not compile", "require_gpu()"});
+  says(thrown<query::internal_error>([&] { (void)prices.max(); }), {"while running select", "does not compile", "require_gpu()"});
+}
+
+// What hands its rows out once, as an edge of a dataflow does, is not read a second time: no rows are missing without an error.
+TEST_P(failing_device, has_all_rows_of_a_generator_or_an_error) {
+  if (!real()) GTEST_SKIP() << "the double groups nothing";
+  int next = 0;
+  const auto rows = [&] {
+    next = 0;
+    return query::generate([&next]() -> std::optional<int> { return next < 5000 ? std::optional(next++) : std::nullopt; })
+        .as_accelerated()
+        .in(*session_)
+        .group_by([](auto x) { return x; })
+        .select([](auto g) { return g.key(); })
+        .reverse();
+  };
+  const auto before = faulty_->launches();
+  const digest wanted = digest_of(rows().to_vector());
+  const auto launches = faulty_->launches() - before;
+  use();
+  faulty_->break_after_launch(launches, cuda_result::launch_failed);
+  try {
+    EXPECT_EQ(digest_of(rows().to_vector()), wanted);
+  } catch (const query::resource_error& e) {
+    says(e.what(), {"the device is lost", " while running "});
+  }
+}
+
+}  // namespace

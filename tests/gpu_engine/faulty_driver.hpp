@@ -1,0 +1,135 @@
+// A driver that fails where a test says so, around another one: the driver double, or that of a GPU.
+//
+// Broken, it is as a device whose context is lost: every call fails with one result, but for those that give something back. Work that
+// the driver below was given before ends first, so that a GPU can be used again after mend().
+//
+//   faulty_driver faulty(*driver::find());        // one at a time
+//   device d(faulty.calls(), 0);
+//   faulty.break_after_launch(3, cuda_result::launch_failed);
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "gpu_engine/driver.hpp"
+
+namespace query::gpu_engine {
+
+class faulty_driver {
+ public:
+  explicit faulty_driver(const driver& under) : under_(under), calls_(under) {
+    self_ = this;
+    wrap();
+  }
+  ~faulty_driver() { self_ = nullptr; }
+  faulty_driver(const faulty_driver&) = delete;
+  faulty_driver& operator=(const faulty_driver&) = delete;
+
+  const driver& calls() const { return calls_; }
+
+  // The n-th launch from now (1: the next) is the last thing that the device does.
+  void break_after_launch(std::uint64_t n, int result) {
+    mend();
+    result_ = result;
+    launches_left_ = n;
+  }
+  // The n-th call from now that gives the device work or asks it for something fails; with `for_ever` all after it, too.
+  void fail_call(std::uint64_t n, int result, bool for_ever) {
+    mend();
+    result_ = result;
+    for_ever_ = for_ever;
+    calls_left_ = n;
+  }
+  void break_now(int result) {
+    mend();
+    result_ = result;
+    broken_ = true;
+  }
+  void mend() {
+    broken_ = false;
+    calls_left_ = launches_left_ = 0;
+  }
+  std::uint64_t launches() const { return launches_; }
+  std::uint64_t counted() const { return counted_; }  // calls that fail_call() counts
+  bool broken() const { return broken_; }
+
+ private:
+  enum class kind { work, launch, look, recorded, other };
+
+  // What the call gives instead of its own result; success: that one.
+  int before(kind what) {
+    if (broken_) return result_;
+    if (what == kind::other || what == kind::look) return cuda_result::success;
+    ++counted_;
+    if (calls_left_ != 0 && --calls_left_ == 0) {
+      broken_ = for_ever_.load();
+      return result_;
+    }
+    return cuda_result::success;
+  }
+  void after(kind what) {
+    if (what != kind::launch) return;
+    ++launches_;
+    if (launches_left_ != 0 && --launches_left_ == 0) broken_ = true;
+  }
+
+  template <auto Member, kind What, class F> struct passed;
+  template <auto Member, kind What, class... A> struct passed<Member, What, int (*)(A...)> {
+    static int call(A... a) {
+      faulty_driver& f = *self_;
+      const auto below = [&] { return (f.under_.*Member)(a...); };
+      const int fails = f.before(What);
+      if (fails == cuda_result::success) {
+        const int result = below();
+        if (result == cuda_result::success) f.after(What);
+        return result;
+      }
+      if (What == kind::recorded) below();
+      if (What == kind::look)
+        while (below() == cuda_result::not_ready) {
+        }
+      return fails;
+    }
+  };
+  template <auto Member, kind What> void wrap_one() {
+    using function = std::remove_cvref_t<decltype(std::declval<driver&>().*Member)>;
+    if (under_.*Member) calls_.*Member = &passed<Member, What, function>::call;
+  }
+  void wrap() {
+    wrap_one<&driver::cuLaunchKernel, kind::launch>();
+    wrap_one<&driver::cuGraphLaunch, kind::launch>();
+    wrap_one<&driver::cuMemAllocAsync, kind::work>();
+    wrap_one<&driver::cuMemAlloc, kind::work>();
+    wrap_one<&driver::cuMemAllocHost, kind::work>();
+    wrap_one<&driver::cuMemcpyHtoDAsync, kind::work>();
+    wrap_one<&driver::cuMemcpyDtoHAsync, kind::work>();
+    wrap_one<&driver::cuMemcpyDtoDAsync, kind::work>();
+    wrap_one<&driver::cuMemsetD8Async, kind::work>();
+    wrap_one<&driver::cuMemsetD32Async, kind::work>();
+    wrap_one<&driver::cuStreamCreate, kind::work>();
+    wrap_one<&driver::cuEventCreate, kind::work>();
+    wrap_one<&driver::cuEventRecord, kind::recorded>();
+    wrap_one<&driver::cuStreamWaitEvent, kind::recorded>();
+    wrap_one<&driver::cuStreamEndCapture, kind::recorded>();
+    wrap_one<&driver::cuModuleLoadData, kind::work>();
+    wrap_one<&driver::cuModuleGetFunction, kind::work>();
+    wrap_one<&driver::cuStreamQuery, kind::look>();
+    wrap_one<&driver::cuEventQuery, kind::look>();
+    wrap_one<&driver::cuStreamSynchronize, kind::look>();
+    wrap_one<&driver::cuEventSynchronize, kind::look>();
+    wrap_one<&driver::cuMemGetInfo, kind::other>();
+    wrap_one<&driver::cuStreamBeginCapture, kind::other>();
+    wrap_one<&driver::cuGraphInstantiateWithFlags, kind::other>();
+  }
+
+  inline static faulty_driver* self_ = nullptr;
+  const driver under_;
+  driver calls_;
+  std::atomic<int> result_{cuda_result::success};
+  std::atomic<bool> broken_{false}, for_ever_{false};
+  std::atomic<std::uint64_t> calls_left_{0}, launches_left_{0}, launches_{0}, counted_{0};
+};
+
+}  // namespace query::gpu_engine
