@@ -187,7 +187,10 @@ TEST_P(failing_device, lost_at_each_call_of_a_fold_makes_the_cpu_fold) {
           EXPECT_EQ(mine, wanted) << f.explain();
         }
       }
-      EXPECT_GT(times_fallen, 0);
+      // On a GPU some of one call's failures are looked for among many calls, most of which the engine can do without.
+      if (for_ever || !real()) {
+        EXPECT_GT(times_fallen, 0) << folds(data_, *session_)[i].name;
+      }
     }
   }
 }

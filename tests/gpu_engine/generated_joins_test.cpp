@@ -12,6 +12,10 @@ TEST_F(generated_kernels, of_joins) {
   compiles("inner", trades().join(symbols, symbol, id, [](auto t, auto s) { return t.price * s.rate; }));
   compiles("left", trades().left_join(symbols, symbol, id,
                                       [](auto t, auto s) { return query::make<Pair>(t.symbol, s.has_value() ? s->rate : t.price); }));
+  // A pair's row is read field by field and made whole again; its last element comes first in memory.
+  const auto counts = trades().count_by(symbol);
+  const auto first = [](const auto& r) { return std::get<0>(r); };
+  compiles("of tuples, whole", counts.join(counts, first, first));
   compiles("grouped", trades()
                           .join(symbols, symbol, id, [](auto t, auto s) { return query::make<Pair>(t.symbol, s.rate); })
                           .group_by([](auto p) { return p.a; })

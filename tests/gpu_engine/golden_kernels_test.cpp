@@ -42,6 +42,14 @@ auto rows() { return query::from(orders).as_accelerated(); }
 template <class Q> auto graph_of(const Q& q) { return query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""}); }
 
 // Compilers ask for the words of one expression in orders of their own.
+// The sixty-fourth i would be the type i64.
+TEST(kernel_source, gives_no_names_of_types) {
+  kernel_source k;
+  EXPECT_THROW(k.fresh("i"), query::internal_error);
+  EXPECT_THROW(k.fresh("u"), query::internal_error);
+  EXPECT_EQ(k.fresh("v"), "v1");
+}
+
 TEST(kernel_source, numbers_words_by_where_the_program_reads_them) {
   const auto program = [](bool backwards) {
     kernel_source k;

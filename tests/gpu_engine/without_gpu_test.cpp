@@ -52,7 +52,7 @@ std::string stub_folder() {
 std::string child(const std::string& environment) {
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   const std::string command =
-      "env QUERY_TEST_CHILD=1 QUERY_GPU=on " + environment + " '" + self + "' --gtest_filter='without_gpu_child.*' 2>&1";
+      "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX QUERY_TEST_CHILD=1 QUERY_GPU=on " + environment + " '" + self + "' --gtest_filter='without_gpu_child.*' 2>&1";
   std::string text;
   FILE* out = ::popen(command.c_str(), "r");
   if (!out) return {};
@@ -61,6 +61,9 @@ std::string child(const std::string& environment) {
   ::pclose(out);
   return text;
 }
+
+// The folder comes first; what the tests themselves are linked with may lie in those behind it.
+std::string libraries_of(const std::string& folder) { return "LD_LIBRARY_PATH='" + folder + "':\"$LD_LIBRARY_PATH\" "; }
 
 void all_say(const std::string& text, const std::string& why) {
   const auto says = [&](const std::string& words) { return text.find(words) != std::string::npos; };
@@ -77,7 +80,7 @@ void all_say(const std::string& text, const std::string& why) {
 TEST(without_gpu, no_driver_is_said) {
   const query::gpu_engine::temporary_folder folder;
   std::ofstream(fs::path(folder.path()) / "libcuda.so.1") << "no library";
-  all_say(child("LD_LIBRARY_PATH='" + folder.path() + "'"), "no NVIDIA driver: ");
+  all_say(child(libraries_of(folder.path())), "no NVIDIA driver: ");
 }
 
 class without_gpu_of_a_stub : public testing::Test {
@@ -85,7 +88,7 @@ class without_gpu_of_a_stub : public testing::Test {
   void SetUp() override {
     if (!fs::exists(fs::path(stub_folder()) / "libcuda.so.1")) GTEST_SKIP() << "SKIPPED: the stub of the driver was not carried here";
   }
-  const std::string path_ = "LD_LIBRARY_PATH='" + stub_folder() + "' ";
+  const std::string path_ = libraries_of(stub_folder());
 };
 
 TEST_F(without_gpu_of_a_stub, no_gpu_is_said) { all_say(child(path_), "the NVIDIA driver shows no GPU"); }

@@ -318,8 +318,9 @@ std::string expressions::part_of(const row_source& r, std::size_t offset, const 
       for (std::size_t i = 0; i < n; ++i) all += (i ? ", " : "") + part_of(r, offset + i * t->element->size, t->element, k);
       return all + "}}";
     }
-    for (std::size_t i = 0; i < n; ++i)
-      all += std::string(i ? ", " : "") + ".f" + std::to_string(i) + " = " +
+    // In the order of memory, which is that of the members: a tuple's last element comes first.
+    for (const std::size_t i : fields_by_offset(t))
+      all += std::string(all.back() == '{' ? "" : ", ") + ".f" + std::to_string(i) + " = " +
              part_of(r, offset + t->field_list[i].offset, t->field_list[i].of, k);
     return all + "}";
   }

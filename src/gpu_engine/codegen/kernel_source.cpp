@@ -141,6 +141,11 @@ kernel_source kernel_source::begun() const {
   return other;
 }
 
+std::string kernel_source::fresh(std::string_view prefix) {
+  if (prefix == "i" || prefix == "u") throw internal_error("gpu: a generated name would be that of a type");
+  return std::string(prefix) + std::to_string(++fresh_);
+}
+
 std::string kernel_source::text() const {
   std::string all(architecture_specific_ ? architecture_specific : "");
   all += "#include \"gpu_engine/device/expressions.cuh\"\n";

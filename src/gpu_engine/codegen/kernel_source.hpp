@@ -117,7 +117,7 @@ class kernel_source {
   void use_architecture_specific() { architecture_specific_ = true; }  // instructions (nvrtc.hpp)
   // The call of a device function of the user's, declared and remembered; arguments are addresses.
   void call_device_function(const ir::node* call, std::uint32_t site);
-  std::string fresh(std::string_view prefix) { return std::string(prefix) + std::to_string(++fresh_); }
+  std::string fresh(std::string_view prefix);  // a name that the program does not have yet; not of "i" and "u": i64 is a type
 
   std::string text() const;  // the whole program; behind its words() a kernel takes one more, `halt` (round_recording.hpp)
   std::uint64_t id() const { return id_; }  // of this program in this process; copies share it
@@ -162,6 +162,8 @@ layout device_layout(const ir::type* t);
 bool same_on_device(const ir::type* t);
 // Offset on the device of field number i of a record.
 std::size_t device_offset(const ir::type* t, std::size_t field);
+// Numbers of a record's fields in the order of their offsets, which is that of the members of its struct.
+std::vector<std::size_t> fields_by_offset(const ir::type* t);
 
 // The path to the part of type `part` that lies at the host's byte offset `offset` of a value of type t: ".f1.a[2]".
 // Throws not_generated if there is none.

@@ -22,7 +22,7 @@ std::string expressions::loop(const node* n) {
     line(states[i] + " = " + value(n->kids[i]) + ";");
   }
   variables_[n->id] = states;
-  const std::string round = k_.fresh("i");
+  const std::string round = k_.fresh("round_");
   open(n->id);
   line("if (!" + converted(value(n->kids[count]), n->kids[count]->type, ir::describe<bool>()) + ") break;");
   line(std::string("if (") + round + " == " + iteration_limit + "u) {");

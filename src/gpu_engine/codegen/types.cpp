@@ -13,18 +13,17 @@ std::string number(std::size_t n) { return std::to_string(n); }
 
 std::size_t rounded(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
-// Field numbers of a record in the order of their offsets.
-std::vector<std::size_t> by_offset(const ir::type* t) {
+[[noreturn]] void no_form(const ir::type* t, const char* why) { throw not_generated("rows of " + std::string(t->name) + ": " + why); }
+
+}  // namespace
+
+std::vector<std::size_t> fields_by_offset(const ir::type* t) {
   std::vector<std::size_t> order(t->field_list.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return t->field_list[a].offset < t->field_list[b].offset; });
   return order;
 }
-
-[[noreturn]] void no_form(const ir::type* t, const char* why) { throw not_generated("rows of " + std::string(t->name) + ": " + why); }
-
-}  // namespace
 
 std::string_view scalar_text(kind k) {
   switch (k) {
@@ -90,7 +89,7 @@ layout device_layout(const ir::type* t) {
     }
     case kind::record: {
       layout all;
-      for (const std::size_t i : by_offset(t)) {
+      for (const std::size_t i : fields_by_offset(t)) {
         const layout f = device_layout(t->field_list[i].of);
         all.align = std::max(all.align, f.align);
         all.size = rounded(all.size, f.align) + f.size;
@@ -106,7 +105,7 @@ layout device_layout(const ir::type* t) {
 std::size_t device_offset(const ir::type* t, std::size_t field) {
   if (same_on_device(t)) return t->field_list[field].offset;
   std::size_t at = 0;
-  for (const std::size_t i : by_offset(t)) {
+  for (const std::size_t i : fields_by_offset(t)) {
     const layout f = device_layout(t->field_list[i].of);
     at = rounded(at, f.align);
     if (i == field) return at;
@@ -137,7 +136,7 @@ std::string kernel_source::define(const ir::type* t) {
   } else if (t->k == kind::record) {
     std::size_t at = 0;
     int gap = 0;
-    for (const std::size_t i : by_offset(t)) {
+    for (const std::size_t i : fields_by_offset(t)) {
       const ir::type* f = t->field_list[i].of;
       const layout fl = device_layout(f);
       const std::size_t offset = device_offset(t, i);

@@ -78,10 +78,12 @@ void group_stream::launch(const char* entry, unsigned grid) {
 
 void group_stream::start_table(std::uint32_t table_bits) {
   table_.reset();
-  table_ = run_.allocate(table_bytes(table_bits));
-  args_[slots] = table_.address();
+  device_buffer made = run_.allocate(table_bytes(table_bits));
+  args_[slots] = made.address();
   args_[bits] = table_bits;
+  // May bring a captured collection, and lack memory for that: a table is one when it is empty, not before.
   launch("init_table", run_.blocks(gpu::table_slots(table_bits)));
+  table_ = std::move(made);
 }
 
 void group_stream::take(const std::shared_ptr<const device_rows>& block) {

@@ -28,7 +28,7 @@ constexpr std::size_t rows_of_tree = 300, trees_of_program = 5;
 
 bool rounds_as_cuda_does(const tree& t) {
   const std::string text = query::ir::show(t.trace);
-  for (const char* f : {"exp(", "log(", "sin(", "cbrt(", "pow(", "atan2("})
+  for (const char* f : {"exp(", "log(", "sin(", "cbrt(", "pow(", "atan2(", "hypot("})
     if (text.find(f) != std::string::npos) return true;
   return false;
 }

@@ -5,13 +5,13 @@ __device__ __noinline__ bool rows_13(const words& p, u64 i, double& out) {
   const double v1 = ((const double* __restrict__)p.w[0])[i];
   double v2;
   v2 = v1;
-  for (u32 i3 = 0;; ++i3) {
+  for (u32 round_3 = 0;; ++round_3) {
     const double v4 = mul<double>(v2, v2);
     const double v5 = sub<double>(v4, v1);
     const double v6 = absolute<double>(v5);
     const bool v7 = v6 > bits_f64(p.w[1]);
     if (!v7) break;
-    if (i3 == 16777216u) {
+    if (round_3 == 16777216u) {
       fail(((u64*)p.w[2]), endless_loop, 0);
       break;
     }
