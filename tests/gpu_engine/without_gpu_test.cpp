@@ -52,7 +52,8 @@ std::string stub_folder() {
 std::string child(const std::string& environment) {
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   const std::string command =
-      "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX QUERY_TEST_CHILD=1 QUERY_GPU=on " + environment + " '" + self + "' --gtest_filter='without_gpu_child.*' 2>&1";
+      "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX QUERY_TEST_CHILD=1 QUERY_GPU=on " + environment + " '" + self +
+      "' --gtest_filter='without_gpu_child.*' 2>&1";
   std::string text;
   FILE* out = ::popen(command.c_str(), "r");
   if (!out) return {};
