@@ -24,6 +24,7 @@ const detail::logical* last_verb(const planner::vertex& v);
 // the GPU, by on() or require_gpu(): the CPU is not to take it. The message names that verb and its place.
 void rethrow_if_gpu_demanded(const planner::vertex& v);
 void rethrow_if_gpu_demanded(const planner::branch& b);
+[[noreturn]] void rethrow_for(const detail::logical& demanding);  // the same, of a verb that is
 
 // One vertex on one engine, to its end. `local` reads its inputs where the engine asks for them.
 vertex_rows run_on(engine& e, const planner::vertex& v, local_engine& local, run_context& context);
