@@ -62,6 +62,33 @@ class faults : public testing::Test {
   query::Session cpu_{{.threads = 2, .gpu = query::gpu_use::off}};
 };
 
+// Groups over blocks begin with an empty table, also where what empties it first lacks memory for a captured collection.
+TEST_F(faults, of_each_allocation_leave_no_table_of_groups_unemptied) {
+  use(2500);
+  bool emptied = false;
+  int grouped = 0;
+  fake_.add_generated("init_table", [&](const auto&) { emptied = true; });
+  fake_.add_generated("aggregate_rows", [&](const auto&) {
+    ++grouped;
+    EXPECT_TRUE(emptied);
+  });
+  const auto middles = query::broadcast(data_.middles);
+  const auto q = query::from(data_.spots).as_accelerated().in(*session_).group_by([middles](auto p) {
+    return middles.arg_min(p, [](auto p, auto m) { return query::squared_distance(p.x, m.x); });
+  }).select([](auto g) { return g.count(); });
+  const auto begin = memory().counters().allocations;
+  (void)q.to_vector();
+  const auto count = memory().counters().allocations - begin;
+  EXPECT_GE(grouped, 2);
+  for (std::uint64_t k = 1; k <= count; ++k) {
+    SCOPED_TRACE("allocation " + std::to_string(k) + " of " + std::to_string(count));
+    emptied = false;
+    memory().fail_allocation(k);
+    EXPECT_NO_THROW((void)q.to_vector());
+    memory().fail_allocation(0);
+  }
+}
+
 // Build rows of a large join are scattered where there is memory for that; where there is not, they build the table as they lie.
 TEST_F(faults, of_memory_to_scatter_by_leave_a_large_join_on_the_gpu) {
   use(0, std::size_t{800} << 20);
