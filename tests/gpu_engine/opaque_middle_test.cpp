@@ -12,6 +12,7 @@
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
+#include "planner/engines_of_plan.hpp"
 
 namespace {
 
@@ -47,19 +48,6 @@ std::vector<Sale> sales() {
   std::vector<Sale> all;
   for (int i = 0; i < 200'000; ++i) all.push_back({i * 7919ll % 20'011, i % 50, i % 1000});
   return all;
-}
-
-// The lines of the vertices, in their order: "gpu", "cpu", ...
-std::vector<std::string> engines_of(const std::string& plan) {
-  std::vector<std::string> engines;
-  std::size_t at = plan.find("machine graph");
-  for (int n = 1;; ++n) {
-    at = plan.find("v" + std::to_string(n) + " ", at);
-    if (at == std::string::npos) return engines;
-    const std::string line = plan.substr(at, plan.find('\n', at) - at);
-    const std::size_t gpu = line.find(" gpu: "), cpu = line.find(" cpu: ");
-    engines.push_back(gpu < cpu ? "gpu" : cpu != std::string::npos ? "cpu" : line);
-  }
 }
 
 template <class Q> void goes_there_and_back(const Q& q) {

@@ -12,6 +12,7 @@
 
 #include <query/query.hpp>
 
+#include "planner/engines_of_plan.hpp"
 #include "runtime/local_engine.hpp"
 #include "runtime/session_state.hpp"
 
@@ -80,18 +81,6 @@ struct opaque_cuts : testing::Test {
   std::vector<Sale> sales = make_sales(20'000);
   opaque_cuts() { session.add_engine(engine); }
 
-  // "gpu" and "cpu" of the vertices in their order, and of the query's own reader.
-  static std::vector<std::string> engines_of(const std::string& plan) {
-    std::vector<std::string> engines;
-    std::size_t at = plan.find("machine graph");
-    for (int n = 1;; ++n) {
-      at = plan.find("v" + std::to_string(n) + " ", at);
-      if (at == std::string::npos) return engines;
-      const std::string line = plan.substr(at, plan.find('\n', at) - at);
-      const std::size_t gpu = line.find(" gpu: "), cpu = line.find(" cpu");
-      engines.push_back(gpu < cpu ? "gpu" : "cpu");
-    }
-  }
   using engines = std::vector<std::string>;
   // `make` builds the query over a source; it is planned as wanted, and its rows are those of a session without the engine.
   template <class Make> void holds(const Make& make, const engines& wanted) {
