@@ -151,13 +151,15 @@ const linker::search& linker::the_search() {
 const linker* linker::find() { return the_search().found; }
 const std::string& linker::why_not() { return the_search().why_not; }
 
-bool linker::link(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log) const {
+bool linker::link(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log,
+                  bool with_fast_math) const {
   bool linked = false;
-  link_thread::of_process().run_there([&] { linked = link_here(inputs, compute_capability, cubin, log); });
+  link_thread::of_process().run_there([&] { linked = link_here(inputs, compute_capability, cubin, log, with_fast_math); });
   return linked;
 }
 
-bool linker::link_here(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log) const {
+bool linker::link_here(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log,
+                       bool with_fast_math) const {
   const library& l = library_;
   struct program {
     const library& l;
@@ -168,8 +170,12 @@ bool linker::link_here(std::span<const link_input> inputs, int compute_capabilit
   } p{l};
   const std::string architecture = "-arch=sm_" + std::to_string(compute_capability);
   std::vector<const char*> options{architecture.c_str()};
-  if (std::any_of(inputs.begin(), inputs.end(), [](const link_input& i) { return i.form == device_form::lto_ir; }))
+  if (std::any_of(inputs.begin(), inputs.end(), [](const link_input& i) { return i.form == device_form::lto_ir; })) {
+    // LTO-IR becomes machine code here, so what was said to the compiler of it is said again: the linker fuses products unless told not to.
     options.push_back("-lto");
+    if (with_fast_math) options.insert(options.end(), {"-fma=1", "-ftz=1", "-prec-div=0", "-prec-sqrt=0"});
+    else options.push_back("-fma=0");
+  }
   int result = l.nvJitLinkCreate(&p.handle, static_cast<std::uint32_t>(options.size()), options.data());
   for (const link_input& i : inputs)
     if (result == 0) result = l.nvJitLinkAddData(p.handle, input_type(i.form), i.code.data(), i.code.size(), i.name.c_str());
@@ -211,6 +217,7 @@ compiled link_program(std::string_view kernels, std::span<const device_code> fun
   const linker* l = linker::find();
   if (l == nullptr) throw resource_error(linker::why_not());
 
+  const bool fast = kernels.starts_with(fast_math);
   // Kernels and sources travel as LTO-IR: small functions are inlined into the kernels that call them.
   std::vector<std::string> relocatable(options.begin(), options.end());
   relocatable.push_back(compiler::link_later);
@@ -229,7 +236,7 @@ compiled link_program(std::string_view kernels, std::span<const device_code> fun
       continue;
     }
     try {
-      const std::string source = d.before + "#line 1 \"" + f.symbol + "\"\n" + f.code + "\n" + d.after;
+      const std::string source = std::string(fast ? fast_math : "") + d.before + "#line 1 \"" + f.symbol + "\"\n" + f.code + "\n" + d.after;
       add(c->compile(source, headers, compute_capability, relocatable), f.symbol);
     } catch (const internal_error& e) {
       std::string log = e.what();
@@ -239,7 +246,7 @@ compiled link_program(std::string_view kernels, std::span<const device_code> fun
   }
   compiled all;
   std::string log;
-  if (!l->link(inputs, compute_capability, all.cubin, log)) {
+  if (!l->link(inputs, compute_capability, all.cubin, log, fast)) {
     // The log names symbols and files; one function at a time would cost a link each.
     const auto named = std::find_if(functions.begin(), functions.end(),
                                     [&](const device_code& d) { return log.find(d.function->function.symbol) != log.npos; });

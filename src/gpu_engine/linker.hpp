@@ -39,14 +39,17 @@ class linker {
   static const std::string& why_not();  // "" if there is one
 
   // Machine code for sm_<capability>. False, with the linker's log, if it does not link.
-  bool link(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log) const;
+  // Of LTO-IR, with_fast_math says what nvrtc.hpp's line of that name says of sources; without it floats are IEEE's.
+  bool link(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log,
+            bool with_fast_math = false) const;
 
  private:
   struct library;
   struct search;
   explicit linker(const library& l) : library_(l) {}
   static const search& the_search();
-  bool link_here(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log) const;
+  bool link_here(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log,
+                 bool with_fast_math) const;
   const library& library_;
 };
 

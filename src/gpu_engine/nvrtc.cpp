@@ -187,7 +187,10 @@ compiled compiler::compile(std::string_view source, std::span<const named_source
   // Without declarations that generated kernels do not use (textures, the device's run-time library): 5 ms each. Sources that are linked
   // later are users' own and may use them.
   if (!lto && l.version >= knows_minimal) line.push_back("--minimal");
-  line.insert(line.end(), options.begin(), options.end());
+  const bool fast = source.starts_with(fast_math);
+  for (const std::string& option : options)
+    if (!fast || option != separate_products) line.push_back(option);
+  if (fast) line.push_back("--use_fast_math");
   std::vector<const char*> arguments;
   for (const std::string& option : line) arguments.push_back(option.c_str());
   const int result = l.nvrtcCompileProgram(p.handle, static_cast<int>(arguments.size()), arguments.data());

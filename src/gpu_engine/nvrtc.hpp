@@ -24,6 +24,11 @@ struct compiled {
 // Thread-safe.
 // A source that begins with this line may use what only its own architecture has (sm_90a: wgmma).
 inline constexpr std::string_view architecture_specific = "// architecture-specific\n";
+// Of one that begins with this line, floats need not be IEEE's: multiply-adds are fused, division, roots and functions of float are
+// approximate, subnormal floats are zero.
+inline constexpr std::string_view fast_math = "// fast math\n";
+// Without it, products are rounded before they are added, as on the CPU. An option of all sources; fast math takes its place.
+inline constexpr const char* separate_products = "--fmad=false";
 
 class compiler {
  public:

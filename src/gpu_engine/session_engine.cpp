@@ -14,8 +14,7 @@ namespace query::gpu_engine {
 namespace {
 
 kernel_cache& process_kernels() {
-  // Products are rounded before they are added, as on the CPU.
-  static kernel_cache kernels({.headers = embedded_sources(), .options = {"--fmad=false"}, .folder = {}, .compile = {}});
+  static kernel_cache kernels({.headers = embedded_sources(), .options = {separate_products}, .folder = {}, .compile = {}});
   return kernels;
 }
 

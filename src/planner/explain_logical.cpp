@@ -58,6 +58,8 @@ class writer {
     if (n.ordered) w += ", as ordered";
     w += accelerated(n);
     if (n.gpu_required) w += ", GPU required";
+    if (n.fast_math && std::none_of(n.inputs.begin(), n.inputs.end(), [](const detail::pipe& p) { return p.node->fast_math; }))
+      w += ", fast math on the GPU";
     if (n.ordered_to) w += *n.ordered_to == query::engine::gpu ? ", on the GPU" : ", on the CPU";
     if (n.gpu_call) w += ", with a form for the GPU";
     if (n.has_own_equality()) w += ", by the user's own equality";

@@ -194,6 +194,7 @@ struct logical : std::enable_shared_from_this<logical> {
   std::string name;                        // .named("...")
   bool accelerated = false;                // .as_accelerated() at or below this node
   bool gpu_required = false;
+  bool fast_math = false;                  // .fast_math() at or below this node
   bool ordered = false;                    // .as_ordered()
   std::optional<engine> ordered_to;        // .on(engine): this verb, and no other
 

@@ -37,6 +37,7 @@ template <class Out, class... Q> std::shared_ptr<logical> new_node(detail::verb 
   for (const pipe& p : n->inputs) {
     n->accelerated = n->accelerated || p.node->accelerated;
     n->gpu_required = n->gpu_required || p.node->gpu_required;
+    n->fast_math = n->fast_math || p.node->fast_math;
   }
   // as_ordered() right before a verb whose order is free: its rows in LINQ's order too.
   n->ordered = free_order(v) && !n->inputs.empty() && n->inputs.front().node->ordered;

@@ -75,7 +75,7 @@ namespace verbs {
 
 // What was said of groups before it is known what becomes of them.
 struct said_of_groups {
-  bool accelerated = false, gpu_required = false, ordered = false;
+  bool accelerated = false, gpu_required = false, fast_math = false, ordered = false;
   std::optional<engine> ordered_to = {};
   std::string name = {};
 };
@@ -165,6 +165,7 @@ template <class Q, class T, class K, class KF> class Grouped {
   // ---- words about how and where: of the grouping, and as ever of what follows. as_ordered(): groups in order of first appearance.
   Grouped as_accelerated() const { return marked([](said_of_groups& s) { s.accelerated = true; }); }
   Grouped require_gpu() const { return marked([](said_of_groups& s) { s.accelerated = s.gpu_required = true; }); }
+  Grouped fast_math() const { return marked([](said_of_groups& s) { s.fast_math = true; }); }
   Grouped on(engine e) const {
     return marked([e](said_of_groups& s) {
       s.ordered_to = e;
@@ -193,6 +194,7 @@ template <class Q, class T, class K, class KF> class Grouped {
     name_part(*n, "group_by");
     n->accelerated = n->accelerated || said_.accelerated;
     n->gpu_required = n->gpu_required || said_.gpu_required;
+    n->fast_math = n->fast_math || said_.fast_math;
     n->ordered = n->ordered || said_.ordered;
     n->ordered_to = said_.ordered_to;
     n->name = said_.name;

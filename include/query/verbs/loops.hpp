@@ -252,6 +252,7 @@ template <class Derived, class T> class loops {
     p->slot = slot;
     p->where = at;
     p->accelerated = self().to_pipe().node->accelerated;
+    p->fast_math = self().to_pipe().node->fast_math;
     return Query<T, cpu::rows<T>>(pipe{std::move(p), nullptr}, nullptr);  // run by the settings of the loop
   }
 };

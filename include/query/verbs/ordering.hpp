@@ -67,6 +67,7 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
   // The words of every query; the order can still be refined behind them.
   Ordered as_accelerated() const { return rows::as_accelerated(); }
   Ordered require_gpu() const { return rows::require_gpu(); }
+  Ordered fast_math() const { return rows::fast_math(); }
   Ordered on(engine e) const { return rows::on(e); }
   Ordered as_ordered() const { return rows::as_ordered(); }
   Ordered named(std::string name) const { return rows::named(std::move(name)); }

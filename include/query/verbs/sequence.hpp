@@ -266,6 +266,7 @@ template <class Derived, class T> class sequence {
     n->row = ir::describe<T>();
     n->where = at;
     n->accelerated = self().to_pipe().node->accelerated;
+    n->fast_math = self().to_pipe().node->fast_math;
     n->inputs = {std::move(a), std::move(b)};
     return finish<T>(std::move(n), self());
   }

@@ -103,6 +103,7 @@ ir::traced kernel_source::trace(const detail::logical& n, const detail::user_fun
   if (!t) throw not_generated("the " + std::string(f.role) + " of " + n.label + " is opaque: " + t.reason);
   for (const auto& c : f.captures) know(c);
   for (const auto& c : recorder.found()) know(c);
+  fast_math_ = fast_math_ || n.fast_math;
   return t;
 }
 
@@ -147,7 +148,8 @@ std::string kernel_source::fresh(std::string_view prefix) {
 }
 
 std::string kernel_source::text() const {
-  std::string all(architecture_specific_ ? architecture_specific : "");
+  // What belongs to one architecture is the nearest search, whose bounds of error are IEEE's.
+  std::string all(architecture_specific_ ? architecture_specific : fast_math_ && !ieee_ ? fast_math : "");
   all += "#include \"gpu_engine/device/expressions.cuh\"\n";
   for (const std::string& i : includes_) all += "#include \"" + i + "\"\n";
   // What is linked is part of the program, and of its key in caches.

@@ -115,6 +115,7 @@ class kernel_source {
   void add(std::string_view code);
   void include(std::string_view header);
   void use_architecture_specific() { architecture_specific_ = true; }  // instructions (nvrtc.hpp)
+  void keep_ieee() { ieee_ = true; }  // whatever the query permits: the kernel counts on it
   // The call of a device function of the user's, declared and remembered; arguments are addresses.
   void call_device_function(const ir::node* call, std::uint32_t site);
   std::string fresh(std::string_view prefix);  // a name that the program does not have yet; not of "i" and "u": i64 is a type
@@ -149,7 +150,7 @@ class kernel_source {
   std::string definitions_, body_;
   int fresh_ = 0;
   std::uint64_t id_ = next_id();
-  bool may_run_again_ = false, makes_texts_ = false, architecture_specific_ = false;
+  bool may_run_again_ = false, makes_texts_ = false, architecture_specific_ = false, fast_math_ = false, ieee_ = false;
   static std::uint64_t next_id();
 };
 

@@ -40,6 +40,7 @@ class writer {
     const bool wide = g_.wide;
     k_.include(wide ? "gpu_engine/device/nearest_wide.cuh" : "gpu_engine/device/nearest.cuh");
     if (wide) k_.use_architecture_specific();
+    k_.keep_ieee();  // its bounds of error
     const std::string dims = number(s.dims), size = "(u32)" + k_.collection_size(s.slot, s.element);
     kernel("prepare_table", "nearest_prepare_threads",
            "  prepare_nearest<" + dims + (wide ? ", true" : "") + ">(" + arg(table_at, "uint4*") + ", " + size +

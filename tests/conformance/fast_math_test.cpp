@@ -1,0 +1,69 @@
+// Are floats IEEE's on the GPU, unless the query permits fast math? Where a product is rounded before it is added, x * x - round(x * x)
+// is 0; a fused multiply-add leaves what rounding took away.
+#include <cmath>
+
+#include "conformance/compare.hpp"
+#include "conformance/engines.hpp"
+
+namespace conformance {
+namespace {
+
+struct sample {
+  double x, square;  // as rounded
+  float a, b;
+};
+QUERY_RECORD(sample, x, square, a, b);
+
+std::vector<sample> samples() {
+  std::vector<sample> all;
+  for (std::size_t i = 0; i < 40'000; ++i) {
+    const double x = 1 + static_cast<double>(i) * 1.000001e-5;
+    all.push_back({x, x * x, static_cast<float>(i % 1000) + 0.1f, static_cast<float>(i % 77) + 1.5f});
+  }
+  return all;
+}
+
+double exact_rest(const sample& s) { return std::abs(s.x * s.x - s.square); }
+
+CONFORMS(fast_math, products_are_rounded_before_they_are_added, "select", "sum", "where", "accelerated") {
+  const auto rows = samples();
+  const auto rest = [](auto s) { return s.x * s.x - s.square; };
+  EXPECT_EQ(source(e, rows).where([](auto s) { return s.x * s.x - s.square != 0; }).count(), 0u);
+  EXPECT_EQ(source(e, rows).select(rest).max(), 0.0);
+  // Kernels that are linked with functions of the user's keep to it, and so do these.
+  const auto of_device = query::accelerated(exact_rest, query::device_function{.symbol = "exact_rest", .code = R"(
+    extern "C" __device__ double exact_rest(const sample* s) { return fabs(s->x * s->x - s->square); }
+  )"});
+  EXPECT_EQ(source(e, rows).select(of_device).max(), 0.0);
+  EXPECT_EQ(source(e, rows).where([](auto s) { return s.x * s.x - s.square != 0; }).select(of_device).count(), 0u);
+}
+
+CONFORMS(fast_math, where_it_is_permitted_results_differ_in_their_last_digits_only, "fast_math", "select", "group_by", "order_by") {
+  const auto rows = samples();
+  const auto q = source(e, rows).fast_math();
+  EXPECT_NE(q.explain().find("fast math on the GPU"), std::string::npos) << q.explain();
+  const auto of = [](auto s) { return query::exp(-s.a / s.b) + query::sqrt(s.a) * query::log(s.b); };
+  const auto fast = q.select(of).to_vector();
+  ASSERT_EQ(fast.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const float exact = std::exp(-rows[i].a / rows[i].b) + std::sqrt(rows[i].a) * std::log(rows[i].b);
+    ASSERT_NEAR(fast[i], exact, 1e-5f * std::max(1.0f, std::abs(exact))) << i;
+  }
+  // Integers, keys and the order of rows are what they were.
+  const auto key = [](auto s) { return query::cast<int>(s.b); };
+  const auto groups = [&](const auto& from) {
+    return from.group_by(key).select([](auto g) { return query::make<std::pair<int, std::uint64_t>>(g.key(), g.count()); })
+        .order_by([](auto p) { return p.first; })
+        .to_vector();
+  };
+  EXPECT_EQ(groups(q), groups(source(e, rows)));
+  // It is used: no CPU engine fuses, so there nothing changes.
+  const auto rest = q.select([](auto s) { return query::abs(s.x * s.x - s.square); });
+  const double most = e.accelerate ? rest.require_gpu().max() : rest.max();
+  if (e.accelerate) EXPECT_GT(most, 0.0);
+  else EXPECT_EQ(most, 0.0);
+  EXPECT_LT(most, 1e-14);
+}
+
+}  // namespace
+}  // namespace conformance
