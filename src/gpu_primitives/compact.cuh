@@ -14,6 +14,7 @@
 #pragma once
 
 #include "gpu_primitives/look_back.cuh"
+#include "gpu_primitives/row_writes.cuh"
 #include "gpu_primitives/types.cuh"
 
 namespace query::gpu {
@@ -54,7 +55,7 @@ QUERY_GPU_BOTH constexpr u64 compact_temp_bytes(u64 n) {
 #if QUERY_GPU_DEVICE_CODE
 
 // keep(i, item) -> bool loads and tests row i and projects it into `item` (which need not be set when the row is dropped); it is called
-// once a row. write(at, item) stores the at-th row kept. *count becomes the number of rows kept, also for n = 0.
+// once a row. write(at, item) stores the at-th row kept, or is rows_as_they_lie (row_writes.cuh). *count becomes the number of rows kept, also for n = 0.
 template <class Policy, class Item, class Keep, class Write>
 __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep, Write write) {
   constexpr u32 workers = Policy::threads / warp_size - 1;  // warps
@@ -130,8 +131,12 @@ __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep
     if (lane == 0) kept_by_warp[warp] = kept_next;
     __syncthreads();  // A
     const u64 at = place_by_warp[warp];
+    if constexpr (copies_rows<Write>) {
+      write.copy(at, staged, kept);
+    } else {
 #pragma unroll 4
-    for (u32 k = lane; k < kept; k += warp_size) write(at + k, staged[k]);
+      for (u32 k = lane; k < kept; k += warp_size) write(at + k, staged[k]);
+    }
     if (tile >= tiles) return;
     __syncwarp();
     kept = 0;

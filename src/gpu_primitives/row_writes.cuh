@@ -5,6 +5,8 @@
 //   auto make = [&](u64 at, u64 probe_row, u64 build_row) { return row; };
 //   expand_matches(outputs, list, entries, build_rows, whole_warp_rows<Row, 256, decltype(make)>{out, make});
 //
+//   write_rows<256>(n, out, [&](u64 i) { return row; });   // all of them, one after the other
+//
 // Stands where a primitive takes an `emit`: takes_whole_warps says that it wants whole warps.
 #pragma once
 
@@ -12,8 +14,12 @@
 
 namespace query::gpu {
 
-// Is there something to win for rows of such a size?
+// Is there something to win for rows of such a size? Those of joins share shared memory with what else a block keeps there.
 QUERY_GPU_BOTH constexpr bool rows_go_by_warps(u64 bytes, u64 align) { return bytes > 8 && bytes <= 64 && align >= 4; }
+// The same where a block keeps nothing else there.
+QUERY_GPU_BOTH constexpr bool rows_alone_go_by_warps(u64 bytes, u64 align) { return bytes > 8 && bytes <= 128 && align >= 4; }
+// The same where rows lie in shared memory already (compact): 16 bytes are one store of a thread, and neighbours' stores lie side by side.
+QUERY_GPU_BOTH constexpr bool staged_rows_go_by_words(u64 bytes, u64 align) { return bytes > 16 && align >= 4; }
 
 #if QUERY_GPU_DEVICE_CODE
 
@@ -28,10 +34,32 @@ struct row_word<false> {
 };
 }  // namespace detail
 
+// Stands where compact takes a `write`: its items are the rows, and lie side by side in shared memory already.
+template <class Row>
+struct rows_as_they_lie {
+  static_assert(alignof(Row) >= 4);
+  Row* out;
+
+  // Called by a whole warp: rows [0, count) of `rows` become those from `at` on.
+  __device__ __forceinline__ void copy(u64 at, const Row* rows, u32 count) const {
+    using word = typename detail::row_word<alignof(Row) >= 8>::type;
+    const word* const from = reinterpret_cast<const word*>(rows);
+    word* const to = reinterpret_cast<word*>(out + at);
+    const u32 words = count * u32(sizeof(Row) / sizeof(word));
+#pragma unroll 4
+    for (u32 i = lane_id(); i < words; i += warp_size) to[i] = from[i];
+  }
+};
+
+template <class Write>
+inline constexpr bool copies_rows = false;
+template <class Row>
+inline constexpr bool copies_rows<rows_as_they_lie<Row>> = true;
+
 // Threads: of the block.
 template <class Row, u32 Threads, class Make>
 struct whole_warp_rows {
-  static_assert(rows_go_by_warps(sizeof(Row), alignof(Row)));
+  static_assert(rows_alone_go_by_warps(sizeof(Row), alignof(Row)));
   Row* out;
   Make make;
 
@@ -60,6 +88,18 @@ template <class Emit>
 inline constexpr bool takes_whole_warps = false;
 template <class Row, u32 Threads, class Make>
 inline constexpr bool takes_whole_warps<whole_warp_rows<Row, Threads, Make>> = true;
+
+// out[i] = make(i) for all i < n, by any number of blocks of Threads threads; called by all of them. By warps where that pays.
+template <u32 Threads, class Row, class Make>
+__device__ __forceinline__ void write_rows(u64 n, Row* out, Make make) {
+  const u64 first = u64(blockIdx.x) * Threads, all = u64(gridDim.x) * Threads;
+  if constexpr (rows_alone_go_by_warps(sizeof(Row), alignof(Row))) {
+    const whole_warp_rows<Row, Threads, Make> write{out, make};
+    for (u64 begin = first + threadIdx.x / warp_size * warp_size; begin < n; begin += all) write(begin + lane_id() < n, begin + lane_id());
+  } else {
+    for (u64 i = first + threadIdx.x; i < n; i += all) out[i] = make(i);
+  }
+}
 
 #endif
 

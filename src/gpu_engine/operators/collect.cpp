@@ -7,6 +7,7 @@
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/compact.cuh"
+#include "gpu_primitives/row_writes.cuh"
 
 namespace query::gpu_engine {
 
@@ -38,20 +39,14 @@ void generate(generated& g, const planner::branch& b, const input_layout& in) {
   const std::string row = k.type_name(g.rows.out), n = k.parameter({word::role::rows, 0, 0, 0}, "u64");
   const std::string out = k.argument(0, row + "*");
   if (!g.rows.filters) {
-    k.add(
-        "extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n"
-        "  " +
-        row + "* const out = " + out +
-        ";\n"
-        "  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " +
-        n +
-        "; i += gridDim.x * 256ull) {\n"
-        "    " +
-        row + " row;\n    if (" + g.rows.name + "(p, i, row)) out[i] = row;\n  }\n}\n");
+    k.include("gpu_primitives/row_writes.cuh");
+    k.add("extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n  write_rows<256>(" + n +
+          ", " + out + ", [&](u64 i) {\n    " + row + " row;\n    " + g.rows.name + "(p, i, row);\n    return row;\n  });\n}\n");
     return;
   }
   k.include("gpu_primitives/compact.cuh");
-  g.by_number = device_layout(g.rows.out).size > widest_item;
+  const layout l = device_layout(g.rows.out);
+  g.by_number = l.size > widest_item;
   const std::string item = g.by_number ? "u64" : row;
   const std::string temp = k.argument(1, "void*"), count = k.argument(2, "u64*");
   k.add("using policy = compact_policy<" + item +
@@ -68,10 +63,10 @@ void generate(generated& g, const planner::branch& b, const input_layout& in) {
           "    [&](u64 at, const u64& i) { " +
           row + " row; " + g.rows.name + "(p, i, row); out[at] = row; });\n}\n");
   else
-    k.add("    [&](u64 i, " + item + "& item) { return " + g.rows.name +
-          "(p, i, item); },\n"
-          "    [&](u64 at, const " +
-          item + "& item) { out[at] = item; });\n}\n");
+    k.add("    [&](u64 i, " + item + "& item) { return " + g.rows.name + "(p, i, item); },\n    " +
+          (gpu::staged_rows_go_by_words(l.size, l.align) ? "rows_as_they_lie<" + item + ">{out}"
+                                                         : "[&](u64 at, const " + item + "& item) { out[at] = item; }") +
+          ");\n}\n");
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ using arguments = std::array<std::uint64_t, argument_count>;
 // gather_rows: out[k] for all k < total.
 void generate_kernel(kernel_source& k, const ir::type* row, const std::string& before, const std::string& value) {
   const std::string type = k.type_name(row);
-  k.add("extern \"C\" __global__ void __launch_bounds__(256) gather_rows(const __grid_constant__ words p) {\n  " + type + "* const out = " +
-        k.argument(out, type + "*") + ";\n  const u64 total = " + k.argument(total, "u64") +
-        ";\n  for (u64 k = blockIdx.x * 256ull + threadIdx.x; k < total; k += gridDim.x * 256ull) {\n" + before + "    out[k] = " + value +
-        ";\n  }\n}\n");
+  k.include("gpu_primitives/row_writes.cuh");
+  k.add("extern \"C\" __global__ void __launch_bounds__(256) gather_rows(const __grid_constant__ words p) {\n  write_rows<256>(" +
+        k.argument(total, "u64") + ", " + k.argument(out, type + "*") + ", [&](u64 k) -> " + type + " {\n" + before + "    return " + value +
+        ";\n  });\n}\n");
 }
 
 // Row `number`, an expression of k, of one input.

@@ -61,13 +61,14 @@ kernel_source generate_lists(const detail::logical& n, const input_layout& left)
   const std::string v = e.converted(e.value(t.root), t.root->type, n.row);
   k.add("__device__ __forceinline__ " + result + " row_of(const words& p, u64 i, const " + type + "& matches) {\n" + e.take() +
         "  return " + v + ";\n}\n");
-  k.add("extern \"C\" __global__ void __launch_bounds__(256) join_lists(const __grid_constant__ words p) {\n  " + result +
-        "* const out = " + k.argument(out, result + "*") + ";\n  const u32* const groups = " + k.argument(groups, "const u32*") +
+  k.include("gpu_primitives/row_writes.cuh");
+  k.add("extern \"C\" __global__ void __launch_bounds__(256) join_lists(const __grid_constant__ words p) {\n  const u32* const groups = " +
+        k.argument(groups, "const u32*") +
         ";\n  const u64* const offsets = " + k.argument(offsets, "const u64*") + ";\n  const " + element +
         "* const rows = " + k.argument(matches, "const " + element + "*") +
-        ";\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " + k.argument(total, "u64") +
-        "; i += gridDim.x * 256ull) {\n    const u32 group = groups[i];\n    out[i] = row_of(p, i, group == no_id ? " + type +
-        "{nullptr, 0} : " + type + "{rows + offsets[group], offsets[group + 1] - offsets[group]});\n  }\n}\n");
+        ";\n  write_rows<256>(" + k.argument(total, "u64") + ", " + k.argument(out, result + "*") + ", [&](u64 i) -> " + result +
+        " {\n    const u32 group = groups[i];\n    return row_of(p, i, group == no_id ? " + type + "{nullptr, 0} : " + type +
+        "{rows + offsets[group], offsets[group + 1] - offsets[group]});\n  });\n}\n");
   return k;
 }
 
