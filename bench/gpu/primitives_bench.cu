@@ -1,6 +1,6 @@
 // Our GPU primitives beside CUB's on the same data in the same run: medians, and how many times faster ours is.
 //
-//   primitives_bench [reduce] [select] [fused] [scan] [sort] [records] [merge]    all of them by default
+//   primitives_bench [reduce] [select] [fused] [scan] [sort] [records] [merge] [rows]    all of them by default
 // QUERY_BENCH_SHRINK=k divides the sizes by 2^k.
 // Lines that begin with "MUST |" are the rows of the table of required speeds (must_table.hpp). GB/s counts each input byte read once and
 // each output byte written once. Clearing temporary storage is part of the time.
@@ -20,6 +20,7 @@ void fused(double copy_gbs);  // primitives_fused_bench.cu
 void sorts();         // primitives_sort_bench.cu
 void record_sorts();  // primitives_records_bench.cu
 void merges();        // primitives_merge_bench.cu
+void wide_rows();     // primitives_rows_bench.cu
 
 namespace {
 
@@ -208,6 +209,7 @@ int main(int argc, char** argv) {
   if (wanted("sort")) sorts();
   if (wanted("records")) record_sorts();
   if (wanted("merge")) merges();
+  if (wanted("rows")) wide_rows();
   if (!wanted("scan")) return 0;
   scans<u32, std::uint32_t>("scan_u32", n);
   scans<u64, std::uint64_t>("scan_u64", n);
