@@ -64,6 +64,9 @@ device::device(const driver& d, int ordinal) : driver_(d), ordinal_(ordinal) {
   name_ = name.data();
   QUERY_CUDA(d, cuDeviceTotalMem, &total_memory_, handle_);
   compute_capability_ = attribute(cuda_attribute::capability_major) * 10 + attribute(cuda_attribute::capability_minor);
+  if (compute_capability_ < oldest_capability)
+    throw resource_error(name_ + " has compute capability " + std::to_string(compute_capability_ / 10) + "." +
+                         std::to_string(compute_capability_ % 10) + ", kernels need 8.0 or later");
   multiprocessors_ = attribute(cuda_attribute::multiprocessors);
   threads_per_multiprocessor_ = attribute(cuda_attribute::threads_per_multiprocessor);
   shared_memory_ = static_cast<std::size_t>(attribute(cuda_attribute::shared_memory_per_block_optin));

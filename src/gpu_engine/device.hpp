@@ -29,7 +29,11 @@ class device {
   static std::string why_not(int ordinal = 0);  // "" if there is one
   static int count();                           // GPUs of this machine that the driver shows; 0 without a driver
 
-  device(const driver& d, int ordinal);  // throws what driver::check throws; for test doubles: use find
+  // Kernels are made for this capability (80 is 8.0, Ampere) and later ones: sums over a warp by one instruction, asynchronous copies.
+  static constexpr int oldest_capability = 80;
+
+  // Throws what driver::check throws, resource_error for a GPU that is older; for test doubles: use find.
+  device(const driver& d, int ordinal);
   ~device();
   device(const device&) = delete;
   device& operator=(const device&) = delete;

@@ -48,7 +48,37 @@ std::string amount(std::size_t bytes) {
 class device_memory_state : public std::enable_shared_from_this<device_memory_state> {
  public:
   device_memory_state(const device& d, std::size_t budget)
-      : on_(d), budget_(budget != 0 ? budget : d.free_memory() / 10 * 9), housekeeping_(d) {}
+      : on_(d), budget_(budget != 0 ? budget : (d.free_memory() + kept_on(d)) / 10 * 9), housekeeping_(d) {}
+
+  // The pools of this process that are alive, those of all devices. Never destroyed: sessions of static objects may end after it would.
+  struct pools {
+    std::mutex mutex;
+    std::vector<std::weak_ptr<device_memory_state>> alive;
+  };
+  static pools& all() {
+    static pools& p = *std::make_unique<pools>().release();
+    return p;
+  }
+  static std::vector<std::shared_ptr<device_memory_state>> all_on(const device& d) {
+    std::vector<std::shared_ptr<device_memory_state>> found;
+    pools& p = all();
+    const std::lock_guard lock(p.mutex);
+    std::erase_if(p.alive, [](const auto& w) { return w.expired(); });
+    for (const auto& w : p.alive)
+      if (auto pool = w.lock(); pool && pool->on_.ordinal() == d.ordinal() && &pool->on_.calls() == &d.calls()) found.push_back(std::move(pool));
+    return found;
+  }
+  // Bytes that other pools keep for reuse there, which they give back when one needs them.
+  static std::size_t kept_on(const device& d) {
+    std::size_t bytes = 0;
+    for (const auto& pool : all_on(d)) bytes += pool->counters().cached;
+    return bytes;
+  }
+  void join_the_others() {
+    pools& p = all();
+    const std::lock_guard lock(p.mutex);
+    p.alive.push_back(weak_from_this());
+  }
 
   device_buffer allocate(std::size_t bytes, const stream& s) {
     device_buffer b;
@@ -183,9 +213,25 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
       settle();
       result = try_driver(&at, size, s);
     }
+    if (result == cuda_result::out_of_memory && others_give_back()) result = try_driver(&at, size, s);
     if (result == cuda_result::out_of_memory) refuse(bytes, "the driver has no memory left");
     on_.calls().check(result, "cuMemAllocAsync");
     return at;
+  }
+
+  // What other sessions keep for reuse on this device goes back to the driver. A pool that is busy is passed over: two that ask each other
+  // must not wait for each other.
+  bool others_give_back() {
+    bool some = false;
+    for (const auto& other : all_on(on_)) {
+      if (other.get() == this) continue;
+      const std::unique_lock lock(other->mutex_, std::try_to_lock);
+      if (!lock || other->counted_.cached == 0) continue;
+      other->give_back(0);
+      other->settle();
+      some = true;
+    }
+    return some;
   }
 
   int try_driver(device_address* at, std::size_t size, const stream& s) const {
@@ -262,7 +308,9 @@ void device_buffer::reset() noexcept {
 }
 
 device_memory::device_memory(const device& d, std::size_t budget_bytes)
-    : state_(std::make_shared<device_memory_state>(d, budget_bytes)) {}
+    : state_(std::make_shared<device_memory_state>(d, budget_bytes)) {
+  state_->join_the_others();
+}
 device_memory::~device_memory() { state_->close(); }
 device_buffer device_memory::allocate(std::size_t bytes, const stream& s) { return state_->allocate(bytes, s); }
 const device& device_memory::on() const { return state_->on(); }

@@ -66,14 +66,15 @@ struct device_memory_counters {
 // Thread-safe.
 class device_memory {
  public:
-  // budget_bytes bounds what is used and kept for reuse together; 0: 90% of what is free on the device now.
+  // budget_bytes bounds what is used and kept for reuse together; 0: 90% of what is free on the device now or kept for reuse by others.
   explicit device_memory(const device& d, std::size_t budget_bytes = 0);
   ~device_memory();
   device_memory(const device_memory&) = delete;
   device_memory& operator=(const device_memory&) = delete;
 
   // Returns `bytes` uninitialised bytes, usable by what `s` is given from now on. Zero bytes give an empty buffer. Throws
-  // out_of_memory over the budget, or when the driver has no memory even after trim().
+  // out_of_memory over the budget, or when the driver has no memory even after this pool and all others of the process on this device
+  // gave back what they keep.
   device_buffer allocate(std::size_t bytes, const stream& s);
 
   const device& on() const;

@@ -42,6 +42,27 @@ TEST_P(device_memory_test, gives_aligned_memory_of_the_size_asked_for) {
   s.synchronize(never_);
 }
 
+TEST_P(device_memory_test, what_one_session_keeps_for_reuse_is_there_for_another) {
+  // Less than there is by far would not show it; the double's blocks are the host's memory.
+  std::optional<driver_double> small;
+  std::optional<device> pretended;
+  if (fake() != nullptr) pretended.emplace(small.emplace(1, 80 * mib).calls(), 0);
+  const device& on = pretended ? *pretended : gpu();
+  const std::size_t most = on.free_memory() / 10 * 8 / (2 * mib) * (2 * mib);
+  device_memory first(on);
+  const stream s(on);
+  { const device_buffer b = first.allocate(most, s); }
+  s.synchronize(never_);
+  ASSERT_GE(first.counters().cached, most);
+  device_memory second(on);
+  EXPECT_GE(second.budget(), most);
+  const device_buffer b = second.allocate(most, s);
+  EXPECT_EQ(b.size(), most);
+  EXPECT_EQ(first.counters().cached, 0u);
+  // What is in use stays.
+  EXPECT_NE(refusal(first, most, s), "");
+}
+
 TEST_P(device_memory_test, gives_an_empty_buffer_for_zero_bytes) {
   device_memory memory(gpu());
   EXPECT_FALSE(memory.allocate(0, stream(gpu())));

@@ -17,12 +17,27 @@ QUERY_ON_DEVICES(device_test);
 
 TEST_P(device_test, knows_what_the_gpu_is) {
   EXPECT_FALSE(gpu().name().empty());
-  EXPECT_GE(gpu().compute_capability(), 50);
+  EXPECT_GE(gpu().compute_capability(), device::oldest_capability);
   EXPECT_GE(gpu().multiprocessors(), 1);
   EXPECT_GE(gpu().shared_memory_per_block(), 48u * 1024);
   EXPECT_GT(gpu().total_memory(), 0u);
   EXPECT_GT(gpu().l2_bytes(), 0u);
   EXPECT_LE(gpu().free_memory(), gpu().total_memory());
+}
+
+TEST(old_device_test, says_what_kernels_need) {
+  driver_double fake;
+  driver calls = fake.calls();
+  calls.cuDeviceGetAttribute = [](int* value, int which, int) {
+    *value = which == cuda_attribute::capability_major ? 7 : which == cuda_attribute::capability_minor ? 5 : 64;
+    return cuda_result::success;
+  };
+  try {
+    const device old(calls, 0);
+    FAIL() << "a GPU of capability 7.5 was taken";
+  } catch (const resource_error& e) {
+    EXPECT_STREQ(e.what(), "driver double has compute capability 7.5, kernels need 8.0 or later");
+  }
 }
 
 TEST_P(device_test, puts_the_context_back) {
