@@ -396,8 +396,10 @@ class engine final : public runtime::engine {
     if (!answer) return answer;
     // The same functions are other kernels where their rows lie in other columns.
     const std::string sources = generated.seen().empty() ? "" : generated.seen() + lie;
+    const std::string captured = generated.captured().empty() ? "" : "; " + generated.captured();
     if (demanded) {
       placement_.kernels().planned(what, sources);
+      answer.why += captured;
       return answer;
     }
     const std::string device = answer.why;
@@ -407,6 +409,7 @@ class engine final : public runtime::engine {
       answer.why = (answer.yes ? device + ": " : "") + costs->reason();
       answer.costs = costs->parts;
     }
+    if (answer.yes) answer.why += captured;
     return answer;
   }
   // Few rows that take as long as many.

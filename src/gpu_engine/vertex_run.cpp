@@ -174,6 +174,29 @@ const device_rows& vertex_run::collection(const collection_use& c) {
   return *collections_.back().second;
 }
 
+captured_size vertex_run::captured_sizes() {
+  return [this](const collection_use& c) -> std::optional<std::uint64_t> {
+    const bool bound = std::any_of(captures_->begin(), captures_->end(), [&](const planner::binding& b) { return b.slot == c.slot; });
+    if (const auto rows = rows_of_capture(c); rows && !bound) return rows;
+    return captured_rows(c);
+  };
+}
+
+std::uint64_t vertex_run::place_in_shared(const kernel_source& k, std::uint64_t slot) {
+  std::uint64_t at = 0;
+  for (const std::uint64_t placed : k.in_shared_memory()) {
+    if (placed == slot) return at;
+    at += captured_bytes(k.used(placed).element, captured_rows(k.used(placed)));
+  }
+  return at;
+}
+
+std::size_t vertex_run::shared_for_captured(const kernel_source& k) {
+  const std::size_t bytes = place_in_shared(k, ~std::uint64_t{0});
+  if (bytes > most_captured_bytes) throw internal_error("gpu: a captured collection has grown since its kernel was generated");
+  return bytes;
+}
+
 // Uploaded once a run.
 device_address vertex_run::text(const std::string& characters) {
   for (const auto& [known, memory] : texts_)
@@ -234,6 +257,8 @@ std::uint64_t vertex_run::resolve(const kernel_source& k, const word& w, std::sp
       return collection(k.used(w.value)).column(0);
     case word::role::collection_size:
       return collection(k.used(w.value)).size();
+    case word::role::collection_place:
+      return place_in_shared(k, w.value);
     case word::role::text_literal:
       return text(k.texts()[w.index]);
     case word::role::text_room:
@@ -273,6 +298,7 @@ std::vector<hash128> vertex_run::compiled() const {
 void vertex_run::launch(const kernel_source& k, const kernel& f, launch_shape shape, std::span<const device_rows* const> inputs,
                         std::span<const std::uint64_t> arguments) {
   clear_status();
+  shape.dynamic_shared += shared_for_captured(k);
   std::vector<std::uint64_t> all;
   for (const word& w : k.words()) all.push_back(resolve(k, w, inputs, arguments));
   if (all.empty()) all.push_back(0);

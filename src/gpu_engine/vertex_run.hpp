@@ -72,6 +72,10 @@ class vertex_run {
   bool captures(const planner::vertex& v) const;
   // How many rows a captured collection has.
   std::uint64_t captured_rows(const collection_use& c) { return collection(c).size(); }
+  // The same while a program is generated (kernel_source::place_collections), in which a container is not brought over yet.
+  captured_size captured_sizes();
+  // Bytes of dynamic shared memory that launch() adds for the collections of a program.
+  std::size_t shared_for_captured(const kernel_source& k);
 
   // The rows of a result. Where they view strings and lists, those of everything that this run has read stay with them.
   std::shared_ptr<device_rows> result(const ir::type* row, device_buffer rows, std::uint64_t n);
@@ -91,6 +95,7 @@ class vertex_run {
   std::shared_ptr<device_rows> uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
                                         const std::vector<bool>& fields);
   const device_rows& collection(const collection_use& c);
+  std::uint64_t place_in_shared(const kernel_source& k, std::uint64_t slot);  // of a slot that it has not: where all end
   device_address text(const std::string& characters);
   void look();  // reads the status block
   // Rows that the run reads; what they view may be in its result.

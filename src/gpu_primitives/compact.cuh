@@ -27,6 +27,13 @@ struct compact_policy {
   static constexpr u32 threads = is_narrow ? 288 : 352;
   static constexpr u32 items = is_narrow ? 32 : sizeof(Item) <= 8 ? 18 : sizeof(Item) >= 144 ? 1 : 144 / u32(sizeof(Item));
   static constexpr u32 blocks = is_narrow ? 4 : 3;
+  static constexpr u32 unrolled = items;
+};
+
+// For rows that take loops of their own: keep() is in the kernel once and can be inlined.
+template <class Item>
+struct compact_loops_policy : compact_policy<Item> {
+  static constexpr u32 unrolled = 1;
 };
 
 // Rows of one tile.
@@ -118,11 +125,11 @@ __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep
     Item item[items];
     u32 kept_bits = 0;
     const u64 first = tile * tile_rows + warp * warp_items + lane;
-    if (tile < tiles && (tile + 1) * tile_rows <= n) {
+    if (Policy::unrolled > 1 && tile < tiles && (tile + 1) * tile_rows <= n) {
 #pragma unroll
       for (u32 j = 0; j < items; ++j) kept_bits |= u32(keep(first + j * warp_size, item[j])) << j;
     } else if (tile < tiles) {
-#pragma unroll
+#pragma unroll Policy::unrolled
       for (u32 j = 0; j < items; ++j) {
         if (first + j * warp_size < n) kept_bits |= u32(keep(first + j * warp_size, item[j])) << j;
       }

@@ -23,6 +23,13 @@ struct reduce_policy {
   static constexpr u32 most_blocks = 4224;
 };
 
+// For rows that take loops of their own: one at a time, so that load() is in the kernel once and can be inlined.
+template <class T>
+struct reduce_loops_policy : reduce_policy<T> {
+  static constexpr u32 items = 1;
+  static constexpr u32 accumulators = 1;
+};
+
 // Rows in the run of one block; a multiple of the rows that a block has in flight.
 template <class Policy>
 QUERY_GPU_BOTH constexpr u64 reduce_rows_per_block(u64 n) {
@@ -88,8 +95,10 @@ __device__ __forceinline__ void reduce(u64 n, const T& identity, Load load, Comb
 #pragma unroll
     for (u32 j = 0; j < items; ++j) load(i + j * threads, sums[j % accumulators]);
   }
+  if constexpr (items > 1) {
 #pragma unroll 1
-  for (; i < end; i += threads) load(i, sums[0]);
+    for (; i < end; i += threads) load(i, sums[0]);
+  }
 #pragma unroll
   for (u32 a = 1; a < accumulators; ++a) sums[0] = combine(sums[0], sums[a]);
 

@@ -138,6 +138,10 @@ class driver_double {
     const auto found = launches_.find(kernel);
     return found == launches_.end() ? 0 : found->second;
   }
+  std::size_t shared_bytes(const std::string& kernel) const {  // dynamic ones of its last launch
+    const std::lock_guard lock(mutex_);
+    return shared_.at(kernel);
+  }
   std::size_t streams() const {
     const std::lock_guard lock(mutex_);
     return streams_.size();
@@ -273,7 +277,7 @@ class driver_double {
   std::map<function_handle, module_handle> function_modules_;
   std::map<std::string, generated_body> generated_;
   std::map<std::string, std::pair<kernel_body, std::size_t>> kernels_;
-  std::map<std::string, std::size_t> launches_;
+  std::map<std::string, std::size_t> launches_, shared_;
   const std::size_t memory_;
   std::vector<one_device> devices_;
   std::size_t pinnable_ = std::size_t{1} << 30, allocated_ = 0, loaded_ = 0, pinned_ = 0, failing_pinned_ = 0;

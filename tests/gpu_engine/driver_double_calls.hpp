@@ -237,8 +237,8 @@ inline void driver_double::bind_modules() {
     *blocks = 2048 / threads;
     return ok;
   };
-  calls_.cuLaunchKernel = [](function_handle f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream_handle s,
-                             void** arguments, void**) {
+  calls_.cuLaunchKernel = [](function_handle f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
+                             stream_handle s, void** arguments, void**) {
     const std::lock_guard lock(self().mutex_);
     const int device = self().device_of(s);
     self().expect_current(device);
@@ -246,6 +246,7 @@ inline void driver_double::bind_modules() {
     if (self().at(device).launch_result != ok) return self().at(device).launch_result;
     ++self().at(device).launches;
     const std::string& name = self().functions_.at(f);
+    self().shared_[name] = shared;
     if (const auto generated = self().generated_.find(name); generated != self().generated_.end()) {
       const std::string& program = self().images_.at(self().function_modules_.at(f));
       const std::string_view declared = "struct words { u64 w[";

@@ -14,9 +14,9 @@ struct wide_row {
   u32 quantity;
 };
 
-template <class T>
+template <class T, class Policy>
 __global__ void keep_below(const T* x, u64 n, T limit, void* temp, u64* count, T* out) {
-  compact<compact_policy<T>, T>(
+  compact<Policy, T>(
       n, temp, count,
       [=](u64 i, T& item) {
         item = x[i];
@@ -25,9 +25,9 @@ __global__ void keep_below(const T* x, u64 n, T limit, void* temp, u64* count, T
       [=](u64 at, const T& item) { out[at] = item; });
 }
 
-template <class T>
+template <class T, class Policy>
 void expect_rows_below(const std::vector<T>& x, T limit) {
-  using policy = compact_policy<T>;
+  using policy = Policy;
   const u64 n = x.size();
   std::vector<T> expected;
   for (const T v : x) {
@@ -36,11 +36,17 @@ void expect_rows_below(const std::vector<T>& x, T limit) {
   const device_array<T> in(x), out(n);
   const device_array<u64> count(1);
   const auto temp = zeroed(compact_temp_bytes<policy>(n));
-  const u64 blocks = compact_blocks<policy>(n, resident_blocks(keep_below<T>, policy::threads));
-  keep_below<T><<<unsigned(blocks), policy::threads>>>(in.data(), n, limit, temp.data(), count.data(), out.data());
+  const u64 blocks = compact_blocks<policy>(n, resident_blocks(keep_below<T, policy>, policy::threads));
+  keep_below<T, policy><<<unsigned(blocks), policy::threads>>>(in.data(), n, limit, temp.data(), count.data(), out.data());
   finish();
   ASSERT_EQ(count.to_host()[0], expected.size()) << "n = " << n;
   EXPECT_TRUE(out.to_host(expected.size()) == expected) << "n = " << n;
+}
+
+template <class T>
+void expect_rows_below(const std::vector<T>& x, T limit) {
+  expect_rows_below<T, compact_policy<T>>(x, limit);
+  expect_rows_below<T, compact_loops_policy<T>>(x, limit);
 }
 
 template <class T>

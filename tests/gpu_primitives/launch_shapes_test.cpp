@@ -20,8 +20,8 @@ struct item {
   u8 bytes[Bytes];
 };
 
-TEST(launch_shapes_test, every_row_of_a_reduction_belongs_to_one_of_few_blocks) {
-  using policy = reduce_policy<double>;
+template <class policy>
+void expect_few_blocks() {
   for (const u64 n : sizes) {
     const u64 blocks = reduce_blocks<policy>(n);
     EXPECT_GE(blocks, 1u);
@@ -29,6 +29,11 @@ TEST(launch_shapes_test, every_row_of_a_reduction_belongs_to_one_of_few_blocks) 
     EXPECT_GE(blocks * reduce_rows_per_block<policy>(n), n);
     EXPECT_EQ((reduce_temp_bytes<policy, double>(n)), 128 + blocks * 8);
   }
+}
+
+TEST(launch_shapes_test, every_row_of_a_reduction_belongs_to_one_of_few_blocks) {
+  expect_few_blocks<reduce_policy<double>>();
+  expect_few_blocks<reduce_loops_policy<double>>();
 }
 
 TEST(launch_shapes_test, tiles_cover_all_rows_and_have_a_message_each) {

@@ -96,6 +96,33 @@ TEST_F(reduce_test, repeats_a_floating_point_sum_bit_for_bit) {
   EXPECT_NEAR(first, double(exact), double(magnitude) * 1e-12);
 }
 
+// Of rows that are taken one at a time: whole multiples of threads, one more, one fewer.
+__global__ void sum_with_loops(const u64* x, u64 n, void* temp, u64* out) {
+  reduce<reduce_loops_policy<u64>>(
+      n, u64(0),
+      [=](u64 i, u64& into) {
+        for (u64 j = 0; j < i % 5; ++j) into += x[i];
+      },
+      [](u64 a, u64 b) { return a + b; }, temp, [=](u64 sum) { *out = sum; });
+}
+
+TEST_F(reduce_test, folds_rows_one_at_a_time) {
+  using policy = reduce_loops_policy<u64>;
+  for (const u64 n : interesting_sizes(policy::threads)) {
+    std::vector<u64> x(n);
+    u64 expected = 0;
+    for (u64 i = 0; i < n; ++i) {
+      x[i] = i * i + 1;
+      expected += (i % 5) * x[i];
+    }
+    const device_array<u64> in(x), out(1);
+    const auto temp = zeroed(reduce_temp_bytes<policy, u64>(n));
+    sum_with_loops<<<unsigned(reduce_blocks<policy>(n)), policy::threads>>>(in.data(), n, temp.data(), out.data());
+    finish();
+    EXPECT_EQ(out.to_host()[0], expected) << "n = " << n;
+  }
+}
+
 using u64_policy = reduce_policy<u64>;
 
 __global__ void sum_rows(u64 n, void* temp, u64* out) {

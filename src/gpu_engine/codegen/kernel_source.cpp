@@ -15,6 +15,10 @@ namespace query::gpu_engine {
 
 using ir::kind;
 
+namespace {
+constexpr std::string_view kernel_head = "(const __grid_constant__ words p) {\n";
+}
+
 std::string kernel_source::parameter(word w, std::string_view type) {
   const auto at = std::find_if(asked_.begin(), asked_.end(), [&](const asked_word& a) { return a.what == w; });
   const std::size_t i = static_cast<std::size_t>(at - asked_.begin());
@@ -32,8 +36,15 @@ std::size_t kernel_source::place_of(std::size_t asked) {
   return a.place;
 }
 
-void kernel_source::add(std::string_view code) {
+void kernel_source::add(std::string_view added) {
   static constexpr std::string_view read = "p.w[";
+  std::string with_copies;
+  if (!placed_.empty()) {
+    with_copies = added;
+    for (std::size_t at = with_copies.find(kernel_head); at != with_copies.npos; at = with_copies.find(kernel_head, at + 1))
+      with_copies.insert(at + kernel_head.size(), copies_to_shared());
+  }
+  const std::string_view code = with_copies.empty() ? added : std::string_view(with_copies);
   std::size_t done = 0;
   for (std::size_t at = code.find(read); at != code.npos; at = code.find(read, done)) {
     const std::size_t from = at + read.size();
@@ -74,7 +85,7 @@ std::string kernel_source::text_room() {
 collection_use& kernel_source::use(std::uint64_t slot) {
   for (collection_use& c : collections_)
     if (c.slot == slot) return c;
-  collections_.push_back({slot, nullptr, nullptr});
+  collections_.push_back({slot, nullptr, nullptr, collection_use::memory::unread, std::nullopt});
   return collections_.back();
 }
 const collection_use& kernel_source::used(std::uint64_t slot) const {
@@ -82,15 +93,6 @@ const collection_use& kernel_source::used(std::uint64_t slot) const {
     if (c.slot == slot) return c;
   throw internal_error("gpu: a kernel reads a collection that it does not use");
 }
-std::string kernel_source::collection(std::uint64_t slot, const ir::type* element) {
-  use(slot).element = element;
-  return parameter({word::role::collection, 0, 0, slot}, "const " + type_name(element) + "*");
-}
-std::string kernel_source::collection_size(std::uint64_t slot, const ir::type* element) {
-  use(slot).element = element;
-  return parameter({word::role::collection_size, 0, 0, slot}, "u64");
-}
-
 void kernel_source::know(std::shared_ptr<const detail::capture> c) {
   const std::uint64_t slot = c->slot;
   use(slot).capture = std::move(c);
@@ -126,6 +128,7 @@ kernel_source::~kernel_source() {
     for (witness* w = witness::current_; w; w = w->before_) {
       w->seen_ += hash;
       if (w->keeps_texts_) w->texts_.push_back(whole);
+      w->collections_.insert(w->collections_.end(), collections_.begin(), collections_.end());
     }
   } catch (...) {  // no memory: the plan's kernels are taken for others
   }
@@ -160,15 +163,16 @@ std::string kernel_source::text() const {
   }
   all += "using namespace query::gpu;\nstruct words { u64 w[" + std::to_string(std::max<std::size_t>(words_.size(), 1)) +
          "]; const u64* halt; };\n";
+  if (!placed_.empty()) all += "extern __shared__ __align__(16) u8 captured[];\n";
   all.reserve(all.size() + definitions_.size() + body_.size() + 1024);
   all += definitions_;
   // Rounds that a loop was given ahead do nothing once one of them has ended the loop.
-  static constexpr std::string_view head = "(const __grid_constant__ words p) {\n", leave = "  if (p.halt && *p.halt) return;\n";
+  static constexpr std::string_view leave = "  if (p.halt && *p.halt) return;\n";
   const std::string_view body = body_;
   std::size_t done = 0;
-  for (std::size_t at = body.find(head); at != body.npos; at = body.find(head, done)) {
-    all.append(body.substr(done, at + head.size() - done)).append(leave);
-    done = at + head.size();
+  for (std::size_t at = body.find(kernel_head); at != body.npos; at = body.find(kernel_head, done)) {
+    all.append(body.substr(done, at + kernel_head.size() - done)).append(leave);
+    done = at + kernel_head.size();
   }
   all += body.substr(done);
   return all;

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -36,6 +38,7 @@ struct word {
     column,      // address of column `part` of input `index`
     collection,  // address of the rows of captured collection `value` (its slot)
     collection_size,
+    collection_place,  // where it begins in the dynamic shared memory of a block
     text_literal,  // address of the characters of literal string `index`
     text_room,     // of new strings; part 0: address of the heap, 1: its bytes, 2: address of the bytes that were asked for
     argument,      // argument `index` of the kernel's own: tables, outputs, counters
@@ -57,7 +60,17 @@ struct collection_use {
   std::uint64_t slot = 0;
   const ir::type* element = nullptr;               // null: captured, but not read by an expression
   std::shared_ptr<const detail::capture> capture;  // null: the plan binds it
+  enum class memory : std::uint8_t { unread, device, shared } lies = memory::unread;  // where functions read its rows
+  std::optional<std::uint64_t> rows = std::nullopt;                                   // when the kernel was generated
 };
+
+// How many rows a captured collection has, if that is known; its `element` is set.
+using captured_size = std::function<std::optional<std::uint64_t>(const collection_use&)>;
+std::optional<std::uint64_t> rows_of_capture(const collection_use& c);  // one that is not a query's result
+// Bytes of shared memory for all captured collections of a kernel. Those of kernels that hold three blocks of 46 KiB on a
+// multiprocessor still do so on an H100.
+constexpr std::uint64_t most_captured_bytes = 8 << 10;
+std::uint64_t captured_bytes(const ir::type* element, std::uint64_t rows);  // of one of them, as they follow one another
 
 class kernel_source {
  public:
@@ -70,6 +83,8 @@ class kernel_source {
     witness& operator=(const witness&) = delete;
     const std::string& seen() const { return seen_; }  // hashes, in the order in which the sources were done with
     const std::vector<std::string>& texts() const { return texts_; }  // the sources themselves, for tests
+    // "captured: 64 rows in shared memory, 5000 rows in device memory"; "" where functions read no captured collection.
+    std::string captured() const;
 
    private:
     friend class kernel_source;
@@ -78,6 +93,7 @@ class kernel_source {
     bool keeps_texts_;
     std::string seen_;
     std::vector<std::string> texts_;
+    std::vector<collection_use> collections_;
   };
 
   kernel_source() = default;
@@ -105,6 +121,11 @@ class kernel_source {
   std::uint32_t site(std::string verb, detail::call_site where);
   std::string collection(std::uint64_t slot, const ir::type* element);  // the address of its rows
   std::string collection_size(std::uint64_t slot, const ir::type* element);
+  // Before functions are generated. The kernels of this program copy small collections of rows that own no memory to shared memory, where
+  // functions then read them; they have no other dynamic shared memory. Which collections these are is part of the text, how many rows
+  // they have is not (captured_tables.cpp).
+  void place_collections(captured_size size) { size_of_captured_ = std::move(size); }
+  const std::vector<std::uint64_t>& in_shared_memory() const { return placed_; }  // slots of such collections, as they follow there
 
   // ---- types: the name of a type's form on the device; throws not_generated for types that have none
   std::string type_name(const ir::type* t);
@@ -132,6 +153,9 @@ class kernel_source {
  private:
   std::string define(const ir::type* t);
   collection_use& use(std::uint64_t slot);
+  void place(collection_use& c);
+  std::string copies_to_shared();
+  std::string place_of_captured(std::uint64_t slot);
   std::size_t place_of(std::size_t asked);
 
   struct asked_word {
@@ -141,6 +165,8 @@ class kernel_source {
   std::vector<asked_word> asked_;
   std::vector<word> words_;
   std::vector<collection_use> collections_;
+  captured_size size_of_captured_;
+  std::vector<std::uint64_t> placed_;  // slots of those in shared memory, in the order of their places
   std::vector<error_site> sites_;
   std::vector<std::string> texts_;
   std::vector<std::string> includes_;

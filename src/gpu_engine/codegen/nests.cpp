@@ -101,7 +101,7 @@ std::string expressions::nested(const node* n) {
   if (fold) variables_[n->id] = {state};
 
   open(n->id);
-  // Captured collections lie in memory of their own, which begins at a multiple of 256 bytes.
+  // Captured collections begin at a multiple of 256 bytes, in shared memory of 16.
   const std::size_t align = from->what == op::collection ? alignment_of_stride(device_layout(element_type).size) : 0;
   rows_[n->id] = row_source::of_value(element, element_type, align);
   const std::string v = expression ? value(expression) : element;

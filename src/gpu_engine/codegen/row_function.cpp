@@ -107,12 +107,14 @@ row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const
   return f;
 }
 
-row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result) {
+row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result,
+                           bool once) {
   row_pipeline rows = generate_pipeline(k, b, in, input);
   if (result) rows.body += "  out = " + expressions::part_of(rows.row, 0, b.row, k) + ";\n";
-  row_function f{k.fresh("rows_"), b.row, rows.filters};
-  k.add("__device__ " + inlining(rows.loops) + " bool " + f.name + "(const words& p, u64 i, " + k.type_name(f.out) + "& out) {\n" +
-        rows.body + "  return true;\n}\n");
+  row_function f{k.fresh("rows_"), b.row, rows.filters, rows.loops && once && !k.makes_texts()};
+  const std::string out = k.type_name(f.out);
+  k.add("__device__ " + inlining(rows.loops && !f.loops) + " bool " + f.name + "(const words& p, u64 i, " + out + "& out) {\n" + rows.body +
+        "  return true;\n}\n");
   return f;
 }
 

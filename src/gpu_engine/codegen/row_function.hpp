@@ -51,16 +51,20 @@ struct row_pipeline {
 row_pipeline generate_pipeline(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input);
 
 // A device function around it, `bool name(const words& p, u64 i, Row& out)`. Without `result`, `out` is not written: rows are
-// counted.
+// counted. With `once`, its kernel has one call of it where it loops, and it is inlined there.
 struct row_function {
   std::string name;
   const ir::type* out = nullptr;
   bool filters = false;  // may return false
+  bool loops = false;    // as row_pipeline's
 };
-row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result = true);
+row_function generate_rows(kernel_source& k, const planner::branch& b, const input_layout& in, std::uint32_t input, bool result = true,
+                           bool once = false);
 
 // How a function that is called for each row of a tile is declared. A tile's rows are unrolled, twice (whole tiles and the last one), where
-// a loop would take seconds to compile; and loops of several rows do not overlap anyway. So functions with loops are called.
+// a loop would take seconds to compile; and loops of several rows do not overlap anyway. So functions with loops are called, unless the
+// kernel does not unroll its rows then (reduce_loops_policy, compact_loops_policy): a called function reads its words and constants
+// through memory, again and again.
 inline std::string inlining(bool loops) { return loops ? "__noinline__" : "__forceinline__"; }
 
 // A function of one row: `R name(const words& p, const Row& row)`. `verb` and `where` name it in errors.

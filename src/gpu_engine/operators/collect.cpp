@@ -8,10 +8,14 @@
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/row_writes.cuh"
+#include "ir/visit.hpp"
 
 namespace query::gpu_engine {
 
 namespace {
+
+using detail::logical;
+using detail::verb;
 
 constexpr std::uint64_t guessed_text_bytes = 32;  // of new strings a row; where it is too little, the kernel runs twice
 constexpr std::size_t widest_item = 112;  // wider rows are staged as row numbers, and computed when they are written
@@ -32,10 +36,30 @@ struct generated {
   bool by_number = false;
 };
 
-void generate(generated& g, const planner::branch& b, const input_layout& in) {
+// Where every row is kept, blocks are many and small: copies of collections to shared memory pay for rows that go through one, not for
+// rows that read an element of it (docs/gpu.md).
+bool is_worth_copies(const planner::branch& b) {
+  kernel_source k;  // traces need one
+  bool worth = !b.prefilters.empty();
+  for (const planner::stage& s : b.stages)
+    for (const logical* n : s.nodes) {
+      if (worth || n->what == verb::where) return true;
+      const ir::traced t = k.trace(*n, n->functions.front());
+      ir::each_node(t.root, [&](const ir::node* e) {
+        const bool of_collection = e->what == ir::op::nested && !e->kids.empty() && e->kids[0]->what == ir::op::collection;
+        worth = worth || (of_collection && e->text != "at" && e->text != "size");
+      });
+    }
+  return worth;
+}
+
+void generate(generated& g, const planner::branch& b, const input_layout& in, captured_size captured) {
   kernel_source& k = g.source;
+  if (is_worth_copies(b)) k.place_collections(std::move(captured));
   k.may_run_again();
-  g.rows = generate_rows(k, b, in, 0);
+  // What is computed when it is written is called from several places.
+  const bool wide = device_layout(b.row).size > widest_item;
+  g.rows = generate_rows(k, b, in, 0, true, !wide);
   const std::string row = k.type_name(g.rows.out), n = k.parameter({word::role::rows, 0, 0, 0}, "u64");
   const std::string out = k.argument(0, row + "*");
   if (!g.rows.filters) {
@@ -45,18 +69,18 @@ void generate(generated& g, const planner::branch& b, const input_layout& in) {
     return;
   }
   k.include("gpu_primitives/compact.cuh");
+  g.by_number = wide;
   const layout l = device_layout(g.rows.out);
-  g.by_number = l.size > widest_item;
   const std::string item = g.by_number ? "u64" : row;
   const std::string temp = k.argument(1, "void*"), count = k.argument(2, "u64*");
-  k.add("using policy = compact_policy<" + item +
+  k.add(std::string("using policy = ") + (g.rows.loops ? "compact_loops_policy<" : "compact_policy<") + item +
         ">;\nextern \"C\" __global__ void __launch_bounds__(policy::threads, policy::blocks) collect_rows(const __grid_constant__ words p) "
         "{\n"
         "  " +
         row + "* const out = " + out +
         ";\n"
-        "  compact<compact_policy<" +
-        item + ">, " + item + ">(" + n + ", " + temp + ", " + count + ",\n");
+        "  compact<policy, " +
+        item + ">(" + n + ", " + temp + ", " + count + ",\n");
   if (g.by_number)
     k.add("    [&](u64 i, u64& item) { item = i; " + row + " row; return " + g.rows.name +
           "(p, i, row); },\n"
@@ -89,7 +113,7 @@ void plan_collect(const planner::vertex& v) {
 
 void plan_collect_before(const planner::branch& b) {
   generated g;
-  generate(g, b, planned_layout(b, fields_read(b, true)));
+  generate(g, b, planned_layout(b, fields_read(b, true)), rows_of_capture);
 }
 
 result_rows run_collect(const planner::vertex& v, vertex_run& run) { return run_collect_before(v.inputs.front(), run); }
@@ -102,7 +126,7 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
   }
   const auto in = source->size() ? with_nearest(b, nullptr, source, run) : source;
   generated g;
-  generate(g, b, in->layout());
+  generate(g, b, in->layout(), run.captured_sizes());
   const ir::type* row = g.rows.out;
   const std::uint64_t n = in->size();
   const std::size_t row_bytes = device_layout(row).size;
@@ -116,10 +140,11 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
       run.make_room(std::min<std::uint64_t>(n * guessed_text_bytes, run.gpu().memory().available() / 4));
     }
     const auto launch_once = [&] {
+      const std::size_t shared = run.shared_for_captured(g.source);
       if (g.rows.filters) {
         const item_policy policy = policy_of_size[(g.by_number ? 8 : row_bytes) - 1];
         const std::uint64_t tiles = gpu::divide_up(n, policy.tile),
-                            resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads));
+                            resident = resident_blocks(*kernel, static_cast<unsigned>(policy.threads), shared);
         const std::size_t temp_bytes = 128 + gpu::tile_counts::bytes(tiles);
         const device_address temp = run.zeroed_for_launch(temp_bytes, temp_bytes);
         run.launch(g.source, *kernel,
@@ -127,7 +152,7 @@ result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
                    std::array<std::uint64_t, 3>{out.address(), temp, run.status_word(1)});
       } else {
         const auto blocks = static_cast<unsigned>(
-            gpu::smaller<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256)} * 16));
+            gpu::smaller<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel, 256, shared)} * 16));
         run.launch(g.source, *kernel, {blocks, 256, 0}, inputs, std::array<std::uint64_t, 1>{out.address()});
       }
     };

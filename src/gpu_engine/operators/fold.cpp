@@ -15,6 +15,7 @@ using ir::kind;
 struct generated {
   kernel_source source;
   std::size_t state_words = 1;
+  bool loops = false;
 };
 
 bool is_sum(fold_kind k) { return k == fold_kind::sum || k == fold_kind::average; }
@@ -27,10 +28,12 @@ std::string extreme(kind k, bool largest) {
   return "traits<" + std::string(scalar_text(k)) + ">::" + (largest ? "least" : "most");
 }
 
-void generate(generated& g, const planner::branch& b, const input_layout& in, fold_kind kind_of_fold) {
+void generate(generated& g, const planner::branch& b, const input_layout& in, fold_kind kind_of_fold, captured_size captured) {
   kernel_source& k = g.source;
+  k.place_collections(std::move(captured));
   const bool counts = kind_of_fold == fold_kind::count;
-  const row_function rows = generate_rows(k, b, in, 0, !counts);
+  const row_function rows = generate_rows(k, b, in, 0, !counts, true);
+  g.loops = rows.loops;
   if (!counts && !ir::is_arithmetic(rows.out->k)) throw not_generated("folds of rows that are not numbers");
   const kind value = rows.out->k;
   k.include("gpu_primitives/reduce.cuh");
@@ -70,7 +73,9 @@ void generate(generated& g, const planner::branch& b, const input_layout& in, fo
         "  const state none = " +
         none +
         ";\n"
-        "  reduce<reduce_policy<state>>(" +
+        "  reduce<" +
+        (rows.loops ? "reduce_loops_policy" : "reduce_policy") +
+        "<state>>(" +
         n +
         ", none,\n"
         "    [&](u64 i, state& into) { " +
@@ -88,12 +93,15 @@ template <std::size_t Words> struct state_of { std::uint64_t w[Words]; };
 // Blocks and temporary bytes, as the device's policy for a state of so many words has them.
 struct reduce_shape {
   std::uint64_t blocks, bytes;
-  template <class S> static reduce_shape of(std::uint64_t n) {
-    using policy = gpu::reduce_policy<S>;
-    return {gpu::reduce_blocks<policy>(n), gpu::reduce_temp_bytes<policy, S>(n)};
+  template <class Policy, class S> static reduce_shape of(std::uint64_t n) {
+    return {gpu::reduce_blocks<Policy>(n), gpu::reduce_temp_bytes<Policy, S>(n)};
   }
-  static reduce_shape of(std::size_t words, std::uint64_t n) {
-    return words == 1 ? of<state_of<1>>(n) : words == 2 ? of<state_of<2>>(n) : of<state_of<3>>(n);
+  template <std::size_t Words> static reduce_shape of(std::uint64_t n, bool loops) {
+    using state = state_of<Words>;
+    return loops ? of<gpu::reduce_loops_policy<state>, state>(n) : of<gpu::reduce_policy<state>, state>(n);
+  }
+  static reduce_shape of(const generated& g, std::uint64_t n) {
+    return g.state_words == 1 ? of<1>(n, g.loops) : g.state_words == 2 ? of<2>(n, g.loops) : of<3>(n, g.loops);
   }
 };
 
@@ -154,7 +162,7 @@ void merge(fold_kind what, kind k, std::uint64_t bits, std::uint64_t numbers, de
 void plan_fold(const planner::branch& before, fold_kind what) {
   const planner::branch b = plan_text_making(before);
   generated g;
-  generate(g, b, planned_layout(b, fields_read(b, what != fold_kind::count)), what);
+  generate(g, b, planned_layout(b, fields_read(b, what != fold_kind::count)), what, rows_of_capture);
 }
 
 void merge_folds(fold_kind what, const ir::type* row, const detail::fold_state& state, detail::fold_state& into) {
@@ -169,11 +177,11 @@ void run_fold(const planner::branch& before, fold_kind what, detail::fold_state&
   const planner::branch b = run_text_making(before, run);
   const auto in = run.input(b, fields_read(b, what != fold_kind::count));
   generated g;
-  generate(g, b, in->layout(), what);
+  generate(g, b, in->layout(), what, run.captured_sizes());
   const std::uint64_t n = in->size();
   if (n == 0) return;
   const auto kernel = run.compile(g.source, "fold_rows");
-  const reduce_shape shape = reduce_shape::of(g.state_words, n);
+  const reduce_shape shape = reduce_shape::of(g, n);
   constexpr std::size_t zero_at_first = 128;  // reduce.cuh
   const device_address temp = run.zeroed_for_launch(shape.bytes, zero_at_first);
   const std::array<const device_rows*, 1> inputs = {in.get()};

@@ -20,7 +20,7 @@ using policy = compact_policy<double>;
 extern "C" __global__ void __launch_bounds__(policy::threads, policy::blocks) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   double* const out = ((double*)p.w[6]);
-  compact<compact_policy<double>, double>(p.w[7], ((void*)p.w[8]), ((u64*)p.w[9]),
+  compact<policy, double>(p.w[7], ((void*)p.w[8]), ((u64*)p.w[9]),
     [&](u64 i, double& item) { return rows_10(p, i, item); },
     [&](u64 at, const double& item) { out[at] = item; });
 }

@@ -1,7 +1,7 @@
 #include "gpu_engine/device/expressions.cuh"
 using namespace query::gpu;
 struct words { u64 w[6]; const u64* halt; };
-__device__ __noinline__ bool rows_13(const words& p, u64 i, double& out) {
+__device__ __forceinline__ bool rows_13(const words& p, u64 i, double& out) {
   const double v1 = ((const double* __restrict__)p.w[0])[i];
   double v2;
   v2 = v1;

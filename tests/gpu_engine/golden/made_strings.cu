@@ -25,7 +25,7 @@ using policy = compact_policy<text>;
 extern "C" __global__ void __launch_bounds__(policy::threads, policy::blocks) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   text* const out = ((text*)p.w[10]);
-  compact<compact_policy<text>, text>(p.w[11], ((void*)p.w[12]), ((u64*)p.w[13]),
+  compact<policy, text>(p.w[11], ((void*)p.w[12]), ((u64*)p.w[13]),
     [&](u64 i, text& item) { return rows_11(p, i, item); },
     [&](u64 at, const text& item) { out[at] = item; });
 }

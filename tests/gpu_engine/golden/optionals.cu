@@ -38,7 +38,7 @@ using policy = compact_policy<T1>;
 extern "C" __global__ void __launch_bounds__(policy::threads, policy::blocks) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   T1* const out = ((T1*)p.w[5]);
-  compact<compact_policy<T1>, T1>(p.w[6], ((void*)p.w[7]), ((u64*)p.w[8]),
+  compact<policy, T1>(p.w[6], ((void*)p.w[7]), ((u64*)p.w[8]),
     [&](u64 i, T1& item) { return rows_8(p, i, item); },
     [&](u64 at, const T1& item) { out[at] = item; });
 }

@@ -28,7 +28,7 @@ using policy = compact_policy<T0>;
 extern "C" __global__ void __launch_bounds__(policy::threads, policy::blocks) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   T0* const out = ((T0*)p.w[5]);
-  compact<compact_policy<T0>, T0>(p.w[6], ((void*)p.w[7]), ((u64*)p.w[8]),
+  compact<policy, T0>(p.w[6], ((void*)p.w[7]), ((u64*)p.w[8]),
     [&](u64 i, T0& item) { return rows_10(p, i, item); },
     [&](u64 at, const T0& item) { out[at] = item; });
 }
