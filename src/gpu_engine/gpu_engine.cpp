@@ -18,6 +18,7 @@
 #include "gpu_engine/several/several.hpp"
 #include "planner/orders.hpp"
 #include "runtime/divided_vertex.hpp"
+#include "runtime/engine_failure.hpp"
 #include "runtime/gpu_placement.hpp"
 
 namespace query::gpu_engine {
@@ -251,6 +252,7 @@ class engine final : public runtime::engine {
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
 
   runtime::verdict accepts(const planner::vertex& v) const override {
+    if (const std::string why = gpus_.loss(); !why.empty()) return {false, std::string(runtime::gpu_was_lost) + why};
     const bool demanded = planner::demands_gpu(v);
     const std::size_t devices = v.accelerated ? planned_devices(v, gpus_) : 1;
     const planner::branch* divided = devices == 1 && runtime::divisible(v) ? &v.inputs.front() : nullptr;
@@ -294,6 +296,7 @@ class engine final : public runtime::engine {
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
                                 detail::fold_kind kind) const override {
+    if (const std::string why = gpus_.loss(); !why.empty()) return {false, std::string(runtime::gpu_was_lost) + why};
     const bool demanded = planner::demands_gpu(b);
     const std::size_t devices = planned_devices_of_fold(b, kind == detail::fold_kind::count, gpus_);
     const planner::branch* divided = devices == 1 && runtime::divisible(b) ? &b : nullptr;
@@ -456,3 +459,8 @@ std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::si
 }
 
 }  // namespace query::gpu_engine
+
+std::string query::runtime::loss_of_gpus(const engine& e) {
+  const auto* gpus = dynamic_cast<const gpu_engine::engine*>(&e);
+  return gpus ? gpus->gpus().loss() : std::string();
+}
