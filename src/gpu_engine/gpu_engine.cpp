@@ -291,7 +291,7 @@ class engine final : public runtime::engine {
         return no_form(v.node->what);
       return {};
     });
-    if (answer.yes) answer.why += searches(v) + trouble_of(verb_of(v));
+    if (answer.yes) answer.why += searches(v) + alone(devices, [&] { return why_on_one(v, gpus_); }) + trouble_of(verb_of(v));
     return answer;
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
@@ -313,7 +313,7 @@ class engine final : public runtime::engine {
       plan_fold(last_part(b), kind);
       return {};
     });
-    if (answer.yes) answer.why += trouble_of(verb_of(b));
+    if (answer.yes) answer.why += alone(devices, [&] { return why_fold_on_one(b, gpus_); }) + trouble_of(verb_of(b));
     return answer;
   }
 
@@ -367,6 +367,12 @@ class engine final : public runtime::engine {
     context.cancel.check();
     gpus_.note(verb_of(b), "the GPUs did not share it: " + why);
     return false;
+  }
+  // What explain() says of a session's other devices where one runs the vertex.
+  template <class Why> static std::string alone(std::size_t devices, Why why) {
+    if (devices > 1) return {};
+    const std::string text = why();
+    return text.empty() ? text : "; " + text;
   }
   // What explain() says of devices that failed in the last run.
   std::string trouble_of(const detail::logical* verb) const {
