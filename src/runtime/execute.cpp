@@ -130,9 +130,9 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     runtime::check_orders_of_result(plan.graph->result, why, &session);
     if (p.node->accelerated && session.engines.empty() && (fold || !plan.graph->result.stages.empty()))
       plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": cpu: " + (verified ? "not on gpu: " : "") + why);
-    const bool lost = fold && p.node->accelerated && runtime::gpu_is_lost(session);
-    if (const std::string last = lost ? session.fallback_of(p.node.get(), terminal) : ""; !last.empty())
-      plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + last);
+    const bool lost = p.node->accelerated && (fold || !plan.graph->result.stages.empty()) && runtime::gpu_is_lost(session);
+    if (const std::string last = lost ? session.fallback_of(p.node.get(), fold ? terminal : "") : ""; !last.empty())
+      plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": the last run went to the cpu: " + last);
   }
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   return plan;
