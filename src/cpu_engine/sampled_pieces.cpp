@@ -1,6 +1,7 @@
 #include "cpu_engine/sampled_pieces.hpp"
 
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include <query/cpu/typed_segment.hpp>
@@ -43,6 +44,9 @@ class looked_into final : public row_pieces {
 
 std::unique_ptr<row_pieces> opened(const planner::branch& b, runtime::run_context& context) {
   if (b.table) return open_vertex(*b.table, context);
+  // Who failed has taken rows that a second stream may not give.
+  if (context.begun.has(b.number))
+    return generated_rows(std::make_unique<runtime::begun_reader>(context.begun, b.number, *b.source, 0), b.source->row, context);
   return generated_rows(b.source->open(b.source->source.get()), b.source->row, context);
 }
 

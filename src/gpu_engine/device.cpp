@@ -10,6 +10,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/backoff.hpp"
+#include "gpu_engine/device_lost.hpp"
 
 namespace query::gpu_engine {
 namespace {
@@ -45,7 +46,10 @@ const device* device::find(int ordinal, int copy) {
 
 std::string device::why_not(int ordinal) {
   if (driver::find() == nullptr) return driver::why_not();
-  if (find(ordinal) != nullptr) return {};
+  if (const device* there = find(ordinal)) {
+    const std::string loss = loss_of(*there);
+    return loss.empty() ? loss : "gpu: " + std::string(runtime::gpu_was_lost) + loss;
+  }
   opened& o = all();
   const std::lock_guard lock(o.mutex);
   return o.why_not[ordinal];
@@ -75,7 +79,10 @@ device::device(const driver& d, int ordinal) : driver_(d), ordinal_(ordinal) {
   QUERY_CUDA(d, cuDevicePrimaryCtxRetain, &context_, handle_);
 }
 
-device::~device() { driver_.cuDevicePrimaryCtxRelease(handle_); }
+device::~device() {
+  forget_loss(*this);
+  driver_.cuDevicePrimaryCtxRelease(handle_);
+}
 
 int device::attribute(int which) const {
   int value = 0;
@@ -92,11 +99,13 @@ std::size_t device::free_memory() const {
 
 // Errors show at the calls that need the context; this one is also used where nothing may throw.
 scoped_context::scoped_context(const driver& d, context_handle context) : driver_(d) {
+  working_in(context);
   if (d.cuCtxGetCurrent(&before_) == cuda_result::success && before_ == context) return;
   changed_ = d.cuCtxSetCurrent(context) == cuda_result::success;
 }
 
 scoped_context::~scoped_context() {
+  working_in(before_);
   if (changed_) driver_.cuCtxSetCurrent(before_);
 }
 

@@ -156,7 +156,10 @@ std::string driver::text(int result) const {
 void driver::fail(int result, const char* call) const {
   const std::string what = std::string(call) + ": " + text(result);
   if (result == cuda_result::out_of_memory) throw out_of_memory("gpu: the device has no memory left: " + what);
-  if (is_loss_of_device(result)) throw device_lost("gpu: the device is lost: " + what);
+  if (is_loss_of_device(result)) {
+    note_loss(*this, what);
+    throw device_lost("gpu: the device is lost: " + what);
+  }
   throw internal_error("gpu: a call of the driver failed: " + what);
 }
 

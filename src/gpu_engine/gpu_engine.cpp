@@ -18,6 +18,7 @@
 #include "gpu_engine/several/several.hpp"
 #include "planner/orders.hpp"
 #include "runtime/divided_vertex.hpp"
+#include "runtime/engine_failure.hpp"
 #include "runtime/gpu_placement.hpp"
 
 namespace query::gpu_engine {
@@ -251,6 +252,7 @@ class engine final : public runtime::engine {
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
 
   runtime::verdict accepts(const planner::vertex& v) const override {
+    if (const std::string why = gpus_.loss(); !why.empty()) return {false, std::string(runtime::gpu_was_lost) + why};
     const bool demanded = planner::demands_gpu(v);
     const std::size_t devices = v.accelerated ? planned_devices(v, gpus_) : 1;
     const planner::branch* divided = devices == 1 && runtime::divisible(v) ? &v.inputs.front() : nullptr;
@@ -289,11 +291,12 @@ class engine final : public runtime::engine {
         return no_form(v.node->what);
       return {};
     });
-    if (answer.yes) answer.why += searches(v) + trouble_of(verb_of(v));
+    if (answer.yes) answer.why += searches(v) + alone(devices, [&] { return why_on_one(v, gpus_); }) + trouble_of(verb_of(v));
     return answer;
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
                                 detail::fold_kind kind) const override {
+    if (const std::string why = gpus_.loss(); !why.empty()) return {false, std::string(runtime::gpu_was_lost) + why};
     const bool demanded = planner::demands_gpu(b);
     const std::size_t devices = planned_devices_of_fold(b, kind == detail::fold_kind::count, gpus_);
     const planner::branch* divided = devices == 1 && runtime::divisible(b) ? &b : nullptr;
@@ -310,7 +313,7 @@ class engine final : public runtime::engine {
       plan_fold(last_part(b), kind);
       return {};
     });
-    if (answer.yes) answer.why += trouble_of(verb_of(b));
+    if (answer.yes) answer.why += alone(devices, [&] { return why_fold_on_one(b, gpus_); }) + trouble_of(verb_of(b));
     return answer;
   }
 
@@ -364,6 +367,12 @@ class engine final : public runtime::engine {
     context.cancel.check();
     gpus_.note(verb_of(b), "the GPUs did not share it: " + why);
     return false;
+  }
+  // What explain() says of a session's other devices where one runs the vertex.
+  template <class Why> static std::string alone(std::size_t devices, Why why) {
+    if (devices > 1) return {};
+    const std::string text = why();
+    return text.empty() ? text : "; " + text;
   }
   // What explain() says of devices that failed in the last run.
   std::string trouble_of(const detail::logical* verb) const {
@@ -459,3 +468,8 @@ std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::si
 }
 
 }  // namespace query::gpu_engine
+
+std::string query::runtime::loss_of_gpus(const engine& e) {
+  const auto* gpus = dynamic_cast<const gpu_engine::engine*>(&e);
+  return gpus ? gpus->gpus().loss() : std::string();
+}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gpu_engine/device_lost.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/placement/calibration.hpp"
@@ -26,7 +27,10 @@ std::vector<std::pair<int, int>> wanted_devices(const std::vector<int>& named) {
     wanted.emplace_back(named[i], static_cast<int>(std::count(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(i), named[i])));
   if (named.empty())
     for (int i = 0; i < device::count(); ++i) wanted.emplace_back(i, 0);
-  const auto usable = std::find_if(wanted.begin(), wanted.end(), [](const auto& w) { return device::find(w.first, w.second); });
+  const auto usable = std::find_if(wanted.begin(), wanted.end(), [](const auto& w) {
+    const device* d = device::find(w.first, w.second);
+    return d && loss_of(*d).empty();
+  });
   wanted.erase(wanted.begin(), usable);
   if (named.empty() && wanted.size() > 1) wanted.resize(1);
   return wanted;

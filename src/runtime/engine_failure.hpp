@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <query/errors.hpp>
@@ -20,5 +21,8 @@ struct rows_lost : resource_error {
   rows_lost(const std::string& why, std::string engine_name) : resource_error(why), engine(std::move(engine_name)) {}
   std::string engine;
 };
+
+// How the reason begins why there is no GPU where there was one.
+inline constexpr std::string_view gpu_was_lost = "the GPU was lost: ";
 
 }  // namespace query::runtime

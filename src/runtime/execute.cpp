@@ -25,6 +25,7 @@
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/gpu_placement.hpp"
 #include "runtime/second_run.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/stop_watch.hpp"
@@ -44,7 +45,8 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   planner::plan_options o;
   o.interpret = s.options.interpret;
   o.verify = verifies(s, of_query);
-  if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") ? "" : s.gpu_status();  // one may have been added
+  // One may have been added; of one that was lost the placement tells.
+  if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") || runtime::gpu_is_lost(s) ? "" : s.gpu_status();
   o.settings = of_query;
   o.separate_result = !s.engines.empty();
   return o;
@@ -86,7 +88,7 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     plan.graph = planner::make_machine_graph(p, terminal, options);
     runtime::place(*plan.graph, session, !verifies(session, s));
   };
-  const bool gpu = p.node->accelerated && session.gpu() && !verifies(session, s);
+  const bool gpu = p.node->accelerated && runtime::gpu_to_plan_for(session) && !verifies(session, s);
   std::string left_here;
   if (gpu && !fold) {
     make(true);
@@ -109,7 +111,7 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     const planner::logical* to_cpu = ordered_to(plan.graph->result, query::engine::cpu);
     const runtime::verdict answer = to_cpu ? runtime::verdict{false, "on(engine::cpu), said of " + to_cpu->label}
                                            : session.gpu()->accepts_fold(plan.graph->result, plan.graph->captures, *fold);
-    if (!answer) runtime::check_orders_of_result(plan.graph->result, answer.why);
+    if (!answer) runtime::check_orders_of_result(plan.graph->result, answer.why, &session);
     if (answer) {
       plan.folds = session.gpu();
       plan.graph->result_engine = "gpu";
@@ -124,10 +126,13 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
   if (fold && session.engines.empty() && !verifies(session, s)) divide_if_faster(plan, std::move(offers), session, terminal, *fold);
   if (!gpu) {
     const bool verified = verifies(session, s);
-    const std::string why = verified ? "verified queries run natively" : session.gpu_status();
-    runtime::check_orders_of_result(plan.graph->result, why);
+    const std::string why = verified ? "verified queries run natively" : runtime::gpu_status(session);
+    runtime::check_orders_of_result(plan.graph->result, why, &session);
     if (p.node->accelerated && session.engines.empty() && (fold || !plan.graph->result.stages.empty()))
       plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": cpu: " + (verified ? "not on gpu: " : "") + why);
+    const bool lost = p.node->accelerated && (fold || !plan.graph->result.stages.empty()) && runtime::gpu_is_lost(session);
+    if (const std::string last = lost ? session.fallback_of(p.node.get(), fold ? terminal : "") : ""; !last.empty())
+      plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": the last run went to the cpu: " + last);
   }
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   return plan;
@@ -309,14 +314,19 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       e.session->note_fallback(p.node.get(), fold_names[static_cast<std::size_t>(k)], std::move(why));
     };
     if (!e.plan.fold_shares.empty()) {
-      std::string why;
-      runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, why);
-      note(std::move(why));
+      std::string trouble;
+      runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, trouble);
+      note(std::move(trouble));
       return;
     }
+    const struct until_it_is_folded {
+      runtime::begun_streams& begun;
+      int branch;
+      ~until_it_is_folded() { begun.forget(branch); }
+    } begun_stream_of{e.context.begun, e.graph->result.number};
+    std::string why;
     if (e.plan.folds) {
       // As for vertices: the CPU takes over. The state is changed at the end only.
-      std::string why;
       try {
         e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
         note("");
@@ -330,9 +340,9 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
         e.context.cancel.check();
         runtime::rethrow_if_gpu_demanded(e.graph->result);
       }
-      note(std::move(why));
+      note(why);
     }
-    e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
+    runtime::taken_over(why, [&] { e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context); });
   });
   e.meter.finished();
 }

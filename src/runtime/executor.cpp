@@ -158,6 +158,13 @@ vertex_rows executor::compute(const vertex& v) {
 }
 
 vertex_rows executor::run_placed(const vertex& v) {
+  const struct until_it_has_run {
+    const vertex& v;
+    begun_streams& begun;
+    ~until_it_has_run() {
+      for (const planner::branch& b : v.inputs) begun.forget(b.number);
+    }
+  } begun_streams_of{v, context_->begun};
   if (!v.shares.empty()) {
     std::string why;
     try {
@@ -195,7 +202,8 @@ vertex_rows executor::run_placed(const vertex& v) {
       }
       context_->cancel.check();
     }
-    note_run(v, std::move(why));
+    note_run(v, why);
+    return taken_over(why, [&] { return run_on(*session_->cpu, v, *session_->cpu, *context_); });
   }
   return run_on(*session_->cpu, v, *session_->cpu, *context_);
 }

@@ -12,10 +12,11 @@
 namespace query::runtime {
 
 // Names the engine of every vertex, by asking the session's engines in their order, and why. Throws user_error where
-// require_gpu() was said and the GPU cannot. Without `gpu`, accelerated vertices stay on the CPU.
+// require_gpu() was said and the GPU cannot, resource_error where it was lost. Without `gpu`, accelerated vertices stay on the CPU.
 void place(planner::machine_graph& g, const session_state& session, bool gpu);
-// Throws user_error if a verb of the rows that the caller reads is ordered to the GPU, by on() or require_gpu().
-void check_orders_of_result(const planner::branch& result, const std::string& why);
+// Throws if a verb of the rows that the caller reads is ordered to the GPU, by on() or require_gpu(): user_error, or resource_error
+// where the session's was lost.
+void check_orders_of_result(const planner::branch& result, const std::string& why, const session_state* session = nullptr);
 
 // The verb that stands for a vertex in what a session remembers; null: none does.
 const detail::logical* last_verb(const planner::vertex& v);

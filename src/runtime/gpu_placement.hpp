@@ -1,12 +1,26 @@
-// Tells a session's GPU engine to take what is expected to cost less there than on the CPU, instead of all that it can.
+// What planning asks of a session's GPU engine beyond what all engines do.
 #pragma once
+
+#include <string>
 
 #include "runtime/engine.hpp"
 #include "runtime/scheduler.hpp"
 
 namespace query::runtime {
 
+class session_state;
+
 // The rates are found or measured when the first vertex is weighed. `threads` outlives the engine. Defined by src/gpu_engine.
 void weigh_against_cpu(engine& gpu, scheduler& threads);
+
+// Why the engine, if it is one of GPUs, can run nothing more in this process: all of its devices are lost. "": it can. Defined by
+// src/gpu_engine.
+std::string loss_of_gpus(const engine& e);
+
+// The session's GPU for what is planned now: null where there is none, or none any more.
+engine* gpu_to_plan_for(const session_state& session);
+// Why there is none; "" if there is one. One that was lost: "the GPU was lost: ...".
+std::string gpu_status(const session_state& session);
+bool gpu_is_lost(const session_state& session);
 
 }  // namespace query::runtime

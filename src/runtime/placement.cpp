@@ -10,6 +10,7 @@
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/gpu_placement.hpp"
 
 namespace query::runtime {
 
@@ -34,12 +35,22 @@ const detail::logical* gpu_required(const vertex& v) {
   return nullptr;
 }
 
-void not_as_required(const detail::logical& n, const std::string& why) {
+// Nothing is wrong with the program where the GPU was lost.
+void check_loss(const detail::logical& n, const std::string& why, const session_state* session) {
+  if (!session || !gpu_is_lost(*session)) return;
+  try {
+    throw resource_error("gpu: " + why);
+  } catch (...) {
+    rethrow_for(n);
+  }
+}
+void not_as_required(const detail::logical& n, const std::string& why, const session_state* session) {
+  check_loss(n, why, session);
   detail::fail("require_gpu", n.label + " runs on the CPU: " + why + "; use as_accelerated() to allow that", n.where);
 }
-void require_gpu(const vertex& v) {
+void require_gpu(const vertex& v, const session_state& session) {
   const detail::logical* n = gpu_required(v);
-  if (n && v.engine != "gpu") not_as_required(*n, v.why);
+  if (n && v.engine != "gpu") not_as_required(*n, v.why, &session);
 }
 
 // on(engine): throws where two verbs of one vertex are ordered apart.
@@ -51,7 +62,8 @@ const detail::logical* ordered_to_gpu(const vertex& v) {
   return gpu;
 }
 
-void not_on_gpu(const detail::logical& n, const std::string& why) {
+void not_on_gpu(const detail::logical& n, const std::string& why, const session_state* session) {
+  check_loss(n, why, session);
   detail::fail("on", n.label + " is ordered to the GPU but runs on the CPU: " + why, n.where);
 }
 
@@ -107,9 +119,9 @@ void rethrow_if_gpu_demanded(const planner::branch& b) {
   if (const detail::logical* n = gpu_required(b)) rethrow_for(*n);
 }
 
-void check_orders_of_result(const planner::branch& result, const std::string& why) {
-  if (const detail::logical* n = ordered_to(result, query::engine::gpu)) not_on_gpu(*n, why);
-  if (const detail::logical* n = gpu_required(result)) not_as_required(*n, why);
+void check_orders_of_result(const planner::branch& result, const std::string& why, const session_state* session) {
+  if (const detail::logical* n = ordered_to(result, query::engine::gpu)) not_on_gpu(*n, why, session);
+  if (const detail::logical* n = gpu_required(result)) not_as_required(*n, why, session);
 }
 
 namespace {
@@ -150,12 +162,13 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
     if (v->node && v->node->what == verb::do_while) {
       if (v->accelerated && v->why.empty())
         v->why = "the host drives the loop; its body is placed vertex by vertex, then weighed as a whole";
+      if (const detail::logical* n = gpu_required(*v)) check_loss(*n, gpu_status(session), &session);
       continue;
     }
     const detail::logical* to_gpu = ordered_to_gpu(*v);
     if (const detail::logical* n = ordered_to(*v, query::engine::cpu)) {
       v->why = "on(engine::cpu), said of " + n->label;
-      require_gpu(*v);
+      require_gpu(*v, session);
       continue;
     }
     std::vector<offer> offers;
@@ -173,26 +186,27 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
     }
     if (!placed && v->accelerated && !gpu_asked) {
       if (!gpu) v->why = "not on gpu: verified queries run natively";
-      else if (engine* there = session.gpu()) ask(*there);
-      else v->why = session.gpu_status();
+      else if (engine* there = gpu_to_plan_for(session)) ask(*there);
+      else v->why = gpu_status(session);
     } else if (!placed && v->node && v->node->gpu_call) {
       v->why = "as_accelerated() was not said: the function's form for the GPU is left out";
     }
     const engine* const there = v->accelerated && gpu && v->engine == "cpu" ? session.engine_named("gpu") : nullptr;
     if (there) i += cut_behind_opaque(g, *v, *there);
     if (gpu) divide_if_faster(*v, std::move(offers), session);
-    if (to_gpu && v->engine != "gpu") not_on_gpu(*to_gpu, v->why);
+    if (to_gpu && v->engine != "gpu") not_on_gpu(*to_gpu, v->why, &session);
     if (to_gpu) v->why += ", as on(engine::gpu) orders for " + to_gpu->label;
-    const detail::logical* verb = v->engine == "cpu" ? nullptr : last_verb(*v);
+    const bool lost = v->accelerated && v->engine == "cpu" && gpu_is_lost(session);
+    const detail::logical* verb = v->engine == "cpu" && !lost ? nullptr : last_verb(*v);
     const std::string fallback = verb ? session.fallback_of(verb, "") : "";
     if (!fallback.empty()) v->notes.push_back("the last run went to the cpu: " + fallback);
     if (const std::string pieces = verb ? session.pieces_of(verb, "") : ""; !pieces.empty())
       v->notes.push_back("in the last run: " + pieces);
-    require_gpu(*v);
+    require_gpu(*v, session);
   }
   for (const auto& e : session.engines) reconsider(g, *e);
   if (!std::any_of(g.vertices.begin(), g.vertices.end(), [](const auto& v) { return v->engine == "gpu"; })) return;
-  if (const engine* there = gpu ? session.gpu() : nullptr) reconsider(g, *there);
+  if (const engine* there = gpu ? gpu_to_plan_for(session) : nullptr) reconsider(g, *there);
 }
 
 }  // namespace query::runtime

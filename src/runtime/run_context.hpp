@@ -15,6 +15,7 @@
 #include <query/detail/execute.hpp>
 
 #include "planner/machine_graph.hpp"
+#include "runtime/begun_streams.hpp"
 #include "runtime/buffer_pool.hpp"
 #include "runtime/cancellation.hpp"
 #include "runtime/progress.hpp"
@@ -83,6 +84,7 @@ struct run_context {
   mutable std::mutex fetching{};
 
   sampled_streams sampled{};
+  begun_streams begun{};  // by engines that may fail, until the vertex has run
   // Shares of a vertex count together.
   std::shared_ptr<pieces_run> pieces = std::make_shared<pieces_run>();
 };

@@ -8,6 +8,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "runtime/engine_failure.hpp"
 #include "runtime/gpu_placement.hpp"
 #include "runtime/session_state.hpp"
 
@@ -130,6 +131,20 @@ void session_state::take_gpu(std::shared_ptr<engine> e) {
 }
 engine* session_state::gpu() const { return the_gpu().found.get(); }
 const std::string& session_state::gpu_status() const { return the_gpu().why_not; }
+engine* gpu_to_plan_for(const session_state& session) {
+  engine* e = session.gpu();
+  return e && loss_of_gpus(*e).empty() ? e : nullptr;
+}
+std::string gpu_status(const session_state& session) {
+  const engine* e = session.gpu();
+  const std::string loss = e ? loss_of_gpus(*e) : "";
+  return loss.empty() ? session.gpu_status() : std::string(gpu_was_lost) + loss;
+}
+bool gpu_is_lost(const session_state& session) {
+  for (const auto& e : session.engines)
+    if (!loss_of_gpus(*e).empty()) return true;
+  return gpu_status(session).starts_with(gpu_was_lost);
+}
 engine* session_state::engine_named(std::string_view name) const {
   for (const auto& e : engines)
     if (e->name() == name) return e.get();
@@ -231,7 +246,7 @@ std::size_t Session::memory_used() const {
 }
 std::size_t Session::memory_peak() const { return state_->pool.peak(); }
 void Session::reset_memory_peak() { state_->pool.reset_peak(); }
-std::string Session::gpu_status() const { return state_->gpu_status(); }
+std::string Session::gpu_status() const { return runtime::gpu_status(*state_); }
 void Session::trim() {
   state_->forget_dead();
   state_->pool.trim();

@@ -11,6 +11,7 @@
 #include <query/query.hpp>
 
 #include "gpu_engine/all_operators.hpp"
+#include "gpu_engine/device_lost.hpp"
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/faulty_driver.hpp"
@@ -49,10 +50,12 @@ class failing_device : public testing::TestWithParam<const char*> {
   }
   static bool real() { return std::string(GetParam()) == "gpu"; }
   // A session of its own, as what is lost stays lost in one.
-  void use(std::size_t block_rows = 0, std::size_t memory = std::size_t{64} << 20) {
+  void use(std::size_t block_rows = 0, std::size_t memory = std::size_t{64} << 20, std::size_t host_memory = 0) {
     if (faulty_) faulty_->mend();
+    if (device_) forget_loss(*device_);
     session_.reset();
-    session_ = std::make_unique<query::Session>(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+    session_ = std::make_unique<query::Session>(
+        query::session_options{.threads = 2, .memory_limit = host_memory, .gpu = query::gpu_use::off});
     engine_ = make_engine(*device_, {memory, 0}, *kernels_, block_rows);
     session_->state()->take_gpu(engine_);
   }
@@ -65,7 +68,10 @@ class failing_device : public testing::TestWithParam<const char*> {
   std::vector<operation> each_operator() { return operations(data_, *session_, faulty_->calls(), real()); }
   auto trades() const { return query::from(data_.trades).as_accelerated().in(*session_); }
 
-  static bool on_the_cpu(const std::string& plan) { return plan.find("the last run went to the cpu: ") != std::string::npos; }
+  bool on_the_cpu(const std::string& plan) const {
+    return session_->state()->fallbacks().first > 0 &&
+           (plan.find("the last run went to the cpu: ") != std::string::npos || plan.find("cpu: the GPU was lost: ") != std::string::npos);
+  }
   // The message of what f throws, which must be an Error.
   template <class Error, class F> static std::string thrown(F f) {
     try {
@@ -150,7 +156,7 @@ TEST_P(failing_device, lost_after_each_launch_makes_the_cpu_run_the_whole_query)
       if (!broken) continue;  // another number of launches, by the way in which threads went
       EXPECT_EQ(mine, o.rows_on(cpu_)) << o.explain();
       EXPECT_TRUE(on_the_cpu(o.explain())) << o.explain();
-      EXPECT_NE(o.explain().find("the device is lost"), std::string::npos) << o.explain();
+      EXPECT_NE(session_->state()->fallbacks().second.find("the device is lost"), std::string::npos) << o.explain();
     }
   }
 }
@@ -279,7 +285,11 @@ TEST_P(failing_device, is_an_error_where_the_gpu_is_demanded) {
     f("", [&] { (void)loop.to_vector(); });
   };
   faulty_->break_now(cuda_result::launch_failed);
-  all_fail({"the device is lost"});
+  says(thrown<query::resource_error>([&] { (void)groups.to_vector(); }), {"the device is lost", " while running group_by"});
+  // From now on nothing is tried.
+  const auto calls = faulty_->refused();
+  all_fail({"the GPU was lost: "});
+  EXPECT_EQ(faulty_->refused(), calls);
   says(thrown<query::resource_error>([&] { (void)prices.sum(); }), {"for which require_gpu() was said"});
   says(thrown<query::resource_error>([&] { (void)sorted.to_vector(); }), {"which on(engine::gpu) orders to the GPU"});
   // Blocks did not help either.
@@ -288,6 +298,36 @@ TEST_P(failing_device, is_an_error_where_the_gpu_is_demanded) {
   const auto here = trades();
   says(thrown<query::resource_error>([&] { (void)here.select(price).require_gpu().to_vector(); }), {"while running select", "memory"});
   says(thrown<query::resource_error>([&] { (void)here.select(price).require_gpu().sum(); }), {"while running select", "memory"});
+}
+
+// Later queries, of this session and of others of the process, do not try the device again.
+TEST_P(failing_device, that_is_lost_is_not_tried_again) {
+  const auto prices = trades().select([](auto t) { return t.price; });
+  const auto sorted = trades().order_by_descending([](auto t) { return t.price; }).select([](auto t) { return t.id; });
+  const auto wanted = digest_of(sorted.in(cpu_).to_vector());
+  EXPECT_EQ(session_->gpu_status(), "");
+  faulty_->break_now(cuda_result::illegal_address);
+  EXPECT_EQ(digest_of(sorted.to_vector()), wanted);
+  says(session_->gpu_status(), {"the GPU was lost: cu", ": CUDA"});
+  says(sorted.explain(), {"cpu: the GPU was lost: ", "the last run went to the cpu: "});
+  says(prices.explain("sum"), {"sum: cpu: the GPU was lost: "});
+  const auto refused = faulty_->refused(), counted = faulty_->counted();
+  EXPECT_EQ(digest_of(sorted.to_vector()), wanted);
+  EXPECT_EQ(prices.max(), data_.trades.back().price);
+  EXPECT_EQ(faulty_->refused(), refused);
+  EXPECT_EQ(faulty_->counted(), counted);
+  const auto before = std::move(session_);
+  faulty_->mend();  // as long as it takes to make an engine, which sessions do not do on a device that is lost
+  session_ = std::make_unique<query::Session>(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+  session_->state()->take_gpu(make_engine(*device_, {std::size_t{64} << 20, 0}, *kernels_));
+  const auto mended = faulty_->counted();
+  faulty_->break_now(cuda_result::illegal_address);
+  EXPECT_EQ(digest_of(trades().select([](auto t) { return t.price; }).to_vector()), digest_of(prices.in(cpu_).to_vector()));
+  says(session_->gpu_status(), {"the GPU was lost: "});
+  EXPECT_EQ(faulty_->refused(), refused);
+  EXPECT_EQ(faulty_->counted(), mended);
+  session_.reset();
+  faulty_->mend();
 }
 
 // In the middle: what ran before was demanded, and its rows are gone.
@@ -312,6 +352,96 @@ TEST_P(failing_device, that_does_not_compile_is_a_defect_where_the_gpu_is_demand
   const auto prices = trades().select([](auto t) { return t.price; }).require_gpu();
   says(thrown<query::internal_error>([&] { (void)prices.to_vector(); }), {"while running select", "does not compile", "require_gpu()"});
   says(thrown<query::internal_error>([&] { (void)prices.max(); }), {"while running select", "does not compile", "require_gpu()"});
+}
+
+// What counts in a variable of the program's hands each row out once: the CPU goes on with the rows that the device had taken.
+class counting {
+ public:
+  explicit counting(std::int64_t n) : n_(n) {}
+  auto rows(query::Session& session) {
+    next_ = 0;
+    return query::generate([this]() -> std::optional<std::int64_t> { return next_ < n_ ? std::optional(next_++) : std::nullopt; })
+        .as_accelerated()
+        .in(session);
+  }
+
+ private:
+  std::int64_t n_, next_ = 0;
+};
+std::int64_t sum_below(std::int64_t n) { return n * (n - 1) / 2; }
+
+TEST_P(failing_device, leaves_all_rows_of_a_generator_to_the_cpu) {
+  constexpr std::int64_t n = 20'000;
+  counting numbers(n);
+  const std::vector<std::function<std::pair<std::int64_t, std::string>()>> runs = {
+      [&] {
+        const auto q = numbers.rows(*session_).select([](auto x) { return x * 2; });
+        const std::int64_t sum = q.sum();
+        return std::pair(sum / 2, q.explain("sum"));
+      },
+      [&] {
+        const auto q = numbers.rows(*session_).order_by_descending([](auto x) { return x; });
+        std::int64_t sum = 0;
+        for (const std::int64_t x : q.to_vector()) sum += x;
+        return std::pair(sum, q.explain());
+      },
+      [&] {
+        const auto q = numbers.rows(*session_).group_by([](auto x) { return x; }).select([](auto g) { return g.key(); });
+        std::int64_t sum = 0;
+        for (const std::int64_t x : q.to_vector()) sum += x;
+        return std::pair(sum, q.explain());
+      }};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::uint64_t calls = 1;
+    int times_fallen = 0;
+    for (std::uint64_t k = 0; k <= calls; k += k < 20 ? 1 : 1 + calls / 40) {
+      SCOPED_TRACE("query " + std::to_string(i) + ", call " + std::to_string(k) + " of " + std::to_string(calls));
+      use(1000);
+      const auto before = faulty_->counted();
+      if (k) faulty_->fail_call(k, for_ever_lost[k % std::size(for_ever_lost)], true);
+      std::pair<std::int64_t, std::string> mine;
+      try {
+        mine = runs[i]();
+      } catch (const query::resource_error& e) {  // the rows had been given, and were lost on the device
+        says(e.what(), {"the device is lost", " while running "});
+        EXPECT_GT(k, 0u);
+        continue;
+      }
+      const bool broken = faulty_->broken();
+      faulty_->mend();
+      if (k == 0) calls = faulty_->counted() - before;
+      const bool fell = session_->state()->fallbacks().first > 0;
+      times_fallen += fell ? 1 : 0;
+      if (real() || (fell && broken)) {
+        EXPECT_EQ(mine.first, sum_below(n)) << mine.second;
+      }
+    }
+    EXPECT_GT(times_fallen, 5) << "query " << i;
+  }
+}
+
+// More rows than the host keeps for such a case: an error, and not those that were left.
+TEST_P(failing_device, is_an_error_where_a_generator_has_gone_too_far) {
+  constexpr std::int64_t n = 400'000;
+  counting numbers(n);
+  const auto run = [&] { return numbers.rows(*session_).select([](auto x) { return x * 2; }).sum() / 2; };
+  const auto used = [&] { use(8192, std::size_t{64} << 20, std::size_t{16} << 20); };
+  used();
+  const auto before = faulty_->launches();
+  (void)run();
+  const auto launches = faulty_->launches() - before;
+  ASSERT_GT(launches, 40u);
+  for (const std::uint64_t k : {std::uint64_t{1}, launches - 1}) {
+    used();
+    faulty_->break_after_launch(k, cuda_result::launch_failed);
+    if (k == 1) {
+      EXPECT_EQ(run(), sum_below(n));
+    } else {
+      says(thrown<query::resource_error>([&] { (void)run(); }),
+           {"the rows of generate (", "failing_device_test.cpp:", "cannot be read a second time", "what read them failed: ",
+            "the device is lost"});
+    }
+  }
 }
 
 // What hands its rows out once, as an edge of a dataflow does, is not read a second time: no rows are missing without an error.

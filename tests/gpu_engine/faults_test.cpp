@@ -9,6 +9,7 @@
 #include <query/query.hpp>
 
 #include "gpu_engine/all_operators.hpp"
+#include "gpu_engine/device_lost.hpp"
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "runtime/session_state.hpp"
@@ -33,7 +34,10 @@ class faults : public testing::Test {
   std::vector<operation> each_operator() { return operations(data_, *session_, fake_.calls(), false); }
 
   // After a failure that the GPU cannot mend: the CPU's rows, and the reason where the user looks for it.
-  void goes_to_the_cpu(const operation& o, const std::string& reason) { went_to_the_cpu(o, o.rows(), reason); }
+  void goes_to_the_cpu(const operation& o, const std::string& reason) {
+    forget_loss(device_);  // or nothing would be tried
+    went_to_the_cpu(o, o.rows(), reason);
+  }
   void went_to_the_cpu(const operation& o, const digest& mine, const std::string& reason) {
     SCOPED_TRACE(o.name);
     EXPECT_EQ(mine, o.rows_on(cpu_));

@@ -54,13 +54,17 @@ class faulty_driver {
   std::uint64_t launches() const { return launches_; }
   std::uint64_t counted() const { return counted_; }  // calls that fail_call() counts
   bool broken() const { return broken_; }
+  std::uint64_t refused() const { return refused_; }  // calls while it was
 
  private:
   enum class kind { work, launch, look, recorded, other };
 
   // What the call gives instead of its own result; success: that one.
   int before(kind what) {
-    if (broken_) return result_;
+    if (broken_) {
+      ++refused_;
+      return result_;
+    }
     if (what == kind::other || what == kind::look) return cuda_result::success;
     ++counted_;
     if (calls_left_ != 0 && --calls_left_ == 0) {
@@ -129,7 +133,7 @@ class faulty_driver {
   driver calls_;
   std::atomic<int> result_{cuda_result::success};
   std::atomic<bool> broken_{false}, for_ever_{false};
-  std::atomic<std::uint64_t> calls_left_{0}, launches_left_{0}, launches_{0}, counted_{0};
+  std::atomic<std::uint64_t> calls_left_{0}, launches_left_{0}, launches_{0}, counted_{0}, refused_{0};
 };
 
 }  // namespace query::gpu_engine

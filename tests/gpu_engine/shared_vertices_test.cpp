@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <thread>
@@ -65,6 +66,7 @@ class shared_vertices : public testing::Test {
 
   std::vector<Row> rows_;
   driver_double fake_{1, std::size_t{1} << 30, 4};
+  driver unlike_ = fake_.calls();
   std::vector<std::unique_ptr<device>> devices_;
   kernel_cache kernels_{
       {.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }}};
@@ -97,6 +99,68 @@ TEST_F(shared_vertices, give_each_device_its_share_and_no_more) {
       EXPECT_EQ(plan.find(std::to_string(n) + " x driver double") != std::string::npos, n > 1) << plan;
     });
     EXPECT_EQ(fake_.misplaced(), 0u) << "a context was not current, or memory was used on another device";
+  }
+}
+
+// explain() says of each vertex that one device runs why the others have none of it.
+TEST_F(shared_vertices, or_why_they_are_not) {
+  const auto key = [](auto r) { return r.key; };
+  const auto value = [](auto r) { return r.value; };
+  const auto says = [](const std::string& plan, const char* why) { EXPECT_NE(plan.find(why), std::string::npos) << why << " in " << plan; };
+  for (const std::size_t n : {std::size_t{2}, std::size_t{3}, std::size_t{4}}) {
+    use(n);
+    says(rows().distinct_by(key).explain(), "on one GPU: distinct_by runs on one GPU");
+    says(rows().reverse().explain(), "on one GPU: reverse runs on one GPU");
+    says(rows().group_by(key).as_ordered().select([](auto g) { return g.count(); }).explain(),
+         "on one GPU: the order that as_ordered() asks for");
+    says(rows().select(value).do_while([](auto q) { return q.select([](auto x) { return x + 1.0; }); }, query::times(3)).explain(),
+         "on one GPU: loops run on one GPU");
+    says(query::range(0, 50'000).as_accelerated().in(*session_).select([](auto x) { return x + 1; }).explain("sum"),
+         "on one GPU: rows that no container holds");
+    const std::string shared = rows().where([](auto r) { return r.id > 10; }).select(value).explain();
+    EXPECT_EQ(shared.find("on one GPU"), std::string::npos) << shared;
+  }
+  use(2, 0);
+  says(rows().select(value).explain("sum"), "on one GPU: its rows are few");
+  use(1);
+  EXPECT_EQ(rows().distinct_by(key).explain().find("on one GPU"), std::string::npos);
+}
+
+// A device of another model gets rows by what the driver says of its memory and multiprocessors.
+TEST_F(shared_vertices, of_unlike_devices_are_unlike) {
+  driver& unlike = unlike_;
+  static const auto like = unlike.cuDeviceGetAttribute;
+  unlike.cuDeviceGetName = [](char* name, int length, int device) {
+    std::snprintf(name, static_cast<std::size_t>(length), "double %s", device == 1 ? "small" : "large");
+    return static_cast<int>(cuda_result::success);
+  };
+  unlike.cuDeviceGetAttribute = [](int* value, int which, int device) {
+    const bool memory = which == 36 || which == 37;
+    const int result = memory ? cuda_result::success : like(value, which, device);
+    if (memory) *value = 1000;
+    if ((which == 36 || which == cuda_attribute::multiprocessors) && device == 1) *value = which == 36 ? 250 : 1;
+    return result;
+  };
+  devices_.clear();
+  for (int i = 0; i < 4; ++i) devices_.push_back(std::make_unique<device>(unlike, i));
+  use(3);
+  const auto before = std::array{fake_.bytes_up_to(0), fake_.bytes_up_to(1), fake_.bytes_up_to(2)};
+  (void)rows().select([](auto r) { return r.value; }).sum();
+  const double all = static_cast<double>(rows_.size() * 8);
+  for (const int i : {0, 1, 2})
+    EXPECT_NEAR(static_cast<double>(fake_.bytes_up_to(i) - before[static_cast<std::size_t>(i)]), all * (i == 1 ? 1 : 4) / 9, 32.0) << i;
+  EXPECT_EQ(fake_.misplaced(), 0u);
+}
+
+TEST(rows_by_rate, are_all_rows_and_equal_for_like_devices) {
+  EXPECT_EQ(rows_by_rate(10, {1, 1, 1}), (std::vector<std::size_t>{4, 3, 3}));
+  EXPECT_EQ(rows_by_rate(100, {132, 130}), (std::vector<std::size_t>{50, 50}));
+  EXPECT_EQ(rows_by_rate(100, {3, 1}), (std::vector<std::size_t>{75, 25}));
+  EXPECT_EQ(rows_by_rate(0, {3, 1}), (std::vector<std::size_t>{0, 0}));
+  for (std::size_t n = 1; n < 3000; n = n * 5 / 3 + 1) {
+    std::size_t sum = 0;
+    for (const std::size_t rows : rows_by_rate(n, {0.3, 7.0, 1.1, 2.9})) sum += rows;
+    EXPECT_EQ(sum, n);
   }
 }
 
@@ -208,6 +272,29 @@ TEST_F(shared_vertices, give_a_lost_device_no_more_shares) {
   (void)q.to_vector();
   EXPECT_EQ(fake_.launches_on(2), launches);
   EXPECT_NE(q.explain().find("2 x driver double"), std::string::npos) << q.explain();
+}
+
+// The first may be lost by a vertex that it runs alone: others take its place, and the CPU when all are lost.
+TEST_F(shared_vertices, run_on_what_is_left_of_the_devices) {
+  use(2);
+  const auto sorted = rows().order_by([](auto r) { return r.value; }).select([](auto r) { return r.value; });
+  const auto last = rows().reverse();
+  const auto wanted = last.in(cpu_).to_vector();
+  fake_.break_device(cuda_result::ecc_uncorrectable, 0);
+  EXPECT_TRUE(last.to_vector() == wanted);  // on the CPU
+  EXPECT_EQ(gpus_of(*engine_).size(), 1u);
+  EXPECT_EQ(session_->gpu_status().find("lost"), std::string::npos) << session_->gpu_status();
+  const auto launches = fake_.launches_on(1);
+  (void)last.to_vector();
+  EXPECT_GT(fake_.launches_on(1), launches);
+  fake_.break_device(cuda_result::ecc_uncorrectable, 1);
+  EXPECT_TRUE(last.to_vector() == wanted);
+  EXPECT_EQ(gpus_of(*engine_).size(), 0u);
+  EXPECT_NE(last.explain().find("the GPU was lost: "), std::string::npos) << last.explain();
+  const auto first = fake_.launches_on(0), second = fake_.launches_on(1);
+  EXPECT_EQ(sorted.to_vector(), sorted.in(cpu_).to_vector());
+  EXPECT_EQ(fake_.launches_on(0), first);
+  EXPECT_EQ(fake_.launches_on(1), second);
 }
 
 TEST_F(shared_vertices, leave_nothing_behind_when_memory_fails_on_one_device) {

@@ -212,7 +212,7 @@ std::vector<const stage*> block_input::joins() const {
 }
 
 std::unique_ptr<block_source> block_input::open() const {
-  if (stream_) return std::make_unique<streamed_rows>(*b_.source, run_.context());
+  if (stream_) return std::make_unique<streamed_rows>(b_, run_.context());
   return std::make_unique<whole_rows>(source_.rows, row_, source_.owner);
 }
 

@@ -42,6 +42,13 @@ namespace {
 
 constexpr std::size_t rows_a_call = 1 << 16;  // between two looks at the cancel flag
 
+// What a stream's length may cost the host's memory, so that the CPU can go on where the device fails early.
+std::size_t most_kept_bytes(const runtime::run_context& context) {
+  constexpr std::size_t most = std::size_t{64} << 20, part_of_limit = 16;
+  const std::size_t limit = context.pool.limit();
+  return limit ? std::min(most, limit / part_of_limit) : most;
+}
+
 struct made_rows {
   const ir::type* type;
   runtime::buffer memory;
@@ -53,8 +60,8 @@ struct made_rows {
 
 }  // namespace
 
-streamed_rows::streamed_rows(const detail::logical& source, runtime::run_context& context)
-    : row_(source.row), context_(context), stream_(source.open(source.source.get())) {}
+streamed_rows::streamed_rows(const planner::branch& b, runtime::run_context& context)
+    : row_(b.source->row), context_(context), stream_(context.begun, b.number, *b.source, most_kept_bytes(context)) {}
 
 bool streamed_rows::next(std::size_t most, host_block& b) {
   auto made = std::make_shared<made_rows>();
@@ -63,7 +70,7 @@ bool streamed_rows::next(std::size_t most, host_block& b) {
   while (made->n < most) {
     context_.cancel.check();
     const std::size_t n =
-        stream_->next(made->memory.as<std::byte>() + made->n * row_->size, std::min(most - made->n, rows_a_call));
+        stream_.next(made->memory.as<std::byte>() + made->n * row_->size, std::min(most - made->n, rows_a_call));
     if (!n) break;
     made->n += n;
   }
@@ -74,6 +81,7 @@ bool streamed_rows::next(std::size_t most, host_block& b) {
   b.rows.rows = made->memory.data();
   b.rows.n = made->n;
   b.owner = std::move(made);
+  stream_.keep({b.owner, b.rows.rows, b.rows.n});
   return true;
 }
 

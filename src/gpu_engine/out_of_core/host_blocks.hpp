@@ -41,16 +41,17 @@ class whole_rows final : public block_source {
   std::size_t at_ = 0;
 };
 
-// Rows of a source that makes them as they are read (a generator, a range): each block owns its rows.
+// Rows of a branch's source that makes them as they are read (a generator, a range): each block owns its rows. The first are kept for
+// who takes the vertex over.
 class streamed_rows final : public block_source {
  public:
-  streamed_rows(const detail::logical& source, runtime::run_context& context);
+  streamed_rows(const planner::branch& b, runtime::run_context& context);
   bool next(std::size_t most, host_block& b) override;
 
  private:
   const ir::type* row_;
   runtime::run_context& context_;
-  std::unique_ptr<detail::row_stream> stream_;
+  runtime::begun_reader stream_;
   std::uint64_t given_ = 0;
 };
 

@@ -1,10 +1,12 @@
 #include "gpu_engine/several/gpu_set.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <query/detail/plan.hpp>
 #include <query/errors.hpp>
 
+#include "gpu_engine/device_lost.hpp"
 #include "gpu_engine/several/peer_copy.hpp"
 
 namespace query::gpu_engine {
@@ -13,8 +15,7 @@ std::string number_of(const gpu_session& gpu) { return "GPU " + std::to_string(g
 
 gpu_set::gpu_set(opener open, std::size_t count, const runtime::gpu_limits& limits, kernel_cache& kernels, std::size_t block_rows,
                  std::size_t share_rows)
-    : open_(std::move(open)), count_(count), limits_(limits), kernels_(kernels), share_rows_(share_rows ? share_rows : block_rows),
-      usable_(count) {
+    : open_(std::move(open)), count_(count), limits_(limits), kernels_(kernels), share_rows_(share_rows ? share_rows : block_rows) {
   const device* d = open_(0);
   if (!d) throw internal_error("gpu: a set of devices without the first");
   // A device that the list names several times gives each a part of its memory.
@@ -28,7 +29,7 @@ gpu_set::gpu_set(opener open, std::size_t count, const runtime::gpu_limits& limi
 std::shared_ptr<gpu_session> gpu_set::opened(std::size_t place) {
   try {
     const device* d = open_(place);
-    if (!d) return nullptr;
+    if (!d || !loss_of(*d).empty()) return nullptr;
     std::size_t memory = limits_.memory;
     const bool same = d->ordinal() == first_->on().ordinal();
     if (!memory && same) memory = first_->memory().budget();
@@ -44,31 +45,53 @@ std::shared_ptr<gpu_session> gpu_set::opened(std::size_t place) {
   }
 }
 
+bool gpu_set::usable(const gpu_session& gpu) const { return !left_out_.contains(&gpu) && loss_of(gpu.on()).empty(); }
+
+std::size_t gpu_set::count_usable() const {
+  const std::size_t others = others_opened_ ? static_cast<std::size_t>(std::count_if(others_.begin(), others_.end(),
+                                                                                     [&](const auto& gpu) { return usable(*gpu); }))
+                                            : count_ - 1;
+  return others + (usable(*first_) ? 1 : 0);
+}
+
 std::size_t gpu_set::size() const {
   const std::lock_guard hold(lock_);
-  return usable_;
+  return count_usable();
+}
+
+void gpu_set::open_others() {
+  if (others_opened_) return;
+  others_opened_ = true;
+  for (std::size_t i = 1; i < count_; ++i)
+    if (auto gpu = opened(i)) others_.push_back(std::move(gpu));
+  std::vector<const device*> devices = {&first_->on()};
+  for (const auto& gpu : others_) devices.push_back(&gpu->on());
+  allow_peers(devices);
 }
 
 std::vector<std::shared_ptr<gpu_session>> gpu_set::all() {
   const std::lock_guard hold(lock_);
-  if (!others_opened_) {
-    others_opened_ = true;
-    for (std::size_t i = 1; i < count_; ++i)
-      if (auto gpu = opened(i)) others_.push_back(std::move(gpu));
-    usable_ = 1 + others_.size();
-    std::vector<const device*> devices = {&first_->on()};
-    for (const auto& gpu : others_) devices.push_back(&gpu->on());
-    allow_peers(devices);
-  }
+  open_others();
   std::vector<std::shared_ptr<gpu_session>> gpus;
-  if (!first_lost_ || others_.empty()) gpus.push_back(first_);
-  gpus.insert(gpus.end(), others_.begin(), others_.end());
+  if (usable(*first_)) gpus.push_back(first_);
+  std::copy_if(others_.begin(), others_.end(), std::back_inserter(gpus), [&](const auto& gpu) { return usable(*gpu); });
+  if (gpus.empty()) gpus.push_back(first_);
   return gpus;
 }
 
-std::shared_ptr<gpu_session> gpu_set::one() const {
+std::shared_ptr<gpu_session> gpu_set::one() {
   const std::lock_guard hold(lock_);
-  return first_lost_ && !others_.empty() ? others_.front() : first_;
+  if (count_ < 2 || usable(*first_)) return first_;
+  open_others();
+  const auto other = std::find_if(others_.begin(), others_.end(), [&](const auto& gpu) { return usable(*gpu); });
+  return other == others_.end() ? first_ : *other;
+}
+
+std::string gpu_set::loss() const {
+  const std::string why = loss_of(first_->on());
+  if (why.empty()) return why;
+  const std::lock_guard hold(lock_);
+  return count_usable() ? std::string() : why;
 }
 
 std::string gpu_set::name(std::size_t n) const {
@@ -77,12 +100,7 @@ std::string gpu_set::name(std::size_t n) const {
 
 void gpu_set::leave_out(const gpu_session& gpu) {
   const std::lock_guard hold(lock_);
-  if (&gpu == first_.get()) {
-    usable_ -= first_lost_ ? 0 : 1;
-    first_lost_ = true;
-  } else {
-    usable_ -= std::erase_if(others_, [&](const auto& other) { return other.get() == &gpu; });
-  }
+  left_out_.insert(&gpu);
 }
 
 void gpu_set::note(const detail::logical* verb, std::string what) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,13 @@ class gpu_set {
           std::size_t share_rows);
 
   const std::shared_ptr<gpu_session>& first() const { return first_; }
-  std::shared_ptr<gpu_session> one() const;  // for what one device runs: the first that is not lost
+  std::shared_ptr<gpu_session> one();  // for what one device runs: the first that is not lost
   // How many there may be: those that are lost, or that could not be opened, are not counted.
   std::size_t size() const;
   // Opened now where they were not; at least the first, in their order.
   std::vector<std::shared_ptr<gpu_session>> all();
   std::string name(std::size_t n) const;  // "2 x NVIDIA H200"
+  std::string loss() const;               // what became of the first, where all are lost; "": not all are
   // A share is no smaller; 0: not known, as bytes decide.
   std::size_t share_rows() const { return share_rows_; }
   share_threads& threads() { return threads_; }
@@ -46,6 +48,9 @@ class gpu_set {
 
  private:
   std::shared_ptr<gpu_session> opened(std::size_t place);
+  void open_others();
+  bool usable(const gpu_session& gpu) const;
+  std::size_t count_usable() const;
 
   const opener open_;
   const std::size_t count_;
@@ -57,8 +62,7 @@ class gpu_set {
   mutable std::mutex lock_;
   bool others_opened_ = false;
   std::vector<std::shared_ptr<gpu_session>> others_;
-  std::size_t usable_;
-  bool first_lost_ = false;
+  std::set<const gpu_session*> left_out_;
   struct noted {
     std::weak_ptr<const detail::logical> verb;
     std::string what;

@@ -215,6 +215,58 @@ std::size_t planned_devices_of_fold(const branch& b, bool counts, const gpu_set&
   return 1;
 }
 
+namespace {
+
+std::string why_not_divided(const branch& b) {
+  if (b.source && b.source->what == verb::placeholder) return "loops run on one GPU";
+  if (b.source && !b.source->view) return "rows that no container holds go to one GPU";
+  if (!joins_divide(b)) return "this kind of join runs on one GPU";
+  if (!nearest_note(last_part(b), nullptr).empty()) return "the nearest rows are looked for on one GPU";
+  return {};
+}
+std::string why_not_divided(const planner::vertex& v) {
+  if (!v.slots.empty()) return "loops run on one GPU";
+  if (v.inputs.size() != 1 || (v.node && !sorts(v) && !groups(v) && !caches(v)))
+    return (v.node ? v.node->label : std::string("the vertex")) + " runs on one GPU";
+  if (v.limit != ~0ull && !sorts(v)) return "its first rows come of one GPU";
+  if (std::string why = why_not_divided(v.inputs.front()); !why.empty()) return why;
+  if (order_is_lost(v)) return "the order that as_ordered() asks for is that of one GPU";
+  if (!same_on_device(v.row())) return "results that hold strings or lists stay on one GPU";
+  try {
+    if (groups(v) && !nearest_note(behind_joins(v).inputs.front(), v.node).empty()) return "the nearest rows are looked for on one GPU";
+  } catch (const not_generated&) {
+    return "strings that its rows are made of are made on one GPU";
+  }
+  if (groups(v)) return "these aggregates or keys are not put together from several GPUs";
+  if (sorts(v)) return "keys that hold strings are not merged";
+  return "rows as they are stay where they lie";
+}
+// Of what has a form over shares.
+std::string why_few(const branch& b) {
+  if (b.table) return "or on those where its rows lie in parts";
+  return "its rows are few";
+}
+
+}  // namespace
+
+std::string why_on_one(const planner::vertex& v, const gpu_set& gpus) try {
+  if (gpus.size() < 2) return {};
+  if (!divides(v)) return "on one GPU: " + why_not_divided(v);
+  if (sorts(v) && v.limit == ~0ull && planned_devices(v, gpus) < 2 && !v.inputs.front().table)
+    return "on one GPU: what fits its memory is sorted there";
+  return "on one GPU" + std::string(v.inputs.front().table ? ", " : ": ") + why_few(v.inputs.front());
+} catch (const not_generated&) {
+  return {};
+}
+
+std::string why_fold_on_one(const branch& b, const gpu_set& gpus) try {
+  if (gpus.size() < 2) return {};
+  if (!divides(b)) return "on one GPU: " + why_not_divided(b);
+  return "on one GPU" + std::string(b.table ? ", " : ": ") + why_few(b);
+} catch (const not_generated&) {
+  return {};
+}
+
 std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set& gpus, runtime::run_context& context) {
   // A loop's rounds are repeated on one device, with its variable there.
   if (gpus.size() < 2 || context.loops || round_recording::here() || !divides(v)) return std::nullopt;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "gpu_engine/out_of_core/out_of_core.hpp"
 #include "gpu_engine/several/shares.hpp"
@@ -25,6 +26,9 @@ bool divides(const planner::branch& folded);
 // Over how many devices its rows are expected to be divided: 1 where it does not, or where they are few.
 std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus);
 std::size_t planned_devices_of_fold(const planner::branch& b, bool counts, const gpu_set& gpus);
+// Why one device runs it, for explain(); "" where there is no other. Called with what runs on the GPU.
+std::string why_on_one(const planner::vertex& v, const gpu_set& gpus);
+std::string why_fold_on_one(const planner::branch& b, const gpu_set& gpus);
 
 struct several_results {
   block_results results;

@@ -1,6 +1,7 @@
 #include "gpu_engine/several/shares.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "gpu_engine/table_rows.hpp"
 #include "gpu_engine/upload.hpp"
@@ -16,6 +17,45 @@ std::size_t bytes_of_row(const ir::type* row, const std::vector<bool>& fields, b
   std::size_t bytes = 0;
   for (const input_column& c : choose_columns(row, fields, columnar)) bytes += device_layout(c.type).size;
   return bytes;
+}
+
+std::vector<std::size_t> rows_by_rate(std::size_t n, std::vector<double> rates) {
+  constexpr double alike = 0.95;
+  if (*std::min_element(rates.begin(), rates.end()) >= alike * *std::max_element(rates.begin(), rates.end()))
+    std::fill(rates.begin(), rates.end(), 1.0);
+  double all = 0;
+  for (const double r : rates) all += r;
+  std::vector<std::size_t> rows;
+  std::size_t given = 0;
+  for (const double r : rates) {
+    rows.push_back(static_cast<std::size_t>(static_cast<double>(n) * (r / all)));
+    given += rows.back();
+  }
+  for (std::size_t i = 0; given < n; i = (i + 1) % rows.size()) ++rows[i], ++given;
+  while (given > n) {  // rounded up
+    std::size_t& most = *std::max_element(rows.begin(), rows.end());
+    --most, --given;
+  }
+  return rows;
+}
+
+std::vector<double> rates_of(const std::vector<std::shared_ptr<gpu_session>>& gpus) {
+  constexpr int memory_clock = 36, memory_bus_width = 37;  // CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, ..._GLOBAL_MEMORY_BUS_WIDTH
+  const auto asked = [](const device& d, int what) {
+    int value = 0;
+    return d.calls().cuDeviceGetAttribute(&value, what, d.handle()) == cuda_result::success ? static_cast<double>(value) : 0.0;
+  };
+  const auto like_the_first = [&](const auto& gpu) { return gpu->on().name() == gpus.front()->on().name(); };
+  if (std::all_of(gpus.begin(), gpus.end(), like_the_first)) return std::vector<double>(gpus.size(), 1.0);
+  std::vector<double> bandwidths, rates;
+  for (const auto& gpu : gpus) {
+    bandwidths.push_back(asked(gpu->on(), memory_clock) * asked(gpu->on(), memory_bus_width));
+    rates.push_back(static_cast<double>(std::max(gpu->on().multiprocessors(), 1)));
+  }
+  // A driver that no longer tells clocks leaves the multiprocessors.
+  if (std::all_of(bandwidths.begin(), bandwidths.end(), [](double b) { return b > 0; }))
+    for (std::size_t i = 0; i < rates.size(); ++i) rates[i] = std::sqrt(rates[i] * bandwidths[i]);
+  return rates;
 }
 
 std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields, gpu_set& gpus, runtime::run_context& context) {
@@ -51,12 +91,14 @@ std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields
   const auto use = gpus.all();
   const std::size_t n = devices_for(all.rows.n, a_row, use.size(), gpus.share_rows());
   if (n < 2) return shares;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t begin = all.rows.n / n * i + std::min(i, all.rows.n % n);
-    const std::size_t rows = all.rows.n / n + (i < all.rows.n % n ? 1 : 0);
+  std::vector<double> rates = rates_of(use);
+  rates.resize(n);
+  const std::vector<std::size_t> rows_of_share = rows_by_rate(all.rows.n, rates);
+  for (std::size_t i = 0, begin = 0; i < n; begin += rows_of_share[i++]) {
+    if (!rows_of_share[i]) continue;
     share s;
     s.gpu = use[i];
-    s.rows = slice(all, row, begin, rows);
+    s.rows = slice(all, row, begin, rows_of_share[i]);
     s.first = s.rows.rows.first;
     shares.push_back(std::move(s));
   }

@@ -27,6 +27,12 @@ std::size_t devices_for(std::uint64_t n, std::size_t bytes_a_row, std::size_t gp
 // Bytes of the source's row that go over the bus where these fields are read.
 std::size_t bytes_of_row(const ir::type* row, const std::vector<bool>& fields, bool columnar);
 
+// How many of n rows each device gets whose rate is this: equal shares where rates are within a twentieth of each other, as those of one
+// model are. Of unlike devices none waits for the slowest.
+std::vector<std::size_t> rows_by_rate(std::size_t n, std::vector<double> rates);
+// Rates of devices beside each other, from what the driver says of their memory and their multiprocessors.
+std::vector<double> rates_of(const std::vector<std::shared_ptr<gpu_session>>& gpus);
+
 // Always the same shares of the same rows over the same devices.
 std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields, gpu_set& gpus, runtime::run_context& context);
 
