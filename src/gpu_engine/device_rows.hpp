@@ -11,6 +11,7 @@
 
 #include "gpu_engine/codegen/row_function.hpp"
 #include "gpu_engine/gpu_session.hpp"
+#include "gpu_engine/row_hints.hpp"
 #include "runtime/run_context.hpp"
 
 namespace query::gpu_engine {
@@ -48,6 +49,8 @@ class device_rows final : public runtime::kept_rows {
   const std::vector<std::shared_ptr<const void>>& owners() const { return owners_; }
   // What its strings and lists view.
   const std::vector<std::shared_ptr<const device_buffer>>& heaps() const { return heaps_; }
+  // What earlier queries learned of these rows.
+  row_hints& hints() const { return hints_; }
 
   // kept_rows
   std::string_view engine() const override { return "gpu"; }
@@ -64,6 +67,7 @@ class device_rows final : public runtime::kept_rows {
   std::vector<device_address> addresses_;
   std::vector<std::shared_ptr<const void>> owners_;
   std::vector<std::shared_ptr<const device_buffer>> heaps_;
+  mutable row_hints hints_;
   std::uint64_t n_;
 };
 

@@ -35,25 +35,26 @@ struct group_plan {
 };
 
 // Chooses a tier for `groups` expected groups in n rows. shared_budget: dynamic shared memory of a block (227 KB on sm_90, 163 KB on
-// sm_80); atomic_form: the aggregates have update_atomic and merge_atomic.
-QUERY_GPU_BOTH constexpr group_plan plan_groups(u64 n, u64 groups, u32 key_bytes, u32 state_bytes, bool atomic_form,
-                                                u32 shared_budget) {
+// sm_80); atomic_form: the aggregates have update_atomic and merge_atomic; exact: there are not more groups than expected.
+QUERY_GPU_BOTH constexpr group_plan plan_groups(u64 n, u64 groups, u32 key_bytes, u32 state_bytes, bool atomic_form, u32 shared_budget,
+                                                bool exact = false) {
   group_plan plan;
   groups = larger<u64>(1, smaller(groups, n));
-  plan.shape = plan_shared_groups(group_copies::thread, groups, key_bytes, state_bytes, shared_budget);
+  plan.shape = plan_shared_groups(group_copies::thread, groups, key_bytes, state_bytes, shared_budget, exact);
   if (plan.shape.bytes && plan.shape.threads >= 256) {
     plan.tier = group_tier::shared_thread;
     plan.table_bits = table_bits(2 * groups);
     return plan;
   }
   // A copy a warp while all warps of a multiprocessor have one; then the atomic form, where there is one, is faster.
-  plan.shape = plan_shared_groups(group_copies::warp, groups, key_bytes, state_bytes, shared_budget);
+  plan.shape = plan_shared_groups(group_copies::warp, groups, key_bytes, state_bytes, shared_budget, exact);
   if (plan.shape.bytes && (!atomic_form || plan.shape.threads >= 768)) {
     plan.tier = group_tier::shared_warp;
     plan.table_bits = table_bits(2 * groups);
     return plan;
   }
-  plan.shape = atomic_form ? plan_shared_groups(group_copies::block, groups, key_bytes, state_bytes, shared_budget) : shared_group_shape{};
+  if (atomic_form) plan.shape = plan_shared_groups(group_copies::block, groups, key_bytes, state_bytes, shared_budget, exact);
+  else plan.shape = {};
   if (plan.shape.bytes) {
     plan.tier = group_tier::shared_block;
     plan.table_bits = table_bits(2 * groups);

@@ -9,6 +9,9 @@
 //   plan_partitions    -> starts, cursors, item_starts    one block
 //   scatter_partitions -> keys, args by partition         any grid
 //   aggregate_partitions                                  partition_items(n, bits, chunk) blocks
+//
+// Where the largest partition is known from an earlier run over the same rows, each has room for as many: scatter_partitions then counts as
+// it goes, and plan_partitions comes behind it. Should that not hold any more, nothing is aggregated, and `crowded` says so.
 #pragma once
 
 #include "gpu_primitives/group_shared.cuh"
@@ -55,6 +58,9 @@ struct partition_places {
   u64* starts;
   u64* cursors;
   u64* item_starts;
+  u64 room = 0;            // rows of each partition, at least tiles' rows in all; 0: as many as are counted first
+  u64* crowded = nullptr;  // not zero: a partition had more rows than room
+  u64* largest = nullptr;  // zeroed by the host; rows of the largest partition. Null: nobody asks
 };
 
 #if QUERY_GPU_DEVICE_CODE
@@ -123,26 +129,30 @@ __device__ __forceinline__ void count_partitions(u64 n, const partition_places& 
 __device__ __forceinline__ void plan_partitions(const partition_places& p) {
   __shared__ u64 warp_sums[warp_size];
   const u32 partitions = 1u << p.bits;
-  u64 row_before = 0, item_before = 0;
+  u64 row_before = 0, item_before = 0, most = 0;
   for (u32 first = 0; first < partitions; first += blockDim.x) {
     const u32 i = first + threadIdx.x;
     const u64 rows = i < partitions ? p.counts[i] : 0;
     const u64 items = divide_up(rows, p.chunk);
     u64 row_total, item_total;
     const u64 start = row_before + detail::exclusive_over_block(rows, warp_sums, row_total);
+    most = larger(most, rows);
     const u64 item = item_before + detail::exclusive_over_block(items, warp_sums, item_total);
     if (i < partitions) {
-      p.starts[i] = start;
+      p.starts[i] = p.room ? i * p.room : start;
       p.cursors[i] = start;
       p.item_starts[i] = item;
     }
     row_before += row_total;
     item_before += item_total;
   }
+  const bool crowded = __syncthreads_or(static_cast<int>(p.room && most > p.room)) != 0;
   if (threadIdx.x == 0) {
     p.starts[partitions] = row_before;
-    p.item_starts[partitions] = item_before;
+    p.item_starts[partitions] = crowded ? 0 : item_before;
+    if (crowded) *p.crowded = 1;
   }
+  if (p.largest && most) atomicMax(p.largest, most);
 }
 
 namespace detail {
@@ -200,7 +210,13 @@ __device__ __forceinline__ void scatter_partitions(u64 n, const partition_places
     for (u32 i = mine_from; i < mine_from + each && i < partitions; ++i) {
       const u32 count = counts[i];
       counts[i] = start;
-      delta[i] = atomicAdd(&p.cursors[i], u64(count)) - start;
+      if (p.room) {
+        // What there is no room for is written anywhere: it is not read.
+        const u64 before = atomicAdd(&p.counts[i], u64(count));
+        delta[i] = (before + count <= p.room ? i * p.room + before : 0) - start;
+      } else {
+        delta[i] = atomicAdd(&p.cursors[i], u64(count)) - start;
+      }
       start += count;
     }
     __syncthreads();
@@ -272,7 +288,7 @@ __device__ __forceinline__ void aggregate_partitions(const partition_group_param
     (p.places.item_starts[middle] <= item ? low : high) = middle;
   }
   const u64 begin = p.places.starts[low] + (item - p.places.item_starts[low]) * p.places.chunk;
-  const u64 end = smaller(begin + p.places.chunk, p.places.starts[low + 1]);
+  const u64 end = smaller(begin + p.places.chunk, p.places.starts[low] + p.places.counts[low]);
   const bool alone = p.places.item_starts[low + 1] - p.places.item_starts[low] == 1;
 
   const detail::block_groups<group_copies::block, Keys, Aggregates> groups(p.shape, shared);

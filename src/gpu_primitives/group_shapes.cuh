@@ -36,14 +36,16 @@ QUERY_GPU_BOTH constexpr u32 shared_group_bytes(group_copies copies, u32 threads
                           round_up(u64(capacity) * state_bytes * detail::state_copies(copies, threads), 16));
 }
 
-// A shape for `groups` expected groups within `budget` bytes of shared memory, or bytes = 0 when this form does not fit.
+// A shape for `groups` expected groups, or for no more than these, within `budget` bytes of shared memory, or bytes = 0 when this form does
+// not fit.
 // The index has sixteen slots a group where that is cheap: the lanes of a warp wait for the longest probe among them.
 QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copies, u64 groups, u32 key_bytes, u32 state_bytes,
-                                                               u32 budget) {
+                                                               u32 budget, bool exact = false) {
   if (groups > 14000) return {};  // places have 14 bits
   shared_group_shape s;
   // More than expected: the estimate comes from a sample, and a partition has its share only on average.
-  s.capacity = static_cast<u32>(larger<u64>(16, round_up(groups + groups / 8 + (groups < 2048 ? groups / 8 : 0), 16)));
+  const u64 spare = exact ? 0 : groups / 8 + (groups < 2048 ? groups / 8 : 0);
+  s.capacity = static_cast<u32>(larger<u64>(16, round_up(groups + spare, 16)));
   for (s.word_bits = 6; (1u << s.word_bits) < 16 * s.capacity && s.word_bits < 14; ++s.word_bits) {}
   while ((u64(1) << s.word_bits) * 2 < 3 * u64(s.capacity)) ++s.word_bits;
   const u32 roomy = s.word_bits + ((u64(1) << s.word_bits) < 3 * u64(s.capacity) ? 1 : 0);

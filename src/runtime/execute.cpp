@@ -92,9 +92,10 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
   std::string left_here;
   if (gpu && !fold) {
     make(true);
+    // Where there is no such work, the plan is the same without a vertex for it: it is not made again.
     const planner::vertex* last = plan.graph->result.table;
-    if (!last || last->node || last->engine == "cpu") {
-      if (last && !last->node) left_here = last->why;
+    if (last && !last->node && last->engine == "cpu") {
+      left_here = last->why;
       plan.graph = nullptr;
     }
   }

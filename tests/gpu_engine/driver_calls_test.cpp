@@ -118,4 +118,26 @@ TEST_F(driver_calls, of_the_first_rows_are_copies_alone) {
   EXPECT_LE(calls[down], 2);
 }
 
+// The first run of a key looks at a sample and waits for it; later ones over the same rows know how many groups there are.
+TEST_F(driver_calls, of_groups_are_fewer_once_their_number_is_known) {
+  std::int64_t modulus = 10;
+  const auto group = [&](const auto& q) {
+    (void)q.group_by([modulus](auto i) { return i.key % modulus; })
+        .select([](auto g) { return std::pair(g.key(), g.sum([](auto i) { return i.value; })); })
+        .to_vector();
+  };
+  const auto again = of(group);
+  EXPECT_EQ(again[launches], 4);  // the table, the rows, what blocks found of them, the groups
+  EXPECT_EQ(again[down], 1);
+  EXPECT_EQ(again[up], 0);
+  EXPECT_EQ(again[inside], 0);
+  modulus = 7;  // other groups
+  for (auto& n : called) n = 0;
+  group(*rows_);
+  EXPECT_EQ(called[launches], 5);
+  EXPECT_EQ(called[down], 2);
+  const auto as_before = of(group);
+  EXPECT_EQ(as_before[launches], 4);
+}
+
 }  // namespace

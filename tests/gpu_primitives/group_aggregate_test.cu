@@ -1,6 +1,7 @@
 // Every tier of the fused group-by against a plain loop over a std::map, for sizes around tiles, spreads of keys and kinds of states.
 #include "gpu_primitives/group_aggregate.cuh"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -193,23 +194,50 @@ template <class Key, class A> class group_by {
     merge(u64(blocks) * shape.capacity, source);
   }
 
-  void partitioned(u32 bits, u64 groups_each, u64 chunk) {
+  // Counted first, or with room for as many rows as the largest partition is known to have.
+  void partitioned(u32 bits, u64 groups_each, u64 chunk, bool known = false) {
     const auto shape = plan_shared_groups(group_copies::block, groups_each, sizeof(Key), sizeof(statistics::State), 160 * 1024);
     ASSERT_GT(shape.bytes, 0u);
     const u64 parts = u64(1) << bits;
     device_array<u64> counts(parts), starts(parts + 1), cursors(parts), items(parts + 1), partial_count(1);
     counts.fill(0);
     partial_count.fill(0);
-    const partition_places places{bits, group_partition_shift, chunk, counts.data(), starts.data(), cursors.data(), items.data()};
-    device_array<Key> keys_out(n_);
-    device_array<row_args> args_out(n_);
+    device_array<u64> crowded(1), largest(1);
+    crowded.fill(0);
+    largest.fill(0);
+    partition_places places{bits,           group_partition_shift, chunk, counts.data(),  starts.data(), cursors.data(), items.data(), 0,
+                            crowded.data(), largest.data()};
     count_kernel<keys><<<11, 512, 4u << bits>>>(n_, places, row_);
     plan_kernel<<<1, 1024>>>(places);
+    finish();
+    const auto rows_of = counts.host();
+    ASSERT_EQ(largest.first(), *std::max_element(rows_of.begin(), rows_of.end()));
+    known = known && largest.first() > 1;
+    if (known) {
+      places.room = largest.first();
+      counts.fill(0);
+    }
+    device_array<Key> keys_out(larger(n_, places.room << bits));
+    device_array<row_args> args_out(larger(n_, places.room << bits));
     const u32 bytes = scatter_bytes(bits, 512 * 4, sizeof(Key), sizeof(row_args));
     auto* scatter = scatter_kernel<keys, rows_in<Key>>;
     allow_shared(scatter, bytes);
     scatter<<<11, 512, bytes>>>(n_, places, keys_out.data(), args_out.data(), row_);
+    if (known) plan_kernel<<<1, 1024>>>(places);
     finish();
+    ASSERT_EQ(crowded.first(), 0u);
+    ASSERT_EQ(counts.host(), rows_of);
+    if (known) {
+      // One row too little of it: nothing is left to aggregate.
+      partition_places less = places;
+      --less.room;
+      plan_kernel<<<1, 1024>>>(less);
+      finish();
+      ASSERT_EQ(crowded.first(), 1u);
+      ASSERT_EQ(items.host().back(), 0u);
+      plan_kernel<<<1, 1024>>>(places);
+      finish();
+    }
     device_array<partial> partials(partition_partials(n_, bits, chunk, shape.capacity) + 1);
     const scattered_rows<Key, row_args> rows{keys_out.data(), args_out.data()};
     partition_group_params<keys, A> p{places, shape, ref(), again(), partials.data(), partial_count.data(), count_.data()};
@@ -357,6 +385,11 @@ TEST_F(GroupAggregate, partitions_overflow_into_the_table) {
   over_inputs<key_row, statistics>(6, [](auto& q) { q.partitioned(3, 8, 5000); });
 }
 
+TEST_F(GroupAggregate, partitions_of_known_size_need_no_count) {
+  over_inputs<u32, statistics>(12, [](auto& q) { q.partitioned(6, 200, 65536, true); });
+  over_inputs<u64, statistics>(12, [](auto& q) { q.partitioned(2, 300, 100, true); });
+}
+
 TEST_F(GroupAggregate, a_full_table_grows_and_counts_each_row_once) {
   const u64 n = (1u << 18) + 3;
   const auto keys = make_keys(n, 0, spread::all_distinct);
@@ -370,6 +403,22 @@ TEST_F(GroupAggregate, a_full_table_grows_and_counts_each_row_once) {
   shared.shared<group_copies::block>(500);
   shared.expect(want);
   EXPECT_GT(shared.growths(), 2);
+}
+
+TEST(GroupPlan, has_no_room_to_spare_where_the_groups_are_known) {
+  constexpr u32 budget = 227 * 1024;
+  const u64 n = u64(1) << 27;
+  for (u64 groups = 1; groups < 20000; groups += 1 + groups / 8) {
+    for (const bool atomic : {false, true}) {
+      const auto guessed = plan_groups(n, groups, 4, 8, atomic, budget), known = plan_groups(n, groups, 4, 8, atomic, budget, true);
+      if (guessed.tier > group_tier::shared_block) continue;
+      EXPECT_LE(known.tier, guessed.tier) << groups;
+      EXPECT_GE(known.shape.capacity, groups);
+      EXPECT_LT(known.shape.capacity, groups + 16);
+      EXPECT_LE(known.shape.bytes, budget);
+      EXPECT_EQ(known.shape.threads % 32, 0u);
+    }
+  }
 }
 
 TEST(GroupPlan, chooses_a_tier_by_groups) {

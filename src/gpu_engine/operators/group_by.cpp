@@ -16,6 +16,7 @@ namespace query::gpu_engine {
 namespace {
 
 constexpr std::uint64_t sampled = 1 << 16;  // rows looked at to guess the number of groups
+constexpr std::uint64_t few_rows = 2048;    // each may be a group of its own
 constexpr std::uint32_t most_table_bits = 33;
 
 // Words of the status block.
@@ -27,7 +28,9 @@ enum status : std::size_t {
   groups_word,
   partials_word,
   sample_word,
-  kept_word
+  kept_word,
+  crowded_word,
+  largest_word
 };
 
 class grouping {
@@ -56,15 +59,41 @@ class grouping {
  private:
   // Writes them to out_; how many they are.
   std::uint64_t all_groups() {
-    std::uint64_t groups = estimate();
+    rows_.emplace(generate_group_kernels(v_, in_->layout(), group_program::rows));
+    question_ = n_ > few_rows ? what_is_asked() : std::nullopt;
+    const std::optional<std::uint64_t> known = question_ ? in_->hints().find(*question_) : std::nullopt;
+    exact_ = known.has_value();
+    std::uint64_t groups = known ? *known : estimate();
     for (bool partitions = true; !attempt(groups, partitions);) {
       // The sample was far off, and rows went astray between tables: from the beginning, for more groups.
       run_.context().cancel.check();
       partitions = groups < n_;  // not even with room for as many groups as rows: hashes crowd; a table that grows ends
       groups = std::max<std::uint64_t>(groups * 16, 1 << 16);
+      exact_ = false;
       run_.reset_status();
     }
-    return run_.read(groups_word);
+    const std::uint64_t found = run_.read(groups_word);
+    if (question_) in_->hints().keep(*question_, found);
+    return found;
+  }
+
+  // The rows, their keys and the literals in them: the same again have as many groups. Nothing where collections decide, too.
+  std::optional<hash128> what_is_asked() const {
+    std::string asked = rows_->source.text();
+    for (const word& w : rows_->source.words()) {
+      switch (w.what) {
+        case word::role::literal:
+          asked.append(reinterpret_cast<const char*>(&w.value), sizeof w.value);
+          break;
+        case word::role::errors:
+        case word::role::rows:
+        case word::role::column:
+          break;
+        default:
+          return std::nullopt;
+      }
+    }
+    return hash_text(asked);
   }
 
   void use(group_program what) { g_.emplace(generate_group_kernels(*rows_, v_, in_->layout(), what, output_)); }
@@ -77,14 +106,13 @@ class grouping {
   // False if the partitions had too little room for their groups.
   bool attempt(std::uint64_t groups, bool partitions) {
     // The state's size decides about the tier.
-    if (!rows_) rows_.emplace(generate_group_kernels(v_, in_->layout(), group_program::rows));
     g_.reset();
     whole_.reset();
     if (output_ == group_output::pairs) out_bytes_ = rows_->partial_bytes;
     items_ = rows_->aggregates.spread ? 1 : group_items;
     const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
     plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(rows_->key_bytes),
-                             static_cast<std::uint32_t>(rows_->aggregates.state_bytes), rows_->aggregates.atomic, budget);
+                             static_cast<std::uint32_t>(rows_->aggregates.state_bytes), rows_->aggregates.atomic, budget, exact_);
     if (rows_->aggregates.spread) choose_spread(groups, budget);
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
@@ -114,7 +142,13 @@ class grouping {
     args_[word_bits] = plan_.shape.word_bits;
     args_[shape_bytes] = plan_.shape.bytes;
     start_table(plan_.table_bits);
-    if (plan_.tier == gpu::group_tier::partition) return partitioned(groups);
+    if (plan_.tier == gpu::group_tier::partition) {
+      if (const std::optional<bool> done = partitioned(groups, known_room())) return *done;
+      // Functions of rows that are not always the same: counted this time.
+      run_.reset_status();
+      start_table(plan_.table_bits);
+      return partitioned(groups, 0).value();
+    }
     // Kernels are given all at once, as if every row will find a place; one wait says whether they did. No groups are written if not.
     const bool whole = plan_.tier == gpu::group_tier::global;
     listed_rows rows = whole ? give_rows() : give_shared(), merged;
@@ -171,7 +205,7 @@ class grouping {
 
   // Groups among a sample of the rows, and what that says about all of them.
   std::uint64_t estimate() {
-    if (n_ <= 2048) return n_;
+    if (n_ <= few_rows) return n_;
     const round_recording::aside once;  // repeated rounds need no guess of their own
     g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
     const std::uint64_t rows = std::min(n_, sampled);
@@ -305,13 +339,29 @@ class grouping {
   }
   void emit() { launch("emit_table", run_.blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)), 256); }
 
-  bool partitioned(std::uint64_t groups) {
+  // How many rows the largest partition had in an earlier run over the same rows; nothing where that is far from the others.
+  std::optional<hash128> question_of_largest() const {
+    if (!question_) return std::nullopt;
+    return hash_text(question_->hex() + " partitions " + std::to_string(plan_.partition_bits));
+  }
+  std::uint64_t known_room() const {
+    const auto question = question_of_largest();
+    const std::uint64_t most = question ? in_->hints().find(*question).value_or(0) : 0, mean = n_ >> plan_.partition_bits;
+    return most <= mean + mean / 8 ? most : 0;
+  }
+
+  // `room`: of each partition, 0: as the rows are counted. False as of attempt; nothing if the room was too little.
+  std::optional<bool> partitioned(std::uint64_t groups, std::uint64_t room) {
     const std::uint32_t pbits = plan_.partition_bits;
     const std::uint64_t parts = std::uint64_t{1} << pbits, rows_of_chunk = gpu::partition_chunk(n_, pbits);
     const device_buffer count_memory = run_.zeroed(parts * 8), starts_memory = run_.allocate((parts + 1) * 8),
                         cursor_memory = run_.allocate(parts * 8), item_memory = run_.allocate((parts + 1) * 8);
-    const device_buffer keys_memory = run_.allocate(n_ * g_->key_bytes),
-                        args_memory = run_.allocate(std::max<std::uint64_t>(n_ * g_->aggregates.args_bytes, 16));
+    const std::uint64_t scattered = std::max(room * parts, n_);
+    const device_buffer keys_memory = run_.allocate(scattered * g_->key_bytes),
+                        args_memory = run_.allocate(std::max<std::uint64_t>(scattered * g_->aggregates.args_bytes, 16));
+    args_[partition_room] = room;
+    args_[crowded] = run_.status_word(crowded_word);
+    args_[largest] = run_.status_word(largest_word);
     args_[place_bits] = pbits;
     args_[place_shift] = gpu::group_partition_shift;
     args_[chunk] = rows_of_chunk;
@@ -322,29 +372,38 @@ class grouping {
     args_[scattered_keys] = keys_memory.address();
     args_[scattered_args] = args_memory.address();
     const std::size_t count_shared = std::size_t{4} << pbits;
-    launch("count_rows", resident("count_rows", 512, count_shared), 512, count_shared);
-    launch("plan_rows", 1, 1024);
+    if (!room) {
+      launch("count_rows", resident("count_rows", 512, count_shared), 512, count_shared);
+      launch("plan_rows", 1, 1024);
+    }
     launch("scatter_rows", resident("scatter_rows", 1024, scatter_shared()), 1024, scatter_shared());
+    if (room) launch("plan_rows", 1, 1024);
 
     const std::uint64_t entries = gpu::partition_partials(n_, pbits, rows_of_chunk, plan_.shape.capacity);
     partial_rows_ = run_.allocate(std::max<std::uint64_t>(entries, 1) * g_->partial_bytes);
     args_[partials] = partial_rows_.address();
     args_[partial_count] = run_.status_word(partials_word);
     const auto items = static_cast<unsigned>(gpu::partition_items(n_, pbits, rows_of_chunk));
-    args_[out_capacity] = std::min(n_, groups + groups / 4 + 65536);
+    args_[out_capacity] = std::min(n_, exact_ ? groups : groups + groups / 4 + 65536);
     for (bool first = true;; first = false) {
       make_out();
       const listed_rows rows = list(n_ / (32 * group_items) + parts * 32 + std::uint64_t{items} * group_items, again_word, full_word);
       launch("aggregate_partition", items, plan_.shape.threads, plan_.shape.bytes);
+      // As if no partition was shared among blocks: groups of the table are not written where there are partials.
+      args_[full_before] = run_.status_word(partials_word);
+      emit();
       run_.finish(g_->source);
+      if (room && run_.read(crowded_word)) return std::nullopt;
       if (!all_placed(rows)) return false;
+      if (const auto question = first ? question_of_largest() : std::nullopt) in_->hints().keep(*question, run_.hint(largest_word));
       if (const std::uint64_t partial = run_.read(partials_word)) {
+        args_[full_before] = 0;
         listed_rows l = give_merge(partial);
         run_.finish(g_->source);
         place(l, "merge_partials");
+        emit();
+        run_.finish(g_->source);
       }
-      emit();
-      run_.finish(g_->source);
       // The guess was too low: once more, with room for what was counted.
       if (run_.read(groups_word) <= args_[out_capacity]) return true;
       if (!first) throw internal_error("gpu: group_by: the number of groups changed between two runs");
@@ -360,6 +419,8 @@ class grouping {
   vertex_run& run_;
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
+  std::optional<hash128> question_;
+  bool exact_ = false;  // is the number of groups that of an earlier run over the same rows?
   group_output output_ = group_output::rows;
   std::size_t out_bytes_;  // of a row of the result, or of a pair
   std::optional<group_kernels> rows_, g_, whole_;  // `rows_` has no kernels, `whole_` those of the whole table
@@ -378,7 +439,7 @@ void plan_group_by(const planner::vertex& v) {
   planner::vertex w = v;
   w.inputs.front() = plan_text_making(v.inputs.front());
   if (v.node->what == detail::verb::aggregate) return plan_groups_in_order(w);
-  (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::global);
+  (void)generate_group_kernels(w, planned_layout(w.inputs.front(), group_fields(w)), group_program::planned);
 }
 
 group_pairs run_group_pairs(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run) {

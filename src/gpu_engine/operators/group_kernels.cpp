@@ -48,6 +48,7 @@ class writer {
     if (finishes) generate_finish(k_, g_.plan, n_.key, n_.row, fetch, v_.inputs.front().row, n_.label, n_.where);
     g_.out = n_.row;
     emit();
+    if (what == group_program::planned) return;
     if (what == group_program::labelled) {
       if (g_.aggregates.spread) labelled();
       return;
@@ -175,9 +176,9 @@ class writer {
   void table() {
     kernel("init_table", "256", "  init_groups<Keys, aggregates>(the_table(p));\n");
     // Groups are not complete as long as rows have no place: what is computed of them could fail.
-    const std::string left = arg(full, "const u32*"), left_before = arg(full_before, "const u32*");
+    const std::string left = arg(full, "const u32*"), left_before = arg(full_before, "const u64*");
     kernel("emit_table", "256",
-           "  const u32 *const left = " + left + ", *const left_before = " + left_before +
+           "  const u32* const left = " + left + ";\n  const u64* const left_before = " + left_before +
                ";\n  if ((left && *left) || (left_before && *left_before)) return;\n  emit_groups<Keys, aggregates>(the_table(p), " +
                arg(group_count, "u64*") + ", [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });\n");
   }
@@ -232,7 +233,8 @@ class writer {
   void partition(const std::string& scatter_items) {
     const std::string places = "partition_places{(u32)" + arg(place_bits) + ", (u32)" + arg(place_shift) + ", " + arg(chunk) + ", " +
                                arg(counts, "u64*") + ", " + arg(starts, "u64*") + ", " + arg(cursors, "u64*") + ", " +
-                               arg(item_starts, "u64*") + "}";
+                               arg(item_starts, "u64*") + ", " + arg(partition_room) + ", " + arg(crowded, "u64*") + ", " +
+                               arg(largest, "u64*") + "}";
     const std::string n = k_.parameter({word::role::rows, 0, 0, 0}, "u64"),
                       shared = "  extern __shared__ __align__(16) unsigned char shared[];\n";
     const std::string scattered = "scattered_rows<Key, aggregates::Args>{" + arg(scattered_keys, "const Key*") + ", " +

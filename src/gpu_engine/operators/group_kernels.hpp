@@ -21,7 +21,7 @@ enum group_argument : std::uint32_t {
   again_tiles,
   again_count,
   full,         // tiles that found no place
-  full_before,  // those of the kernel before, where groups are written behind two of them; 0: there is none
+  full_before,  // a word of the kernel before that is not zero where groups are not complete yet; 0: there is none
   listed_tiles,
   listed_count,  // those to run again; no tiles: all rows
   threads,
@@ -37,7 +37,10 @@ enum group_argument : std::uint32_t {
   counts,
   starts,
   cursors,
-  item_starts,  // partitions
+  item_starts,
+  partition_room,
+  crowded,
+  largest,  // partitions
   scattered_keys,
   scattered_args,
   partial_count,
@@ -52,9 +55,10 @@ enum group_argument : std::uint32_t {
   group_argument_count,
 };
 
-// `rows` has no kernels: rows, keys and states and their sizes, with which every program but the sample begins.
+// `rows` has no kernels: rows, keys and states and their sizes, with which every program but the sample begins. `planned` has none either,
+// but all that is the user's: what cannot be generated shows there.
 enum class group_program {
-  rows, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global, labelled
+  rows, planned, sample, shared_thread, shared_warp, shared_block, partition_4, partition_8, partition_16, global, labelled
 };
 
 // What becomes of a group: a row of the result, or its (key, state) pair, which other devices' pairs are merged with.

@@ -102,7 +102,8 @@ extern "C" __global__ void __launch_bounds__(256) init_table(const __grid_consta
 }
 extern "C" __global__ void __launch_bounds__(256) emit_table(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  const u32 *const left = ((const u32*)p.w[10]), *const left_before = ((const u32*)p.w[11]);
+  const u32* const left = ((const u32*)p.w[10]);
+  const u64* const left_before = ((const u64*)p.w[11]);
   if ((left && *left) || (left_before && *left_before)) return;
   emit_groups<Keys, aggregates>(the_table(p), ((u64*)p.w[12]), [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });
 }

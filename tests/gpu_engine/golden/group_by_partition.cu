@@ -3,7 +3,7 @@
 #include "gpu_primitives/hash_keys.cuh"
 #include "gpu_primitives/atomics.cuh"
 using namespace query::gpu;
-struct words { u64 w[32]; const u64* halt; };
+struct words { u64 w[35]; const u64* halt; };
 struct alignas(8) T0 {
   i32 f0;
   u8 gap0[4];
@@ -102,31 +102,32 @@ extern "C" __global__ void __launch_bounds__(256) init_table(const __grid_consta
 }
 extern "C" __global__ void __launch_bounds__(256) emit_table(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  const u32 *const left = ((const u32*)p.w[10]), *const left_before = ((const u32*)p.w[11]);
+  const u32* const left = ((const u32*)p.w[10]);
+  const u64* const left_before = ((const u64*)p.w[11]);
   if ((left && *left) || (left_before && *left_before)) return;
   emit_groups<Keys, aggregates>(the_table(p), ((u64*)p.w[12]), [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); });
 }
 extern "C" __global__ void __launch_bounds__(512) count_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) unsigned char shared[];
-  count_partitions<8, aggregates::Args>(p.w[13], partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20])}, Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
+  count_partitions<8, aggregates::Args>(p.w[13], partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20]), p.w[21], ((u64*)p.w[22]), ((u64*)p.w[23])}, Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
 }
 extern "C" __global__ void __launch_bounds__(1024) plan_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  plan_partitions(partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20])});
+  plan_partitions(partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20]), p.w[21], ((u64*)p.w[22]), ((u64*)p.w[23])});
 }
 extern "C" __global__ void __launch_bounds__(1024, 1) scatter_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) unsigned char shared[];
-  scatter_partitions<4>(p.w[13], partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20])}, ((Key*)p.w[21]), ((aggregates::Args*)p.w[22]), Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
+  scatter_partitions<4>(p.w[13], partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20]), p.w[21], ((u64*)p.w[22]), ((u64*)p.w[23])}, ((Key*)p.w[24]), ((aggregates::Args*)p.w[25]), Keys{}, [&](u64 i, Key& key, aggregates::Args& args) { return group_row(p, i, key, args); }, shared);
 }
 extern "C" __global__ void __launch_bounds__(1024, 1) aggregate_partition(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   extern __shared__ __align__(16) unsigned char shared[];
-  const partition_group_params<Keys, aggregates> g{partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20])}, {(u32)p.w[23], (u32)p.w[24], (u32)p.w[25], (u32)p.w[26]}, the_table(p), the_list(p), ((partial*)p.w[27]), ((u64*)p.w[28]), ((u64*)p.w[12])};
-  aggregate_partitions<4>(g, Keys{}, scattered_rows<Key, aggregates::Args>{((const Key*)p.w[21]), ((const aggregates::Args*)p.w[22])}, [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); }, shared);
+  const partition_group_params<Keys, aggregates> g{partition_places{(u32)p.w[14], (u32)p.w[15], p.w[16], ((u64*)p.w[17]), ((u64*)p.w[18]), ((u64*)p.w[19]), ((u64*)p.w[20]), p.w[21], ((u64*)p.w[22]), ((u64*)p.w[23])}, {(u32)p.w[26], (u32)p.w[27], (u32)p.w[28], (u32)p.w[29]}, the_table(p), the_list(p), ((partial*)p.w[30]), ((u64*)p.w[31]), ((u64*)p.w[12])};
+  aggregate_partitions<4>(g, Keys{}, scattered_rows<Key, aggregates::Args>{((const Key*)p.w[24]), ((const aggregates::Args*)p.w[25])}, [&](u64 at, const Key& key, const aggregates::State& s) { emit_group(p, at, key, s); }, shared);
 }
 extern "C" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  merge_groups(group_rows{p.w[29], ((const u64*)p.w[30]), p.w[31]}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{((const partial*)p.w[27])});
+  merge_groups(group_rows{p.w[32], ((const u64*)p.w[33]), p.w[34]}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{((const partial*)p.w[30])});
 }
