@@ -85,6 +85,62 @@ void sort(const machine& m) {
           s.fell_back()});
 }
 
+struct Entry {
+  std::uint32_t part;
+  std::int32_t amount;
+  double price;
+};
+QUERY_RECORD(Entry, part, amount, price);
+
+// Rows by keys as they lie and by keys that are computed. `number` of a row is what it is sorted by, as the host computes it; rows whose
+// keys are equal keep their order, which `part` tells: it is the row's number.
+template <class Query, class Number>
+void sort_rows(const machine& m, const own_session& s, const char* name, std::size_t n, const Query& query, Number number) {
+  if (!m.wants(name)) return;
+  const double ms = materialised_ms(query);
+  const std::vector<Entry> sorted = materialised(query).to_vector();
+  std::atomic<bool> right = sorted.size() == n;
+  std::vector<std::atomic<bool>> seen(right ? n : 0);
+  if (right)
+    parallel(n, [&](std::size_t from, std::size_t to) {
+      for (std::size_t i = from; i < to; ++i) {
+        if (sorted[i].part >= n || seen[sorted[i].part].exchange(true)) right = false;
+        if (i == 0) continue;
+        const auto a = number(sorted[i - 1]), b = number(sorted[i]);
+        if (b < a || (a == b && sorted[i].part < sorted[i - 1].part)) right = false;
+      }
+    });
+  m.line({name, ms, static_cast<double>(n), "Grow/s", 0, 0, right, const_cast<own_session&>(s).fell_back()});
+}
+
+void sorts_of_rows(const machine& m) {
+  if (!m.concerns("order_by rows")) return;
+  const std::size_t n = m.rows(26);
+  std::vector<Entry, untouched<Entry>> rows(n);
+  parallel(n, [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      const std::uint64_t x = random_of(i);
+      rows[i] = {static_cast<std::uint32_t>(i), static_cast<std::int32_t>(x >> 32) >> 8, unit_of(x) - 0.5};
+    }
+  });
+  own_session s(m);
+  const auto there = s.on_gpu(query::from(std::move(rows)).as_query()).cached();
+  (void)there.count();
+  sort_rows(m, s, "order_by rows, 2^26, f64", n, [&] { return there.order_by([](auto e) { return e.price; }); },
+            [](const Entry& e) { return e.price; });
+  sort_rows(m, s, "order_by rows, 2^26, f64 descending", n, [&] { return there.order_by_descending([](auto e) { return e.price; }); },
+            [](const Entry& e) { return -e.price; });
+  sort_rows(m, s, "order_by rows, 2^26, i32", n, [&] { return there.order_by([](auto e) { return e.amount; }); },
+            [](const Entry& e) { return e.amount; });
+  sort_rows(m, s, "order_by rows, 2^26, computed f64", n, [&] { return there.order_by([](auto e) { return e.price * -3.0; }); },
+            [](const Entry& e) { return e.price * -3.0; });
+  sort_rows(m, s, "order_by rows, 2^26, computed i32", n, [&] { return there.order_by([](auto e) { return e.amount / 1000; }); },
+            [](const Entry& e) { return e.amount / 1000; });
+  sort_rows(m, s, "order_by rows, 2^26, i32 then f64", n,
+            [&] { return there.order_by([](auto e) { return e.amount / 65536; }).then_by([](auto e) { return e.price; }); },
+            [](const Entry& e) { return std::pair(e.amount / 65536, e.price); });
+}
+
 }  // namespace
 
 void joins_and_sorts(const machine& m) {
@@ -94,6 +150,7 @@ void joins_and_sorts(const machine& m) {
   join(m, "join, 2^27 build, 2^27 probe", 27, 14.2);
   repeated_joins(m);
   sort(m);
+  sorts_of_rows(m);
 }
 
 }  // namespace bench::speed

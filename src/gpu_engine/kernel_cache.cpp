@@ -232,6 +232,7 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
                                                 std::span<const device_code> functions) {
   std::vector<std::string> others;
   std::string own;  // "": all of it
+  if (entry.empty() && state_->threads == 0) return nullptr;
   {
     const std::lock_guard lock(state_->mutex);
     auto& programs = state_->programs[&d];
@@ -242,12 +243,18 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
       return known->second;
     }
     if (fresh) p.parts = kernel_parts(source);
+    if (entry.empty() && p.parts.empty() && fresh) others.push_back(source);
     for (const kernel_part& part : p.parts) {
       if (part.entry == entry) own = text_of(source, p.parts, part);
       else if (fresh) others.push_back(text_of(source, p.parts, part));
     }
   }
   if (!others.empty()) state_->make_ahead(std::move(others), d, functions);
+  if (entry.empty()) {
+    const std::lock_guard lock(state_->mutex);
+    const auto& known = state_->programs[&d][source].kernels;
+    return known.empty() ? nullptr : known.begin()->second;
+  }
   auto made = state_->make_kernel(entry, d, state_->module_of(own.empty() ? source : own, d, functions));
   const std::lock_guard lock(state_->mutex);
   state_->loaded.insert(made->key);

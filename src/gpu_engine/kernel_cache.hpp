@@ -64,9 +64,9 @@ class kernel_cache {
   kernel_cache& operator=(const kernel_cache&) = delete;
 
   // The function `entry` of the source, on a device. Kernels of one source are compiled and kept each for itself, at the same time: who
-  // asks for one of a new source waits for that one only. It stays loaded as long as the cache or the returned kernel. Throws
-  // internal_error if the source does not compile or has no such function, resource_error without a compiler. The source of
-  // kernels that call `functions` says which, for the key.
+  // asks for one of a new source waits for that one only; no entry: begins all, waits for none, null unless one is there. It stays loaded
+  // as long as the cache or the returned kernel. Throws internal_error if the source does not compile or has no such function,
+  // resource_error without a compiler. The source of kernels that call `functions` says which, for the key.
   std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d,
                                     std::span<const device_code> functions = {});
 

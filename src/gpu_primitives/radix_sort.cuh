@@ -398,8 +398,10 @@ __device__ __forceinline__ void radix_move(u64 n, const u64* bin_starts, u64* co
 
 // Runs one pass. Row i is (key_of(i), value_of(i)) before the sort; write_key(at, key) and write_value(at, value) get the at-th row after
 // it. key_of must be the histogram's. With Value = no_value the value functors are not called. `shared`: radix_shared_bytes of dynamic
-// shared memory. Blocks of Policy::threads threads, radix_sweep_blocks of them.
-template <class Policy, u32 Bits, class Key, class Value, class Count, class KeyOf, class ValueOf, class WriteKey, class WriteValue>
+// shared memory. Blocks of Policy::threads threads, radix_sweep_blocks of them. With KeysLast, key_of may read between.keys[1]: keys then
+// go to [0] first, whatever passes are skipped, and the last pass may read either.
+template <class Policy, u32 Bits, class Key, class Value, class Count, bool KeysLast = false, class KeyOf, class ValueOf, class WriteKey,
+          class WriteValue>
 __device__ __forceinline__ void radix_sweep(u32 pass, u64 n, void* temp, const radix_buffers<Key, Value>& between, u8* shared, KeyOf key_of,
                                             ValueOf value_of, WriteKey write_key, WriteValue write_value) {
   u8* at = static_cast<u8*>(temp);
@@ -415,11 +417,12 @@ __device__ __forceinline__ void radix_sweep(u32 pass, u64 n, void* temp, const r
   const u32 shift = pass * radix_bits;
   const auto digit_of = [shift](Key key) { return u32(key >> shift) & (radix_bins - 1); };
   const bool to_first = plan.target == 0;
+  const bool keys_to_first = KeysLast ? (plan.index & 1) == 0 : to_first;
   const detail::radix_route<Key, Value> route = {plan.index == 0,
                                                  plan.is_last != 0,
-                                                 to_first ? between.keys[1] : between.keys[0],
+                                                 keys_to_first ? between.keys[1] : between.keys[0],
                                                  to_first ? between.values[1] : between.values[0],
-                                                 to_first ? between.keys[0] : between.keys[1],
+                                                 keys_to_first ? between.keys[0] : between.keys[1],
                                                  to_first ? between.values[0] : between.values[1]};
   detail::radix_move<Policy, Key, Value, Count>(n, starts, counter, own, other, shared, route, digit_of, key_of, value_of, write_key,
                                                 write_value);

@@ -106,6 +106,31 @@ QUERY_GPU_BOTH constexpr U descending_key(U key) {
   return U(~key);
 }
 
+// The word of a number whose type is known when the kernel runs: the number's bits, and what they are inverted by where the sign bit is set
+// and where it is not. One kernel so sorts numbers of all types of a width, in both directions.
+template <class U>
+struct number_form {
+  U negative, other;
+  bool floating;
+};
+template <class U>
+QUERY_GPU_BOTH constexpr number_form<U> number_form_of(bool is_signed, bool floating, bool descending) {
+  constexpr U sign = U(U(1) << (8 * sizeof(U) - 1));
+  const U negative = floating ? U(~U(0)) : is_signed ? sign : U(0), other = floating || is_signed ? sign : U(0);
+  return {descending ? U(~negative) : negative, descending ? U(~other) : other, floating};
+}
+template <class U>
+QUERY_GPU_BOTH inline U sort_key_of_bits(U bits, const number_form<U>& form) {
+  constexpr U sign = U(U(1) << (8 * sizeof(U) - 1));
+  constexpr U infinity = sizeof(U) == 8 ? U(u64(0x7ff) << 52) : U(u32(0xff) << 23);
+  if (form.floating) {
+    const U magnitude = U(bits & ~sign);
+    if (magnitude == 0) bits = 0;
+    if (magnitude > infinity) bits = U(~sign);
+  }
+  return U(bits ^ ((bits & sign) != 0 ? form.negative : form.other));
+}
+
 // One bit that places a null before or after all values. Place it as asked, whatever the direction of the key.
 QUERY_GPU_BOTH constexpr u8 null_key(bool valid, bool nulls_first) { return valid == nulls_first ? 1 : 0; }
 

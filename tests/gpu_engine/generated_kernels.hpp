@@ -70,8 +70,8 @@ class generated_kernels : public testing::Test {
                               "pair_all", "first_rows_of_keys", "more_rows_of_keys", "mark_keys", "flag_first_rows", "keep_flagged",
                               "find_first_failing", "count_rows", "count_digits", "sort_by_number", "put_in_order", "map_build",
                               "lookup_probe", "keep_rows", "count_build", "shuffle_build", "scan_sizes", "count_output", "scan_output",
-                              "list_output", "expand_output", "count_ranks", "sweep_ranks", "count_text_0", "sweep_text_0",
-                              "rank_text_0", "count_text_1", "sweep_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
+                              "list_output", "expand_output", "count_words", "sweep_words", "words_text_0", "rank_text_0",
+                              "words_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
                               "fold_segments", "fold_level", "place_lists", "take_elements", "prepare_table", "find_nearest_rows",
                               "find_candidates", "compare_candidates", "count_groups_of_rows", "sort_rows", "gather_build", "join_lists",
                               "init_labels", "sum_labels", "emit_labels", "count_keys", "sweep_keys"})
@@ -84,7 +84,7 @@ class generated_kernels : public testing::Test {
       std::memset(argument<void*>(arguments, 4), 0, argument<std::uint64_t>(arguments, 1) * packed_bytes_);
     });
     for (int i = 0; i < 8; ++i)
-      for (const char* pass : {"count_", "sweep_", "value_words_", "group_words_"})
+      for (const char* pass : {"words_", "count_", "sweep_", "value_words_", "group_words_"})
         fake_.add_kernel(pass + std::to_string(i), [](void**) {});
     pretended_.emplace(fake_.calls(), 0);
     // What compiles is checked; the double does not look at the code.

@@ -45,7 +45,7 @@ TEST_F(generated_kernels, of_orders) {
   compiles("double", all.order_by([](auto t) { return t.b; }));
   compiles("descending, then by", all.order_by_descending([](auto t) { return t.a; }).then_by([](auto t) { return t.c; }));
   compiles("after where", all.where([](auto t) { return t.a > 1; }).order_by([](auto t) { return query::make<Pair>(t.a, t.b); }));
-  compiles("top", all.order_by([](auto t) { return t.c; }).take(10));
+  compiles("top", all.order_by([](auto t) { return t.c * t.a; }).take(10));
 }
 
 struct Boxed {

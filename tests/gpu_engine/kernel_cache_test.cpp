@@ -160,6 +160,33 @@ TEST_F(kernel_cache_test, compiles_the_other_kernels_of_a_program_meanwhile) {
   EXPECT_EQ(cache.counters().compiled, 2u);
 }
 
+TEST_F(kernel_cache_test, begins_kernels_that_nobody_waits_for_yet) {
+  std::promise<void> go_on;
+  const std::shared_future<void> told = go_on.get_future().share();
+  kernel_cache::settings s = settings();
+  s.threads = 2;
+  s.compile = [&](std::string_view source, int capability) {
+    told.wait();
+    return image_for(source, capability);
+  };
+  kernel_cache cache(s);
+  EXPECT_EQ(cache.get(two_kernels, "", gpu_), nullptr);
+  EXPECT_EQ(cache.get(two_kernels, "", gpu_), nullptr);  // begun, not there
+  go_on.set_value();
+  EXPECT_NE(cache.get(two_kernels, "second", gpu_), nullptr);
+  EXPECT_NE(cache.get(two_kernels, "", gpu_), nullptr);
+  EXPECT_NE(cache.get(two_kernels, "first", gpu_), nullptr);
+  EXPECT_EQ(cache.counters().compiled, 2u);
+}
+
+TEST_F(kernel_cache_test, begins_nothing_without_threads) {
+  kernel_cache::settings s = settings();
+  s.threads = 0;
+  kernel_cache cache(s);
+  EXPECT_EQ(cache.get(two_kernels, "", gpu_), nullptr);
+  EXPECT_EQ(cache.counters().compiled, 0u);
+}
+
 TEST_F(kernel_cache_test, a_kernel_that_fails_meanwhile_fails_where_it_is_asked_for) {
   kernel_cache::settings s = settings();
   s.threads = 4;

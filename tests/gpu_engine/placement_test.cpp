@@ -242,6 +242,16 @@ TEST_F(placement_plans, know_kernels_by_their_sources_and_not_by_their_place) {
   EXPECT_EQ(engine_of(trades(4000000).order_by([](auto t) { return t.price; })), "gpu:") << "the same kernels at another";
 }
 
+// The passes are there from another sort.
+TEST_F(placement_plans, charge_a_new_sort_for_its_own_kernels_only) {
+  const temporary_folder folder;
+  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  const auto line = [&] { return engine_line(trades(1000000).order_by([](auto t) { return t.price * t.price; }).explain(), "order_by"); };
+  EXPECT_NE(line().find("350 ms to compile"), std::string::npos) << line();
+  (void)trades(1000).order_by(by_price).on(query::engine::gpu).to_vector();
+  EXPECT_NE(line().find("110 ms to compile"), std::string::npos) << line();
+}
+
 TEST_F(placement_plans, know_the_kernels_of_folds_too) {
   const temporary_folder folder;
   placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);

@@ -48,10 +48,15 @@ class sorted_rows : public testing::Test {
   static constexpr word n = 20'003;  // of no tile, nor of a multiple of 8 bytes
 
   void SetUp() override {
-    fake_.add_generated("count_0", [](const call&) {});
-    fake_.add_generated("count_1", [](const call&) {});
-    fake_.add_generated("sweep_0", [this](const call& c) { sweep(c, 0); });
-    fake_.add_generated("sweep_1", [this](const call& c) { sweep(c, 1); });
+    fake_.add_generated("count_words", [](const call&) {});
+    fake_.add_generated("sweep_words", [this](const call& c) { sweep(c); });
+    fake_.add_generated("words_0", [this](const call& c) {  // of the one key here whose words are made: -2 * value
+      ++words_made_;
+      const auto w = read_by(c, "words_0");  // made, rows
+      const std::size_t begin = c.program.find(" sort_word_0("), key = c.program.find("key_", begin);
+      const auto* column = at<const double>(read_by(c, c.program.substr(key, 5))[0]);
+      for (word j = 0; sorts_ && j < w[1]; ++j) at<word>(w[0])[j] = gpu::sort_key(column[j] * -2.0);
+    });
     fake_.add_generated("gather_rows", [this](const call& c) {
       if (!sorts_) return;
       const auto w = read_by(c, "gather_rows");  // out, out_rows, the columns
@@ -113,22 +118,18 @@ class sorted_rows : public testing::Test {
     for (const auto& bin : bins) rows.insert(rows.end(), bin.begin(), bin.end());
   }
 
-  // One pass of a sort of row numbers by the double, or by the key of 32 bits.
-  void sweep(const call& c, int sort) {
-    const std::string name = "sweep_" + std::to_string(sort);
+  // One pass of a sort of row numbers by words in a column.
+  void sweep(const call& c) {
     if (!sorts_) return;
-    const auto w = read_by(c, name);  // keys_0, keys_1, values_0, order_out, pass, rows
-    if (c.program.find("sort_word_" + std::to_string(sort) + "(p, row_at(p, j))") == std::string::npos) ADD_FAILURE() << c.program;
-    const bool wide = c.program.find("u64 sort_word_" + std::to_string(sort) + "(") != std::string::npos;
-    const word column = column_of(c, sort);
-    if (wide)
-      pass<word>(c, w, [column](word row) { return gpu::sort_key(at<const double>(column)[row]); });
+    const auto w = read_by(c, "sweep_words");  // keys_0, keys_1, values_0, order_out, pass, rows
+    const auto of = read_by(c, "word_of");     // column, stride, negative, other, floating
+    if (c.program.find("using sort_word = u64;") != std::string::npos)
+      pass<word>(c, w, [of](word row) { return gpu::sort_key_of_bits(*at<const word>(of[0] + row * of[1]), {of[2], of[3], of[4] != 0}); });
     else
-      pass<std::uint32_t>(c, w, [column](word row) { return at<const std::uint32_t>(column)[row]; });
-  }
-  static word column_of(const call& c, int sort) {
-    const std::size_t begin = c.program.find(" sort_word_" + std::to_string(sort) + "("), key = c.program.find("key_", begin);
-    return read_by(c, c.program.substr(key, 5))[0];
+      pass<std::uint32_t>(c, w, [of](word row) {
+        const auto half = [](word x) { return static_cast<std::uint32_t>(x); };
+        return gpu::sort_key_of_bits(*at<const std::uint32_t>(of[0] + row * of[1]), {half(of[2]), half(of[3]), of[4] != 0});
+      });
   }
   template <class Key, class KeyOf> void pass(const call& c, const std::vector<word>& w, KeyOf key_of) {
     struct pair {
@@ -138,8 +139,9 @@ class sorted_rows : public testing::Test {
     };
     const word pass = w[4], last = sizeof(Key) - 1, target = (last + 1 - pass) & 1;
     const word keys[2] = {w[0], w[1]}, values[2] = {w[2], w[3]}, order_in = read_by(c, "row_at")[0];
+    const word keys_target = pass & 1;
     const auto source = [&](word j) -> pair {
-      if (pass) return {at<const Key>(keys[1 - target])[j], at<const std::uint32_t>(values[1 - target])[j]};
+      if (pass) return {at<const Key>(keys[1 - keys_target])[j], at<const std::uint32_t>(values[1 - target])[j]};
       const std::uint32_t row = order_in ? at<const std::uint32_t>(order_in)[j] : static_cast<std::uint32_t>(j);
       return {key_of(row), row};
     };
@@ -148,13 +150,13 @@ class sorted_rows : public testing::Test {
     std::vector<pair> to = from;
     by_digit(to, pass, [](const pair& p) { return p.key; });
     for (word j = 0; j < to.size(); ++j) {
-      if (pass < last) at<Key>(keys[target])[j] = to[j].key;
+      if (pass < last) at<Key>(keys[keys_target])[j] = to[j].key;
       at<std::uint32_t>(pass < last ? values[target] : w[3])[j] = to[j].row;
     }
     for (word j = 0; j < to.size(); ++j) {
       ASSERT_TRUE(source(j) == from[j]) << "pass " << pass << " wrote where it reads, row " << j;
       if (pass == last) continue;
-      ASSERT_EQ(at<const Key>(keys[target])[j], to[j].key) << "keys and row numbers meet, row " << j;
+      ASSERT_EQ(at<const Key>(keys[keys_target])[j], to[j].key) << "keys and row numbers meet, row " << j;
       ASSERT_EQ(at<const std::uint32_t>(values[target])[j], to[j].row) << "keys and row numbers meet, row " << j;
     }
   }
@@ -182,6 +184,7 @@ class sorted_rows : public testing::Test {
   driver_double fake_;
   bool sorts_ = true;   // false: where only memory counts
   int keys_alone_ = 0;  // passes
+  int words_made_ = 0;
   std::optional<device> pretended_;
   std::optional<kernel_cache> kernels_;
   std::shared_ptr<query::runtime::engine> engine_;
@@ -225,6 +228,30 @@ TEST_F(sorted_rows, buffers_that_share_memory_do_not_meet) {
   EXPECT_EQ(entries().order_by([](auto e) { return e.value; }).take(n / 2).to_vector(), first);
   std::stable_sort(wanted.begin(), wanted.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
   EXPECT_EQ(entries().order_by([](auto e) { return e.key; }).then_by([](auto e) { return e.value; }).to_vector(), wanted);
+}
+
+// Words that a kernel makes lie in a buffer of the passes, which read them before they write there.
+TEST_F(sorted_rows, words_of_computed_keys_are_made_once) {
+  std::vector<Entry> wanted = entries_;
+  std::stable_sort(wanted.begin(), wanted.end(), [](const Entry& a, const Entry& b) { return a.value > b.value; });
+  EXPECT_EQ(entries().order_by([](auto e) { return e.value * -2.0; }).to_vector(), wanted);
+  EXPECT_EQ(words_made_, 1);
+  std::vector<Entry> by_key = entries_;
+  std::stable_sort(by_key.begin(), by_key.end(),
+                   [](const Entry& a, const Entry& b) { return a.key < b.key || (a.key == b.key && a.value > b.value); });
+  EXPECT_EQ(entries().order_by([](auto e) { return e.key; }).then_by([](auto e) { return e.value * -2.0; }).to_vector(), by_key);
+  EXPECT_EQ(words_made_, 2);
+}
+
+// Plain numbers need no kernel of the query's but the one that gathers rows, whatever their direction.
+TEST_F(sorted_rows, directions_share_the_sort) {
+  std::vector<Entry> wanted = entries_;
+  std::stable_sort(wanted.begin(), wanted.end(), [](const Entry& a, const Entry& b) { return a.value > b.value; });
+  EXPECT_EQ(entries().order_by([](auto e) { return e.value; }).to_vector().size(), wanted.size());
+  const auto before = kernels_->counters().compiled;
+  EXPECT_EQ(entries().order_by_descending([](auto e) { return e.value; }).to_vector(), wanted);
+  EXPECT_EQ(kernels_->counters().compiled, before);
+  EXPECT_EQ(words_made_, 0);
 }
 
 // Keys between passes lie where the rows will be, and once more; what tiles tell one another is some 2 %.

@@ -53,6 +53,36 @@ TEST(sort_keys_test, floats_order_nans_last_and_zeros_equal) {
   expect_floating_order<double>();
 }
 
+// What is decided when the kernel runs says the same as what the type says.
+template <class T>
+void expect_same_by_form() {
+  using limits = std::numeric_limits<T>;
+  using U = sort_key_of<T>;
+  std::vector<T> values{T(0), T(-0.0), T(1), T(-1), limits::lowest(), limits::max(), limits::min(), limits::denorm_min()};
+  if (limits::has_infinity)
+    for (const T v : {limits::infinity(), -limits::infinity(), limits::quiet_NaN(), -limits::quiet_NaN(), T(-limits::denorm_min())})
+      values.push_back(v);
+  for (const bool descending : {false, true}) {
+    const auto form = number_form_of<U>(limits::is_signed, !limits::is_integer, descending);
+    for (const T v : values) {
+      U bits;
+      copy_bits(bits, v);
+      const U key = sort_key(v);
+      EXPECT_EQ(sort_key_of_bits(bits, form), descending ? descending_key(key) : key) << v << (descending ? " descending" : "");
+    }
+  }
+}
+
+TEST(sort_keys_test, forms_say_what_types_say) {
+  expect_same_by_form<u32>();
+  expect_same_by_form<i32>();
+  expect_same_by_form<float>();
+  expect_same_by_form<u64>();
+  expect_same_by_form<i64>();
+  expect_same_by_form<double>();
+  EXPECT_EQ(sort_key_of_bits(u32(7), number_form<u32>{0, 0, false}), 7u);
+}
+
 TEST(sort_keys_test, nulls_go_first_or_last_and_are_equal) {
   for (const u32 key : {0u, 1u, ~0u}) {
     EXPECT_LT(nullable_key<32>(true, key, false), nullable_key<32>(false, 7u, false));

@@ -7,8 +7,10 @@
 
 #include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/placement/key_values.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
 
 namespace query::gpu_engine {
@@ -105,36 +107,11 @@ class grouping {
 
   // False if the partitions had too little room for their groups.
   bool attempt(std::uint64_t groups, bool partitions) {
-    // The state's size decides about the tier.
     g_.reset();
     whole_.reset();
+    const group_program program = choose(groups, partitions);
     if (output_ == group_output::pairs) out_bytes_ = rows_->partial_bytes;
-    items_ = rows_->aggregates.spread ? 1 : group_items;
-    const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
-    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(rows_->key_bytes),
-                             static_cast<std::uint32_t>(rows_->aggregates.state_bytes), rows_->aggregates.atomic, budget, exact_);
-    if (rows_->aggregates.spread) choose_spread(groups, budget);
-    if (plan_.tier == gpu::group_tier::partition && !partitions) {
-      plan_.tier = gpu::group_tier::global;
-      plan_.table_bits = gpu::table_bits(n_);
-    }
-    switch (plan_.tier) {
-      case gpu::group_tier::shared_thread:
-        use(group_program::shared_thread);
-        break;
-      case gpu::group_tier::shared_warp:
-        use(group_program::shared_warp);
-        break;
-      case gpu::group_tier::shared_block:
-        use(group_program::shared_block);
-        break;
-      case gpu::group_tier::partition:
-        choose_scatter(budget);
-        break;
-      case gpu::group_tier::global:
-        use(group_program::global);
-        break;
-    }
+    use(program);
     args_[listed_tiles] = 0;
     args_[group_count] = run_.status_word(groups_word);
     args_[threads] = plan_.shape.threads;
@@ -165,6 +142,53 @@ class grouping {
     return true;
   }
 
+  // The tier for so many groups, and its program.
+  group_program choose(std::uint64_t groups, bool partitions) {
+    // The state's size decides about the tier.
+    items_ = rows_->aggregates.spread ? 1 : group_items;
+    const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
+    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(rows_->key_bytes),
+                             static_cast<std::uint32_t>(rows_->aggregates.state_bytes), rows_->aggregates.atomic, budget, exact_);
+    if (rows_->aggregates.spread) choose_spread(groups, budget);
+    if (plan_.tier == gpu::group_tier::partition && !partitions) {
+      plan_.tier = gpu::group_tier::global;
+      plan_.table_bits = gpu::table_bits(n_);
+    }
+    if (plan_.tier == gpu::group_tier::partition) choose_scatter(budget);
+    switch (plan_.tier) {
+      case gpu::group_tier::shared_thread:
+        return group_program::shared_thread;
+      case gpu::group_tier::shared_warp:
+        return group_program::shared_warp;
+      case gpu::group_tier::shared_block:
+        return group_program::shared_block;
+      case gpu::group_tier::partition:
+        return plan_.scatter_items == 16  ? group_program::partition_16
+               : plan_.scatter_items == 8 ? group_program::partition_8
+                                          : group_program::partition_4;
+      case gpu::group_tier::global:
+        break;
+    }
+    return group_program::global;
+  }
+
+  // As many groups as keys can have, where their expression tells; else few, which is when kernels of the other tiers are alike.
+  std::uint64_t guess() const {
+    constexpr std::uint64_t few = 256;
+    if (v_.node->what != detail::verb::group_by) return few;
+    kernel_source k;
+    const ir::traced key = k.trace(*v_.node, v_.node->functions.front());
+    const auto most = values_of(key.root, [](std::uint64_t) { return std::optional<double>(); });
+    return most && *most < static_cast<double>(n_) ? static_cast<std::uint64_t>(*most) : few;
+  }
+  // While the kernel that looks at a sample is made for the first time, those of the tier are that the guess gives. A wrong guess costs
+  // time of cores that wait otherwise.
+  void prepare_guess() {
+    if (known_or_begun(run_, g_->source)) return;
+    const group_program program = choose(guess(), true);
+    (void)known_or_begun(run_, generate_group_kernels(*rows_, v_, in_->layout(), program, output_).source);
+  }
+
   // Sums of long arrays have a shape of their own, while the groups fit a block.
   void choose_spread(std::uint64_t groups, std::uint32_t budget) {
     const gpu::spread_group_plan s = gpu::plan_spread_groups(std::min(groups, n_), static_cast<std::uint32_t>(rows_->key_bytes),
@@ -192,15 +216,9 @@ class grouping {
   // As many rows a thread as shared memory has room for: wide arguments want fewer, and the widest no partitions at all.
   void choose_scatter(std::size_t budget) {
     while (plan_.scatter_items > 4 && scatter_shared() > budget) plan_.scatter_items /= 2;
-    if (scatter_shared() > budget) {
-      plan_.tier = gpu::group_tier::global;
-      plan_.table_bits = gpu::table_bits(std::min<std::uint64_t>(n_, std::uint64_t{plan_.shape.capacity} << plan_.partition_bits));
-      use(group_program::global);
-      return;
-    }
-    use(plan_.scatter_items == 16  ? group_program::partition_16
-        : plan_.scatter_items == 8 ? group_program::partition_8
-                                   : group_program::partition_4);
+    if (scatter_shared() <= budget) return;
+    plan_.tier = gpu::group_tier::global;
+    plan_.table_bits = gpu::table_bits(std::min<std::uint64_t>(n_, std::uint64_t{plan_.shape.capacity} << plan_.partition_bits));
   }
 
   // Groups among a sample of the rows, and what that says about all of them.
@@ -208,6 +226,7 @@ class grouping {
     if (n_ <= few_rows) return n_;
     const round_recording::aside once;  // repeated rounds need no guess of their own
     g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
+    prepare_guess();
     const std::uint64_t rows = std::min(n_, sampled);
     const std::uint32_t table = gpu::table_bits(rows);
     const device_buffer slots_memory = run_.allocate(gpu::table_slots(table) * g_->slot_bytes);

@@ -1,14 +1,18 @@
 // order_by: row numbers sorted by order-preserving keys, the last key first (each pass is stable), then rows gathered once.
-// Strings are ranked before: their rank is what the rows are sorted by.
+// Strings are ranked before: their rank is what the rows are sorted by. The sorts are the library's own programs (word_sort.hpp); a query
+// compiles what makes the words of its keys, unless they are plain numbers, and what gathers its rows.
 #include <algorithm>
+#include <optional>
 
 #include <query/errors.hpp>
 
 #include "gpu_engine/codegen/expressions.hpp"
 #include "gpu_engine/codegen/sort_passes.hpp"
 #include "gpu_engine/host_unpacking.hpp"
-#include "gpu_engine/operators/radix_launch.hpp"
+#include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/sorted_numbers.hpp"
+#include "gpu_engine/operators/word_sort.hpp"
+#include "gpu_primitives/radix_layout.cuh"
 #include "gpu_primitives/scan.cuh"
 
 namespace query::gpu_engine {
@@ -18,12 +22,8 @@ namespace {
 // Arguments of the kernels. The ranks of the keys' strings come behind them, a column each.
 enum argument : std::uint32_t {
   order_in,
-  order_out,
   temp,
-  keys_0,
-  keys_1,
-  values_0,
-  pass,
+  made_words,
   out,
   out_rows,
   text_round,
@@ -34,17 +34,30 @@ enum argument : std::uint32_t {
 };
 constexpr std::size_t unresolved_word = 1;  // of the status block
 
+// A number of 32 or 64 bits in a column of the input, as sorts read it.
+struct plain_number {
+  std::uint32_t column = 0;
+  std::size_t offset = 0, stride = 0;
+  gpu::number_form<gpu::u64> form = {0, 0, false};
+};
+
 struct generated {
   kernel_source source;
+  std::vector<word_sort> sorts;  // by words of different widths
   std::vector<sort_pass> passes;
-  std::vector<std::string> texts;  // names of the strings to rank
+  std::vector<std::optional<plain_number>> plain;  // of the passes; of the others a kernel makes the words
+  std::vector<std::string> texts;                  // names of the strings to rank
   std::size_t row_number_bytes = 4;
+
+  const word_sort& sort_of(std::uint32_t bits) const {
+    return *std::find_if(sorts.begin(), sorts.end(), [&](const word_sort& s) { return s.bits() == word_sort::rounded(bits); });
+  }
 };
 
 class writer {
  public:
   writer(generated& g, const planner::vertex& v, const input_layout& in, bool wide_numbers)
-      : g_(g), k_(g.source), n_(*v.node), number_(wide_numbers ? "u64" : "u32"), wide_(wide_numbers) {
+      : g_(g), k_(g.source), n_(*v.node), in_(in), number_(wide_numbers ? "u64" : "u32"), wide_(wide_numbers) {
     g.row_number_bytes = wide_numbers ? 8 : 4;
     // The sort takes rows as they lie: row-wise work before it has run.
     row_ = input_rows(k_, in, 0, "i");
@@ -53,7 +66,6 @@ class writer {
   void write() {
     if (std::any_of(n_.order.begin(), n_.order.end(), [](const detail::order_key& o) { return o.custom.less != nullptr; }))
       throw not_generated("the order is the user's own function");
-    k_.include("gpu_primitives/radix_sort.cuh");
     k_.include("gpu_primitives/sort_keys.cuh");
     k_.add("using number = " + number_ + ";\n");
     keys();
@@ -62,7 +74,9 @@ class writer {
     for (std::size_t s = 0; s < g_.passes.size(); ++s) {
       const sort_pass& p = g_.passes[s];
       if (!p.text.empty()) ranks(p);
-      radix(std::to_string(s), p.bits, "const auto v = key_" + std::to_string(p.of) + "(p, row);\n  return " + p.key + ";");
+      if (!g_.plain[s])
+        words(std::to_string(s), p.bits, "  const auto v = key_" + std::to_string(p.of) + "(p, row);\n  return " + p.key + ";\n");
+      uses(p.bits);
     }
     gather();
   }
@@ -78,31 +92,44 @@ class writer {
       const ir::traced t = k_.trace(n_, n_.functions[i]);
       const ir::type* key = n_.functions[i].result ? n_.functions[i].result : t.root->type;
       const std::string type = k_.type_name(key), name = "key_" + std::to_string(i);
+      const detail::order_key order = i < n_.order.size() ? n_.order[i] : detail::order_key{};
+      take_key_apart(key, order, i, wide_ ? 64 : 32, rank_of_row, g_.passes);
+      const std::optional<plain_number> plain = plain_key(t.root, key, order);
+      g_.plain.resize(g_.passes.size(), plain);
+      if (plain) continue;
       expressions e(k_, k_.site(n_.label, n_.where));
       e.bind(0, row_);
       const std::string text = e.converted(e.value(t.root), t.root->type, key);
       k_.add("__device__ __forceinline__ " + type + " " + name + "(const words& p, u64 i) {\n" + e.take() + "  return " + text + ";\n}\n");
-      take_key_apart(key, i < n_.order.size() ? n_.order[i] : detail::order_key{}, i, wide_ ? 64 : 32, rank_of_row, g_.passes);
     }
   }
 
-  // count_<name> and sweep_<name>: one sort by the word that `key` returns for a row. Digits are counted in the order in which
-  // the rows lie, whatever their order so far.
-  void radix(const std::string& name, std::uint32_t key_bits, const std::string& key_body) {
-    const std::string key = key_bits <= 32 ? "u32" : "u64", bits = std::to_string(key_bits), policy = "radix_policy<" + key + ", number>",
-                      word = "sort_word_" + name;
-    k_.add("__device__ __forceinline__ " + key + " " + word + "(const words& p, u64 row) {\n  " + key_body + "\n}\n");
-    k_.add("extern \"C\" __global__ void __launch_bounds__(" + policy + "::histogram_threads) count_" + name +
-           "(const __grid_constant__ words p) {\n  radix_histogram<" + policy + ", " + bits + ">(" + rows() + ", " +
-           k_.argument(temp, "void*") + ", [&](u64 row) { return " + word + "(p, row); });\n}\n");
-    k_.add("extern \"C\" __global__ void __launch_bounds__(" + policy + "::threads, " + policy + "::blocks) sweep_" + name +
-           "(const __grid_constant__ words p) {\n  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<" + key +
-           ", number> between{{" + k_.argument(keys_0, key + "*") + ", " + k_.argument(keys_1, key + "*") + "}, {" +
-           k_.argument(values_0, "number*") + ", " + k_.argument(order_out, "number*") + "}};\n  radix_sweep<" + policy + ", " + bits +
-           ", " + key + ", number, " + number_ + ">((u32)" + k_.argument(pass, "u64") + ", " + rows() + ", " + k_.argument(temp, "void*") +
-           ", between, shared,\n    [&](u64 j) { return " + word +
-           "(p, row_at(p, j)); },\n    [&](u64 j) { return number(row_at(p, j)); },\n    [](u64, " + key +
-           ") {}, [&](u64 at, number row) { " + k_.argument(order_out, "number*") + "[at] = row; });\n}\n");
+  std::optional<plain_number> plain_key(const ir::node* n, const ir::type* key, const detail::order_key& order) const {
+    if ((n->what != ir::op::row && n->what != ir::op::field) || n->id != 0 || n->type->k != key->k) return std::nullopt;
+    if (!ir::is_arithmetic(key->k) || (key->size != 4 && key->size != 8)) return std::nullopt;
+    const std::size_t offset = n->what == ir::op::field ? n->bits : 0;
+    for (std::uint32_t c = 0; c < in_.columns.size(); ++c) {
+      const input_column& column = in_.columns[c];
+      if (offset < column.offset || offset + key->size > column.offset + column.type->size) continue;
+      if (!same_on_device(column.type)) return std::nullopt;
+      return plain_number{c, offset - column.offset, device_layout(column.type).size, word_column::form_of(key, order.descending)};
+    }
+    return std::nullopt;
+  }
+
+  void uses(std::uint32_t bits) {
+    const std::uint32_t rounded = word_sort::rounded(bits);
+    if (std::none_of(g_.sorts.begin(), g_.sorts.end(), [&](const word_sort& s) { return s.bits() == rounded; }))
+      g_.sorts.emplace_back(rounded, wide_);
+  }
+
+  // words_<name>: the word that `body` returns for each row, as the rows lie.
+  void words(const std::string& name, std::uint32_t bits, const std::string& body) {
+    const std::string word = bits <= 32 ? "u32" : "u64";
+    k_.add("__device__ __forceinline__ " + word + " sort_word_" + name + "(const words& p, u64 row) {\n" + body + "}\n");
+    k_.add("extern \"C\" __global__ void __launch_bounds__(256) words_" + name + "(const __grid_constant__ words p) {\n  " + word +
+           "* const made = " + k_.argument(made_words, word + "*") + ";\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " + rows() +
+           "; i += gridDim.x * 256ull) made[i] = sort_word_" + name + "(p, i);\n}\n");
   }
 
   // The rank of a string among all rows': rows are sorted by one word of it a round, and rows that are equal so far share a
@@ -112,12 +139,13 @@ class writer {
     if (g_.texts.empty()) {
       k_.include("gpu_engine/device/text_order.cuh");
       k_.include("gpu_primitives/scan.cuh");
-      radix("ranks", wide_ ? 64 : 32, "return " + k_.argument(ranks_before, "const number*") + "[row];");
+      uses(64);
+      uses(wide_ ? 64 : 32);
     }
     g_.texts.push_back(name);
     k_.add("__device__ __forceinline__ u64 word_of_" + name + "(const words& p, u64 row) {\n  const auto v = key_" + std::to_string(p.of) +
            "(p, row);\n  return text_word(" + p.text + ", " + k_.argument(text_round, "u64") + ");\n}\n");
-    radix(name, 64, "return word_of_" + name + "(p, row);");
+    words(name, 64, "  return word_of_" + name + "(p, row);\n");
     // Out of line: the scan has many calls of it, and compiling that many copies would take seconds.
     k_.add("__device__ __noinline__ number begins_rank_of_" + name +
            "(const words& p, u64 j) {\n  const number* const before = " + k_.argument(ranks_before, "const number*") +
@@ -146,6 +174,7 @@ class writer {
   generated& g_;
   kernel_source& k_;
   const detail::logical& n_;
+  const input_layout& in_;
   row_source row_;
   std::string number_;
   bool wide_;
@@ -155,12 +184,6 @@ generated generate(const planner::vertex& v, const input_layout& in, bool wide_n
   generated g;
   writer(g, v, in, wide_numbers).write();
   return g;
-}
-
-radix_shape shape_of(std::uint64_t n, bool wide_numbers, std::uint32_t bits) {
-  using gpu::u32, gpu::u64;
-  if (bits <= 32) return wide_numbers ? radix_shape::of<u32, u64, u64>(n) : radix_shape::of<u32, u32, u32>(n);
-  return wide_numbers ? radix_shape::of<u64, u64, u64>(n) : radix_shape::of<u64, u32, u32>(n);
 }
 
 class sorting {
@@ -175,10 +198,18 @@ class sorting {
 
   // `rows_out`: room for the first `kept` rows in order, which holds what the passes need until the rows are gathered.
   void go(device_address rows_out, std::uint64_t kept, std::size_t row_bytes) {
+    if (!known_or_begun(run_, g_.source))
+      for (const word_sort& s : g_.sorts) (void)known_or_begun(run_, s.source());
     const buffers passes(*this, rows_out, kept * row_bytes);
     for (std::size_t t = 0; t < g_.texts.size(); ++t) rank(t);
     start();
-    for (std::size_t s = 0; s < g_.passes.size(); ++s) sort(std::to_string(s), g_.passes[s].bits);
+    for (std::size_t s = 0; s < g_.passes.size(); ++s) {
+      const std::uint32_t bits = g_.passes[s].bits;
+      if (const auto& plain = g_.plain[s])
+        sort({inputs_[0]->column(plain->column) + plain->offset, plain->stride, plain->form}, bits);
+      else
+        sort(made(std::to_string(s), bits), bits);
+    }
     args_[out] = rows_out;
     args_[out_rows] = kept;
     const auto f = compiled("gather_rows");
@@ -204,10 +235,11 @@ class sorting {
         device_address* at;
         std::uint64_t bytes;
       };
-      // A sort of one pass needs nothing in between, one of two needs the first buffer.
-      std::array<part, 4> parts{{{&s.args_[keys_0], passes > 1 ? keys : 0},
-                                 {&s.args_[keys_1], passes > 2 ? keys : 0},
-                                 {&s.args_[values_0], passes > 1 ? numbers : 0},
+      const bool makes_words = std::any_of(s.g_.plain.begin(), s.g_.plain.end(), [](const auto& plain) { return !plain; });
+      // A sort of one pass needs nothing in between, one of two needs the first buffer; words that are made lie in the second.
+      std::array<part, 4> parts{{{&s.between_.keys[0], passes > 1 ? keys : 0},
+                                 {&s.between_.keys[1], passes > 2 || makes_words ? keys : 0},
+                                 {&s.between_.values, passes > 1 ? numbers : 0},
                                  {&s.order_[1 - last], s.g_.passes.size() > 1 || !s.g_.texts.empty() ? numbers : 0}}};
       const std::uint32_t inside = fullest(parts, room);
       for (std::uint32_t i = 0; i < parts.size(); ++i) {
@@ -254,14 +286,18 @@ class sorting {
   void start() { args_[order_in] = 0; }
 
   // From order_in to the other of the two orders, beginning with the first.
-  void sort(const std::string& name, std::uint32_t bits) {
+  void sort(const word_column& by, std::uint32_t bits) {
     run_.context().cancel.check();
-    args_[order_out] = order_[args_[order_in] == order_[0] ? 1 : 0];
-    const auto count = compiled("count_" + name), sweep = compiled("sweep_" + name);
-    radix_launch radix(run_, g_.source, *count, *sweep, shape_of(n_, wide_, bits), bits);
-    radix.count(inputs_, args_, temp);
-    radix.passes(inputs_, args_, pass);
-    args_[order_in] = args_[order_out];
+    between_.order_in = args_[order_in];
+    between_.order_out = order_[args_[order_in] == order_[0] ? 1 : 0];
+    g_.sort_of(bits).run(by, between_, n_, run_);
+    args_[order_in] = between_.order_out;
+  }
+  // The words of a kernel, until the sort by them begins.
+  word_column made(const std::string& name, std::uint32_t bits) {
+    args_[made_words] = between_.keys[1];
+    run_.launch(g_.source, *compiled("words_" + name), {run_.blocks(n_), 256, 0}, inputs_, args_);
+    return {between_.keys[1], bits <= 32 ? 4u : 8u};
   }
 
   void rank(std::size_t t) {
@@ -273,8 +309,8 @@ class sorting {
     for (args_[text_round] = 0;; ++args_[text_round]) {
       args_[ranks_before] = before.address();
       args_[ranks_after] = after.address();
-      sort(name, 64);
-      if (before) sort("ranks", wide_ ? 64 : 32);
+      sort(made(name, 64), 64);
+      if (before) sort({before.address(), wide_ ? 8u : 4u}, wide_ ? 64 : 32);
       run_.fill(run_.status_word(unresolved_word), 0, 8);
       if (wide_)
         scan_ranks<std::uint64_t>(*f);
@@ -302,6 +338,7 @@ class sorting {
   bool wide_;
   generated g_;
   std::vector<std::uint64_t> args_;
+  word_sort::places between_;
   device_address order_[2] = {0, 0};
   std::vector<device_buffer> ranks_;
 };

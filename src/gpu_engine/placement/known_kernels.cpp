@@ -15,6 +15,20 @@ constexpr std::size_t most_remembered = 4096;
 // In the order of `operation`: row-wise, collect, group, sort, join, distinct, nearest, few groups.
 constexpr std::array<double, operation_count> compile_seconds = {0, 0.11, 0.45, 0.35, 0.17, 0.17, 0.11, 0.45};
 
+// Of a program that holds none of the long kernels: those are in programs that several queries share.
+constexpr double seconds_of_own_program = compile_seconds[1];
+
+// The programs of a plan, by their texts: hashes side by side, and then how the rows lie.
+std::vector<std::string> texts_of(const std::string& sources) {
+  constexpr std::size_t digits = 2 * sizeof(hash128);
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at + digits <= sources.size() && sources[at] != ' '; at += digits) {
+    std::string text = "text " + sources.substr(at, digits);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
 template <class Map> auto& remembered(Map& map, const typename Map::key_type& key) {
   if (map.size() >= most_remembered && !map.contains(key)) map.clear();
   return map[key];
@@ -37,7 +51,7 @@ void known_kernels::keep_in(disk_cache files, const std::string& device, const k
 void known_kernels::planned(const void* what, const std::string& sources) {
   if (!files_) return;
   const std::lock_guard hold(lock_);
-  remembered(planned_, what) = sources.empty() ? std::string() : hash_text(sources).hex();
+  remembered(planned_, what) = sources;
 }
 
 std::optional<std::vector<hash128>> known_kernels::programs_of(const std::string& sources) {
@@ -54,11 +68,22 @@ double known_kernels::charged(const void* what, double to_compile, double saved)
   const std::lock_guard hold(lock_);
   const auto at = planned_.find(what);
   if (at == planned_.end() || at->second.empty()) return 0;  // a plan without kernels: a slice of rows as they lie
-  const std::string sources = at->second;
+  const std::string sources = hash_text(at->second).hex();
+  const auto missing_of = [&](const std::vector<hash128>& programs) {
+    return std::count_if(programs.begin(), programs.end(), [&](const hash128& p) { return !compiled_->has(p); });
+  };
   if (const auto programs = programs_of(sources); programs && !programs->empty()) {
-    const auto missing = std::count_if(programs->begin(), programs->end(), [&](const hash128& p) { return !compiled_->has(p); });
+    const auto missing = missing_of(*programs);
     if (!missing) return 0;
     to_compile *= static_cast<double>(missing) / static_cast<double>(programs->size());
+  } else {
+    // Another query's, but for some of its programs: the passes of a sort are everybody's.
+    const std::vector<std::string> texts = texts_of(at->second);
+    const auto own = static_cast<std::size_t>(std::count_if(texts.begin(), texts.end(), [&](const std::string& text) {
+      const auto those = programs_of(text);
+      return !those || those->empty() || missing_of(*those) != 0;
+    }));
+    if (own < texts.size()) to_compile = std::min(to_compile, static_cast<double>(std::max<std::size_t>(own, 1)) * seconds_of_own_program);
   }
   if (saved <= 0) return to_compile;  // it stays here anyway
   double& lost = remembered(lost_, sources);
@@ -71,8 +96,13 @@ void known_kernels::ran(const void* what, std::span<const hash128> programs) {
   const std::lock_guard hold(lock_);
   const auto at = planned_.find(what);
   if (at == planned_.end() || at->second.empty()) return;
-  const std::string sources = at->second;
+  const std::string sources = hash_text(at->second).hex();
   lost_.erase(sources);
+  for (const std::string& text : texts_of(at->second)) {
+    if (programs_of(text)) continue;
+    remembered(known_, text).assign(programs.begin(), programs.end());
+    files_->store(prefix_ + text, std::as_bytes(programs));
+  }
   // Other rows may have wanted other programs: those count as long as they are there.
   const std::vector<hash128> before = programs_of(sources).value_or(std::vector<hash128>());
   std::vector<hash128> all(programs.begin(), programs.end());
