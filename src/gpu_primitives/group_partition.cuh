@@ -9,6 +9,15 @@
 //   plan_partitions    -> starts, cursors, item_starts    one block
 //   scatter_partitions -> keys, args by partition         any grid
 //   aggregate_partitions                                  partition_items(n, bits, chunk) blocks
+//
+//   extern "C" __global__ void count(u64 n, partition_places p, row r) {
+//     extern __shared__ __align__(16) unsigned char shared[];   // 4 bytes a partition
+//     count_partitions<8, Args>(n, p, bitwise_keys<u64>{}, r, shared);
+//   }
+//   extern "C" __global__ __launch_bounds__(1024, 1) void scatter(u64 n, partition_places p, u64* keys, Args* args, row r) {
+//     extern __shared__ __align__(16) unsigned char shared[];   // scatter_bytes(p.bits, 1024 * 8, 8, sizeof(Args)) of them
+//     scatter_partitions<8>(n, p, keys, args, bitwise_keys<u64>{}, r, shared);
+//   }
 #pragma once
 
 #include "gpu_primitives/group_shared.cuh"

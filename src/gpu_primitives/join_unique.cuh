@@ -14,6 +14,16 @@
 //
 // Build tables beyond the L2 cache (join_scatter_bits > 0) from scattered rows: group_partition.cuh with Args = Payload and
 // join_partition_shift, then build_unique over scattered_rows. The slots that are written at one time are then close together.
+//
+//   using table = hash_table_ref<bitwise_keys<u64>, u64>;
+//   extern "C" __global__ void build(u64 n, table t, u32* repeated, const u64* k, const u64* v) {
+//     build_unique<4>(n, t, repeated, bitwise_keys<u64>{}, [=](u64 i, u64& key, u64& p) { key = k[i]; p = v[i]; return true; });
+//   }
+//   extern "C" __global__ void probe(u64 n, table t, unordered_append append, const u64* k, u64* out) {
+//     probe_unique<join_kind::inner, 4, no_value>(n, t, append, nullptr, bitwise_keys<u64>{},
+//         [=](u64 i, u64& key, no_value&) { key = k[i]; return true; },
+//         [=](u64 at, u64, u64, no_value, bool, u64 p) { out[at] = p; });
+//   }
 #pragma once
 
 #include "gpu_primitives/hash_table.cuh"

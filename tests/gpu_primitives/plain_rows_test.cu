@@ -1,5 +1,5 @@
-// partition, histogram, top_k and segments beyond 2^31 rows. Rows are computed, and so is what each place must hold: no memory is taken but the
-// primitives' own.
+// partition, histogram, top_k and segments beyond 2^31 rows. Rows are computed, and so is what each place must hold: hardly any memory is
+// taken but the primitives' own.
 #include <algorithm>
 #include <memory>
 #include <utility>
