@@ -1,7 +1,7 @@
-// How the tables of the hashed primitives are probed, beside other ways: a slot at a time (the present one), buckets read at once by one
-// thread, buckets read by groups of threads. Look-ups that hit always, half of the times and never, and claims as a group-by makes them,
+// How the tables of the hashed primitives are probed, beside other ways: a slot at a time, buckets read at once by one thread, buckets read
+// by groups of threads. Look-ups that hit always, half of the times and never, and claims as a group-by makes them,
 // over slots of 8, 16 and 32 bytes, filled to 0.5, 0.7 and 0.9. Each line: the case, then a time in ms for each form named above it; the
-// answers of every form are checked. docs/design/009-linear-probing.md
+// answers of every form are checked. docs/design/009-buckets-of-a-sector.md
 //   hashing_probes_bench [log2 of rows = 27] [part of names]
 // Build: scripts/build_gpu_tests
 #include <cstring>

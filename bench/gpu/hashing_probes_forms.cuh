@@ -1,5 +1,5 @@
-// Ways to look a key up in an open-addressing table and to claim a slot for it, for hashing_probes_bench.cu: a slot at a time, as
-// hash_table.cuh does, and buckets of neighbouring slots, read by one thread or by a group of threads.
+// Ways to look a key up in an open-addressing table and to claim a slot for it, for hashing_probes_bench.cu: a slot at a time, and buckets
+// of neighbouring slots, read by one thread, as hash_table.cuh does, or by a group of threads.
 //
 //   probe_bucket<1, 4, cached::l2>   four keys a thread in flight, a slot at a time
 //   probe_around<2, 4, cached::l2>   the same, but a bucket to its end, around its border, before the next one
