@@ -6,6 +6,14 @@
 //
 // Ranges are few and pairs are neighbours within a block's turn, so they leave side by side without a stay in shared memory: states may
 // be of any size. The order within a part is any.
+//
+//   using pair = group_partial<u64, State>;
+//   extern "C" __global__ void count(const pair* pairs, u64 n, u32 devices, u64* counts) {
+//     count_pairs(pairs, n, devices, counts, bitwise_keys<u64>{});
+//   }
+//   extern "C" __global__ void part(const pair* pairs, u64 n, u32 devices, const u64* counts, u64* cursors, pair* out) {
+//     scatter_pairs(pairs, n, devices, counts, cursors, out, bitwise_keys<u64>{});
+//   }
 #pragma once
 
 #include "gpu_primitives/group_table.cuh"

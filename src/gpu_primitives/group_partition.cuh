@@ -12,6 +12,15 @@
 //
 // Where the largest partition is known from an earlier run over the same rows, each has room for as many: scatter_partitions then counts as
 // it goes, and plan_partitions comes behind it. Should that not hold any more, nothing is aggregated, and `crowded` says so.
+//
+//   extern "C" __global__ void count(u64 n, partition_places p, row r) {
+//     extern __shared__ __align__(16) unsigned char shared[];   // 4 bytes a partition
+//     count_partitions<8, Args>(n, p, bitwise_keys<u64>{}, r, shared);
+//   }
+//   extern "C" __global__ __launch_bounds__(1024, 1) void scatter(u64 n, partition_places p, u64* keys, Args* args, row r) {
+//     extern __shared__ __align__(16) unsigned char shared[];   // scatter_bytes(p.bits, 1024 * 8, 8, sizeof(Args)) of them
+//     scatter_partitions<8>(n, p, keys, args, bitwise_keys<u64>{}, r, shared);
+//   }
 #pragma once
 
 #include "gpu_primitives/group_shared.cuh"

@@ -1,5 +1,8 @@
 // The shapes of the tables in which a block of group_shared.cuh groups its rows: how many copies of the states, how many groups, how
 // large an index. The host chooses them for a number of groups that it expects and the shared memory that there is.
+//
+//   const shared_group_shape s = plan_shared_groups(group_copies::warp, 1000, 8, 16, 227 * 1024);   // groups, bytes of keys and states
+//   if (s.bytes) group<<<blocks, s.threads, s.bytes>>>(...);                                        // else another form
 #pragma once
 
 #include "gpu_primitives/types.cuh"

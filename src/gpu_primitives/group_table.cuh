@@ -20,6 +20,13 @@
 //
 // Growing: rows are taken in tiles of a warp. A tile with a row that finds no place changes no state; it goes to the list `again`, sets
 // `full`, and the host grows the table (grow_groups) and runs the listed tiles (group_rows::tiles) until the list stays empty.
+//
+//   using table = group_table<bitwise_keys<u64>, aggregates>;
+//   extern "C" __global__ void init(table t) { init_groups<bitwise_keys<u64>, aggregates>(t); }
+//   extern "C" __global__ void group(u64 n, table t, tiles_again again, row r) {
+//     aggregate_global<4>(group_rows{n}, t, again, bitwise_keys<u64>{}, r);
+//   }
+//   extern "C" __global__ void write(table t, u64* count, emit e) { emit_groups<bitwise_keys<u64>, aggregates>(t, count, e); }
 #pragma once
 
 #include "gpu_primitives/hash_table.cuh"

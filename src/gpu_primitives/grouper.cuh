@@ -11,6 +11,13 @@
 //   void created(u32 id, u64 i)          a new group, with the row that made it; called once a group
 //
 // Rows that the filter drops have group no_id.
+//
+//   using table = table_of_ids<bitwise_keys<u64>>;
+//   extern "C" __global__ void map(u64 n, table t, const u64* k, u32* group_of, u64* keys_of_groups) {
+//     map_keys(n, t, group_of, bitwise_keys<u64>{}, [=](u64 i, u64& key) { key = k[i]; return true; },
+//              [=](u32 id, u64 i) { keys_of_groups[id] = k[i]; });
+//   }
+//   extern "C" __global__ void count(u64 n, const u32* group_of, u64* sizes) { count_groups(n, group_of, sizes); }
 #pragma once
 
 #include "gpu_primitives/hash_table.cuh"

@@ -10,6 +10,9 @@
 //
 // An H200, u64 keys and payloads, 2^27 probe rows that all match, output written, billions of build and probe rows a second: distinct
 // build keys, 2^24 of them 27 (24 in the order of the probe rows), 2^27 of them 21 (18); a plain table in the same run 15 and 11.
+//
+//   build<<<...>>>(builds, table, repeated, ...);          // build_unique
+//   if (repeated == 0) probe<<<...>>>(probes, table, ...);  // probe_unique; else the build rows go through map_keys
 #pragma once
 
 #include "gpu_primitives/join_expand.cuh"

@@ -9,6 +9,12 @@
 //
 // Hashes are 64 bits, good in all of them: the top bits choose a partition and a slot of a global table, the low half a slot of a
 // table in shared memory.
+//
+//   const bitwise_keys<u64> keys;
+//   u64 home = keys.hash(key) >> (64 - bits);
+//   struct same_name { const name* names; __device__ bool operator()(u64 a, u64 b) const { return names[a] == names[b]; } };
+//   const row_keys<same_name> rows{{names}};
+//   bool same = rows.equal(row_key{hash_a, a}, row_key{hash_b, b});
 #pragma once
 
 #include "gpu_primitives/types.cuh"

@@ -1,9 +1,8 @@
 // Open-addressing hash table in global memory: lock-free find-or-claim, and dense group ids on top of it.
 //
-// Slots are a power of two, probed linearly, one at a time, from the top bits of the hash, so that neighbours share a cache line and a
-// range of hashes is a range of slots. There are no buckets that several threads would read at once: slots of up to 32 bytes are aligned
-// within a sector (32 bytes), so a probe that begins and ends in one, of four slots of 8 bytes or two of 16, costs one sector as a bucket
-// would. The two have not been measured beside each other (docs/design/009-linear-probing.md).
+// Slots are a power of two, in the order of the top bits of the hash, so that a range of hashes is a range of slots. A bucket is a sector
+// of memory (32 bytes): four slots of 8 bytes, two of 16, or a single larger one. A probe begins with the bucket of the key's home, and one
+// thread reads all of a bucket at once. Why not slot by slot, nor by several threads: docs/design/009-buckets-of-a-sector.md.
 // One slot more than the power of two holds the one key whose bits mark an empty slot: users may have every key value. Fill at most half
 // for speed; a probe longer than `longest_probe` means `full`, so that nothing loops for ever and the host grows the table (rehash into
 // one twice as large) and runs again the rows that found no place. Growing helps only against different hashes: the host stops at
@@ -12,8 +11,9 @@
 //   table_of_ids<bitwise_keys<u64>> t{slots, bits, counts};                    // slots: table_slots(bits) of them, all bytes 0xff
 //   u32 id = find_or_insert_id(t, keys, key, [=](u32 id) { unique[id] = key; });  // dense ids 0, 1, 2...; no_id when full
 //
-// Invariant: a slot goes from empty to one key and never changes it. Claiming is one compare-and-swap; for keys wider than a word a
-// control word goes empty -> busy -> tag, and the key is written before the tag is released.
+// Invariant: a slot goes from empty to one key and never changes it, and a key claims the first empty slot around its bucket from its home
+// on, then around the next bucket: it is in no bucket behind one with an empty slot, and in no two slots. Claiming is one
+// compare-and-swap; for keys wider than a word a control word goes empty -> busy -> tag, and the key is written before the tag is released.
 #pragma once
 
 #include "gpu_primitives/hash_keys.cuh"
@@ -91,12 +91,26 @@ using slot_of = typename detail::slot_choice<typename Keys::key_type, Payload, K
 template <class Keys, class Payload>
 struct hash_table_ref {
   using slot = slot_of<Keys, Payload>;
-  slot* slots;
-  u32 bits;
+  // Slots of a bucket: as many as a sector has.
+  static constexpr u32 bucket = !Keys::one_word || sizeof(slot) > 16 ? 1 : 32 / sizeof(slot);
+  slot* slots;  // aligned to a sector
+  u32 bits;     // at least 2
   u32 pad = 0;
 
   __device__ __forceinline__ u64 mask() const { return (u64(1) << bits) - 1; }
   __device__ __forceinline__ u64 home(u64 hash) const { return hash >> (64 - bits); }
+  // The first slot of the bucket, and of the next one.
+  __device__ __forceinline__ u64 bucket_of(u64 at) const { return at & ~u64(bucket - 1); }
+  __device__ __forceinline__ u64 next_bucket(u64 first) const { return (first + bucket) & mask(); }
+  // The slot to be claimed after `at` by a key of that home: around the bucket, then around the next one.
+  __device__ __forceinline__ u64 next(u64 at, u64 home) const {
+    if constexpr (bucket == 1) {
+      return next_bucket(at);
+    } else {
+      const u64 around = bucket_of(at) | ((at + 1) & (bucket - 1));
+      return ((around ^ home) & (bucket - 1)) != 0 ? around : next_bucket(bucket_of(at)) | (home & (bucket - 1));
+    }
+  }
 };
 
 namespace detail {
@@ -106,6 +120,28 @@ inline constexpr u32 tag_busy = 0;
 __device__ __forceinline__ u32 tag_of(u64 hash) {
   const u32 tag = static_cast<u32>(hash);
   return tag == tag_empty || tag == tag_busy ? 1u : tag;
+}
+
+// A bucket, all of it at once. While keys are inserted: each of its words as it was at some time (`Inserting`), from the L2 cache.
+// Otherwise through the L1 cache, which brings a sector once for two loads of 16 bytes.
+template <bool Inserting, class Slot, u32 Count>
+__device__ __forceinline__ void load_bucket(const Slot* from, Slot (&to)[Count]) {
+  constexpr u32 loads = sizeof(to) / sizeof(uint4);
+  static_assert(loads * sizeof(uint4) == sizeof(to));
+  uint4 raw[loads];
+#pragma unroll
+  for (u32 i = 0; i < loads; ++i) {
+    const uint4* const p = reinterpret_cast<const uint4*>(from) + i;
+    if constexpr (Inserting) {
+      asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(raw[i].x), "=r"(raw[i].y), "=r"(raw[i].z), "=r"(raw[i].w)
+                   : "l"(__cvta_generic_to_global(p))
+                   : "memory");
+    } else {
+      raw[i] = *p;
+    }
+  }
+  memcpy(to, raw, sizeof(to));
 }
 
 template <class Word>
@@ -136,12 +172,14 @@ __device__ __forceinline__ typename Keys::key_type slot_key(const hash_table_ref
   }
 }
 
-// The slot of `key`, claimed when it was in none (then fresh = true); no_slot when the probe grew too long.
-template <class Keys, class Payload>
+// The slot of `key`, claimed when it was in none (then fresh = true); no_slot when the probe grew too long. BySlots: a slot at a time, in
+// the same order.
+template <bool BySlots = false, class Keys, class Payload>
 __device__ __forceinline__ u64 find_or_claim(const hash_table_ref<Keys, Payload>& t, const Keys& keys,
                                              const typename Keys::key_type& key, u64 hash, bool& fresh) {
   fresh = false;
-  u64 at = t.home(hash);
+  const u64 home = t.home(hash);
+  u64 at = home;
   if constexpr (Keys::one_word) {
     using word = decltype(t.slots[0].key);
     constexpr word empty = static_cast<word>(~word(0));
@@ -151,18 +189,47 @@ __device__ __forceinline__ u64 find_or_claim(const hash_table_ref<Keys, Payload>
       fresh = load_relaxed(&t.slots[at].key) == empty && atomicCAS(&t.slots[at].key, empty, word(0)) == empty;
       return at;
     }
+    using table = hash_table_ref<Keys, Payload>;
+    if constexpr (table::bucket > 1 && !BySlots) {
+      constexpr u32 inside = table::bucket - 1;
+      const u32 start = static_cast<u32>(home) & inside;
+      u64 first = t.bucket_of(home);
 #pragma unroll 1
-    for (u32 probe = 0; probe < longest_probe; ++probe) {
-      word seen = load_relaxed(&t.slots[at].key);
-      if (seen == empty) {
-        seen = atomicCAS(&t.slots[at].key, empty, bits);
-        if (seen == empty) {
-          fresh = true;
-          return at;
+      for (u32 probe = 0; probe < longest_probe; probe += table::bucket) {
+        typename table::slot seen[table::bucket];
+        detail::load_bucket<true>(t.slots + first, seen);
+        u32 same = 0, rooms = 0;  // bit j: the j-th slot from the start, around the bucket
+#pragma unroll
+        for (u32 b = 0; b < table::bucket; ++b) {
+          if (seen[b].key == bits) same |= 1u << ((b - start) & inside);
+          if (seen[b].key == empty) rooms |= 1u << ((b - start) & inside);
         }
+        // What was read may be old: taken slots never change, and the swap asks once more about the empty ones.
+        while ((same | rooms) != 0) {
+          const u32 nearest = static_cast<u32>(__ffs(static_cast<int>(same != 0 ? same : rooms))) - 1;
+          at = first + ((start + nearest) & inside);
+          if (same != 0) return at;
+          const word was = atomicCAS(&t.slots[at].key, empty, bits);
+          fresh = was == empty;
+          if (fresh || was == bits) return at;
+          rooms &= rooms - 1;
+        }
+        first = t.next_bucket(first);
       }
-      if (seen == bits) return at;
-      at = (at + 1) & t.mask();
+    } else {
+#pragma unroll 1
+      for (u32 probe = 0; probe < longest_probe; ++probe) {
+        word seen = load_relaxed(&t.slots[at].key);
+        if (seen == empty) {
+          seen = atomicCAS(&t.slots[at].key, empty, bits);
+          if (seen == empty) {
+            fresh = true;
+            return at;
+          }
+        }
+        if (seen == bits) return at;
+        at = t.next(at, home);
+      }
     }
     return no_slot;
   } else {
@@ -181,32 +248,54 @@ __device__ __forceinline__ u64 find_or_claim(const hash_table_ref<Keys, Payload>
       }
       if (seen == detail::tag_busy) continue;  // its owner writes the key and waits for nobody
       if (seen == tag && keys.equal(t.slots[at].key, key)) return at;
-      at = (at + 1) & t.mask();
+      at = t.next_bucket(at);
       ++probe;
     }
     return no_slot;
   }
 }
 
-// The slot of `key` or no_slot; for kernels that run after all insertions.
+// The slot of `key`, and its payload, or no_slot; for kernels that run after all insertions.
 template <class Keys, class Payload>
-__device__ __forceinline__ u64 find_slot(const hash_table_ref<Keys, Payload>& t, const Keys& keys, const typename Keys::key_type& key,
-                                         u64 hash) {
-  u64 at = t.home(hash);
+__device__ __forceinline__ u64 find_payload(const hash_table_ref<Keys, Payload>& t, const Keys& keys, const typename Keys::key_type& key,
+                                            u64 hash, Payload& payload) {
+  using table = hash_table_ref<Keys, Payload>;
+  u64 at = t.bucket_of(t.home(hash));
   if constexpr (Keys::one_word) {
     using word = decltype(t.slots[0].key);
     constexpr word empty = static_cast<word>(~word(0));
     const word bits = detail::same_bits<word>(key);
     if (bits == empty) {
       at = t.mask() + 1;
-      return t.slots[at].key == empty ? no_slot : at;
+      if (t.slots[at].key == empty) return no_slot;
+      payload = t.slots[at].payload;
+      return at;
     }
 #pragma unroll 1
-    for (u32 probe = 0; probe < longest_probe; ++probe) {
-      const word seen = t.slots[at].key;
-      if (seen == bits) return at;
-      if (seen == empty) return no_slot;
-      at = (at + 1) & t.mask();
+    for (u32 probe = 0; probe < longest_probe; probe += table::bucket) {
+      if constexpr (table::bucket > 1) {
+        typename table::slot seen[table::bucket];
+        detail::load_bucket<false>(t.slots + at, seen);
+        u64 found = no_slot;
+        bool ends = false;
+#pragma unroll
+        for (u32 b = 0; b < table::bucket; ++b) {
+          if (seen[b].key == bits) {
+            found = at + b;
+            payload = seen[b].payload;
+          }
+          ends = ends || seen[b].key == bits || seen[b].key == empty;
+        }
+        if (ends) return found;
+      } else {
+        const word seen = t.slots[at].key;
+        if (seen == bits) {
+          payload = t.slots[at].payload;
+          return at;
+        }
+        if (seen == empty) return no_slot;
+      }
+      at = t.next_bucket(at);
     }
   } else {
     const u32 tag = detail::tag_of(hash);
@@ -214,11 +303,22 @@ __device__ __forceinline__ u64 find_slot(const hash_table_ref<Keys, Payload>& t,
     for (u32 probe = 0; probe < longest_probe; ++probe) {
       const u32 seen = t.slots[at].tag;
       if (seen == detail::tag_empty) return no_slot;
-      if (seen == tag && keys.equal(t.slots[at].key, key)) return at;
-      at = (at + 1) & t.mask();
+      if (seen == tag && keys.equal(t.slots[at].key, key)) {
+        payload = t.slots[at].payload;
+        return at;
+      }
+      at = t.next_bucket(at);
     }
   }
   return no_slot;
+}
+
+// The slot of `key` or no_slot; for kernels that run after all insertions.
+template <class Keys, class Payload>
+__device__ __forceinline__ u64 find_slot(const hash_table_ref<Keys, Payload>& t, const Keys& keys, const typename Keys::key_type& key,
+                                         u64 hash) {
+  Payload unread;
+  return find_payload(t, keys, key, hash, unread);
 }
 
 // One atomic a group of threads that happen to run together: returns distinct positions.
@@ -250,7 +350,8 @@ template <class Keys, class Created>
 __device__ __forceinline__ u32 find_or_insert_id(const table_of_ids<Keys>& t, const Keys& keys, const typename Keys::key_type& key,
                                                  const Created& created) {
   bool fresh;
-  const u64 at = find_or_claim(t.table, keys, key, keys.hash(key), fresh);
+  // Not by buckets: measured, that took up to twice as long here, unlike in other kernels.
+  const u64 at = find_or_claim<true>(t.table, keys, key, keys.hash(key), fresh);
   u32 id = detail::id_refused;
   if (at != no_slot) {
     u32* place = &t.table.slots[at].payload;
@@ -278,8 +379,9 @@ __device__ __forceinline__ u32 find_or_insert_id(const table_of_ids<Keys>& t, co
 // The id of `key` or no_id; for kernels that run after all insertions.
 template <class Keys>
 __device__ __forceinline__ u32 find_id(const table_of_ids<Keys>& t, const Keys& keys, const typename Keys::key_type& key) {
-  const u64 at = find_slot(t.table, keys, key, keys.hash(key));
-  return at == no_slot ? no_id : t.table.slots[at].payload;
+  u32 id = no_id;
+  find_payload(t.table, keys, key, keys.hash(key), id);
+  return id;
 }
 
 // Kernel body: moves every key and its payload into a larger, empty table. Refused ids are left behind; their rows come again.

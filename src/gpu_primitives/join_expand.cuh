@@ -12,6 +12,13 @@
 //   void emit(u64 at, u64 probe_row, u64 build_row)     build_row = no_row for a left join's row without partner
 //
 // Output is in the order of probe rows, and of build rows as the grouper has them.
+//
+//   extern "C" __global__ void list(match_source s, const u64* entries, const u64* outputs, match_entry* matches) {
+//     list_matches<join_kind::inner>(s, entries, outputs, matches);
+//   }
+//   extern "C" __global__ void expand(u64 outputs, const match_entry* matches, u64 entries, const u32* rows, u64* probes, u64* builds) {
+//     expand_matches(outputs, matches, entries, rows, [=](u64 at, u64 p, u64 b) { probes[at] = p; builds[at] = b; });
+//   }
 #pragma once
 
 #include "gpu_primitives/grouper.cuh"

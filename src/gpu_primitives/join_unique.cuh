@@ -14,6 +14,16 @@
 //
 // Build tables beyond the L2 cache (join_scatter_bits > 0) from scattered rows: group_partition.cuh with Args = Payload and
 // join_partition_shift, then build_unique over scattered_rows. The slots that are written at one time are then close together.
+//
+//   using table = hash_table_ref<bitwise_keys<u64>, u64>;
+//   extern "C" __global__ void build(u64 n, table t, u32* repeated, const u64* k, const u64* v) {
+//     build_unique<4>(n, t, repeated, bitwise_keys<u64>{}, [=](u64 i, u64& key, u64& p) { key = k[i]; p = v[i]; return true; });
+//   }
+//   extern "C" __global__ void probe(u64 n, table t, unordered_append append, const u64* k, u64* out) {
+//     probe_unique<join_kind::inner, 4, no_value>(n, t, append, nullptr, bitwise_keys<u64>{},
+//         [=](u64 i, u64& key, no_value&) { key = k[i]; return true; },
+//         [=](u64 at, u64, u64, no_value, bool, u64 p) { out[at] = p; });
+//   }
 #pragma once
 
 #include "gpu_primitives/hash_table.cuh"
@@ -89,7 +99,7 @@ __device__ __forceinline__ void build_unique(u64 n, const hash_table_ref<Keys, P
           if (fresh[j] || seen[j] == detail::same_bits<word>(key[j])) {
             pending &= ~(1u << j);
           } else {
-            slot[j] = (slot[j] + 1) & t.mask();
+            slot[j] = t.next(slot[j], t.home(keys.hash(key[j])));
           }
         }
       }
@@ -166,15 +176,6 @@ namespace detail {
 __device__ __forceinline__ probe_state state_of(probe_state s) { return s; }
 __device__ __forceinline__ probe_state state_of(bool passes) { return passes ? probe_state::keyed : probe_state::dropped; }
 
-template <u32 Bytes>
-struct whole_slot {
-  using type = uint4;
-};
-template <>
-struct whole_slot<8> {
-  using type = uint2;
-};
-
 // The probe rows of a block's tile and what they found: item j of thread t is row first + j * blockDim.x + t.
 template <join_kind Kind, int Items, class Args, class Keys, class Payload, class Row>
 __device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_ref<Keys, Payload>& t, u8* matched, const Keys& keys,
@@ -188,40 +189,51 @@ __device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_re
     live[j] = state != probe_state::dropped;
     valid[j] = state == probe_state::keyed;
   }
-  using slot = typename hash_table_ref<Keys, Payload>::slot;
-  if constexpr (Keys::one_word && (sizeof(slot) == 16 || sizeof(slot) == 8)) {
+  using table = hash_table_ref<Keys, Payload>;
+  if constexpr (table::bucket > 1) {
     // The probes of all rows travel together, then the next ones of those that met other keys.
+    using slot = typename table::slot;
     using word = decltype(slot::key);
     constexpr word empty = static_cast<word>(~word(0));
     u64 at[Items];
-    using whole = typename whole_slot<sizeof(slot)>::type;
-    whole raw[Items];
+    slot seen[Items][table::bucket];
     u32 pending = 0;
 #pragma unroll
     for (u32 j = 0; j < Items; ++j) {
       found[j] = false;
       if (!valid[j]) continue;
-      const bool last = detail::same_bits<word>(key[j]) == empty;
-      at[j] = last ? t.mask() + 1 : t.home(keys.hash(key[j]));
-      pending |= 1u << j;
+      if (detail::same_bits<word>(key[j]) != empty) {
+        at[j] = t.bucket_of(t.home(keys.hash(key[j])));
+        pending |= 1u << j;
+        continue;
+      }
+      const u64 last = t.mask() + 1;
+      found[j] = t.slots[last].key != empty;
+      if (!found[j]) continue;
+      payload[j] = t.slots[last].payload;
+      if (matched) matched[last] = 1;
     }
     while (pending) {
 #pragma unroll
       for (u32 j = 0; j < Items; ++j) {
-        if (pending >> j & 1) raw[j] = __ldcg(reinterpret_cast<const whole*>(t.slots + at[j]));
+        if (pending >> j & 1) load_bucket<false>(t.slots + at[j], seen[j]);
       }
 #pragma unroll
       for (u32 j = 0; j < Items; ++j) {
         if (!(pending >> j & 1)) continue;
-        const slot s = detail::same_bits<slot>(raw[j]);
-        found[j] = at[j] > t.mask() ? s.key != empty : s.key == detail::same_bits<word>(key[j]);
-        if (found[j] || s.key == empty || at[j] > t.mask()) {
+        bool ends = false;
+#pragma unroll
+        for (u32 b = 0; b < table::bucket; ++b) {
+          ends = ends || seen[j][b].key == empty;
+          if (seen[j][b].key != detail::same_bits<word>(key[j])) continue;
+          found[j] = true;
+          payload[j] = seen[j][b].payload;
+          if (matched) matched[at[j] + b] = 1;
+        }
+        if (found[j] || ends) {
           pending &= ~(1u << j);
-          if (!found[j]) continue;
-          payload[j] = s.payload;
-          if (matched) matched[at[j]] = 1;
         } else {
-          at[j] = (at[j] + 1) & t.mask();
+          at[j] = t.next_bucket(at[j]);
         }
       }
     }
@@ -230,11 +242,9 @@ __device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_re
     for (int j = 0; j < Items; ++j) {
       found[j] = false;
       if (!valid[j]) continue;
-      const u64 at = find_slot(t, keys, key[j], keys.hash(key[j]));
+      const u64 at = find_payload(t, keys, key[j], keys.hash(key[j]), payload[j]);
       found[j] = at != no_slot;
-      if (!found[j]) continue;
-      payload[j] = t.slots[at].payload;
-      if (matched) matched[at] = 1;
+      if (found[j] && matched) matched[at] = 1;
     }
   }
 #pragma unroll

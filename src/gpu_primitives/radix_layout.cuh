@@ -1,5 +1,9 @@
 // What the radix sort of radix_sort.cuh takes: tiles and grids for keys and values of a size, and where its temporary and shared memory
 // hold what. The host asks for it before it launches, the kernels while they run.
+//
+//   using policy = radix_policy<u64, u32>;
+//   u64 temp_bytes = radix_temp_bytes<policy, u32>(n);               // zeroed before the first launch
+//   u32 shared_bytes = radix_shared_bytes<policy, u64, u32>();       // of each of the radix_sweep_blocks<policy>(n) blocks
 #pragma once
 
 #include "gpu_primitives/types.cuh"

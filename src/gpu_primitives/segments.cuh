@@ -8,6 +8,14 @@
 //   fold_rows     items are rows:    add(state, place, first_of_group)
 //   fold_states   items are states of the level before
 //   emit(u32 group, const State&)    once a group, by the thread that sees its end
+//
+//   extern "C" __global__ void sums(u64 n, const u32* group, const double* x, segment_level<double> to, double* out) {
+//     fold_rows(n, to, [=](u64 i) { return group[i]; }, [](double& s) { s = 0; }, [=](double& s, u64 i, bool) { s += x[i]; },
+//               [=](u32 g, double s) { out[g] = s; });
+//   }
+//   extern "C" __global__ void more(u64 n, segment_level<double> in, segment_level<double> to, double* out) {
+//     fold_states(n, in, to, [](double& earlier, double later) { earlier += later; }, [=](u32 g, double s) { out[g] = s; });
+//   }
 #pragma once
 
 #include "gpu_primitives/types.cuh"

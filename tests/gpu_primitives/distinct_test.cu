@@ -1,4 +1,5 @@
 // First rows of keys against a map: keys of every distribution, tables that are too small, a second input that adds, keeps or removes.
+// Beyond 2^31 rows, and slots, what is first is known by formula.
 #include "gpu_primitives/distinct.cuh"
 
 #include <map>
@@ -123,6 +124,90 @@ TEST_F(Distinct, a_table_that_is_too_small_says_so) {
   first_kernel<<<4, 256>>>(keys.size(), 0, table_of<u32, u32>{slots.data(), 10}, full.data(), key_column<u32>{column.data(), dropped});
   finish();
   EXPECT_EQ(full.first(), 1u);
+}
+
+constexpr u64 many = (u64(1) << 31) + 12345;
+
+// Keys that come first among the first rows, others beyond 2^31 of them, others beyond 2^32.
+struct late_keys {
+  static constexpr u64 second = (u64(1) << 31) + 5, third = (u64(1) << 32) + 7;
+  static constexpr u64 of_first = 1000003, of_second = 251, of_third = 13;
+  u64 from;
+  __device__ bool operator()(u64 i, u32& key) const {
+    const u64 row = from + i;
+    key = static_cast<u32>(row < second ? row % of_first : row < third ? 2000000 + row % of_second : 3000000 + row % of_third);
+    return true;
+  }
+  static __device__ bool is_first(u64 row) {
+    return row < of_first || (row >= second && row < second + of_second) || (row >= third && row < third + of_third);
+  }
+};
+__global__ void late_kernel(u64 n, late_keys rows, table_of<u32, u64> t, u32* full) {
+  first_rows(n, rows.from, t, full, bitwise_keys<u32>{}, rows);
+}
+__global__ void late_check_kernel(const u8* flags, u64 n, u64* wrong) {
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x)
+    if ((flags[i] != 0) != late_keys::is_first(i)) atomicAdd(wrong, 1ull);
+}
+
+TEST_F(Distinct, first_rows_beyond_2_to_the_31_and_the_32) {
+  NEEDS_GIGABYTES(5);
+  constexpr u64 first_rows_of_all = late_keys::of_first + late_keys::of_second + late_keys::of_third;
+  const u32 bits = table_bits(first_rows_of_all);
+  device_array<table_of<u32, u64>::slot> slots(table_slots(bits));
+  slots.fill(0xff);
+  const table_of<u32, u64> table{slots.data(), bits};
+  device_array<u32> full(1);
+  full.fill(0);
+  // The second input goes on where the first one ends.
+  for (const u64 from : {u64(0), many}) late_kernel<<<132 * 8, 256>>>(many, late_keys{from}, table, full.data());
+  device_array<u8> flags(2 * many);
+  device_array<u64> count(1), wrong(1);
+  flags.fill(0);
+  count.fill(0);
+  wrong.fill(0);
+  flag_kernel<u32, u64><<<132, 256>>>(table, nullptr, true, flags.data(), count.data());
+  late_check_kernel<<<2048, 256>>>(flags.data(), 2 * many, wrong.data());
+  finish();
+  EXPECT_EQ(full.first(), 0u);
+  EXPECT_EQ(count.first(), first_rows_of_all);
+  EXPECT_EQ(wrong.first(), 0u);
+}
+
+struct all_different {
+  __device__ bool operator()(u64 i, u32& key) const {
+    key = static_cast<u32>(i) * 0x9e3779b1u;
+    return true;
+  }
+};
+__global__ void different_kernel(u64 n, table_of<u32, u32> t, u32* full) {
+  first_rows(n, 0, t, full, bitwise_keys<u32>{}, all_different{});
+}
+__global__ void unflagged_kernel(const u8* flags, u64 n, u64* wrong) {
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x)
+    if (flags[i] != 1) atomicAdd(wrong, 1ull);
+}
+
+// Half of 2^32 slots and a few more are taken.
+TEST_F(Distinct, keys_beyond_2_to_the_31) {
+  NEEDS_GIGABYTES(36);
+  device_array<table_of<u32, u32>::slot> slots(table_slots(32));
+  slots.fill(0xff);
+  const table_of<u32, u32> table{slots.data(), 32};
+  device_array<u32> full(1);
+  full.fill(0);
+  different_kernel<<<132 * 8, 256>>>(many, table, full.data());
+  device_array<u8> flags(many);
+  device_array<u64> count(1), wrong(1);
+  flags.fill(0);
+  count.fill(0);
+  wrong.fill(0);
+  flag_kernel<u32, u32><<<132 * 8, 256>>>(table, nullptr, true, flags.data(), count.data());
+  unflagged_kernel<<<2048, 256>>>(flags.data(), many, wrong.data());
+  finish();
+  EXPECT_EQ(full.first(), 0u);
+  EXPECT_EQ(count.first(), many);
+  EXPECT_EQ(wrong.first(), 0u);
 }
 
 }  // namespace

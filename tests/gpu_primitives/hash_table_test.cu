@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -163,7 +164,7 @@ TEST_F(HashTable, takes_keys_of_16_bytes) {
 }
 
 TEST_F(HashTable, grows_from_almost_nothing) {
-  check_ids(make_keys(100003, 0, spread::all_distinct), 1, true);
+  check_ids(make_keys(100003, 0, spread::all_distinct), 2, true);
   std::vector<u64> wide(70001);
   std::iota(wide.begin(), wide.end(), ~u64(0) - 35000);
   check_ids(wide, 2, true);
@@ -212,6 +213,85 @@ TEST_F(HashTable, compares_strings_by_row) {
     id_table<row_keys<strings>> table(12, {text});
     const auto ids = table.map(words.size(), string_rows{text, one_hash}, no_note{});
     expect_ids(words, ids, table.size());
+  }
+}
+
+template <class Key, class Payload> using plain_table = hash_table_ref<bitwise_keys<Key>, Payload>;
+
+// Every key is claimed `times` times, by threads of different blocks.
+template <class Key, class Payload>
+__global__ void claim_kernel(const Key* k, u64 n, u64 times, plain_table<Key, Payload> t, u64* fresh_claims, u64* refused) {
+  const bitwise_keys<Key> keys;
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n * times; i += u64(gridDim.x) * blockDim.x) {
+    const Key key = k[(i + i / n * 977) % n];
+    bool fresh;
+    if (find_or_claim(t, keys, key, keys.hash(key), fresh) == no_slot) atomicAdd(refused, 1ull);
+    if (fresh) atomicAdd(fresh_claims, 1ull);
+  }
+}
+// Whether a look-up finds every slot where its key is, and no slot before it, in the order of the probe, is empty or has the key.
+template <class Key, class Payload> __global__ void places_kernel(plain_table<Key, Payload> t, u64* taken, u64* wrong) {
+  const bitwise_keys<Key> keys;
+  for (u64 at = u64(blockIdx.x) * blockDim.x + threadIdx.x; at < table_slots(t.bits); at += u64(gridDim.x) * blockDim.x) {
+    if (!slot_taken(t, at)) continue;
+    atomicAdd(taken, 1ull);
+    const Key key = slot_key(t, at);
+    if (find_slot(t, keys, key, keys.hash(key)) != at) atomicAdd(wrong, 1ull);
+    if (at > t.mask()) continue;
+    const u64 home = t.home(keys.hash(key));
+    u32 probes = 0;
+    for (u64 before = home; before != at && probes <= longest_probe; before = t.next(before, home), ++probes) {
+      if (!slot_taken(t, before) || keys.equal(slot_key(t, before), key)) atomicAdd(wrong, 1ull);
+    }
+    if (probes > longest_probe) atomicAdd(wrong, 1ull);
+  }
+}
+template <class Key, class Payload>
+__global__ void absent_kernel(u64 first, u64 n, plain_table<Key, Payload> t, u64* wrong) {
+  const bitwise_keys<Key> keys;
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) {
+    Key key{};
+    const u64 number = first + i;
+    memcpy(&key, &number, sizeof(key) < 8 ? sizeof(key) : 8);
+    if (find_slot(t, keys, key, keys.hash(key)) != no_slot) atomicAdd(wrong, 1ull);
+  }
+}
+
+template <class Key, class Payload> void check_places(u64 distinct, u32 bits) {
+  std::vector<Key> keys(distinct);
+  for (u64 i = 0; i < distinct; ++i) {
+    const u64 number = i + 1 == distinct ? ~u64(0) : i;  // the key that has a slot of its own, too
+    keys[i] = Key{};
+    std::memcpy(&keys[i], &number, std::min<std::size_t>(sizeof(Key), 8));
+  }
+  device_array<Key> column_of_keys(keys);
+  device_array<typename plain_table<Key, Payload>::slot> slots(table_slots(bits));
+  slots.fill(0xff);
+  const plain_table<Key, Payload> t{slots.data(), bits};
+  device_array<u64> fresh(1), refused(1), taken(1), wrong(1);
+  for (auto* counter : {&fresh, &refused, &taken, &wrong}) counter->fill(0);
+  claim_kernel<<<64, 256>>>(column_of_keys.data(), distinct, 7, t, fresh.data(), refused.data());
+  places_kernel<<<64, 256>>>(t, taken.data(), wrong.data());
+  absent_kernel<<<64, 256>>>(distinct, distinct, t, wrong.data());
+  finish();
+  EXPECT_EQ(refused.first(), 0u);
+  EXPECT_EQ(fresh.first(), distinct);
+  EXPECT_EQ(taken.first(), distinct);
+  EXPECT_EQ(wrong.first(), 0u);
+}
+
+TEST_F(HashTable, keys_lie_in_the_first_free_place_of_their_probe) {
+  for (const u32 bits : {5u, 10u, 17u}) {
+    for (const double load : {0.25, 0.5, 0.7, 0.85}) {
+      SCOPED_TRACE("2^" + std::to_string(bits) + " slots, filled to " + std::to_string(load));
+      const u64 distinct = static_cast<u64>(load * static_cast<double>(u64(1) << bits));
+      check_places<u32, u32>(distinct, bits);
+      check_places<u32, u64>(distinct, bits);
+      check_places<u64, u32>(distinct, bits);
+      check_places<u64, u64>(distinct, bits);
+      check_places<u32, key_row>(distinct, bits);
+      check_places<key_row, u64>(distinct, bits);
+    }
   }
 }
 

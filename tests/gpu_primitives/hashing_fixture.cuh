@@ -85,6 +85,18 @@ class Gpu : public ::testing::Test {
   }
 };
 
+// Whether the card has that much memory free; says so where it has not.
+inline bool room_for(u64 gigabytes) {
+  std::size_t free = 0, total = 0;
+  HASHING_CUDA(cudaMemGetInfo(&free, &total));
+  if (free >= gigabytes << 30) return true;
+  std::fprintf(stderr, "*** SKIPPED: %llu GiB of GPU memory are needed, %llu are free ***\n", gigabytes,
+               static_cast<unsigned long long>(free >> 30));
+  return false;
+}
+#define NEEDS_GIGABYTES(n) \
+  if (!::hashing_test::room_for(n)) GTEST_SKIP() << "not enough GPU memory: this test did not run"
+
 enum class spread { all_equal, all_distinct, few, uniform, zipf, heavy, extremes };
 
 inline const char* name_of(spread s) {

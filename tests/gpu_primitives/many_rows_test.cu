@@ -13,20 +13,7 @@ namespace {
 
 constexpr u64 many = (u64(1) << 31) + 12345;
 
-class ManyRows : public Gpu {
- protected:
-  // Whether the card has that much memory free; says so where it has not.
-  static bool room_for(u64 gigabytes) {
-    std::size_t free = 0, total = 0;
-    HASHING_CUDA(cudaMemGetInfo(&free, &total));
-    if (free >= gigabytes << 30) return true;
-    std::fprintf(stderr, "*** SKIPPED: %llu GiB of GPU memory are needed, %llu are free ***\n", gigabytes,
-                 static_cast<unsigned long long>(free >> 30));
-    return false;
-  }
-};
-#define NEEDS_GIGABYTES(n) \
-  if (!room_for(n)) GTEST_SKIP() << "not enough GPU memory: this test did not run"
+class ManyRows : public Gpu {};
 
 struct row_args {
   u32 row;
