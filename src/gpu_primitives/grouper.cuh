@@ -4,8 +4,9 @@
 //   map_keys       row -> group id, unique keys and first claim by the way      (repeat after growing, table_of_ids; ids stay)
 //   count_groups   group id -> rows
 //   <scan>         sizes -> offsets, exclusive, one entry more than groups      (scan.cuh)
-//   shuffle_rows   offsets -> row ids, contiguous by group, in any order within a group; or, where order counts:
-//   <radix sort>   of (group id, row id) pairs by the ids' bits: stable         (radix_sort.cuh; sizes and offsets are the same)
+//   shuffle_rows   offsets -> row ids, contiguous by group, in any order within a group; or, where order counts, in place of all three:
+//   <radix sort>   of (group id, row id) pairs by the ids' bits: stable         (radix_sort.cuh)
+//   offsets_of_sorted   sorted ids -> offsets, the same: no row adds to a counter, for which those of a frequent key would queue up
 //
 //   bool key_of(u64 i, Key& key)         row functor: loads, filters and keys row i
 //   void created(u32 id, u64 i)          a new group, with the row that made it; called once a group
@@ -30,10 +31,16 @@ namespace query::gpu {
 template <class Keys, class Row, class Created>
 __device__ __forceinline__ void map_keys(u64 n, const table_of_ids<Keys>& t, u32* group_of, const Keys& keys, const Row& key_of,
                                          const Created& created) {
+  u32 turn = 0;
   for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) {
-    if (load_relaxed(t.full)) return;
+    if (turn++ % 8 == 0 && load_relaxed(t.full)) return;  // a word that all warps of the device ask for
     typename Keys::key_type key;
-    group_of[i] = key_of(i, key) ? find_or_insert_id(t, keys, key, [&](u32 id) { created(id, i); }) : no_id;
+    u32 id = no_id;
+    if (key_of(i, key)) {
+      id = known_id(t, keys, key);
+      if (id == no_id) id = find_or_insert_id(t, keys, key, [&](u32 id) { created(id, i); });
+    }
+    group_of[i] = id;
   }
 }
 
@@ -64,6 +71,17 @@ __device__ __forceinline__ void count_groups(u64 n, const u32* group_of, u64* si
     const u64 i = base + threadIdx.x;
     const u32 group = i < n ? group_of[i] : no_id;
     detail::take_in_group(group != no_id, group, sizes);
+  }
+}
+
+// Kernel body: where groups begin in rows that were sorted by their group, one entry more than groups, zeroed by the host. Rows without a
+// group have no_id and come last.
+__device__ __forceinline__ void offsets_of_sorted(u64 n, const u32* sorted, u64* offsets) {
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) {
+    const u32 group = sorted[i];
+    if (group == no_id) continue;
+    if (i == 0 || sorted[i - 1] != group) offsets[group] = i;
+    if (i + 1 == n || sorted[i + 1] == no_id) offsets[group + 1] = i + 1;
   }
 }
 

@@ -1,7 +1,8 @@
 // Hash joins, by what the build side is:
 //
 //   distinct keys    join_unique.cuh: build_unique, probe_unique           payload beside the key, one pass over the probe rows
-//   repeated keys    join_expand.cuh over grouper.cuh                      groups of build rows, output balanced under skew
+//   repeated keys    join_tiles.cuh over grouper.cuh                       groups of build rows, output balanced under skew
+//                    join_expand.cuh                                       the same by a list of the probe rows with output
 //
 // inner, left, semi and anti are kinds of the probe; right and full are inner and left that mark the build side (`matched`, `asked`) and
 // add emit_unmatched_build or unmatched_groups at the end. semi and anti need no more of the build side than a table of its keys.

@@ -376,6 +376,28 @@ __device__ __forceinline__ u32 find_or_insert_id(const table_of_ids<Keys>& t, co
   return id;
 }
 
+// The id of `key` if the L1 cache shows it: no_id may also mean that it has an old state of the slot, which then stays until the kernel
+// ends. A key that many rows have would otherwise have them queue up at one place of the L2 cache.
+template <class Keys>
+__device__ __forceinline__ u32 known_id(const table_of_ids<Keys>& t, const Keys& keys, const typename Keys::key_type& key) {
+  if constexpr (Keys::one_word) {
+    using word = decltype(t.table.slots[0].key);
+    constexpr word empty = static_cast<word>(~word(0));
+    const word bits = detail::same_bits<word>(key);
+    if (bits == empty) return no_id;
+    u64 at = t.table.home(keys.hash(key));
+#pragma unroll 1
+    for (u32 probe = 0; probe < longest_probe; ++probe) {
+      const word seen = __ldca(&t.table.slots[at].key);
+      const u32 id = __ldca(&t.table.slots[at].payload);
+      if (seen == bits) return id < detail::id_refused ? id : no_id;
+      if (seen == empty) return no_id;
+      at = (at + 1) & t.table.mask();
+    }
+  }
+  return no_id;
+}
+
 // The id of `key` or no_id; for kernels that run after all insertions.
 template <class Keys>
 __device__ __forceinline__ u32 find_id(const table_of_ids<Keys>& t, const Keys& keys, const typename Keys::key_type& key) {

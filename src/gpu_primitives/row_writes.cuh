@@ -60,18 +60,29 @@ inline constexpr bool copies_rows<rows_as_they_lie<Row>> = true;
 template <class Row, u32 Threads, class Make>
 struct whole_warp_rows {
   static_assert(rows_alone_go_by_warps(sizeof(Row), alignof(Row)));
+  using row_type = Row;
   Row* out;
   Make make;
 
   // Called by whole warps. The lanes that have a row come first, and `at` goes up by one a lane, whether it has one or not.
   template <class... Args>
   __device__ __forceinline__ void operator()(bool mine, u64 at, const Args&... args) const {
+    write(mine, at, [&] { return make(at, args...); });
+  }
+  // The same of a row that is made already.
+  __device__ __forceinline__ void put(bool mine, u64 at, const Row& row) const {
+    write(mine, at, [&]() -> const Row& { return row; });
+  }
+
+ private:
+  template <class Made>
+  __device__ __forceinline__ void write(bool mine, u64 at, const Made& made) const {
     using word = typename detail::row_word<alignof(Row) >= 8>::type;
     constexpr u32 words = sizeof(Row) / sizeof(word);
     __shared__ __align__(16) unsigned char stage[Threads * sizeof(Row)];
     Row* const rows = reinterpret_cast<Row*>(stage) + threadIdx.x / warp_size * warp_size;
     const u32 lane = lane_id(), count = static_cast<u32>(__popc(static_cast<int>(__ballot_sync(all_lanes, mine)))) * words;
-    if (mine) rows[lane] = make(at, args...);
+    if (mine) rows[lane] = made();
     __syncwarp();
     const word* const from = reinterpret_cast<const word*>(rows);
     word* const to = reinterpret_cast<word*>(out + (at - lane));

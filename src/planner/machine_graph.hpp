@@ -47,7 +47,7 @@ struct stage {
   std::shared_ptr<const detail::segment> native;  // null: nodes run as thunks or interpreted
   std::vector<const logical*> nodes;              // covered verbs, in the order of execution
   form how = form::native;
-  bool speculate = false;                         // every function may run on rows that a filter rejects
+  bool speculate = false;                         // functions may run on rows that a filter rejects; of a probe: engines may swap the sides
   // probe: rows meet the hash table of a join's build side
   const logical* join = nullptr;
   vertex* build = nullptr;

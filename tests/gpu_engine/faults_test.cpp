@@ -204,8 +204,7 @@ TEST_F(faults, of_pairs_that_no_memory_holds_are_reported_and_the_cpu_takes_over
     *reinterpret_cast<std::uint32_t*>(read_by(c, R"(build_unique<4>\([^;]*\(u32\*\)p\.w\[(\d+)\])").at(0)) = 1;
   });
   fake_.add_generated("scan_output", [&](const call& c) {
-    const auto w = read_by(c, R"(__syncthreads\(\);\s*scan_blocks\(p\.w\[(\d+)\], \(\(u64\*\)p\.w\[(\d+)\]\))");
-    reinterpret_cast<std::uint64_t*>(w.at(1))[w.at(0)] = std::uint64_t{1} << 62;
+    *reinterpret_cast<std::uint64_t*>(read_by(c, R"(= all; \*\(\(u64\*\)p\.w\[(\d+)\]\) = all;)").at(0)) = std::uint64_t{1} << 62;
   });
   const auto trades = query::from(data_.trades).as_accelerated().in(*session_);
   const auto q = trades.join(query::from(data_.symbols), [](auto t) { return t.symbol; }, [](auto s) { return s.id; },

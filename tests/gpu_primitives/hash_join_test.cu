@@ -1,5 +1,6 @@
 // Joins of every kind against nested loops over a multimap: distinct and repeated build keys, skew, edge sizes, order of the output.
 #include "gpu_primitives/hash_join.cuh"
+#include "gpu_primitives/join_tiles.cuh"
 
 #include <algorithm>
 #include <cstring>
@@ -117,6 +118,22 @@ template <class Row>
 __global__ void __launch_bounds__(expand_threads)
     expand_rows_kernel(u64 outputs, const match_entry* list, u64 entries, const u64* rows, Row* out) {
   expand_matches(outputs, list, entries, rows, whole_warp_rows<Row, expand_threads, row_maker<Row>>{out, {}});
+}
+__global__ void offsets_kernel(u64 n, const u32* sorted, u64* offsets) { offsets_of_sorted(n, sorted, offsets); }
+__global__ void __launch_bounds__(partner_threads)
+    partners_kernel(u64 n, table_of_ids<keys> t, u32* groups, u8* asked, probe_column row) {
+  find_partners(n, t, groups, asked, keys{}, row);
+}
+template <join_kind Kind> __global__ void __launch_bounds__(partner_threads) sums_kernel(match_source s, u64* sums) {
+  count_partners<Kind>(s, sums);
+}
+template <join_kind Kind>
+__global__ void __launch_bounds__(partner_threads) tiles_kernel(match_source s, const u64* starts, const u64* rows, pair_out out) {
+  expand_partners<Kind>(s, starts, rows, out);
+}
+template <join_kind Kind, class Row>
+__global__ void __launch_bounds__(partner_threads) tile_rows_kernel(match_source s, const u64* starts, const u64* rows, Row* out) {
+  expand_partners<Kind>(s, starts, rows, whole_warp_rows<Row, partner_threads, row_maker<Row>>{out, {}});
 }
 __global__ void unasked_kernel(u64 n, const u32* groups, const u8* asked, u64* count, build_out out) {
   unmatched_groups(n, groups, asked, count, out);
@@ -286,6 +303,48 @@ TEST_F(HashJoin, repeated_keys_are_reported) {
   }
 }
 
+// The same by tiles of the path through blocks of probe rows and their output.
+template <join_kind Kind>
+void check_tiles(const pairs& want, const table_of_ids<keys>& table, const std::vector<u32>& group_of_build, const std::vector<u64>& probe,
+                 const device_array<u64>& build_rows, const std::vector<u64>& offsets, const std::vector<u32>& groups,
+                 const std::vector<u8>& live, const std::vector<u8>& asked) {
+  auto sorted = group_of_build;
+  std::sort(sorted.begin(), sorted.end());
+  device_array<u32> device_sorted(sorted), probe_groups(probe.size());
+  device_array<u64> device_offsets(offsets.size()), probe_keys(probe);
+  device_offsets.fill(0);
+  offsets_kernel<<<5, 256>>>(sorted.size(), device_sorted.data(), device_offsets.data());
+  finish();
+  ASSERT_EQ(device_offsets.host(), offsets);
+  device_array<u8> device_live(live), device_asked(asked.size());
+  device_asked.fill(0);
+  const u64 n = probe.size(), blocks = partner_blocks(n);
+  if (!blocks) return;
+  partners_kernel<<<static_cast<u32>(blocks), partner_threads>>>(n, table, probe_groups.data(), device_asked.data(),
+                                                               probe_column{probe_keys.data(), dropped});
+  device_array<u64> starts(blocks + 1);
+  const match_source source{n, probe_groups.data(), device_live.data(), device_offsets.data()};
+  sums_kernel<Kind><<<static_cast<u32>(blocks), partner_threads>>>(source, starts.data());
+  scan_kernel<<<1, 1024>>>(blocks, starts.data());
+  finish();
+  ASSERT_EQ(probe_groups.host(), groups);
+  ASSERT_EQ(device_asked.host(), asked);
+  const u64 total = starts.host().back();
+  ASSERT_EQ(total, want.size());
+  if (!total) return;
+  const u32 tiles = static_cast<u32>(partner_tiles(n, total));
+  device_array<u64> out_probe(total), out_build(total);
+  tiles_kernel<Kind><<<tiles, partner_threads>>>(source, starts.data(), build_rows.data(), pair_out{out_probe.data(), out_build.data()});
+  finish();
+  const auto got_probe = out_probe.host(), got_build = out_build.host();
+  for (u64 i = 0; i < total; ++i) ASSERT_EQ(std::make_pair(got_probe[i], got_build[i]), want[i]) << i;
+  const auto by_warps = [&](auto* rows) {
+    tile_rows_kernel<Kind><<<tiles, partner_threads>>>(source, starts.data(), build_rows.data(), rows);
+  };
+  check_rows<three_words>(want, by_warps);
+  check_rows<five_halves>(want, by_warps);
+}
+
 template <join_kind Kind> void check_repeated(const std::vector<u64>& build, const std::vector<u64>& probe) {
   const u64 none = 999999998;  // no row is dropped on this side
   device_array<u64> build_keys(build), probe_keys(probe);
@@ -350,6 +409,7 @@ template <join_kind Kind> void check_repeated(const std::vector<u64>& build, con
   auto got_rest = rest.host(rest_count.first());
   std::sort(got_rest.begin(), got_rest.end());
   ASSERT_EQ(got_rest, unmatched(build, probe));
+  check_tiles<Kind>(want, table, group_of, probe, device_rows, offsets, probe_groups.host(), live.host(), asked.host());
 }
 
 TEST_F(HashJoin, repeated_build_keys_inner_and_left) {
@@ -371,6 +431,15 @@ TEST_F(HashJoin, one_probe_row_with_fifty_thousand_partners) {
   probe[77] = 30;
   probe[78] = 30;
   probe.back() = 30;
+  check_repeated<join_kind::inner>(build, probe);
+  check_repeated<join_kind::left>(build, probe);
+}
+
+TEST_F(HashJoin, few_probe_rows_with_partners_among_many_without) {
+  auto build = widen(make_keys(3000, 20, spread::uniform, 7));
+  for (u64& key : build) key += 1000000;
+  auto probe = widen(make_keys(300000, 1000, spread::uniform, 8));
+  for (const u64 row : {u64{0}, u64{150000}, u64{150001}, u64{299999}}) probe[row] = build.front();
   check_repeated<join_kind::inner>(build, probe);
   check_repeated<join_kind::left>(build, probe);
 }

@@ -4,13 +4,14 @@
 
 #include <query/errors.hpp>
 
-#include "gpu_primitives/hash_table.cuh"
+#include "gpu_primitives/join_tiles.cuh"
 #include "gpu_primitives/radix_sort.cuh"
-#include "gpu_primitives/scan.cuh"
 
 namespace query::gpu_engine {
 
 namespace {
+
+constexpr std::uint64_t first_mapped = 1 << 17;  // rows: frequent keys are among them
 
 // Sizes of a sort of build rows by their groups, which depend on how rows are numbered.
 struct sort_shape {
@@ -46,15 +47,14 @@ grouped_build::grouped_build(const join_kernels& g, vertex_run& run, std::span<c
   if (!made) {
     args_[join_offsets] = table_->offsets.address();
     args_[join_build_rows] = table_->rows_by_group.address();
-    if (probe_n) launch("lookup_probe", probe_n);
+    look_up(probe_n);
     run_.finish(g_.source);  // errors of its keys
     return;
   }
   find_groups(build_n, probe_n, join.label);
   const bool keeps = may_keep(side, *made, g_.source, run_);
   if (!keeps) made->slots.reset();
-  find_offsets(*made, run_.read(ids_word), build_n);
-  sort_rows(*made, build_n);
+  sort_rows(*made, run_.read(ids_word), build_n);
   if (keeps) keep_build(join, side, table_, g_.source, run_);
 }
 
@@ -71,28 +71,27 @@ std::shared_ptr<build_table> grouped_build::make_table(std::uint64_t build_n) {
 }
 
 void grouped_build::find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label) {
-  if (build_n) launch("map_build", build_n);
-  if (probe_n) launch("lookup_probe", probe_n);
+  // A second kernel finds the keys of the first one's rows in its L1 cache, which shows a slot as it was when the kernel first saw it.
+  const std::uint64_t first = build_n > 2 * first_mapped ? first_mapped : build_n;
+  for (const auto& [from, rows] : {std::pair(std::uint64_t{0}, first), std::pair(first, build_n - first)}) {
+    args_[join_first_row] = from;
+    args_[join_build_count] = rows;
+    if (rows) launch("map_build", rows);
+  }
+  look_up(probe_n);
   run_.finish(g_.source);
   if (run_.read(flag_word) & 0xffffffffu) throw resource_error("query: " + label + ": the GPU's table of keys is full");
 }
 
-void grouped_build::find_offsets(build_table& made, std::uint64_t groups, std::uint64_t build_n) {
-  using scan = gpu::scan_policy<std::uint64_t>;
-  const device_buffer sizes = run_.zeroed((groups + 1) * 8), scan_memory = run_.zeroed(gpu::scan_temp_bytes<scan, std::uint64_t>(groups));
-  made.offsets = run_.zeroed((groups + 1) * 8);
-  args_[join_sizes] = sizes.address();
-  args_[join_offsets] = made.offsets.address();
-  args_[join_scan_temp] = scan_memory.address();
-  args_[join_groups] = groups;
-  if (build_n) launch("count_build", build_n);
-  if (!groups) return;
-  const auto f = run_.compile(g_.source, "scan_sizes");
-  run_.launch(g_.source, *f, {static_cast<unsigned>(gpu::scan_blocks<scan>(groups, resident_blocks(*f, scan::threads))), scan::threads, 0},
-              inputs_, args_);
+void grouped_build::look_up(std::uint64_t probe_n) {
+  if (!probe_n) return;
+  const unsigned blocks = blocks_for(gpu::partner_blocks(probe_n), 1);
+  run_.launch(g_.source, *run_.compile(g_.source, "lookup_probe"), {blocks, gpu::partner_threads, 0}, inputs_, args_);
 }
 
-void grouped_build::sort_rows(build_table& made, std::uint64_t build_n) {
+void grouped_build::sort_rows(build_table& made, std::uint64_t groups, std::uint64_t build_n) {
+  made.offsets = run_.zeroed((groups + 1) * 8);
+  args_[join_offsets] = made.offsets.address();
   const std::uint64_t n = std::max<std::uint64_t>(build_n, 1);
   made.rows_by_group = run_.allocate(n * g_.number_bytes);
   args_[join_build_rows] = made.rows_by_group.address();
@@ -115,6 +114,7 @@ void grouped_build::sort_rows(build_table& made, std::uint64_t build_n) {
     run_.launch(g_.source, *sweep,
                 {static_cast<unsigned>(gpu::divide_up(n, shape.tile)), static_cast<unsigned>(shape.threads), shape.shared}, inputs_, args_);
   }
+  launch("find_offsets", n);
 }
 
 void grouped_build::launch(const char* entry, std::uint64_t items) {

@@ -27,8 +27,8 @@ class grouped_build {
  private:
   std::shared_ptr<build_table> make_table(std::uint64_t build_n);
   void find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label);
-  void find_offsets(build_table& made, std::uint64_t groups, std::uint64_t build_n);
-  void sort_rows(build_table& made, std::uint64_t build_n);
+  void look_up(std::uint64_t probe_n);
+  void sort_rows(build_table& made, std::uint64_t groups, std::uint64_t build_n);
   void launch(const char* entry, std::uint64_t items);
 
   const join_kernels& g_;

@@ -12,8 +12,9 @@
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/operators/scattered_build.hpp"
 #include "gpu_primitives/compact.cuh"
-#include "gpu_primitives/hash_join.cuh"
+#include "gpu_primitives/join_tiles.cuh"
 #include "gpu_primitives/radix_sort.cuh"
+#include "gpu_primitives/scan.cuh"
 
 namespace query::gpu_engine {
 
@@ -23,7 +24,7 @@ constexpr std::uint64_t least_given_back = 1 << 20;     // bytes
 constexpr std::uint64_t least_side_by_side = 1 << 20;   // rows of a result: fewer are not worth a program of their own
 constexpr std::uint64_t sampled_build_rows = 1 << 16;   // in which repeated keys are looked for before a large table is made
 
-enum status : std::size_t { flag_word = 1, total_word, kept_word, entries_word = grouped_build::ids_word + 1 };
+enum status : std::size_t { flag_word = 1, total_word, kept_word };
 
 class joining {
  public:
@@ -175,28 +176,28 @@ class joining {
     run_.finish(g_.source);
   }
 
-  // The last entry behind the blocks of probe rows becomes the total.
   void expand() {
-    const std::uint64_t match = gpu::match_blocks(probe_n_);
-    const device_buffer entries = run_.zeroed((match + 1) * 8), outputs = run_.zeroed((match + 1) * 8);
-    args_[join_entries] = entries.address();
-    args_[join_outputs] = outputs.address();
-    args_[join_match_blocks] = match;
-    if (match) launch("count_output", static_cast<unsigned>(match));
-    launch("scan_output", 1, 1024);
-    copy(run_.status_word(entries_word), entries.address() + match * 8, 8);
-    copy(run_.status_word(total_word), outputs.address() + match * 8, 8);
+    using scan = gpu::scan_policy<std::uint64_t>;
+    const std::uint64_t blocks = gpu::partner_blocks(probe_n_);
+    const device_buffer sums = run_.allocate(std::max<std::uint64_t>(blocks, 1) * 8), starts = run_.allocate((blocks + 1) * 8),
+                        scan_memory = run_.zeroed(gpu::scan_temp_bytes<scan, std::uint64_t>(blocks));
+    args_[join_sums] = sums.address();
+    args_[join_starts] = starts.address();
+    args_[join_scan_temp] = scan_memory.address();
+    args_[join_blocks] = blocks;
+    if (blocks) {
+      launch("count_output", blocks_for(blocks, 1), gpu::partner_threads);
+      const auto f = run_.compile(g_.source, "scan_output");
+      run_.launch(g_.source, *f,
+                  {static_cast<unsigned>(gpu::scan_blocks<scan>(blocks, resident_blocks(*f, scan::threads))), scan::threads, 0}, inputs_,
+                  args_);
+    }
     run_.finish(g_.source);
-    const std::uint64_t total = run_.read(total_word), listed = run_.read(entries_word);
+    const std::uint64_t total = run_.read(total_word);
     make_out(total);
-    if (!total) return;
-    const device_buffer list = run_.allocate(listed * sizeof(gpu::match_entry));
-    args_[join_list] = list.address();
-    args_[join_list_size] = listed;
-    args_[join_output_rows] = total;
-    launch("list_output", static_cast<unsigned>(match));
-    if (!expand_side_by_side(total)) launch("expand_output", static_cast<unsigned>(gpu::expand_blocks(total)));
+    if (total && !expand_side_by_side(total)) launch("expand_output", tiles(total), gpu::partner_threads);
   }
+  unsigned tiles(std::uint64_t total) const { return blocks_for(gpu::partner_tiles(probe_n_, total), 1); }
 
   // Where several rows of the result read one build row, they read it in the order of groups: from copies of the columns they read, which
   // lie so.
@@ -223,8 +224,7 @@ class joining {
       if (k.copied[c]) at += bytes_of_column(layout.columns[c]);
     }
     const std::array<const device_rows*, 2> inputs = {inputs_[0], &copied};
-    run_.launch(k.source, *run_.compile(k.source, "expand_output"), {static_cast<unsigned>(gpu::expand_blocks(total)), 256, 0}, inputs,
-                args_);
+    run_.launch(k.source, *run_.compile(k.source, "expand_output"), {tiles(total), gpu::partner_threads, 0}, inputs, args_);
     run_.finish(k.source);  // its places of errors are its own
     return true;
   }
@@ -284,6 +284,9 @@ std::vector<bool> probe_fields(const planner::stage& s) { return fields_joined({
 result_rows run_join(const planner::stage& s, const std::shared_ptr<const device_rows>& probe, vertex_run& run) {
   const join_sides sides = {s.join, s.build_left};
   build_side build = {run.table(*s.build, fields_joined(sides, true)), s.build->slots.empty()};
+  // The planner did not know which side is the smaller one. In a loop, of blocks too, the table that is kept is worth more.
+  if (s.speculate && run.context().loops == 0 && probe->size() < build.rows->size() / 2)
+    return joining({s.join, !s.build_left}, *build.rows, {probe, false}, run).go();
   return joining(sides, *probe, std::move(build), run).go();
 }
 

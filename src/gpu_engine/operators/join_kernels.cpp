@@ -4,7 +4,7 @@
 
 #include "gpu_engine/device_rows.hpp"
 #include "gpu_engine/host_unpacking.hpp"
-#include "gpu_primitives/join_expand.cuh"
+#include "gpu_primitives/join_tiles.cuh"
 #include "ir/analysis.hpp"
 
 namespace query::gpu_engine {
@@ -263,46 +263,46 @@ class writer {
 
   // Both sides by the groups of the build side's keys (grouped_build.hpp).
   void grouping() {
-    k_.include("gpu_primitives/scan.cuh");
+    k_.include("gpu_primitives/join_tiles.cuh");
     k_.include("gpu_primitives/radix_sort.cuh");
     const std::string ids =
         "table_of_ids<Keys>{the_table(p), " + arg(join_id_count, "u64*") + ", 0xfffffff0ull, " + arg(join_flag, "u32*") + "}";
-    const std::string groups_of_build = arg(join_group_of_build, "const u32*"),
-                      asked = j_.keeps_build() ? arg(join_asked, "u8*") : "(u8*)nullptr";
+    const std::string asked = j_.keeps_build() ? arg(join_asked, "u8*") : "(u8*)nullptr";
+    const std::string first = arg(join_first_row);
     kernel("map_build", "256",
-           "  map_keys(" + build_n_ + ", " + ids + ", " + arg(join_group_of_build, "u32*") + ", " + keys_.object + ", " + build_row() +
-               ", [](u32, u64) {});\n");
-    kernel("lookup_probe", "256",
-           "  lookup_groups(" + probe_n_ + ", " + ids + ", " + arg(join_group_of_probe, "u32*") + ", (u8*)nullptr, " + asked + ", " +
-               keys_.object + ", [&](u64 i, Key& key) { return probe_key(p, i, key); });\n");
-    kernel("count_build", "256", "  count_groups(" + build_n_ + ", " + groups_of_build + ", " + arg(join_sizes, "u64*") + ");\n");
-    // Offsets: the exclusive sum of the sizes, the total behind.
-    kernel("scan_sizes", "scan_policy<u64>::threads, scan_policy<u64>::blocks",
-           "  u64* const sums = " + arg(join_offsets, "u64*") + ";\n  exclusive_scan<scan_policy<u64>, u64>(" + arg(join_groups) + ", " +
-               arg(join_scan_temp, "void*") + ", u64(0), [&](u64 i) { return " + arg(join_sizes, "const u64*") +
-               "[i]; }, [](u64 a, u64 b) { return a + b; }, [&](u64 i, u64 before) { sums[i] = before; }, [&](u64 all) { sums[" +
-               arg(join_groups) + "] = all; });\n");
+           "  map_keys(" + arg(join_build_count) + ", " + ids + ", " + arg(join_group_of_build, "u32*") + " + " + first + ", " +
+               keys_.object + ", [&](u64 i, Key& key) { return build_key(p, " + first + " + i, key); }, [](u32, u64) {});\n");
+    kernel("find_offsets", "256",
+           "  offsets_of_sorted(" + build_n_ + ", " + arg(join_sort_keys_1, "const u32*") + ", " + arg(join_offsets, "u64*") + ");\n");
+    kernel("lookup_probe", "partner_threads",
+           "  find_partners(" + probe_n_ + ", " + ids + ", " + arg(join_group_of_probe, "u32*") + ", " + asked + ", " + keys_.object +
+               ", [&](u64 i, Key& key) { return probe_key(p, i, key); });\n");
     sort();
   }
 
-  void counting() {
-    const std::string source =
-        "match_source{" + probe_n_ + ", " + arg(join_group_of_probe, "const u32*") + ", nullptr, " + arg(join_offsets, "const u64*") + "}";
-    kernel("count_output", "256",
-           "  count_matches<" + key_kind() + ">(" + source + ", " + arg(join_entries, "u64*") + ", " + arg(join_outputs, "u64*") + ");\n");
-    kernel("scan_output", "1024",
-           "  scan_blocks(" + arg(join_match_blocks) + ", " + arg(join_entries, "u64*") + ");\n  __syncthreads();\n  scan_blocks(" +
-               arg(join_match_blocks) + ", " + arg(join_outputs, "u64*") + ");\n");
-    kernel("list_output", "256",
-           "  list_matches<" + key_kind() + ">(" + source + ", " + arg(join_entries, "const u64*") + ", " +
-               arg(join_outputs, "const u64*") + ", " + arg(join_list, "match_entry*") + ");\n");
+  std::string matches() {
+    return "match_source{" + probe_n_ + ", " + arg(join_group_of_probe, "const u32*") + ", nullptr, " + arg(join_offsets, "const u64*") +
+           "}";
   }
+  // Where the output of each block of probe rows begins, and how much there is.
+  void counting() {
+    k_.include("gpu_primitives/scan.cuh");
+    kernel("count_output", "partner_threads",
+           "  count_partners<" + key_kind() + ">(" + matches() + ", " + arg(join_sums, "u64*") + ");\n");
+    kernel("scan_output", "scan_policy<u64>::threads, scan_policy<u64>::blocks",
+           "  u64* const starts = " + arg(join_starts, "u64*") + ";\n  exclusive_scan<scan_policy<u64>, u64>(" + arg(join_blocks) + ", " +
+               arg(join_scan_temp, "void*") + ", u64(0), [&](u64 i) { return " + arg(join_sums, "const u64*") +
+               "[i]; }, [](u64 a, u64 b) { return a + b; }, [&](u64 i, u64 before) { starts[i] = before; }, [&](u64 all) { starts[" +
+               arg(join_blocks) + "] = all; *" + arg(join_total, "u64*") + " = all; });\n");
+  }
+  // Output rows, by tiles of equal work.
   void expand(const std::string& build_rows) {
-    const std::string outputs = arg(join_output_rows), list = arg(join_list, "const match_entry*"), entries = arg(join_list_size);
-    kernel("expand_output", "256",
-           rows_out("  expand_matches(" + outputs + ", " + list + ", " + entries + ", " + build_rows + ",\n    ",
-                    "u64 probe_row, u64 build_row", "", "joined(p, probe_row, build_row)", query::gpu::expand_threads,
-                    most_shared - query::gpu::expand_outputs * sizeof(query::gpu::match_entry)));
+    k_.include("gpu_primitives/join_tiles.cuh");
+    kernel("expand_output", "partner_threads",
+           rows_out("  expand_partners<" + key_kind() + ">(" + matches() + ", " + arg(join_starts, "const u64*") + ", " + build_rows +
+                        ",\n    ",
+                    "u64 probe_row, u64 build_row", "", "joined(p, probe_row, build_row)", query::gpu::partner_threads,
+                    most_shared - query::gpu::partner_shared_bytes));
   }
   void unasked() {
     const std::string groups_of_build = arg(join_group_of_build, "const u32*"), asked = arg(join_asked, "const u8*");
@@ -360,7 +360,8 @@ class writer {
            "  extern __shared__ __align__(16) u8 shared[];\n  const radix_buffers<u32, number> between{{" + arg(join_sort_keys_0, "u32*") +
                ", " + arg(join_sort_keys_1, "u32*") + "}, {" + arg(join_sort_rows, "number*") + ", " + arg(join_build_rows, "number*") +
                "}};\n  radix_sweep<sort_policy, 32, u32, number, number>((u32)" + arg(join_sort_pass) + ", " + build_n_ + ", " + temp +
-               ", between, shared, " + key + ", [](u64 i) { return number(i); }, [](u64, u32) {}, [&](u64 at, number row) { " +
+               ", between, shared, " + key + ", [](u64 i) { return number(i); }, [&](u64 at, u32 group) { " +
+               arg(join_sort_keys_1, "u32*") + "[at] = group; }, [&](u64 at, number row) { " +
                arg(join_build_rows, "number*") + "[at] = row; });\n");
   }
 

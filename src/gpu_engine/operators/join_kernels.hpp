@@ -3,7 +3,7 @@
 //   unique     every build key once: a slot a build row, one pass over the probe rows (gpu_primitives/join_unique.cuh). A slot has the
 //              build row's number, or the one field that pairs read of it where that takes no more room
 //   scattered  builds the same table, where that is large: rows go by the parts of the table first (gpu_primitives/group_partition.cuh)
-//   general    build rows grouped by key, output cut into equal tiles (gpu_primitives/join_expand.cuh)
+//   general    build rows grouped by key, output cut into equal tiles (gpu_primitives/join_tiles.cuh)
 //   side_by_side  behind general, where output rows are many: they read what they need of build rows from copies that lie by group
 //   grouped    group_join: build rows grouped by key, no more; what becomes of the groups is group_join.cpp's
 //   grouped_rows  the same, and the build rows side by side, by group
@@ -36,7 +36,7 @@ enum join_argument : std::uint32_t {
   join_ticket,  // of probe_unique_pipelined, and its states
   join_states,
   join_partnered,  // a byte a build row
-  join_build_count,  // rows that `unique` builds from: all, or the first of them for a sample
+  join_build_count,  // rows that `unique` builds from: all, or the first of them for a sample; general: rows from join_first_row on
   join_place_bits,   // scattered: partition_places, and the rows by partition
   join_part_counts,
   join_part_starts,
@@ -51,22 +51,18 @@ enum join_argument : std::uint32_t {
   join_group_of_build,
   join_group_of_probe,
   join_asked,  // a byte a group
-  join_sizes,
+  join_first_row,
   join_scan_temp,
-  join_groups,
   join_offsets,
   join_sort_temp,
   join_sort_pass,
   join_sort_keys_0,
-  join_sort_keys_1,
+  join_sort_keys_1,  // at last the groups in their order
   join_sort_rows,
   join_build_rows,
-  join_entries,
-  join_outputs,
-  join_match_blocks,
-  join_list,
-  join_list_size,
-  join_output_rows,
+  join_sums,    // outputs of each block of probe rows
+  join_starts,  // their sums before each, and of all
+  join_blocks,
   join_copied_columns,  // of the build side, in the order of groups
   join_argument_count
 };

@@ -1,8 +1,9 @@
 #include "gpu_engine/device/expressions.cuh"
 #include "gpu_primitives/hash_join.cuh"
 #include "gpu_primitives/hash_keys.cuh"
+#include "gpu_primitives/join_tiles.cuh"
 using namespace query::gpu;
-struct words { u64 w[12]; const u64* halt; };
+struct words { u64 w[13]; const u64* halt; };
 struct alignas(4) T0 {
   i32 v;
   bool has;
@@ -69,9 +70,9 @@ extern "C" __global__ void __launch_bounds__(256) gather_columns(const __grid_co
     to += (p.w[7] * sizeof(T2) + 255) / 256 * 256;
   }
 }
-extern "C" __global__ void __launch_bounds__(256) expand_output(const __grid_constant__ words p) {
+extern "C" __global__ void __launch_bounds__(partner_threads) expand_output(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   double* const out = ((double*)p.w[8]);
-  expand_matches(p.w[9], ((const match_entry*)p.w[10]), p.w[11], positions_in_groups{},
+  expand_partners<query::gpu::join_kind::inner>(match_source{p.w[9], ((const u32*)p.w[10]), nullptr, ((const u64*)p.w[11])}, ((const u64*)p.w[12]), positions_in_groups{},
     [&](u64 at, u64 probe_row, u64 build_row) { out[at] = joined(p, probe_row, build_row); });
 }
