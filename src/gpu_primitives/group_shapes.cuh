@@ -9,6 +9,19 @@
 
 namespace query::gpu {
 
+// How many groups there are, of a sample of `rows` rows in which there are `distinct` keys, `first` in one half of it and `second` in the
+// other. Rows that repeat a key do as birthdays do where keys are alike: rows^2 / (2 * repeats). Where a few keys have many of the rows,
+// their repeats would say that there are few groups; keys that were caught in both halves say how many there are all the same, as fish that
+// are caught again do (Lincoln and Petersen). Infinite where nothing repeats.
+QUERY_GPU_BOTH inline double groups_of_sample(double rows, double distinct, double first, double second) {
+  constexpr double without_end = 1e300;
+  const double repeats = rows - distinct, again = first + second - distinct;
+  const double alike = distinct * 4 < rows ? distinct : repeats < 1 ? without_end : rows * rows / (2 * repeats);
+  const double caught = again < 1 ? without_end : first * second / again;
+  // The latter varies more from sample to sample.
+  return caught > 1.5 * alike ? caught : larger(alike, distinct);
+}
+
 enum class group_copies { thread, warp, block, memory };
 
 // The shape of a block's tables; sizes in bytes count what dynamic shared memory a launch asks for.

@@ -61,6 +61,7 @@ class exchanged_groups : public testing::Test {
     fake_.add_generated("sample_groups", [](const call& c) {
       const auto w = read_by(c, "sample_groups");  // slots, bits, sample_count, full, sample_rows, sample_stride, sample_kept
       *memory<std::uint64_t>(w[2]) = *memory<std::uint64_t>(w[6]) = w[4];
+      memory<std::uint64_t>(w[2])[1] = memory<std::uint64_t>(w[2])[2] = w[4] / 2;
     });
     fake_.add_generated("init_table", [this](const call& c) { tables_[read_by(c, "the_table")[0]].clear(); });
     fake_.add_generated("grow_table", [this](const call& c) {

@@ -30,6 +30,8 @@ enum status : std::size_t {
   groups_word,
   partials_word,
   sample_word,
+  first_half_word,  // right behind it, and the second half's right behind that
+  second_half_word,
   kept_word,
   crowded_word,
   largest_word
@@ -229,8 +231,9 @@ class grouping {
     prepare_guess();
     const std::uint64_t rows = std::min(n_, sampled);
     const std::uint32_t table = gpu::table_bits(rows);
-    const device_buffer slots_memory = run_.allocate(gpu::table_slots(table) * g_->slot_bytes);
-    run_.fill(slots_memory.address(), 0xff, gpu::table_slots(table) * g_->slot_bytes);
+    const std::size_t slot_bytes = 3 * gpu::table_slots(table) * g_->slot_bytes;  // of all, and of each half
+    const device_buffer slots_memory = run_.allocate(slot_bytes);
+    run_.fill(slots_memory.address(), 0xff, slot_bytes);
     args_[slots] = slots_memory.address();
     args_[bits] = table;
     args_[sample_rows] = rows;
@@ -240,13 +243,12 @@ class grouping {
     args_[full] = run_.status_word(full_word);
     launch("sample_groups", static_cast<unsigned>(gpu::divide_up(rows, 256)), 256);
     run_.finish(g_->source);
-    const auto distinct = static_cast<double>(run_.hint(sample_word)), kept = static_cast<double>(run_.hint(kept_word));
+    const auto counted = [&](std::size_t word) { return static_cast<double>(run_.hint(word)); };
+    const double kept = counted(kept_word),
+                 groups = gpu::groups_of_sample(kept, counted(sample_word), counted(first_half_word), counted(second_half_word));
     run_.reset_status();
-    if (distinct * 4 < kept) return static_cast<std::uint64_t>(distinct);  // nearly all were seen
-    // Rows that repeat a key, as birthdays do: kept^2 / (2 * repeats) groups, and no more than rows that pass.
-    const double passing = std::max(kept, 1.0) / static_cast<double>(rows) * static_cast<double>(n_), repeats = kept - distinct;
-    return static_cast<std::uint64_t>(
-        std::max(std::max(distinct, 1.0), repeats < 1 ? passing : std::min(passing, kept * kept / (2 * repeats))));
+    const double passing = std::max(kept, 1.0) / static_cast<double>(rows) * static_cast<double>(n_);  // no more than rows that pass
+    return static_cast<std::uint64_t>(std::clamp(groups, 1.0, std::max(passing, 1.0)));
   }
 
   unsigned resident(const char* entry, unsigned block, std::size_t dynamic = 0) {

@@ -130,13 +130,15 @@ class writer {
 
   void sample() {
     kernel("sample_groups", "256",
-           "  const table_of_ids<Keys> t{{(hash_table_ref<Keys, u32>::slot*)" + arg(slots) + ", (u32)" + arg(bits) + "}, " +
-               arg(sample_count, "u64*") + ", 1u << 30, " + arg(full, "u32*") +
-               "};\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " + arg(sample_rows) +
+           // Every row goes into the table of all and into that of its half.
+           "  const auto table = [&](u64 which) {\n    return table_of_ids<Keys>{{(hash_table_ref<Keys, u32>::slot*)" + arg(slots) +
+               " + (which << (u32)" + arg(bits) + "), (u32)" + arg(bits) + "}, " + arg(sample_count, "u64*") + " + which, 1u << 30, " +
+               arg(full, "u32*") + "};\n  };\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " + arg(sample_rows) +
                "; j += gridDim.x * 256ull) {\n    Key key;\n    aggregates::Args args;\n"
                "    if (!group_row(p, j * " +
-               arg(sample_stride) + ", key, args)) continue;\n    take_one(" + arg(sample_kept, "u64*") + ");\n    find_or_insert_id(t, " +
-               keys() + ", key, [](u32) {});\n  }\n");
+               arg(sample_stride) + ", key, args)) continue;\n    take_one(" + arg(sample_kept, "u64*") +
+               ");\n#pragma unroll 1\n    for (u32 all = 0; all < 2; ++all) find_or_insert_id(table(all ? 0 : 1 + (j & 1)), " + keys() +
+               ", key, [](u32) {});\n  }\n");
     g_.slot_bytes = g_.key.bytes == 4 || g_.key.bytes == 8 ? 2 * g_.key.bytes : 32;
     k_.add("static_assert(sizeof(hash_table_ref<Keys, u32>::slot) == " + std::to_string(g_.slot_bytes) + ");\n");
   }
