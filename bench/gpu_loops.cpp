@@ -1,4 +1,5 @@
-// Loops on the GPU: k-means of four shapes, as they were measured with PyTorch and Triton (bench/results), PageRank, and what a small query costs.
+// Loops on the GPU: k-means of four shapes, as they were measured with PyTorch and Triton (bench/results), PageRank, and what a small query
+// costs.
 // A round's time is the slope between a short and a long loop, so that the first round, which prepares, is not in it.
 //
 //   gpu_loops [largest] [kmeans]     the last shape of k-means is left out unless `largest` is given; `kmeans`: nothing else

@@ -65,7 +65,8 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     const std::lock_guard lock(p.mutex);
     std::erase_if(p.alive, [](const auto& w) { return w.expired(); });
     for (const auto& w : p.alive)
-      if (auto pool = w.lock(); pool && pool->on_.ordinal() == d.ordinal() && &pool->on_.calls() == &d.calls()) found.push_back(std::move(pool));
+      if (auto pool = w.lock(); pool && pool->on_.ordinal() == d.ordinal() && &pool->on_.calls() == &d.calls())
+        found.push_back(std::move(pool));
     return found;
   }
   // Bytes that other pools keep for reuse there, which they give back when one needs them.

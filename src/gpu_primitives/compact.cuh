@@ -62,7 +62,8 @@ QUERY_GPU_BOTH constexpr u64 compact_temp_bytes(u64 n) {
 #if QUERY_GPU_DEVICE_CODE
 
 // keep(i, item) -> bool loads and tests row i and projects it into `item` (which need not be set when the row is dropped); it is called
-// once a row. write(at, item) stores the at-th row kept, or is rows_as_they_lie (row_writes.cuh). *count becomes the number of rows kept, also for n = 0.
+// once a row. write(at, item) stores the at-th row kept, or is rows_as_they_lie (row_writes.cuh). *count becomes the
+// number of rows kept, also for n = 0.
 template <class Policy, class Item, class Keep, class Write>
 __device__ __forceinline__ void compact(u64 n, void* temp, u64* count, Keep keep, Write write) {
   constexpr u32 workers = Policy::threads / warp_size - 1;  // warps

@@ -27,7 +27,8 @@ constexpr std::array gpu_verbs = {
     "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single", "single_or_default",
     "element_at", "element_at_or_default", "any", "all", "contains", "sequence_equal",
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
-    "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query", "columns", "group_by.keys", "to_lookup",
+    "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query", "columns", "group_by.keys",
+    "to_lookup",
 };
 
 // No commas: matrix.csv has its columns between them.

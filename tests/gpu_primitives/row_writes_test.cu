@@ -1,5 +1,5 @@
-// Rows written by whole warps: rows_as_they_lie behind compact, write_rows, for rows of one word to 128 bytes, aligned to 4 and 8; what lies
-// behind the last row stays as it was.
+// Rows written by whole warps: rows_as_they_lie behind compact, write_rows, for rows of one word to 128 bytes, aligned to 4 and 8; what
+// lies behind the last row stays as it was.
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/row_writes.cuh"
 

@@ -23,8 +23,8 @@ void generate_kernel(kernel_source& k, const ir::type* row, const std::string& b
   const std::string type = k.type_name(row);
   k.include("gpu_primitives/row_writes.cuh");
   k.add("extern \"C\" __global__ void __launch_bounds__(256) gather_rows(const __grid_constant__ words p) {\n  write_rows<256>(" +
-        k.argument(total, "u64") + ", " + k.argument(out, type + "*") + ", [&](u64 k) -> " + type + " {\n" + before + "    return " + value +
-        ";\n  });\n}\n");
+        k.argument(total, "u64") + ", " + k.argument(out, type + "*") + ", [&](u64 k) -> " + type + " {\n" + before +
+        "    return " + value + ";\n  });\n}\n");
 }
 
 // Row `number`, an expression of k, of one input.

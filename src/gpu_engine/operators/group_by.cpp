@@ -231,7 +231,7 @@ class grouping {
     prepare_guess();
     const std::uint64_t rows = std::min(n_, sampled);
     const std::uint32_t table = gpu::table_bits(rows);
-    const std::size_t slot_bytes = 3 * gpu::table_slots(table) * g_->slot_bytes;  // of all, and of each half
+    const std::size_t slot_bytes = 3 * (gpu::table_slots(table) + 3) * g_->slot_bytes;  // of all, and of each half
     const device_buffer slots_memory = run_.allocate(slot_bytes);
     run_.fill(slots_memory.address(), 0xff, slot_bytes);
     args_[slots] = slots_memory.address();
