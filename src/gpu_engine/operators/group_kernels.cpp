@@ -132,7 +132,8 @@ class writer {
     kernel("sample_groups", "256",
            // Every row goes into the table of all and into that of its half. Tables begin with a bucket: three slots more than they have.
            "  const auto table = [&](u64 which) {\n    return table_of_ids<Keys>{{(hash_table_ref<Keys, u32>::slot*)" + arg(slots) +
-               " + which * (table_slots((u32)" + arg(bits) + ") + 3), (u32)" + arg(bits) + "}, " + arg(sample_count, "u64*") + " + which, 1u << 30, " +
+               " + which * (table_slots((u32)" + arg(bits) + ") + 3), (u32)" + arg(bits) + "}, " + arg(sample_count, "u64*") +
+               " + which, 1u << 30, " +
                arg(full, "u32*") + "};\n  };\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " + arg(sample_rows) +
                "; j += gridDim.x * 256ull) {\n    Key key;\n    aggregates::Args args;\n"
                "    if (!group_row(p, j * " +
