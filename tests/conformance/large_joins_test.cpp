@@ -217,27 +217,29 @@ CONFORMS(large_joins, one_key_for_all, "join") {
   EXPECT_ROWS(pairs.as_ordered().to_vector(), inner);
 }
 
+std::int64_t spread_key(std::int32_t i) { return std::int64_t{i} * 1'000'003 - 5; }
+
 // Few rows meet many, and how many either side has is known to the engine alone: where the order is free, a GPU builds on the left. Keys
 // repeat on both sides, one of them in a quarter of the rows; most have no partner, and pairs are more than twice the rows.
 CONFORMS(large_joins, repeated_keys_of_kept_rows, "join", "left_join") {
   if (!concerns(e)) return;
-  constexpr std::int32_t few = 3000, many = 600'000, keys = 700;
+  constexpr std::int32_t few = 3000, many = 270'000, keys = 700;
   std::vector<asked> left(few);
   std::vector<entry> right(many);
   std::vector<std::vector<std::int32_t>> partners(keys);
   for (std::int32_t i = 0; i < many; ++i) {
     const std::int32_t key = i % 4 == 1 ? 5 : i % 16 == 0 ? i / 16 % keys : keys + i % 1000;
-    right[static_cast<std::size_t>(i)] = {crowded_key(key), value_of(i), i, {}};
+    right[static_cast<std::size_t>(i)] = {spread_key(key), value_of(i), i, {}};
     if (key < keys) partners[static_cast<std::size_t>(key)].push_back(i);
   }
   std::vector<found> inner, outer;
   for (std::int32_t i = 0; i < few; ++i) {
-    const std::int32_t key = i % 500 == 17 ? 5 : i % 3 ? i % keys : 100'000 + i;
-    left[static_cast<std::size_t>(i)] = {crowded_key(key), i, {}};
-    if (key >= keys) outer.push_back({crowded_key(key), -1, i});
+    const std::int32_t key = i % 250 == 17 ? 5 : i % 3 ? i % keys : 100'000 + i;
+    left[static_cast<std::size_t>(i)] = {spread_key(key), i, {}};
+    if (key >= keys) outer.push_back({spread_key(key), -1, i});
     else
       for (const std::int32_t r : partners[static_cast<std::size_t>(key)]) {
-        inner.push_back({crowded_key(key), value_of(r), i});
+        inner.push_back({spread_key(key), value_of(r), i});
         outer.push_back(inner.back());
       }
   }
