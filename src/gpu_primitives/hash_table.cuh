@@ -313,6 +313,72 @@ __device__ __forceinline__ u64 find_payload(const hash_table_ref<Keys, Payload>&
   return no_slot;
 }
 
+// The payloads of Items keys, and whether they were found; at_slot(slot) is called for each that was. For kernels that run after all
+// insertions.
+template <int Items, class Keys, class Payload, class AtSlot>
+__device__ __forceinline__ void find_payloads(const hash_table_ref<Keys, Payload>& t, const Keys& keys,
+                                              const typename Keys::key_type (&key)[Items], const bool (&valid)[Items],
+                                              Payload (&payload)[Items], bool (&found)[Items], const AtSlot& at_slot) {
+  using table = hash_table_ref<Keys, Payload>;
+  if constexpr (table::bucket > 1) {
+    // The probes of all keys travel together, then the next ones of those that met others.
+    using slot = typename table::slot;
+    using word = decltype(slot::key);
+    constexpr word empty = static_cast<word>(~word(0));
+    u64 at[Items];
+    slot seen[Items][table::bucket];
+    u32 pending = 0;
+#pragma unroll
+    for (u32 j = 0; j < Items; ++j) {
+      found[j] = false;
+      if (!valid[j]) continue;
+      if (detail::same_bits<word>(key[j]) != empty) {
+        at[j] = t.bucket_of(t.home(keys.hash(key[j])));
+        pending |= 1u << j;
+        continue;
+      }
+      const u64 last = t.mask() + 1;
+      found[j] = t.slots[last].key != empty;
+      if (!found[j]) continue;
+      payload[j] = t.slots[last].payload;
+      at_slot(last);
+    }
+    while (pending) {
+#pragma unroll
+      for (u32 j = 0; j < Items; ++j) {
+        if (pending >> j & 1) detail::load_bucket<false>(t.slots + at[j], seen[j]);
+      }
+#pragma unroll
+      for (u32 j = 0; j < Items; ++j) {
+        if (!(pending >> j & 1)) continue;
+        bool ends = false;
+#pragma unroll
+        for (u32 b = 0; b < table::bucket; ++b) {
+          ends = ends || seen[j][b].key == empty;
+          if (seen[j][b].key != detail::same_bits<word>(key[j])) continue;
+          found[j] = true;
+          payload[j] = seen[j][b].payload;
+          at_slot(at[j] + b);
+        }
+        if (found[j] || ends) {
+          pending &= ~(1u << j);
+        } else {
+          at[j] = t.next_bucket(at[j]);
+        }
+      }
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < Items; ++j) {
+      found[j] = false;
+      if (!valid[j]) continue;
+      const u64 at = find_payload(t, keys, key[j], keys.hash(key[j]), payload[j]);
+      found[j] = at != no_slot;
+      if (found[j]) at_slot(at);
+    }
+  }
+}
+
 // The slot of `key` or no_slot; for kernels that run after all insertions.
 template <class Keys, class Payload>
 __device__ __forceinline__ u64 find_slot(const hash_table_ref<Keys, Payload>& t, const Keys& keys, const typename Keys::key_type& key,
@@ -385,14 +451,15 @@ __device__ __forceinline__ u32 known_id(const table_of_ids<Keys>& t, const Keys&
     constexpr word empty = static_cast<word>(~word(0));
     const word bits = detail::same_bits<word>(key);
     if (bits == empty) return no_id;
-    u64 at = t.table.home(keys.hash(key));
+    const u64 home = t.table.home(keys.hash(key));
+    u64 at = home;
 #pragma unroll 1
     for (u32 probe = 0; probe < longest_probe; ++probe) {
       const word seen = __ldca(&t.table.slots[at].key);
       const u32 id = __ldca(&t.table.slots[at].payload);
       if (seen == bits) return id < detail::id_refused ? id : no_id;
       if (seen == empty) return no_id;
-      at = (at + 1) & t.table.mask();
+      at = t.table.next(at, home);
     }
   }
   return no_id;

@@ -35,40 +35,11 @@ namespace detail {
 template <int Items, class Keys>
 __device__ __forceinline__ void find_ids(const table_of_ids<Keys>& t, const Keys& keys, const typename Keys::key_type (&key)[Items],
                                          const bool (&valid)[Items], u32 (&id)[Items]) {
-  using slot = typename hash_table_ref<Keys, u32>::slot;
-  if constexpr (Keys::one_word && (sizeof(slot) == 16 || sizeof(slot) == 8)) {
-    using word = decltype(slot::key);
-    using whole = typename whole_slot<sizeof(slot)>::type;
-    constexpr word empty = static_cast<word>(~word(0));
-    const u64 last = t.table.mask() + 1;
-    u64 at[Items];
-    whole raw[Items];
-    u32 pending = 0;
+  bool found[Items];
+  find_payloads(t.table, keys, key, valid, id, found, [](u64) {});
 #pragma unroll
-    for (u32 j = 0; j < Items; ++j) {
-      id[j] = no_id;
-      if (!valid[j]) continue;
-      at[j] = same_bits<word>(key[j]) == empty ? last : t.table.home(keys.hash(key[j]));
-      pending |= 1u << j;
-    }
-    while (pending) {
-#pragma unroll
-      for (u32 j = 0; j < Items; ++j) {
-        if (pending >> j & 1) raw[j] = *reinterpret_cast<const whole*>(t.table.slots + at[j]);
-      }
-#pragma unroll
-      for (u32 j = 0; j < Items; ++j) {
-        if (!(pending >> j & 1)) continue;
-        const slot s = same_bits<slot>(raw[j]);
-        const bool found = at[j] == last ? s.key != empty : s.key == same_bits<word>(key[j]);
-        if (found) id[j] = s.payload;
-        if (found || s.key == empty || at[j] == last) pending &= ~(1u << j);
-        else at[j] = (at[j] + 1) & t.table.mask();
-      }
-    }
-  } else {
-#pragma unroll
-    for (int j = 0; j < Items; ++j) id[j] = valid[j] ? find_id(t, keys, key[j]) : no_id;
+  for (int j = 0; j < Items; ++j) {
+    if (!found[j]) id[j] = no_id;
   }
 }
 

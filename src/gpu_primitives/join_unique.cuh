@@ -189,64 +189,9 @@ __device__ __forceinline__ void probe_rows(u64 n, u64 first, const hash_table_re
     live[j] = state != probe_state::dropped;
     valid[j] = state == probe_state::keyed;
   }
-  using table = hash_table_ref<Keys, Payload>;
-  if constexpr (table::bucket > 1) {
-    // The probes of all rows travel together, then the next ones of those that met other keys.
-    using slot = typename table::slot;
-    using word = decltype(slot::key);
-    constexpr word empty = static_cast<word>(~word(0));
-    u64 at[Items];
-    slot seen[Items][table::bucket];
-    u32 pending = 0;
-#pragma unroll
-    for (u32 j = 0; j < Items; ++j) {
-      found[j] = false;
-      if (!valid[j]) continue;
-      if (detail::same_bits<word>(key[j]) != empty) {
-        at[j] = t.bucket_of(t.home(keys.hash(key[j])));
-        pending |= 1u << j;
-        continue;
-      }
-      const u64 last = t.mask() + 1;
-      found[j] = t.slots[last].key != empty;
-      if (!found[j]) continue;
-      payload[j] = t.slots[last].payload;
-      if (matched) matched[last] = 1;
-    }
-    while (pending) {
-#pragma unroll
-      for (u32 j = 0; j < Items; ++j) {
-        if (pending >> j & 1) load_bucket<false>(t.slots + at[j], seen[j]);
-      }
-#pragma unroll
-      for (u32 j = 0; j < Items; ++j) {
-        if (!(pending >> j & 1)) continue;
-        bool ends = false;
-#pragma unroll
-        for (u32 b = 0; b < table::bucket; ++b) {
-          ends = ends || seen[j][b].key == empty;
-          if (seen[j][b].key != detail::same_bits<word>(key[j])) continue;
-          found[j] = true;
-          payload[j] = seen[j][b].payload;
-          if (matched) matched[at[j] + b] = 1;
-        }
-        if (found[j] || ends) {
-          pending &= ~(1u << j);
-        } else {
-          at[j] = t.next_bucket(at[j]);
-        }
-      }
-    }
-  } else {
-#pragma unroll
-    for (int j = 0; j < Items; ++j) {
-      found[j] = false;
-      if (!valid[j]) continue;
-      const u64 at = find_payload(t, keys, key[j], keys.hash(key[j]), payload[j]);
-      found[j] = at != no_slot;
-      if (found[j] && matched) matched[at] = 1;
-    }
-  }
+  find_payloads(t, keys, key, valid, payload, found, [&](u64 at) {
+    if (matched) matched[at] = 1;
+  });
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
     keep[j] = live[j] && (Kind == join_kind::left || found[j] == (Kind != join_kind::anti));

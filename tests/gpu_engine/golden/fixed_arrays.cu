@@ -1,4 +1,5 @@
 #include "gpu_engine/device/expressions.cuh"
+#include "gpu_primitives/row_writes.cuh"
 using namespace query::gpu;
 struct words { u64 w[4]; const u64* halt; };
 struct alignas(4) T0 {
@@ -37,9 +38,9 @@ __device__ __forceinline__ bool rows_18(const words& p, u64 i, T1& out) {
 }
 extern "C" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  T1* const out = ((T1*)p.w[2]);
-  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < p.w[3]; i += gridDim.x * 256ull) {
+  write_rows<256>(p.w[2], ((T1*)p.w[3]), [&](u64 i) {
     T1 row;
-    if (rows_18(p, i, row)) out[i] = row;
-  }
+    rows_18(p, i, row);
+    return row;
+  });
 }

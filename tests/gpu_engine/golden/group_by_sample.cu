@@ -24,13 +24,16 @@ __device__ __forceinline__ bool group_row(const words& p, u64 i, Key& key, aggre
 }
 extern "C" __global__ void __launch_bounds__(256) sample_groups(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  const table_of_ids<Keys> t{{(hash_table_ref<Keys, u32>::slot*)p.w[3], (u32)p.w[4]}, ((u64*)p.w[5]), 1u << 30, ((u32*)p.w[6])};
+  const auto table = [&](u64 which) {
+    return table_of_ids<Keys>{{(hash_table_ref<Keys, u32>::slot*)p.w[3] + which * (table_slots((u32)p.w[4]) + 3), (u32)p.w[4]}, ((u64*)p.w[5]) + which, 1u << 30, ((u32*)p.w[6])};
+  };
   for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < p.w[7]; j += gridDim.x * 256ull) {
     Key key;
     aggregates::Args args;
     if (!group_row(p, j * p.w[8], key, args)) continue;
     take_one(((u64*)p.w[9]));
-    find_or_insert_id(t, Keys{}, key, [](u32) {});
+#pragma unroll 1
+    for (u32 all = 0; all < 2; ++all) find_or_insert_id(table(all ? 0 : 1 + (j & 1)), Keys{}, key, [](u32) {});
   }
 }
 static_assert(sizeof(hash_table_ref<Keys, u32>::slot) == 8);

@@ -1,4 +1,5 @@
 #include "gpu_engine/device/expressions.cuh"
+#include "gpu_primitives/row_writes.cuh"
 using namespace query::gpu;
 struct words { u64 w[5]; const u64* halt; };
 struct alignas(8) T0 {
@@ -22,9 +23,9 @@ __device__ __forceinline__ bool rows_6(const words& p, u64 i, T0& out) {
 }
 extern "C" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  T0* const out = ((T0*)p.w[3]);
-  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < p.w[4]; i += gridDim.x * 256ull) {
+  write_rows<256>(p.w[3], ((T0*)p.w[4]), [&](u64 i) {
     T0 row;
-    if (rows_6(p, i, row)) out[i] = row;
-  }
+    rows_6(p, i, row);
+    return row;
+  });
 }

@@ -1,4 +1,5 @@
 #include "gpu_engine/device/expressions.cuh"
+#include "gpu_primitives/row_writes.cuh"
 using namespace query::gpu;
 struct words { u64 w[3]; const u64* halt; };
 __device__ __forceinline__ bool rows_3(const words& p, u64 i, double& out) {
@@ -9,9 +10,9 @@ __device__ __forceinline__ bool rows_3(const words& p, u64 i, double& out) {
 }
 extern "C" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  double* const out = ((double*)p.w[1]);
-  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < p.w[2]; i += gridDim.x * 256ull) {
+  write_rows<256>(p.w[1], ((double*)p.w[2]), [&](u64 i) {
     double row;
-    if (rows_3(p, i, row)) out[i] = row;
-  }
+    rows_3(p, i, row);
+    return row;
+  });
 }

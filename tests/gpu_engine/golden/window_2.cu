@@ -1,4 +1,5 @@
 #include "gpu_engine/device/expressions.cuh"
+#include "gpu_primitives/row_writes.cuh"
 using namespace query::gpu;
 struct words { u64 w[8]; const u64* halt; };
 __device__ __forceinline__ double result_of(const words& p, const list<double>& run) {
@@ -20,10 +21,8 @@ __device__ __forceinline__ double result_of(const words& p, const list<double>& 
 }
 extern "C" __global__ void __launch_bounds__(256) gather_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  double* const out = ((double*)p.w[2]);
-  const u64 total = p.w[3];
-  for (u64 k = blockIdx.x * 256ull + threadIdx.x; k < total; k += gridDim.x * 256ull) {
+  write_rows<256>(p.w[2], ((double*)p.w[3]), [&](u64 k) -> double {
     const u64 first = k * p.w[4], left = p.w[5] - first;
-    out[k] = result_of(p, list<double>{((const double*)p.w[6]) + first, left < p.w[7] ? left : p.w[7]});
-  }
+    return result_of(p, list<double>{((const double*)p.w[6]) + first, left < p.w[7] ? left : p.w[7]});
+  });
 }
