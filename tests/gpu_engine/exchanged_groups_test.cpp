@@ -59,9 +59,10 @@ class exchanged_groups : public testing::Test {
     rows_.resize(400'000);
     // Of a sample: all keys differ. So each share's groups go straight into a table for as many groups as rows.
     fake_.add_generated("sample_groups", [](const call& c) {
-      const auto w = read_by(c, "sample_groups");  // slots, bits, sample_count, full, sample_rows, sample_stride, sample_kept
-      *memory<std::uint64_t>(w[2]) = *memory<std::uint64_t>(w[6]) = w[4];
-      memory<std::uint64_t>(w[2])[1] = memory<std::uint64_t>(w[2])[2] = w[4] / 2;
+      const auto w = read_by(c, "sample_groups");  // slots, bits twice, sample_count, full, sample_rows, sample_stride, sample_kept
+      std::uint64_t* const counts = memory<std::uint64_t>(w[3]);
+      counts[0] = *memory<std::uint64_t>(w[7]) = w[5];
+      counts[1] = counts[2] = w[5] / 2;
     });
     fake_.add_generated("init_table", [this](const call& c) { tables_[read_by(c, "the_table")[0]].clear(); });
     fake_.add_generated("grow_table", [this](const call& c) {
