@@ -30,7 +30,9 @@ class writer {
       return;
     }
     if (n.inputs.empty()) {
-      to_.line(depth, n.what == verb::source_file ? n.label + " of " + std::string(n.row->name) : source_text(n) + accelerated(n) + name(n),
+      to_.line(depth,
+               n.what == verb::source_file ? n.label + " of " + std::string(n.row->name)
+                                           : source_text(n) + accelerated(n) + fast_math(n) + name(n),
                "@" + planner::place_of(n.where));
       return;
     }
@@ -53,13 +55,16 @@ class writer {
     const bool said_here = n.accelerated && std::none_of(n.inputs.begin(), n.inputs.end(), below);
     return said_here && !n.gpu_required && n.ordered_to != query::engine::gpu ? ", accelerated" : "";
   }
+  static std::string fast_math(const logical& n) {
+    const bool below = std::any_of(n.inputs.begin(), n.inputs.end(), [](const detail::pipe& p) { return p.node->fast_math; });
+    return n.fast_math && !below ? ", fast math on the GPU" : "";
+  }
   static std::string words(const logical& n) {
     std::string w;
     if (n.ordered) w += ", as ordered";
     w += accelerated(n);
     if (n.gpu_required) w += ", GPU required";
-    if (n.fast_math && std::none_of(n.inputs.begin(), n.inputs.end(), [](const detail::pipe& p) { return p.node->fast_math; }))
-      w += ", fast math on the GPU";
+    w += fast_math(n);
     if (n.ordered_to) w += *n.ordered_to == query::engine::gpu ? ", on the GPU" : ", on the CPU";
     if (n.gpu_call) w += ", with a form for the GPU";
     if (n.has_own_equality()) w += ", by the user's own equality";

@@ -64,8 +64,9 @@ void generate(generated& g, const planner::branch& b, const input_layout& in, ca
   const std::string out = k.argument(0, row + "*");
   if (!g.rows.filters) {
     k.include("gpu_primitives/row_writes.cuh");
-    k.add("extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n  write_rows<256>(" + n +
-          ", " + out + ", [&](u64 i) {\n    " + row + " row;\n    " + g.rows.name + "(p, i, row);\n    return row;\n  });\n}\n");
+    k.add("extern \"C\" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {\n  " + row +
+          "* const out = " + out + ";\n  write_rows<256>(" + n + ", out, [&](u64 i) {\n    " + row + " row;\n    " + g.rows.name +
+          "(p, i, row);\n    return row;\n  });\n}\n");
     return;
   }
   k.include("gpu_primitives/compact.cuh");

@@ -20,7 +20,8 @@ __device__ __forceinline__ bool rows_13(const words& p, u64 i, double& out) {
 }
 extern "C" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  write_rows<256>(p.w[7], ((double*)p.w[8]), [&](u64 i) {
+  double* const out = ((double*)p.w[7]);
+  write_rows<256>(p.w[8], out, [&](u64 i) {
     double row;
     rows_13(p, i, row);
     return row;

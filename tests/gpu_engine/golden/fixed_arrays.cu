@@ -38,7 +38,8 @@ __device__ __forceinline__ bool rows_18(const words& p, u64 i, T1& out) {
 }
 extern "C" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  write_rows<256>(p.w[2], ((T1*)p.w[3]), [&](u64 i) {
+  T1* const out = ((T1*)p.w[2]);
+  write_rows<256>(p.w[3], out, [&](u64 i) {
     T1 row;
     rows_18(p, i, row);
     return row;

@@ -23,7 +23,8 @@ __device__ __forceinline__ bool rows_6(const words& p, u64 i, T0& out) {
 }
 extern "C" __global__ void __launch_bounds__(256) collect_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  write_rows<256>(p.w[3], ((T0*)p.w[4]), [&](u64 i) {
+  T0* const out = ((T0*)p.w[3]);
+  write_rows<256>(p.w[4], out, [&](u64 i) {
     T0 row;
     rows_6(p, i, row);
     return row;
