@@ -157,6 +157,7 @@ class gpu_plans : public testing::Test {
     plan("on", [this] { return rows().order_by(price).on(query::engine::gpu); });
     plan("times", [this] { return numbers().do_while([](auto q) { return q.select([](auto x) { return x + 1; }); }, query::times(2)); });
     plan("require_gpu", [this] { return dear_rows().require_gpu(); });
+    plan("fast_math", [this] { return dear_rows().fast_math(); });
     plan("in", [this] { return dear_rows().in(session_); });
     plan("timeout", [this] { return dear_rows().timeout(3600.0); });
     plan("stop_on", [this] { return dear_rows().stop_on(stop_.get_token()); });
