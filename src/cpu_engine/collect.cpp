@@ -4,6 +4,7 @@
 
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
+#include "runtime/shared_rows.hpp"
 
 namespace query::cpu {
 
@@ -58,7 +59,9 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
     for (place_sink& s : done) s.undo();
     throw;
   }
-  all.grow(n);
+  runtime::shared_rows* const others = p.context().shared;
+  if (others) others->in_place = true;
+  all.grow(others ? std::min<std::size_t>(n, others->end()) : n);
   return std::move(all).to_table();
 }
 

@@ -9,6 +9,7 @@
 #include "cpu_engine/columns.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
+#include "runtime/shared_rows.hpp"
 
 namespace query::cpu {
 
@@ -159,6 +160,7 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
           p.rows.first = window_[i].first;
         } else {
           p.rows = rows_at(p.index * rows_a_part_, rows_a_part_);
+          if (context_->shared && !context_->shared->take(p.rows.first, p.rows.first + p.rows.n)) return;
         }
         body(p);
         if (context_->progress && *context_->progress) context_->progress->part_done(parts().value_or(1));

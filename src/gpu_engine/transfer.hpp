@@ -1,8 +1,9 @@
 // Between host and device memory, through a ring of pinned staging buffers.
 //
 // The driver copies from plain memory at a sixth of the bus's speed (measured on an H200: 9 against 55 GB/s). So threads
-// write pieces into pinned memory while the device's copy engine takes the pieces before. One transfer serves a session:
-// the pinned buffers are allocated at first use and kept. Transfers in one direction take turns; the directions overlap.
+// write pieces into pinned memory while the device's copy engine takes the pieces before; of a session's threads no more than it takes to
+// keep the bus busy. One transfer serves a session: the pinned buffers are allocated at first use and kept. Transfers in one direction
+// take turns; the directions overlap.
 //
 //   transfer t(*device);
 //   t.upload_plain(column.address(), values.data(), bytes, s, scheduler, cancel);   // returns before the device has it all
@@ -69,6 +70,7 @@ class transfer {
     std::size_t n;
     std::span<const column> columns;
     fill_rows_function fill;
+    std::size_t read = 0;  // bytes of the source that `fill` goes over for a row; 0: as many as it writes
   };
   void upload_all(std::span<const part> parts, const stream& s, runtime::scheduler& threads, const runtime::cancel_flag& cancel);
 

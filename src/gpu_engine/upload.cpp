@@ -69,7 +69,7 @@ struct packed_columns {
     const std::size_t together = std::accumulate(to.begin(), to.end(), size, [](std::size_t sum, const auto& c) { return sum + c.size; });
     return column.stride == stride && together <= most_together;
   }
-  transfer::part part() const { return {n, to, *this}; }
+  transfer::part part() const { return {n, to, *this, stride}; }
 
  private:
   static constexpr std::size_t cached_bytes = 16 << 10, most_together = 4096;

@@ -77,11 +77,11 @@ struct binding {
   vertex* table = nullptr;
 };
 
-// Rows of a divided vertex's source that one engine runs.
+// One engine of those that run a divided vertex at once.
 struct engine_share {
   std::string engine;
-  std::uint64_t first = 0, end = 0;  // rows
-  int threads = 1;                   // of the session's that it has meanwhile
+  double share = 0;  // of the rows, that it is expected to take
+  int threads = 1;   // of the session's that it has meanwhile
 };
 
 struct vertex {
@@ -91,7 +91,7 @@ struct vertex {
   std::vector<binding> captures;
   std::string engine = "cpu";
   std::string why;                      // the reason for the engine
-  std::vector<engine_share> shares;     // where several engines run it at once ("split"), each over its rows of the source
+  std::vector<engine_share> shares;     // where several engines run it at once ("split")
   std::uint64_t limit = ~0ull;          // only so many rows are wanted (top-k, limit)
   std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too
   bool accelerated = false;             // as_accelerated() was said here or below

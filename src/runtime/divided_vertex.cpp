@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -13,6 +15,7 @@
 
 #include "runtime/executor.hpp"
 #include "runtime/row_range.hpp"
+#include "runtime/shared_rows.hpp"
 #include "runtime/thread_pool.hpp"
 
 namespace query::runtime {
@@ -29,43 +32,27 @@ std::uint64_t rows_in(const detail::logical& source) {
   return rows.n;
 }
 
-// One engine's range on its way.
-struct part {
-  const engine_share* share;
-  engine* by;
-  bool local;  // by the CPU engine
-  row_range range;
-  branch rows;
-  std::string failed = {};  // why it is the CPU's now
-};
+// `place`: 0 of the CPU's rows, which are the source's first, if there are any; else the number of the first that `rows` reads, from 1.
+using part_work = function_ref<void(std::uint64_t place, engine& by, const branch& rows, run_context& context)>;
 
-using part_work = function_ref<void(std::size_t number, engine& by, const branch& rows, run_context& context)>;
-
-// Runs all parts at once and returns when all have ended. One thread for each engine but the CPU's, which this one drives.
+// All engines at work on one branch at once, until no row is left; returns when all have ended. One thread for each engine but the CPU's,
+// which this one drives.
 class parts_run {
  public:
   parts_run(const branch& b, const std::vector<engine_share>& shares, const std::vector<planner::binding>& captures, session_state& session,
             run_context& context)
-      : session_(&session), context_(&context), stop_([&context] { return context.cancel.stopped(); }, std::nullopt),
-        watched_(session.deadlines.follow(stop_)) {
-    const std::uint64_t rows = rows_in(*b.source);
+      : branch_(b), rows_(rows_in(*b.source)), session_(&session), context_(&context),
+        stop_([&context] { return context.cancel.stopped(); }, std::nullopt), watched_(session.deadlines.follow(stop_)) {
+    if (!branch_.part_of) branch_.part_of = &b;
     for (const engine_share& s : shares) {
-      engine* other = session.engine_named(s.engine);
-      // What the container has grown by since it was planned is the last one's.
-      const std::uint64_t end = &s == &shares.back() ? rows : s.end;
-      part p{&s, other ? other : session.cpu.get(), !other, row_range(*b.source, s.first, end), b};
-      if (!p.range.size()) continue;
-      p.rows.source = p.range.node();
-      if (!p.rows.part_of) p.rows.part_of = &b;
-      parts_.push_back(std::move(p));
+      if (engine* const other = session.engine_named(s.engine)) others_.emplace_back(s, *other, rows_);
+      else local_threads_ = s.threads;
     }
     // All of them read these: brought here once.
     for (const planner::binding& c : captures) (void)context.table_of(*c.table);
   }
 
-  std::size_t size() const { return parts_.size(); }
-
-  // What engines failed with; theirs has then run on the CPU.
+  // What engines failed with; the CPU has then run what they had taken last, and what they would have taken.
   std::string run(part_work work) {
     {
       std::vector<std::thread> threads;
@@ -75,104 +62,167 @@ class parts_run {
           for (std::thread& t : all) t.join();
         }
       } at_the_end{threads};
-      for (std::size_t i = 0; i < parts_.size(); ++i)
-        if (!parts_[i].local) start(threads, i, work);
-      for (std::size_t i = 0; i < parts_.size(); ++i)
-        if (parts_[i].local) attempt(i, *session_->cpu->make_scheduler(parts_[i].share->threads), context_->progress, work);
+      for (other& o : others_) start(threads, o, work);
+      run_local(work);
     }
     context_->cancel.check();
     if (error_) std::rethrow_exception(error_);
     std::string why;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      part& p = parts_[i];
-      if (p.failed.empty()) continue;
-      why += (why.empty() ? "" : "; ") + std::string(p.by->name()) + ": " + p.failed;
-      work(i, *session_->cpu, p.rows, *context_);
+    for (const other& o : others_) {
+      if (o.failed.empty()) continue;
+      why += (why.empty() ? "" : "; ") + std::string(o.by->name()) + ": " + o.failed;
+      if (o.left.size()) on_range(o.left, [&](const branch& rows) { work(o.left.first + 1, *session_->cpu, rows, *context_); });
     }
     return why;
   }
+  bool in_place() const { return rows_.in_place; }
 
  private:
-  void start(std::vector<std::thread>& threads, std::size_t i, part_work work) {
+  struct other {
+    other(const engine_share& s, engine& e, shared_rows& rows) : share(&s), by(&e), chunks(rows, s.share) {}
+    const engine_share* share;
+    engine* by;
+    shared_rows::taker chunks;
+    row_span left = {};       // the chunk that it failed on
+    std::string failed = {};  // with what
+  };
+
+  void start(std::vector<std::thread>& threads, other& o, part_work work) {
     try {
-      threads.emplace_back([this, i, work] {
+      threads.emplace_back([this, &o, work] {
+        const detail::stop_scope scope(stop_.state());
         try {
-          thread_pool pool(parts_[i].share->threads);
-          attempt(i, pool, nullptr, work);
-        } catch (const std::exception& e) {
-          parts_[i].failed = e.what();  // no threads for the pool
+          thread_pool pool(o.share->threads);
+          for (row_span chunk = o.chunks.next(); chunk.size(); chunk = o.chunks.next())
+            if (!run_chunk(o, chunk, pool, work)) return;
+        } catch (const std::system_error& e) {
+          o.failed = e.what();  // no threads for the pool
+        } catch (...) {
+          end_all();
         }
       });
     } catch (const std::system_error& e) {
-      parts_[i].failed = e.what();
+      o.failed = e.what();
     }
   }
 
-  // Throws nothing of the engine's: trouble that another engine may not have stays with the part, all else stops the others.
-  void attempt(std::size_t i, scheduler& threads, progress* told, part_work work) {
-    part& p = parts_[i];
+  // False after trouble of the engine's, which the CPU may not have; all else stops the others.
+  bool run_chunk(other& o, row_span chunk, scheduler& threads, part_work work) {
+    std::string why;
+    for (int times = 0; times <= o.by->retries(); ++times) {
+      stop_.check();
+      try {
+        run_context own{threads, context_->pool, stop_};
+        join(own);
+        on_range(chunk, [&](const branch& rows) { work(chunk.first + 1, *o.by, rows, own); });
+        return true;
+      } catch (const resource_error& trouble) {
+        why = trouble.what();
+      } catch (const cluster_error& trouble) {
+        why = trouble.what();
+      } catch (const internal_error& trouble) {
+        why = trouble.what();
+      }
+    }
+    stop_.check();
+    o.failed = why;
+    o.left = chunk;
+    return false;
+  }
+
+  void run_local(part_work work) {
     const detail::stop_scope scope(stop_.state());
     try {
-      std::string why;
-      for (int times = 0; times <= (p.local ? 0 : p.by->retries()); ++times) {
-        try {
-          run_context own{threads, context_->pool, stop_};
-          own.progress = told;
-          own.local = context_->local;
-          own.pieces = context_->pieces;
-          own.tables = context_->tables;
-          own.too_large = context_->too_large;
-          work(i, *p.by, p.rows, own);
-          p.failed.clear();
-          return;
-        } catch (const resource_error& trouble) {
-          if (p.local) throw;
-          why = trouble.what();
-        } catch (const cluster_error& trouble) {
-          if (p.local) throw;
-          why = trouble.what();
-        } catch (const internal_error& trouble) {
-          if (p.local) throw;
-          why = trouble.what();
-        }
-        p.failed = why;
-        stop_.check();
-      }
+      const auto threads = session_->cpu->make_scheduler(local_threads_);
+      run_context own{*threads, context_->pool, stop_};
+      join(own);
+      own.progress = context_->progress;
+      own.shared = &rows_;
+      work(0, *session_->cpu, branch_, own);
     } catch (...) {
-      const std::lock_guard hold(lock_);
-      if (!error_) error_ = std::current_exception();
-      stop_.cancel();
+      end_all();
     }
   }
 
+  // The first exception is the query's.
+  void end_all() {
+    const std::lock_guard hold(lock_);
+    if (!error_) error_ = std::current_exception();
+    stop_.cancel();
+  }
+
+  void join(run_context& own) const {
+    own.local = context_->local;
+    own.pieces = context_->pieces;
+    own.tables = context_->tables;
+    own.too_large = context_->too_large;
+  }
+  template <class Work> void on_range(row_span span, Work work) {
+    const row_range range(*branch_.source, span.first, span.end);
+    branch rows = branch_;
+    rows.source = range.node();
+    work(rows);
+  }
+
+  branch branch_;
+  shared_rows rows_;
+  std::deque<other> others_;
+  int local_threads_ = 1;
   session_state* session_;
   run_context* context_;
-  std::vector<part> parts_;
-  cancel_flag stop_;  // of all parts; asks the query's own
+  cancel_flag stop_;  // of all; asks the query's own
   std::unique_ptr<deadline_watch::watched> watched_;
   std::mutex lock_;
   std::exception_ptr error_;  // the first
 };
 
+// What engines made, by its place. Thread-safe until it is read.
+template <class T> class made_parts {
+ public:
+  void put(std::uint64_t place, T made) {
+    const std::lock_guard hold(lock_);
+    all_.insert_or_assign(place, std::move(made));
+  }
+  std::map<std::uint64_t, T>& in_order() { return all_; }
+
+ private:
+  std::mutex lock_;
+  std::map<std::uint64_t, T> all_;
+};
+
+void copy(std::byte* to, const detail::table& from, std::size_t bytes, run_context& context) {
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  context.scheduler.for_each((bytes + piece - 1) / piece, [&](std::size_t i) {
+    std::memcpy(to + i * piece, static_cast<const std::byte*>(from.rows) + i * piece, std::min(piece, bytes - i * piece));
+  }, context.cancel);
+}
+
 // Rows that own no memory, one table behind the other.
-detail::table side_by_side(std::vector<detail::table>& all, const ir::type* row, run_context& context) {
-  std::erase_if(all, [](const detail::table& t) { return t.n == 0; });
-  if (all.size() == 1) return all.front();
+detail::table side_by_side(std::map<std::uint64_t, detail::table>& all, const ir::type* row, run_context& context) {
+  std::erase_if(all, [](const auto& t) { return t.second.n == 0; });
+  if (all.size() == 1) return all.begin()->second;
   detail::table t;
   t.type = row;
-  for (const detail::table& x : all) t.n += x.n;
+  for (const auto& [place, x] : all) t.n += x.n;
   auto memory = std::make_shared<buffer>(context.pool.allocate(buffer_pool::checked_bytes(t.n ? t.n : 1, row->size)));
   std::byte* to = memory->as<std::byte>();
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  for (const detail::table& x : all) {
-    const std::size_t bytes = x.n * row->size;
-    context.scheduler.for_each((bytes + piece - 1) / piece, [&](std::size_t i) {
-      std::memcpy(to + i * piece, static_cast<const std::byte*>(x.rows) + i * piece, std::min(piece, bytes - i * piece));
-    }, context.cancel);
-    to += bytes;
+  for (const auto& [place, x] : all) {
+    copy(to, x, x.n * row->size, context);
+    to += x.n * row->size;
   }
   t.rows = memory->data();
   t.owner = std::move(memory);
+  return t;
+}
+
+// The CPU's table has room for the rows of all.
+detail::table in_place(std::map<std::uint64_t, detail::table>& all, const ir::type* row, run_context& context) {
+  detail::table t = all.at(0);
+  for (const auto& [place, x] : all) {
+    if (place == 0) continue;
+    copy(static_cast<std::byte*>(const_cast<void*>(t.rows)) + (place - 1) * row->size, x, x.n * row->size, context);
+    t.n += x.n;
+  }
   return t;
 }
 
@@ -199,17 +249,16 @@ std::optional<divided> divided_among(const branch& b, std::span<const offer> off
   for (const offer& o : offers) costs.push_back(o.costs);
   const auto d = divide(costs, threads);
   if (!d) return std::nullopt;
-  const std::uint64_t rows = rows_in(*b.source);
-  const std::vector<row_span> ranges = d->rows_of(rows);
-  if (std::count_if(ranges.begin(), ranges.end(), [](const row_span& r) { return r.size() > 0; }) < 2) return std::nullopt;
+  // All have a fixed part at least.
+  const double rows = static_cast<double>(rows_in(*b.source)), part = rows_of_fixed_part;
+  if (std::count_if(d->shares.begin(), d->shares.end(), [&](double s) { return s * rows > part / 2; }) < 2) return std::nullopt;
   divided made;
   std::string alone;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
+  for (std::size_t i = 0; i < d->shares.size(); ++i) {
     const bool cpu = i == offers.size();
     const std::string name(cpu ? "cpu" : offers[i].by->name());
-    made.shares.push_back({name, ranges[i].first, ranges[i].end, d->threads[i]});
-    const double percent = 100.0 * static_cast<double>(ranges[i].size()) / static_cast<double>(rows);
-    made.why += (i ? ", " : "") + std::to_string(std::lround(percent)) + "% " + name + (cpu ? "" : ": " + offers[i].costs.on);
+    made.shares.push_back({name, d->shares[i], d->threads[i]});
+    made.why += (i ? ", " : "about ") + std::to_string(std::lround(100 * d->shares[i])) + "% " + name + (cpu ? "" : ": " + offers[i].costs.on);
     alone += (i == 0 ? "" : cpu ? " and " : ", ") + shown_seconds(d->alone[i]);
   }
   made.why += ": " + shown_seconds(d->seconds) + " here; " + alone + " alone";
@@ -220,28 +269,28 @@ vertex_rows run_divided(const planner::vertex& v, session_state& session, run_co
   branch whole = v.inputs.front();
   whole.part_of = &v;
   parts_run run(whole, v.shares, v.captures, session, context);
-  std::vector<detail::table> tables(run.size());
-  failed = run.run([&](std::size_t i, engine& by, const branch& rows, run_context& own) {
+  made_parts<detail::table> tables;
+  failed = run.run([&](std::uint64_t place, engine& by, const branch& rows, run_context& own) {
     planner::vertex part = v;
     part.engine = std::string(by.name());
     part.shares.clear();
     part.inputs.front() = rows;
     vertex_rows made = run_on(by, part, *session.cpu, own);
-    tables[i] = own.fetched(made);
+    tables.put(place, own.fetched(made));
   });
-  return side_by_side(tables, v.row(), context);
+  return run.in_place() ? in_place(tables.in_order(), v.row(), context) : side_by_side(tables.in_order(), v.row(), context);
 }
 
 void fold_divided(const branch& b, const std::vector<engine_share>& shares, const std::vector<planner::binding>& captures,
                   detail::fold_kind kind, detail::fold_state& state, session_state& session, run_context& context, std::string& failed) {
   parts_run run(b, shares, captures, session, context);
-  std::vector<detail::fold_state> states(run.size());
-  failed = run.run([&](std::size_t i, engine& by, const branch& rows, run_context& own) {
+  made_parts<detail::fold_state> states;
+  failed = run.run([&](std::uint64_t place, engine& by, const branch& rows, run_context& own) {
     detail::fold_state made;
     by.fold(rows, captures, kind, made, own);
-    states[i] = made;
+    states.put(place, made);
   });
-  for (const detail::fold_state& s : states) session.cpu->merge(kind, b.row, state, s);
+  for (const auto& [place, s] : states.in_order()) session.cpu->merge(kind, b.row, state, s);
 }
 
 }  // namespace query::runtime

@@ -1,8 +1,8 @@
-// A vertex, or the fold at a query's end, whose rows several engines run at once: each a range of the source's rows, and what they
-// give is put together in the order of the source.
+// A vertex, or the fold at a query's end, whose rows several engines run at once: each takes rows of the source as it gets ready for more
+// (shared_rows.hpp), and what they give is put together in the order of the source.
 //
 // Only rows of containers in this process's memory are divided, and only work that looks at each by itself: where and select of
-// values that own no memory, and count, sum, min and max. An engine that fails has its range run by the CPU engine; whatever else is
+// values that own no memory, and count, sum, min and max. What an engine that fails has not done is run by the CPU engine; whatever else is
 // thrown stops all of them.
 //
 //   if (const auto d = divided_among(branch, offers, threads)) { v.shares = d->shares; v.engine = "split"; v.why = d->why; }
@@ -30,7 +30,7 @@ struct offer {
 };
 struct divided {
   std::vector<planner::engine_share> shares;  // the last is the CPU's
-  std::string why;                            // "61% gpu: NVIDIA H200, 39% cpu: 12 ms here; 18 ms and 29 ms alone"
+  std::string why;                            // "about 61% gpu: NVIDIA H200, 39% cpu: 12 ms here; 18 ms and 29 ms alone"
 };
 // Nothing where one of them alone is expected to be about as fast. `b` is divisible.
 std::optional<divided> divided_among(const planner::branch& b, std::span<const offer> offers, int threads);

@@ -76,19 +76,4 @@ std::string shown_seconds(double s) {
   return s < 0.9995 ? with(s * 1e3, "ms") : with(s, "s");
 }
 
-std::vector<row_span> division::rows_of(std::uint64_t rows) const {
-  const std::uint64_t parts = (rows + rows_of_fixed_part - 1) / rows_of_fixed_part;
-  std::vector<row_span> all;
-  double until = 0;
-  std::uint64_t first = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    until += shares[i];
-    const auto wanted = static_cast<std::uint64_t>(std::llround(std::clamp(until, 0.0, 1.0) * static_cast<double>(parts)));
-    const std::uint64_t end = i + 1 == shares.size() ? rows : std::min(rows, wanted * rows_of_fixed_part);
-    all.push_back({first, std::max(first, end)});
-    first = all.back().end;
-  }
-  return all;
-}
-
 }  // namespace query::runtime

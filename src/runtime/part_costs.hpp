@@ -1,9 +1,9 @@
-// What engines expect of one vertex or fold, and how its rows are divided among them so that all end at once.
+// What engines expect of one vertex or fold, and whether dividing its rows among them pays.
 //
 // Engines say what a vertex would cost them as part of their verdict; a vertex that the best of them would run alone is divided
-// where all together are expected to be a fifth faster.
+// where all together are expected to be a tenth faster. The shares say with what each begins (shared_rows.hpp).
 //
-//   const auto d = divide(std::array{gpu_costs}, threads);      // d->rows_of(1e8): {{0, 61e6}, {61e6, 100e6}}, the CPU's rows last
+//   const auto d = divide(std::array{gpu_costs}, threads);      // d->shares: {0.61, 0.39}, the CPU's last
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,11 @@ struct part_costs {
   double merge = 0;         // seconds to put the parts' results together
 };
 
-// Sums add up fixed parts of a source in their order (docs/design/003); a share is some of these parts.
+// Sums add up fixed parts of a source in their order (docs/design/003); engines share a source by these parts.
 inline constexpr std::uint64_t rows_of_fixed_part = 1 << 16;
-// How much less time all engines together must need than the best of them alone: what is expected of them is off by about as much.
-inline constexpr double least_gain = 0.2;
+// How much less time all engines together must need than the best of them alone. What is expected of them is off by more, but each takes
+// rows as fast as it really is: where one is slow, the other does most of them.
+inline constexpr double least_gain = 0.1;
 
 struct row_span {
   std::uint64_t first = 0, end = 0;
@@ -46,9 +47,6 @@ struct division {
   std::vector<int> threads;     // of the session that each works with
   double seconds = 0;           // of all together
   std::vector<double> alone;    // of each by itself
-
-  // Consecutive, from the first row to the last; shares of less than a part are none. A function of shares and rows alone.
-  std::vector<row_span> rows_of(std::uint64_t rows) const;
 };
 
 // Nothing where one alone is expected to be about as fast, or where there is one thread only.

@@ -26,6 +26,7 @@ namespace query::runtime {
 
 struct run_context;
 class local_engine;
+class shared_rows;
 
 // Rows that an engine keeps in memory of its own (a GPU, another machine) until somebody else asks for them.
 class kept_rows {
@@ -64,6 +65,8 @@ struct run_context {
   runtime::progress* progress = nullptr;
   bool verify = false;
   local_engine* local = nullptr;  // reads sources for engines that cannot; null in tests of one engine alone
+  // Where other engines take rows of the same source meanwhile: each part of it is asked for before it is run.
+  shared_rows* shared = nullptr;
   // Mutable: rows are fetched when somebody here reads them.
   mutable std::unordered_map<const planner::vertex*, vertex_rows> tables{};    // results of vertices
   std::unordered_set<const planner::vertex*> too_large{};                      // vertices kept_if_it_fits that did not

@@ -63,9 +63,8 @@ TEST_F(divided_rows, folds_equal_those_of_one_engine) {
   EXPECT_EQ(of(rows).select(value).min(), expected(rows).select(value).min());
   EXPECT_EQ(of(rows).select(value).max(), expected(rows).select(value).max());
   EXPECT_EQ(of(rows).select([](auto t) { return t.qty; }).average(), expected(rows).select([](auto t) { return t.qty; }).average());
-  EXPECT_GE(second->runs, 5);
-  EXPECT_GT(second->rows, 5 * 300'000u);
-  EXPECT_LT(second->rows, static_cast<std::uint64_t>(second->runs) * 500'000u);
+  EXPECT_GE(second->runs, 5) << "it takes the last rows before the CPU can have";
+  EXPECT_GE(second->rows, 5 * std::uint64_t{1} << 16);
   EXPECT_EQ(fallbacks(), 0u);
 }
 
@@ -106,8 +105,8 @@ TEST_F(divided_rows, may_be_columns) {
 TEST_F(divided_rows, say_so_in_the_plan) {
   const auto rows = trades(1'000'000);
   const std::string fold = of(rows).where(large).explain("count"), collect = of(rows).where(large).explain();
-  EXPECT_NE(fold.find("count: split: 39% second: double, 61% cpu: 8.7 s here; 25 s and 12 s alone"), std::string::npos) << fold;
-  EXPECT_NE(collect.find("split: 39% second: double, 61% cpu: 8.7 s here; 25 s and 12 s alone"), std::string::npos) << collect;
+  EXPECT_NE(fold.find("count: split: about 39% second: double, 61% cpu: 8.7 s here; 25 s and 12 s alone"), std::string::npos) << fold;
+  EXPECT_NE(collect.find("split: about 39% second: double, 61% cpu: 8.7 s here; 25 s and 12 s alone"), std::string::npos) << collect;
 }
 
 TEST_F(divided_rows, are_those_of_large_containers_and_looked_at_one_by_one) {
@@ -125,46 +124,77 @@ TEST_F(divided_rows, are_those_of_large_containers_and_looked_at_one_by_one) {
   EXPECT_FALSE(whole(of(rows).where(large).explain()));
 }
 
-TEST_F(divided_rows, sum_to_the_same_bits_each_time_and_for_any_number_of_threads) {
+TEST_F(divided_rows, sum_to_the_same_but_for_the_order_of_additions) {
   const auto rows = trades(2'000'000);
   const auto odd = [](auto t) { return query::sqrt(t.price) / 3.0; };
-  const double first = of(rows).select(odd).sum();
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(of(rows).select(odd).sum(), first);
-  EXPECT_NEAR(first, expected(rows).select(odd).sum(), std::abs(first) * 1e-12);
+  const double sum = expected(rows).select(odd).sum();
+  for (int i = 0; i < 5; ++i) EXPECT_NEAR(of(rows).select(odd).sum(), sum, std::abs(sum) * 1e-12);
+  EXPECT_EQ(of(rows).on(query::engine::cpu).select(odd).sum(), sum) << "to the last bit, where it is ordered";
 }
 
-// Shares of all shapes, as no model would make them.
+// Shares of all shapes, as no model would make them, of an engine that is slow, or is not: wherever the two meet.
 TEST_F(divided_rows, of_any_shares_give_the_same) {
-  for (const std::size_t n : {0, 1, 2, 63, 1025, 65536, 65537, 150'001}) {
+  int slow = 0;
+  second->before = [&](runtime::run_context&) {
+    if (slow++ % 3 == 0) std::this_thread::sleep_for(milliseconds(2));
+  };
+  for (const std::size_t n : {0, 1, 2, 63, 1025, 65536, 65537, 150'001, 2'000'000}) {
     const auto rows = trades(n);
     const auto q = expected(rows).where(large).select([](auto t) { return t.qty; });
+    const auto placed = expected(rows).select([](auto t) { return t.qty + t.symbol; });
     const auto sum = q.sum();
-    const auto all = q.to_vector();
+    const auto all = q.to_vector(), all_placed = placed.to_vector();
     const auto g = planner::make_machine_graph(q.to_pipe(), "sum", {.separate_result = false});
     const auto collected = planner::make_machine_graph(q.to_pipe(), "rows", {.separate_result = true});
-    for (const double cut : {0.0, 0.001, 0.37, 0.5, 1.0})
-      for (const bool second_first : {true, false}) {
-        const auto at = static_cast<std::uint64_t>(static_cast<double>(n) * cut);
-        const char *early = second_first ? "second" : "cpu", *late = second_first ? "cpu" : "second";
-        const std::vector<planner::engine_share> shares = {{early, 0, at, 1}, {late, at, n, 2}};
-        runtime::cancel_flag cancel;
-        runtime::run_context context{*session.state()->scheduler, session.state()->pool, cancel};
-        context.local = session.state()->cpu.get();
-        std::string why;
-        detail::fold_state state;
-        runtime::fold_divided(g->result, shares, g->captures, fold_kind::sum, state, *session.state(), context, why);
-        std::int64_t total = 0;
-        std::memcpy(&total, state.value, sizeof total);
-        EXPECT_EQ(total, sum) << n << " rows, cut at " << at;
-        EXPECT_EQ(state.count, all.size());
-        planner::vertex v = *collected->result.table;
+    const auto in_place = planner::make_machine_graph(placed.to_pipe(), "rows", {.separate_result = true});
+    for (const double share : {0.0, 0.001, 0.37, 0.5, 1.0}) {
+      const std::vector<planner::engine_share> shares = {{"second", share, 1}, {"cpu", 1 - share, 2}};
+      runtime::cancel_flag cancel;
+      runtime::run_context context{*session.state()->scheduler, session.state()->pool, cancel};
+      context.local = session.state()->cpu.get();
+      std::string why;
+      detail::fold_state state;
+      runtime::fold_divided(g->result, shares, g->captures, fold_kind::sum, state, *session.state(), context, why);
+      std::int64_t total = 0;
+      std::memcpy(&total, state.value, sizeof total);
+      EXPECT_EQ(total, sum) << n << " rows, " << share;
+      EXPECT_EQ(state.count, all.size());
+      const auto rows_of = [&](const planner::machine_graph& of, const std::vector<std::int32_t>& wanted) {
+        planner::vertex v = *of.result.table;
         v.shares = shares;
         const auto made = runtime::run_divided(v, *session.state(), context, why);
-        ASSERT_EQ(made.rows.n, all.size()) << n << " rows, cut at " << at;
-        EXPECT_TRUE(std::equal(all.begin(), all.end(), static_cast<const std::int32_t*>(made.rows.rows)));
-        EXPECT_EQ(why, "");
-      }
+        ASSERT_EQ(made.rows.n, wanted.size()) << n << " rows, " << share;
+        EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), static_cast<const std::int32_t*>(made.rows.rows))) << n << " rows, " << share;
+      };
+      rows_of(*collected, all);
+      rows_of(*in_place, all_placed);
+      EXPECT_EQ(why, "");
+    }
   }
+}
+
+// The other engine does not come back before the CPU has done all else; then that it never does.
+TEST_F(divided_rows, are_the_cpus_where_the_other_is_slow) {
+  const auto rows = trades(3'000'000);
+  std::atomic<int> calls = 0;
+  const auto counted = [&](const Trade& t) {
+    ++calls;
+    return t.qty > 500;
+  };
+  std::uint64_t taken = 0;
+  second->before = [&](runtime::run_context& c) {
+    if (second->runs > 1) return;
+    // Until nothing moves any more: the CPU is through with what the first chunk leaves it.
+    for (int before = -1; before != calls || before < 1'000'000; std::this_thread::sleep_for(milliseconds(20))) {
+      c.cancel.check();
+      before = calls;
+    }
+    taken = rows.size() - static_cast<std::uint64_t>(calls);
+  };
+  EXPECT_EQ(of(rows).where(counted).count(), expected(rows).where(large).count());
+  EXPECT_EQ(calls, 3'000'000) << "each row once";
+  EXPECT_GT(taken, 0u);
+  EXPECT_LT(taken, 1'200'000u);
 }
 
 TEST_F(divided_rows, of_an_engine_that_fails_are_the_cpus) {

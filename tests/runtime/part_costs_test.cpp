@@ -79,23 +79,4 @@ TEST(division_of_rows, knows_several_engines) {
   EXPECT_EQ(without->shares[1], 0) << "it would not have started by then";
 }
 
-TEST(division_of_rows, cuts_at_fixed_parts_and_leaves_no_row_out) {
-  division d;
-  d.shares = {0.31, 0.0, 0.69};
-  for (const std::uint64_t rows : {0ull, 1ull, 65535ull, 65536ull, 65537ull, 1000003ull, 100000000ull}) {
-    const auto spans = d.rows_of(rows);
-    ASSERT_EQ(spans.size(), 3u);
-    std::uint64_t at = 0;
-    for (const row_span& s : spans) {
-      EXPECT_EQ(s.first, at);
-      EXPECT_TRUE(s.end == rows || s.end % rows_of_fixed_part == 0) << s.end;
-      at = s.end;
-    }
-    EXPECT_EQ(at, rows);
-    EXPECT_EQ(spans[1].size(), 0u);
-    EXPECT_EQ(spans, d.rows_of(rows));
-  }
-  EXPECT_NEAR(static_cast<double>(d.rows_of(100000000)[0].size()), 31e6, rows_of_fixed_part);
-}
-
 }  // namespace

@@ -28,7 +28,7 @@ template <class F> double seconds_of(F f) { return best_seconds(3, std::move(f))
 std::string calibration_key(const device& d, int threads) {
   int version = 0;
   QUERY_CUDA(d.calls(), cuDriverGetVersion, &version);
-  return "placement 6\n" + d.name() + " " + std::to_string(d.ordinal()) + "\ndriver " + std::to_string(version) + "\n" + host_name() +
+  return "placement 7\n" + d.name() + " " + std::to_string(d.ordinal()) + "\ndriver " + std::to_string(version) + "\n" + host_name() +
          ", threads " + std::to_string(threads);
 }
 

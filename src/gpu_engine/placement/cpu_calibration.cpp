@@ -30,7 +30,7 @@ QUERY_RECORD(measured_row, key, group, value);
 QUERY_RECORD(measured_side, id, rate);
 QUERY_RECORD(measured_point, x);
 
-constexpr std::size_t scanned = std::size_t{1} << 24;  // rows of a scan: more than most caches hold
+constexpr std::size_t scanned = std::size_t{1} << 25;  // rows of a scan, 512 MiB: more than most caches hold
 constexpr std::size_t computed_on = std::size_t{1} << 22;  // fixed parts for 64 threads
 constexpr std::uint32_t few_groups = 1024;
 constexpr std::size_t searched = std::size_t{1} << 16, looked_through = 16;  // points, and those that the nearest is looked for among
