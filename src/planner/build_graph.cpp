@@ -164,8 +164,8 @@ class builder {
     s.join = &n;
     // Inner joins build on the side that is known to be smaller, if both lengths are known; the right one otherwise.
     const auto left = length_of(n.inputs[0]), right = length_of(n.inputs[1]);
-    s.speculate = n.join == join_kind::inner && !ordered_;
-    s.build_left = s.speculate && left && right && *left < *right;
+    s.any_order = n.join == join_kind::inner && !ordered_;
+    s.build_left = s.any_order && left && right && *left < *right;
     std::vector<binding> outer = take_captures();
     s.build = make_table(n.inputs[s.build_left ? 0 : 1]);
     captures_ = std::move(outer);
