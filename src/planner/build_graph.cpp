@@ -37,7 +37,8 @@ ir::traced trace_of(const logical& n, const detail::user_function& f) {
 
 class builder {
  public:
-  builder(machine_graph& g, const plan_options& o) : graph_(g), options_(o) {}
+  // `in_order`: what some reader wants in LINQ's order, of verbs that several read (known_as). An earlier builder found it.
+  builder(machine_graph& g, const plan_options& o, std::set<const void*>& in_order) : graph_(g), options_(o), in_order_(in_order) {}
 
   branch build(const pipe& p) {
     branch b;
@@ -164,8 +165,8 @@ class builder {
     s.join = &n;
     // Inner joins build on the side that is known to be smaller, if both lengths are known; the right one otherwise.
     const auto left = length_of(n.inputs[0]), right = length_of(n.inputs[1]);
-    s.speculate = n.join == join_kind::inner && !ordered_;
-    s.build_left = s.speculate && left && right && *left < *right;
+    s.any_order = n.join == join_kind::inner && !ordered_;
+    s.build_left = s.any_order && left && right && *left < *right;
     std::vector<binding> outer = take_captures();
     s.build = make_table(n.inputs[s.build_left ? 0 : 1]);
     captures_ = std::move(outer);
@@ -217,12 +218,43 @@ class builder {
     return v;
   }
 
+  // Words behind cached() copy its node, but it is the same rows.
+  static const void* known_as(const logical& n) { return n.kept_as ? n.kept_as.get() : static_cast<const void*>(&n); }
+  // Whether as_ordered() means anything to a verb that keeps the order of its rows: below is one whose order is free.
+  static bool order_is_free(const branch& b) {
+    return std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; }) ||
+           (b.table && order_is_free(*b.table));
+  }
+  static bool order_is_free(const vertex& v) {
+    const auto any_input = [&] { return std::any_of(v.inputs.begin(), v.inputs.end(), [](const branch& b) { return order_is_free(b); }); };
+    if (!v.node) return any_input();
+    switch (v.node->what) {
+      case verb::source_file: case verb::order_by: case verb::aggregate: return false;
+      case verb::distinct: return true;
+      default: return !keeps_order(v.node->what) || any_input();
+    }
+  }
+  // What copies of a cached() say of it counts for all: the first engine that one is ordered to, and the permission to use the GPU.
+  static void take_words(vertex& v, const logical& n) {
+    if (v.node == &n || v.node->what != verb::cached) return;
+    const auto orders = [](const logical& x) { return x.gpu_required || x.ordered_to; };
+    if (!orders(*v.node) && (orders(n) || (n.accelerated && !v.node->accelerated))) v.node = &n;
+    v.accelerated = v.accelerated || n.accelerated;
+  }
+
   vertex* make_vertex(const logical& n, const std::vector<pipe>& inputs) {
-    if (auto it = made_.find(&n); it != made_.end()) {  // common subplans run once
-      it->second->ordered = it->second->ordered || ordered_;
-      return it->second;
+    if (auto it = made_.find(known_as(n)); it != made_.end()) {  // common subplans run once
+      if (ordered_ && keeps_order(n.what) && in_order_.insert(known_as(n)).second) again_ = true;
+      vertex* v = it->second;
+      if (v->node->what != verb::cached) v->ordered = v->ordered || ordered_;
+      else check(n);
+      take_words(*v, n);
+      return v;
     }
     check(n);
+    const bool outer_order = ordered_;
+    if (in_order_.contains(known_as(n))) ordered_ = true;
+    else if (ordered_) in_order_.insert(known_as(n));
     const bool ordered = ordered_;
     ordered_ = ordered_ && keeps_order(n.what);
     std::vector<binding> outer = take_captures();
@@ -234,9 +266,10 @@ class builder {
     v->inputs = std::move(branches);
     v->captures = take_captures();
     captures_ = std::move(outer);
-    v->ordered = ordered_ = ordered;
+    v->ordered = ordered && (n.what != verb::cached || order_is_free(*v));
+    ordered_ = outer_order;
     finish(*v);
-    if (v->slots.empty()) made_[&n] = v;
+    if (v->slots.empty()) made_[known_as(n)] = v;
     return v;
   }
 
@@ -385,12 +418,16 @@ class builder {
   std::vector<binding> captures_;
   std::vector<std::uint64_t> open_slots_;
   std::vector<vertex*> order_;
-  std::map<const logical*, vertex*> made_;
+  std::map<const void*, vertex*> made_;
+  std::set<const void*>& in_order_;
+  bool again_ = false;
   std::map<std::tuple<const logical*, const detail::segment*, bool>, vertex*> tables_;
   std::map<std::uint64_t, vertex*> bound_;
 
  public:
   const std::vector<vertex*>& order() const { return order_; }
+  // A verb was built before it was known that another reader wants its rows in order: the graph is to be built anew.
+  bool again() const { return again_; }
 };
 
 }  // namespace
@@ -399,11 +436,16 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
   auto g = std::make_unique<machine_graph>();
   g->root = root;
   g->terminal = std::move(terminal);
-  builder b(*g, options);
-  g->result = b.build(root);
-  g->captures = b.take_captures();
-  if (options.separate_result && !g->result.stages.empty()) b.separate_result();
-  g->top.assign(b.order().begin(), b.order().end());
+  std::set<const void*> in_order;
+  for (bool again = true; again;) {
+    g->vertices.clear();
+    builder b(*g, options, in_order);
+    g->result = b.build(root);
+    g->captures = b.take_captures();
+    if (options.separate_result && !g->result.stages.empty()) b.separate_result();
+    g->top.assign(b.order().begin(), b.order().end());
+    again = b.again();
+  }
   if (options.rewrite) apply_rules(*g, options);
   if (options.interpret) choose_forms(*g);
   int number = 0;

@@ -47,11 +47,12 @@ struct stage {
   std::shared_ptr<const detail::segment> native;  // null: nodes run as thunks or interpreted
   std::vector<const logical*> nodes;              // covered verbs, in the order of execution
   form how = form::native;
-  bool speculate = false;                         // functions may run on rows that a filter rejects; of a probe: engines may swap the sides
+  bool speculate = false;                         // functions may run on rows that a filter rejects
   // probe: rows meet the hash table of a join's build side
   const logical* join = nullptr;
   vertex* build = nullptr;
   bool build_left = false;                        // the left input is the build side (inner joins: the smaller one)
+  bool any_order = false;                         // of pairs: an inner join whose engine may swap the sides
   // In sessions that interpret, why the function of each node, or each function of the join, runs natively; empty: it does not.
   std::vector<std::string> native_because;
 

@@ -66,10 +66,51 @@ std::string pieces_run::taken() {
 }
 
 void executor::run_vertices() {
+  find_kept();
   for (const vertex* v : graph_->top) {
-    if (!v->streamed) run(*v);
+    if (!v->streamed && !spared_.contains(v)) run(*v);
     else if (context_->progress) context_->progress->vertex_done();
   }
+}
+
+bool executor::is_kept(const vertex& v) { return v.node && v.node->what == verb::cached && v.slots.empty(); }
+
+// Rows that the session keeps are read, and what only they were made of does not run.
+void executor::find_kept() {
+  found_.clear();
+  spared_.clear();
+  std::vector<const vertex*> open;
+  std::unordered_set<const vertex*> needed;
+  const auto need = [&](const vertex* v) {
+    if (v && needed.insert(v).second) open.push_back(v);
+  };
+  const auto need_branch = [&](const planner::branch& b) {
+    need(b.table);
+    for (const planner::stage& s : b.stages) need(s.build);
+  };
+  const auto need_captured = [&](const std::vector<planner::binding>& captures) {
+    for (const planner::binding& c : captures) need(c.table);
+  };
+  need_branch(graph_->result);
+  need_captured(graph_->captures);
+  while (!open.empty()) {
+    const vertex& v = *open.back();
+    open.pop_back();
+    if (is_kept(v))
+      if (auto found = session_->find_cached(*v.node, v.ordered)) {
+        found_.emplace(&v, std::move(*found));
+        continue;
+      }
+    for (const planner::branch& b : v.inputs) need_branch(b);
+    need_captured(v.captures);
+    for (const vertex* w : v.body) need(w);
+    for (const vertex* w : v.test) need(w);
+    need_branch(v.body_result);
+    need_branch(v.test_result);
+  }
+  if (found_.empty()) return;
+  for (const vertex* v : graph_->top)
+    if (!needed.contains(v)) spared_.insert(v);
 }
 
 void executor::run_in_round(const std::vector<vertex*>& vertices) {
@@ -142,19 +183,41 @@ void executor::keep_if_it_fits(const vertex& v) {
 
 vertex_rows executor::compute(const vertex& v) {
   if (v.node && v.node->what == verb::do_while) return run_loop(v);
-  if (!v.node || v.node->what != verb::cached || !v.slots.empty()) return run_placed(v);
-  vertex_rows rows;
-  if (session_->find_cached(v.node, rows)) return rows;
-  const auto turn = session_->computing(v.node);
+  if (!is_kept(v)) return run_placed(v);
+  if (const auto it = found_.find(&v); it != found_.end()) return brought_there(v, it->second);
+  const auto turn = session_->computing(*v.node);
   std::unique_lock hold(*turn, std::defer_lock);
   while (!hold.try_lock()) {  // g++'s thread sanitizer does not know the wait of a timed mutex
     context_->cancel.check();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  if (session_->find_cached(v.node, rows)) return rows;
-  rows = run_placed(v);
-  session_->keep_cached(v.node->weak_from_this().lock(), rows);
+  if (auto found = session_->find_cached(*v.node, v.ordered)) return brought_there(v, std::move(*found));
+  vertex_rows rows = run_placed(v);
+  session_->keep_cached(*v.node, {rows, v.ordered, v.engine});
   return rows;
+}
+
+// Rows in host memory that an engine now wants of its own, as as_accelerated() was said behind cached(): it gets them, once, and the
+// session has them in both places.
+vertex_rows executor::brought_there(const vertex& v, session_state::cached_rows found) {
+  if (v.engine == "cpu" || v.engine == found.engine || found.rows.kept || !v.shares.empty()) return found.rows;
+  const auto held = [&] {
+    brought_.push_back(std::make_unique<vertex>());
+    return brought_.back().get();
+  };
+  vertex *from = held(), *copy = held();
+  from->inputs.emplace_back().row = v.row();
+  context_->tables[from] = found.rows;
+  copy->node = v.node;
+  copy->engine = v.engine;
+  copy->accelerated = v.accelerated;
+  copy->inputs.emplace_back().table = from;
+  copy->inputs.front().row = v.row();
+  found.rows.kept = run_placed(*copy).kept;
+  context_->tables.erase(from);
+  found.engine = v.engine;
+  session_->keep_cached(*v.node, found);
+  return found.rows;
 }
 
 vertex_rows executor::run_placed(const vertex& v) {

@@ -3,6 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "planner/machine_graph.hpp"
 #include "runtime/engine.hpp"
@@ -41,7 +44,10 @@ class executor {
   void run(const planner::vertex& v);
   bool only_the_cpu_reads(const planner::vertex& v) const;
   void keep_if_it_fits(const planner::vertex& v);
+  static bool is_kept(const planner::vertex& v);  // by the session: rows of cached()
+  void find_kept();
   vertex_rows compute(const planner::vertex& v);
+  vertex_rows brought_there(const planner::vertex& v, session_state::cached_rows found);
   vertex_rows run_placed(const planner::vertex& v);
   void note_run(const planner::vertex& v, std::string why);
   struct round_result {
@@ -58,6 +64,9 @@ class executor {
   session_state* session_;
   const detail::logical* demanding_loop_ = nullptr;  // the loop that is running, if the GPU is demanded for it
   run_context* context_;
+  std::unordered_map<const planner::vertex*, session_state::cached_rows> found_;  // when the run began
+  std::unordered_set<const planner::vertex*> spared_;                             // whose rows nobody but those would read
+  std::vector<std::unique_ptr<planner::vertex>> brought_;                         // with found rows as their input
 };
 
 }  // namespace query::runtime

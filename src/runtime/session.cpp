@@ -187,35 +187,37 @@ std::string session_state::pieces_of(const detail::logical* n, std::string_view 
   return text_of(pieces_, n, terminal);
 }
 
-std::shared_ptr<std::mutex> session_state::computing(const detail::logical* n) {
+std::shared_ptr<std::mutex> session_state::computing(const detail::logical& n) {
   const std::lock_guard hold(lock_);
   std::erase_if(computing_, [](const auto& e) { return e.second.expired(); });
-  auto& slot = computing_[n];
+  auto& slot = computing_[n.kept_as.get()];
   std::shared_ptr<std::mutex> m = slot.lock();
   if (!m) slot = m = std::make_shared<std::mutex>();
   return m;
 }
 void session_state::forget_dead() {
   const std::lock_guard hold(lock_);
-  std::erase_if(cached_, [](const auto& e) { return e.second.node.expired(); });
+  std::erase_if(cached_, [](const auto& e) { return e.second.by.expired(); });
 }
-bool session_state::find_cached(const detail::logical* n, vertex_rows& rows) {
+std::optional<session_state::cached_rows> session_state::find_cached(const detail::logical& n, bool in_order) {
   const std::lock_guard hold(lock_);
-  std::erase_if(cached_, [](const auto& e) { return e.second.node.expired(); });
-  const auto it = cached_.find(n);
-  if (it == cached_.end()) return false;
-  rows = it->second.rows;
-  return true;
+  std::erase_if(cached_, [](const auto& e) { return e.second.by.expired(); });
+  const auto it = cached_.find(n.kept_as.get());
+  if (it == cached_.end() || (in_order && !it->second.rows.in_order)) return std::nullopt;
+  return it->second.rows;
 }
-void session_state::keep_cached(const std::shared_ptr<const detail::logical>& n, const vertex_rows& rows) {
+void session_state::keep_cached(const detail::logical& n, cached_rows rows) {
   const std::lock_guard hold(lock_);
-  cached_[n.get()] = {n, rows};
+  cached_[n.kept_as.get()] = {n.kept_as, std::move(rows)};
 }
-void session_state::forget_cached(const detail::logical* n, std::string_view engine) {
+void session_state::forget_cached(const detail::logical& n, std::string_view engine) {
   const std::lock_guard hold(lock_);
-  const auto it = cached_.find(n);
-  if (it == cached_.end() || it->second.rows.here() || it->second.rows.kept->engine() != engine) return;
-  cached_.erase(it);
+  const auto it = cached_.find(n.kept_as.get());
+  if (it == cached_.end()) return;
+  vertex_rows& rows = it->second.rows.rows;
+  if (!rows.kept || rows.kept->engine() != engine) return;
+  if (rows.here()) rows.kept = nullptr;
+  else cached_.erase(it);
 }
 
 }  // namespace runtime

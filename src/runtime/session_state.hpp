@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -44,14 +45,21 @@ class session_state {
   // How often a fallback happened in this session, and why the last time.
   std::pair<std::uint64_t, std::string> fallbacks() const;
 
-  // .cached() results live as long as a query that names their node.
-  bool find_cached(const detail::logical* n, vertex_rows& rows);
+  // .cached() results live as long as a query that names their node, or a copy of it: they are known by logical::kept_as. No word
+  // behind cached() changes what it gives but as_ordered(), and that only of verbs whose order is free: rows in LINQ's order serve
+  // every reader, others those alone that take any order.
+  struct cached_rows {
+    vertex_rows rows;
+    bool in_order = false;
+    std::string engine;  // that was last asked to keep them; it may have had no room
+  };
+  std::optional<cached_rows> find_cached(const detail::logical& n, bool in_order);
   // Held while a cached query is computed, so that others wait for it instead of computing it again.
-  std::shared_ptr<std::mutex> computing(const detail::logical* n);
+  std::shared_ptr<std::mutex> computing(const detail::logical& n);
   void forget_dead();  // gives back what no query names any more
-  void keep_cached(const std::shared_ptr<const detail::logical>& n, const vertex_rows& rows);
-  // Rows that this engine alone keeps are lost: who next wants them computes them again.
-  void forget_cached(const detail::logical* n, std::string_view engine);
+  void keep_cached(const detail::logical& n, cached_rows rows);
+  // What this engine keeps is lost: who next wants rows that it alone kept computes them again.
+  void forget_cached(const detail::logical& n, std::string_view engine);
 
  private:
   struct gpu_once {
@@ -62,8 +70,8 @@ class session_state {
   const gpu_once& the_gpu() const;
   mutable gpu_once gpu_;
   struct kept {
-    std::weak_ptr<const detail::logical> node;
-    vertex_rows rows;
+    std::weak_ptr<const void> by;
+    cached_rows rows;
   };
   struct note {
     std::weak_ptr<const detail::logical> node;
@@ -76,8 +84,8 @@ class session_state {
   notes fallbacks_, pieces_;
   std::pair<std::uint64_t, std::string> all_fallbacks_;
   std::mutex lock_;
-  std::unordered_map<const detail::logical*, kept> cached_;
-  std::unordered_map<const detail::logical*, std::weak_ptr<std::mutex>> computing_;
+  std::unordered_map<const void*, kept> cached_;
+  std::unordered_map<const void*, std::weak_ptr<std::mutex>> computing_;
 };
 
 // The options of the standard session. Throws user_error for values that make no sense.

@@ -1,6 +1,8 @@
 // Queries as values: stored as Query<T>, returned, reused; sources and captures that change between runs; cached, fork,
 // concurrent runs.
+#include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
@@ -104,6 +106,84 @@ CONFORMS(sharing, cached_rows_are_computed_once, "cached") {
     EXPECT_ROWS(q.take(5).to_vector(), std::vector<tick>(wanted.begin(), wanted.begin() + 5));
     EXPECT_EQ(calls, std::ssize(rows));
   }
+}
+
+CONFORMS(sharing, words_behind_cached_leave_its_rows_as_they_are, "cached", "as_ordered") {
+  static std::atomic<int> calls;
+  calls = 0;
+  const auto& rows = many_ticks();
+  const auto wanted = kept(rows, [](const tick& t) { return t.amount > 0; });
+  const auto made = [&] {
+    return source(e, rows).where(query::opaque([](const tick& t) {
+      ++calls;
+      return t.amount > 0;
+    })).cached();
+  };
+  using rows_of_it = query::Query<tick>;
+  std::vector<rows_of_it> marked;
+  {
+    const rows_of_it q = made();
+    marked = {q.as_accelerated(), q.named("kept"), q.fast_math(), q.as_ordered(), q.on(query::engine::cpu), q};
+  }
+  for (const rows_of_it& q : marked) {
+    EXPECT_ROWS(q.to_vector(), wanted);
+    EXPECT_EQ(q.count(), std::ssize(wanted));
+  }
+  EXPECT_EQ(calls, std::ssize(rows));
+  // In one query, too, and where the first reader wants least.
+  calls = 0;
+  const rows_of_it plain = made();
+  EXPECT_EQ(plain.concat(plain.named("again")).concat(plain.as_accelerated()).concat(plain.as_ordered()).count(), 4 * std::ssize(wanted));
+  EXPECT_EQ(calls, std::ssize(rows));
+}
+
+CONFORMS(sharing, what_cached_rows_were_made_of_does_not_run_again, "cached") {
+  static std::atomic<int> calls;
+  calls = 0;
+  const auto& rows = many_ticks();
+  const auto groups = grouped(rows, [](const tick& t) { return t.key; });
+  const auto keys = source(e, rows).select(query::opaque([](const tick& t) {
+    ++calls;
+    return t.key;
+  })).distinct().order_by([](auto k) { return k; }).cached();
+  std::vector<std::int32_t> wanted;
+  for (const auto& g : groups) wanted.push_back(g.first);
+  std::sort(wanted.begin(), wanted.end());
+  EXPECT_ROWS(keys.to_vector(), wanted);
+  EXPECT_EQ(keys.count(), std::ssize(wanted));
+  EXPECT_EQ(keys.named("again").sum(), std::accumulate(wanted.begin(), wanted.end(), std::int64_t{0}));
+  EXPECT_EQ(calls, std::ssize(rows));
+}
+
+CONFORMS(sharing, cached_rows_in_any_order_do_not_serve_who_wants_them_in_order, "cached", "as_ordered", "distinct") {
+  static std::atomic<int> calls;
+  calls = 0;
+  const auto& rows = many_ticks();
+  std::vector<std::int32_t> wanted;
+  for (const tick& t : rows)
+    if (std::find(wanted.begin(), wanted.end(), t.key) == wanted.end()) wanted.push_back(t.key);
+  const auto keys = source(e, rows).select(query::opaque([](const tick& t) {
+    ++calls;
+    return t.key;
+  })).distinct().cached();
+  EXPECT_EQ(keys.count(), std::ssize(wanted));
+  EXPECT_EQ(calls, std::ssize(rows));
+  EXPECT_ROWS(keys.as_ordered().to_vector(), wanted);
+  EXPECT_ROWS(keys.select([](auto k) { return k; }).as_ordered().to_vector(), wanted);
+  EXPECT_EQ(calls, 2 * std::ssize(rows));
+  EXPECT_EQ(keys.count(), std::ssize(wanted));  // of those in order
+  EXPECT_EQ(calls, 2 * std::ssize(rows));
+  // Readers of both kinds in one query, the one that takes any order first.
+  calls = 0;
+  const auto others = source(e, rows).select(query::opaque([](const tick& t) {
+    ++calls;
+    return t.key;
+  })).distinct().cached();
+  const auto first = others.take(1000000);
+  std::vector<std::int32_t> twice = wanted;
+  twice.insert(twice.end(), wanted.begin(), wanted.end());
+  EXPECT_ROWS(first.concat(others.as_ordered()).skip(std::ssize(wanted)).to_vector(), wanted);
+  EXPECT_EQ(calls, std::ssize(rows));
 }
 
 CONFORMS(sharing, cached_rows_whose_making_ended_early_are_made_by_the_next_reader, "cached", "stop_on") {

@@ -267,6 +267,8 @@ TEST(interpreter, evaluates_functions_of_numbers) {
   expect_same<Row>([](auto t) { return query::sqrt(query::abs(t.f64)) + query::pow(t.f32, 2.0); }, rows());
   expect_same<Row>([](auto t) { return query::floor(t.f64) - query::ceil(t.f32) + query::round(t.f64) * query::trunc(t.f64); }, rows());
   expect_same<Row>([](auto t) { return query::exp(t.f64 / 1000) + query::log1p(query::abs(t.f32)) + query::tanh(t.f64); }, rows());
+  expect_same<Row>([](auto t) { return query::erf(t.f64 / 10) + query::erfc(t.f32) * query::tgamma(query::abs(t.f32) / 100 + 1); }, rows());
+  expect_same<Row>([](auto t) { return query::asinh(t.f64) + query::acosh(query::abs(t.f32) + 1) + query::atanh(t.f32 / 1000); }, rows());
   expect_same<Row>([](auto t) { return query::sin(t.f32) * query::atan2(t.f64, 3.0); }, rows());
   expect_same<Row>([](auto t) { return query::min(t.i32, t.i16) + 0 * query::max(t.u8, 7); }, rows());
   expect_same<Row>([](auto t) { return query::clamp(t.f64, -2.0, 9.0); }, rows());

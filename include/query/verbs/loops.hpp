@@ -192,10 +192,13 @@ template <class Derived, class T> class loops {
   }
   QUERY_DETAIL_NEEDS(do_while, 2, "takes the body and a condition: do_while(body, query::times(10)), or do_while(body, [](auto previous, "
                                   "auto next) { return query::value_of(next).sum() > 10; })")
-  // Computed once for each session and kept as long as a query made from this one is alive.
+  // Computed once for each session and kept as long as a query made from this one is alive. Words behind it, as_accelerated(),
+  // named() and the like, change how and where that is done if it has not been done; the rows stay the same. Of verbs whose order is
+  // free, as_ordered() anywhere behind it needs other rows, which then take the place of those kept.
   auto cached(call_site at = call_site::here(), const char* label = "cached") const {
     auto n = new_node<T>(detail::verb::cached, label, at, self());
     name_part(*n, "cached");
+    n->kept_as = std::make_shared<const char>();
     return finish<T>(std::move(n), self());
   }
   // Several queries over the same rows, which are computed once: auto [a, b] = q.fork(f, g).

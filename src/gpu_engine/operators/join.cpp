@@ -285,7 +285,7 @@ result_rows run_join(const planner::stage& s, const std::shared_ptr<const device
   const join_sides sides = {s.join, s.build_left};
   build_side build = {run.table(*s.build, fields_joined(sides, true)), s.build->slots.empty()};
   // The planner did not know which side is the smaller one. In a loop, of blocks too, the table that is kept is worth more.
-  if (s.speculate && run.context().loops == 0 && probe->size() < build.rows->size() / 2)
+  if (s.any_order && run.context().loops == 0 && probe->size() < build.rows->size() / 2)
     return joining({s.join, !s.build_left}, *build.rows, {probe, false}, run).go();
   return joining(sides, *probe, std::move(build), run).go();
 }
