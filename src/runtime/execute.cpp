@@ -27,6 +27,7 @@
 #include "runtime/executor.hpp"
 #include "runtime/gpu_placement.hpp"
 #include "runtime/second_run.hpp"
+#include "runtime/seen_rows.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/stop_watch.hpp"
 #include "runtime/terminal_plan.hpp"
@@ -233,6 +234,7 @@ table materialise(const pipe& p, const settings& s) {
   execution e(p, s, "", planner::reading::whole);
   table t = e.read([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.meter.finished();
+  runtime::note_seen(e.graph->result, t.n, e.context);
   // The session owns the memory that the rows are in.
   struct kept {
     std::shared_ptr<session_state> session;

@@ -13,6 +13,7 @@
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
+#include "runtime/seen_rows.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::runtime {
@@ -221,6 +222,12 @@ vertex_rows executor::brought_there(const vertex& v, session_state::cached_rows 
 }
 
 vertex_rows executor::run_placed(const vertex& v) {
+  vertex_rows rows = run_by_engines(v);
+  if (!v.node && v.inputs.size() == 1 && v.limit == ~0ull) note_seen(v.inputs.front(), size_of(rows), *context_);
+  return rows;
+}
+
+vertex_rows executor::run_by_engines(const vertex& v) {
   const struct until_it_has_run {
     const vertex& v;
     begun_streams& begun;

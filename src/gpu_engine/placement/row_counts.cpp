@@ -6,6 +6,7 @@
 #include "data/file_source.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/placement/key_values.hpp"
+#include "runtime/seen_rows.hpp"
 
 namespace query::gpu_engine {
 
@@ -47,8 +48,9 @@ std::optional<double> row_counts::of_source(const branch& b) {
 }
 
 std::optional<double> row_counts::behind(const branch& b, std::size_t end) {
-  std::optional<double> n = of_source(b);
-  if (!n) return n;
+  const std::optional<double> source = of_source(b);
+  if (!source) return source;
+  std::optional<double> n = source;
   if (!b.prefilters.empty()) *n *= rows_that_pass;
   for (std::size_t i = 0; i < end; ++i) {
     const stage& s = b.stages[i];
@@ -61,6 +63,8 @@ std::optional<double> row_counts::behind(const branch& b, std::size_t end) {
       if (w->what == verb::select_many) *n *= elements_of(*w);
       else if (w->what == verb::where && std::none_of(b.prefilters.begin(), b.prefilters.end(), [&](const auto& p) { return p.from == w; }))
         *n *= rows_that_pass;
+    // The last run has counted what came out here.
+    if (const auto seen = runtime::seen_of(b, i)) *n = *seen * *source;
   }
   return n;
 }

@@ -1,5 +1,5 @@
 // How many rows there will be, judged from a plan before anything runs: containers, ranges and captured collections are counted, what
-// filters, groups and streams give is guessed.
+// filters, groups and streams give is guessed; what filters gave in an earlier run of the same query is known.
 //
 //   row_counts rows;  rows.begin_loop(loop);
 //   if (const auto n = rows.of(vertex)) ...     // nothing where nobody can know
