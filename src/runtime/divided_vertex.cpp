@@ -258,7 +258,8 @@ std::optional<divided> divided_among(const branch& b, std::span<const offer> off
     const bool cpu = i == offers.size();
     const std::string name(cpu ? "cpu" : offers[i].by->name());
     made.shares.push_back({name, d->shares[i], d->threads[i]});
-    made.why += (i ? ", " : "about ") + std::to_string(std::lround(100 * d->shares[i])) + "% " + name + (cpu ? "" : ": " + offers[i].costs.on);
+    const std::string percent = std::to_string(std::lround(100 * d->shares[i])) + "% ";
+    made.why += (i ? ", " : "about ") + percent + name + (cpu ? "" : ": " + offers[i].costs.on);
     alone += (i == 0 ? "" : cpu ? " and " : ", ") + shown_seconds(d->alone[i]);
   }
   made.why += ": " + shown_seconds(d->seconds) + " here; " + alone + " alone";

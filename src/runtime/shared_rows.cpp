@@ -27,9 +27,10 @@ std::uint64_t shared_rows::end() const {
   return end_;
 }
 
-shared_rows::taker::taker(shared_rows& of, double share)
-    : of_(&of), share_(share),
-      least_(std::max(least_parts * rows_of_fixed_part, static_cast<std::uint64_t>(static_cast<double>(of.all_) * share * least_part_of_a_share))) {}
+shared_rows::taker::taker(shared_rows& of, double share) : of_(&of), share_(share) {
+  const double wanted = static_cast<double>(of.all_) * share * least_part_of_a_share;
+  least_ = std::max(least_parts * rows_of_fixed_part, static_cast<std::uint64_t>(wanted));
+}
 
 row_span shared_rows::taker::next() {
   const std::lock_guard hold(of_->lock_);
@@ -40,7 +41,8 @@ row_span shared_rows::taker::next() {
   if (left == 0 || 2 * mine < static_cast<double>(least_)) return {};
   const std::uint64_t wanted = std::min(left, std::max(least_, static_cast<std::uint64_t>(part_of_the_rest * mine)));
   // The others' parts begin at multiples: what is behind the last of these is this one's.
-  const std::uint64_t first = std::max((of_->end_ - wanted + rows_of_fixed_part - 1) / rows_of_fixed_part * rows_of_fixed_part, of_->front_);
+  const std::uint64_t border = (of_->end_ - wanted + rows_of_fixed_part - 1) / rows_of_fixed_part * rows_of_fixed_part;
+  const std::uint64_t first = std::max(border, of_->front_);
   const row_span chunk{std::min(first, of_->end_), of_->end_};
   of_->end_ = chunk.first;
   taken_ += chunk.size();
