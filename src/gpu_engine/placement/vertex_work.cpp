@@ -8,6 +8,7 @@
 #include "gpu_engine/operators/kept_build.hpp"
 #include "ir/analysis.hpp"
 #include "ir/visit.hpp"
+#include "planner/partitions.hpp"
 
 namespace query::gpu_engine {
 
@@ -270,6 +271,11 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
       case verb::intersect:
       case verb::except:
         what = operation::distinct;
+        break;
+      // By hash each row finds its place, as a join's probe does; runs are rows as they lie.
+      case verb::partition:
+        if (const auto way = static_cast<planner::partition_way>(v.node->step); way != planner::partition_way::runs)
+          what = way == planner::partition_way::range ? operation::sort : operation::join;
         break;
       case verb::cross_join:
         rows = *result;
