@@ -314,6 +314,8 @@ std::optional<work> work_of(const vertex& v) {
   if (!v.slots.empty() || (v.node && v.node->what == verb::cached)) return std::nullopt;
   row_counts rows;
   auto w = work_among(v, alone(rows));
+  // Its rows are for an apply: whether they must come to the host for it is known when that has been placed (together.cpp).
+  if (w && v.node && v.node->what == verb::partition) w->each.down = 0;
   return w ? std::optional(std::move(w->each)) : std::nullopt;
 }
 
