@@ -83,6 +83,36 @@ CONFORMS(partition_keys, of_many_rows, "hash_partitioned_by", "range_partitioned
   expect_partitions(e, many_ticks(), [](const auto& q) { return q.range_partitioned_by([](auto t) { return t.id; }, 5000); });
 }
 
+// Rows that are written by warps, and wider ones.
+template <class Word, std::size_t N> struct wide {
+  std::int32_t key;
+  std::array<Word, N> x;
+};
+using wide_100 = wide<float, 24>;
+using wide_128 = wide<double, 15>;
+using wide_248 = wide<double, 30>;
+QUERY_RECORD(wide_100, key, x);
+QUERY_RECORD(wide_128, key, x);
+QUERY_RECORD(wide_248, key, x);
+
+template <class Row> void expect_wide(const engine_config& e) {
+  SCOPED_TRACE(std::to_string(sizeof(Row)) + " bytes");
+  std::vector<Row> rows(3001);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].key = static_cast<std::int32_t>(i * 7919 % 113);
+    for (std::size_t k = 0; k < rows[i].x.size(); ++k) rows[i].x[k] = static_cast<typename decltype(rows[i].x)::value_type>(i * 32 + k);
+  }
+  expect_partitions_by(
+      e, rows, [](auto r) { return r.key; }, 7);
+  expect_partitions(e, rows, [](const auto& q) { return q.order_by_descending([](auto r) { return r.x[3]; }).partitioned(3); });
+}
+
+CONFORMS(partition_keys, of_wide_rows, "hash_partitioned_by", "range_partitioned_by", "order_by_descending") {
+  expect_wide<wide_100>(e);
+  expect_wide<wide_128>(e);
+  expect_wide<wide_248>(e);
+}
+
 CONFORMS(partition_keys, stay_known_through_row_wise_verbs, "hash_partitioned_by", "range_partitioned_by", "where", "select") {
   const auto changed = [](const auto& q) {
     return q.where([](auto t) { return t.amount > 0; }).select([](auto t) { return t.price * 2; });
