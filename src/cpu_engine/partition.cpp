@@ -9,17 +9,12 @@
 
 namespace query::cpu {
 
+using planner::default_partitions;
+using runtime::even_end;
 using runtime::with_bounds;
+using way = planner::partition_way;
 
 namespace {
-
-// Partitions where the user names no number; not the number of threads, so that results are the same everywhere.
-constexpr std::size_t default_partitions = 16;
-
-enum class way : std::uint64_t { hash = 0, range = 1, runs = 2 };
-
-// Where the p-th of `parts` runs of n rows ends: the first n % parts are one row longer.
-std::size_t even_end(std::size_t n, std::size_t parts, std::size_t p) { return n / parts * p + std::min(p, n % parts); }
 
 struct placed_rows {
   permutation order;
@@ -92,10 +87,7 @@ detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks
   }
   placed_rows placed = static_cast<way>(v.node->step) == way::hash ? by_hash(v, rows, parts, tasks) : by_range(v, rows, parts, tasks);
   // Whoever names no number does not ask for empty partitions either.
-  if (!v.node->count) {
-    placed.ends.erase(std::unique(placed.ends.begin(), placed.ends.end()), placed.ends.end());
-    if (!placed.ends.empty() && placed.ends.front() == 0) placed.ends.erase(placed.ends.begin());
-  }
+  if (!v.node->count) placed.ends = runtime::ends_without_empty(std::move(placed.ends));
   return with_bounds(take_rows_by_id(input, placed.order, tasks), std::move(placed.ends));
 }
 

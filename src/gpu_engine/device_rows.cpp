@@ -6,6 +6,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/host_unpacking.hpp"
+#include "runtime/partition_bounds.hpp"
 
 namespace query::gpu_engine {
 
@@ -16,7 +17,11 @@ bool device_rows::has(const input_column& part) const {
 }
 
 detail::table device_rows::fetch(runtime::run_context& context) {
-  if (!same_on_device(layout_.row)) return fetch_owning(context);
+  detail::table t = same_on_device(layout_.row) ? fetch_plain(context) : fetch_owning(context);
+  return ends_ ? runtime::with_bounds(std::move(t), *ends_) : t;
+}
+
+detail::table device_rows::fetch_plain(runtime::run_context& context) const {
   detail::table t;
   t.type = layout_.row;
   t.n = static_cast<std::size_t>(n_);

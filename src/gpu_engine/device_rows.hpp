@@ -37,6 +37,9 @@ class device_rows final : public runtime::kept_rows {
     layout_.nearest_column = static_cast<std::uint32_t>(layout_.columns.size());
     add({~std::size_t{0}, ir::describe<std::uint64_t>()}, std::move(memory));
   }
+  // Where each partition ends, of rows that lie side by side by partition (runtime/partition_bounds.hpp).
+  void set_ends(std::vector<std::size_t> ends) { ends_ = std::make_unique<const std::vector<std::size_t>>(std::move(ends)); }
+  const std::vector<std::size_t>* ends() const { return ends_.get(); }
   void keep(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
   void keep_heap(std::shared_ptr<const device_buffer> heap) { heaps_.push_back(std::move(heap)); }
 
@@ -55,11 +58,13 @@ class device_rows final : public runtime::kept_rows {
   // kept_rows
   std::string_view engine() const override { return "gpu"; }
   std::uint64_t size() const override { return n_; }
-  detail::table fetch(runtime::run_context& context) override;  // all columns that make the row, in the host's layout
+  // All columns that make the row, in the host's layout; with the ends of partitions.
+  detail::table fetch(runtime::run_context& context) override;
   // The same to memory of the caller's, of rows that own no memory.
   void fetch_to(std::byte* rows, runtime::run_context& context) const;
 
  private:
+  detail::table fetch_plain(runtime::run_context& context) const;
   detail::table fetch_owning(runtime::run_context& context) const;
 
   std::shared_ptr<gpu_session> gpu_;
@@ -68,6 +73,7 @@ class device_rows final : public runtime::kept_rows {
   std::vector<std::shared_ptr<const void>> owners_;
   std::vector<std::shared_ptr<const device_buffer>> heaps_;
   mutable row_hints hints_;
+  std::unique_ptr<const std::vector<std::size_t>> ends_;
   std::uint64_t n_;
 };
 

@@ -86,6 +86,8 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
     case verb::chunk:
     case verb::window:
       return {plan_gathered, run_gathered};
+    case verb::partition:
+      return {plan_partition, run_partition};
     default:
       return {};
   }
@@ -93,7 +95,6 @@ whole_input_verb whole_inputs(const planner::vertex& v) {
 
 // Why vertices of a verb always run on the CPU.
 std::string no_form(verb what) {
-  if (what == verb::partition) return "partitions are made in host memory";
   if (what == verb::source_file) return "files are read by the CPU";
   return std::string(detail::name_of(what)) + " has no form on the GPU yet";
 }

@@ -22,4 +22,10 @@ const partition_bounds* bounds_of(const detail::table& t) {
   return bounds;
 }
 
+std::vector<std::size_t> ends_without_empty(std::vector<std::size_t> ends) {
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  if (!ends.empty() && ends.front() == 0) ends.erase(ends.begin());
+  return ends;
+}
+
 }  // namespace query::runtime

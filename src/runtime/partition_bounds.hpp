@@ -4,6 +4,7 @@
 //   if (const partition_bounds* b = bounds_of(t)) use(b->ends);    // one end a partition; the last is t.n
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -21,5 +22,11 @@ struct partition_bounds {
 detail::table with_bounds(detail::table rows, std::vector<std::size_t> ends);
 // Null for a table without bounds, or for a part of one.
 const partition_bounds* bounds_of(const detail::table& rows);
+
+// Where the p-th of `parts` runs of n rows ends: the first n % parts are one row longer.
+inline std::size_t even_end(std::size_t n, std::size_t parts, std::size_t p) { return n / parts * p + std::min(p, n % parts); }
+
+// The ends without those of empty partitions.
+std::vector<std::size_t> ends_without_empty(std::vector<std::size_t> ends);
 
 }  // namespace query::runtime

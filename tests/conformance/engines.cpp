@@ -28,19 +28,15 @@ constexpr std::array gpu_verbs = {
     "element_at", "element_at_or_default", "any", "all", "contains", "sequence_equal",
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
     "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query", "columns", "group_by.keys",
-    "to_lookup",
+    "to_lookup", "partitioned", "hash_partitioned_by", "range_partitioned_by",
 };
 
 // No commas: matrix.csv has its columns between them.
 constexpr std::string_view read = "the caller reads these rows", before = "verbs before it run there";
-constexpr std::string_view partitions = "partitions are made in host memory", each = "apply with on_gpu(g) runs there on each";
 constexpr std::string_view on_request = "its function has no form for the GPU (query::on_gpu)", given = "with one it runs there";
 constexpr std::array reasons = {
     cpu_reason{"apply", on_request, given},
     cpu_reason{"apply_all", on_request, given},
-    cpu_reason{"partitioned", partitions, each},
-    cpu_reason{"hash_partitioned_by", partitions, each},
-    cpu_reason{"range_partitioned_by", partitions, each},
     cpu_reason{"generate", "its rows come from a stream", "folds and groups and sorts right behind it run there"},
     cpu_reason{"read_csv", "files are read by the CPU", "verbs behind it run there"},
     cpu_reason{"begin", read, before},

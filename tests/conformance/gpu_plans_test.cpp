@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -115,6 +116,12 @@ class gpu_plans : public testing::Test {
     plan("zip", [this] { return rows().zip(rows(), both); });
     plan("chunk", [this] { return numbers().chunk(3); });
     plan("window", [this] { return numbers().window(3, [](auto run) { return query::sum(run); }); });
+    // Made for an apply: its form for the GPU runs on each of them.
+    const auto there = query::on_gpu([](auto& r) { r.keep(0); });
+    const auto here = [](std::span<const tick> r) { return std::vector<tick>(r.begin(), r.end()); };
+    plan("partitioned", [=, this] { return dear_rows().partitioned(3).apply(here, there); });
+    plan("hash_partitioned_by", [=, this] { return rows().hash_partitioned_by(key, 3).apply(here, there); });
+    plan("range_partitioned_by", [=, this] { return rows().range_partitioned_by(key, 3).apply(here, there); });
     plan("range", [this] { return query::range(std::int64_t{0}, std::int64_t{1000}).in(session_).as_accelerated().order_descending(); });
     plan("repeat", [this] { return query::repeat(std::int64_t{3}, 1000).in(session_).as_accelerated().distinct(); });
     plan("empty", [this] { return query::empty<tick>().in(session_).as_accelerated().order_by(price); });

@@ -32,13 +32,8 @@ class gpu_reasons : public testing::Test {
 
   // The plan of a query with the verb in it.
   std::string plan(std::string_view verb) {
-    const auto key = [](auto t) { return t.key; };
-    const auto there = query::on_gpu([](auto& r) { r.keep(0); });
     if (verb == "apply") return rows().apply(halves).explain();
     if (verb == "apply_all") return rows().apply_all(halves).explain();
-    if (verb == "partitioned") return rows().partitioned(3).apply(halves, there).explain();
-    if (verb == "hash_partitioned_by") return rows().hash_partitioned_by(key, 3).apply(halves, there).explain();
-    if (verb == "range_partitioned_by") return rows().range_partitioned_by(key, 3).apply(halves, there).explain();
     if (verb == "generate") return numbers().where([](auto x) { return x > 3; }).explain();
     if (verb == "read_csv") return file().where([](auto t) { return t.price > 1; }).explain();
     if (verb == "verify") return rows().verify().explain();
@@ -87,6 +82,18 @@ TEST_F(gpu_reasons, functions_with_a_form_for_it_run_there) {
   const auto g = query::on_gpu([](auto& r) { r.keep(0); });
   EXPECT_TRUE(there(rows().apply(halves, g).explain())) << rows().apply(halves, g).explain();
   EXPECT_TRUE(there(rows().apply_all(halves, g).explain())) << rows().apply_all(halves, g).explain();
+}
+
+// What one says of keys by oneself is the host's.
+TEST_F(gpu_reasons, partitions_by_functions_of_the_users_stay_on_the_cpu) {
+  const auto key = [](auto t) { return t.key; };
+  const auto same = [](std::int32_t a, std::int32_t b) { return a == b; };
+  const auto hash = [](std::int32_t a) { return static_cast<std::size_t>(a); };
+  const auto less = [](std::int32_t a, std::int32_t b) { return a < b; };
+  const std::string hashed = rows().hash_partitioned_by(key, 3, same, hash).apply(halves).explain();
+  EXPECT_TRUE(says(hashed, "cpu: not on gpu: keys have an equality of the user's own")) << hashed;
+  const std::string ranged = rows().range_partitioned_by(key, 3, less).apply(halves).explain();
+  EXPECT_TRUE(says(ranged, "cpu: not on gpu: the order is the user's own function")) << ranged;
 }
 
 TEST_F(gpu_reasons, streams_are_read_there_by_what_wants_all_their_rows) {

@@ -41,8 +41,17 @@ CONFORMS(partitioned_apply, calls_the_form_of_its_engine_once_a_partition, "appl
     there = 0;
     check(q.partitioned(5));
     EXPECT_EQ(there, e.accelerate ? 5 : 0);
+    there = 0;
     check(q.hash_partitioned_by([](auto t) { return t.key; }, 7));
+    EXPECT_EQ(there, e.accelerate ? 7 : 0);
     check(q.range_partitioned_by([](auto t) { return t.amount; }));
+    check(q.where([](auto t) { return t.amount > 0; }).hash_partitioned_by([](auto t) { return t.price; }, 300));
+    // Rows that lie in columns; of the latter each partition begins at a multiple of 256 bytes.
+    const auto kept = q.cached();
+    check(kept.partitioned(3));
+    check(kept.take(1024).partitioned(4));
+    check(kept.hash_partitioned_by([](auto t) { return t.id % 5; }, 3));
+    check(kept.range_partitioned_by([](auto t) { return t.key; }, 4));
   }
 }
 

@@ -80,6 +80,20 @@ std::vector<operation> operations(const sample_rows& rows, Session& session, con
                                            QUERY_CUDA(calls, cuMemcpyDtoDAsync, address_of(to), address_of(from), in.size() * 8,
                                                       static_cast<stream_handle>(in.stream()));
                                          })));
+  f("hash_partitioned_by", all.hash_partitioned_by(symbol, 5).select(price));
+  f("range_partitioned_by", all.range_partitioned_by(price, 300).select(price));
+  f("range_partitioned_by strings", named.range_partitioned_by(name, 4).select(name));
+  f("partitioned", all.select(price).partitioned(3).where([](auto p) { return p > 10.0; }));
+  f("apply by partition", all.select(price)
+                              .hash_partitioned_by([](auto p) { return p; }, 3)
+                              .apply([](std::span<const double> in) { return std::vector<double>(in.begin(), in.end()); },
+                                     query::on_gpu([&calls](auto& in) {
+                                       const double* from = in.rows();
+                                       double* to = in.results(in.size());
+                                       if (in.size())
+                                         QUERY_CUDA(calls, cuMemcpyDtoDAsync, address_of(to), address_of(from), in.size() * 8,
+                                                    static_cast<stream_handle>(in.stream()));
+                                     })));
   f("do_while", all.select(price).do_while([](auto q) { return q.select([](auto x) { return x + 1.0; }); }, query::times(5)));
   if (computes)
     f("do_while, by a condition",

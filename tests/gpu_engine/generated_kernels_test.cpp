@@ -154,6 +154,38 @@ TEST_F(generated_kernels, of_rows_by_their_place) {
   compiles("repeat", query::repeat(Pair{1, 2}, 5000).as_accelerated().select([](auto p) { return p.b; }));
 }
 
+struct Wide {
+  std::int64_t id;
+  std::array<double, 12> x;
+};
+QUERY_RECORD(Wide, id, x);
+
+TEST_F(generated_kernels, of_partitions) {
+  const auto notes = query::from(notes_).as_accelerated();
+  const auto hashed = [&](const char* what, const auto& rows, auto key) { compiles(what, rows.hash_partitioned_by(key, 7)); };
+  const auto ranged = [&](const char* what, const auto& rows, auto key) { compiles(what, rows.range_partitioned_by(key, 300)); };
+  const auto both = [&](const char* what, const auto& rows, auto key) { hashed(what, rows, key), ranged(what, rows, key); };
+  both("an integer", trades(), [](auto t) { return t.symbol; });
+  both("a double", trades(), [](auto t) { return t.price; });
+  both("a float that is computed", trades(), [](auto t) { return t.weight * 2; });
+  both("a small integer", trades(), [](auto t) { return t.level; });
+  both("a bool", trades(), [](auto t) { return t.hot; });
+  both("an optional", trades(), [](auto t) { return t.lot; });
+  both("an array", trades(), [](auto t) { return t.x; });
+  both("a record", trades(), [](auto t) { return query::make<Pair>(t.symbol, t.price); });
+  both("a tuple of one", trades(), [](auto t) { return std::make_tuple(t.qty); });
+  both("a record in a record", trades(), [](auto t) { return std::make_tuple(query::make<Pair>(t.symbol, t.price), t.lot, t.x); });
+  both("strings", notes, [](auto n) { return n.name; });
+  both("optional strings", notes, [](auto n) { return n.text; });
+  both("strings beside numbers", notes, [](auto n) { return std::make_tuple(n.name, n.id); });
+  hashed("lists", notes, [](auto n) { return n.marks; });
+  hashed("lists of strings", notes, [](auto n) { return n.words; });
+  const std::vector<Wide> wide(3000);
+  both("wide rows", query::from(wide).as_accelerated(), [](auto w) { return w.id; });
+  compiles("more partitions than a byte", trades().hash_partitioned_by([](auto t) { return t.qty / 1; }, 1000));
+  compiles("runs of rows that were selected", trades().select([](auto t) { return t.qty * 3; }).partitioned(3));
+}
+
 // Pairs of joins and zip without a function, and the records of index(): rows that the library describes itself.
 TEST_F(generated_kernels, of_pairs_and_numbered_rows) {
   const std::vector<Triple> rows(5000), others(4000);

@@ -28,6 +28,11 @@ struct Corner {
   std::array<float, 4> x;
 };
 QUERY_RECORD(Corner, area, sum, x);
+struct Lot {
+  std::optional<std::int32_t> number;
+  std::string name;
+};
+QUERY_RECORD(Lot, number, name);
 struct Total {
   std::int32_t symbol;
   double price;
@@ -191,6 +196,11 @@ TEST_F(golden_kernels, strings_that_are_made) {
   check("made_strings", rows().where([](auto t) { return t.name != "none"; }).select([](auto t) {
     return "<" + query::to_upper(t.name) + ">";
   }));
+}
+
+TEST_F(golden_kernels, partitions) {
+  check("partition_by_hash", rows().hash_partitioned_by([](auto t) { return query::make<Lot>(t.lot, t.name); }, 8));
+  check("partition_by_range", rows().range_partitioned_by([](auto t) { return t.price; }, 8));
 }
 
 // One group_by in the tiers that a sample of its keys chooses from.

@@ -229,6 +229,23 @@ TEST_F(placement_together, apply_is_weighed_by_its_bytes) {
   EXPECT_EQ(engine_line(doubled(many), "apply").substr(0, 4), "gpu:") << doubled(many);
 }
 
+// The rows of partitions need not come down where an apply reads them there.
+TEST_F(placement_together, partitions_are_made_where_their_apply_runs) {
+  rates r = fixed_rates();
+  r.down = 2e9;
+  r.row[static_cast<std::size_t>(operation::join)] = 3e-9;
+  use(r);
+  const std::vector<Amount> many(3000000);
+  const auto parts = rows(many).hash_partitioned_by([](auto a) { return a.id; }, 8);
+  const auto host = [](std::span<const Amount> x) { return std::vector<std::size_t>{x.size()}; };
+  const auto there = parts.apply(host, query::on_gpu([](auto& x) { (void)x.results(0); })).explain();
+  EXPECT_EQ(engine_line(there, "hash_partitioned_by").substr(0, 4), "gpu:") << there;
+  EXPECT_EQ(engine_line(there, "apply").substr(0, 4), "gpu:") << there;
+  const auto here = parts.apply(host).explain();
+  EXPECT_EQ(engine_line(here, "hash_partitioned_by").substr(0, 4), "cpu:") << here;
+  EXPECT_EQ(engine_line(rows(many).partitioned(8).apply(host).explain(), "partitioned").substr(0, 4), "cpu:") << "rows as they lie";
+}
+
 TEST_F(placement_together, ranges_need_no_bus_and_streams_are_taken_for_long) {
   rates r = fixed_rates();
   r.up = 1e8;

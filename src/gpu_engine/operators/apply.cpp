@@ -1,5 +1,5 @@
 // apply with a form for the GPU: the user's function gets the rows where they lie, and a stream, and gives rows there; of
-// partitioned rows one partition after the other. Which rows a partition has was found by the CPU.
+// partitioned rows one partition after the other.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -15,6 +15,8 @@
 namespace query::gpu_engine {
 
 namespace {
+
+constexpr device_address alignment_of_pointers = 256;  // that functions are promised (query/gpu_apply.hpp)
 
 // A part of the rows, side by side: for functions that want it so where the rows lie otherwise.
 void generate_part(kernel_source& k, const input_layout& in, const input_column& part) {
@@ -136,17 +138,23 @@ result_rows call(const planner::vertex& v, std::shared_ptr<const device_rows> ro
   return p.take();
 }
 
-// Rows [first, end), at addresses as the function may expect them.
-std::shared_ptr<const device_rows> part_of(const device_rows& rows, std::uint64_t first, std::uint64_t end, vertex_run& run) {
-  const input_layout& in = rows.layout();
+// Rows [first, end), at addresses as the function may expect them: where they lie, or copied by the stream that the function gets.
+std::shared_ptr<const device_rows> part_of(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, std::uint64_t end,
+                                           vertex_run& run) {
+  const input_layout& in = rows->layout();
   auto part = std::make_shared<device_rows>(run.shared_gpu(), in.row, end - first);
   for (std::size_t c = 0; c < in.columns.size(); ++c) {
     const std::size_t size = device_layout(in.columns[c].type).size;
+    const device_address at = rows->column(c) + first * size;
+    if (at % alignment_of_pointers == 0) {
+      part->add(in.columns[c], at);
+      continue;
+    }
     device_buffer own = run.allocate(std::max<std::uint64_t>(end - first, 1) * size);
-    run.copy(own.address(), rows.column(c) + first * size, (end - first) * size);
+    run.copy(own.address(), at, (end - first) * size);
     part->add(in.columns[c], std::move(own));
   }
-  run.on().synchronize(run.context().cancel);
+  part->keep(rows);
   return part;
 }
 
@@ -172,13 +180,19 @@ result_rows joined(const std::vector<result_rows>& results, const ir::type* row,
   return all;
 }
 
-result_rows by_partition(const planner::vertex& v, const device_rows& rows, vertex_run& run) {
+// Where the partitions end: rows that lie on this device know it themselves.
+const std::vector<std::size_t>& ends_of(const planner::vertex& v, const device_rows& rows, vertex_run& run) {
+  if (rows.ends()) return *rows.ends();
   const auto at = run.context().tables.find(v.inputs.front().table);
   const auto* bounds = at == run.context().tables.end() ? nullptr : runtime::bounds_of(at->second.rows);
   if (!bounds) throw resource_error("gpu: where the partitions end is not known there");
+  return bounds->ends;
+}
+
+result_rows by_partition(const planner::vertex& v, const std::shared_ptr<const device_rows>& rows, vertex_run& run) {
   std::vector<result_rows> results;
   std::uint64_t first = 0;
-  for (const std::size_t end : bounds->ends) {
+  for (const std::size_t end : ends_of(v, *rows, run)) {
     run.context().cancel.check();
     results.push_back(call(v, part_of(rows, first, end, run), run));
     first = end;
@@ -200,7 +214,7 @@ result_rows run_apply(const planner::vertex& v, vertex_run& run) {
   const planner::branch& b = v.inputs.front();
   const std::shared_ptr<const device_rows> rows = bare(b) ? run.input(b, all_fields(b.row)) : run_collect_before(b, run);
   const scoped_context here(run.gpu().on());
-  return partitioned(v) ? by_partition(v, *rows, run) : call(v, rows, run);
+  return partitioned(v) ? by_partition(v, rows, run) : call(v, rows, run);
 }
 
 }  // namespace query::gpu_engine

@@ -46,6 +46,14 @@ device_buffer rows_in_order(const ir::type* row, device_buffer rows, const devic
 void plan_order_by(const planner::vertex& v);
 result_rows run_order_by(const planner::vertex& v, vertex_run& run);
 
+// The numbers of the rows alone: u32, u64 where gpu::radix_fits_32_bit_counts says no. Of at least one row.
+void plan_ordered_numbers(const planner::vertex& v);
+device_buffer ordered_numbers(const planner::vertex& v, const device_rows& in, vertex_run& run);
+
+// partition.cpp: rows side by side by partition, with the ends of the partitions.
+void plan_partition(const planner::vertex& v);
+result_rows run_partition(const planner::vertex& v, vertex_run& run);
+
 // join.cpp: the probe of one join: rows of the probe side, of the build side, what the join gives of them; right and full
 // joins, which are vertices.
 void plan_join(const planner::stage& s, const ir::type* probe);

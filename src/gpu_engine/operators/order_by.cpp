@@ -63,7 +63,7 @@ class writer {
     row_ = input_rows(k_, in, 0, "i");
   }
 
-  void write() {
+  void write(bool rows_too) {
     if (std::any_of(n_.order.begin(), n_.order.end(), [](const detail::order_key& o) { return o.custom.less != nullptr; }))
       throw not_generated("the order is the user's own function");
     k_.include("gpu_primitives/sort_keys.cuh");
@@ -78,7 +78,7 @@ class writer {
         words(std::to_string(s), p.bits, "  const auto v = key_" + std::to_string(p.of) + "(p, row);\n  return " + p.key + ";\n");
       uses(p.bits);
     }
-    gather();
+    if (rows_too) gather();
   }
 
  private:
@@ -180,36 +180,27 @@ class writer {
   bool wide_;
 };
 
-generated generate(const planner::vertex& v, const input_layout& in, bool wide_numbers) {
+generated generate(const planner::vertex& v, const input_layout& in, bool wide_numbers, bool rows_too = true) {
   generated g;
-  writer(g, v, in, wide_numbers).write();
+  writer(g, v, in, wide_numbers).write(rows_too);
   return g;
 }
 
 class sorting {
  public:
-  sorting(const planner::vertex& v, const device_rows& in, vertex_run& run)
+  sorting(const planner::vertex& v, const device_rows& in, vertex_run& run, bool rows_too = true)
       : run_(run),
         inputs_{&in},
         n_(in.size()),
         wide_(!gpu::radix_fits_32_bit_counts(n_)),
-        g_(generate(v, in.layout(), wide_)),
+        g_(generate(v, in.layout(), wide_, rows_too)),
         args_(first_ranks + g_.texts.size(), 0) {}
 
   // `rows_out`: room for the first `kept` rows in order, which holds what the passes need until the rows are gathered.
   void go(device_address rows_out, std::uint64_t kept, std::size_t row_bytes) {
-    if (!known_or_begun(run_, g_.source))
-      for (const word_sort& s : g_.sorts) (void)known_or_begun(run_, s.source());
+    begin();
     const buffers passes(*this, rows_out, kept * row_bytes);
-    for (std::size_t t = 0; t < g_.texts.size(); ++t) rank(t);
-    start();
-    for (std::size_t s = 0; s < g_.passes.size(); ++s) {
-      const std::uint32_t bits = g_.passes[s].bits;
-      if (const auto& plain = g_.plain[s])
-        sort({inputs_[0]->column(plain->column) + plain->offset, plain->stride, plain->form}, bits);
-      else
-        sort(made(std::to_string(s), bits), bits);
-    }
+    sort_all();
     args_[out] = rows_out;
     args_[out_rows] = kept;
     const auto f = compiled("gather_rows");
@@ -217,6 +208,15 @@ class sorting {
                 {static_cast<unsigned>(std::clamp<std::uint64_t>(gpu::divide_up(kept, 256), 1, resident(*f, 256) * 8)), 256, 0}, inputs_,
                 args_);
     run_.finish(g_.source);
+  }
+
+  // The numbers of the rows in order.
+  device_buffer numbers() {
+    begin();
+    buffers passes(*this, 0, 0);
+    sort_all();
+    run_.finish(g_.source);
+    return passes.last_order();
   }
 
  private:
@@ -252,6 +252,9 @@ class sorting {
       }
     }
 
+    // That of the last sort.
+    device_buffer last_order() { return std::move(own_.front()); }
+
    private:
     static std::uint64_t aligned(std::uint64_t bytes) { return gpu::round_up(bytes, 8); }  // keys and numbers are read one by one
     // Which of the parts fill the room best.
@@ -277,6 +280,23 @@ class sorting {
 
     std::vector<device_buffer> own_;
   };
+
+  void begin() {
+    if (!known_or_begun(run_, g_.source))
+      for (const word_sort& s : g_.sorts) (void)known_or_begun(run_, s.source());
+  }
+  // By all keys: order_in is then the order of the rows.
+  void sort_all() {
+    for (std::size_t t = 0; t < g_.texts.size(); ++t) rank(t);
+    start();
+    for (std::size_t s = 0; s < g_.passes.size(); ++s) {
+      const std::uint32_t bits = g_.passes[s].bits;
+      if (const auto& plain = g_.plain[s])
+        sort({inputs_[0]->column(plain->column) + plain->offset, plain->stride, plain->form}, bits);
+      else
+        sort(made(std::to_string(s), bits), bits);
+    }
+  }
 
   device_buffer column() { return run_.allocate(n_ * g_.row_number_bytes); }
   std::shared_ptr<const kernel> compiled(const std::string& entry) { return run_.compile(g_.source, entry.c_str()); }
@@ -344,6 +364,14 @@ class sorting {
 };
 
 }  // namespace
+
+void plan_ordered_numbers(const planner::vertex& v) {
+  const ir::type* row = v.inputs.front().row;
+  (void)generate(v, {row, {{0, row}}}, false, false);
+}
+device_buffer ordered_numbers(const planner::vertex& v, const device_rows& in, vertex_run& run) {
+  return sorting(v, in, run, false).numbers();
+}
 
 void plan_order_by(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();

@@ -174,6 +174,16 @@ void weigh_cached(const planner::machine_graph& g, vertex& cached, const rates& 
   out.push_back({&cached, {false, "with what reads it: " + total.reason()}});
 }
 
+// Partitions that nobody reads here come to the host.
+void weigh_partition(const planner::machine_graph& g, vertex& partition, const rates& r, std::vector<runtime::opinion>& out) {
+  if (std::any_of(g.vertices.begin(), g.vertices.end(), [&](const auto& v) { return here(*v) && reads(*v, partition); })) return;
+  row_counts rows;
+  const auto fetched = work_among(partition, {&rows, [](const vertex& v) { return here(v); }, {}, false, false});
+  if (!fetched) return;
+  const seconds_on s{gpu_seconds(r, fetched->each), cpu_seconds(r, fetched->each)};
+  if (!s.gpu_wins()) out.push_back({&partition, {false, s.reason()}});
+}
+
 }  // namespace
 
 std::vector<runtime::opinion> together(const planner::machine_graph& g, placement& p) {
@@ -181,10 +191,12 @@ std::vector<runtime::opinion> together(const planner::machine_graph& g, placemen
   for (const auto& v : g.vertices) {
     const bool loop = is_loop(*v) && v->slots.empty();  // one inside another is weighed with it
     const bool cached = v->node && v->node->what == verb::cached && here(*v) && v->slots.empty() && !demanded(*v);
-    if (!loop && !cached) continue;
+    const bool partition = v->node && v->node->what == verb::partition && here(*v) && v->slots.empty() && !demanded(*v);
+    if (!loop && !cached && !partition) continue;
     const rates* r = p.known_rates();
     if (!r) return out;
     if (loop) weigh_loop(*v, *r, p, out);
+    else if (partition) weigh_partition(g, *v, *r, out);
     else weigh_cached(g, *v, *r, out);
   }
   return out;

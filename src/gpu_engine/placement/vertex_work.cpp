@@ -8,6 +8,7 @@
 #include "gpu_engine/operators/kept_build.hpp"
 #include "ir/analysis.hpp"
 #include "ir/visit.hpp"
+#include "planner/partitions.hpp"
 
 namespace query::gpu_engine {
 
@@ -271,6 +272,11 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
       case verb::except:
         what = operation::distinct;
         break;
+      // By hash each row finds its place, as a join's probe does; runs are rows as they lie.
+      case verb::partition:
+        if (const auto way = static_cast<planner::partition_way>(v.node->step); way != planner::partition_way::runs)
+          what = way == planner::partition_way::range ? operation::sort : operation::join;
+        break;
       case verb::cross_join:
         rows = *result;
         break;
@@ -308,6 +314,8 @@ std::optional<work> work_of(const vertex& v) {
   if (!v.slots.empty() || (v.node && v.node->what == verb::cached)) return std::nullopt;
   row_counts rows;
   auto w = work_among(v, alone(rows));
+  // Its rows are for an apply: whether they must come to the host for it is known when that has been placed (together.cpp).
+  if (w && v.node && v.node->what == verb::partition) w->each.down = 0;
   return w ? std::optional(std::move(w->each)) : std::nullopt;
 }
 

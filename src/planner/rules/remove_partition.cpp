@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ir/analysis.hpp"
+#include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
 #include "planner/rules/expressions.hpp"
 
@@ -17,7 +18,7 @@ using detail::verb;
 
 namespace {
 
-enum class way : std::uint64_t { hash = 0, range = 1, runs = 2 };  // logical::step of a partition
+using way = partition_way;
 
 way way_of(const logical& n) { return static_cast<way>(n.step); }
 bool is_partition(const vertex* v) { return v && v->node && v->node->what == verb::partition; }
