@@ -41,7 +41,7 @@ constexpr std::array reasons = {
     cpu_reason{"partitioned", partitions, each},
     cpu_reason{"hash_partitioned_by", partitions, each},
     cpu_reason{"range_partitioned_by", partitions, each},
-    cpu_reason{"generate", "its rows come from a stream", "folds and groups and sorts right behind it run there"},
+    cpu_reason{"generate", "its rows come from a stream", "folds and aggregates and groups and sorts right behind it run there"},
     cpu_reason{"read_csv", "files are read by the CPU", "verbs behind it run there"},
     cpu_reason{"begin", read, before},
     cpu_reason{"end", read, before},
