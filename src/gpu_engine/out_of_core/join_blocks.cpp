@@ -20,7 +20,7 @@ using detail::verb;
 
 namespace {
 
-constexpr std::size_t beside_left_row = 48;  // bytes of tables, beside the row's result
+constexpr std::size_t beside_left_row = 16;  // bytes of tables, beside the row's result; blocks adapt where they are more
 
 using shared_rows = std::shared_ptr<const device_rows>;
 
@@ -125,7 +125,7 @@ class keyed_join {
   parting parted(std::size_t side) {
     const planner::branch& b = v_.inputs[side];
     parting rows(b, *v_.node, v_.node->functions[side], run_);
-    block_input(b, fields_of_blocks(b, all_fields(b.row)), b.row->size + 8, run_).each(rows);
+    block_input(b, fields_of_blocks(b, all_fields(b.row)), 8, run_).each(rows);
     return rows;
   }
 

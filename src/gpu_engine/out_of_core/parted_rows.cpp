@@ -23,11 +23,16 @@ host_block side_by_side(const host_partitions& rows, std::uint32_t first, std::u
   }
   auto memory = std::make_shared<runtime::buffer>(
       context.pool.allocate(runtime::buffer_pool::checked_bytes(std::max<std::size_t>(b.rows.n, 1), row->size)));
-  std::byte* to = memory->as<std::byte>();
-  for (const host_partitions::piece& piece : pieces) {
-    std::memcpy(to, piece.rows, piece.n * row->size);
-    to += piece.n * row->size;
-  }
+  std::vector<std::size_t> at(pieces.size() + 1);
+  for (std::size_t i = 0; i < pieces.size(); ++i) at[i + 1] = at[i] + pieces[i].n * row->size;
+  const std::size_t tasks = std::min(pieces.size(), static_cast<std::size_t>(context.scheduler.concurrency()) * 4);
+  context.scheduler.for_each(
+      tasks,
+      [&](std::size_t t) {
+        for (std::size_t i = pieces.size() * t / tasks; i < pieces.size() * (t + 1) / tasks; ++i)
+          std::memcpy(memory->as<std::byte>() + at[i], pieces[i].rows, pieces[i].n * row->size);
+      },
+      context.cancel);
   b.rows.rows = memory->data();
   b.owner = std::move(memory);
   return b;

@@ -15,7 +15,8 @@ using detail::verb;
 
 namespace {
 
-constexpr std::size_t beside_row = 48, beside_row_at_once = 144;  // bytes of tables and flags, of a block and of all that are left
+// Bytes of tables and flags: of a block, whose length adapts where they are more, and of all that is left.
+constexpr std::size_t beside_row = 16, beside_row_at_once = 144;
 
 class sets_in_blocks {
  public:
@@ -52,7 +53,7 @@ class sets_in_blocks {
   std::unique_ptr<parting> parted(const planner::branch& b) {
     const auto firsts = [this](const device_rows& rows) { return run_set_of(whole_, verb::distinct, rows, nullptr, run_); };
     auto side = std::make_unique<parting>(b, *v_.node, v_.node->functions.front(), run_, firsts);
-    block_input(b, fields_of_blocks(b, all_fields(b.row)), row_->size + beside_row, run_).each(*side);
+    block_input(b, fields_of_blocks(b, all_fields(b.row)), beside_row, run_).each(*side);
     return side;
   }
 
