@@ -7,6 +7,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/counted_rows.hpp"
+#include "gpu_engine/operators/aggregate_blocks.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
@@ -38,7 +39,13 @@ std::optional<std::uint64_t> known_rows(const planner::branch& b) {
 
 // Does the vertex give nothing before it has seen all of its input, and has a form in blocks?
 bool needs_all_rows(const planner::vertex& v) {
-  return v.node && (v.node->what == verb::group_by || v.node->what == verb::order_by);
+  if (!v.node) return false;
+  if (v.node->what != verb::aggregate) return v.node->what == verb::group_by || v.node->what == verb::order_by;
+  try {
+    return aggregate_blocks::why_not(v).empty();
+  } catch (const not_generated&) {
+    return false;
+  }
 }
 // The source makes its rows on the device. Longer ones are read piece by piece: who reads them may stop early.
 constexpr std::uint64_t most_counted = std::uint64_t{1} << 28;
@@ -184,12 +191,12 @@ class gpu_vertex final : public runtime::running_vertex {
   }
 
   block_results result(vertex_run& run) const {
-    // Has no form in blocks: where memory lacks, the CPU takes over.
-    if (const whole_input_verb w = whole_inputs(*vertex_); w.run)
-      return block_results{with_room(run, [&] { return w.run(*vertex_, run); }), {}};
-    if (!exceeds_memory(vertex_->inputs.front(), run)) {
+    const whole_input_verb w = whole_inputs(*vertex_);
+    const auto whole = [&] { return block_results{with_room(run, [&] { return w.run ? w.run(*vertex_, run) : in_one_piece(run); }), {}}; };
+    if (w.run && !has_blocks(*vertex_)) return whole();  // where memory lacks, the CPU takes over
+    if (std::none_of(vertex_->inputs.begin(), vertex_->inputs.end(), [&](const planner::branch& b) { return exceeds_memory(b, run); })) {
       try {
-        return block_results{with_room(run, [&] { return in_one_piece(run); }), {}};
+        return whole();
       } catch (const out_of_memory&) {
         context_->cancel.check();
         run.supply(nullptr);

@@ -37,7 +37,7 @@ constexpr std::string_view on_request = "its function has no form for the GPU (q
 constexpr std::array reasons = {
     cpu_reason{"apply", on_request, given},
     cpu_reason{"apply_all", on_request, given},
-    cpu_reason{"generate", "its rows come from a stream", "folds and groups and sorts right behind it run there"},
+    cpu_reason{"generate", "its rows come from a stream", "folds and aggregates and groups and sorts right behind it run there"},
     cpu_reason{"read_csv", "files are read by the CPU", "verbs behind it run there"},
     cpu_reason{"begin", read, before},
     cpu_reason{"end", read, before},

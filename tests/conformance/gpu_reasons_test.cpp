@@ -100,6 +100,10 @@ TEST_F(gpu_reasons, streams_are_read_there_by_what_wants_all_their_rows) {
   const auto groups = numbers().group_by([](auto x) { return x % 10; }).select([](auto g) { return std::make_pair(g.key(), g.count()); });
   EXPECT_TRUE(there(groups.explain())) << groups.explain();
   EXPECT_TRUE(there(numbers().order().explain())) << numbers().order().explain();
+  const auto one = numbers().aggregate([](auto g) { return std::make_pair(g.count(), g.last([](auto x) { return x; })); });
+  EXPECT_TRUE(there(one.explain())) << one.explain();
+  const auto all_at_once = numbers().aggregate([](auto g) { return g.median([](auto x) { return x; }); });
+  EXPECT_TRUE(says(all_at_once.explain(), "its rows come from a stream")) << all_at_once.explain();
   const auto g = query::planner::make_machine_graph(numbers().to_pipe(), "sum", {.gpu_status = ""});
   const auto e = make_engine(pretended_, {std::size_t{64} << 20, 0}, kernels_);
   const auto verdict = e->accepts_fold(g->result, g->captures, query::detail::fold_kind::sum);

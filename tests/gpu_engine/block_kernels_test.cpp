@@ -82,4 +82,39 @@ TEST_F(block_kernels, compile) {
       "place_rows");
 }
 
+TEST_F(block_kernels, of_verbs_that_want_all_rows_compile) {
+  const auto all = query::from(trades_).as_accelerated();
+  const auto symbol = [](auto t) { return t.symbol; };
+  const auto price = [](auto t) { return t.price; };
+  compiles("states of all rows", all.aggregate([=](auto g) { return std::make_tuple(g.count(), g.sum(price), g.stddev(price)); }),
+           "take_block");
+  compiles("rows of all rows", all.where([](auto t) { return t.id > 5; }).aggregate([=](auto g) {
+    return std::make_tuple(g.first(price), g.arg_max([](auto t) { return t.lot; }), g.arg_min(price).id, g.last(symbol));
+  }),
+           "fetch_kept");
+  compiles("computed rows of all rows", all.select([](auto t) { return query::make<Symbol>(t.symbol, t.price); }).aggregate([](auto g) {
+    return std::make_pair(g.arg_min([](auto s) { return s.rate; }).id, g.count());
+  }),
+           "fetch_kept");
+  compiles("one's own of all rows", all.select([](auto t) { return query::make<Symbol>(t.symbol, t.price); }).aggregate([](auto g) {
+    return std::make_pair(g.aggregate(
+                              0.0, [](auto s, auto t) { return s + t.rate; }, [](auto a, auto b) { return a + b; }),
+                          g.first([](auto t) { return t.id; }));
+  }),
+           "finish_blocks");
+  const auto symbols = query::from(symbols_);
+  const auto few = symbols.take(100);
+  const auto id = [](auto s) { return s.id; };
+  compiles("distinct", all.distinct_by(symbol), "first_rows_of_keys");
+  compiles("except", all.select(symbol).except(symbols.select(id)), "keep_flagged");
+  const auto right = [](auto t, auto s) { return query::make<Symbol>(s.id, t.has_value() ? t->price : s.rate); };
+  compiles("a right join", all.right_join(few, symbol, id, right), "add_unmatched");
+  compiles("a right join, by partitions", all.where([](auto t) { return t.id >= 0; }).right_join(symbols, symbol, id, right), "place_rows");
+  compiles("a group join", all.group_join(few, symbol, id, [](auto t, auto own) {
+    return query::make<Symbol>(t.symbol, query::sum(own, [](auto s) { return s.rate; }));
+  }),
+           "join_lists");
+  compiles("pairs", all.cross_join(query::from(std::vector<Symbol>(3)), [](auto t, auto s) { return t.price * s.rate; }), "pair_all");
+}
+
 }  // namespace

@@ -2,6 +2,7 @@
 // the driver double, whose kernels do nothing: results mean nothing while it works, and are the CPU's when it fails.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <string>
 #include <vector>
@@ -91,6 +92,29 @@ TEST_F(faults, of_each_allocation_leave_no_table_of_groups_unemptied) {
     EXPECT_NO_THROW((void)q.to_vector());
     memory().fail_allocation(0);
   }
+}
+
+// Verbs of whole inputs, in blocks: a lack of memory is answered with less of it, or by the CPU; nothing stays behind.
+TEST_F(faults, of_each_allocation_leave_nothing_of_verbs_in_blocks) {
+  use(2500);
+  const std::vector<std::string> names = {"right_join", "full_join", "group_join", "distinct", "union_with", "except", "aggregate"};
+  int tried = 0;
+  for (const operation& o : each_operator()) {
+    if (std::find(names.begin(), names.end(), o.name) == names.end()) continue;
+    SCOPED_TRACE(o.name);
+    const auto begin = memory().counters().allocations;
+    (void)o.rows();
+    EXPECT_NE(o.explain().find("blocks of rows"), std::string::npos) << o.explain();
+    const auto count = memory().counters().allocations - begin;
+    for (std::uint64_t k = 1; k <= count; ++k) {
+      memory().fail_allocation(k);
+      EXPECT_NO_THROW((void)o.rows()) << "allocation " << k << " of " << count;
+      memory().fail_allocation(0);
+      EXPECT_EQ(memory().counters().used, 0u) << "allocation " << k << " of " << count;
+    }
+    ++tried;
+  }
+  EXPECT_EQ(tried, static_cast<int>(names.size()));
 }
 
 // Build rows of a large join are scattered where there is memory for that; where there is not, they build the table as they lie.

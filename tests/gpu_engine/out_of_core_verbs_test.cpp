@@ -1,6 +1,6 @@
 // The breakers that out_of_core_test.cpp leaves out, over rows of eight times the device's budget, skew included: the results are
-// the CPU's, and either the vertex stayed on the GPU or explain() says why it did not. The budget is 32 MiB for 256 MiB of rows: most
-// of these verbs go to the CPU; one query of each verb runs over 2 GiB with 256 MiB. Where there is no GPU these are skipped.
+// the CPU's, and either the vertex stayed on the GPU or explain() says why it did not. The budget is 32 MiB for 256 MiB of rows; one query
+// of each verb, and one in which a key has half of the rows, runs over 2 GiB with 256 MiB. Where there is no GPU these are skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,9 @@ class out_of_core_verbs : public fixture {
     const auto mine = there.to_vector();
     seconds(what, begin);
     ran_as_it_says(there.explain(), w);
+    const auto then = std::chrono::steady_clock::now();
     const auto wanted = q.in(cpu_).to_vector();
+    seconds("    the CPU", then);
     EXPECT_FALSE(wanted.empty());
     EXPECT_EQ(mine.size(), wanted.size());
     EXPECT_EQ(sum_of_hashes(mine), sum_of_hashes(wanted));
@@ -131,12 +133,12 @@ TEST_F(out_of_core_verbs, right_and_full_join) {
     return query::make<Total>(r.has_value() ? r->id : decltype(r->id)(-1), d.has_value() ? d->factor : decltype(d->factor)(-1),
                               r.has_value() ? r->value : decltype(r->value)(-1));
   };
-  same("right_join, small right side", all().right_join(query::from(few), spread, key_of, right));
-  same("right_join, large right side", all().right_join(query::from(many), spread, key_of, right));
-  same("right_join, one heavy key", all().right_join(query::from(few), heavy, key_of, right));
-  same("full_join, small right side", all().full_join(query::from(few), spread, key_of, full));
-  same("full_join, large right side", all().full_join(query::from(many), spread, key_of, full));
-  same("full_join, one heavy key", all().full_join(query::from(few), heavy, key_of, full));
+  same("right_join, small right side", all().right_join(query::from(few), spread, key_of, right), where::gpu);
+  same("right_join, large right side", all().right_join(query::from(many), spread, key_of, right), where::gpu);
+  same("right_join, one heavy key", all().right_join(query::from(few), heavy, key_of, right), where::gpu);
+  same("full_join, small right side", all().full_join(query::from(few), spread, key_of, full), where::gpu);
+  same("full_join, large right side", all().full_join(query::from(many), spread, key_of, full), where::gpu);
+  same("full_join, one heavy key", all().full_join(query::from(few), heavy, key_of, full), where::gpu);
 }
 
 // All rows of the build side have one key, which five rows look for; where its rows do not fit, that is said to be the reason.
@@ -158,22 +160,23 @@ TEST_F(out_of_core_verbs, group_join) {
   const auto sums = [](auto r, auto own) {
     return query::make<Total>(r.id, query::sum(own, [](auto d) { return d.factor; }), query::cast<std::int64_t>(own.size()));
   };
-  same("group_join, small right side", all().group_join(query::from(few), spread, key_of, sums));
-  same("group_join, large right side", all().group_join(query::from(many), spread, key_of, sums));
-  same("group_join, one heavy key", all().group_join(query::from(few), heavy, key_of, sums));
+  same("group_join, small right side", all().group_join(query::from(few), spread, key_of, sums), where::gpu);
+  same("group_join, large right side", all().group_join(query::from(many), spread, key_of, sums), where::gpu);
+  same("group_join, one heavy key", all().group_join(query::from(few), heavy, key_of, sums), where::gpu);
 }
 
 TEST_F(out_of_core_verbs, sets) {
   const std::vector<Row> some(rows().begin(), rows().begin() + static_cast<std::ptrdiff_t>(rows().size() / 2));
   const auto half = query::from(some);
-  same("distinct_by, all differ", all().distinct_by([](auto r) { return r.spread; }));
-  same("distinct_by, a thousand keys", all().distinct_by([](auto r) { return r.key; }));
-  same("distinct, one heavy value", all().select([](auto r) { return query::cast<std::int64_t>(r.heavy); }).distinct());
-  same("union_with", all().union_with(half));
-  same("intersect", all().intersect(half));
-  same("except", all().except(half));
+  same("distinct_by, all differ", all().distinct_by([](auto r) { return r.spread; }), where::gpu);
+  same("distinct_by, a thousand keys", all().distinct_by([](auto r) { return r.key; }), where::gpu);
+  same("distinct, one heavy value", all().select([](auto r) { return query::cast<std::int64_t>(r.heavy); }).distinct(), where::gpu);
+  same("union_with", all().union_with(half), where::gpu);
+  same("intersect", all().intersect(half), where::gpu);
+  same("except", all().except(half), where::gpu);
   same("except_by, one heavy key",
-       all().except_by(query::from(std::vector<Row>(some.begin(), some.begin() + 2)), [](auto r) { return r.heavy; }));
+       all().except_by(query::from(std::vector<Row>(some.begin(), some.begin() + 2)), [](auto r) { return r.heavy; }),
+       where::gpu);
 }
 
 // Rows are parted by their groups' keys, unless one group does not fit.
@@ -207,7 +210,8 @@ TEST_F(out_of_core_verbs, collected_groups) {
 TEST_F(out_of_core_verbs, aggregate) {
   same("aggregate", all().aggregate([](auto g) {
     return query::make<Total>(g.min([](auto r) { return r.value; }), g.sum([](auto r) { return r.value; }), g.count());
-  }));
+  }),
+       where::gpu);
   same("aggregate, of functions of one's own",
        all().group_by([](auto r) { return r.key; }).select([](auto g) {
          return query::make<Total>(query::cast<std::int64_t>(g.key()),
@@ -224,7 +228,7 @@ TEST_F(out_of_core_verbs, verbs_about_the_sequence) {
   same("window", all().select([](auto r) { return r.value; }).window(3, [](auto run) { return query::sum(run); }));
   same("cross_join", all().cross_join(query::from(std::vector<Dim>{{1, 2}, {3, 4}}), [](auto r, auto d) {
     return query::make<Total>(r.id, d.key, d.factor + r.value);
-  }));
+  }), where::gpu);
 }
 
 // ---------------------------------------------------------------- 2 GiB of rows with 256 MiB
@@ -246,6 +250,13 @@ class verbs_at_256_mib : public out_of_core_verbs, public testing::WithParamInte
     std::vector<Label> all(n);
     for (std::size_t i = 0; i < n; ++i) all[i] = {"label " + std::to_string(mixed(i) % 1000), static_cast<std::int64_t>(i)};
     return all;
+  }
+  // Half of them have key -1; one has -2.
+  std::vector<Dim> skewed() {
+    std::vector<Dim> dims(rows().size() / 4);
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      dims[i] = {i == 0 ? -2 : i % 2 ? -1 : static_cast<std::int64_t>(4 * i + 1), static_cast<std::int64_t>(i % 13)};
+    return dims;
   }
   void strings() {
     const std::vector<Label> all = labels(8 * budget() / sizeof(Label));
@@ -284,20 +295,50 @@ TEST_P(verbs_at_256_mib, run_or_say_why_not) {
     return query::make<Total>(g.min([](auto r) { return r.value; }), g.sum([](auto r) { return r.value; }), g.count());
   };
   const auto thin = [](auto r) { return r.id % 64 == 0; };
+  const auto some = [](auto r) { return r.id % 63 == 0; };
   const auto value = [](auto r) { return r.value; };
+  const auto half_of_rows = [](auto r) { return query::iff(r.id % 2 == 0, r.id * 0 - 1, r.id); };
+  const auto few_of_half = [](auto r) { return query::iff(r.id % 2 == 0, query::iff(r.id < 10, r.id * 0 - 1, r.id * 0 - 2), r.id); };
+  const std::vector<Row> one(rows().begin(), rows().begin() + 1);
+  const std::vector<Dim> one_partner = {{-1, 5}, {3, 6}, {-7, 7}};
   if (is("semi_join")) same("semi_join", all().semi_join(dims, spread, key_of), where::gpu);
   else if (is("anti_join")) same("anti_join", all().anti_join(dims, spread, key_of).where(thin), where::gpu);
-  else if (is("right_join")) same("right_join", all().right_join(dims, spread, key_of, keyed));
-  else if (is("full_join")) same("full_join", all().full_join(dims, spread, key_of, maybe).where(few_of(64)));
-  else if (is("group_join")) same("group_join", all().group_join(dims, spread, key_of, own).where(few_of(64)));
-  else if (is("cross_join")) same("cross_join", all().cross_join(query::from(std::vector<Dim>{{1, 2}, {3, 4}}), pair).where(few_of(100)));
-  else if (is("distinct")) same("distinct", all().select([](auto r) { return r.id / 4; }).distinct());
-  else if (is("union_with")) same("union_with", all().union_with(half).where(thin));
-  else if (is("intersect")) same("intersect", all().intersect(half).where(thin));
-  else if (is("except")) same("except", all().except(half).where([](auto r) { return r.id % 63 == 0; }));
+  else if (is("right_join")) same("right_join", all().right_join(dims, spread, key_of, keyed), where::gpu);
+  else if (is("full_join")) same("full_join", all().full_join(dims, spread, key_of, maybe).where(few_of(64)), where::gpu);
+  else if (is("group_join")) same("group_join", all().group_join(dims, spread, key_of, own).where(few_of(64)), where::gpu);
+  else if (is("cross_join"))
+    same("cross_join", all().cross_join(query::from(std::vector<Dim>{{1, 2}, {3, 4}}), pair).where(few_of(100)), where::gpu);
+  else if (is("distinct")) same("distinct", all().select([](auto r) { return r.id / 4; }).distinct(), where::gpu);
+  else if (is("union_with")) same("union_with", all().union_with(half).where(thin), where::gpu);
+  else if (is("intersect")) same("intersect", all().intersect(half).where(thin), where::gpu);
+  else if (is("except")) same("except", all().except(half).where(some), where::gpu);
   else if (is("median")) same("median", all().group_by([](auto r) { return r.key; }).select(median), where::gpu);
   else if (is("collect")) same("collect", all().group_by([](auto r) { return r.key; }).select(collected).select(list_sums));
-  else if (is("aggregate")) same("aggregate", all().aggregate(all_sums));
+  else if (is("aggregate")) same("aggregate", all().aggregate(all_sums), where::gpu);
+  else if (is("distinct_skewed")) same("distinct, half of the rows equal", all().distinct_by(half_of_rows).where(some), where::gpu);
+  else if (is("union_skewed"))
+    same("union_with, half of the rows equal", all().union_with_by(half, half_of_rows).where(some), where::gpu);
+  else if (is("except_skewed"))
+    same("except, half of the rows equal", all().except_by(query::from(one), half_of_rows).where(some), where::gpu);
+  else if (is("right_join_skewed"))  // half of the left rows have one partner, and half of the right rows one key, which few look for
+    same("right_join, half of the rows of one key",
+         all().right_join(query::from(skewed()), few_of_half, key_of, keyed).where([](auto t) { return (t.sum + 1) % 5 == 0; }),
+         where::gpu);
+  else if (is("full_join_skewed"))
+    same("full_join, half of the rows of one key",
+         all().full_join(query::from(one_partner), half_of_rows, key_of, maybe).where(few_of(64)), where::gpu);
+  else if (is("group_join_skewed"))
+    same("group_join, half of the rows of one key",
+         all().group_join(query::from(one_partner), half_of_rows, key_of, own).where(few_of(64)), where::gpu);
+  else if (is("full_join_large")) {
+    const std::vector<Dim> many = large();
+    same("full_join, large right side", all().full_join(query::from(many), spread, key_of, maybe).where(few_of(64)), where::gpu);
+  } else if (is("aggregate_rows"))
+    same("aggregate, rows", all().aggregate([](auto g) {
+      return query::make<Total>(g.arg_max([](auto r) { return r.spread; }).id, g.first([](auto r) { return r.spread; }),
+                                g.last([](auto r) { return r.id; }));
+    }),
+         where::gpu);
   else if (is("reverse")) same("reverse", all().reverse().where(thin));
   else if (is("window")) same("window", all().select(value).window(3, [](auto run) { return query::sum(run); }).take_last(100'000));
   else if (is("take_last")) same("take_last", all().take_last(100'000));
@@ -306,7 +347,8 @@ TEST_P(verbs_at_256_mib, run_or_say_why_not) {
 INSTANTIATE_TEST_SUITE_P(each, verbs_at_256_mib,
                          testing::Values("semi_join", "anti_join", "right_join", "full_join", "group_join", "cross_join", "distinct",
                                          "union_with", "intersect", "except", "median", "collect", "aggregate", "reverse", "window",
-                                         "take_last", "strings"),
+                                         "take_last", "strings", "distinct_skewed", "union_skewed", "except_skewed", "right_join_skewed",
+                                         "full_join_skewed", "group_join_skewed", "full_join_large", "aggregate_rows"),
                          [](const auto& i) { return std::string(i.param); });
 
 }  // namespace

@@ -36,8 +36,12 @@ void plan_cross_join(const planner::vertex& v) {
 result_rows run_cross_join(const planner::vertex& v, vertex_run& run) {
   const auto left = run_input(v.inputs[0], all_fields(v.inputs[0].row), run),
              right = run_input(v.inputs[1], all_fields(v.inputs[1].row), run);
+  return run_cross_join_of(v, *left, *right, run);
+}
+
+result_rows run_cross_join_of(const planner::vertex& v, const device_rows& left, const device_rows& right, vertex_run& run) {
   const ir::type* row = v.node->row;
-  const std::uint64_t n = left->size(), m = right->size(), row_bytes = device_layout(row).size;
+  const std::uint64_t n = left.size(), m = right.size(), row_bytes = device_layout(row).size;
   if (m && n > std::numeric_limits<std::uint64_t>::max() / m / row_bytes)
     throw resource_error("query: " + v.node->label + ": more pairs than any memory holds: " + std::to_string(n) + " times " +
                          std::to_string(m));
@@ -45,9 +49,9 @@ result_rows run_cross_join(const planner::vertex& v, vertex_run& run) {
   device_buffer rows = run.allocate(std::max<std::uint64_t>(pairs, 1) * row_bytes);
   if (pairs) {
     kernel_source k;
-    generate(k, *v.node, left->layout(), right->layout());
+    generate(k, *v.node, left.layout(), right.layout());
     const auto f = run.compile(k, "pair_all");
-    const std::array<const device_rows*, 2> inputs = {left.get(), right.get()};
+    const std::array<const device_rows*, 2> inputs = {&left, &right};
     const std::array<std::uint64_t, argument_count> args = {rows.address(), pairs};
     const auto blocks = std::min<std::uint64_t>(gpu::divide_up(pairs, 256), std::uint64_t{resident_blocks(*f, 256)} * 8);
     run.launch(k, *f, {static_cast<unsigned>(blocks), 256, 0}, inputs, args);

@@ -144,4 +144,13 @@ result_rows run_group_join(const planner::vertex& v, vertex_run& run) {
   return joining_lists(v, *left, std::move(right), run).go();
 }
 
+std::vector<bool> group_join_fields(const detail::logical& n, bool right) {
+  return right ? build_fields(n) : fields_joined(sides_of(n), false);
+}
+
+result_rows run_group_join_of(const planner::vertex& v, const device_rows& left, std::shared_ptr<const device_rows> right,
+                              vertex_run& run) {
+  return joining_lists(v, left, {std::move(right), true}, run).go();
+}
+
 }  // namespace query::gpu_engine

@@ -12,6 +12,7 @@ namespace query::gpu_engine {
 namespace {
 
 constexpr std::uint64_t first_mapped = 1 << 17;  // rows: frequent keys are among them
+constexpr std::uint32_t spare_bits = 3;          // by which a table grows where hashes crowd
 
 // Sizes of a sort of build rows by their groups, which depend on how rows are numbered.
 struct sort_shape {
@@ -51,7 +52,7 @@ grouped_build::grouped_build(const join_kernels& g, vertex_run& run, std::span<c
     run_.finish(g_.source);  // errors of its keys
     return;
   }
-  find_groups(build_n, probe_n, join.label);
+  find_groups(*made, build_n, probe_n, join.label);
   const bool keeps = may_keep(side, *made, g_.source, run_);
   if (!keeps) made->slots.reset();
   sort_rows(*made, run_.read(ids_word), build_n);
@@ -63,14 +64,36 @@ std::shared_ptr<build_table> grouped_build::make_table(std::uint64_t build_n) {
   auto made = std::make_shared<build_table>();
   made->grouped = true;
   made->group_of_build = run_.allocate(n * 4);
-  made->bits = gpu::table_bits(n);
-  const std::uint64_t bytes = gpu::table_slots(made->bits) * g_.slot_bytes;
-  made->slots = run_.allocate(bytes);
-  run_.fill(made->slots.address(), 0xff, bytes);
+  start_table(*made, gpu::table_bits(n));
   return made;
 }
 
-void grouped_build::find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label) {
+void grouped_build::start_table(build_table& made, std::uint32_t bits) {
+  const std::uint64_t bytes = gpu::table_slots(bits) * g_.slot_bytes;
+  made.slots.reset();
+  made.slots = run_.allocate(bytes);
+  made.bits = bits;
+  run_.fill(made.slots.address(), 0xff, bytes);
+}
+
+// Where hashes crowd, rows find no place in a table that has many: a larger one, and all rows again.
+void grouped_build::find_groups(build_table& made, std::uint64_t build_n, std::uint64_t probe_n, const std::string& label) {
+  for (const std::uint32_t most = made.bits + spare_bits;;) {
+    map_rows(build_n);
+    look_up(probe_n);
+    run_.finish(g_.source);
+    if (!(run_.read(flag_word) & 0xffffffffu)) return;
+    if (made.bits == most) throw resource_error("query: " + label + ": the GPU's table of keys is full");
+    run_.context().cancel.check();
+    start_table(made, made.bits + 1);
+    args_[join_slots] = made.slots.address();
+    args_[join_bits] = made.bits;
+    if (args_[join_asked]) run_.fill(args_[join_asked], 0, std::max<std::uint64_t>(build_n, 1));
+    for (const std::size_t word : {flag_word, ids_word}) run_.fill(run_.status_word(word), 0, 8);
+  }
+}
+
+void grouped_build::map_rows(std::uint64_t build_n) {
   // A second kernel finds the keys of the first one's rows in its L1 cache, which shows a slot as it was when the kernel first saw it.
   const std::uint64_t first = build_n > 2 * first_mapped ? first_mapped : build_n;
   for (const auto& [from, rows] : {std::pair(std::uint64_t{0}, first), std::pair(first, build_n - first)}) {
@@ -78,9 +101,6 @@ void grouped_build::find_groups(std::uint64_t build_n, std::uint64_t probe_n, co
     args_[join_build_count] = rows;
     if (rows) launch("map_build", rows);
   }
-  look_up(probe_n);
-  run_.finish(g_.source);
-  if (run_.read(flag_word) & 0xffffffffu) throw resource_error("query: " + label + ": the GPU's table of keys is full");
 }
 
 void grouped_build::look_up(std::uint64_t probe_n) {

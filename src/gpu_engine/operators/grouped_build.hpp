@@ -26,7 +26,9 @@ class grouped_build {
 
  private:
   std::shared_ptr<build_table> make_table(std::uint64_t build_n);
-  void find_groups(std::uint64_t build_n, std::uint64_t probe_n, const std::string& label);
+  void start_table(build_table& made, std::uint32_t bits);
+  void find_groups(build_table& made, std::uint64_t build_n, std::uint64_t probe_n, const std::string& label);
+  void map_rows(std::uint64_t build_n);
   void look_up(std::uint64_t probe_n);
   void sort_rows(build_table& made, std::uint64_t groups, std::uint64_t build_n);
   void launch(const char* entry, std::uint64_t items);

@@ -7,12 +7,12 @@
 
 #include <query/errors.hpp>
 
-#include "gpu_engine/codegen/keyed_rows.hpp"
-#include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/host_unpacking.hpp"
+#include "gpu_engine/operators/aggregate_blocks.hpp"
+#include "gpu_engine/operators/in_order_kernels.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/hash_table.cuh"
-#include "gpu_primitives/segments.cuh"
 
 namespace query::gpu_engine {
 
@@ -21,190 +21,16 @@ using ir::aggregate_kind;
 
 namespace {
 
-// Arguments of the kernels. Those of the calls come behind them, two a call (rows_by_group).
-enum argument : std::uint32_t {
-  table_at,
-  table_size,
-  table_full,
-  id_count,
-  group_of,
-  numbers,
-  numbered,
-  row_order,
-  marks_in,
-  states_in,
-  items,
-  marks_out,
-  states_out,
-  result_at,
-  firsts,
-  nothing,
-  of_calls
-};
+using namespace in_order;
+
 enum status : std::size_t { full_word = 1, ids_word, nothing_word };
 
-constexpr std::uint64_t most_groups = 0xfffffff0ull;
 constexpr std::uint32_t first_bits = 20, growth_bits = 4, spare_bits = 3;
-
-struct generated {
-  kernel_source source;
-  ir::group_plan plan;
-  generated_aggregates aggregates;
-  std::size_t slot_bytes = 16;
-};
-
-bool keyed(const planner::vertex& v) { return v.node->what == detail::verb::group_by; }
-
-// All rows as one group whose aggregates care for row numbers alone: they are read as they lie, neighbours by neighbouring threads, and
-// the row-wise work before them is done on the way. Which rows meet depends on their number only, so sums repeat bit for bit.
-constexpr std::uint64_t tile_rows = gpu::segment_piece * 256;
-bool in_tiles(const planner::vertex& v, const ir::group_plan& plan) {
-  return !keyed(v) && std::none_of(plan.calls.begin(), plan.calls.end(), wants_rows_by_group);
-}
-
-class writer {
- public:
-  writer(generated& g, const planner::vertex& v, const input_layout& in)
-      : g_(g), k_(g.source), v_(v), n_(*v.node), in_(in), site_(k_.site(n_.label, n_.where)) {}
-
-  void write() {
-    k_.include("gpu_primitives/segments.cuh");
-    k_.include("gpu_primitives/grouper.cuh");
-    k_.include("gpu_primitives/hash_keys.cuh");
-    k_.include("gpu_primitives/sort_keys.cuh");
-    if (n_.keys.equal) throw not_generated("keys have an equality of the user's own");
-    g_.plan = plan_of(k_, v_);
-    if (keyed(v_)) map();
-    for (std::size_t j = 0; j < g_.plan.calls.size(); ++j)
-      if (wants_sorted(g_.plan.calls[j])) values(g_.plan.calls[j], std::to_string(j));
-    aggregates();
-    numbering();
-    folds();
-  }
-
- private:
-  std::string arg(std::uint32_t a, std::string_view type = "u64") { return k_.argument(a, type); }
-  std::string rows() { return k_.parameter({word::role::rows, 0, 0, 0}, "u64"); }
-  std::string group() { return keyed(v_) ? arg(group_of, "const u32*") + "[i]" : "0u"; }
-  void kernel(const std::string& name, const std::string& body) {
-    k_.add("extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ words p) {\n" + body + "}\n");
-  }
-  void each_row(const std::string& name, const std::string& body) {
-    kernel(name, "  for (u64 at = blockIdx.x * 256ull + threadIdx.x; at < " + rows() + "; at += gridDim.x * 256ull) {\n" + body + "  }\n");
-  }
-
-  // Rows to numbers of groups.
-  void map() {
-    const keyed_side sides[] = {{"key_of_group", &n_.functions.front(), input_rows(k_, in_, 0, "i")}};
-    const keyed_rows keys = generate_keyed_rows(k_, n_, sides, true);
-    g_.slot_bytes = keys.slot_bytes(4);
-    k_.add("using table = hash_table_ref<Keys, u32>;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) + ");\n");
-    kernel("map_rows", "  map_keys(" + rows() + ", table_of_ids<Keys>{table{(table::slot*)" + arg(table_at) + ", (u32)" + arg(table_size) +
-                           "}, " + arg(id_count, "u64*") + ", " + std::to_string(most_groups) + "ull, " + arg(table_full, "u32*") + "}, " +
-                           arg(group_of, "u32*") + ", " + keys.object +
-                           ", [&](u64 i, Key& key) { return key_of_group(p, i, key); }, [](u32, u64) {});\n");
-  }
-
-  // word_<j>(p, i): the value of row i as a word in its order; present_<j>: is there one? number_<j>: as quantiles see it.
-  void values(const aggregate_call& c, const std::string& j) {
-    if (!ir::is_arithmetic(c.value->k))
-      throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " of " + std::string(c.value->name) +
-                          " has no form on the GPU yet");
-    const auto function = [&](const std::string& type, const std::string& name, const auto& result) {
-      expressions e(k_, site_);
-      e.bind(0, input_rows(k_, in_, 0, "i"));
-      const std::string v = e.value(c.argument), text = result(c.nullable ? v + ".v" : v, c.nullable ? v + ".has" : "true");
-      k_.add("__device__ __forceinline__ " + type + " " + name + j + "(const words& p, u64 i) {\n" + e.take() + "  return " + text +
-             ";\n}\n");
-    };
-    function("bool", "present_", [](const std::string&, const std::string& has) { return has; });
-    const std::string as = c.what == aggregate_kind::quantile ? "double" : std::string(scalar_text(c.value->k));
-    function("u64", "word_", [&](const std::string& v, const std::string& has) {
-      return "(" + has + " ? u64(sort_key<" + as + ">((" + as + ")" + v + ")) : u64(0))";
-    });
-    if (c.what == aggregate_kind::quantile)
-      function("double", "number_", [](const std::string& v, const std::string&) { return "(double)" + v; });
-    each_row("value_words_" + j, "    " + arg(numbers, "u64*") + "[at] = word_" + j + "(p, at);\n");
-    each_row("group_words_" + j, "    const u64 i = " + arg(row_order, "const u64*") + "[at];\n    " + arg(numbers, "u64*") +
-                                     "[at] = u64(" + group() + ") << 1 | (present_" + j + "(p, i) ? 0 : 1);\n");
-  }
-
-  void aggregates() {
-    expressions e(k_, site_);
-    const bool tiles = in_tiles(v_, g_.plan);
-    std::string before;
-    if (tiles) {
-      const row_pipeline row = generate_pipeline(k_, v_.inputs.front(), in_, 0);
-      before = "  if (i >= " + rows() + ") return false;\n" + row.body;
-      e.bind(0, row.row);
-    } else {
-      e.bind(0, input_rows(k_, in_, 0, "i"));
-    }
-    const rows_by_group by{input_rows(k_, in_, 0, "a.at"), site_, of_calls};
-    g_.aggregates = generate_aggregates_in_order(k_, g_.plan, e, by);
-    k_.add("__device__ __forceinline__ bool row_at(const words& p, u64 i, u64 place, bool first, aggregates::Args& args) {\n" + before +
-           g_.aggregates.fill + "  return true;\n}\n");
-    const ir::type* row = v_.inputs.front().row;
-    std::string fetch = g_.aggregates.row_numbers ? "fetch_row" : "";
-    if (!fetch.empty() && tiles)
-      fetch = generate_rows(k_, v_.inputs.front(), in_, 0).name;
-    else if (!fetch.empty())
-      k_.add("__device__ __forceinline__ void fetch_row(const words& p, u64 i, " + k_.type_name(row) + "& out) {\n  out = " +
-             expressions::part_of(input_rows(k_, in_, 0, "i"), 0, row, k_) + ";\n}\n");
-    generate_finish(k_, g_.plan, keyed(v_) ? n_.key : nullptr, n_.row, fetch, row, n_.label, n_.where, of_calls);
-  }
-
-  // Rows by their numbers, and the groups of those.
-  void numbering() {
-    each_row("number_rows", "    " + arg(numbered, "u64*") + "[at] = at;\n");
-    each_row("number_groups", "    const u64 i = at;\n    " + arg(numbers, "u64*") + "[at] = " + group() + ";\n");
-  }
-
-  void folds() {
-    const std::string key = keyed(v_) ? "key_of_group_value(p, s.first_row), " : "";
-    const bool tiles = in_tiles(v_, g_.plan);
-    const std::string result = arg(result_at, k_.type_name(n_.row) + "*");
-    const std::string empty =
-        tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string();
-    const std::string first = v_.ordered ? arg(firsts, "u64*") + "[group] = s.first_row;\n  " : std::string();
-    k_.add("__device__ __forceinline__ void emit_group(const words& p, u32 group, const aggregates::State& s) {\n  " + empty + first + "(" +
-           result + ")[group] = finish_group(p, " + key + "s);\n}\n");
-    k_.add("using level = segment_level<aggregates::State>;\n");
-    const std::string n = arg(items);
-    const auto level = [&](std::uint32_t marks, std::uint32_t states) {
-      const std::string at = arg(marks, "u64*");
-      return "level{" + at + ", (aggregates::State*)" + arg(states) + "}";
-    };
-    const std::string to = level(marks_out, states_out), emit = "[&](u32 group, const aggregates::State& s) { emit_group(p, group, s); }";
-    const std::string order = arg(row_order, "const u64*"), of = group();
-    kernel("fold_segments",
-           "  const u64* const order = " + order + ";\n  fold_rows(" + n + ", " + to +
-               ",\n    [&](u64 at) -> u32 { const u64 i = order ? order[at] : at; (void)i; return " + of +
-               "; },\n    [&](aggregates::State& s) { aggregates::init(p, s); },\n"
-               "    [&](aggregates::State& s, u64 at, bool first) {\n      aggregates::Args args;\n      if (row_at(p, " +
-               (tiles ? "at / " + std::to_string(tile_rows) + " * " + std::to_string(tile_rows) +
-                            " + at % segment_piece * 256 + at / segment_piece % 256"
-                      : std::string("order ? order[at] : at")) +
-               ", at, first, args)) aggregates::update(p, s, args);\n    },\n    " +
-               emit + ");\n");
-    kernel("fold_level", "  fold_states(" + n + ", " + level(marks_in, states_in) + ", " + to +
-                             ",\n    [&](aggregates::State& s, const aggregates::State& o) { aggregates::merge(p, s, o); },\n    " + emit +
-                             ");\n");
-  }
-
-  generated& g_;
-  kernel_source& k_;
-  const planner::vertex& v_;
-  const detail::logical& n_;
-  const input_layout& in_;
-  std::uint32_t site_;
-};
 
 class folding {
  public:
-  folding(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in)
-      : v_(v), run_(run), in_(std::move(in)), n_(in_->size()) {
-    writer(g_, v, in_->layout()).write();
+  folding(const planner::vertex& v, vertex_run& run, std::shared_ptr<const device_rows> in, output what = output::rows)
+      : v_(v), run_(run), in_(std::move(in)), n_(in_->size()), g_(in_order::generate(v, in_->layout(), what)) {
     args_.assign(of_calls + 2 * g_.plan.calls.size(), 0);
   }
 
@@ -234,7 +60,39 @@ class folding {
     return result;
   }
 
+  // Of blocks: their one state, into that of those before.
+  std::size_t state_bytes() const { return g_.aggregates.state_bytes; }
+  struct blocks {
+    device_address state = 0, all = 0, rows = 0, begun = 0;
+    std::uint64_t before = 0;  // rows
+  };
+  void take_block(const blocks& b) {
+    run_.reset_status();
+    set(b, b.state);
+    fold();
+    launch("take_block", 1);
+    run_.finish(g_.source);
+  }
+  // The row of all blocks; null: no row has stayed.
+  result_rows finish_blocks(const blocks& b) {
+    run_.reset_status();
+    out_ = run_.allocate(device_layout(v_.node->row).size);
+    set(b, out_.address());
+    launch("finish_blocks", 1);
+    run_.finish(g_.source);
+    if (run_.read(nothing_word)) return nullptr;
+    return run_.result(v_.node->row, std::move(out_), 1);
+  }
+
  private:
+  void set(const blocks& b, device_address result) {
+    args_[result_at] = result;
+    args_[state_of_all] = b.all;
+    args_[kept_rows] = b.rows;
+    args_[begun] = b.begun;
+    args_[rows_before] = b.before;
+    args_[nothing] = run_.status_word(nothing_word);
+  }
   void launch(const std::string& entry, std::uint64_t work) {
     const std::array<const device_rows*, 1> inputs = {in_.get()};
     run_.launch(g_.source, *run_.compile(g_.source, entry.c_str()), {run_.blocks(work), 256, 0}, inputs, args_);
@@ -340,7 +198,7 @@ class folding {
   vertex_run& run_;
   std::shared_ptr<const device_rows> in_;
   std::uint64_t n_;
-  generated g_;
+  kernels g_;
   std::vector<std::uint64_t> args_;
   device_buffer ids_, out_;
   std::vector<device_buffer> orders_;
@@ -359,8 +217,7 @@ void plan_groups_in_order(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
   const bool as_they_lie = bare(b) || !wants_groups_in_order(v);
   if (!as_they_lie) plan_collect_before(b);
-  generated g;
-  writer(g, v, as_they_lie ? planned_layout(b, group_fields(v)) : whole_rows(b.row)).write();
+  (void)generate(v, as_they_lie ? planned_layout(b, group_fields(v)) : whole_rows(b.row), output::rows);
 }
 
 std::shared_ptr<const device_rows> rows_before_groups(const planner::vertex& v, vertex_run& run) {
@@ -370,6 +227,46 @@ std::shared_ptr<const device_rows> rows_before_groups(const planner::vertex& v, 
 
 result_rows run_groups_in_order(const planner::vertex& v, std::shared_ptr<const device_rows> in, vertex_run& run) {
   return folding(v, run, std::move(in)).go();
+}
+
+std::string aggregate_blocks::why_not(const planner::vertex& v) {
+  kernel_source k;
+  const ir::group_plan plan = plan_of(k, v);
+  bool owns = !same_on_device(v.node->row);
+  for (const aggregate_call& c : plan.calls) {
+    if (c.what != aggregate_kind::custom && !ir::fixed_state(c.what)) return "wants rows side by side, which do not fit the device";
+    owns = owns || (c.what == aggregate_kind::custom && !same_on_device(c.seed->type)) ||
+           (names_row(c) && !same_on_device(v.inputs.front().row));
+  }
+  return owns ? "keeps rows that own memory" : "";
+}
+
+void aggregate_blocks::take(std::shared_ptr<const device_rows> in) {
+  const std::uint64_t n = in->size();
+  if (!n) return;
+  folding block(v_, run_, in, output::state_of_block);
+  if (!none_) {
+    kernel_source k;
+    const std::size_t calls = std::max<std::size_t>(plan_of(k, v_).calls.size(), 1), row = device_layout(v_.inputs.front().row).size;
+    const std::size_t state = (block.state_bytes() + 15) / 16 * 16;
+    device_buffer kept = run_.zeroed(16 + 2 * state + calls * row);
+    const input_layout& layout = in->layout();
+    auto none = std::make_shared<device_rows>(run_.shared_gpu(), layout.row, 0);
+    for (const input_column& c : layout.columns) none->add(c, device_address{0});
+    memory_ = std::move(kept);
+    state_bytes_ = state;
+    none_ = std::move(none);
+  }
+  block.take_block({state(), state() + state_bytes_, state() + 2 * state_bytes_, memory_.address(), rows_});
+  rows_ += n;
+}
+
+result_rows aggregate_blocks::finish() {
+  result_rows row;
+  if (none_)
+    row = folding(v_, run_, none_, output::state_of_block)
+              .finish_blocks({state(), state() + state_bytes_, state() + 2 * state_bytes_, memory_.address(), rows_});
+  return row ? row : aggregate_of_nothing(v_, run_);
 }
 
 }  // namespace query::gpu_engine

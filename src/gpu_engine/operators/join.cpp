@@ -10,6 +10,7 @@
 #include "gpu_engine/operators/grouped_build.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/operators/outer_join_blocks.hpp"
 #include "gpu_engine/operators/scattered_build.hpp"
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/join_tiles.cuh"
@@ -48,7 +49,26 @@ class joining {
     return result();
   }
 
+  // One block of the probe side, of several with the same build side: build rows with a partner are marked in `partnered`, a byte each,
+  // and those without come at the end.
+  result_rows block(device_address partnered) {
+    partnered_ = partnered;
+    return go();
+  }
+  result_rows alone(device_address partnered) {
+    run_.reset_status();
+    use(join_program::unique);
+    args_[join_total] = run_.status_word(total_word);
+    args_[join_kept] = run_.status_word(kept_word);
+    args_[join_partnered] = partnered;
+    make_out(0);
+    add_unmatched();
+    run_.finish(g_.source);
+    return result();
+  }
+
  private:
+  bool adds_build() const { return j_.keeps_build() && !partnered_; }
   void by_presence() {
     use(join_program::presence);
     const bool known = find_table();
@@ -73,8 +93,8 @@ class joining {
       }
       keep_build(*j_.node, side_, table_, g_.source, run_);
     }
-    const device_buffer partnered = j_.keeps_build() ? run_.zeroed(std::max<std::uint64_t>(build_n_, 1)) : device_buffer();
-    args_[join_partnered] = partnered.address();
+    const device_buffer partnered = adds_build() ? run_.zeroed(std::max<std::uint64_t>(build_n_, 1)) : device_buffer();
+    args_[join_partnered] = partnered_ ? partnered_ : partnered.address();
     probe();
     add_unmatched();
     run_.finish(g_.source);
@@ -150,7 +170,7 @@ class joining {
 
   // Room for `rows`, and for the build rows that may come behind them.
   void make_out(std::uint64_t rows) {
-    const std::uint64_t all = std::max<std::uint64_t>(rows + (j_.keeps_build() ? build_n_ : 0), 1), size = device_layout(j_.node->row).size;
+    const std::uint64_t all = std::max<std::uint64_t>(rows + (adds_build() ? build_n_ : 0), 1), size = device_layout(j_.node->row).size;
     if (all > std::numeric_limits<std::uint64_t>::max() / size)
       throw resource_error("query: " + j_.node->label + ": more rows than any memory holds: " + std::to_string(all));
     out_bytes_ = all * size;
@@ -158,7 +178,7 @@ class joining {
     args_[join_out] = out_.address();
   }
   void add_unmatched() {
-    if (!j_.keeps_build() || !build_n_) return;
+    if (!adds_build() || !build_n_) return;
     using policy = gpu::compact_policy<std::uint64_t>;
     const device_buffer temporary = run_.zeroed(gpu::compact_temp_bytes<policy>(build_n_));
     args_[join_compact_temp] = temporary.address();
@@ -172,6 +192,10 @@ class joining {
     use(join_program::general);
     const grouped_build grouped(g_, run_, inputs_, args_, *j_.node, side_, j_.keeps_build());
     expand();
+    if (partnered_ && build_n_) {
+      args_[join_partnered] = partnered_;
+      launch("mark_partnered", run_.blocks(build_n_));
+    }
     add_unmatched();
     run_.finish(g_.source);
   }
@@ -266,6 +290,7 @@ class joining {
   std::shared_ptr<const build_table> table_;
   device_buffer out_;
   std::uint64_t out_bytes_ = 0;
+  device_address partnered_ = 0;  // of all blocks; 0: the probe side is whole
 };
 
 // What a join of rows that lie in host memory would bring to the device.
@@ -301,6 +326,22 @@ result_rows run_outer_join(const planner::vertex& v, vertex_run& run) {
   build_side build = {run_input(v.inputs[1], fields_joined(sides, true), run), stays(v.inputs[1])};
   const auto probe = run_input(v.inputs[0], fields_joined(sides, false), run);
   return joining(sides, *probe, std::move(build), run).go();
+}
+
+outer_join_blocks::outer_join_blocks(const planner::vertex& v, std::shared_ptr<const device_rows> right, vertex_run& run)
+    : v_(v), run_(run), right_(std::move(right)), partnered_(run.zeroed(std::max<std::uint64_t>(right_->size(), 1))) {
+  run.on().synchronize(run.context().cancel);
+}
+
+result_rows outer_join_blocks::take(const device_rows& left) {
+  return joining({v_.node, false}, left, {right_, true}, run_).block(partnered_.address());
+}
+
+result_rows outer_join_blocks::finish() {
+  const input_layout in = whole_rows(v_.inputs[0].row);
+  device_rows none(run_.shared_gpu(), in.row, 0);
+  for (const input_column& c : in.columns) none.add(c, device_address{0});
+  return joining({v_.node, false}, none, {right_, true}, run_).alone(partnered_.address());
 }
 
 }  // namespace query::gpu_engine

@@ -306,6 +306,10 @@ class writer {
   }
   void unasked() {
     const std::string groups_of_build = arg(join_group_of_build, "const u32*"), asked = arg(join_asked, "const u8*");
+    // Groups have other numbers in another table: what lasts from block to block is a mark a row.
+    kernel("mark_partnered", "256",
+           "  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < " + build_n_ + "; i += gridDim.x * 256ull) {\n    const u32 group = " +
+               groups_of_build + "[i];\n    if (group != no_id && " + asked + "[group]) " + arg(join_partnered, "u8*") + "[i] = 1;\n  }\n");
     alone(groups_of_build + "[i] == no_id || " + asked + "[" + groups_of_build + "[i]] == 0");
   }
 

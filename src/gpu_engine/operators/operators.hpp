@@ -65,14 +65,21 @@ result_rows run_outer_join(const planner::vertex& v, vertex_run& run);
 // group_join.cpp: a row for each left row and the list of its matches.
 void plan_group_join(const planner::vertex& v);
 result_rows run_group_join(const planner::vertex& v, vertex_run& run);
+// The same of rows that are there, with these fields at least. One right side serves many calls.
+std::vector<bool> group_join_fields(const detail::logical& n, bool right);
+result_rows run_group_join_of(const planner::vertex& v, const device_rows& left, std::shared_ptr<const device_rows> right, vertex_run& run);
 
 // cross_join.cpp: all pairs.
 void plan_cross_join(const planner::vertex& v);
 result_rows run_cross_join(const planner::vertex& v, vertex_run& run);
+// The same of rows that are there, whole.
+result_rows run_cross_join_of(const planner::vertex& v, const device_rows& left, const device_rows& right, vertex_run& run);
 
 // sets.cpp: distinct, union_with, intersect, except: one row for each key, the first, in the order of their appearance.
 void plan_sets(const planner::vertex& v);
 result_rows run_sets(const planner::vertex& v, vertex_run& run);
+// The same of rows that are there, side by side: those of the two inputs; or `distinct`, of one input's rows, by the verb's key.
+result_rows run_set_of(const planner::vertex& v, detail::verb what, const device_rows& first, const device_rows* second, vertex_run& run);
 
 // slices.cpp: take, skip, take_last, skip_last, take_while, skip_while, default_if_empty.
 void plan_slice(const planner::vertex& v);
@@ -93,6 +100,7 @@ bool bare(const planner::branch& b);  // rows as they lie, no work on them
 bool in_parts(const planner::branch& b);
 bool numbers_rows(const planner::branch& b);  // some function takes the row's number
 planner::branch last_part(const planner::branch& b);
+planner::branch behind(const planner::branch& b);  // what is left of it when its rows have been computed: nothing, rows as they lie
 planner::vertex behind_joins(const planner::vertex& v);  // as it is when its input's joins have run
 void plan_joins(const planner::branch& b);
 void run_joins(const planner::branch& b, vertex_run& run);

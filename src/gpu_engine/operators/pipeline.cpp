@@ -84,6 +84,20 @@ branch last_part(const branch& b) {
       b, [](const branch&, const stage&) {}, [](const branch&, const detail::logical&) {});
 }
 
+// They are the rows of the last verb.
+branch behind(const branch& b) {
+  const branch last = in_parts(b) ? last_part(b) : b;
+  branch rest;
+  rest.row = b.row;
+  if (last.stages.empty()) {
+    rest.source = last.source;
+    rest.table = last.table;
+  } else {
+    rest.source = last.stages.back().nodes.back();
+  }
+  return rest;
+}
+
 planner::vertex behind_joins(const planner::vertex& v) {
   planner::vertex w = v;
   if (!w.inputs.empty() && in_parts(w.inputs.front())) w.inputs.front() = last_part(v.inputs.front());

@@ -27,15 +27,16 @@ struct generated {
   std::size_t slot_bytes = 16;
 };
 
-bool two_inputs(const detail::logical& n) { return n.what != verb::distinct; }
+bool two_inputs(verb what) { return what != verb::distinct; }
 
-void generate(generated& g, const detail::logical& n, const input_layout& first, const input_layout& second, bool wide) {
+// `what` may be distinct for any of the verbs: of one side's rows alone.
+void generate(generated& g, const detail::logical& n, verb what, const input_layout& first, const input_layout& second, bool wide) {
   kernel_source& k = g.source;
   check_host_form(n.row);
   k.include("gpu_primitives/distinct.cuh");
   k.include("gpu_primitives/compact.cuh");
   std::vector<keyed_side> sides = {{"first_key", &n.functions[0], input_rows(k, first, 0, "i")}};
-  if (two_inputs(n)) sides.push_back({"second_key", &n.functions[0], input_rows(k, second, 1, "i")});
+  if (two_inputs(what)) sides.push_back({"second_key", &n.functions[0], input_rows(k, second, 1, "i")});
   const keyed_rows keys = generate_keyed_rows(k, n, sides, true);
   g.slot_bytes = keys.slot_bytes(wide ? 8 : 4);
   const auto arg = [&](argument a, std::string_view type = "u64") { return k.argument(a, type); };
@@ -53,7 +54,7 @@ void generate(generated& g, const detail::logical& n, const input_layout& first,
                ", [&](u64 i, Key& key) { return " + key + "(p, i, key); });\n");
   };
   insert("first_rows_of_keys", "first_key", 0, "0");
-  const bool both = n.what == verb::union_with, marks = two_inputs(n) && !both;
+  const bool both = what == verb::union_with, marks = two_inputs(what) && !both;
   if (both) insert("more_rows_of_keys", "second_key", 1, rows(0));
   if (marks)
     kernel("mark_keys", "256",
@@ -61,7 +62,7 @@ void generate(generated& g, const detail::logical& n, const input_layout& first,
                ", [&](u64 i, Key& key) { return second_key(p, i, key); });\n");
   kernel("flag_first_rows", "256",
          "  flag_rows(the_table(p), " + (marks ? arg(present, "const u8*") : "(const u8*)nullptr") + ", " +
-             (n.what == verb::except ? "false" : "true") + ", " + arg(flags, "u8*") + ", " + arg(flagged, "u64*") + ");\n");
+             (what == verb::except ? "false" : "true") + ", " + arg(flags, "u8*") + ", " + arg(flagged, "u64*") + ");\n");
   const std::string type = k.type_name(n.row);
   const auto row = [&](const input_layout& in, std::uint32_t input, const char* number) {
     return expressions::part_of(input_rows(k, in, input, number), 0, n.row, k);
@@ -78,13 +79,14 @@ void generate(generated& g, const detail::logical& n, const input_layout& first,
 
 class keeping_firsts {
  public:
-  keeping_firsts(const planner::vertex& v, vertex_run& run, const device_rows& first, const device_rows* second)
+  keeping_firsts(const planner::vertex& v, verb what, vertex_run& run, const device_rows& first, const device_rows* second)
       : n_(*v.node),
+        what_(what),
         limit_(v.limit),
         run_(run),
         inputs_{&first, second ? second : &first},
-        rows_(first.size() + (n_.what == verb::union_with ? second->size() : 0)) {
-    generate(g_, n_, first.layout(), inputs_[1]->layout(), rows_ >= 0xffffffffull);
+        rows_(first.size() + (what_ == verb::union_with ? second->size() : 0)) {
+    generate(g_, n_, what_, first.layout(), inputs_[1]->layout(), rows_ >= 0xffffffffull);
   }
 
   result_rows go() {
@@ -118,7 +120,7 @@ class keeping_firsts {
       args_[slots] = table_.address();
       args_[bits] = now;
       insert("first_rows_of_keys", inputs_[0]->size());
-      if (n_.what == verb::union_with) insert("more_rows_of_keys", inputs_[1]->size());
+      if (what_ == verb::union_with) insert("more_rows_of_keys", inputs_[1]->size());
       run_.finish(g_.source);
       if (!(run_.read(full_word) & 0xffffffffu)) return;
     }
@@ -129,7 +131,7 @@ class keeping_firsts {
   void keep() {
     const std::uint64_t table_slots = gpu::table_slots(static_cast<std::uint32_t>(args_[bits]));
     device_buffer marks;
-    if (n_.what == verb::intersect || n_.what == verb::except) {
+    if (what_ == verb::intersect || what_ == verb::except) {
       marks = run_.zeroed(table_slots);
       args_[present] = marks.address();
       insert("mark_keys", inputs_[1]->size());
@@ -151,6 +153,7 @@ class keeping_firsts {
   void launch(const char* entry, unsigned grid) { run_.launch(g_.source, *run_.compile(g_.source, entry), {grid, 256, 0}, inputs_, args_); }
 
   const detail::logical& n_;
+  verb what_;
   std::uint64_t limit_;
   vertex_run& run_;
   std::array<const device_rows*, 2> inputs_;
@@ -165,13 +168,17 @@ class keeping_firsts {
 void plan_sets(const planner::vertex& v) {
   for (const planner::branch& b : v.inputs) plan_input(b);
   generated g;
-  generate(g, *v.node, whole_rows(v.inputs.front().row), whole_rows(v.inputs.back().row), false);
+  generate(g, *v.node, v.node->what, whole_rows(v.inputs.front().row), whole_rows(v.inputs.back().row), false);
 }
 
 result_rows run_sets(const planner::vertex& v, vertex_run& run) {
   const auto first = run_input(v.inputs[0], all_fields(v.inputs[0].row), run);
-  const auto second = two_inputs(*v.node) ? run_input(v.inputs[1], all_fields(v.inputs[1].row), run) : nullptr;
-  return keeping_firsts(v, run, *first, second.get()).go();
+  const auto second = two_inputs(v.node->what) ? run_input(v.inputs[1], all_fields(v.inputs[1].row), run) : nullptr;
+  return run_set_of(v, v.node->what, *first, second.get(), run);
+}
+
+result_rows run_set_of(const planner::vertex& v, verb what, const device_rows& first, const device_rows* second, vertex_run& run) {
+  return keeping_firsts(v, what, run, first, second).go();
 }
 
 }  // namespace query::gpu_engine

@@ -35,19 +35,6 @@ bool makes_texts(const branch& b) {
   return false;
 }
 
-// What is left to do when the rows have been collected: nothing. They are those of the last verb.
-branch behind(const branch& b) {
-  branch rest;
-  rest.row = b.row;
-  if (b.stages.empty()) {
-    rest.source = b.source;
-    rest.table = b.table;
-  } else {
-    rest.source = b.stages.back().nodes.back();
-  }
-  return rest;
-}
-
 }  // namespace
 
 branch plan_text_making(const branch& b) {

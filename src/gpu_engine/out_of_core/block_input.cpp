@@ -10,6 +10,7 @@
 #include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/key_places.hpp"
+#include "gpu_engine/out_of_core/parted_rows.hpp"
 #include "gpu_engine/table_rows.hpp"
 #include "gpu_engine/upload.hpp"
 
@@ -24,10 +25,7 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t largest_block = 256 * mib;  // longer ones hide no more latency
 constexpr std::size_t blocks_of_budget =
     8;  // one at work with what its operator needs, one on its way, results on theirs
-constexpr std::size_t builds_of_budget = 6;   // build sides that stay for all blocks, with their tables
-constexpr std::size_t beside_build_row = 72;  // bytes that a join's tables take for a row of the build side
 constexpr std::uint32_t most_parts = 1024;
-
 
 std::size_t bytes_of(const std::vector<input_column>& columns) {
   std::size_t n = 0;
@@ -59,28 +57,6 @@ bool probes_row_by_row(const stage& s) {
     default:
       return false;
   }
-}
-
-// The pieces of one partition side by side.
-host_block whole_partition(const host_partitions& rows, std::uint32_t part, const ir::type* row, runtime::run_context& context) {
-  const auto pieces = rows.rows_of(part);
-  host_block b;
-  b.part = part;
-  b.rows.n = rows.size(part);
-  if (pieces.size() == 1) {
-    b.rows.rows = const_cast<void*>(pieces.front().rows);
-    return b;
-  }
-  auto memory = std::make_shared<runtime::buffer>(
-      context.pool.allocate(runtime::buffer_pool::checked_bytes(std::max<std::size_t>(b.rows.n, 1), row->size)));
-  std::byte* to = memory->as<std::byte>();
-  for (const host_partitions::piece& piece : pieces) {
-    std::memcpy(to, piece.rows, piece.n * row->size);
-    to += piece.n * row->size;
-  }
-  b.rows.rows = memory->data();
-  b.owner = std::move(memory);
-  return b;
 }
 
 // The rows of one partition as a source of blocks: many short pieces become one.
@@ -347,7 +323,7 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
   table_swap swap(*join.build, context);
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!probes->size(part)) continue;
-    const host_block side = whole_partition(*builds, part, build_row, context);
+    const host_block side = side_by_side(*builds, part, part + 1, build_row, context);
     const bool slices = join.join->join == join_kind::inner;
     if (!slices && side.rows.n > 2 * most_build)
       throw resource_error("gpu: memory: the rows of one key on a join's build side do not fit the device");
@@ -379,7 +355,7 @@ void block_input::each_partition(const detail::logical& n, const detail::user_fu
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!rows->size(part)) continue;
     run_.context().cancel.check();
-    const host_block all = whole_partition(*rows, part, row_, run_.context());
+    const host_block all = side_by_side(*rows, part, part + 1, row_, run_.context());
     run_.reset_status();
     run_.supply(upload_rows(run_.shared_gpu(), all.rows, row_, columns_, run_.on(), run_.context()));
     consumer.take();

@@ -10,6 +10,9 @@
 
 namespace query::gpu_engine {
 
+inline constexpr std::size_t builds_of_budget = 6;   // build sides that stay for all blocks, with their tables
+inline constexpr std::size_t beside_build_row = 72;  // bytes that a join's tables take for a row of the build side
+
 // What takes the blocks, in order: vertex_run::input gives the rows behind the last join.
 class block_consumer {
  public:

@@ -5,7 +5,9 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/counted_rows.hpp"
+#include "gpu_engine/operators/aggregate_blocks.hpp"
 #include "gpu_engine/out_of_core/block_consumers.hpp"
+#include "gpu_engine/out_of_core/parted_rows.hpp"
 
 namespace query::gpu_engine {
 
@@ -47,7 +49,63 @@ block_results group_in_blocks(const planner::vertex& v, const planner::vertex& w
   return {nullptr, std::move(partitions.tables)};
 }
 
+// One group of all rows.
+class aggregating_blocks final : public block_consumer {
+ public:
+  // `before`: with the row-wise work that makes strings, which the aggregates read as rows.
+  aggregating_blocks(const planner::vertex& before, const planner::vertex& v, vertex_run& run)
+      : before_(before), v_(v), run_(run), in_order_(wants_groups_in_order(v)), all_(v, run) {}
+  void take() override {
+    if (in_order_) return all_.take(rows_before_groups(v_, run_));
+    (void)run_text_making(before_.inputs.front(), run_);
+    all_.take(run_.input(v_.inputs.front(), group_fields(v_)));
+  }
+  block_results result() { return {all_.finish(), {}}; }
+
+ private:
+  const planner::vertex &before_, &v_;
+  vertex_run& run_;
+  const bool in_order_;
+  aggregate_blocks all_;
+};
+
+block_results aggregate_in_blocks(const planner::vertex& v, const planner::vertex& w, vertex_run& run) {
+  const planner::branch& b = v.inputs.front();
+  planner::vertex after = w;
+  const bool in_order = wants_groups_in_order(w);
+  if (!in_order) after.inputs.front() = plan_text_making(w.inputs.front());
+  if (const std::string why = aggregate_blocks::why_not(after); !why.empty())
+    throw resource_error("gpu: memory: " + v.node->label + " of all rows " + why);
+  aggregating_blocks all(w, after, run);
+  const bool as_they_lie = bare(b) || (!in_order && !in_parts(b));
+  block_input(b, as_they_lie ? group_fields(w) : fields_of_blocks(b, {}), 16, run).each(all);
+  return all.result();
+}
+
+// Rows come in the order of partitions, or hold what is not put together from blocks.
+void check_whole_inputs(const planner::vertex& v) {
+  const bool sets = v.node->what != verb::join && v.node->what != verb::group_join && v.node->what != verb::cross_join;
+  if (!same_on_device(v.row())) throw resource_error("gpu: memory: results whose rows own memory are not put together from blocks");
+  if (sets && (v.ordered || v.node->ordered))
+    throw resource_error("gpu: memory: blocks do not keep the order that as_ordered() asks for");
+}
+
 }  // namespace
+
+bool has_blocks(const planner::vertex& v) {
+  switch (v.node ? v.node->what : verb::select) {
+    case verb::join:
+    case verb::group_join:
+    case verb::cross_join:
+    case verb::distinct:
+    case verb::union_with:
+    case verb::intersect:
+    case verb::except:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool order_is_lost(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
@@ -88,12 +146,20 @@ bool exceeds_memory(const planner::branch& b, vertex_run& run) {
 }
 
 block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
+  if (has_blocks(v)) {
+    if (order_is_lost(v)) throw resource_error("gpu: memory: blocks do not keep the order that as_ordered() asks for");
+    check_whole_inputs(v);
+    if (v.node->what == verb::cross_join) return run_cross_join_in_blocks(v, run);
+    if (v.node->what == verb::join || v.node->what == verb::group_join) return run_keyed_join_in_blocks(v, run);
+    return run_sets_in_blocks(v, run);
+  }
   const planner::vertex w = behind_joins(v);
   const planner::branch &b = v.inputs.front(), &last = w.inputs.front();
   const bool sorts = v.node && v.node->what == verb::order_by;
   if (order_is_lost(v)) throw resource_error("gpu: memory: blocks do not keep the order that as_ordered() asks for");
   try {
     if (v.node && v.node->what == verb::group_by) return group_in_blocks(v, w, run);
+    if (v.node && v.node->what == verb::aggregate) return aggregate_in_blocks(v, w, run);
   } catch (const not_generated& e) {  // row-wise work that makes strings runs before the groups, on rows that fit
     throw resource_error(std::string("gpu: memory: ") + e.what());
   }

@@ -1,0 +1,36 @@
+// The aggregates of all rows as one group, block after block: one state stays on the device, and the rows that it names beside it.
+//
+//   aggregate_blocks all(v, run);
+//   while (auto rows = next()) all.take(rows);
+//   const result_rows row = all.finish();
+#pragma once
+
+#include "gpu_engine/operators/operators.hpp"
+
+namespace query::gpu_engine {
+
+// One owner.
+class aggregate_blocks {
+ public:
+  aggregate_blocks(const planner::vertex& v, vertex_run& run) : v_(v), run_(run) {}
+
+  // Why the row cannot be told from a state of fixed size: values are wanted side by side (medians, lists, count_distinct), or what is
+  // kept owns memory. Empty: it can. Throws not_generated.
+  static std::string why_not(const planner::vertex& v);
+
+  // Rows as run_groups_in_order takes them, behind those before. Throws out_of_memory with nothing changed.
+  void take(std::shared_ptr<const device_rows> in);
+  result_rows finish();
+
+ private:
+  device_address state() const { return memory_.address() + 16; }
+
+  const planner::vertex& v_;
+  vertex_run& run_;
+  device_buffer memory_;  // a word, the states of a block and of all, the rows that the latter names
+  std::size_t state_bytes_ = 0;
+  std::uint64_t rows_ = 0;
+  std::shared_ptr<const device_rows> none_;  // no rows, as they would lie
+};
+
+}  // namespace query::gpu_engine
