@@ -36,6 +36,10 @@ class stream_lease {
   std::unique_ptr<stream> stream_;
 };
 
+// Of an order, the first of so many rows are selected before they are sorted (operators/first_in_order.hpp). Of fewer, the kernels that
+// look for them and the host that waits for their number take as long as the sort.
+inline constexpr std::uint64_t rows_worth_selecting = std::uint64_t{1} << 21;
+
 // Thread-safe.
 class gpu_session {
  public:
@@ -47,6 +51,9 @@ class gpu_session {
   transfer& copies() { return copies_; }
   kernel_cache& kernels() { return kernels_; }
   std::size_t block_rows() const { return block_rows_; }  // of every block; 0: as many as fit
+  // From so many rows on, the first of an order are selected before they are sorted.
+  std::uint64_t least_selected() const { return least_selected_; }
+  void select_from(std::uint64_t rows) { least_selected_ = rows; }  // for tests and figures, before queries run
   stream_lease lease() { return stream_lease(*this); }
 
  private:
@@ -56,6 +63,7 @@ class gpu_session {
   transfer copies_;
   kernel_cache& kernels_;
   const std::size_t block_rows_;
+  std::uint64_t least_selected_ = rows_worth_selecting;
   std::mutex lock_;
   std::vector<std::unique_ptr<stream>> idle_;
 };

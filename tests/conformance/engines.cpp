@@ -7,6 +7,7 @@
 #include "conformance/cpu_reasons.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/several/gpu_set.hpp"
 #include "runtime/session_state.hpp"
 
 namespace conformance {
@@ -60,7 +61,8 @@ engine_config gpu() {
   leave_to_the_cpu(e);
   return e;
 }
-// Whatever devices can share they do, be it two rows. The machine's first GPU counts as two where it has one.
+// Whatever devices can share they do, be it two rows, and the first of few rows are selected before they are sorted. The machine's first
+// GPU counts as two where it has one.
 engine_config two_gpus() {
   using namespace query::gpu_engine;
   engine_config e{"gpu, two devices", "gpu", query::Session({.threads = 4, .gpu = query::gpu_use::off}), true};
@@ -69,7 +71,9 @@ engine_config two_gpus() {
   const device* second = device::count() > 1 ? device::find(1) : device::find(0, 1);
   if (!e.missing.empty() || !second) return e;
   static kernel_cache kernels({.headers = embedded_sources(), .options = {"--fmad=false"}, .folder = {}, .compile = {}});
-  e.session.add_engine(make_engine({device::first(), second}, {.memory = std::size_t{1} << 30}, kernels, 0, 1));
+  const auto both = make_engine({device::first(), second}, {.memory = std::size_t{1} << 30}, kernels, 0, 1);
+  for (const auto& gpu : gpus_of(*both).all()) gpu->select_from(16);
+  e.session.add_engine(both);
   return e;
 }
 

@@ -74,8 +74,8 @@ class generated_kernels : public testing::Test {
                               "words_text_1", "rank_text_1", "map_rows", "number_rows", "number_groups",
                               "fold_segments", "fold_level", "place_lists", "take_elements", "prepare_table", "find_nearest_rows",
                               "find_candidates", "compare_candidates", "count_groups_of_rows", "sort_rows", "gather_build", "join_lists",
-                              "init_labels", "sum_labels", "emit_labels", "count_keys", "sweep_keys",
-                              "number_parts", "starts_of_hashes", "starts_of_ranges", "number_ranges", "gather_parts"})
+                              "init_labels", "sum_labels", "emit_labels", "count_keys", "sweep_keys", "sample_first", "bound_first",
+                              "keep_first", "number_parts", "starts_of_hashes", "starts_of_ranges", "number_ranges", "gather_parts"})
       fake_.add_kernel(entry, [](void**) {});
     // Fetched strings and lists are empty.
     fake_.add_kernel("measure_heap", [](void** arguments) {
@@ -95,6 +95,7 @@ class generated_kernels : public testing::Test {
                                  return image_of(source, compiler::find()->compile(source, embedded_sources(), 90, {}));
                                }});
     engine_ = make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_);
+    session_of(*engine_).select_from(1);  // tops of few rows have all of their kernels
     session_.add_engine(engine_);
   }
 

@@ -46,6 +46,13 @@ TEST_F(generated_kernels, of_orders) {
   compiles("descending, then by", all.order_by_descending([](auto t) { return t.a; }).then_by([](auto t) { return t.c; }));
   compiles("after where", all.where([](auto t) { return t.a > 1; }).order_by([](auto t) { return query::make<Pair>(t.a, t.b); }));
   compiles("top", all.order_by([](auto t) { return t.c * t.a; }).take(10));
+  compiles("top of projected rows", all.where([](auto t) { return t.a > 1; })
+                                        .select([](auto t) { return query::make<Pair>(t.a, t.b * 2.0); })
+                                        .order_by_descending([](auto p) { return p.b; })
+                                        .then_by([](auto p) { return p.a; })
+                                        .take(10));
+  compiles("top of numbered rows",
+           all.where([](auto t, auto i) { return i % 3 == 0 && t.a > 1; }).order_by([](auto t) { return t.b > 3; }).take(10));
 }
 
 struct Boxed {
@@ -116,6 +123,11 @@ TEST_F(generated_kernels, are_not_made_for_keys_that_make_strings) {
 TEST_F(generated_kernels, of_orders_by_strings) {
   const auto notes = query::from(notes_).as_accelerated();
   compiles("names", notes.order_by([](auto n) { return n.name; }));
+  compiles("the first names", notes.order_by_descending([](auto n) { return n.name; }).take(10));
+  compiles("the first of several", notes.order_by([](auto n) { return n.text; }, query::nulls::first)
+                                       .then_by([](auto n) { return query::sum(n.marks); })
+                                       .then_by([](auto n) { return n.name; })
+                                       .take(10));
   compiles("several", notes.order_by_descending([](auto n) { return n.text; }).then_by([](auto n) { return n.id; }).then_by([](auto n) {
     return std::make_tuple(n.name, n.id);
   }));

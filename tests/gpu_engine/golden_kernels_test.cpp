@@ -261,6 +261,10 @@ TEST_F(golden_kernels, sorts_numbers_without_their_places) {
   check("order_of_numbers", query::from(numbers).as_accelerated().order_by_descending([](auto x) { return x; }));
 }
 
+TEST_F(golden_kernels, the_first_of_filtered_rows) {
+  check("top", rows().where([](auto t) { return t.qty > 3; }).order_by_descending([](auto t) { return t.lot; }).take(10));
+}
+
 TEST_F(golden_kernels, distinct_rows) { check("distinct", rows().distinct_by([](auto t) { return std::make_pair(t.symbol, t.qty); })); }
 
 TEST_F(golden_kernels, windows_with_a_function) {

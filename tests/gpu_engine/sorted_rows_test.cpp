@@ -12,6 +12,7 @@
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/gpu_session.hpp"
+#include "gpu_primitives/sampled_bound.cuh"
 #include "gpu_primitives/sort_keys.cuh"
 #include "runtime/session_state.hpp"
 
@@ -77,6 +78,7 @@ class sorted_rows : public testing::Test {
       const auto w = read_by(c, "sweep_keys");  // keys_0, keys_1, out, kept, pass, rows, temporary
       const auto* column = at<const double>(read_by(c, "row_of")[0]);
       ++keys_alone_;
+      rows_sorted_ = w[5];
       if (!sorts_) return;
       std::vector<word> from(w[5]);
       const word target = (8 - w[4]) & 1;  // radix_sort.cuh: of the pass that follows w[4] others
@@ -92,6 +94,7 @@ class sorted_rows : public testing::Test {
       }
       EXPECT_TRUE(w[4] == 0 || std::equal(from.begin(), from.end(), source)) << "a pass wrote where it reads: " << w[4];
     });
+    select();
     pretended_.emplace(fake_.calls(), 0);
     kernels_.emplace(kernel_cache::settings{
         .headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
@@ -109,6 +112,43 @@ class sorted_rows : public testing::Test {
       entries_[i] = {static_cast<std::uint32_t>(x >> 60), static_cast<double>(x >> 33 & 0xffff) - 5e3};
       numbers_[i] = entries_[i].value * 1e-3 + 1e-6 + entries_[i].key;
     }
+  }
+
+  // What finds the first of numbers.
+  void select() {
+    const auto column_of = [](const call& c) { return at<const double>(read_by(c, "first_word")[0]); };
+    fake_.add_generated("sample_first", [column_of](const call& c) {
+      const double* const column = column_of(c);
+      const auto w = read_by(c, "sample_first");  // rows, samples, keys, counts
+      for (std::uint32_t j = 0; j < w[1]; ++j) {
+        at<word>(w[2])[j] = gpu::sort_key(column[gpu::sampled_row(j, static_cast<std::uint32_t>(w[1]), w[0])]);
+        at<unsigned char>(w[3])[j] = 1;
+      }
+    });
+    fake_.add_generated("bound_first", [this](const call& c) {
+      const auto w = read_by(c, "bound_first");  // rows, samples, place, by row, keys, counts, bound
+      std::vector<std::pair<word, word>> sample;
+      for (std::uint32_t j = 0; j < w[1]; ++j)
+        sample.emplace_back(at<const word>(w[4])[j], gpu::sampled_row(j, static_cast<std::uint32_t>(w[1]), w[0]));
+      std::sort(sample.begin(), sample.end());
+      EXPECT_EQ(w[3], 1u) << "a number is a whole key";
+      const auto [key, row] = place_ < 0 ? sample[w[2] - 1] : sample[static_cast<std::size_t>(place_ * static_cast<double>(w[1]))];
+      at<word>(w[6])[0] = key;
+      at<word>(w[6])[1] = row;
+    });
+    fake_.add_generated("keep_first", [this, column_of](const call& c) {
+      const double* const column = column_of(c);
+      const auto w = read_by(c, "keep_first");  // out, room, bound, rows, temporary, kept
+      ++kept_;
+      word left = 0;
+      for (word i = 0; i < w[3]; ++i) {
+        const std::pair<word, word> own(gpu::sort_key(column[i]), i);
+        if (own > std::pair<word, word>(at<const word>(w[2])[0], at<const word>(w[2])[1])) continue;
+        if (left < w[1]) at<double>(w[0])[left] = column[i];
+        ++left;
+      }
+      *at<word>(w[5]) = left;
+    });
   }
 
   template <class T, class Key> static void by_digit(std::vector<T>& rows, word pass, Key key) {
@@ -185,6 +225,9 @@ class sorted_rows : public testing::Test {
   bool sorts_ = true;   // false: where only memory counts
   int keys_alone_ = 0;  // passes
   int words_made_ = 0;
+  int kept_ = 0;          // how often the first were looked for
+  double place_ = -1;     // of the bound, as a part of the sample; < 0: as the engine asks for it
+  word rows_sorted_ = 0;  // by the last of these passes
   std::optional<device> pretended_;
   std::optional<kernel_cache> kernels_;
   std::shared_ptr<query::runtime::engine> engine_;
@@ -252,6 +295,74 @@ TEST_F(sorted_rows, directions_share_the_sort) {
   EXPECT_EQ(entries().order_by_descending([](auto e) { return e.value; }).to_vector(), wanted);
   EXPECT_EQ(kernels_->counters().compiled, before);
   EXPECT_EQ(words_made_, 0);
+}
+
+TEST_F(sorted_rows, the_first_of_many_are_selected_before_they_are_sorted) {
+  session_of(*engine_).select_from(n);
+  std::vector<double> wanted = numbers_;
+  std::stable_sort(wanted.begin(), wanted.end());
+  for (const word k : {word{1}, word{10}, word{1000}, n / 4}) {
+    SCOPED_TRACE(k);
+    kept_ = 0;
+    const std::vector<double> first(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(k));
+    expect_same(numbers().order().take(k).to_vector(), first);
+    EXPECT_EQ(kept_, 1);
+    EXPECT_GE(rows_sorted_, k);
+    EXPECT_LE(rows_sorted_, k + k / 2 + 1000) << "not many more than these are sorted";
+  }
+  // More than a part of them, and the first of fewer.
+  for (const word k : {n / 4 + 1, n, n + 1}) {
+    kept_ = 0;
+    EXPECT_EQ(numbers().order().take(k).to_vector().size(), std::min(k, n));
+    EXPECT_EQ(kept_, 0);
+  }
+  session_of(*engine_).select_from(n + 1);
+  EXPECT_EQ(numbers().order().take(10).to_vector().size(), 10u);
+  EXPECT_EQ(kept_, 0);
+}
+
+TEST_F(sorted_rows, the_first_are_right_whatever_the_sample_says) {
+  session_of(*engine_).select_from(1);
+  std::vector<double> wanted = numbers_;
+  std::stable_sort(wanted.begin(), wanted.end());
+  struct {
+    double place;
+    int looks;
+    bool all;  // are sorted
+  } cases[] = {{0, 1, true}, {0.04, 1, true}, {0.3, 2, false}, {0.9, 1, true}};
+  for (const word k : {word{1000}, word{1100}}) {
+    std::vector<double> first(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(k));
+    for (const auto& [place, looks, all] : cases) {
+      SCOPED_TRACE(std::to_string(k) + ", " + std::to_string(place));
+      place_ = place;
+      kept_ = 0;
+      expect_same(numbers().order().take(k).to_vector(), first);
+      EXPECT_EQ(kept_, looks);
+      EXPECT_EQ(rows_sorted_ == n, all);
+    }
+  }
+}
+
+TEST_F(sorted_rows, the_first_of_equal_rows_are_few) {
+  session_of(*engine_).select_from(1);
+  numbers_.assign(n, 7.5);
+  const auto first = numbers().order_descending().take(20);
+  EXPECT_EQ(first.to_vector(), std::vector<double>(20, 7.5));
+  EXPECT_EQ(kept_, 1);
+  EXPECT_LT(rows_sorted_, 500u);
+  EXPECT_EQ(numbers().order().take(2000).to_vector(), std::vector<double>(2000, 7.5));
+  EXPECT_LT(rows_sorted_, 4000u);
+}
+
+TEST_F(sorted_rows, the_first_need_little_memory) {
+  resize(word{1} << 20);
+  sorts_ = false;
+  const auto q = numbers();
+  (void)q.count();
+  const double rows = 8.0 * static_cast<double>(numbers_.size());
+  EXPECT_GE(peak(rows, [&] { return q.order().take(100); }), 2.5);
+  session_of(*engine_).select_from(1);
+  EXPECT_LE(peak(rows, [&] { return q.order().take(100); }), 1.1);
 }
 
 // Keys between passes lie where the rows will be, and once more; what tiles tell one another is some 2 %.

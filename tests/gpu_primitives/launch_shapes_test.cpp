@@ -7,6 +7,7 @@
 #include "gpu_primitives/partition.cuh"
 #include "gpu_primitives/radix_sort.cuh"
 #include "gpu_primitives/reduce.cuh"
+#include "gpu_primitives/sampled_bound.cuh"
 #include "gpu_primitives/scan.cuh"
 #include "gpu_primitives/top_k.cuh"
 
@@ -50,6 +51,27 @@ TEST(launch_shapes_test, tiles_cover_all_rows_and_have_a_message_each) {
     EXPECT_LE(scan_blocks<scan_u64>(n, 528), 528u);
     EXPECT_GE(histogram_blocks<histogram_policy>(n, 0), 1u);
     EXPECT_GE(top_k_blocks<top_k_policy>(n, 0), 1u);
+  }
+}
+
+TEST(launch_shapes_test, a_sample_has_one_row_of_each_run) {
+  for (const u64 n : {u64(1), u64(2), u64(1000), u64(16384), u64(100003), u64(1) << 27, (u64(1) << 40) + 3}) {
+    for (const u32 samples : {1u, 2u, 999u, 16384u}) {
+      if (samples > n) continue;
+      u64 begin = 0, in_upper_half = 0;
+      for (u32 j = 0; j < samples; ++j) {
+        const u64 end = begin + n / samples + (j < n % samples ? 1 : 0), row = sampled_row(j, samples, n);
+        ASSERT_GE(row, begin);
+        ASSERT_LT(row, end);
+        if (row - begin >= (end - begin) / 2) ++in_upper_half;
+        begin = end;
+      }
+      ASSERT_EQ(begin, n);
+      if (samples > 900 && n / samples > 1000) {
+        EXPECT_GT(in_upper_half, samples * 2 / 5) << "of runs of " << n / samples << " rows";
+        EXPECT_LT(in_upper_half, samples * 3 / 5);
+      }
+    }
   }
 }
 

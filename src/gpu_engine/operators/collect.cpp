@@ -120,7 +120,10 @@ void plan_collect_before(const planner::branch& b) {
 result_rows run_collect(const planner::vertex& v, vertex_run& run) { return run_collect_before(v.inputs.front(), run); }
 
 result_rows run_collect_before(const planner::branch& b, vertex_run& run) {
-  const auto source = run.input(b, fields_read(b, true));
+  return run_collect_of(b, run.input(b, fields_read(b, true)), run);
+}
+
+result_rows run_collect_of(const planner::branch& b, const std::shared_ptr<const device_rows>& source, vertex_run& run) {
   if (bare(b)) {
     run.on().synchronize(run.context().cancel);  // they may have been brought over just now
     return std::const_pointer_cast<device_rows>(source);

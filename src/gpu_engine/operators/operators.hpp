@@ -19,6 +19,8 @@ result_rows run_collect(const planner::vertex& v, vertex_run& run);
 // The same before a breaker that wants its rows side by side.
 void plan_collect_before(const planner::branch& b);
 result_rows run_collect_before(const planner::branch& b, vertex_run& run);
+// Of the branch's source, if its rows are there already: all that it reads of them.
+result_rows run_collect_of(const planner::branch& b, const std::shared_ptr<const device_rows>& source, vertex_run& run);
 
 // fold.cpp: count, sum, min, max of a branch.
 void plan_fold(const planner::branch& b, detail::fold_kind kind);

@@ -1,6 +1,7 @@
 // order_by: row numbers sorted by order-preserving keys, the last key first (each pass is stable), then rows gathered once.
 // Strings are ranked before: their rank is what the rows are sorted by. The sorts are the library's own programs (word_sort.hpp); a query
-// compiles what makes the words of its keys, unless they are plain numbers, and what gathers its rows.
+// compiles what makes the words of its keys, unless they are plain numbers, and what gathers its rows. Where few rows of many are wanted,
+// those that may be among them are found first (first_in_order.hpp).
 #include <algorithm>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "gpu_engine/codegen/expressions.hpp"
 #include "gpu_engine/codegen/sort_passes.hpp"
 #include "gpu_engine/host_unpacking.hpp"
+#include "gpu_engine/operators/first_in_order.hpp"
 #include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/sorted_numbers.hpp"
 #include "gpu_engine/operators/word_sort.hpp"
@@ -379,12 +381,29 @@ void plan_order_by(const planner::vertex& v) {
   if (!b.stages.empty() || !b.prefilters.empty()) plan_collect_before(b);
   const input_layout in{b.row, {{0, b.row}}};
   if (!plan_sorted_numbers(v, in)) (void)generate(v, in, false);
+  if (v.limit != ~0ull) plan_first_in_order(v);
 }
+
+namespace {
+
+// The kernels of the sort of few rows, which lie side by side.
+void begin_sort(const planner::vertex& v, vertex_run& run) {
+  const input_layout in{v.inputs.front().row, {{0, v.inputs.front().row}}};
+  if (begin_sorted_numbers(v, in, run)) return;
+  const generated g = generate(v, in, false);
+  (void)known_or_begun(run, g.source);
+  for (const word_sort& s : g.sorts) (void)known_or_begun(run, s.source());
+}
+
+}  // namespace
 
 result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
   const planner::branch& b = v.inputs.front();
-  const bool bare = b.stages.empty() && b.prefilters.empty();
-  const std::shared_ptr<const device_rows> in = bare ? run.input(b, fields_read(b, true)) : run_collect_before(b, run);
+  std::shared_ptr<const device_rows> in = run.input(b, fields_read(b, true));
+  result_rows few;
+  if (worth_selecting(in->size(), v.limit, run)) few = first_in_order(v, in, v.limit, run, [&] { begin_sort(v, run); });
+  if (few) in = few;
+  else if (!b.stages.empty() || !b.prefilters.empty()) in = run_collect_of(b, in, run);
   const ir::type* row = v.node->row;
   const std::uint64_t kept = std::min<std::uint64_t>(in->size(), v.limit);
   const std::size_t row_bytes = device_layout(row).size;

@@ -4,6 +4,7 @@
 
 #include "gpu_engine/codegen/expressions.hpp"
 #include "gpu_engine/codegen/sort_passes.hpp"
+#include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/radix_launch.hpp"
 
 namespace query::gpu_engine {
@@ -103,6 +104,13 @@ bool plan_sorted_numbers(const planner::vertex& v, const input_layout& in) {
   kernel_source k;
   const std::optional<own_key> key = own_key_of(k, *v.node);
   if (key) (void)generate(std::move(k), *key, in, false);
+  return key.has_value();
+}
+
+bool begin_sorted_numbers(const planner::vertex& v, const input_layout& in, vertex_run& run) {
+  kernel_source k;
+  const std::optional<own_key> key = own_key_of(k, *v.node);
+  if (key) (void)known_or_begun(run, generate(std::move(k), *key, in, false));
   return key.has_value();
 }
 

@@ -12,6 +12,9 @@ namespace query::gpu_engine {
 // Could sort_numbers() sort the vertex? Its kernels are then generated, for a plan to know them.
 bool plan_sorted_numbers(const planner::vertex& v, const input_layout& in);
 
+// The same while a query runs: its kernels are begun for rows that lie so (kernels_ahead.hpp).
+bool begin_sorted_numbers(const planner::vertex& v, const input_layout& in, vertex_run& run);
+
 // The first `kept` of the rows in order. False: they are not sorted so.
 bool sort_numbers(const planner::vertex& v, const device_rows& in, device_address rows_out, std::uint64_t kept, vertex_run& run);
 

@@ -294,9 +294,10 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
       default:  // rows that are moved as they are
         break;
     }
-  // The first few of many rows: the CPU looks at each once, the GPU sorts them all.
+  // The first few of many rows: the CPU looks at each once. So does the GPU, which reads them anyway; fewer rows it sorts, all of them.
   if (what == operation::sort && *result < rows / 16) {
-    c.add({operation::row_wise, rows, sorted_bytes * rows, operations_of_a_look});
+    const double sorted = rows < static_cast<double>(rows_worth_selecting) ? rows : 0;
+    c.add({operation::row_wise, rows, sorted_bytes * sorted, operations_of_a_look});
     rows = *result;
   }
   if (keeps_right) {
