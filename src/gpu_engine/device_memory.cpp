@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/backoff.hpp"
@@ -85,7 +86,7 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     device_buffer b;
     if (bytes == 0) return b;
     const std::size_t size = size_class(bytes);
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (failing_ != 0 && --failing_ == 0) refuse(bytes, "the driver has no memory left (injected)");
     if (size == 0) refuse(bytes, "more than there are addresses");
     if (std::optional<block> kept = reuse(size, s)) {
@@ -94,7 +95,14 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     } else {
       if (size > budget_ || counted_.used > budget_ - size) refuse(bytes, "over the session's budget");
       if (counted_.cached > budget_ - size - counted_.used) give_back(budget_ - size - counted_.used);
-      b.address_ = ask_driver(bytes, size, s);
+      counted_.used += size;  // before the lock is given up, so that others do not count on it
+      try {
+        b.address_ = ask_driver(bytes, size, s, lock);
+      } catch (...) {
+        counted_.used -= size;
+        throw;
+      }
+      counted_.used -= size;
       b.capacity_ = size;
       ++counted_.driver_allocations;
     }
@@ -123,8 +131,10 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
 
   // Frees what is kept, and waits for it.
   void trim(std::size_t keep_bytes) {
-    const std::lock_guard lock(mutex_);
-    give_back(keep_bytes);
+    {
+      const std::lock_guard lock(mutex_);
+      give_back(keep_bytes);
+    }
     settle();
   }
 
@@ -206,29 +216,37 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     return b;
   }
 
-  device_address ask_driver(std::size_t bytes, std::size_t size, const stream& s) {
+  // Gives the lock up while it waits: others may take what is kept by then, or release.
+  device_address ask_driver(std::size_t bytes, std::size_t size, const stream& s, std::unique_lock<std::mutex>& lock) {
     device_address at = 0;
     int result = try_driver(&at, size, s);
     if (result == cuda_result::out_of_memory) {
       give_back(0);
+      const struct unlocked {
+        std::unique_lock<std::mutex>& lock;
+        explicit unlocked(std::unique_lock<std::mutex>& l) : lock(l) { lock.unlock(); }
+        ~unlocked() { lock.lock(); }
+      } meanwhile(lock);
       settle();
       result = try_driver(&at, size, s);
+      if (result == cuda_result::out_of_memory && others_give_back()) result = try_driver(&at, size, s);
     }
-    if (result == cuda_result::out_of_memory && others_give_back()) result = try_driver(&at, size, s);
-    if (result == cuda_result::out_of_memory) refuse(bytes, "the driver has no memory left");
+    if (result == cuda_result::out_of_memory) refuse(bytes, "the driver has no memory left", size);
     on_.calls().check(result, "cuMemAllocAsync");
     return at;
   }
 
-  // What other sessions keep for reuse on this device goes back to the driver. A pool that is busy is passed over: two that ask each other
-  // must not wait for each other.
+  // What other sessions keep for reuse on this device goes back to the driver. Called without the lock: two that ask each other must not
+  // wait for each other.
   bool others_give_back() {
     bool some = false;
     for (const auto& other : all_on(on_)) {
       if (other.get() == this) continue;
-      const std::unique_lock lock(other->mutex_, std::try_to_lock);
-      if (!lock || other->counted_.cached == 0) continue;
-      other->give_back(0);
+      {
+        const std::lock_guard lock(other->mutex_);
+        if (other->counted_.cached == 0) continue;
+        other->give_back(0);
+      }
       other->settle();
       some = true;
     }
@@ -260,20 +278,22 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     }
   }
 
-  // Waits until the freed blocks are free, and has the driver give the memory back to the system.
-  void settle() {
+  // Waits until the freed blocks are free, and has the driver give the memory back to the system. The one thing here that is called
+  // without the lock, as it may take seconds. Throws cancelled where the query that this thread works for stops meanwhile.
+  void settle() const {
     if (!on_.has_memory_pools()) return;
-    for (backoff b; !housekeeping_.done() && b.seconds() < trim_seconds;) b.pause();
+    const detail::stop_point stop;
+    for (backoff b; !housekeeping_.done() && b.seconds() < trim_seconds; b.pause()) stop.check();
     const scoped_context here(on_);
     memory_pool_handle pool = nullptr;
     QUERY_CUDA(on_.calls(), cuDeviceGetDefaultMemPool, &pool, on_.handle());
     QUERY_CUDA(on_.calls(), cuMemPoolTrimTo, pool, 0);
   }
 
-  [[noreturn]] void refuse(std::size_t bytes, const char* why) const {
+  [[noreturn]] void refuse(std::size_t bytes, const char* why, std::size_t counted_on = 0) const {
     throw out_of_memory("gpu: memory: cannot allocate " + amount(bytes) + " on " + on_.name() + ": " + why + "; in use: " +
-                         amount(counted_.used) + ", kept for reuse: " + amount(counted_.cached) + ", budget: " + amount(budget_) +
-                         ", free on the device: " + amount(on_.free_memory()));
+                         amount(counted_.used - counted_on) + ", kept for reuse: " + amount(counted_.cached) +
+                         ", budget: " + amount(budget_) + ", free on the device: " + amount(on_.free_memory()));
   }
 
   const device& on_;

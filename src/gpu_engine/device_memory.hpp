@@ -74,7 +74,7 @@ class device_memory {
 
   // Returns `bytes` uninitialised bytes, usable by what `s` is given from now on. Zero bytes give an empty buffer. Throws
   // out_of_memory over the budget, or when the driver has no memory even after this pool and all others of the process on this device
-  // gave back what they keep.
+  // gave back what they keep, cancelled where the query that this thread works for stops while it waits for that.
   device_buffer allocate(std::size_t bytes, const stream& s);
 
   const device& on() const;

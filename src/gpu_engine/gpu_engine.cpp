@@ -257,6 +257,15 @@ class engine final : public runtime::engine {
   gpu_set& gpus() const { return gpus_; }
   query::gpu_engine::placement& placement() { return placement_; }
   int retries() const override { return 0; }  // a lack of memory has been answered with blocks
+  void trim() noexcept override {
+    try {
+      for (const auto& gpu : gpus_.open_now()) {
+        gpu->copies().trim();
+        gpu->memory().trim();
+      }
+    } catch (...) {  // a device that was lost just now
+    }
+  }
   bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
 
   runtime::verdict accepts(const planner::vertex& v) const override {

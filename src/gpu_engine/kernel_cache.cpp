@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/kernel_parts.hpp"
@@ -93,19 +94,22 @@ struct kernel_cache::state {
   };
 
   std::shared_ptr<const kernel> make_kernel(const std::string& entry, const device& d, std::shared_ptr<const loaded_module> from);
-  std::shared_ptr<const loaded_module> module_of(const std::string& source, const device& d, std::span<const device_code> functions);
+  using future_module = std::shared_future<std::shared_ptr<const loaded_module>>;
+  using task = std::function<void()>;
+  std::pair<future_module, task> module_of(const std::string& source, const device& d, std::span<const device_code> functions);
+  std::shared_ptr<const loaded_module> wait_for_module(const std::string& source, const device& d, std::span<const device_code> functions);
   std::shared_ptr<const compiled> compile_once(const std::string& key, const std::string& source, const device& d,
                                                std::span<const device_code> functions);
   std::shared_ptr<const loaded_module> make_module(const std::string& key, const std::string& source, const device& d,
                                                    std::span<const device_code> functions);
   void make_ahead(std::vector<std::string> sources, const device& d, std::span<const device_code> functions);
+  bool begin(const task& t);
 
   settings options;
   const std::string environment;
   const disk_cache files;
   const unsigned threads;
 
-  using future_module = std::shared_future<std::shared_ptr<const loaded_module>>;
   std::mutex mutex;
   std::unordered_map<std::string, future_module, key_hash> modules;  // by device and full key
   std::map<const device*, std::unordered_map<std::string, program, key_hash>> programs;  // by source
@@ -132,47 +136,59 @@ void kernel_cache::state::make_ahead(std::vector<std::string> sources, const dev
   const auto run = [this, all, &d] {
     for (std::size_t i; !ending && (i = all->next.fetch_add(1)) < all->sources.size();) {
       try {
-        module_of(all->sources[i], d, all->functions);
+        if (const task make = module_of(all->sources[i], d, all->functions).second) make();
       } catch (...) {
       }
     }
   };
+  for (std::size_t i = 0; i < workers; ++i)
+    if (!begin(run)) return;  // they are made when they are asked for
+}
+
+// False where the system has no more threads.
+bool kernel_cache::state::begin(const task& t) {
   const std::lock_guard lock(mutex);
   std::erase_if(ahead, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   try {
-    for (std::size_t i = 0; i < workers; ++i) ahead.push_back(std::async(std::launch::async, run));
-  } catch (const std::system_error&) {  // no threads: they are made when they are asked for
+    ahead.push_back(std::async(std::launch::async, t));
+    return true;
+  } catch (const std::system_error&) {
+    return false;
   }
 }
 
-// The first thread that asks for a source makes its module, the others wait for it; a failure reaches all of them, and the
-// next who asks tries again.
-std::shared_ptr<const loaded_module> kernel_cache::state::module_of(const std::string& source, const device& d,
-                                                                    std::span<const device_code> functions) {
-  const std::string key = environment + "sm " + std::to_string(d.compute_capability()) + "\n" + source;
-  const std::string place = std::to_string(reinterpret_cast<std::uintptr_t>(&d)) + " " + key;
-  std::promise<std::shared_ptr<const loaded_module>> promise;
-  future_module made;
-  bool mine = false;
-  {
-    const std::lock_guard lock(mutex);
-    const auto found = modules.find(place);
-    if (found != modules.end()) {
-      made = found->second;
-    } else {
-      made = modules.emplace(place, promise.get_future().share()).first->second;
-      mine = true;
-    }
-  }
-  if (mine) {
-    try {
-      promise.set_value(make_module(key, source, d, functions));
-    } catch (...) {
-      promise.set_exception(std::current_exception());
-      const std::lock_guard lock(mutex);
-      modules.erase(place);
-    }
-  }
+// Who asks first for a source gets the task of making its module, which throws nothing; all wait for it. A failure reaches all of them,
+// and the next who asks tries again.
+std::pair<kernel_cache::state::future_module, kernel_cache::state::task> kernel_cache::state::module_of(
+    const std::string& source, const device& d, std::span<const device_code> functions) {
+  std::string key = environment + "sm " + std::to_string(d.compute_capability()) + "\n" + source;
+  std::string place = std::to_string(reinterpret_cast<std::uintptr_t>(&d)) + " " + key;
+  const std::lock_guard lock(mutex);
+  if (const auto found = modules.find(place); found != modules.end()) return {found->second, nullptr};
+  const auto promise = std::make_shared<std::promise<std::shared_ptr<const loaded_module>>>();
+  const future_module made = modules.emplace(place, promise->get_future().share()).first->second;
+  return {made, [this, promise, key = std::move(key), place = std::move(place), source, &d,
+                 of = std::vector<device_code>(functions.begin(), functions.end())] {
+            try {
+              promise->set_value(make_module(key, source, d, of));
+            } catch (...) {
+              {
+                const std::lock_guard lock(mutex);
+                modules.erase(place);
+              }
+              promise->set_exception(std::current_exception());
+            }
+          }};
+}
+
+// A compilation takes a tenth of a second and more and cannot be stopped; who waits for it can.
+std::shared_ptr<const loaded_module> kernel_cache::state::wait_for_module(const std::string& source, const device& d,
+                                                                          std::span<const device_code> functions) {
+  constexpr std::chrono::milliseconds a_look{1};
+  const auto [made, make] = module_of(source, d, functions);
+  if (make && !begin(make)) make();
+  const detail::stop_point stop;
+  while (made.wait_for(a_look) != std::future_status::ready) stop.check();
   return made.get();
 }
 
@@ -219,8 +235,8 @@ std::shared_ptr<const compiled> kernel_cache::state::compile_once(const std::str
     ended();
     return made;
   } catch (...) {
-    promise.set_exception(std::current_exception());
     ended();
+    promise.set_exception(std::current_exception());
     throw;
   }
 }
@@ -255,7 +271,7 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
     const auto& known = state_->programs[&d][source].kernels;
     return known.empty() ? nullptr : known.begin()->second;
   }
-  auto made = state_->make_kernel(entry, d, state_->module_of(own.empty() ? source : own, d, functions));
+  auto made = state_->make_kernel(entry, d, state_->wait_for_module(own.empty() ? source : own, d, functions));
   const std::lock_guard lock(state_->mutex);
   state_->loaded.insert(made->key);
   return state_->programs[&d][source].kernels.try_emplace(entry, std::move(made)).first->second;

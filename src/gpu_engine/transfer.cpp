@@ -243,6 +243,17 @@ struct transfer::state {
     }
   }
 
+  template <class Slots> std::size_t free_idle(Slots& slots) {
+    std::size_t bytes = 0;
+    const auto n = std::erase_if(slots, [&](const staging_slot& slot) {
+      if (!slot.idle()) return false;
+      bytes += slot.size();
+      return true;
+    });
+    pinned_bytes -= bytes;
+    return n;
+  }
+
   const device& on;
   const sizes size;
   ring up, down;
@@ -255,6 +266,13 @@ struct transfer::state {
 
 transfer::transfer(const device& d, sizes s) : state_(std::make_unique<state>(d, s)) {}
 transfer::~transfer() = default;
+
+void transfer::trim() {
+  for (ring* r : {&state_->up, &state_->down})
+    if (const std::unique_lock turn(r->turn, std::try_to_lock); turn) state_->free_idle(r->slots);
+  const std::lock_guard lock(state_->small_mutex);
+  state_->small_made -= state_->free_idle(state_->small);
+}
 
 void transfer::upload(device_address to, std::size_t bytes, std::size_t granule, fill_function fill, const stream& s,
                       runtime::scheduler& threads, const runtime::cancel_flag& cancel) {

@@ -80,6 +80,9 @@ class transfer {
   void download_plain(void* to, device_address from, std::size_t bytes, const stream& s, runtime::scheduler& threads,
                       const runtime::cancel_flag& cancel);
 
+  // Gives the pinned memory that nothing uses now back to the system; the next transfers ask for it anew.
+  void trim();
+
   transfer_counters counters() const;
 
  private:

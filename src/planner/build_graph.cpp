@@ -384,7 +384,7 @@ class builder {
   }
   void check(const logical& n) const {
     if (n.ordered_to == query::engine::gpu && !options_.gpu_status.empty())
-      detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status, n.where);
+      detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
     if (n.gpu_required && !options_.gpu_status.empty())
       detail::fail("require_gpu", options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
   }
@@ -436,6 +436,7 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
   auto g = std::make_unique<machine_graph>();
   g->root = root;
   g->terminal = std::move(terminal);
+  g->no_gpu = options.gpu_status;
   std::set<const void*> in_order;
   for (bool again = true; again;) {
     g->vertices.clear();

@@ -21,11 +21,11 @@ std::string number(const vertex& v) { return "v" + std::to_string(v.id); }
 
 class writer {
  public:
-  explicit writer(text& to) : to_(to) {}
+  writer(text& to, const machine_graph& g) : to_(to), no_gpu_(g.no_gpu) {}
 
   void write(const vertex& v, int depth) {
     std::string engine = v.engine;
-    if (!v.why.empty()) engine += ": " + v.why;
+    if (!v.why.empty()) engine += ": " + once(v.why);
     to_.line(depth, number(v) + " " + vertex_name(v) + (v.interpreted && v.engine != "gpu" ? ", interpreted" : ""), engine);
     for (const branch& b : v.inputs) rows(b, engine_of_forms(v.engine, v.shares), depth + 1);
     captures(v.captures, depth + 1);
@@ -42,10 +42,20 @@ class writer {
              g.root.node->accelerated ? "cpu: the caller reads these rows" : "cpu");
     rows(g.result, g.result_engine, 2);
     captures(g.captures, 2);
-    for (const std::string& n : g.notes) to_.line(2, n);
+    for (const std::string& n : g.notes) to_.line(2, once(n));
   }
 
  private:
+  // Why there is no GPU is the same for all, and long: said in full where it is said first.
+  std::string once(std::string words) {
+    if (no_gpu_.empty() || !words.ends_with(no_gpu_)) return words;
+    if (!no_gpu_said_) {
+      no_gpu_said_ = true;
+      return words;
+    }
+    words.resize(words.size() - no_gpu_.size());
+    return words + "no GPU, as above";
+  }
   void rows(const branch& b, const std::string& engine, int depth) {
     to_.line(depth, "reads " + (b.table ? number(*b.table) : source_text(*b.source)));
     if (b.source)
@@ -84,13 +94,15 @@ class writer {
   }
 
   text& to_;
+  const std::string& no_gpu_;
+  bool no_gpu_said_ = false;
 };
 
 }  // namespace
 
 void explain_machine(const machine_graph& g, text& to) {
   to.line(0, "machine graph");
-  writer w(to);
+  writer w(to, g);
   for (const vertex* v : g.top) w.write(*v, 1);
   w.result(g);
 }

@@ -119,6 +119,7 @@ struct machine_graph {
   std::vector<binding> captures;                  // of the result's stages
   std::string terminal;
   std::vector<std::string> notes;
+  std::string no_gpu;                             // why there is none for what is accelerated; "": there is one, or none was wanted
   pipe root;                                      // keeps the logical plan alive
 };
 

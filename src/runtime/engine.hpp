@@ -119,6 +119,8 @@ class engine {
   virtual std::unique_ptr<round_repeater> repeater(const planner::vertex&, run_context&) { return nullptr; }
   // How often a vertex that failed with resource_error or cluster_error is started again before the CPU engine takes it.
   virtual int retries() const { return 1; }
+  // Gives memory that it keeps for reuse back to where it came from (Session::trim). Throws nothing: what is lost keeps nothing.
+  virtual void trim() noexcept {}
 };
 
 // What a session lets its GPU engine take.

@@ -64,7 +64,7 @@ const detail::logical* ordered_to_gpu(const vertex& v) {
 
 void not_on_gpu(const detail::logical& n, const std::string& why, const session_state* session) {
   check_loss(n, why, session);
-  detail::fail("on", n.label + " is ordered to the GPU but runs on the CPU: " + why, n.where);
+  detail::fail("on", n.label + " is ordered to the GPU but runs on the CPU: " + why + "; use as_accelerated() to allow that", n.where);
 }
 
 // Several engines at once, where that is expected to be faster than the best of them.

@@ -80,17 +80,17 @@ session_options options_from_environment() {
   }
   if (const char* m = std::getenv("QUERY_MEMORY_LIMIT")) o.memory_limit = bytes_of("QUERY_MEMORY_LIMIT", m);
   if (const char* t = std::getenv("QUERY_TEMP"); t && *t) {
-    if (!std::filesystem::is_directory(t)) throw user_error(std::string("query: QUERY_TEMP: expected a folder: found '") + t + "'");
+    if (!std::filesystem::is_directory(t)) throw user_error(std::string("QUERY_TEMP: expected a folder: found '") + t + "'");
     o.temp_folder = t;
   }
   if (const char* v = std::getenv("QUERY_VERIFY"); v && *v) {
     if (std::string(v) != "0" && std::string(v) != "1")
-      throw user_error(std::string("query: QUERY_VERIFY: expected 0 or 1: found '") + v + "'");
+      throw user_error(std::string("QUERY_VERIFY: expected 0 or 1: found '") + v + "'");
     o.verify = *v == '1';
   }
   if (const char* g = std::getenv("QUERY_GPU")) {
     if (std::string(g) != "on" && std::string(g) != "off")
-      throw user_error(std::string("query: QUERY_GPU: expected on or off: found '") + g + "'");
+      throw user_error(std::string("QUERY_GPU: expected on or off: found '") + g + "'");
     o.gpu = std::string(g) == "on" ? gpu_use::allowed : gpu_use::off;
   }
   if (const char* m = std::getenv("QUERY_GPU_MEMORY")) o.gpu_memory = bytes_of("QUERY_GPU_MEMORY", m);
@@ -123,11 +123,15 @@ const session_state::gpu_once& session_state::the_gpu() const {
     // Whoever shows it says that it is about a GPU.
     if (gpu_.why_not.rfind("gpu: ", 0) == 0) gpu_.why_not.erase(0, 5);
     if (gpu_.found && options.gpu_min_rows) weigh_against_cpu(*gpu_.found, *scheduler);
+    made_gpu_.store(gpu_.found.get(), std::memory_order_release);
   });
   return gpu_;
 }
 void session_state::take_gpu(std::shared_ptr<engine> e) {
-  std::call_once(gpu_.made, [&] { gpu_.found = std::move(e); });
+  std::call_once(gpu_.made, [&] {
+    gpu_.found = std::move(e);
+    made_gpu_.store(gpu_.found.get(), std::memory_order_release);
+  });
 }
 engine* session_state::gpu() const { return the_gpu().found.get(); }
 const std::string& session_state::gpu_status() const { return the_gpu().why_not; }
@@ -252,6 +256,8 @@ std::string Session::gpu_status() const { return runtime::gpu_status(*state_); }
 void Session::trim() {
   state_->forget_dead();
   state_->pool.trim();
+  for (const auto& e : state_->engines) e->trim();
+  if (runtime::engine* gpu = state_->gpu_if_made()) gpu->trim();
 }
 
 }  // namespace query

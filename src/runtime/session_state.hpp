@@ -1,6 +1,7 @@
 // What a session holds: its engines, threads, memory, and results that queries asked to keep.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -31,6 +32,7 @@ class session_state {
 
   // The engine of accelerated queries, made when one is planned; null where there is no GPU.
   engine* gpu() const;
+  engine* gpu_if_made() const { return made_gpu_.load(std::memory_order_acquire); }  // null also where none was asked for yet
   const std::string& gpu_status() const;         // why there is none; "" if there is one
   void take_gpu(std::shared_ptr<engine> e);      // instead of looking for one, before the first query: for tests
   engine* engine_named(std::string_view name) const;  // null: the CPU engine's
@@ -69,6 +71,7 @@ class session_state {
   };
   const gpu_once& the_gpu() const;
   mutable gpu_once gpu_;
+  mutable std::atomic<engine*> made_gpu_{nullptr};
   struct kept {
     std::weak_ptr<const void> by;
     cached_rows rows;

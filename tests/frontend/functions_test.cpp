@@ -66,12 +66,13 @@ static_assert(!std::is_convertible_v<double, query::expr<double>> && std::is_con
 TEST(functions, compute_natively_what_std_computes) {
   EXPECT_EQ(query::sqrt(2.0), std::sqrt(2.0));
   EXPECT_EQ(query::hypot(3.f, 4.f), 5.f);
-  EXPECT_EQ(query::erf(0.5), std::erf(0.5));
-  EXPECT_EQ(query::erfc(2), std::erfc(2.0));
-  EXPECT_EQ(query::tgamma(5.f), 24.f);
-  EXPECT_EQ(query::asinh(0.5), std::asinh(0.5));
-  EXPECT_EQ(query::acosh(1.5f), std::acosh(1.5f));
-  EXPECT_EQ(query::atanh(0.5), std::atanh(0.5));
+  // The compiler computes std's of a constant by itself, and rounds better than the library does.
+  EXPECT_DOUBLE_EQ(query::erf(0.5), std::erf(0.5));
+  EXPECT_DOUBLE_EQ(query::erfc(2), std::erfc(2.0));
+  EXPECT_FLOAT_EQ(query::tgamma(5.f), 24.f);
+  EXPECT_DOUBLE_EQ(query::asinh(0.5), std::asinh(0.5));
+  EXPECT_FLOAT_EQ(query::acosh(1.5f), std::acosh(1.5f));
+  EXPECT_DOUBLE_EQ(query::atanh(0.5), std::atanh(0.5));
   EXPECT_EQ(query::abs(-3), 3);
   EXPECT_EQ(query::min(3, 1.5), 1.5);
   EXPECT_EQ(query::max(1, 5, 3), 5);

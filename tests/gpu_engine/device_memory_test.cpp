@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/on_device.hpp"
@@ -210,6 +213,58 @@ TEST(device_memory, gives_kept_blocks_back_when_the_driver_has_no_memory) {
   const std::string what = refusal(memory, 8 * mib, s);
   EXPECT_NE(what.find("the driver has no memory left; in use: 12 MiB"), std::string::npos) << what;
   EXPECT_NE(what.find("free on the device: 4 MiB"), std::string::npos) << what;
+}
+
+// Memory that comes back to the driver only when held work has run, and someone who waits for it.
+struct waiting_pool {
+  driver_double fake{1, 16 * mib};
+  const device d{fake.calls(), 0};
+  device_memory memory{d, 100 * mib};
+  const stream s{d};
+
+  waiting_pool() {
+    const device_buffer b = memory.allocate(10 * mib, s);
+    fake.hold(s.handle());
+    const scoped_context here(d);
+    d.calls().cuMemsetD8Async(b.address(), 1, 10 * mib, s.handle());
+  }
+};
+
+TEST(device_memory, who_waits_for_memory_leaves_when_its_query_stops) {
+  waiting_pool pool;
+  runtime::cancel_flag stopped;
+  stopped.cancel();
+  {
+    const detail::stop_scope scope(stopped.state());
+    EXPECT_THROW(pool.memory.allocate(12 * mib, pool.s), cancelled);
+  }
+  EXPECT_EQ(pool.memory.counters().used, 0u);
+  pool.fake.let_go();
+  EXPECT_TRUE(pool.memory.allocate(12 * mib, pool.s));
+}
+
+// Would wait for ever for the one that waits, if that kept the pool to itself meanwhile.
+TEST(device_memory, others_use_a_pool_while_one_waits_for_memory) {
+  static device_memory* used_meanwhile;
+  static int (*query_below)(stream_handle);
+  static std::atomic<int> asked;
+  driver_double fake(1, 16 * mib);
+  driver calls = fake.calls();
+  query_below = calls.cuStreamQuery;
+  asked = 0;
+  calls.cuStreamQuery = [](stream_handle s) {
+    if (used_meanwhile && asked++ == 0) std::thread([] { (void)used_meanwhile->counters(); }).join();
+    return query_below(s);
+  };
+  const device d(calls, 0);
+  device_memory memory(d, 100 * mib);
+  const stream s(d);
+  memory.allocate(10 * mib, s);
+  used_meanwhile = &memory;
+  EXPECT_TRUE(memory.allocate(12 * mib, s));
+  EXPECT_GT(asked, 0);
+  memory.trim();
+  used_meanwhile = nullptr;
 }
 
 TEST(device_memory, takes_nine_tenths_of_what_is_free_without_a_budget) {

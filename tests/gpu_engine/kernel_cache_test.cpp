@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/kernel_parts.hpp"
 #include "gpu_engine/launch.hpp"
 #include "gpu_engine/temporary_folder.hpp"
+#include "runtime/cancellation.hpp"
 
 namespace query::gpu_engine {
 namespace {
@@ -177,6 +179,28 @@ TEST_F(kernel_cache_test, begins_kernels_that_nobody_waits_for_yet) {
   EXPECT_NE(cache.get(two_kernels, "", gpu_), nullptr);
   EXPECT_NE(cache.get(two_kernels, "first", gpu_), nullptr);
   EXPECT_EQ(cache.counters().compiled, 2u);
+}
+
+TEST_F(kernel_cache_test, who_waits_for_a_compilation_leaves_when_its_query_stops) {
+  std::promise<void> go_on;
+  const std::shared_future<void> told = go_on.get_future().share();
+  runtime::cancel_flag stopped;
+  kernel_cache::settings s = settings();
+  s.compile = [&](std::string_view source, int capability) {
+    stopped.cancel();
+    told.wait();
+    return image_for(source, capability);
+  };
+  kernel_cache cache(s);
+  {
+    const detail::stop_scope scope(stopped.state());
+    EXPECT_THROW(cache.get("source", "twice", gpu_), cancelled);
+  }
+  EXPECT_EQ(cache.counters().compiled, 0u);
+  go_on.set_value();
+  // It goes on by itself, and the next who asks has what it makes.
+  EXPECT_NE(cache.get("source", "twice", gpu_), nullptr);
+  EXPECT_EQ(cache.counters().compiled, 1u);
 }
 
 TEST_F(kernel_cache_test, begins_nothing_without_threads) {

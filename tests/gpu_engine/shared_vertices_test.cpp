@@ -194,6 +194,52 @@ TEST_F(shared_vertices, keep_cached_rows_in_parts_and_copy_them_to_the_device_th
   EXPECT_EQ(fake_.misplaced(), 0u);
 }
 
+TEST_F(shared_vertices, bring_rows_that_the_host_keeps_to_the_devices_once) {
+  for (const std::size_t devices : {std::size_t{1}, std::size_t{4}}) {
+    use(devices, devices == 1 ? 0 : 1000);  // one is not given rows as they are in blocks
+    const auto here = query::from(rows_).in(*session_).cached();
+    auto up = fake_.bytes_up();
+    EXPECT_TRUE(here.to_vector() == rows_);
+    EXPECT_EQ(fake_.bytes_up(), up);
+    const auto there = here.as_accelerated();
+    EXPECT_TRUE(there.to_vector() == rows_);
+    EXPECT_GE(fake_.bytes_up() - up, rows_.size() * 20) << there.explain();
+    EXPECT_GE(used(), rows_.size() * 20);
+    up = fake_.bytes_up();
+    (void)there.select([](auto r) { return r.value; }).sum();
+    EXPECT_TRUE(here.named("again").as_accelerated().to_vector() == rows_);
+    EXPECT_LT(fake_.bytes_up() - up, 1000u);
+    const auto down = fake_.bytes_down();
+    EXPECT_TRUE(here.to_vector() == rows_);
+    EXPECT_EQ(fake_.bytes_down(), down) << "the host has them still";
+    EXPECT_EQ(fake_.misplaced(), 0u);
+  }
+}
+
+TEST_F(shared_vertices, give_back_what_they_keep_for_reuse_when_the_session_is_trimmed) {
+  for (const std::size_t devices : {std::size_t{1}, std::size_t{4}}) {
+    use(devices);
+    const auto kept = rows().cached();
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_TRUE(kept.to_vector() == rows_);
+      EXPECT_TRUE(rows().reverse().reverse().cached().to_vector().size() == rows_.size());
+      const auto sum = [&](auto of) {
+        std::size_t bytes = 0;
+        for (const auto& gpu : gpus_of(*engine_).all()) bytes += of(*gpu);
+        return bytes;
+      };
+      const auto cached = [](gpu_session& gpu) { return gpu.memory().counters().cached; };
+      const auto pinned = [](gpu_session& gpu) { return gpu.copies().counters().pinned_bytes; };
+      EXPECT_GT(sum(pinned), 0u);
+      EXPECT_GT(sum(cached), 0u);
+      session_->trim();
+      EXPECT_EQ(sum(cached), 0u);
+      EXPECT_EQ(sum(pinned), 0u);
+    }
+    EXPECT_EQ(fake_.misplaced(), 0u);
+  }
+}
+
 TEST_F(shared_vertices, bring_the_bytes_of_all_parts_together) {
   use(4);
   const auto gpus = gpus_of(*engine_).all();

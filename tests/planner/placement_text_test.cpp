@@ -17,6 +17,9 @@ TEST(placement_text, accelerated_rows_and_folds_say_why_they_run_on_the_cpu) {
   EXPECT_TRUE(says(q.explain("count"), "count: cpu: " + why)) << q.explain("count");
   EXPECT_TRUE(says(q.select([](auto t) { return t.price; }).explain("sum"), "sum: cpu: " + why));
   EXPECT_TRUE(says(q.order_by([](auto t) { return t.qty; }).explain(), "cpu: " + why));
+  const std::string several = q.order_by([](auto t) { return t.qty; }).take(7).distinct().explain();
+  EXPECT_EQ(several.find(why), several.rfind(why)) << several;
+  EXPECT_TRUE(says(several, "cpu: no GPU, as above")) << several;
   EXPECT_TRUE(says(q.verify().explain(), "rows: cpu: not on gpu: verified queries run natively"));
   const auto plain = query::from(trades).in(without_gpu).where(large);
   EXPECT_FALSE(says(plain.explain(), "rows: cpu")) << plain.explain();

@@ -48,6 +48,7 @@ TEST(standard_session_death, values_of_the_environment_that_make_no_sense_are_re
         },
         testing::ExitedWithCode(7), text);
   };
+  refuses("QUERY_GPU", "maybe", "^QUERY_GPU: expected on or off: found 'maybe'");
   refuses("QUERY_VERIFY", "maybe", "QUERY_VERIFY: expected 0 or 1: found 'maybe'");
   refuses("QUERY_TEMP", "/nowhere", "QUERY_TEMP: expected a folder: found '/nowhere'");
   refuses("QUERY_THREADS", "many", "QUERY_THREADS: expected a number");

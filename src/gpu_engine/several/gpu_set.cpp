@@ -79,6 +79,14 @@ std::vector<std::shared_ptr<gpu_session>> gpu_set::all() {
   return gpus;
 }
 
+std::vector<std::shared_ptr<gpu_session>> gpu_set::open_now() const {
+  const std::lock_guard hold(lock_);
+  std::vector<std::shared_ptr<gpu_session>> gpus;
+  if (usable(*first_)) gpus.push_back(first_);
+  std::copy_if(others_.begin(), others_.end(), std::back_inserter(gpus), [&](const auto& gpu) { return usable(*gpu); });
+  return gpus;
+}
+
 std::shared_ptr<gpu_session> gpu_set::one() {
   const std::lock_guard hold(lock_);
   if (count_ < 2 || usable(*first_)) return first_;

@@ -33,6 +33,7 @@ class gpu_set {
   std::size_t size() const;
   // Opened now where they were not; at least the first, in their order.
   std::vector<std::shared_ptr<gpu_session>> all();
+  std::vector<std::shared_ptr<gpu_session>> open_now() const;  // that have been opened and are not lost; maybe none
   std::string name(std::size_t n) const;  // "2 x NVIDIA H200"
   std::string loss() const;               // what became of the first, where all are lost; "": not all are
   // A share is no smaller; 0: not known, as bytes decide.

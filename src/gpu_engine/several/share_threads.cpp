@@ -6,6 +6,8 @@
 #include <system_error>
 #include <thread>
 
+#include <query/detail/stop.hpp>
+
 namespace query::gpu_engine {
 
 namespace {
@@ -77,7 +79,11 @@ share_threads::share_threads() = default;
 share_threads::~share_threads() = default;
 
 void share_threads::run(std::size_t n, function_ref<void(std::size_t)> given) {
-  const auto no_throw = [given](std::size_t i) noexcept { given(i); };
+  // They work for the caller's query: what waits in them looks at its stop.
+  const auto no_throw = [given, &stop = *detail::stop_here](std::size_t i) noexcept {
+    const detail::stop_scope scope(stop);
+    given(i);
+  };
   const function_ref<void(std::size_t)> task = no_throw;
   std::vector<std::unique_ptr<worker>> mine;
   mine.reserve(n);

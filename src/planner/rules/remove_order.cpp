@@ -29,7 +29,7 @@ bool order_is_asked_for(const machine_graph& g) {
     });
   };
   return in(g.result) || std::any_of(g.vertices.begin(), g.vertices.end(), [&](const auto& v) {
-           return (v->node && v->node->ordered) || std::any_of(v->inputs.begin(), v->inputs.end(), in);
+           return v->ordered || (v->node && v->node->ordered) || std::any_of(v->inputs.begin(), v->inputs.end(), in);
          });
 }
 
