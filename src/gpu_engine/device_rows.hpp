@@ -17,7 +17,7 @@
 namespace query::gpu_engine {
 
 // Rows of one type in device memory. Immutable once made; work that wrote them has ended.
-class device_rows final : public runtime::kept_rows {
+class device_rows : public runtime::kept_rows {
  public:
   device_rows(std::shared_ptr<gpu_session> gpu, const ir::type* row, std::uint64_t n) : gpu_(std::move(gpu)), n_(n) { layout_.row = row; }
 

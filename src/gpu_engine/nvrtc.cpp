@@ -179,17 +179,18 @@ compiled compiler::compile(std::string_view source, std::span<const named_source
 
   // A GPU newer than the compiler takes code for a virtual architecture, which the driver translates.
   const bool lto = std::find(options.begin(), options.end(), link_later) != options.end();
-  const bool machine_code = l.makes_code_for(compute_capability);
+  const bool machine_code = l.makes_code_for(compute_capability) && std::find(options.begin(), options.end(), to_ptx) == options.end();
   const char* const own = source.starts_with(architecture_specific) ? "a" : "";
-  std::vector<std::string> line = {"--gpu-architecture=" + (machine_code ? "sm_" + std::to_string(compute_capability) + own
-                                                                         : "compute_" + std::to_string(l.nearest(compute_capability))),
+  const std::string architecture =
+      machine_code ? "sm_" + std::to_string(compute_capability) : "compute_" + std::to_string(l.nearest(compute_capability));
+  std::vector<std::string> line = {"--gpu-architecture=" + architecture + own,
                                    "--std=c++20"};
   // Without declarations that generated kernels do not use (textures, the device's run-time library): 5 ms each. Sources that are linked
   // later are users' own and may use them.
   if (!lto && l.version >= knows_minimal) line.push_back("--minimal");
   const bool fast = source.starts_with(fast_math);
   for (const std::string& option : options)
-    if (!fast || option != separate_products) line.push_back(option);
+    if ((!fast || option != separate_products) && option != to_ptx) line.push_back(option);
   if (fast) line.push_back("--use_fast_math");
   std::vector<const char*> arguments;
   for (const std::string& option : line) arguments.push_back(option.c_str());

@@ -45,6 +45,8 @@ class compiler {
   // Where QUERY_GPU_KEEP_SOURCE names a folder, each source is written there first. With the option link_later, the result is
   // LTO-IR, for linker.hpp.
   static constexpr const char* link_later = "-dlto";
+  // With this one, it is PTX: for tests, which compile for GPUs that are not there in less time.
+  static constexpr const char* to_ptx = "-ptx";
   compiled compile(std::string_view source, std::span<const named_source> headers, int compute_capability,
                    std::span<const std::string> options = {}) const;
 

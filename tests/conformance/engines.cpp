@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
+#include "conformance/compiled_kernels.hpp"
 #include "conformance/cpu_reasons.hpp"
+#include "conformance/placements.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/several/gpu_set.hpp"
@@ -77,19 +80,48 @@ engine_config two_gpus() {
   return e;
 }
 
+// Of no device, for what can be known without one.
+constexpr const char* only_compiled = "gpu, kernels only compiled";
+engine_config without_a_device() {
+  engine_config e{only_compiled, "gpu", query::Session({.threads = 4}), true};
+  leave_to_the_cpu(e);
+#ifdef __SANITIZE_ADDRESS__
+  e.missing = "the leak checker's tracer fails under NVRTC";
+#else
+  const char* asked = std::getenv("QUERY_TEST_ENGINE");
+  if (!asked || asked != std::string_view(only_compiled)) e.missing = "QUERY_TEST_ENGINE does not name it";
+  else if (query::Session({.threads = 1}).gpu_status().empty()) e.missing = "there is a GPU, whose engine compiles them";
+  else e.session.state()->take_gpu(kernels_here().engine());
+#endif
+  return e;
+}
+
 }  // namespace
 
+compiled_kernels& kernels_here() {
+  static compiled_kernels all;
+  return all;
+}
+bool computes(const engine_config& e) { return e.name != std::string_view(only_compiled); }
 std::span<const cpu_reason> cpu_reasons() { return reasons; }
 bool on_the_gpu(std::string_view verb) { return std::find(gpu_verbs.begin(), gpu_verbs.end(), verb) != gpu_verbs.end(); }
 
 const std::vector<engine_config>& engines() {
-  static const std::vector<engine_config> all = {
+  static std::vector<engine_config> all = {
       {"cpu, 1 thread", "cpu", query::Session({.threads = 1, .gpu = query::gpu_use::off})},
       {"cpu, 4 threads", "cpu", query::Session({.threads = 4, .gpu = query::gpu_use::off})},
       {"interpreter", "interpreter", query::Session({.threads = 4, .interpret = true, .gpu = query::gpu_use::off})},
+      without_a_device(),
       gpu(),
       two_gpus(),
   };
+  static const bool chosen = [] {
+    const char* only = std::getenv("QUERY_TEST_ENGINE");
+    for (engine_config& e : all)
+      if (only && e.name != std::string_view(only) && e.missing.empty()) e.missing = "QUERY_TEST_ENGINE names another";
+    return only != nullptr;
+  }();
+  (void)chosen;
   return all;
 }
 
@@ -97,6 +129,10 @@ void nothing_fell_back(const engine_config& e) {
   static std::map<const engine_config*, std::uint64_t> before;
   const auto [now, why] = e.session.state()->fallbacks();
   EXPECT_EQ(now, std::exchange(before[&e], now)) << "ran on the CPU: " << why;
+  if (computes(e)) return;
+  for (const std::string& why : kernels_here().compile_new()) ADD_FAILURE() << why;
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  check_placements(std::string(test.test_suite_name()) + "." + test.name(), kernels_here().left_to_the_cpu());
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "conformance/compare.hpp"
+#include "conformance/compiled_kernels.hpp"
 #include "conformance/engines.hpp"
 
 namespace conformance {
@@ -89,7 +90,7 @@ CONFORMS(fast_math, where_it_is_permitted_results_differ_in_their_last_digits_on
   // It is used: no CPU engine fuses, so there nothing changes.
   const auto rest = q.select([](auto s) { return query::abs(s.x * s.x - s.square); });
   const double most = (e.accelerate ? rest.require_gpu().max() : rest.max()).value_or(-1);
-  if (e.accelerate) EXPECT_GT(most, 0.0);
+  if (e.accelerate && computes(e)) EXPECT_GT(most, 0.0);
   else EXPECT_EQ(most, 0.0);
   EXPECT_LT(most, 1e-14);
 }

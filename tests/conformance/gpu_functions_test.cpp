@@ -4,6 +4,7 @@
 
 #include "conformance/compare.hpp"
 #include "conformance/device_copy.hpp"
+#include "conformance/compiled_kernels.hpp"
 #include "conformance/engines.hpp"
 
 namespace conformance {
@@ -116,7 +117,7 @@ CONFORMS(gpu_functions, what_is_wrong_with_a_device_function_is_an_error_with_ve
   const auto rows = readings();
   const auto plain = [](const reading& r) { return r.value; };
   const auto says = [&](query::device_function d, const char* what, bool everywhere = false) {
-    if (!everywhere && !e.accelerate) return;
+    if (!everywhere && (!e.accelerate || !computes(e))) return;
     const std::string text = error_of([&] { (void)source(e, rows).select(query::accelerated(plain, d)).to_vector(); });
     EXPECT_EQ(text.substr(0, 7), "select:") << text;
     EXPECT_NE(text.find(what), std::string::npos) << text;
@@ -166,6 +167,7 @@ CONFORMS(gpu_functions, ptx_is_linked, "accelerated") {
 }
 
 CONFORMS(gpu_functions, apply_runs_the_form_of_its_engine, "apply", "apply_all") {
+  if (!computes(e)) return;
   const auto rows = readings();
   int here = 0, there = 0;
   const auto copies = [&](std::span<const reading> r) {
@@ -213,7 +215,7 @@ CONFORMS(gpu_functions, apply_gives_columns_and_fewer_rows, "apply") {
 }
 
 CONFORMS(gpu_functions, what_is_wrong_with_an_apply_there_is_an_error, "apply") {
-  if (!e.accelerate) return;
+  if (!e.accelerate || !computes(e)) return;
   const auto rows = readings();
   const auto copies = [](std::span<const reading> r) { return std::vector<reading>(r.begin(), r.end()); };
   const auto fails = [&](auto g) { return error_of([&] { (void)source(e, rows).apply(copies, query::on_gpu(g)).to_vector(); }); };

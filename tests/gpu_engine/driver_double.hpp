@@ -36,13 +36,12 @@ class driver_double {
  public:
   explicit driver_double(unsigned seed = 1, std::size_t memory = std::size_t{1} << 30, int devices = 1)
       : random_(seed), memory_(memory), devices_(static_cast<std::size_t>(devices)) {
-    self_ = this;
     bind();
   }
   ~driver_double() {
     run_all();
     for (const auto& [address, b] : blocks_) std::free(reinterpret_cast<void*>(address));
-    self_ = nullptr;
+    self_ = before_;
   }
   driver_double(const driver_double&) = delete;
   driver_double& operator=(const driver_double&) = delete;
@@ -97,6 +96,12 @@ class driver_double {
   void allow_unknown_kernels() {
     const std::lock_guard lock(mutex_);
     unknown_kernels_ = true;
+  }
+
+  // What streams are given runs at once from now on, where it can: for tests that are not about waiting.
+  void run_at_once() {
+    const std::lock_guard lock(mutex_);
+    prompt_ = true;
   }
 
   // Host memory that can be locked from now on.
@@ -190,7 +195,12 @@ class driver_double {
   void expect_current(int device) { misplaced_ += current_device() == device ? 0 : 1; }
   int device_of(stream_handle s) { return streams_.at(s).device; }
 
-  void give(stream_handle s, operation o) { streams_.at(s).push_back(std::move(o)); }
+  void give(stream_handle s, operation o) {
+    queue& q = streams_.at(s);
+    q.push_back(std::move(o));
+    while (prompt_ && step(q)) {
+    }
+  }
 
   bool step(queue& q) {
     if (q.empty() || !q.front().run()) return false;
@@ -264,6 +274,7 @@ class driver_double {
   inline static driver_double* self_ = nullptr;
   inline static thread_local context_handle current_ = nullptr;
 
+  driver_double* const before_ = std::exchange(self_, this);  // its calls reach it again when this one is gone
   driver calls_;
   mutable std::mutex mutex_;
   std::mt19937 random_;
@@ -283,7 +294,7 @@ class driver_double {
   std::size_t pinnable_ = std::size_t{1} << 30, allocated_ = 0, loaded_ = 0, pinned_ = 0, failing_pinned_ = 0;
   std::size_t up_ = 0, down_ = 0, copies_down_ = 0, between_ = 0, misplaced_ = 0;
   std::uintptr_t next_handle_ = 0;
-  bool held_ = false, unknown_kernels_ = false;
+  bool held_ = false, unknown_kernels_ = false, prompt_ = false;
 };
 
 // What the double takes for a compiled source: an image that lists its text, and so the entries in it.

@@ -7,6 +7,7 @@
 #include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/grouped_build.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/row_numbers.hpp"
 #include "gpu_primitives/radix_sort.cuh"
 #include "ir/analysis.hpp"
 #include "ir/visit.hpp"
@@ -80,7 +81,7 @@ class joining_lists {
   result_rows go() {
     run_.reset_status();
     const join_kernels kernels = generate_join_kernels(sides_of(n_), inputs_[0]->layout(), inputs_[1]->layout(), program_of(n_),
-                                                       !gpu::radix_fits_32_bit_counts(inputs_[1]->size()));
+                                                       wide_row_numbers(inputs_[1]->size()));
     const grouped_build grouped(kernels, run_, inputs_, args_, n_, side_, false);
     const auto heap = std::make_shared<const device_buffer>(rows_by_group(kernels));
     const std::uint64_t n = std::min(inputs_[0]->size(), v_.limit);

@@ -12,6 +12,7 @@
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/operators/outer_join_blocks.hpp"
 #include "gpu_engine/operators/scattered_build.hpp"
+#include "gpu_engine/row_numbers.hpp"
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/join_tiles.cuh"
 #include "gpu_primitives/radix_sort.cuh"
@@ -36,7 +37,7 @@ class joining {
         inputs_{&probe, side_.rows.get()},
         probe_n_(probe.size()),
         build_n_(side_.rows->size()),
-        wide_(!gpu::radix_fits_32_bit_counts(build_n_)) {}
+        wide_(wide_row_numbers(build_n_)) {}
 
   result_rows go() {
     run_.reset_status();

@@ -14,6 +14,7 @@
 #include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/sorted_numbers.hpp"
 #include "gpu_engine/operators/word_sort.hpp"
+#include "gpu_engine/row_numbers.hpp"
 #include "gpu_primitives/radix_layout.cuh"
 #include "gpu_primitives/scan.cuh"
 
@@ -194,7 +195,7 @@ class sorting {
       : run_(run),
         inputs_{&in},
         n_(in.size()),
-        wide_(!gpu::radix_fits_32_bit_counts(n_)),
+        wide_(wide_row_numbers(n_)),
         g_(generate(v, in.layout(), wide_, rows_too)),
         args_(first_ranks + g_.texts.size(), 0) {}
 

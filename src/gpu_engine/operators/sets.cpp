@@ -7,6 +7,7 @@
 #include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/row_numbers.hpp"
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/hash_table.cuh"
 
@@ -86,7 +87,7 @@ class keeping_firsts {
         run_(run),
         inputs_{&first, second ? second : &first},
         rows_(first.size() + (what_ == verb::union_with ? second->size() : 0)) {
-    generate(g_, n_, what_, first.layout(), inputs_[1]->layout(), rows_ >= 0xffffffffull);
+    generate(g_, n_, what_, first.layout(), inputs_[1]->layout(), wide_slot_numbers(rows_));
   }
 
   result_rows go() {

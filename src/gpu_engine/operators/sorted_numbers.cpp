@@ -6,6 +6,7 @@
 #include "gpu_engine/codegen/sort_passes.hpp"
 #include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/radix_launch.hpp"
+#include "gpu_engine/row_numbers.hpp"
 
 namespace query::gpu_engine {
 
@@ -120,7 +121,7 @@ bool sort_numbers(const planner::vertex& v, const device_rows& in, device_addres
   if (!key) return false;
   const std::uint64_t n = in.size();
   const std::size_t bytes = key->number->size;
-  const bool wide = !gpu::radix_fits_32_bit_counts(n);
+  const bool wide = wide_row_numbers(n);
   const kernel_source k = generate(std::move(source), *key, in.layout(), wide);
   const auto count = run.compile(k, "count_keys"), sweep = run.compile(k, "sweep_keys");
   const std::array<const device_rows*, 1> inputs{&in};
