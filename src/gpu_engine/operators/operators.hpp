@@ -48,7 +48,7 @@ device_buffer rows_in_order(const ir::type* row, device_buffer rows, const devic
 void plan_order_by(const planner::vertex& v);
 result_rows run_order_by(const planner::vertex& v, vertex_run& run);
 
-// The numbers of the rows alone: u32, u64 where gpu::radix_fits_32_bit_counts says no. Of at least one row.
+// The numbers of the rows alone: u32, u64 where wide_row_numbers says so. Of at least one row.
 void plan_ordered_numbers(const planner::vertex& v);
 device_buffer ordered_numbers(const planner::vertex& v, const device_rows& in, vertex_run& run);
 

@@ -14,6 +14,7 @@
 #include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/operators/word_sort.hpp"
+#include "gpu_engine/row_numbers.hpp"
 #include "gpu_primitives/radix_layout.cuh"
 #include "planner/partitions.hpp"
 #include "runtime/partition_bounds.hpp"
@@ -116,7 +117,7 @@ class partitioning {
         inputs_{&in},
         n_(in.size()),
         parts_(parts_wanted),
-        wide_(!gpu::radix_fits_32_bit_counts(n_)),
+        wide_(wide_row_numbers(n_)),
         sort_(parts_ <= 256     ? 8
               : parts_ <= 65536 ? 16
                                 : 32,
