@@ -79,10 +79,11 @@ class parts_run {
 
  private:
   struct other {
-    other(const engine_share& s, engine& e, shared_rows& rows) : share(&s), by(&e), chunks(rows, s.share) {}
+    other(const engine_share& s, engine& e, shared_rows& rows) : share(&s), by(&e), chunks(rows, s.share), first(chunks.next()) {}
     const engine_share* share;
     engine* by;
     shared_rows::taker chunks;
+    row_span first;           // taken before the CPU, which is quick to start, can have all
     row_span left = {};       // the chunk that it failed on
     std::string failed = {};  // with what
   };
@@ -93,17 +94,21 @@ class parts_run {
         const detail::stop_scope scope(stop_.state());
         try {
           thread_pool pool(o.share->threads);
-          for (row_span chunk = o.chunks.next(); chunk.size(); chunk = o.chunks.next())
+          for (row_span chunk = o.first; chunk.size(); chunk = o.chunks.next())
             if (!run_chunk(o, chunk, pool, work)) return;
         } catch (const std::system_error& e) {
-          o.failed = e.what();  // no threads for the pool
+          give_up(o, e);  // no threads for the pool
         } catch (...) {
           end_all();
         }
       });
     } catch (const std::system_error& e) {
-      o.failed = e.what();
+      give_up(o, e);
     }
+  }
+  static void give_up(other& o, const std::exception& why) {
+    o.failed = why.what();
+    o.left = o.first;
   }
 
   // False after trouble of the engine's, which the CPU may not have; all else stops the others.

@@ -38,8 +38,10 @@ row_span shared_rows::taker::next() {
   // By what all have taken until now, once this has come back for more.
   if (taken_) share_ = static_cast<double>(taken_) / static_cast<double>(of_->all_ - left);
   const double mine = share_ * static_cast<double>(left);
-  if (left == 0 || 2 * mine < static_cast<double>(least_)) return {};
-  const std::uint64_t wanted = std::min(left, std::max(least_, static_cast<std::uint64_t>(part_of_the_rest * mine)));
+  // The first one pays, as whoever divided the rows has seen to; others are left to the CPU where they are small.
+  const std::uint64_t least = taken_ ? least_ : rows_of_fixed_part;
+  if (left == 0 || 2 * mine < static_cast<double>(least)) return {};
+  const std::uint64_t wanted = std::min(left, std::max(least, static_cast<std::uint64_t>(part_of_the_rest * mine)));
   // The others' parts begin at multiples: what is behind the last of these is this one's.
   const std::uint64_t border = (of_->end_ - wanted + rows_of_fixed_part - 1) / rows_of_fixed_part * rows_of_fixed_part;
   const std::uint64_t first = std::max(border, of_->front_);
