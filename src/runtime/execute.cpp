@@ -252,12 +252,16 @@ void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> 
     handed_out = true;
     expected(n);
   };
+  std::uint64_t taken = 0;
+  bool all = true;
   const auto takes = [&](const row_block& b) {
     handed_out = true;
-    return take(b);
+    taken += b.n;
+    return all = take(b);
   };
   e.read([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context); }, handed_out);
   e.meter.finished();
+  if (all) runtime::note_seen(e.graph->result, taken, e.context);
 }
 
 std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {

@@ -15,7 +15,7 @@ std::vector<form> library() {
   TRACED("query::asin, acos, atan", [](auto t) { return query::asin(t.price / 200) + query::acos(t.price / 200) + query::atan(t.price); });
   TRACED("query::sinh, cosh, tanh", [](auto t) { return query::sinh(t.price / 10) + query::cosh(t.price / 10) + query::tanh(t.price); });
   TRACED("query::asinh, acosh, atanh", [](auto t) { return query::asinh(t.price / 10) + query::acosh(query::abs(t.price) + 1) + query::atanh(t.price / 200); });
-  TRACED("query::erf, erfc, tgamma", [](auto t) { return query::erf(t.price / 10) + query::erfc(t.weight) + query::tgamma(query::abs(t.price) / 100 + 1); });
+  TRACED("query::erf, erfc, tgamma", [](auto t) { return query::erf(t.price / 10) + query::erfc(t.weight * 1.0) + query::tgamma(query::abs(t.price) / 100 + 1); });
   TRACED("erf found by its argument", [](auto t) { return erf(t.price / 10); });
   TRACED("query::floor, ceil, round, trunc", [](auto t) { return query::floor(t.price) + query::ceil(t.price) * 10 + query::round(t.price) * 100 + query::trunc(t.price) * 1000; });
   TRACED("query::pow(field, 2)", [](auto t) { return query::pow(t.price, 2); });

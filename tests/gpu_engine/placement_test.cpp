@@ -360,7 +360,7 @@ struct divided_plans : placement_plans {
 
 TEST_F(divided_plans, say_who_gets_how_much) {
   const std::string plan = pass(8000000).explain("sum");
-  const std::string said = "sum: split: 48% gpu: " + device_.name() + ", 52% cpu: 2.0 ms here; 2.8 ms and 2.5 ms alone";
+  const std::string said = "sum: split: about 47% gpu: " + device_.name() + ", 53% cpu: 2.2 ms here; 2.8 ms and 2.5 ms alone";
   EXPECT_NE(plan.find(said), std::string::npos) << plan;
   EXPECT_NE(plan.find("; generated on the gpu\n"), std::string::npos) << plan;
 }
@@ -376,15 +376,15 @@ TEST_F(divided_plans, obey_orders) {
   EXPECT_FALSE(divides(pass(100000).explain("sum"))) << "few rows";
 }
 
-TEST_F(divided_plans, move_the_bytes_of_their_share) {
+TEST_F(divided_plans, move_the_bytes_of_what_they_take) {
   const auto q = pass(8000000);
-  const std::string plan = q.explain("sum");
-  const std::size_t at = plan.find("split: ");
-  ASSERT_NE(at, std::string::npos) << plan;
-  const double share = std::stod(plan.substr(at + 7)) / 100, all = 8e6 * sizeof(double);
+  ASSERT_NE(q.explain("sum").find("split: about 47%"), std::string::npos) << q.explain("sum");
   const std::size_t before = fake_.bytes_up();
   (void)q.sum();
-  EXPECT_NEAR(static_cast<double>(fake_.bytes_up() - before), share * all, all * 0.02);
+  // The GPU begins with seven tenths of its share; how much it takes then depends on who is faster.
+  const double moved = static_cast<double>(fake_.bytes_up() - before), all = 8e6 * sizeof(double);
+  EXPECT_GE(moved, 0.7 * 0.46 * all);
+  EXPECT_LE(moved, 1.01 * all);
 }
 
 TEST_F(divided_plans, do_not_wait_for_compilers_but_pay_for_them_once) {
