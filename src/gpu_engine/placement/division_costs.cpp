@@ -10,7 +10,7 @@ namespace {
 constexpr double among_others = 1.15;
 // Of the time of both together: what they lose to each other in the cores and on the way to the host's memory. 0.22 to 0.47 of passes that
 // compute something, beside an H200 (bench/results).
-constexpr double in_each_others_way = 0.35;
+constexpr double in_each_others_way = 0.3;
 
 // The same for next to no rows: what is left are waits.
 work hardly_any(work w) {
