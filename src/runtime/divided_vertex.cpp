@@ -7,6 +7,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -92,12 +93,16 @@ class parts_run {
     try {
       threads.emplace_back([this, &o, work] {
         const detail::stop_scope scope(stop_.state());
+        std::optional<thread_pool> pool;
         try {
-          thread_pool pool(o.share->threads);
-          for (row_span chunk = o.first; chunk.size(); chunk = o.chunks.next())
-            if (!run_chunk(o, chunk, pool, work)) return;
+          pool.emplace(o.share->threads);
         } catch (const std::system_error& e) {
-          give_up(o, e);  // no threads for the pool
+          give_up(o, e);
+          return;
+        }
+        try {
+          for (row_span chunk = o.first; chunk.size(); chunk = o.chunks.next())
+            if (!run_chunk(o, chunk, *pool, work)) return;
         } catch (...) {
           end_all();
         }
@@ -106,6 +111,7 @@ class parts_run {
       give_up(o, e);
     }
   }
+  // Before it has begun: there are no threads.
   static void give_up(other& o, const std::exception& why) {
     o.failed = why.what();
     o.left = o.first;

@@ -1,7 +1,8 @@
 #include "runtime/shared_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include <query/errors.hpp>
 
 namespace query::runtime {
 
@@ -18,6 +19,7 @@ constexpr std::uint64_t least_parts = 8;
 bool shared_rows::take(std::uint64_t first, std::uint64_t end) {
   const std::lock_guard hold(lock_);
   if (first >= end_) return false;
+  if (end > end_) throw internal_error("shared_rows: a part that crosses a border of fixed parts");
   front_ = std::max(front_, end);
   return true;
 }

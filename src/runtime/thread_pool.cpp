@@ -15,10 +15,17 @@ struct thread_pool::job {
 };
 
 thread_pool::thread_pool(int threads) {
-  for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {  // the system has no more: those that there are end first
+    close();
+    throw;
+  }
 }
 
-thread_pool::~thread_pool() {
+thread_pool::~thread_pool() { close(); }
+
+void thread_pool::close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;

@@ -16,7 +16,7 @@ namespace query::runtime {
 
 class thread_pool final : public scheduler {
  public:
-  explicit thread_pool(int threads);  // the calling thread counts as one of them
+  explicit thread_pool(int threads);  // the calling thread counts as one of them; std::system_error where there are no more
   ~thread_pool() override;
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
@@ -27,6 +27,7 @@ class thread_pool final : public scheduler {
  private:
   struct job;
   void work();
+  void close();
 
   std::mutex mutex_;
   std::condition_variable wake_;
