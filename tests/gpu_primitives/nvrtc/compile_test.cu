@@ -1,4 +1,6 @@
-// Every header of GPU primitives compiles at run time, by NVRTC without any header of its own, as the GPU engine uses them. No GPU needed.
+// Kernels of sorts, scans, reductions, merges, partitions, histograms and first rows compile by the NVRTC that this program is linked
+// with, which has no header of its own. No GPU needed. Hashed primitives: hashing_nvrtc_test.cu; every header alone, by the NVRTC that the
+// library finds: tests/gpu_engine/primitive_headers_test.cpp.
 #include <gtest/gtest.h>
 #include <nvrtc.h>
 
