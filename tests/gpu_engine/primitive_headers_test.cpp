@@ -58,6 +58,24 @@ extern "C" __global__ __launch_bounds__(policy::threads, policy::blocks) void mo
   partition_move<policy, u32, u32>(n, temp, shared, [=](u64 i) { return u32(hash[i] >> 58); }, [](u64 i) { return u32(i); },
                                    [=](u64 at, u32 row) { row_ids[at] = row; });
 }
+__device__ auto range_of(const double* price, const double* bounds) {
+  return range_part([=](u64 i) { return price[i]; }, bounds, 64);
+}
+extern "C" __global__ void count_ranges(const double* price, const double* bounds, u64 n, void* temp, u64* starts) {
+  partition_count<policy>(n, temp, range_of(price, bounds), 65, starts);
+}
+extern "C" __global__ __launch_bounds__(policy::threads, policy::blocks) void move_ranges(const double* price, const double* bounds, u64 n,
+                                                                                          void* temp, u32* row_ids) {
+  extern __shared__ __align__(16) u8 shared[];
+  partition_move<policy, u32, u32>(n, temp, shared, range_of(price, bounds), [](u64 i) { return u32(i); },
+                                   [=](u64 at, u32 row) { row_ids[at] = row; });
+}
+extern "C" __global__ void count_hashes(const u64* id, u64 n, void* temp, u64* starts) {
+  partition_count<policy>(n, temp, hash_part([=](u64 i) { return id[i]; }, bitwise_keys<u64>{}, 64), 64, starts);
+}
+extern "C" __global__ void count_made_hashes(const u64* hash, u64 n, void* temp, u64* starts) {
+  partition_count<policy>(n, temp, hash_part([=](u64 i) { return hash[i]; }, 200), 200, starts);
+}
 )";
 
 // Of the primitives that the engine's kernels leave to others.
