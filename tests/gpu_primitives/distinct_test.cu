@@ -1,35 +1,41 @@
-// First rows of keys against a map: keys of every distribution, tables that are too small, a second input that adds, keeps or removes.
-// Beyond 2^31 rows, and slots, what is first is known by formula.
+// First rows of keys against a map: keys of every width and distribution, strings, tables that are too small, a second input that adds,
+// keeps or removes. Beyond 2^31 rows, and slots, what is first is known by formula.
 #include "gpu_primitives/distinct.cuh"
 
 #include <map>
 #include <set>
 
-#include "hashing_fixture.cuh"
+#include "key_inputs.cuh"
 
 using namespace query::gpu;
 using namespace hashing_test;
 
 namespace {
 
-template <class Key> struct key_column {
-  const Key* keys;
-  Key dropped;
-  __device__ bool operator()(u64 i, Key& key) const {
-    key = keys[i];
-    return key != dropped;
+template <class Column> struct kept_keys {
+  using key_type = typename Column::key_type;
+  Column keys;
+  const u64* numbers;
+  u64 dropped;  // rows with this number are filtered away
+  __device__ bool operator()(u64 i, key_type& key) const {
+    key = keys(i);
+    return numbers[i] != dropped;
   }
 };
+template <class Column> kept_keys(Column, const u64*, u64) -> kept_keys<Column>;
+
 template <class Key, class Number> using table_of = hash_table_ref<bitwise_keys<Key>, Number>;
 
-template <class Key, class Number> __global__ void first_kernel(u64 n, u64 from, table_of<Key, Number> t, u32* full, key_column<Key> rows) {
-  first_rows(n, from, t, full, bitwise_keys<Key>{}, rows);
+template <class Keys, class Number, class Column>
+__global__ void first_kernel(u64 n, u64 from, hash_table_ref<Keys, Number> t, u32* full, Keys keys, kept_keys<Column> rows) {
+  first_rows(n, from, t, full, keys, rows);
 }
-template <class Key, class Number> __global__ void present_kernel(u64 n, table_of<Key, Number> t, u8* present, key_column<Key> rows) {
-  present_keys(n, t, present, bitwise_keys<Key>{}, rows);
+template <class Keys, class Number, class Column>
+__global__ void present_kernel(u64 n, hash_table_ref<Keys, Number> t, u8* present, Keys keys, kept_keys<Column> rows) {
+  present_keys(n, t, present, keys, rows);
 }
-template <class Key, class Number>
-__global__ void flag_kernel(table_of<Key, Number> t, const u8* present, bool wanted, u8* flags, u64* count) {
+template <class Keys, class Number>
+__global__ void flag_kernel(hash_table_ref<Keys, Number> t, const u8* present, bool wanted, u8* flags, u64* count) {
   flag_rows(t, present, wanted, flags, count);
 }
 
@@ -53,29 +59,30 @@ std::set<u64> expected(const std::vector<u32>& a, const std::vector<u32>& b, sec
   return rows;
 }
 
-template <class Key> std::vector<Key> as(const std::vector<u32>& keys) { return std::vector<Key>(keys.begin(), keys.end()); }
-
 class Distinct : public Gpu {};
 
-template <class Key, class Number> void check(const std::vector<u32>& a, const std::vector<u32>& b, second_input what) {
-  device_array<Key> first(as<Key>(a)), second(as<Key>(b));
+template <class Inputs, class Number> void check(const std::vector<u32>& a, const std::vector<u32>& b, second_input what) {
+  using table_type = hash_table_ref<typename Inputs::keys_type, Number>;
+  const std::vector<u64> first(a.begin(), a.end()), second(b.begin(), b.end());
+  const Inputs in(first, second);
+  const device_array<u64> first_numbers(first), second_numbers(second);
+  const kept_keys first_rows_in{in.first(), first_numbers.data(), dropped}, second_rows_in{in.second(), second_numbers.data(), dropped};
   const u64 rows = a.size() + (what == second_input::adds ? b.size() : 0);
   const u32 bits = table_bits(rows);
-  device_array<typename table_of<Key, Number>::slot> slots(table_slots(bits));
+  device_array<typename table_type::slot> slots(table_slots(bits));
   slots.fill(0xff);
-  const table_of<Key, Number> table{slots.data(), bits};
+  const table_type table{slots.data(), bits};
   device_array<u32> full(1);
   full.fill(0);
-  first_kernel<<<13, 256>>>(a.size(), 0, table, full.data(), key_column<Key>{first.data(), Key(dropped)});
-  if (what == second_input::adds)
-    first_kernel<<<13, 256>>>(b.size(), a.size(), table, full.data(), key_column<Key>{second.data(), Key(dropped)});
+  first_kernel<<<13, 256>>>(a.size(), 0, table, full.data(), in.keys(), first_rows_in);
+  if (what == second_input::adds) first_kernel<<<13, 256>>>(b.size(), a.size(), table, full.data(), in.keys(), second_rows_in);
   device_array<u8> present(table_slots(bits)), flags(rows + 1);
   device_array<u64> count(1);
   present.fill(0);
   flags.fill(0);
   count.fill(0);
   const bool marks = what == second_input::keeps || what == second_input::removes;
-  if (marks) present_kernel<<<7, 256>>>(b.size(), table, present.data(), key_column<Key>{second.data(), Key(dropped)});
+  if (marks) present_kernel<<<7, 256>>>(b.size(), table, present.data(), in.keys(), second_rows_in);
   flag_kernel<<<5, 256>>>(table, marks ? present.data() : nullptr, what == second_input::keeps, flags.data(), count.data());
   finish();
   ASSERT_EQ(full.first(), 0u);
@@ -93,8 +100,11 @@ TEST_F(Distinct, first_row_of_every_key) {
     for (const spread s : {spread::all_equal, spread::all_distinct, spread::few, spread::heavy, spread::extremes}) {
       SCOPED_TRACE(std::to_string(n) + " " + name_of(s));
       const auto keys = make_keys(n, n / 3 + 1, s);
-      check<u32, u32>(keys, {}, second_input::none);
-      check<u64, u64>(keys, {}, second_input::none);
+      check<bitwise_inputs<u32>, u32>(keys, {}, second_input::none);
+      check<bitwise_inputs<u64>, u64>(keys, {}, second_input::none);
+      if (n > 10000) continue;
+      check<bitwise_inputs<wide_key>, u32>(keys, {}, second_input::none);
+      check<text_inputs, u64>(keys, {}, second_input::none);
       if (HasFatalFailure()) return;
     }
   }
@@ -107,8 +117,10 @@ TEST_F(Distinct, with_a_second_input) {
       SCOPED_TRACE(std::to_string(n) + " " + name_of(s));
       const auto keys = make_keys(n, n / 2 + 1, s), others = make_keys(n / 2 + n % 3, n / 2 + 1, s, 11);
       for (const second_input what : {second_input::adds, second_input::keeps, second_input::removes}) {
-        check<u32, u64>(keys, others, what);
-        check<u64, u32>(keys, others, what);
+        check<bitwise_inputs<u32>, u64>(keys, others, what);
+        check<bitwise_inputs<u64>, u32>(keys, others, what);
+        check<bitwise_inputs<wide_key>, u64>(keys, others, what);
+        check<text_inputs, u32>(keys, others, what);
         if (HasFatalFailure()) return;
       }
     }
@@ -117,11 +129,15 @@ TEST_F(Distinct, with_a_second_input) {
 
 TEST_F(Distinct, a_table_that_is_too_small_says_so) {
   const auto keys = make_keys(5000, 5000, spread::all_distinct);
-  device_array<u32> column(keys), full(1);
+  const std::vector<u64> all(keys.begin(), keys.end());
+  const bitwise_inputs<u32> in(all, {});
+  const device_array<u64> numbers(all);
+  device_array<u32> full(1);
   device_array<table_of<u32, u32>::slot> slots(table_slots(10));
   slots.fill(0xff);
   full.fill(0);
-  first_kernel<<<4, 256>>>(keys.size(), 0, table_of<u32, u32>{slots.data(), 10}, full.data(), key_column<u32>{column.data(), dropped});
+  first_kernel<<<4, 256>>>(keys.size(), 0, table_of<u32, u32>{slots.data(), 10}, full.data(), bitwise_keys<u32>{},
+                           kept_keys{in.first(), numbers.data(), dropped});
   finish();
   EXPECT_EQ(full.first(), 1u);
 }
@@ -166,7 +182,7 @@ TEST_F(Distinct, first_rows_beyond_2_to_the_31_and_the_32) {
   flags.fill(0);
   count.fill(0);
   wrong.fill(0);
-  flag_kernel<u32, u64><<<132, 256>>>(table, nullptr, true, flags.data(), count.data());
+  flag_kernel<<<132, 256>>>(table, nullptr, true, flags.data(), count.data());
   late_check_kernel<<<2048, 256>>>(flags.data(), 2 * many, wrong.data());
   finish();
   EXPECT_EQ(full.first(), 0u);
@@ -202,7 +218,7 @@ TEST_F(Distinct, keys_beyond_2_to_the_31) {
   flags.fill(0);
   count.fill(0);
   wrong.fill(0);
-  flag_kernel<u32, u32><<<132 * 8, 256>>>(table, nullptr, true, flags.data(), count.data());
+  flag_kernel<<<132 * 8, 256>>>(table, nullptr, true, flags.data(), count.data());
   unflagged_kernel<<<2048, 256>>>(flags.data(), many, wrong.data());
   finish();
   EXPECT_EQ(full.first(), 0u);
