@@ -47,6 +47,12 @@ std::string environment_of(const kernel_cache::settings& s) {
   return text;
 }
 
+// Of kernels that are linked: the linker makes their machine code. Asked for when there is one, as others need no linker.
+std::string linker_of(const kernel_cache::settings& s, bool own_link) {
+  const linker* l = s.link_version || own_link ? nullptr : linker::find();
+  return "nvjitlink " + std::to_string(s.link_version.value_or(l != nullptr ? l->version() : 0)) + "\n";
+}
+
 struct key_hash {
   std::size_t operator()(const std::string& key) const { return static_cast<std::size_t>(hash_text(key).low); }
   std::size_t operator()(const hash128& key) const { return static_cast<std::size_t>(key.low); }
@@ -73,7 +79,7 @@ struct loaded_module {
 
 struct kernel_cache::state {
   explicit state(settings given)
-      : options(std::move(given)), environment(environment_of(options)),
+      : options(std::move(given)), environment(environment_of(options)), own_link(options.link != nullptr),
         files(options.folder ? *options.folder : disk_cache::default_folder(), options.folder_limit),
         threads(options.threads   ? *options.threads
                 : options.compile ? 0
@@ -107,6 +113,7 @@ struct kernel_cache::state {
 
   settings options;
   const std::string environment;
+  const bool own_link;
   const disk_cache files;
   const unsigned threads;
 
@@ -161,7 +168,8 @@ bool kernel_cache::state::begin(const task& t) {
 // and the next who asks tries again.
 std::pair<kernel_cache::state::future_module, kernel_cache::state::task> kernel_cache::state::module_of(
     const std::string& source, const device& d, std::span<const device_code> functions) {
-  std::string key = environment + "sm " + std::to_string(d.compute_capability()) + "\n" + source;
+  std::string key = environment + (functions.empty() ? "" : linker_of(options, own_link)) + "sm " +
+                    std::to_string(d.compute_capability()) + "\n" + source;
   std::string place = std::to_string(reinterpret_cast<std::uintptr_t>(&d)) + " " + key;
   const std::lock_guard lock(mutex);
   if (const auto found = modules.find(place); found != modules.end()) return {found->second, nullptr};

@@ -31,7 +31,7 @@ struct kernel {
   std::uint32_t static_shared = 0;   // bytes a block
   std::uint32_t local_bytes = 0;     // bytes a thread: spilled registers and arrays
   std::uint32_t max_threads = 0;     // a block
-  hash128 key;                       // of its program: source, headers, options, compiler, architecture
+  hash128 key;                       // of its program: source, headers, options, compiler, linker if it is linked, architecture
   std::shared_ptr<const struct loaded_module> module;  // keeps the function loaded
 };
 
@@ -54,6 +54,7 @@ class kernel_cache {
     std::function<compiled(std::string_view source, int compute_capability)> compile = {};
     // The same for sources that call device functions of the user's; by default link_program.
     std::function<compiled(std::string_view source, std::span<const device_code> functions, int compute_capability)> link = {};
+    std::optional<int> link_version = {};  // of what links; nothing: linker::find()'s, 0 with a `link` of one's own. Tests.
     // Threads that make the other kernels of a program while its first one is made; nothing: one less than there are cores, none with a
     // `compile` of one's own. Tests.
     std::optional<unsigned> threads = {};

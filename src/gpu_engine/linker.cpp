@@ -62,6 +62,8 @@ struct linker::library {
   int (*nvJitLinkGetLinkedCubin)(link_handle, void*) = nullptr;
   int (*nvJitLinkGetErrorLogSize)(link_handle, std::size_t*) = nullptr;
   int (*nvJitLinkGetErrorLog)(link_handle, char*) = nullptr;
+  int (*nvJitLinkVersion)(unsigned*, unsigned*) = nullptr;  // not in the first ones
+  int version = 0;
 
   bool bind(void* loaded, const std::string& name, std::string& why) {
     library_functions of(loaded, name);
@@ -73,7 +75,10 @@ struct linker::library {
     of.bind(nvJitLinkGetLinkedCubin, "nvJitLinkGetLinkedCubin");
     of.bind(nvJitLinkGetErrorLogSize, "nvJitLinkGetErrorLogSize");
     of.bind(nvJitLinkGetErrorLog, "nvJitLinkGetErrorLog");
+    of.bind_if_there(nvJitLinkVersion, "nvJitLinkVersion");
     why = of.missing();
+    unsigned major = 0, minor = 0;
+    if (nvJitLinkVersion != nullptr && nvJitLinkVersion(&major, &minor) == 0) version = static_cast<int>(major * 1000 + minor * 10);
     return why.empty();
   }
 };
@@ -150,6 +155,7 @@ const linker::search& linker::the_search() {
 }
 const linker* linker::find() { return the_search().found; }
 const std::string& linker::why_not() { return the_search().why_not; }
+int linker::version() const { return library_.version; }
 
 bool linker::link(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log,
                   bool with_fast_math) const {

@@ -38,6 +38,8 @@ class linker {
   static const linker* find();
   static const std::string& why_not();  // "" if there is one
 
+  int version() const;  // 13000; 0: one that does not say
+
   // Machine code for sm_<capability>. False, with the linker's log, if it does not link.
   // Of LTO-IR, with_fast_math says what nvrtc.hpp's line of that name says of sources; without it floats are IEEE's.
   bool link(std::span<const link_input> inputs, int compute_capability, std::vector<std::byte>& cubin, std::string& log,

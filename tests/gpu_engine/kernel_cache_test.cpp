@@ -70,6 +70,25 @@ TEST_F(kernel_cache_test, compiles_again_for_other_headers_and_options) {
   }
 }
 
+// The machine code of linked kernels is the linker's.
+TEST_F(kernel_cache_test, links_again_for_another_linker) {
+  const device_code function{};
+  const auto made = [&](int link_version, std::span<const device_code> functions) {
+    kernel_cache::settings s = settings();
+    s.link = [](std::string_view source, std::span<const device_code>, int capability) { return image_for(source, capability); };
+    s.link_version = link_version;
+    kernel_cache cache(s);
+    cache.get("source", "twice", gpu_, functions);
+    return cache.counters().compiled;
+  };
+  EXPECT_EQ(made(13000, {&function, 1}), 1u);
+  EXPECT_EQ(made(13000, {&function, 1}), 0u);
+  EXPECT_EQ(made(13010, {&function, 1}), 1u);
+  EXPECT_EQ(made(13000, {&function, 1}), 0u);
+  EXPECT_EQ(made(13000, {}), 1u);  // the same source, not linked
+  EXPECT_EQ(made(13010, {}), 0u);
+}
+
 TEST_F(kernel_cache_test, compiles_again_what_the_driver_refuses_to_load) {
   kernel_cache::settings bad = settings();
   bad.compile = [](std::string_view, int) { return compiled{{std::byte{'x'}, std::byte{0}}, "", 0}; };
