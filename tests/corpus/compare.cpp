@@ -55,6 +55,18 @@ std::vector<Order> make_orders() {
   return all;
 }
 
+std::vector<Series> make_series() {
+  std::mt19937 g(seed);
+  std::uniform_int_distribution<int> d(-9, 9);
+  std::vector<Series> all(rows_compared);
+  for (Series& s : all) {
+    s.id = d(g);
+    s.scale = static_cast<float>(d(g)) * 0.25f;
+    for (float& e : s.x) e = static_cast<float>(d(g)) * 0.5f;
+  }
+  return all;
+}
+
 template <class T> T read(const void* at) {
   T v;
   std::memcpy(&v, at, sizeof v);
@@ -146,7 +158,9 @@ void interpret(const form& f, const void* rows, std::size_t n, values& results) 
 const void* rows_of(const form& f, std::size_t& n) {
   static const std::vector<Trade> trades = make_trades();
   static const std::vector<Order> orders = make_orders();
+  static const std::vector<Series> series = make_series();
   n = rows_compared;
+  if (f.row == query::ir::describe<Series>()) return series.data();
   return f.row == query::ir::describe<Trade>() ? static_cast<const void*>(trades.data()) : orders.data();
 }
 

@@ -98,6 +98,17 @@ struct Order {
   double price;
 };
 QUERY_RECORD(Order, id, name, fee, lot, legs, marks, city, place, price);
+// An array that is too long to be unrolled.
+struct Series {
+  int id;
+  float scale;
+  std::array<float, 100> x;
+};
+QUERY_RECORD(Series, id, scale, x);
+struct Doubles {
+  std::array<double, 100> x;
+};
+QUERY_RECORD(Doubles, x);
 struct Out {
   double a;
   int b;
@@ -220,6 +231,7 @@ inline double limit = 2;
 #define OPAQUE(name, reason, ...) QUERY_FORM(corpus::Trade, opaque, name, reason, __VA_ARGS__)
 #define DIFFERS(name, ...) QUERY_FORM(corpus::Trade, differs, name, "", __VA_ARGS__)
 #define TRACED_ORDER(name, ...) QUERY_FORM(corpus::Order, traced, name, "", __VA_ARGS__)
+#define TRACED_SERIES(name, ...) QUERY_FORM(corpus::Series, traced, name, "", __VA_ARGS__)
 #define OPAQUE_ORDER(name, reason, ...) QUERY_FORM(corpus::Order, opaque, name, reason, __VA_ARGS__)
 
 #define PLAIN "a traced value became a plain C++ value"

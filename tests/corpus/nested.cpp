@@ -40,6 +40,7 @@ std::vector<form> nested() {
   TRACED("sum over an array field", [](auto t) { return query::sum(t.x, [](auto e) { return e * e; }); });
   TRACED("count over an array field", [](auto t) { return query::count(t.x, [](auto e) { return e > 0; }); });
   TRACED("max over an array field", [](auto t) { return query::max(t.x); });
+  TRACED_SERIES("sum over an array field of 100 elements", [](auto t) { return query::sum(t.x, [&](auto e) { return e * t.scale; }); });
   TRACED("fold over an array of records", [](auto t) { return query::fold(t.legs, 1.0, [](auto s, auto l) { return s * l.price; }); });
   TRACED("any over a C array", [](auto t) { return query::any(t.raw, [](auto e) { return e > 3; }); });
   TRACED("sum over a captured vector", [v = std::vector<double>{1, 2, 3}](auto t) { return query::sum(v, [&](auto e) { return e * t.price; }); });

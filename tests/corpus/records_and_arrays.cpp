@@ -89,6 +89,10 @@ std::vector<form> records_and_arrays() {
   TRACED("sum of an array", [](auto t) { return query::sum(t.x); });
   TRACED("sum of a record", [](auto t) { return query::sum(t.pos); });
   TRACED("sum of integers", [](auto t) { return query::sum(std::array{t.qty, t.symbol, 3 * t.qty}); });
+  TRACED_SERIES("dot, norm and distance of 100 elements", [](auto t) { return query::dot(t.x, t.x * t.scale) + query::norm(t.x) + query::squared_distance(t.x, -t.x); });
+  TRACED_SERIES("arithmetic of 100 elements", [](auto t) { return (t.x + t.x * t.scale) * 0.5f - 1.f; });
+  TRACED_SERIES("100 floats as doubles", [](auto t) { return query::make<Doubles>(t.x); });
+  TRACED_SERIES("element of 100 elements by a field", [](auto t) { return t.x[t.id + 50] * (t.x * 2.f)[99]; });
   TRACED("helper template, auto accumulator", [](auto t) { return norm_auto(t.x); });
   OPAQUE("helper template, float accumulator", PLAIN, [](auto t) { return norm_float(t.x); });
   TRACED("helper template, value_t accumulator", [](auto t) { return norm_value(t.x); });

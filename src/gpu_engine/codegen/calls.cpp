@@ -109,15 +109,23 @@ std::string expressions::call_array(const node* n) {
   const std::size_t lanes = at->count % 8 == 0 ? 8 : at->count % 4 == 0 ? 4 : 1;
   const std::string sums = k_.fresh("s"), total = k_.fresh("v");
   line(name + " " + sums + "[" + std::to_string(lanes) + "] = {};");
+  // A round of a long array has all partial sums, each of which so stays in a register.
+  const bool rounds = at->count > most_unrolled;
+  if (rounds) {
+    loops_ = true;
+    line("#pragma unroll " + std::to_string(elements_a_round / lanes));
+    line("for (u32 r = 0; r < " + std::to_string(at->count) + "; r += " + std::to_string(lanes) + ")");
+  }
   line("#pragma unroll");
-  line("for (u32 e = 0; e < " + std::to_string(at->count) + "; ++e) {");
+  line(rounds ? "for (u32 e = r; e < r + " + std::to_string(lanes) + "; ++e) {"
+              : "for (u32 e = 0; e < " + std::to_string(at->count) + "; ++e) {");
+  const std::string sum = sums + (rounds ? "[e - r]" : "[e % " + std::to_string(lanes) + "]");
   if (distance) {
     line("  const " + name + " d = sub<" + name + ">(" + a + ".a[e], " + converted(b + ".a[e]", bt->element, t) + ");");
-    line("  " + sums + "[e % " + std::to_string(lanes) + "] = add<" + name + ">(" + sums + "[e % " + std::to_string(lanes) + "], mul<" +
-         name + ">(d, d));");
+    line("  " + sum + " = add<" + name + ">(" + sum + ", mul<" + name + ">(d, d));");
   } else {
-    line("  " + sums + "[e % " + std::to_string(lanes) + "] = add<" + name + ">(" + sums + "[e % " + std::to_string(lanes) + "], mul<" +
-         name + ">(" + a + ".a[e], " + converted(b + ".a[e]", bt->element, t) + "));");
+    line("  " + sum + " = add<" + name + ">(" + sum + ", mul<" + name + ">(" + a + ".a[e], " + converted(b + ".a[e]", bt->element, t) +
+         "));");
   }
   line("}");
   line(name + " " + total + " = 0;");

@@ -39,7 +39,7 @@ std::string place_in_input(kernel_source& k, const planner::branch& b, const inp
 }
 
 std::string expressions::wide_part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {
-  if (t->k != ir::kind::array || !ir::is_arithmetic(t->element->k) || t->size < 16 || t->size > 256) return {};
+  if (t->k != ir::kind::array || !ir::is_arithmetic(t->element->k) || t->size < 16 || t->size > 256 || t->count > most_unrolled) return {};
   std::size_t align = r.align;
   if (r.what == row_source::form::value) {
     align = same_on_device(r.type) ? std::min(align, alignment_of_stride(offset | 16)) : 0;
@@ -50,6 +50,15 @@ std::string expressions::wide_part_of(const row_source& r, std::size_t offset, c
   }
   if (align < 8) return {};
   return "load_wide<" + std::to_string(align) + ">(" + part_of(r, offset, t, k) + ")";
+}
+
+bool expressions::read_in_place(const row_source& r, std::size_t offset, const ir::type* t) {
+  if (ir::is_arithmetic(t->k) || t->k == ir::kind::string) return false;
+  if (r.what == row_source::form::value) return true;
+  // A loop that goes round would find the copy of a long array in memory as well.
+  return t->k == ir::kind::array && t->count > most_unrolled &&
+         std::any_of(r.columns.begin(), r.columns.end(),
+                     [&](const column_source& c) { return offset >= c.offset && offset + t->size <= c.offset + c.type->size; });
 }
 
 std::size_t alignment_of_stride(std::size_t n) {

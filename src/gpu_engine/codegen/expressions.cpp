@@ -215,9 +215,7 @@ std::string expressions::statement(const node* n) {
       if (!wide.empty()) return define(n->type, wide);
       const std::string text = part_of(it->second, n->what == op::field ? n->bits : 0, n->type, k_);
       // Rows and records in memory are read field by field by those who use them.
-      return ir::is_arithmetic(n->type->k) || n->type->k == kind::string || it->second.what == row_source::form::columns
-                 ? define(n->type, text)
-                 : text;
+      return read_in_place(it->second, n->what == op::field ? n->bits : 0, n->type) ? text : define(n->type, text);
     }
     case op::key:
     case op::aggregate:
@@ -265,7 +263,7 @@ std::string expressions::statement(const node* n) {
       const std::string a = converted(kid(0), n->kids[0]->type, n->type);
       if (n->type->k != kind::array) return define(n->type, std::string(f) + "<" + k_.type_name(n->type) + ">(" + a + ")");
       const std::string v = declare(n->type);
-      line("#pragma unroll");
+      unroll(n->type->count);
       line("for (u32 e = 0; e < " + std::to_string(n->type->count) + "; ++e) " + v + ".a[e] = " + f + "<" + k_.type_name(n->type->element) +
            ">(" + a + ".a[e]);");
       return v;
@@ -351,7 +349,7 @@ std::string expressions::converted(const std::string& text, const ir::type* from
   if (from->k == kind::array && to->k == kind::array && from->count == to->count && ir::is_arithmetic(to->element->k)) {
     if (k_.type_name(from) == k_.type_name(to)) return text;
     const std::string v = declare(to);
-    line("#pragma unroll");
+    unroll(to->count);
     line("for (u32 e = 0; e < " + std::to_string(to->count) + "; ++e) " + v +
          ".a[e] = " + converted(text + ".a[e]", from->element, to->element) + ";");
     return v;
@@ -400,7 +398,7 @@ std::string expressions::arithmetic(const node* n) {
   const auto at = [&](const std::string& x, const ir::type* tx) {
     return tx->k == kind::array ? converted(x + ".a[e]", tx->element, element) : converted(x, tx, element);
   };
-  line("#pragma unroll");
+  unroll(t->count);
   line("for (u32 e = 0; e < " + std::to_string(t->count) + "; ++e) " + v + ".a[e] = " + apply(at(a, ta), at(b, tb)) + ";");
   return v;
 }

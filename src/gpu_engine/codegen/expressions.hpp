@@ -42,6 +42,11 @@ struct row_source {
   }
 };
 
+// Loops over arrays of more elements go round, eight elements at a time: unrolled as a whole, they take long to compile, and their
+// elements more registers than a thread has.
+inline constexpr std::size_t most_unrolled = 64;
+inline constexpr std::size_t elements_a_round = 8;
+
 class expressions {
  public:
   expressions(kernel_source& k, std::uint32_t site, int indent = 1);
@@ -57,6 +62,8 @@ class expressions {
   static std::string part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k);
   // The same for an array in device memory that is worth wide loads; "" if it is not.
   static std::string wide_part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k);
+  // Whether who uses a part reads of it what it needs, rather than a copy of all.
+  static bool read_in_place(const row_source& r, std::size_t offset, const ir::type* t);
 
  private:
   struct facts;
@@ -76,6 +83,7 @@ class expressions {
   void open(std::uint32_t binder = 0);
   std::string close();  // the statements of the scope
   void block(const std::string& head, const std::string& inner);
+  void unroll(std::size_t elements);  // before the head of a loop over an array, nests.cpp
 
   std::string literal(const ir::node* n);
   std::string constant_or_value(const ir::node* n);  // integer literals inline: array bounds, shifts, divisors

@@ -10,8 +10,13 @@ using ir::op;
 
 namespace {
 constexpr const char* iteration_limit = "16777216";  // as the interpreter's
-constexpr std::size_t unrolled = 64;                 // elements of an array
 }  // namespace
+
+void expressions::unroll(std::size_t elements) {
+  const bool whole = elements <= most_unrolled;
+  line(whole ? "#pragma unroll" : "#pragma unroll " + std::to_string(elements_a_round));
+  loops_ = loops_ || !whole;
+}
 
 std::string expressions::loop(const node* n) {
   const std::size_t count = n->bits;
@@ -57,7 +62,7 @@ std::string expressions::nested(const node* n) {
   std::string size, element;
   const ir::type* element_type = nullptr;
   const std::string j = k_.fresh("j");
-  bool unroll = false;
+  bool unrolled = false;
   if (from->what == op::collection) {
     element_type = from->type;
     size = k_.collection_size(from->bits, element_type);
@@ -68,7 +73,7 @@ std::string expressions::nested(const node* n) {
     if (from->type->k == kind::array) {
       size = std::to_string(from->type->count);
       element = source + ".a[" + j + "]";
-      unroll = from->type->count <= unrolled;
+      unrolled = from->type->count <= most_unrolled;
     } else if (from->type->k == kind::list) {
       size = source + ".size";
       element = source + ".at[" + j + "]";
@@ -111,7 +116,7 @@ std::string expressions::nested(const node* n) {
     line(state + " = " + converted(v, vt, n->type) + ";");
   } else if (verb == "sum") {
     if (n->type->k == kind::array) {
-      line("#pragma unroll");
+      unroll(n->type->count);
       line("for (u32 e = 0; e < " + std::to_string(n->type->count) + "; ++e) " + state + ".a[e] = add<" + k_.type_name(n->type->element) +
            ">(" + state + ".a[e], " + converted(v + ".a[e]", vt->element, n->type->element) + ");");
     } else if (ir::is_arithmetic(n->type->k)) {
@@ -133,8 +138,8 @@ std::string expressions::nested(const node* n) {
     line("}");
   }
   const std::string body = close();
-  loops_ = loops_ || !unroll;
-  if (unroll) line("#pragma unroll");
+  loops_ = loops_ || !unrolled;
+  if (unrolled) line("#pragma unroll");
   else if (align >= 8 && element_type->size >= 32) line("#pragma unroll 2");  // the next element's loads beside this one's sums
   block("for (u64 " + j + " = 0; " + j + " < " + size + "; ++" + j + ")", body);
 
