@@ -1,0 +1,21 @@
+#include "gpu_engine/device/expressions.cuh"
+using namespace query::gpu;
+struct words { u64 w[5]; const u64* halt; };
+struct alignas(8) T0 {
+  i32 f0;
+  u8 gap0[4];
+  double f1;
+};
+static_assert(sizeof(T0) == 16);
+__device__ __forceinline__ double pair_of(const words& p, u64 a, u64 b) {
+  const double v1 = ((const T0* __restrict__)p.w[0])[a].f1;
+  const double v2 = ((const T0* __restrict__)p.w[1])[b].f1;
+  const double v3 = mul<double>(v1, v2);
+  return v3;
+}
+extern "C" __global__ void __launch_bounds__(256) pair_all(const __grid_constant__ words p) {
+  if (p.halt && *p.halt) return;
+  double* const out = ((double*)p.w[2]);
+  const u64 m = p.w[3];
+  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < p.w[4]; j += gridDim.x * 256ull) out[j] = pair_of(p, j / m, j % m);
+}
