@@ -1,16 +1,20 @@
 // Loops on the GPU: k-means of four shapes, as they were measured with PyTorch and Triton (bench/results), PageRank, and what a small query
-// costs.
+// costs. The centre that each point goes to is compared with plain fp32's (gpu_loops/nearest_labels.hpp).
 // A round's time is the slope between a short and a long loop, so that the first round, which prepares, is not in it.
 //
-//   gpu_loops [largest] [kmeans]     the last shape of k-means is left out unless `largest` is given; `kmeans`: nothing else
+//   gpu_loops [largest] [kmeans] [peers=FILE] [cpu]
+//     largest: the last shape of k-means too; kmeans: nothing else; peers=FILE: what others took in the same run
+//     (gpu_loops/peer_figures.hpp); cpu: a rehearsal of few points without a GPU, whose times mean nothing
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <exception>
 #include <random>
 
 #include <query/query.hpp>
 
+#include "gpu_loops/nearest_labels.hpp"
+#include "gpu_loops/peer_figures.hpp"
 #include "timing.hpp"
 
 namespace {
@@ -73,7 +77,31 @@ template <int D, class Q> auto kmeans(const Q& points, const std::vector<Centre<
       query::times(rounds));
 }
 
-template <int D> void kmeans_of(std::size_t n, int k, double peer_ms, bool check, bool on_a_line = false) {
+struct options {
+  bench::peer_figures peers;
+  bool rehearsal = false;
+  bool wrong = false;
+};
+
+// The labels of a query over `centres` against plain fp32's; and the round that starts there against the means that these labels make.
+template <int D, class Q>
+bool labels_are_right(const std::vector<Point<D>>& points, const Q& there, const std::vector<Centre<D>>& centres) {
+  const auto c = query::broadcast(centres);
+  const auto labels =
+      there.select([c](auto p) { return c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }); }).to_vector();
+  const double begin = seconds();
+  const bench::label_check seen = bench::compare_labels<D>(points, centres, labels);
+  const double worst = bench::distance_from_means<D>(points, labels, centres.size(), kmeans<D>(there, centres, 1).to_vector());
+  const bool right = seen.differ == seen.differ_near && worst < 1e-3;
+  std::printf("  labels: %zu of %zu rows compared with plain fp32 on the host (%.1f s): %zu differ, %zu of them near ties (%zu rows have "
+              "one); the next round's centres are those labels' means within %g %s\n",
+              seen.compared, points.size(), seconds() - begin, seen.differ, seen.differ_near, seen.near, worst, right ? "ok" : "WRONG");
+  return right;
+}
+
+template <int D> void kmeans_of(options& with, std::size_t n, int k, bool check, bool on_a_line = false) {
+  const bench::peer_figure* peer = with.peers.of(n, D, k);
+  if (with.rehearsal) n /= 100;
   // The peers' data: k bells of width 1 around centres that are 3 wide, each coordinate by itself; a bell is a sum of four bytes. Or all
   // bells on a line, a third of their distance wide, where many centres are nearly as far as the nearest.
   std::vector<Point<D>> points(n);
@@ -115,14 +143,21 @@ template <int D> void kmeans_of(std::size_t n, int k, double peer_ms, bool check
         worst = std::max(worst, std::abs(static_cast<double>(a[i].x[d]) - static_cast<double>(b[i].x[d])));
     std::printf("  the CPU's centres after 5 rounds: %zu of %zu, largest difference %g %s\n", a.size(), b.size(), worst,
                 worst < 1e-3 ? "ok" : "WRONG");
+    with.wrong |= !(worst < 1e-3);
   }
+  with.wrong |= !labels_are_right<D>(points, there, kmeans<D>(there, start, 5).to_vector());
+  std::fflush(stdout);
   const bool slow = static_cast<double>(n) * k * D > 1e11;
   (void)kmeans<D>(there, start, 4).to_vector();
   const int few = slow ? 4 : 10, many = slow ? 12 : n > 5000000 ? 40 : 110;
   const double shorter = best_of(slow ? 1 : 3, [&] { (void)kmeans<D>(there, start, few).to_vector(); });
   const double longer = best_of(slow ? 1 : 3, [&] { (void)kmeans<D>(there, start, many).to_vector(); });
-  std::printf("k-means %zu x %d, K %d%s: %.3f ms a round (%d rounds in all %.3f ms); torch and Triton tf32: %.3f ms\n", n, D, k,
-              on_a_line ? " on a line" : "", (longer - shorter) / (many - few) * 1e3, few, shorter * 1e3, peer_ms);
+  const double ms = (longer - shorter) / (many - few) * 1e3;
+  std::printf("k-means %zu x %d, K %d%s: %.3f ms a round (%d rounds in all %.3f ms)", n, D, k, on_a_line ? " on a line" : "", ms, few,
+              shorter * 1e3);
+  const char* missed = peer && peer->ms <= ms ? "  MISSED" : "";
+  if (peer) std::printf("; %.3f ms: %s; %.2f times as fast%s", peer->ms, peer->name.c_str(), peer->ms / ms, missed);
+  std::printf("\n");
   std::fflush(stdout);
 }
 
@@ -193,19 +228,26 @@ void small_queries() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string missing = query::Session::standard().gpu_status();
-  if (!missing.empty()) {
+  const auto given = [&](const char* word) { return std::find(argv + 1, argv + argc, std::string_view(word)) != argv + argc; };
+  options with;
+  with.rehearsal = given("cpu");
+  if (const std::string missing = query::Session::standard().gpu_status(); !missing.empty() && !with.rehearsal) {
     std::printf("left out: no GPU: %s\n", missing.c_str());
     return 0;
   }
-  const auto given = [&](const char* word) {
-    return std::any_of(argv + 1, argv + argc, [&](const char* a) { return std::strcmp(a, word) == 0; });
-  };
-  if (!given("kmeans")) small_queries();
-  kmeans_of<20>(1000000, 10, 0.276, true);
-  kmeans_of<40>(1000000, 80, 0.672, true);
-  kmeans_of<40>(1000000, 80, 0.672, true, true);
-  if (!given("kmeans")) pageranks(1000000, 8);
-  kmeans_of<16>(10000000, 64, 5.607, false);
-  if (given("largest")) kmeans_of<128>(8000000, 1024, 17.697, false);
+  try {
+    for (int i = 1; i < argc; ++i)
+      if (const std::string_view a = argv[i]; a.starts_with("peers=")) with.peers = bench::peer_figures(std::string(a.substr(6)));
+    if (!given("kmeans")) small_queries();
+    kmeans_of<20>(with, 1000000, 10, true);
+    kmeans_of<40>(with, 1000000, 80, true);
+    kmeans_of<40>(with, 1000000, 80, true, true);
+    if (!given("kmeans")) pageranks(with.rehearsal ? 10000 : 1000000, 8);
+    kmeans_of<16>(with, 10000000, 64, false);
+    if (given("largest")) kmeans_of<128>(with, 8000000, 1024, false);
+  } catch (const std::exception& e) {
+    std::printf("FAILED: %s\n", e.what());
+    return 1;
+  }
+  return with.wrong ? 1 : 0;
 }

@@ -20,8 +20,8 @@ template <class F> double milliseconds(F f) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// `ask(q)` is the question, asked of the flights there and of those here.
-template <class Ask> void compare(const char* title, const query::Query<Flight>& there, const query::Query<Flight>& here, Ask ask) {
+// `ask(q)` is the question, asked of the flights there and of those here. False if the answers have not as many rows.
+template <class Ask> bool compare(const char* title, const query::Query<Flight>& there, const query::Query<Flight>& here, Ask ask) {
   const auto q = ask(there);
   const double first = milliseconds([&] { (void)q.to_vector(); });
   std::size_t rows = 0;
@@ -34,6 +34,7 @@ template <class Ask> void compare(const char* title, const query::Query<Flight>&
   const double cpu = milliseconds([&] { rows_here = ask(here).to_vector().size(); });
   std::cout << std::setw(44) << std::left << title << std::right << std::setw(10) << first << std::setw(10) << again << std::setw(10) << cpu
             << std::setw(8) << rows << std::setw(8) << steps << (rows == rows_here ? "" : "  DIFFERENT NUMBER OF ROWS") << std::endl;
+  return rows == rows_here;
 }
 
 }  // namespace
@@ -55,14 +56,16 @@ int main(int argc, char** argv) {
   std::cout << rows.size() << " flights; " << (missing.empty() ? "a GPU" : missing)
             << "; cached in " << milliseconds([&] { (void)there.count(); }) << " ms\n"
             << "milliseconds                                   first run      best       CPU    rows  steps on the GPU\n";
-  compare("(a) airlines by mean delay", there, here, [&](const auto& all) { return carriers(all, query::from(airlines)); });
-  compare("(b) routes", there, here, [&](const auto& all) { return routes(all, query::from(airports)); });
-  compare("(c) planes by miles", there, here, [&](const auto& all) { return planes(all, query::from(fleet)); });
-  compare("(d) JFK, delay over seven days", there, here, [&](const auto& all) { return moving_average(all, "JFK"); });
-  compare("(e) delay by wind", there, here, [&](const auto& all) { return wind(all, query::from(hours)); });
-  compare("(f) median and 90th percentile", there, here, [&](const auto& all) { return quantiles(all); });
-  compare("(g) busiest airline of each month", there, here, [&](const auto& all) { return busiest(all); });
+  bool same = true;
+  same &= compare("(a) airlines by mean delay", there, here, [&](const auto& all) { return carriers(all, query::from(airlines)); });
+  same &= compare("(b) routes", there, here, [&](const auto& all) { return routes(all, query::from(airports)); });
+  same &= compare("(c) planes by miles", there, here, [&](const auto& all) { return planes(all, query::from(fleet)); });
+  same &= compare("(d) JFK, delay over seven days", there, here, [&](const auto& all) { return moving_average(all, "JFK"); });
+  same &= compare("(e) delay by wind", there, here, [&](const auto& all) { return wind(all, query::from(hours)); });
+  same &= compare("(f) median and 90th percentile", there, here, [&](const auto& all) { return quantiles(all); });
+  same &= compare("(g) busiest airline of each month", there, here, [&](const auto& all) { return busiest(all); });
   std::cout << "\nThe first three of (c):\n";
   planes(there, query::from(fleet)).take(3).print();
   std::cout << "\nWhere (c) runs:\n" << planes(there, query::from(fleet)).explain();
+  return same ? 0 : 1;
 }

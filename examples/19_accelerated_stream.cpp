@@ -46,4 +46,5 @@ int main(int argc, char** argv) {
             << gigabytes / seconds << " GB/s; host memory at most " << session.memory_peak() / 1024 << " KiB\n";
   query::from(found).order_by([](auto s) { return s.id; }).take(3).print();
   std::cout << sensors.explain();
+  return counted == static_cast<std::int64_t>(rows) ? 0 : 1;
 }

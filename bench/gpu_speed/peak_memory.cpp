@@ -43,6 +43,29 @@ void peak(const machine& m, own_session& s, const std::string& name, double inpu
   m.ratio(name, most / needed, 1.5, text);
 }
 
+// Every row of 2^27 finds one of the build side, whose numbers lie in order.
+void joins(const machine& m, int log2, const char* name) {
+  if (!m.wants(name)) return;
+  const std::size_t n = m.rows(27), built = m.rows(log2);
+  own_session s(m);
+  const auto bring = [&](std::size_t size, const auto& number) {
+    std::vector<Pair, untouched<Pair>> rows(size);
+    parallel(size, [&](std::size_t from, std::size_t to) {
+      for (std::size_t i = from; i < to; ++i) rows[i] = {mix(number(i)), i};
+    });
+    const auto q = s.on_gpu(query::from(std::move(rows)).as_query()).cached();
+    (void)q.count();
+    return q;
+  };
+  const auto build = bring(built, [](std::size_t i) { return i; });
+  const auto probe = bring(n, [&](std::size_t i) { return random_of(i) & (built - 1); });
+  peak(m, s, name, 16 * static_cast<double>(n + built), sizeof(Joined), [&] {
+    return probe.join(
+        build, [](auto a) { return a.key; }, [](auto b) { return b.key; },
+        [](auto a, auto b) { return query::make<Joined>(a.key, a.value, b.value); });
+  });
+}
+
 }  // namespace
 
 void peak_memory(const machine& m) {
@@ -50,7 +73,7 @@ void peak_memory(const machine& m) {
   m.heading("peak device memory over inputs and outputs");
   const std::size_t n = m.rows(27);
   const double rows = static_cast<double>(n);
-  if (m.concerns("peak memory: filter+map+collect") || m.concerns("peak memory: group_by") || m.concerns("peak memory: order_by")) {
+  if (m.concerns("peak memory: filter+map+collect") || m.concerns("peak memory: group_by, 1M") || m.concerns("peak memory: order_by")) {
     std::vector<Entry, untouched<Entry>> entries(n);
     parallel(n, [&](std::size_t from, std::size_t to) {
       for (std::size_t i = from; i < to; ++i) {
@@ -79,22 +102,26 @@ void peak_memory(const machine& m) {
     (void)there.count();
     peak(m, s, "peak memory: order_by, 2^27 f64", 8 * rows, 8, [&] { return there.order_by([](auto v) { return v; }); });
   }
-  if (m.concerns("peak memory: join")) {
-    const std::size_t built = m.rows(24);
-    std::vector<Pair, untouched<Pair>> left(n), right(built);
+  if (m.concerns("peak memory: group_by, 16M")) {
+    const std::uint64_t groups = m.fewer(std::size_t{1} << 24);
+    std::vector<Entry, untouched<Entry>> entries(n);
     parallel(n, [&](std::size_t from, std::size_t to) {
-      for (std::size_t i = from; i < to; ++i) left[i] = {mix(random_of(i) & (built - 1)), i};
+      for (std::size_t i = from; i < to; ++i) {
+        const std::uint64_t r = random_of(i);
+        entries[i] = {static_cast<std::uint32_t>((r >> 32) * groups >> 32), unit_of(mix(r))};
+      }
     });
-    for (std::size_t i = 0; i < built; ++i) right[i] = {mix(i), i};
     own_session s(m);
-    const auto probe = s.on_gpu(query::from(left).as_query()).cached(), build = s.on_gpu(query::from(right).as_query()).cached();
-    (void)probe.count(), (void)build.count();
-    peak(m, s, "peak memory: join, 2^24 build, 2^27 probe", 16 * (rows + static_cast<double>(built)), sizeof(Joined), [&] {
-      return probe.join(
-          build, [](auto a) { return a.key; }, [](auto b) { return b.key; },
-          [](auto a, auto b) { return query::make<Joined>(a.key, a.value, b.value); });
+    const auto there = s.on_gpu(query::from(std::move(entries)).as_query()).cached();
+    (void)there.count();
+    peak(m, s, "peak memory: group_by, 16M groups, 2^27", 12 * rows, sizeof(Sum), [&] {
+      return there.group_by([](auto e) { return e.key; }).select([](auto g) {
+        return query::make<Sum>(g.key(), g.sum([](auto e) { return e.value; }));
+      });
     });
   }
+  joins(m, 24, "peak memory: join, 2^24 build, 2^27 probe");
+  joins(m, 27, "peak memory: join, 2^27 build, 2^27 probe");
 }
 
 }  // namespace bench::speed

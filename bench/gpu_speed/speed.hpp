@@ -171,6 +171,7 @@ void resident_rows(const machine& m);
 void groups(const machine& m);
 void joins_and_sorts(const machine& m);
 void repeated_joins(const machine& m);
+void record_sorts(const machine& m);
 void first_of_order(const machine& m);
 void host_rows(const machine& m);
 void new_queries(const machine& m);
