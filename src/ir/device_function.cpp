@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <query/detail/failure.hpp>
 #include <query/detail/tracer.hpp>
@@ -21,9 +24,13 @@ namespace {
 
 std::atomic<std::uint64_t> last_id{0};
 
+// A function that is made again while an equal one lives is that one: a traced lambda that makes it inside makes it once a trace,
+// and its traces must not differ. The host's function is not part of what is compared: the number names the device's function, and
+// the host's travels in accelerated_function itself.
 struct registry {
   std::mutex lock;
   std::unordered_map<std::uint64_t, std::weak_ptr<const held_device_function>> known;
+  std::unordered_multimap<std::size_t, std::uint64_t> by_content;  // the numbers of those that are known
 };
 // Never destroyed: functions of static objects may end after it would.
 registry& all_functions() {
@@ -36,13 +43,35 @@ bool is_identifier(const std::string& s) {
   return !s.empty() && letter(s[0]) && std::all_of(s.begin(), s.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
+std::size_t hash_of(const device_function& f, call_site at) {
+  const std::hash<std::string> text;
+  return (text(f.code) * 31 + text(f.symbol)) * 31 + static_cast<std::size_t>(at.line);
+}
+
+bool same_layout(const device_layout& a, const device_layout& b) {
+  return a.size == b.size && std::equal(a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(),
+                                        [](const auto& x, const auto& y) { return x.name == y.name && x.offset == y.offset; });
+}
+
+// The place counts: errors name it. The file does not: it is where the code was read.
+bool same_content(const held_device_function& a, const held_device_function& b) {
+  const device_function &f = a.function, &g = b.function;
+  return f.symbol == g.symbol && f.form == g.form && f.code == g.code && f.declares_records == g.declares_records &&
+         same_layout(f.row, g.row) && same_layout(f.result, g.result) && a.where.line == b.where.line &&
+         std::string_view(a.where.file) == b.where.file;
+}
+
 }  // namespace
 
-held_device_function::held_device_function(device_function f, call_site at) : function(std::move(f)), where(at), id(++last_id) {}
+held_device_function::held_device_function(device_function f, call_site at)
+    : function(std::move(f)), where(at), content(hash_of(function, at)), id(++last_id) {}
 held_device_function::~held_device_function() {
   registry& r = all_functions();
   const std::lock_guard hold(r.lock);
   r.known.erase(id);
+  const auto [first, last] = r.by_content.equal_range(content);
+  const auto own = std::find_if(first, last, [&](const auto& entry) { return entry.second == id; });
+  if (own != last) r.by_content.erase(own);
 }
 
 std::string_view name_of(device_form f) {
@@ -60,8 +89,17 @@ std::shared_ptr<const held_device_function> hold_device_function(device_function
   }
   auto held = std::make_shared<const held_device_function>(std::move(d), at);
   registry& r = all_functions();
+  // They outlive the lock: where the last other owner lets go meanwhile, the function ends here, and its destructor locks.
+  std::vector<std::shared_ptr<const held_device_function>> alike;
   const std::lock_guard hold(r.lock);
-  r.known[held->id] = held;
+  const auto [first, last] = r.by_content.equal_range(held->content);
+  for (auto entry = first; entry != last; ++entry) {
+    auto& known = alike.emplace_back();
+    known = r.known.at(entry->second).lock();
+    if (known && same_content(*known, *held)) return known;
+  }
+  r.known.emplace(held->id, held);
+  r.by_content.emplace(held->content, held->id);
   return held;
 }
 
@@ -103,19 +141,29 @@ void* library_symbol(const std::string& library, const std::string& symbol, call
 
 namespace query::ir {
 
-std::shared_ptr<const detail::held_device_function> device_function_of(const node* n) {
-  if (n->what != op::call || n->bits == 0) return nullptr;
+namespace {
+
+bool calls_one(const node& n) { return n.what == op::call && n.bits != 0; }
+
+}  // namespace
+
+std::shared_ptr<const detail::held_device_function> living_device_function(const node& n) {
+  if (!calls_one(n)) return nullptr;
   detail::registry& r = detail::all_functions();
   const std::lock_guard hold(r.lock);
-  const auto it = r.known.find(n->bits);
-  auto found = it == r.known.end() ? nullptr : it->second.lock();
-  if (!found) throw internal_error("query: an expression calls a device function that is gone: " + n->text);
+  const auto it = r.known.find(n.bits);
+  return it == r.known.end() ? nullptr : it->second.lock();
+}
+
+std::shared_ptr<const detail::held_device_function> device_function_of(const node* n) {
+  auto found = living_device_function(*n);
+  if (!found && calls_one(*n)) throw internal_error("query: an expression calls a device function that is gone: " + n->text);
   return found;
 }
 
 bool calls_device_function(const node* root) {
   bool calls = false;
-  each_node(root, [&](const node* n) { calls = calls || (n->what == op::call && n->bits != 0); });
+  each_node(root, [&](const node* n) { calls = calls || calls_one(*n); });
   return calls;
 }
 

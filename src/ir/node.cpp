@@ -6,6 +6,8 @@
 
 #include <query/detail/tracer.hpp>
 
+#include "ir/device_function.hpp"
+
 namespace query::ir {
 
 namespace {
@@ -45,6 +47,8 @@ struct arena::impl {
   std::deque<node> nodes;
   std::unordered_set<const node*, by_identity, equal_nodes> known;
   std::size_t max_nodes = limits().nodes;
+  // That nodes call: one that a lambda makes inside ends with the lambda, before its second trace and before kernels are generated.
+  std::vector<std::shared_ptr<const detail::held_device_function>> called;
 };
 
 arena::arena() : impl_(std::make_unique<impl>()) {}
@@ -62,6 +66,7 @@ const node* arena::put(node n) {
   if (impl_->nodes.size() >= impl_->max_nodes)
     give_up("the expression has more than " + std::to_string(impl_->max_nodes) + " nodes (a long or endless loop?)");
   n.shape = shape_of(n);
+  if (auto function = living_device_function(n)) impl_->called.push_back(std::move(function));
   const node* stored = &impl_->nodes.emplace_back(std::move(n));
   impl_->known.insert(stored);
   return stored;

@@ -145,6 +145,9 @@ TEST_F(device_functions, serve_verbs_of_rows_and_groups) {
             query::accelerated([](const Pair& p) { return p.b; },
                                {.symbol = "second", .code = "extern \"C\" __device__ double second(const Pair* p) { return p->b; }"})));
   links("a key and an aggregate", trades().group_by(key).select([v](auto g) { return std::make_pair(g.key(), g.sum(v)); }));
+  links("an aggregate of a function that the traced function makes", trades().group_by(key).select([](auto g) {
+    return std::make_pair(g.key(), g.min(accelerated({.symbol = "value", .code = value_source})));
+  }));
   links("numbers", trades().select([](auto t) { return t.price; }).where(query::accelerated([](double x) { return x > 1; },
         {.symbol = "above", .code = "extern \"C\" __device__ bool above(const double* x) { return *x > 1; }"})));
   const auto symbol_of = query::accelerated(
