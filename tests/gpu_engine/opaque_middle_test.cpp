@@ -14,6 +14,7 @@
 #include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/placement/vertex_work.hpp"
 #include "planner/engines_of_plan.hpp"
 #include "runtime/session_state.hpp"
 
@@ -144,20 +145,20 @@ TEST_F(opaque_middle_weighed, changes_no_plan_where_nothing_is_costly) {
 }
 
 TEST_F(opaque_middle_weighed, counts_the_tables_that_the_cpu_would_not_make) {
-  // As a vertex of its own it would be worth the bus; the CPU fuses it with the opaque function.
-  const auto fetched = [&](int n) {
-    return rows().select([n](auto x) {
-      auto y = x;
-      for (int i = 0; i < n; ++i) y = query::exp(y);
-      return y;
-    });
-  };
-  int alone = 1, cut = 1;
-  while (alone < 30 && engines_of(fetched(alone).explain()) != engines({"gpu"})) ++alone;
-  while (cut < 30 && engines_of(fetched(cut).select(rounded).explain()) != engines({"gpu"})) ++cut;
-  EXPECT_LT(alone, 30);
-  EXPECT_LT(cut, 30);
-  EXPECT_GT(cut, alone);
+  // Fused with the opaque function the CPU has the rows in one loop.
+  const auto g = query::planner::make_machine_graph(rows().select(cheap).to_pipe(), "", {.separate_result = true, .gpu_status = ""});
+  query::planner::vertex& made = *g->vertices.back();
+  query::planner::vertex reader;
+  reader.inputs.emplace_back().table = &made;
+  reader.inputs.front().row = made.row();
+  const auto alone = work_of(made), read = work_of(reader);
+  made.cut_off = true;
+  const auto cut = work_of(made), read_cut = work_of(reader);
+  ASSERT_TRUE(alone && read && cut && read_cut);
+  const rates r = fixed_rates();
+  EXPECT_GT(gpu_seconds(r, *cut), gpu_seconds(r, *alone));
+  EXPECT_LT(cpu_seconds(r, *cut), cpu_seconds(r, *alone));
+  EXPECT_GT(gpu_seconds(r, *read_cut), gpu_seconds(r, *read));
 }
 
 TEST(opaque_middle, gives_the_rows_that_the_cpu_gives_without_a_verb_that_reads_all) {
