@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -314,6 +315,24 @@ TEST_F(opaque_middles, have_the_collections_that_they_captured) {
   std::int64_t sum = 0;
   for (const std::int64_t x : wanted) sum += x;
   EXPECT_EQ(q.sum(), sum) << q.explain("sum");
+}
+
+TEST_F(opaque_middles, hold_over_columns_and_where_functions_are_interpreted) {
+  const query::columns_of<Sale> columns = query::from(sales).in(alone).to_columns();
+  query::Session interpreting({.threads = 3, .interpret = true});
+  interpreting.state()->take_gpu(engine);
+  const auto twice = [](auto s) { return std::array{s.amount, s.amount + 1}; };
+  const auto make = [&](auto q) {
+    return q.where(few).select_many(twice).select([](const std::int64_t& x) { return x * 3; }).where([](auto x) { return x % 2 == 0; });
+  };
+  const auto wanted = make(query::from(sales).in(alone));
+  compare(make(query::from(query::columns(columns)).in(with_gpu).as_accelerated()), wanted, {"gpu", "cpu", "gpu"});
+  compare(make(query::from(query::columns(columns)).in(interpreting).as_accelerated()), wanted, {"gpu", "cpu", "gpu"});
+  compare(make(query::from(sales).in(interpreting).as_accelerated()), wanted, {"gpu", "cpu", "gpu"});
+  EXPECT_EQ(make(query::from(sales).in(interpreting).as_accelerated()).sum(), wanted.sum());
+  // Columns made rows are no work.
+  const auto opaque = query::from(query::columns(columns)).in(with_gpu).as_accelerated().select(moved);
+  compare(opaque, query::from(sales).in(alone).select(moved), {});
 }
 
 TEST_F(opaque_middles, are_left_whole_where_only_first_rows_are_wanted) {
