@@ -12,6 +12,7 @@
 #include "ir/device_function.hpp"
 #include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
+#include "planner/orders.hpp"
 #include "planner/rules.hpp"
 
 namespace query::planner {
@@ -389,13 +390,6 @@ class builder {
       detail::fail("require_gpu", options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
   }
 
-  static bool accelerated(const branch& b) {
-    if (!b.stages.empty()) {
-      const stage& last = b.stages.back();
-      return last.what == stage::kind::probe ? last.join->accelerated : last.nodes.empty() ? false : last.nodes.back()->accelerated;
-    }
-    return b.source ? b.source->accelerated : b.table->accelerated;
-  }
   void add_slots(const branch& b, std::set<std::uint64_t>& s) const {
     if (b.source && b.source->what == verb::placeholder) s.insert(b.source->slot);
     if (b.table) s.insert(b.table->slots.begin(), b.table->slots.end());
@@ -408,7 +402,7 @@ class builder {
     for (const branch& b : v.inputs) add_slots(b, s);
     for (const binding& c : v.captures) s.insert(c.table->slots.begin(), c.table->slots.end());
     v.slots.assign(s.begin(), s.end());
-    v.accelerated = v.node ? v.node->accelerated : accelerated(v.inputs.front());
+    v.accelerated = v.node ? v.node->accelerated : planner::accelerated(v.inputs.front());
     if (v.why.empty() && v.accelerated) v.why = options_.gpu_status;
   }
 

@@ -17,6 +17,10 @@ stage cut_off(stage& s, std::size_t n) {
   first.out = first.nodes.back()->row;
   s.nodes.erase(s.nodes.begin(), s.nodes.begin() + static_cast<std::ptrdiff_t>(n));
   s.in = first.out;
+  if (const std::size_t known = s.native_because.size(); known > n) {
+    first.native_because.resize(n);
+    s.native_because.erase(s.native_because.begin(), s.native_because.begin() + static_cast<std::ptrdiff_t>(n));
+  }
   for (stage* x : {&first, &s}) {
     x->native = nullptr;
     x->speculate = false;

@@ -38,4 +38,12 @@ bool demands_gpu(const vertex& v) {
   return false;
 }
 
+bool accelerated(const branch& b) {
+  if (!b.stages.empty()) {
+    const stage& last = b.stages.back();
+    return last.what == stage::kind::probe ? last.join->accelerated : last.nodes.empty() ? false : last.nodes.back()->accelerated;
+  }
+  return b.source ? b.source->accelerated : b.table->accelerated;
+}
+
 }  // namespace query::planner

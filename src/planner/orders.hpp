@@ -1,4 +1,4 @@
-// What on(engine) orders: the engine of one verb, found among the verbs that a vertex or a branch runs.
+// What on(engine) orders: the engine of one verb, found among the verbs that a vertex or a branch runs; and what is permitted.
 //
 //   if (const logical* n = ordered_to(vertex, engine::cpu)) v.why = "on(engine::cpu), of " + n->label;
 #pragma once
@@ -13,5 +13,7 @@ const logical* ordered_to(const vertex& v, query::engine e);
 // Is the GPU demanded, by on(engine::gpu) or require_gpu()?
 bool demands_gpu(const branch& b);
 bool demands_gpu(const vertex& v);
+// Was as_accelerated() said of what the branch does last, or below?
+bool accelerated(const branch& b);
 
 }  // namespace query::planner

@@ -21,6 +21,7 @@
 #include "data/table_print.hpp"
 #include "planner/column_names.hpp"
 #include "planner/machine_graph.hpp"
+#include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
@@ -87,7 +88,7 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     planner::plan_options options = options_of(session, s, p);
     options.separate_result = (options.separate_result || separate) && may_separate;
     plan.graph = planner::make_machine_graph(p, terminal, options);
-    runtime::place(*plan.graph, session, !verifies(session, s));
+    runtime::place(*plan.graph, session, !verifies(session, s), how);
   };
   const bool gpu = p.node->accelerated && runtime::gpu_to_plan_for(session) && !verifies(session, s);
   std::string left_here;
@@ -97,7 +98,8 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     const planner::vertex* last = plan.graph->result.table;
     if (last && !last->node && last->engine == "cpu") {
       left_here = last->why;
-      plan.graph = nullptr;
+      if (const planner::vertex* before = last->inputs.front().table; before && before->cut_off) planner::drop_last(*plan.graph);
+      else plan.graph = nullptr;
     }
   }
   // Engines that were added to the session take vertices; a share of a fold they take as such.
@@ -110,9 +112,7 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
   if (!left_here.empty()) plan.graph->notes.push_back("rows: cpu: " + left_here);
   std::vector<runtime::offer> offers;  // of engines that could run the fold
   if (gpu && fold && plan.fold_shares.empty()) {
-    const planner::logical* to_cpu = ordered_to(plan.graph->result, query::engine::cpu);
-    const runtime::verdict answer = to_cpu ? runtime::verdict{false, "on(engine::cpu), said of " + to_cpu->label}
-                                           : session.gpu()->accepts_fold(plan.graph->result, plan.graph->captures, *fold);
+    const runtime::verdict answer = runtime::place_fold(*plan.graph, session, *fold);
     if (!answer) runtime::check_orders_of_result(plan.graph->result, answer.why, &session);
     if (answer) {
       plan.folds = session.gpu();

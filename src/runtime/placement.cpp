@@ -1,6 +1,7 @@
 // Which engine runs a vertex, and what holds where the GPU is demanded for it.
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
@@ -138,24 +139,105 @@ void reconsider(const planner::machine_graph& g, const engine& e) {
   }
 }
 
-// The GPU may take the verb of a vertex that it refused for an opaque function before the verb: then the CPU runs what comes up to
-// that function as a vertex of its own. Returns how many vertices were put before v.
-std::size_t cut_behind_opaque(planner::machine_graph& g, vertex& v, const engine& e) {
-  std::optional<planner::opaque_cut> cut = planner::cut_behind_opaque(v);
-  if (!cut) return 0;
-  const verdict answer = e.accepts(cut->rest);
-  if (!answer) return 0;
-  for (const auto& front : cut->fronts) front->why = v.why;
-  const std::size_t fronts = cut->fronts.size();
+// What comes before opaque functions may be worth the GPU by itself. Returns how many vertices were put before v.
+std::size_t cut_before_opaque(planner::machine_graph& g, vertex& v, const engine& e, const session_state& session) {
+  std::size_t fronts = 0;
+  for (std::size_t i = 0; i < v.inputs.size(); ++i) {
+    std::optional<planner::opaque_cut> cut = planner::cut_before_opaque(v, i);
+    if (!cut || !cut->fronts.front()->accelerated) continue;
+    vertex& front = *cut->fronts.front();
+    const verdict answer = e.accepts(front);
+    if (!answer) continue;
+    front.engine = std::string(e.name());
+    front.why = answer.why;
+    planner::make_cut(g, v, std::move(*cut));
+    if (answer.costs) divide_if_faster(front, {{&e, *answer.costs}}, session);
+    ++fronts;
+  }
+  return fronts;
+}
+
+// Of a vertex that the GPU refused, it may take what stands behind opaque functions, and what stands before them: then the CPU runs these
+// as a vertex of their own. Returns how many vertices were put before v.
+std::size_t cut_at_opaque(planner::machine_graph& g, vertex& v, bool whole, const engine& e, const session_state& session) {
+  if (planner::demands_gpu(v)) return 0;  // of an opaque function itself, or where no cut can be
+  std::optional<planner::opaque_cut> cut = planner::cut_behind_opaque(v, whole);
+  verdict answer;
+  if (cut) {
+    std::swap(v, cut->rest);  // engines know vertices by their addresses
+    answer = e.accepts(v);
+    std::swap(v, cut->rest);
+  }
+  const bool weighed = v.slots.empty() && !v.kept_if_it_fits;  // a loop's vertices are not, one by one
+  if (!answer) return weighed && (whole || planner::reads_all(v)) ? cut_before_opaque(g, v, e, session) : 0;
+  std::vector<vertex*> fronts;
+  for (const auto& f : cut->fronts) {
+    f->why = v.why;
+    fronts.push_back(f.get());
+  }
   planner::make_cut(g, v, std::move(*cut));
   v.engine = std::string(e.name());
   v.why = answer.why;
-  return fronts;
+  std::size_t made = fronts.size();
+  for (vertex* f : fronts)
+    if (weighed) made += cut_before_opaque(g, *f, e, session);
+  return made;
+}
+
+// What a terminal verb folds, as a vertex that is not in the graph.
+vertex end_of(const planner::machine_graph& g) {
+  vertex end;
+  end.id = 1;
+  for (const auto& v : g.vertices) end.id = std::max(end.id, v->id + 1);
+  end.inputs.push_back(g.result);
+  end.captures = g.captures;
+  return end;
+}
+void exchange(planner::machine_graph& g, vertex& end) {
+  std::swap(g.result, end.inputs.front());
+  std::swap(g.captures, end.captures);
+}
+
+// Before engines are asked: verbs that are ordered apart are not of one vertex.
+void cut_as_ordered(planner::machine_graph& g, const session_state& session, planner::reading how) {
+  const std::set<const vertex*> whole = planner::read_whole(g, how);
+  std::vector<vertex*> demanding;
+  for (const auto& v : g.vertices)
+    if (v->accelerated && planner::demands_gpu(*v) && session.engine_named("gpu")) demanding.push_back(v.get());
+  for (vertex* v : demanding) planner::cut_as_ordered(g, *v, whole.contains(v));
+  if (how != planner::reading::folded || !planner::demands_gpu(g.result) || !session.engine_named("gpu")) return;
+  vertex end = end_of(g);
+  if (planner::cut_as_ordered(g, end, true)) exchange(g, end);
 }
 
 }  // namespace
 
-void place(planner::machine_graph& g, const session_state& session, bool gpu) {
+verdict place_fold(planner::machine_graph& g, const session_state& session, detail::fold_kind kind) {
+  const engine& e = *session.gpu();
+  if (const detail::logical* n = ordered_to(g.result, query::engine::cpu)) return {false, "on(engine::cpu), said of " + n->label};
+  const verdict answer = e.accepts_fold(g.result, g.captures, kind);
+  if (answer || planner::demands_gpu(g.result)) return answer;
+  vertex end = end_of(g);
+  if (auto cut = planner::cut_behind_opaque(end, true)) {
+    exchange(g, cut->rest);
+    const verdict of_rest = e.accepts_fold(g.result, g.captures, kind);
+    exchange(g, cut->rest);
+    if (of_rest) {
+      vertex& front = *cut->fronts.front();
+      front.why = "not on " + std::string(e.name()) + ": " + answer.why;
+      planner::make_cut(g, end, std::move(*cut));
+      exchange(g, end);
+      cut_before_opaque(g, front, e, session);
+      return of_rest;
+    }
+  }
+  if (cut_before_opaque(g, end, e, session)) exchange(g, end);
+  return answer;
+}
+
+void place(planner::machine_graph& g, const session_state& session, bool gpu, planner::reading how) {
+  if (gpu) cut_as_ordered(g, session, how);
+  const std::set<const vertex*> whole = planner::read_whole(g, how);
   for (std::size_t i = 0; i < g.vertices.size(); ++i) {
     vertex* const v = g.vertices[i].get();
     v->engine = "cpu";
@@ -192,7 +274,7 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu) {
       v->why = "as_accelerated() was not said: the function's form for the GPU is left out";
     }
     const engine* const there = v->accelerated && gpu && v->engine == "cpu" ? session.engine_named("gpu") : nullptr;
-    if (there) i += cut_behind_opaque(g, *v, *there);
+    if (there) i += cut_at_opaque(g, *v, whole.contains(v), *there, session);
     if (gpu) divide_if_faster(*v, std::move(offers), session);
     if (to_gpu && v->engine != "gpu") not_on_gpu(*to_gpu, v->why, &session);
     if (to_gpu) v->why += ", as on(engine::gpu) orders for " + to_gpu->label;

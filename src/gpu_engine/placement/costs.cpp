@@ -104,7 +104,8 @@ std::optional<rates> rates_from(std::string_view text) {
 double gpu_seconds(const rates& r, const work& w, double waits, std::size_t devices) {
   const double n = static_cast<double>(devices);
   // Host threads pick the fields while the bus carries the pieces before.
-  double s = std::max(w.up / r.up / n, w.on_host / r.host_memory) + w.down / r.down / n + (w.up > 0 ? waits_of_an_upload * r.launch : 0);
+  double s = std::max(w.up / r.up / n, w.on_host / r.host_memory) + w.down / r.down / n + w.for_device / r.host_memory +
+             (w.up > 0 ? waits_of_an_upload * r.launch : 0);
   for (const step& x : w.steps) {
     const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
     s += waits * f.waits * r.launch +

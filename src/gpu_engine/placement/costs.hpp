@@ -60,6 +60,7 @@ struct work {
   double down = 0;         // bytes of the result that the host reads
   double on_device = 0;    // bytes that lie on the device: the CPU would fetch them
   std::vector<step> steps;
+  double for_device = 0;   // bytes of tables that the CPU would not make for itself, and writes or reads once more
   double one_thread = 0;   // bytes that a function of the user's reads and writes, on the CPU in one thread
 };
 

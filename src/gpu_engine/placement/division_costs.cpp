@@ -15,7 +15,7 @@ constexpr double in_each_others_way = 0.3;
 // The same for next to no rows: what is left are waits.
 work hardly_any(work w) {
   constexpr double part = 1e-9;
-  for (double* x : {&w.up, &w.on_host, &w.down, &w.on_device}) *x *= part;
+  for (double* x : {&w.up, &w.on_host, &w.down, &w.on_device, &w.for_device}) *x *= part;
   for (step& s : w.steps)
     for (double* x : {&s.rows, &s.bytes}) *x *= part;
   return w;

@@ -153,7 +153,7 @@ class counting {
   void scale(double part) {
     // What lies on the device would be fetched as a whole.
     for (work* w : {&total_.each, &total_.once})
-      for (double* x : {&w->up, &w->on_host}) *x *= part;
+      for (double* x : {&w->up, &w->on_host, &w->for_device}) *x *= part;
     for (step& s : total_.each.steps)
       for (double* x : {&s.rows, &s.bytes}) *x *= part;
   }
@@ -181,6 +181,7 @@ class counting {
       return;
     }
     w.up += n * wanted;
+    if (b.table && b.table->cut_off) w.for_device += n * bytes_of(row);
     w.on_host += n * (b.source && b.source->what == verb::source_columns ? wanted : bytes_of(row));
   }
 
@@ -317,6 +318,11 @@ std::optional<work> work_of(const vertex& v) {
   auto w = work_among(v, alone(rows));
   // Its rows are for an apply: whether they must come to the host for it is known when that has been placed (together.cpp).
   if (w && v.node && v.node->what == verb::partition) w->each.down = 0;
+  // Without the cut the CPU would hand its rows on without a table.
+  if (w && v.cut_off) {
+    w->each.for_device += w->each.down;
+    for (step& x : w->each.steps) x.result = 0;
+  }
   return w ? std::optional(std::move(w->each)) : std::nullopt;
 }
 
