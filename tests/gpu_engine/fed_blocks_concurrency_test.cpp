@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -133,6 +134,51 @@ TEST_F(fed_blocks, shrink_where_memory_is_short) {
   std::size_t longest;
   EXPECT_TRUE(read(session(100'000), rows, 60'000, longest) == wanted());  // 240,000 bytes a block do not fit
   EXPECT_LE(longest, 25'000u);
+}
+
+// Others have most of the memory for a while.
+TEST_F(fed_blocks, are_as_long_again_when_memory_is_free_again) {
+  constexpr std::size_t most = 8192, block = most * 4;
+  auto gpu = session(4 * block);
+  const stream_lease s = gpu->lease();
+  std::optional<device_buffer> of_others = gpu->memory().allocate(3 * block + block / 2, *s);
+  auto rows = source();
+  block_feed feed(gpu, rows, type_, {{offsetof(Item, at), type_->field_list[1].of}}, most, context_);
+  std::vector<std::int32_t> found;
+  std::vector<std::size_t> lengths;
+  while (const device_block b = feed.next()) {
+    add(found, b);
+    lengths.push_back(b.rows->size());
+    if (lengths.size() == 2) of_others.reset();
+  }
+  EXPECT_TRUE(found == wanted());
+  ASSERT_GT(lengths.size(), 12u);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_LE(lengths[i], most / 2) << i;
+  EXPECT_EQ(*std::max_element(lengths.begin(), lengths.end()), most);
+  EXPECT_EQ(gpu->memory().counters().used, 0u);
+}
+
+// An operator that cannot hold longer blocks is given them now and then, and each time it takes longer.
+TEST_F(fed_blocks, grow_ever_later_where_it_is_in_vain) {
+  constexpr std::size_t most = 4096, held = 1024;
+  auto gpu = session(std::size_t{64} << 20);
+  auto rows = source();
+  block_feed feed(gpu, rows, type_, {{offsetof(Item, at), type_->field_list[1].of}}, most, context_);
+  std::vector<std::int32_t> found;
+  std::vector<int> between = {0};  // blocks that it held
+  while (const device_block b = feed.next()) {
+    add(found, b);
+    if (b.rows->size() > held) {
+      feed.give_way(held);
+      between.push_back(0);
+    } else {
+      ++between.back();
+    }
+  }
+  EXPECT_TRUE(found == wanted());
+  ASSERT_GE(between.size(), 4u);
+  EXPECT_GE(between[2], 16);
+  EXPECT_GE(between[3], between[2]);
 }
 
 TEST_F(fed_blocks, say_so_where_nothing_fits) {
