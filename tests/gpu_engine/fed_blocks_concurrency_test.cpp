@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstddef>
@@ -14,7 +15,7 @@
 #include <query/query.hpp>
 
 #include "gpu_engine/driver_double.hpp"
-#include "gpu_engine/out_of_core/block_feed.hpp"
+#include "gpu_engine/out_of_core/block_consumers.hpp"
 #include "runtime/thread_pool.hpp"
 
 namespace {
@@ -127,6 +128,74 @@ TEST_F(fed_blocks, are_packed_while_the_copies_of_the_block_before_are_under_way
   const auto counted = gpu->memory().counters();
   EXPECT_LE(counted.peak, 2 * std::bit_ceil(bytes));
   EXPECT_EQ(counted.used, 0u);
+}
+
+// Holds what the operator gives to its stream for the second block, and what fetches the results of the first until it is let go.
+class second_held final : public block_consumer {
+ public:
+  second_held(block_consumer& inner, driver_double& fake, vertex_run& run) : inner_(inner), fake_(fake), run_(run) {}
+  void take() override {
+    if (++blocks_ == 1) {
+      {
+        const stream_lease s = run_.gpu().lease();  // the next to be lent, as the feed has its own already
+        fetches = s->handle();
+      }
+      fake_.hold(fetches);
+    } else if (blocks_ == 2) {
+      fake_.hold(run_.on().handle());
+      works = run_.on().handle();
+    }
+    inner_.take();
+    ended = blocks_;
+  }
+  void release() override { inner_.release(); }
+
+  std::atomic<int> ended{0};
+  std::atomic<stream_handle> fetches{nullptr}, works{nullptr};
+
+ private:
+  block_consumer& inner_;
+  driver_double& fake_;
+  vertex_run& run_;
+  int blocks_ = 0;
+};
+
+// Three things at once: a block is worked on, the next one is brought, the results of the one before are fetched.
+TEST_F(fed_blocks, come_and_results_go_while_one_is_worked_on) {
+  constexpr std::size_t rows_of_block = 10'000, brought = rows_of_block * sizeof(Item), result = rows_of_block * 8;
+  fake_.allow_unknown_kernels();
+  kernel_cache kernels(
+      {.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
+  const auto gpu = std::make_shared<gpu_session>(device_, std::size_t{64} << 20, kernels, rows_of_block);
+  const auto q = query::from(items_).as_accelerated().select([](auto i) { return i.key + i.at; });
+  const auto graph = query::planner::make_machine_graph(q.to_pipe(), "", {.separate_result = true, .gpu_status = ""});
+  const query::planner::vertex& v = *graph->top.back();
+  std::vector<query::detail::table> results;
+  {
+    vertex_run run(gpu, v.captures, context_);
+    collecting inner(v.inputs.front(), run);
+    second_held work(inner, fake_, run);
+    std::thread operators([&] {
+      block_input(v.inputs.front(), fields_read(v.inputs.front(), true), 8, run).each(work);
+      results = std::move(inner).tables();
+    });
+    const auto wait_until = [patience = std::chrono::steady_clock::now() + std::chrono::minutes(2)](auto reached) {
+      while (!reached() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+      return reached();
+    };
+    EXPECT_TRUE(wait_until([&] { return work.works.load() != nullptr; }));
+    EXPECT_LT(fake_.bytes_arrived(), result) << "the operator waits for the results of the block before";
+    EXPECT_TRUE(wait_until([&] { return fake_.bytes_up() >= 3 * brought; })) << "the third block waits for the operator";
+    fake_.let_go(work.fetches);
+    EXPECT_TRUE(wait_until([&] { return fake_.bytes_arrived() >= result; })) << "the first block's results wait for the operator";
+    EXPECT_EQ(work.ended, 1);
+    fake_.let_go();
+    operators.join();
+  }
+  std::size_t n = 0;
+  for (const auto& t : results) n += t.n;
+  EXPECT_EQ(n, items_.size());
+  EXPECT_EQ(gpu->memory().counters().used, 0u);
 }
 
 TEST_F(fed_blocks, shrink_where_memory_is_short) {
