@@ -97,7 +97,7 @@ std::shared_ptr<const device_rows> vertex_run::here(const runtime::vertex_rows& 
 
 std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail::row_block& rows, const ir::type* row,
                                                   const std::vector<bool>& fields) {
-  std::vector<bool> wanted = fields;
+  std::vector<bool> wanted = fields;  // by all who read these rows in a loop
   const auto known = context_->copies.find(key);
   const auto* before = known == context_->copies.end() ? nullptr : dynamic_cast<const device_rows*>(known->second.get());
   if (before) {
@@ -106,6 +106,9 @@ std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail:
       if (round_recording* recording = round_recording::here()) recording->keep(known->second);
       return std::static_pointer_cast<device_rows>(known->second);
     }
+    if (row->k == ir::kind::record)
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        wanted[i] = wanted[i] || before->has({row->field_list[i].offset, row->field_list[i].of});
   }
   auto made = upload_rows(gpu_, rows, row, choose_columns(row, wanted, rows.columns != nullptr), on(), *context_);
   if (context_->loops) context_->copies[key] = made;
@@ -120,8 +123,9 @@ std::shared_ptr<const device_rows> vertex_run::table(const planner::vertex& v, c
   return reads(uploaded(&v, rows_of(t), t.type, fields));
 }
 
-std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, const std::vector<bool>& fields) {
+std::shared_ptr<const device_rows> vertex_run::input(const planner::branch& b, const std::vector<bool>& of_these) {
   if (supplied_) return supplied_;
+  const std::vector<bool> fields = fields_wanted(b, of_these);
   if (b.table) return table(*b.table, fields);
   const ir::type* row = source_row(b);
   if (b.source->what == detail::verb::placeholder) {

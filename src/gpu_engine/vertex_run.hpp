@@ -33,8 +33,8 @@ class vertex_run {
   const stream& on() const { return *stream_; }
   runtime::run_context& context() { return *context_; }
 
-  // The rows that a branch starts from, with at least these top-level fields: those supplied, if any.
-  std::shared_ptr<const device_rows> input(const planner::branch& b, const std::vector<bool>& fields);
+  // The rows that a branch starts from: those supplied, if any; with at least those of these top-level fields that anybody reads.
+  std::shared_ptr<const device_rows> input(const planner::branch& b, const std::vector<bool>& of_these);
   std::shared_ptr<const device_rows> table(const planner::vertex& v, const std::vector<bool>& fields);
   // Null: none from now on. `first`: number of the first of them in their source.
   void supply(std::shared_ptr<const device_rows> rows, std::uint64_t first = 0) {

@@ -58,7 +58,7 @@ class writer {
   }
   void rows(const branch& b, const std::string& engine, int depth) {
     to_.line(depth, "reads " + (b.table ? number(*b.table) : source_text(*b.source)));
-    if (b.source)
+    if (b.source && b.source->what == detail::verb::source_columns)
       if (const std::string w = wanted_text(b.source->row, b.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
     for (const prefilter& f : b.prefilters)
       to_.line(depth + 1,

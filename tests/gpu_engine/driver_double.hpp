@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,12 +66,16 @@ class driver_double {
   // Nothing that is given to the stream from now on runs until let_go().
   void hold(stream_handle s) {
     const std::lock_guard lock(mutex_);
-    held_ = true;
-    give(s, {[this] { return !held_; }});
+    held_.insert(s);
+    give(s, {[this, s] { return !held_.contains(s); }});
   }
   void let_go() {
     const std::lock_guard lock(mutex_);
-    held_ = false;
+    held_.clear();
+  }
+  void let_go(stream_handle s) {
+    const std::lock_guard lock(mutex_);
+    held_.erase(s);
   }
   // Runs everything that can run.
   void run_all() {
@@ -137,6 +142,7 @@ class driver_double {
   std::size_t modules() const { return locked(loaded_); }         // loaded now
   std::size_t bytes_up() const { return locked(up_); }            // copied from and to the host
   std::size_t bytes_down() const { return locked(down_); }
+  std::size_t bytes_arrived() const { return locked(arrived_); }  // of those that were copied to the host: the copies have run
   std::size_t copies_down() const { return locked(copies_down_); }  // as many as the host waited for
   std::size_t launches(const std::string& kernel) const {
     const std::lock_guard lock(mutex_);
@@ -292,9 +298,10 @@ class driver_double {
   const std::size_t memory_;
   std::vector<one_device> devices_;
   std::size_t pinnable_ = std::size_t{1} << 30, allocated_ = 0, loaded_ = 0, pinned_ = 0, failing_pinned_ = 0;
-  std::size_t up_ = 0, down_ = 0, copies_down_ = 0, between_ = 0, misplaced_ = 0;
+  std::size_t up_ = 0, down_ = 0, arrived_ = 0, copies_down_ = 0, between_ = 0, misplaced_ = 0;
   std::uintptr_t next_handle_ = 0;
-  bool held_ = false, unknown_kernels_ = false, prompt_ = false;
+  std::set<stream_handle> held_;
+  bool unknown_kernels_ = false, prompt_ = false;
 };
 
 // What the double takes for a compiled source: an image that lists its text, and so the entries in it.

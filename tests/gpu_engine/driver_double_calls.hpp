@@ -117,6 +117,7 @@ inline int driver_double::copy(void* to, const void* from, std::size_t n, stream
                 if (checked != 0) self().touch(checked, n, device);
                 if (checked_too != 0) self().touch(checked_too, n, device);
                 if (self().at(device).fault == ok) std::memcpy(to, from, n);
+                if (checked == 0) self().arrived_ += n;
                 return true;
               }});
   return ok;

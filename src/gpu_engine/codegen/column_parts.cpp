@@ -38,6 +38,44 @@ std::string place_in_input(kernel_source& k, const planner::branch& b, const inp
   return {};
 }
 
+namespace {
+
+bool has_any_of(const std::vector<column_source>& columns, const ir::field& f) {
+  return std::any_of(columns.begin(), columns.end(), [&](const column_source& c) {
+    return c.offset < f.offset + f.of->size && f.offset < c.offset + c.type->size;
+  });
+}
+
+}  // namespace
+
+std::string expressions::part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {
+  if (r.what == row_source::form::value) return r.text + path_to(r.type, offset, t);
+  for (const column_source& c : r.columns)
+    if (offset >= c.offset && offset + t->size <= c.offset + c.type->size)
+      return c.pointer + "[" + r.text + "]" + path_to(c.type, offset - c.offset, t);
+  // Its parts lie in several columns.
+  if (t->k == ir::kind::record || t->k == ir::kind::array) {
+    const bool record = t->k == ir::kind::record;
+    const std::size_t n = record ? t->field_list.size() : t->count;
+    std::string all = k.type_name(t) + "{";
+    if (!record) {
+      all += "{";
+      for (std::size_t i = 0; i < n; ++i) all += (i ? ", " : "") + part_of(r, offset + i * t->element->size, t->element, k);
+      return all + "}}";
+    }
+    // Of whole rows, fields that were not brought are those that nobody reads (fields_wanted): zeros.
+    const bool whole = offset == 0 && same_shape(t, r.type);
+    // In the order of memory, which is that of the members: a tuple's last element comes first.
+    for (const std::size_t i : fields_by_offset(t)) {
+      if (whole && !has_any_of(r.columns, t->field_list[i])) continue;
+      all += std::string(all.back() == '{' ? "" : ", ") + ".f" + std::to_string(i) + " = " +
+             part_of(r, offset + t->field_list[i].offset, t->field_list[i].of, k);
+    }
+    return all + "}";
+  }
+  throw not_generated("a field that was not brought to the device");
+}
+
 std::string expressions::wide_part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {
   if (t->k != ir::kind::array || !ir::is_arithmetic(t->element->k) || t->size < 16 || t->size > 256 || t->count > most_unrolled) return {};
   std::size_t align = r.align;

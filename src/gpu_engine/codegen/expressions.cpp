@@ -301,30 +301,6 @@ std::string expressions::statement(const node* n) {
   throw not_generated("an unknown operation");
 }
 
-std::string expressions::part_of(const row_source& r, std::size_t offset, const ir::type* t, kernel_source& k) {
-  if (r.what == row_source::form::value) return r.text + path_to(r.type, offset, t);
-  for (const column_source& c : r.columns)
-    if (offset >= c.offset && offset + t->size <= c.offset + c.type->size)
-      return c.pointer + "[" + r.text + "]" + path_to(c.type, offset - c.offset, t);
-  // Its parts lie in several columns.
-  if (t->k == kind::record || t->k == kind::array) {
-    const bool record = t->k == kind::record;
-    const std::size_t n = record ? t->field_list.size() : t->count;
-    std::string all = k.type_name(t) + "{";
-    if (!record) {
-      all += "{";
-      for (std::size_t i = 0; i < n; ++i) all += (i ? ", " : "") + part_of(r, offset + i * t->element->size, t->element, k);
-      return all + "}}";
-    }
-    // In the order of memory, which is that of the members: a tuple's last element comes first.
-    for (const std::size_t i : fields_by_offset(t))
-      all += std::string(all.back() == '{' ? "" : ", ") + ".f" + std::to_string(i) + " = " +
-             part_of(r, offset + t->field_list[i].offset, t->field_list[i].of, k);
-    return all + "}";
-  }
-  throw not_generated("a field that was not brought to the device");
-}
-
 std::string expressions::literal(const node* n) {
   if (n->type->k == kind::string) return define(n->type, k_.text_literal(n->text));
   if (!ir::is_arithmetic(n->type->k)) throw not_generated("a constant of type " + std::string(n->type->name));

@@ -29,6 +29,12 @@ bool takes_number(const logical& n) {
 
 const ir::type* source_row(const planner::branch& b) { return b.table ? b.table->row() : b.source->row; }
 
+std::vector<bool> fields_wanted(const planner::branch& b, std::vector<bool> fields) {
+  if (b.wanted.size() == fields.size())
+    for (std::size_t i = 0; i < fields.size(); ++i) fields[i] = fields[i] && b.wanted[i];
+  return fields;
+}
+
 std::vector<bool> fields_read(const planner::branch& b, bool whole, std::span<const ir::node* const> above) {
   const ir::type* source = source_row(b);
   std::vector<bool> fields(source->k == ir::kind::record ? source->field_list.size() : 1);
@@ -44,7 +50,10 @@ std::vector<bool> fields_read(const planner::branch& b, bool whole, std::span<co
     }
   }
   if (!source_rows) return fields;
-  if (whole) fields.assign(fields.size(), true);
+  if (whole) {
+    const std::vector<bool> row = fields_wanted(b, std::vector<bool>(fields.size(), true));
+    for (std::size_t i = 0; i < fields.size(); ++i) fields[i] = fields[i] || row[i];
+  }
   for (const ir::node* n : above) ir::fields_used(n, 0, source, fields);
   return fields;
 }

@@ -36,8 +36,11 @@ row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t in
 
 const ir::type* source_row(const planner::branch& b);
 
-// The top-level fields of the source that the branch's functions read; with `whole`, those of its result too; with `above`,
-// those that expressions over its result (row 0) read.
+// `fields` of the source without those that nobody reads (branch::wanted). Rows that are made whole without them have zeros there.
+std::vector<bool> fields_wanted(const planner::branch& b, std::vector<bool> fields);
+
+// The top-level fields of the source that the branch's functions read; with `whole`, those of its result too that somebody reads; with
+// `above`, those that expressions over its result (row 0) read.
 std::vector<bool> fields_read(const planner::branch& b, bool whole, std::span<const ir::node* const> above = {});
 
 // The statements that take row number `i` of an input through a branch, and where its fields are then. A filter returns

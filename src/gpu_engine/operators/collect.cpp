@@ -98,7 +98,7 @@ void generate(generated& g, const planner::branch& b, const input_layout& in, ca
 
 input_layout planned_layout(const planner::branch& b, const std::vector<bool>& fields) {
   const ir::type* row = source_row(b);
-  return {row, choose_columns(row, fields, b.source && b.source->what == detail::verb::source_columns)};
+  return {row, choose_columns(row, fields_wanted(b, fields), b.source && b.source->what == detail::verb::source_columns)};
 }
 
 void plan_collect(const planner::vertex& v) {

@@ -104,6 +104,8 @@ bool numbers_rows(const planner::branch& b);  // some function takes the row's n
 planner::branch last_part(const planner::branch& b);
 planner::branch behind(const planner::branch& b);  // what is left of it when its rows have been computed: nothing, rows as they lie
 planner::vertex behind_joins(const planner::vertex& v);  // as it is when its input's joins have run
+// The fields of the source that are read up to the first join or select_many, and by it.
+std::vector<bool> fields_before_parts(const planner::branch& b);
 void plan_joins(const planner::branch& b);
 void run_joins(const planner::branch& b, vertex_run& run);
 

@@ -44,6 +44,7 @@ branch part(const branch& b, std::vector<stage>::const_iterator first, const det
     p.source = b.source;
     p.table = b.table;
     p.prefilters = b.prefilters;
+    p.wanted = b.wanted;
   }
   p.row = from ? from->row : source_row(b);
   for (auto s = first; s != b.stages.end() && !probes(*s); ++s) {
@@ -82,6 +83,13 @@ bool numbers_rows(const branch& b) {
 branch last_part(const branch& b) {
   return each_part(
       b, [](const branch&, const stage&) {}, [](const branch&, const detail::logical&) {});
+}
+
+std::vector<bool> fields_before_parts(const branch& b) {
+  branch before = b;
+  const auto join = std::find_if(b.stages.begin(), b.stages.end(), probes);
+  before.stages.assign(b.stages.begin(), join);
+  return join != b.stages.end() && bare(before) ? fields_wanted(b, probe_fields(*join)) : fields_read(before, true);
 }
 
 // They are the rows of the last verb.

@@ -18,16 +18,16 @@ std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu
   return part;
 }
 
-block_feed::brought block_feed::bring() {
+block_feed::brought block_feed::bring(std::size_t most) {
   brought b;
   if (!returned_.empty()) {
     b.from = std::move(returned_.front());
     returned_.pop_front();
-    if (b.from.rows.n > most_) {
-      returned_.push_front(slice(b.from, row_, most_, b.from.rows.n - most_));
-      b.from = slice(b.from, row_, 0, most_);
+    if (b.from.rows.n > most) {
+      returned_.push_front(slice(b.from, row_, most, b.from.rows.n - most));
+      b.from = slice(b.from, row_, 0, most);
     }
-  } else if (ended_ || !source_.next(most_, b.from)) {
+  } else if (ended_ || !source_.next(most, b.from)) {
     ended_ = true;
     b.from = {};
     return b;
@@ -54,10 +54,11 @@ void block_feed::work() {
     if (stopping_) return;
     --asked_;
     working_ = true;
+    const std::size_t most = most_;
     lock.unlock();
     brought b;
     try {
-      b = bring();
+      b = bring(most);
     } catch (...) {
       b.error = std::current_exception();
     }
@@ -107,13 +108,15 @@ device_block block_feed::next() {
     if (!b.from.rows.n) return {};
     if (b.rows) {
       b.copied->wait(context_.cancel);
+      if (failed_) good_ = 0;  // it had to wait for the one before to go
+      else if (b.from.rows.n >= most_ && ++good_ >= patience_) grow();
       failed_ = false;
       return {std::move(b.rows), std::move(b.from)};
     }
     // The thread stands still. The block before is gone by now: what does not fit even so is too long.
     if (failed_) {
       if (b.from.rows.n <= fewest_rows_of_block) std::rethrow_exception(b.no_memory);
-      most_ = std::max(b.from.rows.n / 2, fewest_rows_of_block);
+      shrink_to(b.from.rows.n / 2);
     }
     failed_ = true;
     returned_.push_front(std::move(b.from));
@@ -134,7 +137,25 @@ void block_feed::give_way(std::size_t most_rows) {
     if (b.error) std::rethrow_exception(b.error);
     if (b.from.rows.n) returned_.push_front(std::move(b.from));
   }
-  most_ = std::min(most_, std::max(most_rows, fewest_rows_of_block));
+  shrink_to(most_rows);
+}
+
+void block_feed::shrink_to(std::size_t rows) {
+  good_ = 0;
+  rows = std::max(rows, fewest_rows_of_block);
+  if (rows >= most_) return;
+  if (grown_) patience_ = std::min(2 * patience_, most_patience);
+  grown_ = false;
+  const std::lock_guard lock(mutex_);
+  most_ = rows;
+}
+
+void block_feed::grow() {
+  good_ = 0;
+  if (most_ >= start_) return;
+  grown_ = true;
+  const std::lock_guard lock(mutex_);
+  most_ = std::min(2 * most_, start_);
 }
 
 }  // namespace query::gpu_engine

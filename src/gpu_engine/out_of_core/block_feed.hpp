@@ -5,7 +5,8 @@
 // of the block before are under way and its operator starts. So the bus has no gap between blocks, as long as the operator
 // is the faster one. No more than two blocks are on the device at once.
 //
-// The size of blocks adapts: where the device has no memory for a block, it is cut in two.
+// The size of blocks adapts: where the device has no memory for a block, it is cut in two; after some that came without waiting for
+// memory, blocks are twice as long again, up to what they were at the start. Growth that fails is tried again half as often.
 //
 //   block_feed feed(gpu, source, type, columns, 1 << 20, context);
 //   while (auto block = feed.next()) { run.supply(block.rows); ... }
@@ -45,6 +46,7 @@ class block_feed {
         source_(source),
         row_(row),
         columns_(std::move(columns)),
+        start_(most_rows),
         most_(most_rows),
         context_(context) {}
   ~block_feed();  // waits for the block that is being brought
@@ -66,19 +68,26 @@ class block_feed {
     std::exception_ptr no_memory, error;
   };
   static constexpr std::size_t most_asked = 2;  // the block that next() waits for, and the one after it
+  static constexpr std::size_t first_patience = 8, most_patience = 256;  // blocks
   void ask();
   brought take();
   void work();  // the thread
-  brought bring();
+  brought bring(std::size_t most);
+  void shrink_to(std::size_t rows);
+  void grow();
 
   std::shared_ptr<gpu_session> gpu_;
   block_source& source_;
   const ir::type* row_;
   std::vector<input_column> columns_;
   bool failed_ = false;  // the last block, for a lack of memory
+  const std::size_t start_;
+  std::size_t good_ = 0;                   // blocks of full length since the last that memory was short for
+  std::size_t patience_ = first_patience;  // so many are needed to grow
+  bool grown_ = false;                     // since they got shorter the last time
+  std::size_t most_;  // rows of a block; written with the mutex held
 
   // The thread's, or this one's while the thread has nothing to do:
-  std::size_t most_;
   runtime::run_context& context_;
   std::deque<host_block> returned_;  // read from the source, not on the device yet
   bool ended_ = false;

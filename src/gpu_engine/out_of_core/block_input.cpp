@@ -1,6 +1,7 @@
 #include "gpu_engine/out_of_core/block_input.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -43,6 +44,13 @@ planner::branch part_before_join(const planner::branch& b) {
     p.row = s.out;
   }
   return p;
+}
+
+// What places rows by their key: the rows themselves stay in host memory.
+std::vector<bool> fields_of_key(const planner::branch& stages, const detail::logical& n, const detail::user_function& key) {
+  kernel_source k;  // traces need one
+  const ir::traced t = k.trace(n, key);
+  return fields_read(stages, false, std::array{t.root});
 }
 
 // Each row of the probe side gives its rows by itself.
@@ -169,9 +177,8 @@ block_input::block_input(const planner::branch& b, std::vector<bool> fields, std
   } else {
     stream_ = true;
   }
-  if (in_parts(b_))
-    fields = before_.stages.empty() && before_.prefilters.empty() ? all_fields(row_) : fields_read(before_, true);
-  columns_ = choose_columns(row_, fields, source_.rows.columns != nullptr);
+  fields_ = in_parts(b_) ? fields_before_parts(b_) : fields_wanted(b_, std::move(fields));
+  columns_ = choose_columns(row_, fields_, source_.rows.columns != nullptr);
   const std::size_t target = std::clamp(budget_ / blocks_of_budget, mib, largest_block);
   const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + bytes_beside + (joins().empty() ? 0 : 48);
   most_rows_ = std::max(target / a_row, fewest_rows_of_block);
@@ -201,10 +208,11 @@ void block_input::need_rows() {
   planner::branch bare;
   bare.source = b_.source;
   bare.row = row_;
+  bare.wanted = b_.wanted;
   if (!run_.context().local) throw internal_error("gpu: columns have nobody who makes rows of them");
   const detail::table t = run_.context().local->collect(bare, {}, run_.context());
   source_ = {rows_of(t), t.owner};
-  columns_ = choose_columns(row_, all_fields(row_), false);
+  columns_ = choose_columns(row_, fields_, false);
 }
 
 void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed* from, block_consumer& consumer) {
@@ -284,13 +292,13 @@ void block_input::each(block_consumer& consumer) {
 }
 
 std::unique_ptr<host_partitions> block_input::partition(block_source& source, const ir::type* row,
-                                                        const std::vector<input_column>& columns,
                                                         const planner::branch& stages, const detail::logical& n,
                                                         const detail::user_function& key, std::uint32_t parts) {
   if (numbers_rows(stages)) throw resource_error("gpu: memory: rows that are parted by keys lose their numbers");
   auto result = std::make_unique<host_partitions>(row->size, parts, run_.context());
   run_.context().pieces->partitions += parts;
   key_places places(stages, n, key, parts);
+  const auto columns = choose_columns(row, fields_of_key(stages, n, key), false);
   block_feed blocks(run_.shared_gpu(), source, row, columns, most_rows_, run_.context());
   while (const device_block block = blocks.next()) {
     const drained before_rows_go(run_.on());
@@ -317,9 +325,8 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
   bare.row = build_row;
   whole_rows build_source(rows_of(build), build_row, build.owner);
   const auto& keys = join.join->functions;
-  const auto builds = partition(build_source, build_row, choose_columns(build_row, all_fields(build_row), false), bare,
-                                *join.join, keys[join.build_left ? 0 : 1], parts);
-  const auto probes = partition(*open(), row_, columns_, before_, *join.join, keys[join.build_left ? 1 : 0], parts);
+  const auto builds = partition(build_source, build_row, bare, *join.join, keys[join.build_left ? 0 : 1], parts);
+  const auto probes = partition(*open(), row_, before_, *join.join, keys[join.build_left ? 1 : 0], parts);
   table_swap swap(*join.build, context);
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!probes->size(part)) continue;
@@ -351,7 +358,7 @@ void block_input::each_partition(const detail::logical& n, const detail::user_fu
   const auto parts =
       stream_ ? most_parts
               : static_cast<std::uint32_t>(std::min<std::size_t>(std::bit_ceil(known / share + 1), most_parts));
-  const auto rows = partition(*source, row_, columns_, b_, n, key, parts);
+  const auto rows = partition(*source, row_, b_, n, key, parts);
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (!rows->size(part)) continue;
     run_.context().cancel.check();

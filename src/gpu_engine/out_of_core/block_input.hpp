@@ -25,7 +25,7 @@ class block_consumer {
 
 class block_input {
  public:
-  // `fields` of the source are read by the branch without joins; `bytes_beside` of device memory go with each row.
+  // `fields` of the source are read by a branch that is not in parts; `bytes_beside` of device memory go with each row.
   // `only`: these of the source's rows.
   block_input(const planner::branch& b, std::vector<bool> fields, std::size_t bytes_beside, vertex_run& run,
               const host_block* only = nullptr);
@@ -40,9 +40,8 @@ class block_input {
  private:
   std::unique_ptr<block_source> open() const;
   std::unique_ptr<host_partitions> partition(block_source& source, const ir::type* row,
-                                             const std::vector<input_column>& columns, const planner::branch& stages,
-                                             const detail::logical& n, const detail::user_function& key,
-                                             std::uint32_t parts);
+                                             const planner::branch& stages, const detail::logical& n,
+                                             const detail::user_function& key, std::uint32_t parts);
   void feed(block_source& source, block_consumer& consumer);
   void feed_counted(block_consumer& consumer);
   void report(std::uint64_t done, std::uint64_t of);
@@ -55,6 +54,7 @@ class block_input {
   planner::branch before_;  // the first join
   vertex_run& run_;
   const ir::type* row_;
+  std::vector<bool> fields_;  // that are brought
   std::vector<input_column> columns_;
   host_block source_;  // rows that lie in host memory; none: a stream
   bool stream_ = false;

@@ -89,7 +89,7 @@ class keyed_join {
 
   void join(const planner::branch& left, const std::vector<bool>& as_they_lie, const host_block* only, const shared_rows& right) {
     left_blocks blocks(left, as_they_lie, run_, results_.tables);
-    const std::vector<bool> brought = only ? all_fields(left.row) : fields_of_blocks(left, as_they_lie);
+    const std::vector<bool> brought = only ? as_they_lie : fields_of_blocks(left, as_they_lie);
     block_input input(left, brought, v_.row()->size + beside_left_row, run_, only);
     if (!outer_) {
       blocks.join_by([&](const device_rows& rows) { return run_group_join_of(v_, rows, right, run_); });
@@ -137,10 +137,10 @@ class keyed_join {
       throw resource_error("gpu: memory: the right rows of one key do not fit the device, which " + v_.node->label + " wants at once");
     for (std::size_t first = 0; first < n || first == 0; first += most) {
       const host_block slice_of = slice(rights, right_row_, first, std::min(most, n - first));
-      const auto columns = choose_columns(right_row_, all_fields(right_row_), false);
+      const auto columns = choose_columns(right_row_, fields(true), false);
       const auto right = upload_rows(run_.shared_gpu(), slice_of.rows, right_row_, columns, run_.on(), run_.context());
       run_.on().synchronize(run_.context().cancel);
-      join(left, all_fields(left_row_), &lefts, right);
+      join(left, fields(false), &lefts, right);
     }
   }
 

@@ -140,7 +140,7 @@ bool exceeds_memory(const planner::branch& b, vertex_run& run) {
   const ir::type* row = source_row(b);
   if (n * row->size <= most) return false;
   std::size_t a_row = 0;
-  for (const input_column& c : choose_columns(row, in_parts(b) ? all_fields(row) : fields_read(b, false), false))
+  for (const input_column& c : choose_columns(row, in_parts(b) ? fields_before_parts(b) : fields_read(b, false), false))
     a_row += device_layout(c.type).size;
   return n * a_row > most;
 }

@@ -85,6 +85,12 @@ double bytes_wanted(const ir::type* row, const std::vector<bool>& wanted, Bytes 
   return std::max(n, 1.0);
 }
 
+// Of columns. Of rows in one piece the CPU reads whatever lies between, and so does the host's side of the way to the device.
+const std::vector<bool>& columns_wanted(const branch& b) {
+  static const std::vector<bool> all;
+  return b.source && b.source->what == verb::source_columns ? b.wanted : all;
+}
+
 // Rounds may change what a captured collection holds: a table is not kept then (operators/kept_build.cpp).
 bool reads_collections(const detail::logical& join) {
   return std::any_of(join.functions.begin(), join.functions.end(), [](const detail::user_function& f) {
@@ -114,7 +120,7 @@ class counting {
     bring(b, *n);
     const ir::type* row = source_row(b);
     const double operations = operations_of(b, *n, breaker);
-    part(kept).steps.push_back({operation::row_wise, *n, *n * bytes_wanted(row, b.wanted), operations});
+    part(kept).steps.push_back({operation::row_wise, *n, *n * bytes_wanted(row, columns_wanted(b)), operations});
     for (std::size_t i = 0; i < b.stages.size(); ++i) {
       const stage& s = b.stages[i];
       if (s.what != stage::kind::probe) continue;
@@ -172,7 +178,7 @@ class counting {
   }
   void bring(const branch& b, double n) {
     const ir::type* row = source_row(b);
-    const double wanted = bytes_wanted(row, b.wanted, bytes_moved);
+    const double wanted = bytes_wanted(row, columns_wanted(b), bytes_moved);
     if (!b.table && is_counted(*b.source)) return;  // made where they are read
     work& w = part(s_.stays && s_.stays(b));
     const bool there = b.table ? s_.on_device(*b.table) : b.source->what == verb::placeholder && s_.variable_on_device;

@@ -20,10 +20,11 @@ bool sorts(const planner::vertex& v) { return v.node && v.node->what == verb::or
 bool groups(const planner::vertex& v) { return v.node && v.node->what == verb::group_by; }
 bool caches(const planner::vertex& v) { return v.node && v.node->what == verb::cached; }
 
-std::vector<bool> fields_of(const branch& b, bool whole) { return in_parts(b) ? all_fields(source_row(b)) : fields_read(b, whole); }
+std::vector<bool> fields_of(const branch& b, bool whole) { return in_parts(b) ? fields_before_parts(b) : fields_read(b, whole); }
 std::vector<bool> fields_of(const planner::vertex& v) {
   const branch& b = v.inputs.front();
-  if (in_parts(b) || caches(v)) return all_fields(source_row(b));
+  if (in_parts(b)) return fields_before_parts(b);
+  if (caches(v)) return all_fields(source_row(b));
   return groups(v) ? group_fields(v) : fields_read(b, true);
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 class reading {
  public:
-  reading(rewriting& r, const ir::type* row) : r_(r), row_(row), fields_(row->fields().size()) {}
+  reading(rewriting& r, const edge_index& edges, const ir::type* row) : r_(r), edges_(edges), row_(row), fields_(row->fields().size()) {}
 
   // The branch starts with the source's rows.
   void branch_of_source(const branch& b, const vertex* reader) {
@@ -24,7 +24,7 @@ class reading {
       else add(*f.function, 0);
     for (const stage& s : b.stages)
       if (!through(s)) return;
-    last(reader);
+    last(b, reader);
   }
   // The source's rows are the build side of a join.
   void build_side(const stage& s) { side(*s.join, !s.build_left); }
@@ -48,7 +48,7 @@ class reading {
     }
     return true;
   }
-  // The rows as the left or right input of a join: its key, and what becomes of them.
+  // The rows as the left or right input of a join: its key, and what becomes of them. Do they go on?
   bool side(const logical& join, bool right) {
     add(join.functions[right ? 1 : 0], 0);
     if (join.join == join_kind::semi || join.join == join_kind::anti) return !right;
@@ -60,28 +60,50 @@ class reading {
     else add(result, right ? 1 : 0);
     return false;
   }
-  void last(const vertex* reader) {
+  void last(const branch& b, const vertex* reader) {
     if (!reader) {
       if (r_.graph.terminal != "count") all();
       return;
     }
-    if (!reader->node) return collected(*reader);
-    switch (reader->node->what) {
+    if (!reader->node) return handed_on(*reader);
+    const logical& n = *reader->node;
+    const bool right = reader->inputs.size() == 2 && &b == &reader->inputs[1];
+    switch (n.what) {
       case verb::group_by:
       case verb::aggregate:
-        for (const detail::user_function& f : reader->node->functions) add(f, 0);
+        for (const detail::user_function& f : n.functions) add(f, 0);
         return;
+      case verb::order_by:
+        for (const detail::user_function& f : n.functions) add(f, 0);
+        return n.functions.empty() ? all() : handed_on(*reader);
+      case verb::join:
+        if (side(n, right)) handed_on(*reader);
+        return;
+      case verb::group_join:  // its function gets the right rows as a list
+        if (right) return all();
+        add(n.functions.front(), 0);
+        return add(n.functions.back(), 0);
+      case verb::cross_join: return add(n.functions.front(), right ? 1 : 0);
+      case verb::take:
+      case verb::skip:
+      case verb::take_last:
+      case verb::skip_last: return b.table ? handed_on(*reader) : all();
       default: all();
     }
   }
-  // Rows side by side, for a reader further up.
-  void collected(const vertex& v) {
-    const edge e = only_reader(r_.graph, v);
-    if (e.how == edge::kind::build) build_side(e.through->stages[e.stage]);
-    else all();
+  // The same rows, or some of them, for who reads the vertex.
+  void handed_on(const vertex& v) {
+    const std::vector<edge>& readers = edges_.readers_of(v);
+    if (readers.empty()) all();
+    for (const edge& e : readers) {
+      if (e.how == edge::kind::rows) branch_of_source(*e.through, e.reader);
+      else if (e.how == edge::kind::build) build_side(e.through->stages[e.stage]);
+      else all();
+    }
   }
 
   rewriting& r_;
+  const edge_index& edges_;
   const ir::type* row_;
   std::vector<bool> fields_;
 };
@@ -99,12 +121,29 @@ bool worth_it(const ir::type* row, const std::vector<bool>& wanted) {
   return row->k == ir::kind::record && std::find(wanted.begin(), wanted.end(), false) != wanted.end();
 }
 
+bool slices(verb v) { return v == verb::take || v == verb::skip || v == verb::take_last || v == verb::skip_last; }
+
+// Of rows that lie in one piece a GPU is brought no fields but those: known to it alone, the CPU reads such rows where they lie.
+void rows_of_accelerated(rewriting& r, const edge_index& edges) {
+  each_branch(r.graph, [&](branch& b, vertex* reader) {
+    if (!(reader ? reader->accelerated : r.graph.root.node->accelerated)) return;
+    const ir::type* row = b.table ? b.table->row() : b.source->row;
+    // A loop's variable stays on the device.
+    if (row->k != ir::kind::record || (b.source && (b.source->what == verb::source_columns || b.source->what == verb::placeholder))) return;
+    if (reader && reader->node && slices(reader->node->what)) return;  // what it gives may be a view of what it was brought
+    reading fields(r, edges, row);
+    fields.branch_of_source(b, reader);
+    if (worth_it(row, fields.fields())) b.wanted = fields.fields();
+  });
+}
+
 }  // namespace
 
 void projection_pruning(rewriting& r) {
   each_branch(r.graph, [&](branch& b, vertex* reader) {
     if (!b.source || b.source->what != verb::source_columns) return;
-    reading fields(r, b.source->row);
+    const edge_index edges(r.graph);  // a stage may have gone
+    reading fields(r, edges, b.source->row);
     fields.branch_of_source(b, reader);
     if (!worth_it(b.source->row, fields.fields())) return;
     b.wanted = fields.fields();
@@ -115,12 +154,13 @@ void projection_pruning(rewriting& r) {
     note(r, reader,
          note_text(b.source->row, b.wanted) + (whole_rows ? "; the compiled loop still makes whole rows of those that pass" : ""));
   });
+  const edge_index edges(r.graph);
   for (auto& v : r.graph.vertices) {
     if (!v->node || v->node->what != verb::source_file) continue;
-    reading fields(r, v->node->row);
+    reading fields(r, edges, v->node->row);
     std::vector<bool> wanted(v->node->row->fields().size());
     bool known = true;
-    for (const edge& e : readers_of(r.graph, *v)) {
+    for (const edge& e : edges.readers_of(*v)) {
       if (e.how == edge::kind::rows) fields.branch_of_source(*e.through, e.reader);
       else if (e.how == edge::kind::build) fields.build_side(e.through->stages[e.stage]);
       else known = false;
@@ -129,6 +169,8 @@ void projection_pruning(rewriting& r) {
     v->wanted = fields.fields();
     note(r, v.get(), note_text(v->node->row, v->wanted));
   }
+  // What functions read of a row is compared with what their traces do.
+  if (!r.options.verify) rows_of_accelerated(r, edges);
 }
 
 }  // namespace query::planner::rules
