@@ -6,6 +6,7 @@
 
 #include "gpu_engine/backoff.hpp"
 #include "gpu_engine/pinned_memory.hpp"
+#include "runtime/engine_failure.hpp"
 
 namespace query::gpu_engine {
 
@@ -213,8 +214,9 @@ std::optional<runtime::round_repeater::outcome> round_replay::repeat(const runti
   bool began = false;
   try {
     result = rounds(*after, test.get(), most, began);
-  } catch (const resource_error&) {
+  } catch (const resource_error& e) {
     // Without room for what rounds need beside their own memory, they are run vertex by vertex.
+    if (began && dynamic_cast<const out_of_memory*>(&e)) throw runtime::engine_failure(e.what());  // the CPU runs the query
     if (began) throw;
     context_->cancel.check();
     recording_.forget();

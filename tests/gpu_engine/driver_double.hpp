@@ -103,6 +103,9 @@ class driver_double {
     unknown_kernels_ = true;
   }
 
+  // It has graphs from now on, as drivers of CUDA 12 have: before others copy its table of calls.
+  void have_graphs() { bind_graphs(); }
+
   // What streams are given runs at once from now on, where it can: for tests that are not about waiting.
   void run_at_once() {
     const std::lock_guard lock(mutex_);
@@ -166,6 +169,7 @@ class driver_double {
   };
   struct queue : std::deque<operation> {
     int device = 0;
+    std::unique_ptr<std::vector<operation>> captured;  // instead of running: into a graph
   };
   struct block {
     std::size_t bytes;
@@ -203,6 +207,10 @@ class driver_double {
 
   void give(stream_handle s, operation o) {
     queue& q = streams_.at(s);
+    if (q.captured) {
+      q.captured->push_back(std::move(o));
+      return;
+    }
     q.push_back(std::move(o));
     while (prompt_ && step(q)) {
     }
@@ -275,6 +283,7 @@ class driver_double {
   void bind_streams();
   void bind_memory();
   void bind_modules();
+  void bind_graphs();
   static int copy(void* to, const void* from, std::size_t n, stream_handle s, device_address checked, device_address checked_too);
 
   inline static driver_double* self_ = nullptr;
@@ -288,6 +297,8 @@ class driver_double {
   std::map<stream_handle, bool> destroyed_;
   std::map<event_handle, mark> events_;
   std::map<device_address, block> blocks_;
+  std::map<void*, std::size_t> pinned_blocks_;
+  std::map<void*, std::vector<operation>> graphs_;  // and programs made of them
   std::map<module_handle, std::string> images_;
   std::map<function_handle, std::string> functions_;
   std::map<function_handle, int> function_devices_;

@@ -72,6 +72,7 @@ inline void driver_double::bind_streams() {
     const int device = self().device_of(s);
     self().expect_current(device);
     if (self().at(device).fault != ok) return self().at(device).fault;
+    if (self().streams_.at(s).captured) return 900;  // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
     return self().streams_.at(s).empty() ? ok : cuda_result::not_ready;
   };
   calls_.cuStreamWaitEvent = [](stream_handle s, event_handle e, unsigned) {
@@ -140,9 +141,15 @@ inline void driver_double::bind_memory() {
     if (bytes > self().pinnable_) return cuda_result::out_of_memory;
     self().pinnable_ -= bytes;
     *at = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    self().pinned_blocks_[*at] = bytes;
     return ok;
   };
   calls_.cuMemFreeHost = [](void* at) {
+    const std::lock_guard lock(self().mutex_);
+    const auto found = self().pinned_blocks_.find(at);
+    if (found == self().pinned_blocks_.end()) return cuda_result::invalid_value;
+    self().pinnable_ += found->second;
+    self().pinned_blocks_.erase(found);
     std::free(at);
     return ok;
   };
@@ -276,6 +283,42 @@ inline void driver_double::bind_modules() {
                   return true;
                 }});
     return ok;
+  };
+}
+
+// A graph is what its stream was given meanwhile, in that order.
+inline void driver_double::bind_graphs() {
+  calls_.cuStreamBeginCapture = [](stream_handle s, int) {
+    const std::lock_guard lock(self().mutex_);
+    self().streams_.at(s).captured = std::make_unique<std::vector<operation>>();
+    return ok;
+  };
+  calls_.cuStreamEndCapture = [](stream_handle s, graph_handle* made) {
+    const std::lock_guard lock(self().mutex_);
+    const auto captured = std::move(self().streams_.at(s).captured);
+    if (!captured) return cuda_result::invalid_value;
+    *made = self().new_handle<graph_handle>();
+    self().graphs_[*made] = std::move(*captured);
+    return ok;
+  };
+  calls_.cuGraphInstantiateWithFlags = [](graph_program_handle* made, graph_handle of, unsigned long long) {
+    const std::lock_guard lock(self().mutex_);
+    *made = self().new_handle<graph_program_handle>();
+    self().graphs_[*made] = self().graphs_.at(of);
+    return ok;
+  };
+  calls_.cuGraphLaunch = [](graph_program_handle program, stream_handle s) {
+    const std::lock_guard lock(self().mutex_);
+    for (const operation& o : self().graphs_.at(program)) self().give(s, o);
+    return ok;
+  };
+  calls_.cuGraphExecDestroy = [](graph_program_handle program) {
+    const std::lock_guard lock(self().mutex_);
+    return self().graphs_.erase(program) ? ok : cuda_result::invalid_value;
+  };
+  calls_.cuGraphDestroy = [](graph_handle graph) {
+    const std::lock_guard lock(self().mutex_);
+    return self().graphs_.erase(graph) ? ok : cuda_result::invalid_value;
   };
 }
 

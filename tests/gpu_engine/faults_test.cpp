@@ -246,16 +246,4 @@ TEST_F(faults, are_forgotten_when_a_run_goes_as_planned) {
   EXPECT_EQ(q.explain().find("went to the cpu"), std::string::npos) << q.explain();
 }
 
-TEST_F(faults, no_query_of_a_thousand_leaves_memory_or_asks_for_more) {
-  for (const operation& o : each_operator()) (void)o.rows();
-  for (const operation& o : each_operator()) (void)o.rows();
-  const auto before = memory().counters();
-  for (int i = 0; i < 25; ++i)
-    for (const operation& o : each_operator()) (void)o.rows();
-  const auto after = memory().counters();
-  EXPECT_EQ(after.used, before.used);
-  EXPECT_EQ(after.driver_allocations, before.driver_allocations);
-  EXPECT_GT(after.allocations, before.allocations + 1000);
-}
-
 }  // namespace

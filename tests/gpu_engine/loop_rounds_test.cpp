@@ -9,6 +9,7 @@
 #include "gpu_engine/device_rows.hpp"
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/loop_kernels.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/session_state.hpp"
@@ -16,37 +17,12 @@
 namespace {
 
 using namespace query::gpu_engine;
-
-using word = std::uint64_t;
-template <class T> T* at(word address) { return reinterpret_cast<T*>(address); }
+using loop_kernels::at, loop_kernels::word;
 
 class loop_rounds : public testing::Test {
  protected:
   void SetUp() override {
-    // As in round_replay.cpp.
-    fake_.add_kernel("check_words", [](void** a) {
-      const word* w = static_cast<const word*>(a[0]);
-      word* const state = at<word>(w[2]);
-      for (unsigned i = 0; i < 64; ++i)
-        if (state[0] == 0 && (w[1] >> i & 1) && at<word>(w[0])[i] != w[3 + i]) state[0] = 2;
-    }, 67 * 8);
-    fake_.add_kernel("judge_round", [](void** a) {
-      const word* w = static_cast<const word*>(a[0]);
-      word *const state = at<word>(w[0]), *const host = at<word>(w[1]);
-      state[1] = state[0] == 0;
-      if (state[1]) {
-        ++state[3];
-        if (w[2] && !*at<bool>(w[2])) state[0] = 1;
-      }
-      ++state[2];
-      host[1] = state[3];
-      host[2] = state[0];
-      host[0] = state[2];
-    }, 3 * 8);
-    fake_.add_kernel("keep_round", [](void** a) {
-      const word* w = static_cast<const word*>(a[0]);
-      if (at<word>(w[0])[1]) std::memcpy(at<void>(w[1]), at<void>(w[2]), w[3]);
-    }, 4 * 8);
+    loop_kernels::add_round_kernels(fake_);
     pretended_.emplace(fake_.calls(), 0);
     kernels_.emplace(kernel_cache::settings{
         .headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
@@ -54,23 +30,8 @@ class loop_rounds : public testing::Test {
     session_->add_engine(make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_));
   }
 
-  // x * 3 + 1; words: column, 3, 1, out, rows, halt.
-  void multiply_and_add() {
-    fake_.add_kernel("collect_rows", [](void** a) {
-      const word* w = static_cast<const word*>(a[0]);
-      if (w[5] && *at<word>(w[5])) return;
-      for (word i = 0; i < w[4]; ++i) at<word>(w[3])[i] = at<word>(w[0])[i] * w[1] + w[2];
-    }, 6 * 8);
-  }
-  // The condition: are all rows below a limit? Words: rows, column, limit, ..., 6: out, ..., halt.
-  void all_below() {
-    fake_.add_kernel("fold_segments", [](void** a) {
-      const word* w = static_cast<const word*>(a[0]);
-      if (w[13] && *at<word>(w[13])) return;
-      *at<bool>(w[6]) = std::all_of(at<word>(w[1]), at<word>(w[1]) + w[0], [&](word x) { return x < w[2]; });
-    }, 14 * 8);
-    fake_.add_kernel("fold_level", [](void**) {}, 14 * 8);
-  }
+  void multiply_and_add() { loop_kernels::add_multiply_and_add(fake_); }
+  void all_below() { loop_kernels::add_all_below(fake_); }
   // x - 1 where x > 0; words: column, 0, 1, out, rows, temporary, count, halt.
   void count_down() {
     fake_.add_kernel("collect_rows", [](void** a) {
