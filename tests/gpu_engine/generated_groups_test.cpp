@@ -1,5 +1,6 @@
 // The kernels of group_by and of aggregates compile, in every tier.
 #include "gpu_engine/generated_kernels.hpp"
+#include "gpu_engine/operators/aggregate_blocks.hpp"
 #include "gpu_engine/operators/group_kernels.hpp"
 #include "gpu_engine/out_of_core/group_stream.hpp"
 
@@ -68,7 +69,28 @@ TEST_F(generated_kernels, of_groups) {
   group_programs_compile("nearest", near.group_by([](auto a) { return a.first; }).select([](auto g) {
     return std::make_tuple(g.key(), g.sum([](auto a) { return a.second; }), g.count());
   }));
+  const auto name = [](auto t) { return t.name; };
+  group_programs_compile("extremes of strings", trades().group_by([](auto t) { return t.lot; }).select([=](auto g) {
+    return std::make_tuple(g.key(), g.min(name), g.max(name), g.arg_min(name), g.arg_max(name).qty);
+  }));
   group_programs_compile("names", trades().group_by([](auto t) { return t.name; }).select([](auto g) { return g.count(); }));
+}
+
+// What views strings does not outlive the rows: neither the states of blocks nor those of other devices.
+TEST_F(generated_kernels, of_states_that_view_strings_are_not_for_blocks) {
+  const auto blocks = [](const auto& q) {
+    const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+    const query::planner::vertex& v = *g->vertices.front();
+    return v.node->what == query::detail::verb::aggregate ? aggregate_blocks::why_not(v).empty()
+                                                          : group_stream::possible(v, planned_layout(v.inputs.front(), group_fields(v)));
+  };
+  const auto name = [](auto t) { return t.name; };
+  const auto price = [](auto t) { return t.price; };
+  const auto symbols = trades().group_by([](auto t) { return t.symbol; });
+  EXPECT_TRUE(blocks(symbols.select([=](auto g) { return g.min(price) == g.max(price); })));
+  EXPECT_FALSE(blocks(symbols.select([=](auto g) { return g.min(name) == g.max(name); })));
+  EXPECT_TRUE(blocks(trades().aggregate([=](auto g) { return std::make_pair(g.count(), g.min(price) == g.max(price)); })));
+  EXPECT_FALSE(blocks(trades().aggregate([=](auto g) { return std::make_pair(g.count(), g.min(name) == g.max(name)); })));
 }
 
 // The sum behind a mean of 64-bit integers is a double; other integers are added up as such.
@@ -137,6 +159,10 @@ TEST_F(generated_kernels, of_aggregates_of_all_rows) {
   compiles("in order", trades().aggregate([](auto g) {
     return std::make_tuple(g.median([](auto t) { return t.price; }), g.count_distinct([](auto t) { return t.lot; }));
   }));
+  compiles("strings", trades().aggregate([](auto g) {
+    return std::make_tuple(g.count(), g.min([](auto t) { return t.name; }), g.arg_max([](auto t) { return t.name; }));
+  }));
+  compiles("different strings", trades().aggregate([](auto g) { return g.count_distinct([](auto t) { return t.name; }); }));
 }
 
 TEST_F(generated_kernels, of_groups_in_the_order_of_first_appearance) {

@@ -85,7 +85,7 @@ class generated_kernels : public testing::Test {
       std::memset(argument<void*>(arguments, 4), 0, argument<std::uint64_t>(arguments, 1) * packed_bytes_);
     });
     for (int i = 0; i < 8; ++i)
-      for (const char* pass : {"words_", "count_", "sweep_", "value_words_", "group_words_"})
+      for (const char* pass : {"words_", "count_", "sweep_", "value_words_", "group_words_", "map_values_"})
         fake_.add_kernel(pass + std::to_string(i), [](void**) {});
     pretended_.emplace(fake_.calls(), 0);
     // What compiles is checked; the double does not look at the code.

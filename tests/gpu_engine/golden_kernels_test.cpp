@@ -40,6 +40,12 @@ struct Total {
   std::int64_t n, most;
 };
 QUERY_RECORD(Total, symbol, price, n, most);
+struct Names {
+  std::int32_t symbol;
+  std::string least;
+  std::int64_t qty;
+};
+QUERY_RECORD(Names, symbol, least, qty);
 struct Marks {
   std::int32_t id;
   std::vector<double> marks;
@@ -287,6 +293,19 @@ TEST_F(golden_kernels, nearest_rows_of_a_table) {
 TEST_F(golden_kernels, groups_whose_rows_lie_side_by_side) {
   check("group_by_in_order", rows().group_by([](auto t) { return t.symbol; }).select([](auto g) {
     return std::make_pair(g.key(), g.median([](auto t) { return t.price; }));
+  }));
+}
+
+// States that view strings; and values that get numbers before they are sorted.
+TEST_F(golden_kernels, aggregates_of_strings) {
+  const auto g = graph_of(rows().group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return query::make<Names>(g.key(), g.min([](auto t) { return t.name; }), g.arg_max([](auto t) { return t.name; }).qty);
+  }));
+  const query::planner::vertex& v = *g->vertices.front();
+  expect_golden("group_by_min_of_strings.cu",
+                generate_group_kernels(v, planned_layout(v.inputs.front(), group_fields(v)), group_program::global).source.text());
+  check("group_by_distinct_strings", rows().group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return std::make_pair(g.key(), g.count_distinct([](auto t) { return t.name; }));
   }));
 }
 

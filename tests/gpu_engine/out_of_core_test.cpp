@@ -33,6 +33,11 @@ struct Moment {
   std::optional<double> variance;
 };
 QUERY_RECORD(Moment, key, variance);
+struct Alike {
+  std::int64_t key;
+  bool all;
+};
+QUERY_RECORD(Alike, key, all);
 
 class out_of_core : public fixture {
  protected:
@@ -152,6 +157,16 @@ TEST_F(out_of_core, blocks_of_other_forms_of_rows) {
           .select([](auto m) {
             return query::make<Total>(m.key, query::cast<std::int64_t>(m.variance.value_or(0.0) * 10.0 + 0.45), m.key);
           }));
+  // States that view strings in the memory of a block, behind results that own nothing.
+  const auto name = [](auto p) { return p.name; };
+  const auto by_number = all.group_by([](auto p) { return p.id % 5000; });
+  same_groups("group_by, strings compared",
+              by_number.select([=](auto g) { return query::make<Alike>(g.key(), g.min(name) == g.max(name)); })
+                  .select([](auto a) { return query::make<Total>(a.key, query::cast<std::int64_t>(a.all), a.key); }));
+  same_groups("group_by, rows by strings",
+              by_number.select([=](auto g) { return query::make<Total>(g.key(), g.arg_max(name).id, g.arg_min(name).id); }));
+  same_groups("group_by, distinct strings",
+              by_number.select([=](auto g) { return query::make<Total>(g.key(), g.count_distinct(name), g.count()); }));
 }
 
 // One key has most rows of the build side: its rows are met in slices.

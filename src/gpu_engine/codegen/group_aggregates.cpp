@@ -26,12 +26,15 @@ kind kept_in(kind k) {
       return k;
   }
 }
+std::string text_of(kind k) { return k == kind::string ? "text" : std::string(scalar_text(k)); }
 std::size_t size_of(kind k) {
+  if (k == kind::string) return 16;
   return k == kind::i64 || k == kind::u64 || k == kind::f64     ? 8
          : k == kind::boolean || k == kind::i8 || k == kind::u8 ? 1
          : k == kind::i16 || k == kind::u16                     ? 2
                                                                 : 4;
 }
+std::size_t align_of(kind k) { return std::min<std::size_t>(size_of(k), 8); }
 
 struct member {
   std::string type, name;
@@ -88,6 +91,7 @@ class writer {
     g.args_bytes = args_.all.empty() ? 0 : args_.size(1);
     g.atomic = atomic_;
     g.row_numbers = row_numbers_;
+    g.texts = texts_;
     std::string code = "struct aggregates {\n  struct alignas(" + number(g.state_align) + ") State {\n" + state_.text() + "  };\n";
     code += "  static_assert(sizeof(State) == " + number(g.state_bytes) + ");\n";
     code += "  struct Args {\n" + args_.text() + "  };\n";
@@ -137,10 +141,10 @@ class writer {
 
   // The member of the arguments with this value: aggregates of one value share it, as rows are written and read with all of them.
   const std::string& shared_argument(kind k, const std::string& name, const std::string& value) {
-    const std::string type(scalar_text(k));
+    const std::string type = text_of(k);
     for (const auto& [known, as] : shared_)
       if (known == type + " " + value) return as;
-    args_.add(type, name, size_of(k), size_of(k));
+    args_.add(type, name, size_of(k), align_of(k));
     fill_ += "  args." + name + " = " + value + ";\n";
     return shared_.emplace_back(type + " " + value, name).second;
   }
@@ -187,6 +191,14 @@ class writer {
     init("s.first_row = ~u64(0);");
     both("if (a.at < s.first_row) s.first_row = a.at;", "if (o.first_row < s.first_row) s.first_row = o.first_row;");
     atomics("if (a.at < s.first_row) atomic_min(&s.first_row, a.at);", "atomic_min(&s.first_row, o.first_row);");
+  }
+
+  // A string of the rows, or none yet.
+  void add_text(const std::string& s) {
+    state_.add("text", s.substr(2), 16, 8);
+    init(s + " = text{nullptr, ~u64(0)};");
+    atomic_ = false;
+    texts_ = true;
   }
 
   // Where the group's rows begin.
@@ -340,8 +352,20 @@ class writer {
       }
       case aggregate_kind::min:
       case aggregate_kind::max: {
-        if (!ir::is_arithmetic(t->k)) unsupported();
         const bool largest = c.what == aggregate_kind::max, floating = ir::is_floating(t->k);
+        if (t->k == kind::string) {
+          // A view of the best so far; equal ones do not differ. No atomic operation is as wide.
+          argument(t->k, v);
+          if (c.nullable) flag();
+          add_text(s);
+          const auto beats = [&](const std::string& x) {
+            return "(" + s + ".size == ~u64(0) || " + (largest ? "less(" + s + ", " + x : "less(" + x + ", " + s) + "))";
+          };
+          both("if (" + (c.nullable ? has + " && " : std::string()) + beats(a) + ") " + s + " = " + a + ";",
+               "if (" + o + ".size != ~u64(0) && " + beats(o) + ") " + s + " = " + o + ";");
+          return;
+        }
+        if (!ir::is_arithmetic(t->k)) unsupported();
         const kind w = kept_in(t->k);
         const std::string type(scalar_text(w)), less = largest ? " > " : " < ", f = largest ? "atomic_max" : "atomic_min";
         argument(t->k, v);
@@ -395,11 +419,21 @@ class writer {
                "if (" + on + " != ~u64(0) && (" + n + " == ~u64(0) || " + on + better + n + ")) " + n + " = " + on + ";");
           return;
         }
-        if (!ir::is_arithmetic(t->k)) unsupported();
-        const bool largest = c.what == aggregate_kind::arg_max;
+        const bool largest = c.what == aggregate_kind::arg_max, string = t->k == kind::string;
+        if (!ir::is_arithmetic(t->k) && !string) unsupported();
         const std::string type(scalar_text(t->k)), less = largest ? " > " : " < ";
         argument(t->k, v);
         if (c.nullable) flag();
+        const std::string guard = c.nullable ? "if (" + has + ") " : "";
+        if (string) {
+          add_text(s);
+          const auto update = [&](const std::string& x, const std::string& at) {
+            return "{ const int c = " + n + " == ~u64(0) ? -1 : compare(" + (largest ? s + ", " + x : x + ", " + s) +
+                   "); if (c < 0 || (c == 0 && " + at + " < " + n + ")) { " + s + " = " + x + "; " + n + " = " + at + "; } }";
+          };
+          both(guard + update(a, "a.at"), "if (" + on + " != ~u64(0)) " + update(o, on));
+          return;
+        }
         state_.add(type, "s" + j, size_of(t->k), size_of(t->k));
         init(s + " = 0;");
         const auto beats = [&](const std::string& x, const std::string& at) {
@@ -408,8 +442,7 @@ class writer {
               ir::is_floating(t->k) ? "(" + x + " == " + s + " || (" + x + " != " + x + " && " + s + " != " + s + "))" : x + " == " + s;
           return n + " == ~u64(0) || " + nan + x + less + s + " || (" + tie + " && " + at + " < " + n + ")";
         };
-        both((c.nullable ? "if (" + has + ") " : std::string()) + "if (" + beats(a, "a.at") + ") { " + s + " = " + a + "; " + n +
-                 " = a.at; }",
+        both(guard + "if (" + beats(a, "a.at") + ") { " + s + " = " + a + "; " + n + " = a.at; }",
              "if (" + on + " != ~u64(0) && (" + beats(o, on) + ")) { " + s + " = " + o + "; " + n + " = " + on + "; }");
         return;
       }
@@ -428,7 +461,7 @@ class writer {
   parts all_;
   std::string fill_;
   std::vector<std::pair<std::string, std::string>> shared_;  // type and value of an argument, its name
-  bool atomic_ = true, row_numbers_ = false, numbered_ = false;
+  bool atomic_ = true, row_numbers_ = false, numbered_ = false, texts_ = false;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // final expression over the states.
 //
 // Generated in the shape that the grouping primitives ask for (gpu_primitives/group_table.cuh). States whose every part has
-// an atomic form get one; means, sums, counts, extremes do, moments and firsts do not.
+// an atomic form get one; means, sums, counts, extremes do, moments, firsts and extremes of strings do not.
 #pragma once
 
 #include <string>
@@ -17,6 +17,7 @@ struct generated_aggregates {
   std::size_t state_bytes = 0, state_align = 4, args_bytes = 0;
   bool atomic = true;        // the aggregates have update_atomic and merge_atomic
   bool row_numbers = false;  // some result is a row that is fetched by its number
+  bool texts = false;        // states view strings, which lie in the memory of the rows
   bool spread = false;       // one sum of long arrays and a count: what group_shared.cuh calls spread_sums
 };
 
@@ -34,11 +35,20 @@ struct rows_by_group {
   row_source row;                 // row number `a.at`, what custom aggregates update from
   std::uint32_t site = 0;         // of their errors
   std::uint32_t arguments = 0;    // number of the first kernel argument of this kind, two a call
-  // Of call j: 2 * j is the order of rows by (group, value, nulls last); 2 * j + 1 the values of a list side by side.
+  // Of call j: 2 * j is the order of rows by (group, value, nulls last); 2 * j + 1 the values of a list side by side, or
+  // the numbers that stand for the values of rows.
 };
 // Does call c want its values sorted within groups?
 inline bool wants_sorted(const ir::aggregate_call& c) {
   return c.what == ir::aggregate_kind::count_distinct || c.what == ir::aggregate_kind::quantile;
+}
+// Is each of them given a number first, equal ones the same?
+inline bool wants_numbered(const ir::aggregate_call& c) {
+  return c.what == ir::aggregate_kind::count_distinct && !ir::is_arithmetic(c.value->k);
+}
+// Does its state view strings?
+inline bool views_texts(const ir::aggregate_call& c) {
+  return ir::fixed_state(c.what) && c.what != ir::aggregate_kind::count_if && c.value && c.value->k == ir::kind::string;
 }
 inline bool wants_rows_by_group(const ir::aggregate_call& c) { return c.what == ir::aggregate_kind::custom || !ir::fixed_state(c.what); }
 generated_aggregates generate_aggregates_in_order(kernel_source& k, const ir::group_plan& plan, expressions& row,

@@ -62,6 +62,11 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
       }
       case aggregate_kind::min:
       case aggregate_kind::max: {
+        if (c.value->k == kind::string) {
+          body += "  if (" + s + ".size != ~u64(0)) " + to + " = " + s + ";\n";
+          present(s + ".size != ~u64(0)");
+          break;
+        }
         const std::string x = "(" + k.type_name(plain) + ")" + s;
         if (ir::is_floating(c.value->k))
           body += "  " + to + " = " + n + " == 2u ? " + x + " : " +

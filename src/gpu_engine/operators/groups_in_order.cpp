@@ -3,6 +3,7 @@
 //
 // A table maps keys to numbers of groups; row numbers are sorted by them, stable; runs of equal groups are folded
 // (gpu_primitives/segments.cuh). Aggregates of sorted values have an order of rows of their own: by group, then by value, nulls last.
+// Values that are no numbers are given some first, by a table of their own.
 #include <algorithm>
 
 #include <query/errors.hpp>
@@ -36,7 +37,12 @@ class folding {
 
   result_rows go() {
     run_.reset_status();
-    const std::uint64_t groups = keyed(v_) ? map() : 1;
+    std::uint64_t groups = 1;
+    if (keyed(v_)) {
+      ids_ = run_.allocate(n_ * 4);
+      args_[group_of] = ids_.address();
+      groups = map("map_rows", g_.slot_bytes);
+    }
     const ir::type* number = ir::describe<std::uint64_t>();
     // The rows by their groups.
     device_buffer order;
@@ -98,27 +104,25 @@ class folding {
     run_.launch(g_.source, *run_.compile(g_.source, entry.c_str()), {run_.blocks(work), 256, 0}, inputs, args_);
   }
 
-  // A table that starts small, as keys may be few.
-  std::uint64_t map() {
+  // Numbers of keys, or of a call's values, by a table that starts small, as they may be few. How many there are.
+  std::uint64_t map(const std::string& entry, std::size_t slot_bytes) {
     if (n_ >= most_groups) throw resource_error("gpu: memory: " + v_.node->label + " of 2^32 rows and more in one piece");
-    ids_ = run_.allocate(n_ * 4);
-    args_[group_of] = ids_.address();
     args_[table_full] = run_.status_word(full_word);
     args_[id_count] = run_.status_word(ids_word);
     const std::uint32_t most = gpu::table_bits(n_);
     for (std::uint32_t now = std::min(most, first_bits);; now = now < most ? std::min(now + growth_bits, most) : now + 1) {
       if (now > most + spare_bits) throw resource_error("query: " + v_.node->label + ": the GPU's table of keys is full");
       run_.context().cancel.check();
-      const std::uint64_t bytes = gpu::table_slots(now) * g_.slot_bytes;
+      const std::uint64_t bytes = gpu::table_slots(now) * slot_bytes;
       const device_buffer table = run_.allocate(bytes);
       run_.fill(table.address(), 0xff, bytes);
       args_[table_at] = table.address();
       args_[table_size] = now;
-      launch("map_rows", n_);
-      run_.finish(g_.source);
-      if (!(run_.read(full_word) & 0xffffffffu)) return run_.read(ids_word);
       run_.fill(args_[table_full], 0, 8);
       run_.fill(args_[id_count], 0, 8);
+      launch(entry, n_);
+      run_.finish(g_.source);
+      if (!(run_.read(full_word) & 0xffffffffu)) return run_.read(ids_word);
     }
   }
 
@@ -142,6 +146,11 @@ class folding {
     for (std::size_t j = 0; j < g_.plan.calls.size(); ++j) {
       if (!wants_sorted(g_.plan.calls[j])) continue;
       run_.context().cancel.check();
+      if (wants_numbered(g_.plan.calls[j])) {
+        value_numbers_.push_back(run_.allocate(n_ * 4));
+        args_[of_calls + 2 * j + 1] = value_numbers_.back().address();
+        (void)map("map_values_" + std::to_string(j), g_.value_slot_bytes[j]);
+      }
       device_buffer by_value;
       {
         const device_buffer of = words("value_words_" + std::to_string(j));
@@ -201,7 +210,7 @@ class folding {
   kernels g_;
   std::vector<std::uint64_t> args_;
   device_buffer ids_, out_;
-  std::vector<device_buffer> orders_;
+  std::vector<device_buffer> orders_, value_numbers_;
   std::vector<std::shared_ptr<const device_buffer>> lists_;
 };
 
@@ -236,7 +245,7 @@ std::string aggregate_blocks::why_not(const planner::vertex& v) {
   for (const aggregate_call& c : plan.calls) {
     if (c.what != aggregate_kind::custom && !ir::fixed_state(c.what)) return "wants rows side by side, which do not fit the device";
     owns = owns || (c.what == aggregate_kind::custom && !same_on_device(c.seed->type)) ||
-           (names_row(c) && !same_on_device(v.inputs.front().row));
+           (names_row(c) && !same_on_device(v.inputs.front().row)) || views_texts(c);
   }
   return owns ? "keeps rows that own memory" : "";
 }

@@ -1,5 +1,6 @@
 #include "gpu_engine/operators/in_order_kernels.hpp"
 
+#include "gpu_engine/codegen/group_keys.hpp"
 #include "gpu_engine/codegen/keyed_rows.hpp"
 #include "gpu_primitives/hash_table.cuh"
 
@@ -22,6 +23,7 @@ class writer {
     k_.include("gpu_primitives/sort_keys.cuh");
     if (n_.keys.equal) throw not_generated("keys have an equality of the user's own");
     g_.plan = plan_of(k_, v_);
+    g_.value_slot_bytes.assign(g_.plan.calls.size(), 0);
     if (keyed(v_)) map();
     for (std::size_t j = 0; j < g_.plan.calls.size(); ++j)
       if (wants_sorted(g_.plan.calls[j])) values(g_.plan.calls[j], std::to_string(j));
@@ -56,9 +58,6 @@ class writer {
 
   // word_<j>(p, i): the value of row i as a word in its order; present_<j>: is there one? number_<j>: as quantiles see it.
   void values(const aggregate_call& c, const std::string& j) {
-    if (!ir::is_arithmetic(c.value->k))
-      throw not_generated("the aggregate " + std::string(ir::name_of(c.what)) + " of " + std::string(c.value->name) +
-                          " has no form on the GPU yet");
     const auto function = [&](const std::string& type, const std::string& name, const auto& result) {
       expressions e(k_, site_);
       e.bind(0, input_rows(k_, in_, 0, "i"));
@@ -68,14 +67,42 @@ class writer {
     };
     function("bool", "present_", [](const std::string&, const std::string& has) { return has; });
     const std::string as = c.what == aggregate_kind::quantile ? "double" : std::string(scalar_text(c.value->k));
-    function("u64", "word_", [&](const std::string& v, const std::string& has) {
-      return "(" + has + " ? u64(sort_key<" + as + ">((" + as + ")" + v + ")) : u64(0))";
-    });
+    if (wants_numbered(c)) {
+      function(k_.type_name(c.value), "value_", [](const std::string& v, const std::string&) { return v; });
+      map_values(c, j);
+    } else {
+      function("u64", "word_", [&](const std::string& v, const std::string& has) {
+        return "(" + has + " ? u64(sort_key<" + as + ">((" + as + ")" + v + ")) : u64(0))";
+      });
+    }
     if (c.what == aggregate_kind::quantile)
       function("double", "number_", [](const std::string& v, const std::string&) { return "(double)" + v; });
     each_row("value_words_" + j, "    " + arg(numbers, "u64*") + "[at] = word_" + j + "(p, at);\n");
     each_row("group_words_" + j, "    const u64 i = " + arg(row_order, "const u64*") + "[at];\n    " + arg(numbers, "u64*") +
                                      "[at] = u64(" + group() + ") << 1 | (present_" + j + "(p, i) ? 0 : 1);\n");
+  }
+
+  // Values to numbers, equal ones to the same; those of rows without a value mean nothing. word_<j>(p, i): that of row i.
+  void map_values(const aggregate_call& c, const std::string& j) {
+    const group_key key = generate_group_key(k_, c.value);
+    keyed_rows sizes;
+    sizes.key_bytes = key.bytes;
+    const std::size_t bytes = g_.value_slot_bytes[std::stoul(j)] = sizes.slot_bytes(4);
+    const std::string keys = "Values_" + j, table = "table_" + keys, value = "value_" + j + "(p, i)",
+                      ids = arg(of_calls + 2 * static_cast<std::uint32_t>(std::stoul(j)) + 1, "u32*");
+    if (!key.bytes)
+      k_.add("struct values_equal_" + j + " {\n  const words* p;\n  __device__ bool operator()(u64 a, u64 b) const { return " + key.equal +
+             "(value_" + j + "(*p, a), value_" + j + "(*p, b)); }\n};\n");
+    k_.add("using " + keys + " = " + (key.bytes ? "bitwise_keys<" + key.type : "row_keys<values_equal_" + j) + ">;\nusing " + table +
+           " = hash_table_ref<" + keys + ", u32>;\nstatic_assert(sizeof(" + table + "::slot) == " + std::to_string(bytes) + ");\n");
+    kernel("map_values_" + j, "  map_keys(" + rows() + ", table_of_ids<" + keys + ">{" + table + "{(" + table + "::slot*)" + arg(table_at) +
+                                  ", (u32)" + arg(table_size) + "}, " + arg(id_count, "u64*") + ", " + std::to_string(most_groups) +
+                                  "ull, " + arg(table_full, "u32*") + "}, " + ids + ", " + keys + (key.bytes ? "{}" : "{{&p}}") +
+                                  ", [&](u64 i, " + keys + "::key_type& key) {\n    if (!present_" + j +
+                                  "(p, i)) return false;\n    key = " +
+                                  (key.bytes ? key.encode + "(" + value + ")" : "row_key{" + key.hash + "(" + value + "), i}") +
+                                  ";\n    return true;\n  }, [](u32, u64) {});\n");
+    k_.add("__device__ __forceinline__ u64 word_" + j + "(const words& p, u64 i) { return u64((" + ids + ")[i]); }\n");
   }
 
   void aggregates() {

@@ -46,6 +46,7 @@ struct kernels {
   ir::group_plan plan;
   generated_aggregates aggregates;
   std::size_t slot_bytes = 16;
+  std::vector<std::size_t> value_slot_bytes;  // of the tables of values, a call each; 0 where it has none
 };
 
 inline bool keyed(const planner::vertex& v) { return v.node->what == detail::verb::group_by; }

@@ -57,7 +57,7 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
 bool group_stream::possible(const planner::vertex& v, const input_layout& in) {
   if (wants_groups_in_order(v)) return false;
   const group_kernels g = generate_group_kernels(v, in, group_program::rows);
-  return g.key.bytes != 0 && !g.aggregates.row_numbers && same_on_device(v.node->row);
+  return g.key.bytes != 0 && !g.aggregates.row_numbers && !g.aggregates.texts && same_on_device(v.node->row);
 }
 
 group_stream::group_stream(const planner::vertex& v, vertex_run& run)
