@@ -286,7 +286,9 @@ class engine final : public runtime::engine {
         few = why.empty() ? few : why;
         small += why.empty() ? 0 : 1;
       }
-      if (small && small == v.inputs.size() && !demanded && !busy(operations_in(v))) return few;
+      // In a loop few rows may be all that moves: that is weighed as a whole.
+      const bool of_rounds = !v.slots.empty() && placement_.known_rates();
+      if (small && small == v.inputs.size() && !demanded && !of_rounds && !busy(operations_in(v))) return few;
       if (const auto costs = demanded ? std::nullopt : placement_.plainly_there(amount)) return costs->reason();
       if (whole.plan) {
         whole.plan(v);
@@ -334,6 +336,7 @@ class engine final : public runtime::engine {
     return answer;
   }
 
+  std::vector<runtime::opinion> at_first_sight(const planner::machine_graph& g) const override { return not_worth_planning(g, placement_); }
   std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override { return together(g, placement_); }
 
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,

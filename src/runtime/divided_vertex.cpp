@@ -16,6 +16,7 @@
 
 #include "runtime/executor.hpp"
 #include "runtime/row_range.hpp"
+#include "runtime/seen_runs.hpp"
 #include "runtime/shared_rows.hpp"
 #include "runtime/thread_pool.hpp"
 
@@ -255,10 +256,14 @@ bool divisible(const planner::vertex& v) {
          divisible(v.inputs.front());
 }
 
-std::optional<divided> divided_among(const branch& b, std::span<const offer> offers, int threads) {
+std::optional<divided> divided_among(const branch& b, std::span<const offer> offers, int threads, std::optional<detail::fold_kind> fold) {
   std::vector<part_costs> costs;
-  for (const offer& o : offers) costs.push_back(o.costs);
-  const auto d = divide(costs, threads);
+  for (const offer& o : offers) {
+    costs.push_back(o.costs);
+    costs.back().here = as_seen(o.costs.here, seconds_seen(b, o.by->name(), threads, fold));
+    costs.back().cpu = as_seen(o.costs.cpu, seconds_seen(b, "cpu", threads, fold));
+  }
+  const auto d = divide(costs, threads, seconds_seen(b, "split", threads, fold));
   if (!d) return std::nullopt;
   // All have a fixed part at least.
   const double rows = static_cast<double>(rows_in(*b.source)), part = rows_of_fixed_part;

@@ -103,6 +103,8 @@ class engine {
   virtual std::string_view name() const = 0;
   // May this vertex run here? Asked by the planner, before any data is there.
   virtual verdict accepts(const planner::vertex& v) const = 0;
+  // Before it is asked of vertices one by one: which of them it need not be asked of.
+  virtual std::vector<opinion> at_first_sight(const planner::machine_graph&) const { return {}; }
   // When all vertices have been placed: what it says of some of them, seen together.
   virtual std::vector<opinion> on_second_thoughts(const planner::machine_graph&) const { return {}; }
   virtual bool needs_whole_input(const planner::vertex& v, std::size_t input) const = 0;

@@ -28,7 +28,7 @@
 #include "runtime/executor.hpp"
 #include "runtime/gpu_placement.hpp"
 #include "runtime/second_run.hpp"
-#include "runtime/seen_rows.hpp"
+#include "runtime/seen_runs.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/stop_watch.hpp"
 #include "runtime/terminal_plan.hpp"
@@ -70,7 +70,7 @@ void divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const s
   for (const auto& e : session.engines)
     if (const runtime::verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs)
       offers.push_back({e.get(), *answer.costs});
-  auto d = runtime::divided_among(result, offers, session.scheduler->concurrency());
+  auto d = runtime::divided_among(result, offers, session.scheduler->concurrency(), fold);
   if (!d) return;
   plan.folds = nullptr;
   plan.fold_shares = std::move(d->shares);
@@ -191,6 +191,12 @@ class execution {
   }
   static constexpr bool nothing_handed_out = false;
 
+  // Of a pass that may be divided, for the plans to come.
+  runtime::pass_clock clock(std::string_view way, std::optional<fold_kind> fold = {}) const {
+    const bool counts = last->accelerated && runtime::divisible(graph->result);
+    return {counts ? &graph->result : nullptr, way, context.scheduler.concurrency(), fold};
+  }
+
   std::shared_ptr<const logical> last;  // verb of the plan
   std::shared_ptr<session_state> session;
   runtime::stop_watch watch;
@@ -232,7 +238,10 @@ class execution {
 
 table materialise(const pipe& p, const settings& s) {
   execution e(p, s, "", planner::reading::whole);
-  table t = e.read([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
+  table t = e.read([&] {
+    const auto clock = e.clock("cpu");
+    return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
+  });
   e.meter.finished();
   runtime::note_seen(e.graph->result, t.n, e.context);
   // The session owns the memory that the rows are in.
@@ -322,6 +331,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
     };
     if (!e.plan.fold_shares.empty()) {
       std::string trouble;
+      const auto clock = e.clock("split", k);
       runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, trouble);
       note(std::move(trouble));
       return;
@@ -335,7 +345,10 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
     if (e.plan.folds) {
       // As for vertices: the CPU takes over. The state is changed at the end only.
       try {
-        e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
+        {
+          const auto clock = e.clock(e.plan.folds->name(), k);
+          e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
+        }
         note("");
         return;
       } catch (const resource_error& trouble) {
@@ -349,7 +362,10 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       }
       note(why);
     }
-    runtime::taken_over(why, [&] { e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context); });
+    runtime::taken_over(why, [&] {
+      const auto clock = e.clock("cpu", k);
+      e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
+    });
   });
   e.meter.finished();
 }

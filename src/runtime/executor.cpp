@@ -13,7 +13,7 @@
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
-#include "runtime/seen_rows.hpp"
+#include "runtime/seen_runs.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::runtime {
@@ -235,6 +235,8 @@ vertex_rows executor::run_by_engines(const vertex& v) {
       for (const planner::branch& b : v.inputs) begun.forget(b.number);
     }
   } begun_streams_of{v, context_->begun};
+  pass_clock clock(v.accelerated && divisible(v) ? &v.inputs.front() : nullptr, v.shares.empty() ? std::string_view(v.engine) : "split",
+                   context_->scheduler.concurrency());
   if (!v.shares.empty()) {
     std::string why;
     try {
@@ -244,6 +246,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     } catch (const resource_error& trouble) {
       why = trouble.what();
     }
+    clock.forget();
     context_->cancel.check();
     note_run(v, std::move(why));
     return run_on(*session_->cpu, v, *session_->cpu, *context_);
@@ -255,6 +258,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
       try {
         vertex_rows rows = run_on(*e, v, *session_->cpu, *context_);
         note_run(v, "");
+        if (!rows.here()) clock.forget();  // who reads them fetches them
         return rows;
       } catch (const resource_error& trouble) {
         why = trouble.what();
@@ -273,6 +277,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
       context_->cancel.check();
     }
     note_run(v, why);
+    clock.forget();
     return taken_over(why, [&] { return run_on(*session_->cpu, v, *session_->cpu, *context_); });
   }
   return run_on(*session_->cpu, v, *session_->cpu, *context_);

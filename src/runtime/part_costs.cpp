@@ -29,7 +29,7 @@ double common_end(const std::vector<part_cost>& all) {
 
 }  // namespace
 
-std::optional<division> divide(std::span<const part_costs> engines, int threads) {
+std::optional<division> divide(std::span<const part_costs> engines, int threads, std::optional<double> seen) {
   const auto good = [](const part_cost& c) { return std::isfinite(c.alone()) && c.start >= 0 && c.all_rows > 0; };
   if (engines.empty() || threads < 2) return std::nullopt;
   if (!std::all_of(engines.begin(), engines.end(), [&](const part_costs& c) { return good(c.here) && good(c.cpu); })) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<division> divide(std::span<const part_costs> engines, int threads)
   division d;
   std::vector<part_cost> together;
   int lent = 0;
-  double memory = 0, merge = 0;
+  double memory = 0, merge = 0, hindrance = 0;
   for (const part_costs& c : engines) {
     const double wanted = std::max(c.host_threads, 1.0);
     const int given = static_cast<int>(std::clamp(std::ceil(wanted), 1.0, static_cast<double>(most)));
@@ -48,6 +48,7 @@ std::optional<division> divide(std::span<const part_costs> engines, int threads)
     together.push_back({c.here.start, c.here.all_rows * std::max(1.0, wanted / given)});
     memory = std::max(memory, c.host_memory);
     merge = std::max(merge, c.merge);
+    hindrance = std::max(hindrance, c.hindrance);
   }
   const part_cost& cpu = engines.front().cpu;
   d.threads.push_back(threads - lent);
@@ -61,9 +62,16 @@ std::optional<division> divide(std::span<const part_costs> engines, int threads)
   }
   for (double& s : d.shares) s /= shared;
   if (std::count_if(d.shares.begin(), d.shares.end(), [](double s) { return s > 0; }) < 2) return std::nullopt;
-  d.seconds = std::max(end, memory) + merge + start_of_a_division;
-  if (d.seconds > (1 - least_gain) * *std::min_element(d.alone.begin(), d.alone.end())) return std::nullopt;
+  d.seconds = seen.value_or(std::max(end * (1 + hindrance), memory) + merge + start_of_a_division);
+  if (d.seconds > (seen ? 1 : 1 - least_gain) * *std::min_element(d.alone.begin(), d.alone.end())) return std::nullopt;
   return d;
+}
+
+part_cost as_seen(part_cost expected, std::optional<double> seconds) {
+  if (!seconds) return expected;
+  expected.start = std::min(expected.start, *seconds / 2);
+  expected.all_rows = *seconds - expected.start;
+  return expected;
 }
 
 std::string shown_seconds(double s) {

@@ -27,6 +27,7 @@ struct part_costs {
   double host_threads = 0;  // of the session that this engine keeps busy, to be as fast as it says
   double host_memory = 0;   // seconds in which the host's memory gives all the rows: no number of engines needs less
   double merge = 0;         // seconds to put the parts' results together
+  double hindrance = 0;     // part of their common time that this engine and the CPU lose to each other
 };
 
 // Sums add up fixed parts of a source in their order (docs/design/003); engines share a source by these parts.
@@ -41,6 +42,9 @@ struct row_span {
   bool operator==(const row_span&) const = default;
 };
 
+// The same where the engine, or the CPU, was seen to take so many seconds for all rows.
+part_cost as_seen(part_cost expected, std::optional<double> seconds);
+
 // Shares of a vertex; the CPU's is the last.
 struct division {
   std::vector<double> shares;   // of the rows, one for each engine and the CPU; together 1
@@ -49,8 +53,9 @@ struct division {
   std::vector<double> alone;    // of each by itself
 };
 
-// Nothing where one alone is expected to be about as fast, or where there is one thread only.
-std::optional<division> divide(std::span<const part_costs> engines, int threads);
+// Nothing where one alone is expected to be about as fast, or where there is one thread only. `seen`: seconds that it took when it was
+// divided, which say more than what is expected of that: then it is enough that these are less.
+std::optional<division> divide(std::span<const part_costs> engines, int threads, std::optional<double> seen = {});
 
 std::string shown_seconds(double s);  // "850 us", "1.2 ms", "12 ms", "3.4 s"
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
+#include <unordered_map>
 
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
@@ -210,6 +212,21 @@ void cut_as_ordered(planner::machine_graph& g, const session_state& session, pla
   if (planner::cut_as_ordered(g, end, true)) exchange(g, end);
 }
 
+// Vertices that need not be asked about, with the reason.
+std::unordered_map<const vertex*, std::string> refused_at_first_sight(const planner::machine_graph& g, const session_state& session,
+                                                                      bool gpu) {
+  std::unordered_map<const vertex*, std::string> refused;
+  const auto ask = [&](const engine& e) {
+    for (const opinion& o : e.at_first_sight(g)) refused.emplace(o.v, "not on " + std::string(e.name()) + ": " + o.answer.why);
+  };
+  for (const auto& e : session.engines) ask(*e);
+  const bool loops = std::any_of(g.vertices.begin(), g.vertices.end(),
+                                 [](const auto& v) { return v->accelerated && v->node && v->node->what == verb::do_while; });
+  const bool asked = std::any_of(session.engines.begin(), session.engines.end(), [](const auto& e) { return e->name() == "gpu"; });
+  if (engine* there = gpu && loops && !asked ? gpu_to_plan_for(session) : nullptr) ask(*there);
+  return refused;
+}
+
 }  // namespace
 
 verdict place_fold(planner::machine_graph& g, const session_state& session, detail::fold_kind kind) {
@@ -238,6 +255,7 @@ verdict place_fold(planner::machine_graph& g, const session_state& session, deta
 void place(planner::machine_graph& g, const session_state& session, bool gpu, planner::reading how) {
   if (gpu) cut_as_ordered(g, session, how);
   const std::set<const vertex*> whole = planner::read_whole(g, how);
+  const std::unordered_map<const vertex*, std::string> refused = refused_at_first_sight(g, session, gpu);
   for (std::size_t i = 0; i < g.vertices.size(); ++i) {
     vertex* const v = g.vertices[i].get();
     v->engine = "cpu";
@@ -251,6 +269,10 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu, pl
     if (const detail::logical* n = ordered_to(*v, query::engine::cpu)) {
       v->why = "on(engine::cpu), said of " + n->label;
       require_gpu(*v, session);
+      continue;
+    }
+    if (const auto r = refused.find(v); r != refused.end()) {
+      v->why = r->second;
       continue;
     }
     std::vector<offer> offers;

@@ -436,8 +436,10 @@ TEST(placement_calibration, is_measured_once_and_kept) {
   const temporary_folder folder;
   const disk_cache files(folder.path());
   driver_double fake;
+  fake.allow_unknown_kernels();
   const device d(fake.calls(), 0);
-  kernel_cache kernels({.headers = {}, .options = {}, .folder = "", .compile = {}});
+  kernel_cache kernels(
+      {.headers = {}, .options = {}, .folder = "", .compile = [](std::string_view source, int) { return image_of(source); }});
   gpu_session gpu(d, std::size_t{256} << 20, kernels);
   query::runtime::thread_pool threads(2);
   const auto first = calibrated(gpu, threads, files);

@@ -51,9 +51,11 @@ TEST_F(row_counts_of_runs, know_what_a_filter_gave_the_last_time) {
 
 TEST_F(row_counts_of_runs, learn_nothing_from_runs_that_end_early) {
   const auto rows = numbers(70'000);
-  EXPECT_EQ(few(rows).first(), 0);
-  EXPECT_EQ(few(rows).take(3).to_vector().size(), 3u);
-  EXPECT_EQ(expected_rows(few(rows)), 35'000);
+  // Not the functions of the test above, whose rows may have lain at the same place.
+  const auto some = [&] { return from(rows).in(session).as_accelerated().where([](auto x) { return x % 90 == 0; }); };
+  EXPECT_EQ(some().first(), 0);
+  EXPECT_EQ(some().take(3).to_vector().size(), 3u);
+  EXPECT_EQ(expected_rows(some()), 35'000);
 }
 
 }  // namespace

@@ -174,6 +174,35 @@ TEST_F(divided_rows, of_any_shares_give_the_same) {
   }
 }
 
+// What was expected of dividing is believed until it was seen twice what it takes.
+TEST_F(divided_rows, stay_whole_where_dividing_took_longer) {
+  runtime::part_costs promised;
+  promised.on = "double";
+  promised.here.all_rows = promised.cpu.all_rows = 0.02;
+  const auto late = std::make_shared<second_engine>(promised, "late");
+  late->before = [](runtime::run_context&) { std::this_thread::sleep_for(milliseconds(60)); };
+  Session hopeful{{.threads = 16, .gpu = gpu_use::off}};
+  hopeful.add_engine(late);
+  const auto rows = trades(500'000);
+  const auto q = [&] { return from(rows).in(hopeful).as_accelerated().where(large); };
+  const auto divided = [](const std::string& plan, const char* what) { return plan.find(what) != std::string::npos; };
+  const auto wanted = expected(rows).where(large).to_vector();
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_TRUE(divided(q().explain("count"), "count: split: "));
+    EXPECT_EQ(q().count(), wanted.size());
+  }
+  EXPECT_FALSE(divided(q().explain("count"), "count: split: ")) << "60 ms were seen, 20 are expected of one alone";
+  EXPECT_TRUE(divided(q().select(value).explain("count"), "count: split: ")) << "other functions are known by themselves";
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_TRUE(divided(q().explain(), "split: ")) << "so are rows";
+    EXPECT_EQ(q().to_vector(), wanted);
+  }
+  const int runs = late->runs;
+  EXPECT_FALSE(divided(q().explain(), "split: "));
+  for (int run = 0; run < 3; ++run) EXPECT_EQ(q().to_vector(), wanted);
+  EXPECT_EQ(late->runs, runs);
+}
+
 // The other engine does not come back before the CPU has done all else; then that it never does.
 TEST_F(divided_rows, are_the_cpus_where_the_other_is_slow) {
   const auto rows = trades(3'000'000);

@@ -79,4 +79,30 @@ TEST(division_of_rows, knows_several_engines) {
   EXPECT_EQ(without->shares[1], 0) << "it would not have started by then";
 }
 
+TEST(division_of_rows, believes_what_it_took_before_more_than_what_is_expected) {
+  const auto expected = divide(std::array{costs(1, 1)}, 16);
+  ASSERT_TRUE(expected);
+  const auto slower = divide(std::array{costs(1, 1)}, 16, 0.98);
+  ASSERT_TRUE(slower) << "less than one alone needs, if little";
+  EXPECT_EQ(slower->seconds, 0.98);
+  EXPECT_EQ(slower->shares, expected->shares);
+  EXPECT_FALSE(divide(std::array{costs(1, 1)}, 16, 1.02));
+  EXPECT_TRUE(divide(std::array{costs(1, 30)}, 16, 0.9)) << "not expected to pay, and did";
+  part_costs hindered = costs(1, 1);
+  hindered.hindrance = 0.3;
+  EXPECT_NEAR(divide(std::array{hindered}, 16)->seconds, 1.3 * expected->seconds, 1e-3);
+  hindered.hindrance = 0.9;
+  EXPECT_FALSE(divide(std::array{hindered}, 16));
+}
+
+TEST(division_of_rows, scales_costs_to_what_was_seen) {
+  const part_cost expected{0.2, 1.0};
+  EXPECT_EQ(as_seen(expected, {}).alone(), expected.alone());
+  const part_cost slower = as_seen(expected, 3.0), faster = as_seen(expected, 0.1);
+  EXPECT_EQ(slower.start, 0.2);
+  EXPECT_DOUBLE_EQ(slower.alone(), 3.0);
+  EXPECT_GT(faster.all_rows, 0);
+  EXPECT_DOUBLE_EQ(faster.alone(), 0.1);
+}
+
 }  // namespace

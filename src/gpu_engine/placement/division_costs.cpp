@@ -34,7 +34,8 @@ runtime::part_costs division_costs(const rates& r, const work& w, const work& on
   // Threads write what the device reads into pinned memory. They pick fields as fast as they copy what they pick from.
   if (r.up_thread > 0) c.host_threads = among_others * std::max(w.up, w.on_host) / r.up_thread / c.here.all_rows;
   c.host_memory = w.on_host / r.host_memory;
-  c.merge = w.down / r.down + in_each_others_way / (1 / c.here.all_rows + 1 / c.cpu.all_rows);
+  c.merge = w.down / r.down;
+  c.hindrance = in_each_others_way;
   return c;
 }
 

@@ -6,7 +6,7 @@
 #include "data/file_source.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/placement/key_values.hpp"
-#include "runtime/seen_rows.hpp"
+#include "runtime/seen_runs.hpp"
 
 namespace query::gpu_engine {
 

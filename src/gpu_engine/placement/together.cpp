@@ -15,6 +15,8 @@ using planner::branch;
 using planner::vertex;
 
 bool here(const vertex& v) { return v.engine == "gpu"; }
+// Before any was placed: could it be there?
+bool may_be_here(const vertex& v) { return v.accelerated && !planner::ordered_to(v, query::engine::cpu); }
 bool is_loop(const vertex& v) { return v.node && v.node->what == verb::do_while; }
 
 void add(seconds_on& to, const seconds_on& s) {
@@ -22,10 +24,12 @@ void add(seconds_on& to, const seconds_on& s) {
   to.cpu += s.cpu;
 }
 
-// One loop, as its vertices have been placed, against all of them on the CPU.
+// One loop, as its vertices have been placed, or might be at best, against all of them on the CPU.
 class loop_costs {
  public:
-  loop_costs(const vertex& loop, const rates& r, row_counts& rows, bool nested) : loop_(loop), rates_(r), rows_(rows), nested_(nested) {
+  using predicate = bool (*)(const vertex&);
+  loop_costs(const vertex& loop, const rates& r, row_counts& rows, bool nested, predicate is_here = here)
+      : loop_(loop), rates_(r), rows_(rows), nested_(nested), here_(is_here) {
     for (const auto* list : {&loop.body, &loop.test}) all_.insert(all_.end(), list->begin(), list->end());
     rows_.begin_loop(loop);
   }
@@ -40,7 +44,7 @@ class loop_costs {
     const double whole = graph ? std::min(rounds_, 2.0) : rounds_;
     for (const vertex* v : all_) {
       if (is_loop(*v)) {
-        const auto inner = loop_costs(*v, rates_, rows_, true).sum();
+        const auto inner = loop_costs(*v, rates_, rows_, true, here_).sum();
         if (!inner) return std::nullopt;
         add(total, {inner->gpu * rounds_, inner->cpu * rounds_});
         continue;
@@ -48,7 +52,7 @@ class loop_costs {
       const auto placed = work_in(*v, true), home = work_in(*v, false);
       if (!placed || !home) return std::nullopt;
       round_work p = *placed;
-      if (here(*v)) {
+      if (here_(*v)) {
         p.each.down = 0;  // the next vertex reads it there, or fetches it (on_device)
         total.gpu += gpu_seconds(rates_, p.once) + whole * gpu_seconds(rates_, p.each) +
                      (rounds_ - whole) * gpu_seconds(rates_, p.each, waits_of_a_graph);
@@ -61,7 +65,7 @@ class loop_costs {
     // The variable: brought over by the first round, fetched after the last, or for a condition of the host's after each.
     const double bytes = rows_.behind(loop_.inputs.front()).value_or(0) * static_cast<double>(loop_.node->row->size);
     if (variable_here()) total.gpu += bytes / rates_.up + bytes / rates_.down * (n.loop_test ? rounds_ : 1) + rates_.launch;
-    if (loop_.test_result.table && here(*loop_.test_result.table)) total.gpu += rounds_ * rates_.launch * (graph ? waits_of_a_graph : 1);
+    if (loop_.test_result.table && here_(*loop_.test_result.table)) total.gpu += rounds_ * rates_.launch * (graph ? waits_of_a_graph : 1);
     return total;
   }
   double rounds() const { return rounds_; }
@@ -76,19 +80,19 @@ class loop_costs {
  private:
   double once_on_cpu(const work& w) const { return w.on_device / rates_.down + w.on_host / rates_.host_memory; }
   bool inside(const vertex& v) const { return std::find(all_.begin(), all_.end(), &v) != all_.end(); }
-  bool variable_here() const { return loop_.body_result.table && here(*loop_.body_result.table); }
+  bool variable_here() const { return loop_.body_result.table && here_(*loop_.body_result.table); }
   // Will rounds be repeated without the host? As the executor and the engine decide it.
   bool repeats() const {
     if (nested_ || loop_.node->loop_test || !loop_.body_result.table) return false;
-    return std::all_of(all_.begin(), all_.end(), [](const vertex* v) { return here(*v) && !(v->node && v->node->what == verb::apply); });
+    return std::all_of(all_.begin(), all_.end(), [&](const vertex* v) { return here_(*v) && !(v->node && v->node->what == verb::apply); });
   }
   std::optional<round_work> work_in(const vertex& v, bool as_placed) const {
     surroundings s;
     s.rows = &rows_;
-    s.on_device = [&, as_placed](const vertex& w) { return here(w) && (as_placed || !inside(w)); };
+    s.on_device = [&, as_placed](const vertex& w) { return here_(w) && (as_placed || !inside(w)); };
     s.stays = [](const branch& b) { return b.table ? b.table->slots.empty() : b.source->what != verb::placeholder; };
     s.variable_on_device = as_placed && variable_here();
-    s.keeps_builds = as_placed && here(v);
+    s.keeps_builds = as_placed && here_(v);
     return work_among(v, s);
   }
 
@@ -96,11 +100,45 @@ class loop_costs {
   const rates& rates_;
   row_counts& rows_;
   bool nested_;
+  predicate here_;
   double rounds_ = 1;
   std::vector<const vertex*> all_;
 };
 
 bool demanded(const vertex& v) { return planner::demands_gpu(v); }
+
+// All that runs in a loop's rounds, inner loops' vertices, too.
+template <class F> void each_of_rounds(const vertex& loop, F f) {
+  for (const auto* list : {&loop.body, &loop.test})
+    for (vertex* v : *list) {
+      f(v);
+      if (is_loop(*v)) each_of_rounds(*v, f);
+    }
+}
+std::string told_of_loop(double rounds, bool counted) {
+  char times[32];
+  std::snprintf(times, sizeof times, "%.0f rounds", rounds);
+  return counted ? times : std::string("some ") + times;
+}
+
+// The CPU is through with the rounds before kernels for them are generated.
+void weigh_unplanned_loop(vertex& loop, const rates& r, std::vector<runtime::opinion>& out) {
+  constexpr double not_long_beside_planning = 10e-3;
+  bool any = false, asked_for = false;
+  each_of_rounds(loop, [&](const vertex* v) {
+    any |= may_be_here(*v);
+    asked_for |= demanded(*v);
+  });
+  if (!any || asked_for) return;
+  row_counts rows;
+  loop_costs costs(loop, r, rows, false, may_be_here);
+  const auto s = costs.sum();
+  if (!s || s->cpu > not_long_beside_planning || s->gpu_wins()) return;
+  const std::string why = "the loop, " + told_of_loop(costs.rounds(), loop.node->count) + ": " + s->reason();
+  each_of_rounds(loop, [&](vertex* v) {
+    if (v->accelerated && !is_loop(*v)) out.push_back({v, {false, why}});
+  });
+}
 
 void weigh_loop(vertex& loop, const rates& r, placement& p, std::vector<runtime::opinion>& out) {
   row_counts rows;
@@ -114,16 +152,14 @@ void weigh_loop(vertex& loop, const rates& r, placement& p, std::vector<runtime:
   for (const auto& c : costs.compile) to_compile += c.seconds;
   for (const auto& c : costs.compile)
     s->to_compile += p.kernels().charged(c.v, c.seconds, (s->cpu - s->gpu) * c.seconds / std::max(to_compile, 1e-9));
-  char times[32];
-  std::snprintf(times, sizeof times, "%.0f rounds", costs.rounds());
-  const std::string what = loop.node->count ? times : std::string("some ") + times;
+  const std::string what = told_of_loop(costs.rounds(), loop.node->count);
   if (s->gpu_wins()) {
     out.push_back({&loop, {true, what + ": " + shown_seconds(s->gpu) + " on the GPU, " + shown_seconds(s->cpu) + " on the CPU"}});
     return;
   }
-  for (const auto* list : {&loop.body, &loop.test})
-    for (vertex* v : *list)
-      if (here(*v)) out.push_back({v, {false, "the loop, " + what + ": " + s->reason()}});
+  each_of_rounds(loop, [&](vertex* v) {
+    if (here(*v)) out.push_back({v, {false, "the loop, " + what + ": " + s->reason()}});
+  });
 }
 
 bool reads(const vertex& v, const vertex& table) {
@@ -185,6 +221,13 @@ void weigh_partition(const planner::machine_graph& g, vertex& partition, const r
 }
 
 }  // namespace
+
+std::vector<runtime::opinion> not_worth_planning(const planner::machine_graph& g, placement& p) {
+  std::vector<runtime::opinion> out;
+  for (const auto& v : g.vertices)
+    if (is_loop(*v) && v->slots.empty() && p.known_rates()) weigh_unplanned_loop(*v, *p.known_rates(), out);
+  return out;
+}
 
 std::vector<runtime::opinion> together(const planner::machine_graph& g, placement& p) {
   std::vector<runtime::opinion> out;

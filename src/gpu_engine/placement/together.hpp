@@ -17,6 +17,8 @@ inline constexpr double rounds_of_a_loop = 10, readings_of_cached_rows = 8;
 // From the third round on kernels are launched as one graph: what is left of the waits between them.
 inline constexpr double waits_of_a_graph = 0.15;
 
+// Before any vertex was asked: loops of so little work that the CPU is through with them before their kernels are looked up.
+std::vector<runtime::opinion> not_worth_planning(const planner::machine_graph& g, placement& p);
 std::vector<runtime::opinion> together(const planner::machine_graph& g, placement& p);
 
 }  // namespace query::gpu_engine
