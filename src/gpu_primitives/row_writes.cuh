@@ -6,6 +6,7 @@
 //   expand_matches(outputs, list, entries, build_rows, whole_warp_rows<Row, 256, decltype(make)>{out, make});
 //
 //   write_rows<256>(n, out, [&](u64 i) { return row; });   // all of them, one after the other
+//   copy_rows<256>(n, rows, out, [&](u64 j) { return order[j]; });   // rows that lie in memory as they are written
 //
 // Stands where a primitive takes an `emit`: takes_whole_warps says that it wants whole warps.
 #pragma once
@@ -109,6 +110,84 @@ __device__ __forceinline__ void write_rows(u64 n, Row* out, Make make) {
     for (u64 begin = first + threadIdx.x / warp_size * warp_size; begin < n; begin += all) write(begin + lane_id() < n, begin + lane_id());
   } else {
     for (u64 i = first + threadIdx.x; i < n; i += all) out[i] = make(i);
+  }
+}
+
+namespace detail {
+// Neighbouring lanes copy neighbouring words, of the row or the next: reads of a row are of whole sectors, writes of whole warps.
+template <u32 Threads, class Word, class Row, class At>
+__device__ __forceinline__ void gather_words(u64 n, const Row* rows, Row* out, const At& row_at) {
+  constexpr u32 words = sizeof(Row) / sizeof(Word), batch = 4;  // loads on their way together
+  const Word* const from = reinterpret_cast<const Word*>(rows);
+  Word* const to = reinterpret_cast<Word*>(out);
+  const u64 all = n * words, step = u64(gridDim.x) * Threads;
+  for (u64 first = u64(blockIdx.x) * Threads + threadIdx.x; first < all; first += step * batch) {
+    Word w[batch];
+#pragma unroll
+    for (u32 b = 0; b < batch; ++b) {
+      const u64 x = first + b * step, j = x / words;
+      if (x < all) w[b] = from[row_at(j) * words + (x - j * words)];
+    }
+#pragma unroll
+    for (u32 b = 0; b < batch; ++b)
+      if (first + b * step < all) to[first + b * step] = w[b];
+  }
+}
+}  // namespace detail
+
+namespace detail {
+template <u32 Threads, u32 Offset, class Word, class Field, class Row, class At>
+__device__ __forceinline__ void copy_field_words(u64 n, const Field* fields, Row* out, const At& row_at) {
+  constexpr u32 words = sizeof(Field) / sizeof(Word), row = sizeof(Row) / sizeof(Word), batch = 4;
+  const Word* const from = reinterpret_cast<const Word*>(fields);
+  Word* const to = reinterpret_cast<Word*>(out) + Offset / sizeof(Word);
+  const u64 all = n * words, step = u64(gridDim.x) * Threads;
+  for (u64 begin = u64(blockIdx.x) * Threads + threadIdx.x; begin < all; begin += step * batch) {
+    Word w[batch];
+#pragma unroll
+    for (u32 b = 0; b < batch; ++b) {
+      const u64 x = begin + b * step, j = x / words;
+      if (x < all) w[b] = from[row_at(j) * words + (x - j * words)];
+    }
+#pragma unroll
+    for (u32 b = 0; b < batch; ++b) {
+      const u64 x = begin + b * step, j = x / words;
+      if (x < all) to[j * row + (x - j * words)] = w[b];
+    }
+  }
+}
+}  // namespace detail
+
+// The bytes from Offset on of out[j] become fields[row_at(j)], for all j < n: rows that lie a field a column, put together. For rows of
+// bytes; others are put together by write_rows.
+template <u32 Threads, u32 Offset, class Field, class Row, class At>
+__device__ __forceinline__ void copy_fields(u64 n, const Field* fields, Row* out, const At& row_at) {
+  const u64 places = reinterpret_cast<u64>(fields) | reinterpret_cast<u64>(out);
+  if constexpr ((sizeof(Field) | sizeof(Row) | Offset) % 4 == 0) {
+    if (places % 4 == 0) return detail::copy_field_words<Threads, Offset, u32>(n, fields, out, row_at);
+  }
+  if constexpr ((sizeof(Field) | sizeof(Row) | Offset) % 2 == 0) {
+    if (places % 2 == 0) return detail::copy_field_words<Threads, Offset, u16>(n, fields, out, row_at);
+  }
+  detail::copy_field_words<Threads, Offset, u8>(n, fields, out, row_at);
+}
+
+// out[j] = rows[row_at(j)] for all j < n, of rows that are copied as they lie, by any number of blocks of Threads threads; called by all of
+// them. Rows of an alignment below four (records of bytes) are copied by words where both tables begin at one: byte by byte they take ten
+// times as long.
+template <u32 Threads, class Row, class At>
+__device__ __forceinline__ void copy_rows(u64 n, const Row* rows, Row* out, const At& row_at) {
+  if constexpr (sizeof(Row) > 16 && sizeof(Row) % 16 == 0 && alignof(Row) >= 16) {
+    detail::gather_words<Threads, uint4>(n, rows, out, row_at);
+  } else if constexpr (sizeof(Row) > 16 && sizeof(Row) % 8 == 0 && alignof(Row) >= 8) {
+    detail::gather_words<Threads, u64>(n, rows, out, row_at);
+  } else if constexpr (sizeof(Row) > 8 && sizeof(Row) % 4 == 0) {
+    if ((reinterpret_cast<u64>(rows) | reinterpret_cast<u64>(out)) % 4 == 0) detail::gather_words<Threads, u32>(n, rows, out, row_at);
+    else detail::gather_words<Threads, u8>(n, rows, out, row_at);
+  } else if constexpr (alignof(Row) < 4 && sizeof(Row) > 4) {
+    detail::gather_words<Threads, u8>(n, rows, out, row_at);
+  } else {
+    for (u64 j = u64(blockIdx.x) * Threads + threadIdx.x; j < n; j += u64(gridDim.x) * Threads) out[j] = rows[row_at(j)];
   }
 }
 

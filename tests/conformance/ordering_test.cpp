@@ -1,5 +1,8 @@
 // order_by, then_by, order, reverse, top: directions, nulls, NaNs, stability, custom orders.
+#include <array>
+#include <optional>
 #include <stop_token>
+#include <tuple>
 
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
@@ -10,6 +13,21 @@ namespace {
 
 using query::nulls;
 
+struct letter {
+  std::array<std::uint8_t, 10> code;
+  std::array<std::uint8_t, 83> rest;
+  std::optional<std::int8_t> mark;
+  std::array<std::int16_t, 3> steps;
+  bool operator==(const letter&) const = default;
+};
+QUERY_RECORD(letter, code, rest, mark, steps);
+struct packet {
+  std::array<std::uint8_t, 10> key;
+  std::array<std::uint8_t, 89> rest;
+  std::int8_t last;
+  bool operator==(const packet&) const = default;
+};
+QUERY_RECORD(packet, key, rest, last);
 
 template <class T, class Native> std::vector<T> sorted_by(std::vector<T> rows, Native key, bool descending, bool nulls_first) {
   std::stable_sort(rows.begin(), rows.end(), [&](const T& a, const T& b) { return before(key(a), key(b), descending, nulls_first); });
@@ -41,6 +59,53 @@ CONFORMS(ordering, strings_arrays_and_composites, "order_by", "order_by_descendi
   check_order(
       e, "tuple", [](const trade& t) { return std::tuple(t.hot, t.name, t.key); },
       [](const trade& t) { return std::tuple(t.hot, t.name, t.key); });
+}
+
+// Numbers that share a word of the sort, and rows of bytes that are carried along.
+CONFORMS(ordering, records_of_bytes_by_arrays_and_small_numbers, "order_by", "order_by_descending", "top") {
+  std::vector<letter> rows(3001);
+  std::uint64_t state = 42;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (auto& b : rows[i].code) {
+      state = state * 6364136223846793005ull + 1442695040888963407ull;
+      b = static_cast<std::uint8_t>(state >> 61);
+    }
+    for (std::size_t k = 0; k < rows[i].rest.size(); ++k) rows[i].rest[k] = static_cast<std::uint8_t>(i >> k % 2 * 8);
+    const auto turn = static_cast<std::int16_t>(i % 3);
+    rows[i].steps = {static_cast<std::int16_t>(state >> 62), static_cast<std::int16_t>(-turn), static_cast<std::int16_t>(i % 2)};
+    if (i % 5) rows[i].mark = static_cast<std::int8_t>(state >> 40);
+  }
+  const auto both = [&](const char* what, auto native, auto f) {
+    SCOPED_TRACE(what);
+    EXPECT_ROWS(source(e, rows).order_by(f).to_vector(), sorted_by(rows, native, false, false));
+    const auto down = sorted_by(rows, native, true, false);
+    EXPECT_ROWS(source(e, rows).order_by_descending(f).to_vector(), down);
+    EXPECT_ROWS(source(e, rows).order_by_descending(f).take(7).to_vector(), std::vector<letter>(down.begin(), down.begin() + 7));
+  };
+  both("ten bytes", [](const letter& r) { return r.code; }, [](auto r) { return r.code; });
+  both("three signed numbers", [](const letter& r) { return r.steps; }, [](auto r) { return r.steps; });
+  both("a small number that may be missing", [](const letter& r) { return r.mark; }, [](auto r) { return r.mark; });
+}
+
+CONFORMS(ordering, records_of_nothing_but_bytes, "order_by", "order_by_descending", "where") {
+  std::vector<packet> rows(2049);
+  std::uint64_t state = 7;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (auto& b : rows[i].key) {
+      state = state * 6364136223846793005ull + 1442695040888963407ull;
+      b = static_cast<std::uint8_t>(state >> 56);
+    }
+    for (std::size_t k = 0; k < rows[i].rest.size(); ++k) rows[i].rest[k] = static_cast<std::uint8_t>(i * 31 + k);
+    rows[i].last = static_cast<std::int8_t>(i);
+  }
+  const auto key = [](const packet& r) { return r.key; };
+  EXPECT_ROWS(source(e, rows).order_by([](auto r) { return r.key; }).to_vector(), sorted_by(rows, key, false, false));
+  EXPECT_ROWS(source(e, rows).order_by_descending([](auto r) { return r.key; }).to_vector(), sorted_by(rows, key, true, false));
+  std::vector<packet> some;
+  for (const packet& r : rows)
+    if (r.last > 3) some.push_back(r);
+  EXPECT_ROWS(source(e, rows).where([](auto r) { return r.last > 3; }).order_by([](auto r) { return r.key; }).to_vector(),
+              sorted_by(some, key, false, false));
 }
 
 CONFORMS(ordering, nulls_come_last_or_first_in_both_directions, "order_by", "order_by_descending") {

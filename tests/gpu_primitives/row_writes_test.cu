@@ -1,5 +1,5 @@
 // Rows written by whole warps: rows_as_they_lie behind compact, write_rows, for rows of one word to 128 bytes, aligned to 4 and 8; what
-// lies behind the last row stays as it was.
+// lies behind the last row stays as it was. Rows copied by their numbers, of bytes too, and of tables that begin anywhere.
 #include "gpu_primitives/compact.cuh"
 #include "gpu_primitives/row_writes.cuh"
 
@@ -85,6 +85,92 @@ void expect_kept_rows() {
       ASSERT_EQ(count.to_host()[0], expected.size());
       expect_these(out, expected, "compact");
     }
+}
+
+template <class Row>
+__global__ void __launch_bounds__(256) copy_backwards(u64 n, const Row* rows, Row* out) {
+  copy_rows<256>(n, rows, out, [=](u64 j) { return n - 1 - j; });
+}
+
+// `skipped`: rows before the tables begin, which moves rows of bytes off the words.
+template <class Row>
+void expect_copied(u64 skipped = 0) {
+  for (const u64 n : interesting_sizes(256)) {
+    std::vector<Row> rows(n + skipped);
+    std::vector<u64> expected(n);
+    for (u64 i = 0; i < n; ++i) {
+      rows[i + skipped] = made_row<Row>(i);
+      expected[n - 1 - i] = i;
+    }
+    const device_array<Row> in(rows), out(n + skipped + 1, 0);
+    for (const u64 blocks : {u64(1), divide_up(n, 256) + 3}) {
+      copy_backwards<Row><<<unsigned(blocks), 256>>>(n, in.data() + skipped, out.data() + skipped);
+      finish();
+      const std::vector<Row> all = out.to_host();
+      const Row none{};
+      for (u64 j = 0; j < n; ++j) {
+        const Row row = made_row<Row>(expected[j]);
+        ASSERT_EQ(std::memcmp(&all[j + skipped], &row, sizeof row), 0) << "row " << j << " of " << n << ", " << sizeof row << " bytes";
+      }
+      EXPECT_EQ(std::memcmp(&all.back(), &none, sizeof none), 0) << "written behind the last row, " << sizeof none << " bytes";
+    }
+  }
+}
+
+TEST_F(row_writes_test, copy_rows_by_their_numbers) {
+  expect_copied<row_of<u8, 1>>();
+  expect_copied<row_of<u64, 1>>();
+  expect_copied<row_of<u8, 7>>();
+  expect_copied<row_of<u8, 12>>();
+  expect_copied<row_of<u16, 9>>();
+  expect_copied<row_of<u32, 3>>();
+  expect_copied<row_of<u64, 2>>();
+  expect_copied<row_of<u8, 100>>();
+  expect_copied<row_of<u8, 101>>();
+  expect_copied<row_of<u8, 101>>(3);
+  expect_copied<row_of<u8, 100>>(1);
+  expect_copied<row_of<u64, 25>>();
+}
+
+// Rows of two fields that lie in columns of their own.
+template <class A, class B>
+struct two_fields {
+  A a;
+  B b;
+};
+template <class A, class B>
+__global__ void __launch_bounds__(256) put_together(u64 n, const A* a, const B* b, two_fields<A, B>* out) {
+  copy_fields<256, 0>(n, a, out, [=](u64 j) { return n - 1 - j; });
+  copy_fields<256, u32(sizeof(A))>(n, b, out, [=](u64 j) { return j / 2; });
+}
+template <class A, class B>
+void expect_put_together() {
+  static_assert(sizeof(two_fields<A, B>) == sizeof(A) + sizeof(B));
+  for (const u64 n : interesting_sizes(256)) {
+    std::vector<A> a(n);
+    std::vector<B> b(n);
+    for (u64 i = 0; i < n; ++i) a[i] = made_row<A>(i), b[i] = made_row<B>(i + 7);
+    const device_array<A> first(a);
+    const device_array<B> second(b);
+    for (const u64 blocks : {u64(1), divide_up(n, 256) + 3}) {
+      const device_array<two_fields<A, B>> out(n + 1, 0);
+      put_together<A, B><<<unsigned(blocks), 256>>>(n, first.data(), second.data(), out.data());
+      finish();
+      const auto all = out.to_host();
+      for (u64 j = 0; j < n; ++j)
+        ASSERT_TRUE(std::memcmp(&all[j].a, &a[n - 1 - j], sizeof(A)) == 0 && std::memcmp(&all[j].b, &b[j / 2], sizeof(B)) == 0)
+            << "row " << j << " of " << n << ", " << sizeof(A) << " and " << sizeof(B) << " bytes";
+      const two_fields<A, B> none{};
+      EXPECT_EQ(std::memcmp(&all.back(), &none, sizeof none), 0) << "written behind the last row";
+    }
+  }
+}
+
+TEST_F(row_writes_test, put_rows_of_bytes_together) {
+  expect_put_together<row_of<u8, 10>, row_of<u8, 90>>();
+  expect_put_together<row_of<u8, 3>, row_of<u8, 98>>();
+  expect_put_together<row_of<u16, 4>, row_of<u16, 10>>();
+  expect_put_together<row_of<u8, 1>, row_of<u8, 1>>();
 }
 
 TEST_F(row_writes_test, write_each_row_once_whatever_its_width) {

@@ -9,7 +9,8 @@
 
 namespace query::gpu_engine {
 
-// One sort: by a scalar of a key, by the flag of an optional one, or by where a string comes among all rows' strings.
+// One sort: by a scalar of a key, by several small ones side by side, by the flag of an optional one, or by where a string comes among all
+// rows' strings.
 struct sort_pass {
   std::string key;  // text of the order-preserving word of `v`, the key's value, or of its rank
   std::uint32_t bits = 64;

@@ -1,5 +1,6 @@
 #include "gpu_engine/device/expressions.cuh"
 #include "gpu_primitives/sort_keys.cuh"
+#include "gpu_primitives/row_writes.cuh"
 using namespace query::gpu;
 struct words { u64 w[4]; const u64* halt; };
 struct alignas(8) T0 {
@@ -17,8 +18,6 @@ __device__ __forceinline__ u64 row_at(const words& p, u64 j) {
 extern "C" __global__ void __launch_bounds__(256) gather_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   T0* const out = ((T0*)p.w[1]);
-  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < p.w[2]; j += gridDim.x * 256ull) {
-    const u64 i = row_at(p, j);
-    out[j] = ((const T0* __restrict__)p.w[3])[i];
-  }
+  const u64 n = p.w[2];
+  copy_rows<256>(n, ((const T0* __restrict__)p.w[3]), out, [&](u64 j) { return row_at(p, j); });
 }

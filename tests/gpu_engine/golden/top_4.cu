@@ -1,5 +1,6 @@
 #include "gpu_engine/device/expressions.cuh"
 #include "gpu_primitives/sort_keys.cuh"
+#include "gpu_primitives/row_writes.cuh"
 using namespace query::gpu;
 struct words { u64 w[6]; const u64* halt; };
 struct alignas(4) T1 {
@@ -51,8 +52,6 @@ extern "C" __global__ void __launch_bounds__(256) words_1(const __grid_constant_
 extern "C" __global__ void __launch_bounds__(256) gather_rows(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   T0* const out = ((T0*)p.w[4]);
-  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < p.w[5]; j += gridDim.x * 256ull) {
-    const u64 i = row_at(p, j);
-    out[j] = ((const T0* __restrict__)p.w[0])[i];
-  }
+  const u64 n = p.w[5];
+  copy_rows<256>(n, ((const T0* __restrict__)p.w[0]), out, [&](u64 j) { return row_at(p, j); });
 }
