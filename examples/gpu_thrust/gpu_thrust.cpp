@@ -18,19 +18,24 @@ int main() {
   std::vector<Payment> payments;
   for (int i = 0; i < 300'000; ++i) payments.push_back({i % 100, static_cast<double>(i % 17) / 4});
 
-  const auto balances = query::from(payments)
-                            .as_accelerated()
-                            .where([](auto p) { return p.account != 13; })
-                            .apply_all(
-                                [](std::span<const Payment> rows) {
-                                  std::vector<double> totals;
-                                  double sum = 0;
-                                  for (const Payment& p : rows) totals.push_back(sum += p.amount);
-                                  return totals;
-                                },
-                                query::on_gpu([](auto& rows) {
-                                  running_totals(rows.column(&Payment::amount), rows.size(), rows.results(rows.size()), rows.stream());
-                                }));
+  const query::Session session;
+  const query::Query<double> either = query::from(payments)
+                                          .in(session)
+                                          .as_accelerated()
+                                          .where([](auto p) { return p.account != 13; })
+                                          .apply_all(
+                                              [](std::span<const Payment> rows) {
+                                                std::vector<double> totals;
+                                                double sum = 0;
+                                                for (const Payment& p : rows) totals.push_back(sum += p.amount);
+                                                return totals;
+                                              },
+                                              query::on_gpu([](auto& rows) {
+                                                running_totals(rows.column(&Payment::amount), rows.size(), rows.results(rows.size()),
+                                                               rows.stream());
+                                              }));
+  // So few rows would stay on the CPU: to show the other form they are ordered to the GPU, where there is one.
+  const query::Query<double> balances = session.gpu_status().empty() ? either.on(query::engine::gpu) : either;
   std::cout << balances.explain();
   const auto there = balances.to_vector(), here = balances.on(query::engine::cpu).to_vector();
   std::cout << "in the end: " << there.back() << "\n";

@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view known_reasons[] = {
     "its loop cannot be split at ",  // a function of row numbers in the same loop has no form but the loop
     "its collections are put in by compiled code",  // of select_many
+    "the counterpart of a device function is compiled",
 };
 
 struct seen_functions {
