@@ -114,31 +114,11 @@ __device__ __forceinline__ void write_rows(u64 n, Row* out, Make make) {
 }
 
 namespace detail {
-// Neighbouring lanes copy neighbouring words, of the row or the next: reads of a row are of whole sectors, writes of whole warps.
-template <u32 Threads, class Word, class Row, class At>
-__device__ __forceinline__ void gather_words(u64 n, const Row* rows, Row* out, const At& row_at) {
-  constexpr u32 words = sizeof(Row) / sizeof(Word), batch = 4;  // loads on their way together
-  const Word* const from = reinterpret_cast<const Word*>(rows);
-  Word* const to = reinterpret_cast<Word*>(out);
-  const u64 all = n * words, step = u64(gridDim.x) * Threads;
-  for (u64 first = u64(blockIdx.x) * Threads + threadIdx.x; first < all; first += step * batch) {
-    Word w[batch];
-#pragma unroll
-    for (u32 b = 0; b < batch; ++b) {
-      const u64 x = first + b * step, j = x / words;
-      if (x < all) w[b] = from[row_at(j) * words + (x - j * words)];
-    }
-#pragma unroll
-    for (u32 b = 0; b < batch; ++b)
-      if (first + b * step < all) to[first + b * step] = w[b];
-  }
-}
-}  // namespace detail
-
-namespace detail {
+// Neighbouring lanes copy neighbouring words, of the field or the next: reads are of whole sectors, writes of whole warps where the field
+// is the row.
 template <u32 Threads, u32 Offset, class Word, class Field, class Row, class At>
 __device__ __forceinline__ void copy_field_words(u64 n, const Field* fields, Row* out, const At& row_at) {
-  constexpr u32 words = sizeof(Field) / sizeof(Word), row = sizeof(Row) / sizeof(Word), batch = 4;
+  constexpr u32 words = sizeof(Field) / sizeof(Word), row = sizeof(Row) / sizeof(Word), batch = 4;  // loads on their way together
   const Word* const from = reinterpret_cast<const Word*>(fields);
   Word* const to = reinterpret_cast<Word*>(out) + Offset / sizeof(Word);
   const u64 all = n * words, step = u64(gridDim.x) * Threads;
@@ -178,14 +158,11 @@ __device__ __forceinline__ void copy_fields(u64 n, const Field* fields, Row* out
 template <u32 Threads, class Row, class At>
 __device__ __forceinline__ void copy_rows(u64 n, const Row* rows, Row* out, const At& row_at) {
   if constexpr (sizeof(Row) > 16 && sizeof(Row) % 16 == 0 && alignof(Row) >= 16) {
-    detail::gather_words<Threads, uint4>(n, rows, out, row_at);
+    detail::copy_field_words<Threads, 0, uint4>(n, rows, out, row_at);
   } else if constexpr (sizeof(Row) > 16 && sizeof(Row) % 8 == 0 && alignof(Row) >= 8) {
-    detail::gather_words<Threads, u64>(n, rows, out, row_at);
-  } else if constexpr (sizeof(Row) > 8 && sizeof(Row) % 4 == 0) {
-    if ((reinterpret_cast<u64>(rows) | reinterpret_cast<u64>(out)) % 4 == 0) detail::gather_words<Threads, u32>(n, rows, out, row_at);
-    else detail::gather_words<Threads, u8>(n, rows, out, row_at);
-  } else if constexpr (alignof(Row) < 4 && sizeof(Row) > 4) {
-    detail::gather_words<Threads, u8>(n, rows, out, row_at);
+    detail::copy_field_words<Threads, 0, u64>(n, rows, out, row_at);
+  } else if constexpr (sizeof(Row) > 8 || alignof(Row) < 4) {
+    copy_fields<Threads, 0>(n, rows, out, row_at);  // the row is its own only field
   } else {
     for (u64 j = u64(blockIdx.x) * Threads + threadIdx.x; j < n; j += u64(gridDim.x) * Threads) out[j] = rows[row_at(j)];
   }

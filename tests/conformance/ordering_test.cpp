@@ -101,6 +101,9 @@ CONFORMS(ordering, records_of_nothing_but_bytes, "order_by", "order_by_descendin
   const auto key = [](const packet& r) { return r.key; };
   EXPECT_ROWS(source(e, rows).order_by([](auto r) { return r.key; }).to_vector(), sorted_by(rows, key, false, false));
   EXPECT_ROWS(source(e, rows).order_by_descending([](auto r) { return r.key; }).to_vector(), sorted_by(rows, key, true, false));
+  // Two fields of three, which a GPU is brought a column each.
+  EXPECT_ROWS(source(e, rows).order_by([](auto r) { return r.key; }).select([](auto r) { return r.last; }).to_vector(),
+              selected(sorted_by(rows, key, false, false), [](const packet& r) { return r.last; }));
   std::vector<packet> some;
   for (const packet& r : rows)
     if (r.last > 3) some.push_back(r);
