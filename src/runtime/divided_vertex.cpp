@@ -256,18 +256,23 @@ bool divisible(const planner::vertex& v) {
          divisible(v.inputs.front());
 }
 
-std::optional<divided> divided_among(const branch& b, std::span<const offer> offers, int threads, std::optional<detail::fold_kind> fold) {
+divided divided_among(const branch& b, std::span<const offer> offers, int threads, std::optional<detail::fold_kind> fold) {
   std::vector<part_costs> costs;
   for (const offer& o : offers) {
     costs.push_back(o.costs);
     costs.back().here = as_seen(o.costs.here, seconds_seen(b, o.by->name(), threads, fold));
     costs.back().cpu = as_seen(o.costs.cpu, seconds_seen(b, "cpu", threads, fold));
   }
-  const auto d = divide(costs, threads, seconds_seen(b, "split", threads, fold));
-  if (!d) return std::nullopt;
+  const auto seen = seconds_seen(b, "split", threads, fold);
+  const auto d = divide(costs, threads, seen);
+  if (!d && seen)
+    if (const auto hoped = divide(costs, threads))
+      return {{}, "not divided: " + shown_seconds(*seen) + " were seen so, " +
+                      shown_seconds(*std::min_element(hoped->alone.begin(), hoped->alone.end())) + " alone"};
+  if (!d) return {};
   // All have a fixed part at least.
   const double rows = static_cast<double>(rows_in(*b.source)), part = rows_of_fixed_part;
-  if (std::count_if(d->shares.begin(), d->shares.end(), [&](double s) { return s * rows > part / 2; }) < 2) return std::nullopt;
+  if (std::count_if(d->shares.begin(), d->shares.end(), [&](double s) { return s * rows > part / 2; }) < 2) return {};
   divided made;
   std::string alone;
   for (std::size_t i = 0; i < d->shares.size(); ++i) {

@@ -70,13 +70,16 @@ void divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const s
   for (const auto& e : session.engines)
     if (const runtime::verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs)
       offers.push_back({e.get(), *answer.costs});
-  auto d = runtime::divided_among(result, offers, session.scheduler->concurrency(), fold);
-  if (!d) return;
+  runtime::divided d = runtime::divided_among(result, offers, session.scheduler->concurrency(), fold);
+  if (d.shares.empty()) {
+    if (!d.why.empty()) plan.graph->notes.push_back(terminal + ": " + d.why);
+    return;
+  }
   plan.folds = nullptr;
-  plan.fold_shares = std::move(d->shares);
+  plan.fold_shares = std::move(d.shares);
   plan.graph->result_engine = planner::engine_of_forms("split", plan.fold_shares);
   std::erase_if(plan.graph->notes, [&](const std::string& n) { return n.starts_with(terminal + ": "); });
-  plan.graph->notes.push_back(terminal + ": split: " + d->why);
+  plan.graph->notes.push_back(terminal + ": split: " + d.why);
 }
 
 // The plan of a terminal verb. What an accelerated query computes last, row by row or as a fold, is part of the terminal unless

@@ -78,10 +78,13 @@ void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state&
     if (std::any_of(offers.begin(), offers.end(), [&](const offer& o) { return o.by == e.get(); })) continue;
     if (const verdict answer = e->accepts(v); answer.costs) offers.push_back({e.get(), *answer.costs});
   }
-  if (auto d = divided_among(v.inputs.front(), offers, session.scheduler->concurrency())) {
+  divided d = divided_among(v.inputs.front(), offers, session.scheduler->concurrency());
+  if (!d.shares.empty()) {
     v.engine = "split";
-    v.why = std::move(d->why);
-    v.shares = std::move(d->shares);
+    v.why = std::move(d.why);
+    v.shares = std::move(d.shares);
+  } else if (!d.why.empty()) {
+    v.notes.push_back(std::move(d.why));
   }
 }
 

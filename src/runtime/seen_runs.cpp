@@ -31,6 +31,7 @@ struct key_hash {
 struct last_passes {
   std::array<double, 4> seconds{};
   std::size_t n = 0;
+  int by_one_since = 0;  // of divided passes
 };
 // How many rows the source had is part of it, as a container of the same place may have grown.
 using pass_key = std::tuple<std::type_index, const void*, std::uint64_t, std::string, int, int>;
@@ -104,6 +105,10 @@ pass_clock::~pass_clock() {
     if (m.passes.size() >= most_remembered) m.passes.clear();
     last_passes& last = m.passes[*key];
     last.seconds[last.n++ % last.seconds.size()] = seconds;
+    last.by_one_since = 0;
+    if (way_ == "split") return;
+    const auto divided = m.passes.find(*pass_of(*branch_, "split", threads_, fold_));
+    if (divided != m.passes.end() && ++divided->second.by_one_since >= passes_until_tried_again) m.passes.erase(divided);
   } catch (const std::bad_alloc&) {  // nothing is remembered
   }
 }

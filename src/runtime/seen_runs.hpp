@@ -47,6 +47,8 @@ class pass_clock {
   std::optional<detail::fold_kind> fold_;
   std::chrono::steady_clock::time_point begin_;
 };
+// What divided passes took is forgotten after so many passes by one engine: the host may have been busy with other work.
+inline constexpr int passes_until_tried_again = 64;
 // The least of the last few such passes, if there were two: the first may have compiled kernels, or touched its memory first.
 std::optional<double> seconds_seen(const planner::branch& b, std::string_view way, int threads, std::optional<detail::fold_kind> fold = {});
 

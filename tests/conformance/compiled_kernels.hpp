@@ -9,8 +9,10 @@
 //   for (const std::string& why : here.compile_new()) ADD_FAILURE() << why;
 #pragma once
 
+#include <array>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,12 +31,15 @@ class compiled_kernels {
 
   std::shared_ptr<query::runtime::engine> engine();
 
-  // Compiles the texts that are new, for the oldest GPUs that the library takes, for Hopper and for Blackwell, as PTX: what NVRTC says of
-  // those that it refuses. Without NVRTC, nothing. Where QUERY_COMPILED_KERNELS names a folder, it holds which have compiled before, as
-  // suites run in processes of their own.
+  // The oldest GPUs that the library takes, Hopper and Blackwell.
+  static constexpr std::array<int, 3> capabilities = {80, 90, 120};
+
+  // Compiles the texts that are new, each for one of these, as PTX: what NVRTC says of those that it refuses. What differs between them
+  // are the primitives, which many texts have in common. Without NVRTC, nothing. Where QUERY_COMPILED_KERNELS names a folder, it holds
+  // which have compiled before, as suites run in processes of their own.
   std::vector<std::string> compile_new();
-  // Says whether this text compiles.
-  static std::string refusal_of(const std::string& text);
+  // Says whether this text compiles for these.
+  static std::string refusal_of(const std::string& text, std::span<const int> for_these = capabilities);
   std::size_t texts() const;  // so far
 
   // What was planned for the CPU since the last call though it was marked with as_accelerated(): "verb: reason".

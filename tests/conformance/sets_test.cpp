@@ -27,9 +27,12 @@ template <class T, class F> std::vector<T> common(const std::vector<T>& a, const
   return kept(first_of_each(a, key), [&](const T& t) { return there.contains(key_text(key(t))) == wanted; });
 }
 
-#define EXPECT_SET(query, wanted)                   \
-  EXPECT_SAME_ROWS((query).to_vector(), wanted);    \
-  EXPECT_ROWS((query).as_ordered().to_vector(), wanted)
+#define EXPECT_SET(query, wanted)                              \
+  do {                                                         \
+    const auto all_wanted = wanted;                            \
+    EXPECT_SAME_ROWS((query).to_vector(), all_wanted);         \
+    EXPECT_ROWS((query).as_ordered().to_vector(), all_wanted); \
+  } while (false)
 
 CONFORMS(sets, whole_rows, "distinct", "union_with", "intersect", "except") {
   for (const auto& d : trades()) {

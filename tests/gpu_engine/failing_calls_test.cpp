@@ -72,7 +72,7 @@ class failing_calls : public faulty_device {
           anew();
           faulty_->fail_call_of(function, k, f.result, f.for_ever);
           const auto begin = std::chrono::steady_clock::now();
-          run(f, [&] { return !faulty_->will_fail(function); });
+          run(f, [&] { return !faulty_->will_fail(f.function); });
           const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
           EXPECT_LT(took.count(), longest_seconds);
           nothing_is_left();

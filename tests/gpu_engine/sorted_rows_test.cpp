@@ -234,8 +234,6 @@ class sorted_rows : public testing::Test {
   std::optional<query::Session> session_;
 };
 
-const auto itself = [](auto x) { return x; };
-
 TEST_F(sorted_rows, numbers_are_sorted_without_row_numbers_where_keys_tell_them_apart) {
   const auto q = numbers().order();
   std::vector<double> wanted = numbers_;

@@ -14,6 +14,7 @@
 #include "engine_double/second_engine.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/divided_vertex.hpp"
+#include "runtime/seen_runs.hpp"
 #include "runtime/session_state.hpp"
 
 namespace {
@@ -192,6 +193,7 @@ TEST_F(divided_rows, stay_whole_where_dividing_took_longer) {
     EXPECT_EQ(q().count(), wanted.size());
   }
   EXPECT_FALSE(divided(q().explain("count"), "count: split: ")) << "60 ms were seen, 20 are expected of one alone";
+  EXPECT_TRUE(divided(q().explain("count"), "count: not divided: ")) << q().explain("count");
   EXPECT_TRUE(divided(q().select(value).explain("count"), "count: split: ")) << "other functions are known by themselves";
   for (int run = 0; run < 2; ++run) {
     EXPECT_TRUE(divided(q().explain(), "split: ")) << "so are rows";
@@ -199,8 +201,16 @@ TEST_F(divided_rows, stay_whole_where_dividing_took_longer) {
   }
   const int runs = late->runs;
   EXPECT_FALSE(divided(q().explain(), "split: "));
+  EXPECT_TRUE(divided(q().explain(), "not divided: ")) << q().explain();
   for (int run = 0; run < 3; ++run) EXPECT_EQ(q().to_vector(), wanted);
   EXPECT_EQ(late->runs, runs);
+  // What was slow once is not slow for ever.
+  const auto g = planner::make_machine_graph(q().to_pipe(), "count", {.separate_result = false});
+  const auto seen = [&] { return runtime::seconds_seen(g->result, "split", 16, fold_kind::count); };
+  EXPECT_GE(seen().value_or(0), 0.06);
+  for (int run = 0; run < runtime::passes_until_tried_again; ++run) EXPECT_EQ(q().count(), wanted.size());
+  EXPECT_EQ(seen(), std::nullopt);
+  EXPECT_FALSE(divided(q().explain(), "split: ")) << "collecting was not tried as often";
 }
 
 // The other engine does not come back before the CPU has done all else; then that it never does.
