@@ -102,6 +102,7 @@ void hash_keys(const ir::type& t, const void* keys, std::size_t n, std::uint64_t
     return;
   }
   if (!hashable(t)) throw detail::unplaced_error("the key type is not hashable: " + std::string(t.name));
+  if (n == 0) return;  // and `keys` may be null
   std::vector<leaf> leaves;
   find_leaves(t, 0, leaves);
   const bool single = leaves.size() == 1;

@@ -106,14 +106,15 @@ key_encoder::key_encoder(std::span<const sort_key> keys, std::size_t rows) {
 
 // Appends what fits; false, and exact_ = false, where the words end early.
 bool key_encoder::add(const ir::type& t, const std::byte* base, const sort_key& key, std::size_t rows) {
+  const auto part = [&](std::size_t offset) { return base ? base + offset : base; };  // null of no rows
   if (t.k == ir::kind::record) {
     for (const ir::field& f : t.fields())
-      if (!add(*f.of, base + f.offset, key, rows)) return false;
+      if (!add(*f.of, part(f.offset), key, rows)) return false;
     return true;
   }
   if (t.k == ir::kind::array) {
     for (std::size_t i = 0; i < t.count; ++i)
-      if (!add(*t.element, base + i * t.element->size, key, rows)) return false;
+      if (!add(*t.element, part(i * t.element->size), key, rows)) return false;
     return true;
   }
   if (const std::optional<unsigned> bits = fixed_bits(t)) return push(t, base, key, *bits);
