@@ -83,7 +83,7 @@ CONFORMS(joins, composite_keys_with_nulls_in_them, "join", "left_join", "right_j
 
 // More than a million pairs, each build row in a thousand of them: a GPU lays build rows side by side then.
 CONFORMS(joins, many_partners, "join", "left_join", "full_join") {
-  std::vector<trade> left(2100);
+  std::vector<trade> left(6000);
   std::vector<rate> right(1500);
   for (std::size_t i = 0; i < left.size(); ++i) left[i].id = static_cast<std::int32_t>(i), left[i].key = static_cast<std::int32_t>(i % 3);
   for (std::size_t i = 0; i < right.size(); ++i)
