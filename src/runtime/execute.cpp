@@ -62,24 +62,22 @@ struct planned {
   std::vector<planner::engine_share> fold_shares;  // or several at once
 };
 
-// The fold by several engines at once, where that is expected to be faster.
-void divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const session_state& session, const std::string& terminal,
-                      fold_kind fold) {
+// The fold by several engines at once, where that is expected to be faster; else why it is not divided, where it could be.
+std::string divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const session_state& session, const std::string& terminal,
+                             fold_kind fold) {
   const planner::branch& result = plan.graph->result;
-  if (!plan.graph->root.node->accelerated || !runtime::divisible(result) || ordered_to(result, query::engine::cpu)) return;
+  if (!plan.graph->root.node->accelerated || !runtime::divisible(result) || ordered_to(result, query::engine::cpu)) return {};
   for (const auto& e : session.engines)
     if (const runtime::verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs)
       offers.push_back({e.get(), *answer.costs});
   runtime::divided d = runtime::divided_among(result, offers, session.scheduler->concurrency(), fold);
-  if (d.shares.empty()) {
-    if (!d.why.empty()) plan.graph->notes.push_back(terminal + ": " + d.why);
-    return;
-  }
+  if (d.shares.empty()) return d.why;
   plan.folds = nullptr;
   plan.fold_shares = std::move(d.shares);
   plan.graph->result_engine = planner::engine_of_forms("split", plan.fold_shares);
   std::erase_if(plan.graph->notes, [&](const std::string& n) { return n.starts_with(terminal + ": "); });
   plan.graph->notes.push_back(terminal + ": split: " + d.why);
+  return {};
 }
 
 // The plan of a terminal verb. What an accelerated query computes last, row by row or as a fold, is part of the terminal unless
@@ -94,7 +92,7 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     runtime::place(*plan.graph, session, !verifies(session, s), how);
   };
   const bool gpu = p.node->accelerated && runtime::gpu_to_plan_for(session) && !verifies(session, s);
-  std::string left_here;
+  std::string left_here, left_whole;  // why rows are computed here, and why a fold is not divided
   if (gpu && !fold) {
     make(true);
     // Where there is no such work, the plan is the same without a vertex for it: it is not made again.
@@ -108,7 +106,7 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
   // Engines that were added to the session take vertices; a share of a fold they take as such.
   if (fold && p.node->accelerated && !session.engines.empty() && !verifies(session, s)) {
     make(false, false);
-    divide_if_faster(plan, {}, session, terminal, *fold);
+    left_whole = divide_if_faster(plan, {}, session, terminal, *fold);
     if (plan.fold_shares.empty()) plan.graph = nullptr;
   }
   if (!plan.graph) make(false);
@@ -128,7 +126,9 @@ planned plan_of(const pipe& p, const settings& s, const session_state& session, 
     if (const std::string pieces = answer ? session.pieces_of(p.node.get(), terminal) : ""; !pieces.empty())
       plan.graph->notes.push_back(terminal + ": in the last run: " + pieces);
   }
-  if (fold && session.engines.empty() && !verifies(session, s)) divide_if_faster(plan, std::move(offers), session, terminal, *fold);
+  if (fold && session.engines.empty() && !verifies(session, s))
+    left_whole = divide_if_faster(plan, std::move(offers), session, terminal, *fold);
+  if (!left_whole.empty()) plan.graph->notes.push_back(terminal + ": " + left_whole);
   if (!gpu) {
     const bool verified = verifies(session, s);
     const std::string why = verified ? "verified queries run natively" : runtime::gpu_status(session);

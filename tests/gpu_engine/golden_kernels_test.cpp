@@ -272,12 +272,16 @@ TEST_F(golden_kernels, groups_of_blocks_of_rows) {
   expect_golden("group_by_blocks.cu", group_stream::generate(v, planned_layout(v.inputs.front(), group_fields(v))).source.text());
 }
 
+// What branches has a name here: in which order a compiler evaluates the parts of an expression is its own affair, and a lambda is
+// traced as it runs.
 TEST_F(golden_kernels, aggregates_of_the_users) {
   const auto update = [](auto s, auto t) {
-    return query::make<Spread>(query::iff(t.rate < s.low, t.rate, s.low), query::iff(t.rate > s.high, t.rate, s.high));
+    const auto low = query::iff(t.rate < s.low, t.rate, s.low), high = query::iff(t.rate > s.high, t.rate, s.high);
+    return query::make<Spread>(low, high);
   };
   const auto combine = [](auto a, auto b) {
-    return query::make<Spread>(query::iff(b.low < a.low, b.low, a.low), query::iff(b.high > a.high, b.high, a.high));
+    const auto low = query::iff(b.low < a.low, b.low, a.low), high = query::iff(b.high > a.high, b.high, a.high);
+    return query::make<Spread>(low, high);
   };
   check("aggregate_of_ones_own", few_fields().aggregate_by([](auto s) { return s.id; }, Spread{0, 0}, update, combine));
 }
@@ -336,7 +340,10 @@ TEST_F(golden_kernels, joins_with_unique_and_with_repeated_keys) {
 
 TEST_F(golden_kernels, joins_that_keep_both_sides) {
   const auto id = [](auto s) { return s.id; };
-  const auto either = [](auto a, auto b) { return query::iff(a.has_value(), a->rate, 0.5) + query::iff(b.has_value(), b->rate, 0.25); };
+  const auto either = [](auto a, auto b) {
+    const auto first = query::iff(a.has_value(), a->rate, 0.5), second = query::iff(b.has_value(), b->rate, 0.25);
+    return first + second;
+  };
   check("join_right", few_fields().right_join(query::from(symbols), id, id, [](auto a, auto b) {
     return b.rate + query::iff(a.has_value(), a->rate, 0.5);
   }));

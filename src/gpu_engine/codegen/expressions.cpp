@@ -369,13 +369,17 @@ std::string expressions::arithmetic(const node* n) {
   };
   const std::string a = value(n->kids[0]), b = shift || division ? constant_or_value(n->kids[1]) : value(n->kids[1]);
   const ir::type *ta = n->kids[0]->type, *tb = n->kids[1]->type;
-  if (t->k != kind::array) return define(t, apply(converted(a, ta, t), converted(b, tb, t)));
+  if (t->k != kind::array) {
+    const std::string first = converted(a, ta, t), second = converted(b, tb, t);
+    return define(t, apply(first, second));
+  }
   const std::string v = declare(t);
   const auto at = [&](const std::string& x, const ir::type* tx) {
     return tx->k == kind::array ? converted(x + ".a[e]", tx->element, element) : converted(x, tx, element);
   };
   unroll(t->count);
-  line("for (u32 e = 0; e < " + std::to_string(t->count) + "; ++e) " + v + ".a[e] = " + apply(at(a, ta), at(b, tb)) + ";");
+  const std::string first = at(a, ta), second = at(b, tb);
+  line("for (u32 e = 0; e < " + std::to_string(t->count) + "; ++e) " + v + ".a[e] = " + apply(first, second) + ";");
   return v;
 }
 
@@ -415,8 +419,10 @@ std::string expressions::comparison(const node* n) {
 std::string expressions::select(const node* n) {
   const std::string c = value(n->kids[0]);
   const node *x = n->kids[1], *y = n->kids[2];
-  if (total(x) && total(y))
-    return define(n->type, c + " ? " + converted(value(x), x->type, n->type) + " : " + converted(value(y), y->type, n->type));
+  if (total(x) && total(y)) {
+    const std::string first = converted(value(x), x->type, n->type), second = converted(value(y), y->type, n->type);
+    return define(n->type, c + " ? " + first + " : " + second);
+  }
   const std::string v = declare(n->type);
   open();
   line(v + " = " + converted(value(x), x->type, n->type) + ";");

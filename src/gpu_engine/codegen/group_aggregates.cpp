@@ -257,15 +257,15 @@ class writer {
           return "{\n" + code + "      const " + type + " next = " + v + ";\n      " + s + " = next;\n      }";
         };
         init(set(c.seed, [](expressions&) {}));
-        both(set(c.update,
-                 [&](expressions& e) {
-                   e.bind(0, by_group_->row);
-                   e.bind(1, row_source::of_value(s, t));
-                 }),
-             set(c.combine, [&](expressions& e) {
-               e.bind(0, row_source::of_value(s, t));
-               e.bind(1, row_source::of_value(o, t));
-             }));
+        const std::string update = set(c.update, [&](expressions& e) {
+          e.bind(0, by_group_->row);
+          e.bind(1, row_source::of_value(s, t));
+        });
+        const std::string combine = set(c.combine, [&](expressions& e) {
+          e.bind(0, row_source::of_value(s, t));
+          e.bind(1, row_source::of_value(o, t));
+        });
+        both(update, combine);
         return;
       }
     }

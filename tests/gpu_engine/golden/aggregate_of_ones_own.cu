@@ -70,46 +70,46 @@ struct aggregates {
   }
   static __device__ __forceinline__ void update(const words& p, State& s, const Args& a) {
       {
-  const double v16 = ((const T0* __restrict__)p.w[0])[a.at].f1;
-  const double v17 = s.s0.f1;
-  const bool v18 = v16 > v17;
-  const double v19 = s.s0.f0;
-  const bool v20 = v16 < v19;
-  T1 v21;
-  v21.f0 = v16;
-  v21.f1 = v16;
-  T1 v22;
-  v22.f0 = v19;
-  v22.f1 = v16;
-  const T1 v23 = v20 ? v21 : v22;
-  T1 v24;
-  v24.f0 = v16;
-  v24.f1 = v17;
-  const T1 v25 = v20 ? v24 : s.s0;
-  const T1 v26 = v18 ? v23 : v25;
-      const T1 next = v26;
+  const double v5 = ((const T0* __restrict__)p.w[0])[a.at].f1;
+  const double v6 = s.s0.f0;
+  const bool v7 = v5 < v6;
+  const double v8 = s.s0.f1;
+  const bool v9 = v5 > v8;
+  T1 v10;
+  v10.f0 = v5;
+  v10.f1 = v5;
+  T1 v11;
+  v11.f0 = v5;
+  v11.f1 = v8;
+  const T1 v12 = v9 ? v10 : v11;
+  T1 v13;
+  v13.f0 = v6;
+  v13.f1 = v5;
+  const T1 v14 = v9 ? v13 : s.s0;
+  const T1 v15 = v7 ? v12 : v14;
+      const T1 next = v15;
       s.s0 = next;
       }
       if (a.at < s.first_row) s.first_row = a.at;
   }
   static __device__ __forceinline__ void merge(const words& p, State& s, const State& o) {
       {
-  const double v5 = o.s0.f1;
-  const double v6 = s.s0.f1;
-  const bool v7 = v5 > v6;
-  const double v8 = o.s0.f0;
-  const double v9 = s.s0.f0;
-  const bool v10 = v8 < v9;
-  T1 v11;
-  v11.f0 = v9;
-  v11.f1 = v5;
-  const T1 v12 = v10 ? o.s0 : v11;
-  T1 v13;
-  v13.f0 = v8;
-  v13.f1 = v6;
-  const T1 v14 = v10 ? v13 : s.s0;
-  const T1 v15 = v7 ? v12 : v14;
-      const T1 next = v15;
+  const double v16 = o.s0.f0;
+  const double v17 = s.s0.f0;
+  const bool v18 = v16 < v17;
+  const double v19 = o.s0.f1;
+  const double v20 = s.s0.f1;
+  const bool v21 = v19 > v20;
+  T1 v22;
+  v22.f0 = v16;
+  v22.f1 = v20;
+  const T1 v23 = v21 ? o.s0 : v22;
+  T1 v24;
+  v24.f0 = v17;
+  v24.f1 = v19;
+  const T1 v25 = v21 ? v24 : s.s0;
+  const T1 v26 = v18 ? v23 : v25;
+      const T1 next = v26;
       s.s0 = next;
       }
       if (o.first_row < s.first_row) s.first_row = o.first_row;

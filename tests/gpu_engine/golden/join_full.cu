@@ -57,27 +57,27 @@ __device__ __forceinline__ double pair_of(const words& p, u64 a, u64 b) {
   right.has = b != no_row;
   if (right.has) right.v = ((const T0* __restrict__)p.w[1])[b];
   double v5;
-  if (right.has) {
+  if (left.has) {
     double v6;
-    if (left.has) {
+    if (right.has) {
       if (!left.has) fail(((u64*)p.w[4]), empty_optional, 0);
       if (!right.has) fail(((u64*)p.w[4]), empty_optional, 0);
       const double v7 = add<double>(left.v.f1, right.v.f1);
       v6 = v7;
     }
     else {
-      if (!right.has) fail(((u64*)p.w[4]), empty_optional, 0);
-      const double v8 = add<double>(bits_f64(p.w[5]), right.v.f1);
+      if (!left.has) fail(((u64*)p.w[4]), empty_optional, 0);
+      const double v8 = add<double>(left.v.f1, bits_f64(p.w[5]));
       v6 = v8;
     }
     v5 = v6;
   }
   else {
-    const double v9 = add<double>(bits_f64(p.w[5]), bits_f64(p.w[6]));
+    const double v9 = add<double>(bits_f64(p.w[6]), bits_f64(p.w[5]));
     double v10;
-    if (left.has) {
-      if (!left.has) fail(((u64*)p.w[4]), empty_optional, 0);
-      const double v11 = add<double>(left.v.f1, bits_f64(p.w[6]));
+    if (right.has) {
+      if (!right.has) fail(((u64*)p.w[4]), empty_optional, 0);
+      const double v11 = add<double>(bits_f64(p.w[6]), right.v.f1);
       v10 = v11;
     }
     else {
