@@ -437,6 +437,7 @@ class engine final : public runtime::engine {
       answer.yes = costs->gpu_wins();
       answer.why = (answer.yes ? device + ": " : "") + costs->reason();
       answer.costs = costs->parts;
+      answer.expected = {costs->gpu, costs->cpu};
     }
     if (answer.yes) answer.why += captured;
     return answer;

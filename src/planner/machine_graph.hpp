@@ -85,6 +85,11 @@ struct engine_share {
   int threads = 1;   // of the session's that it has meanwhile
 };
 
+// Of a vertex or a fold, as an engine that was asked about it expects them: its own, and the CPU's.
+struct expected_seconds {
+  double there = 0, cpu = 0;
+};
+
 struct vertex {
   int id = 0;
   const logical* node = nullptr;        // the breaker; null: rows are collected as they come
@@ -92,6 +97,7 @@ struct vertex {
   std::vector<binding> captures;
   std::string engine = "cpu";
   std::string why;                      // the reason for the engine
+  std::optional<expected_seconds> expected = {};  // of the engine that was asked last, without compiling
   std::vector<engine_share> shares;     // where several engines run it at once ("split")
   std::uint64_t limit = ~0ull;          // only so many rows are wanted (top-k, limit)
   std::vector<std::uint64_t> slots;     // loop variables that this vertex depends on, through its inputs too

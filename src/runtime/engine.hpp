@@ -55,6 +55,7 @@ struct verdict {
   bool yes = false;
   std::string why;                            // shown by explain()
   std::optional<part_costs> costs = {};       // where it could run here and was weighed, whatever the answer: rows may be divided
+  std::optional<planner::expected_seconds> expected = {};  // where it was weighed, whatever the answer
   explicit operator bool() const { return yes; }
 };
 

@@ -21,12 +21,11 @@
 #include "data/table_print.hpp"
 #include "planner/column_names.hpp"
 #include "planner/machine_graph.hpp"
-#include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
-#include "runtime/gpu_placement.hpp"
+#include "runtime/planned_query.hpp"
 #include "runtime/second_run.hpp"
 #include "runtime/seen_runs.hpp"
 #include "runtime/session_state.hpp"
@@ -37,117 +36,8 @@ namespace query::detail {
 
 namespace {
 
+using runtime::seen_ways;
 using runtime::session_state;
-
-std::shared_ptr<session_state> session_of(const settings& s) { return s && s->session ? s->session : Session::standard().state(); }
-
-bool verifies(const session_state& session, const settings& s) { return session.options.verify || (s && s->verify); }
-
-planner::plan_options options_of(const session_state& s, const settings& of_query, const pipe& p) {
-  planner::plan_options o;
-  o.interpret = s.options.interpret;
-  o.verify = verifies(s, of_query);
-  // One may have been added; of one that was lost the placement tells.
-  if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") || runtime::gpu_is_lost(s) ? "" : s.gpu_status();
-  o.settings = of_query;
-  o.separate_result = !s.engines.empty();
-  return o;
-}
-
-constexpr const char* fold_names[] = {"count", "sum", "min", "max", "average"};
-
-struct planned {
-  std::unique_ptr<planner::machine_graph> graph;
-  runtime::engine* folds = nullptr;  // the engine that runs the terminal fold; null: the CPU
-  std::vector<planner::engine_share> fold_shares;  // or several at once
-};
-
-// The fold by several engines at once, where that is expected to be faster; else why it is not divided, where it could be.
-std::string divide_if_faster(planned& plan, std::vector<runtime::offer> offers, const session_state& session, const std::string& terminal,
-                             fold_kind fold) {
-  const planner::branch& result = plan.graph->result;
-  if (!plan.graph->root.node->accelerated || !runtime::divisible(result) || ordered_to(result, query::engine::cpu)) return {};
-  for (const auto& e : session.engines)
-    if (const runtime::verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs)
-      offers.push_back({e.get(), *answer.costs});
-  runtime::divided d = runtime::divided_among(result, offers, session.scheduler->concurrency(), fold);
-  if (d.shares.empty()) return d.why;
-  plan.folds = nullptr;
-  plan.fold_shares = std::move(d.shares);
-  plan.graph->result_engine = planner::engine_of_forms("split", plan.fold_shares);
-  std::erase_if(plan.graph->notes, [&](const std::string& n) { return n.starts_with(terminal + ": "); });
-  plan.graph->notes.push_back(terminal + ": split: " + d.why);
-  return {};
-}
-
-// The plan of a terminal verb. What an accelerated query computes last, row by row or as a fold, is part of the terminal unless
-// the GPU takes it: then it is a vertex, or the GPU's own fold.
-planned plan_of(const pipe& p, const settings& s, const session_state& session, const std::string& terminal, planner::reading how,
-                std::optional<fold_kind> fold = {}) {
-  planned plan;
-  const auto make = [&](bool separate, bool may_separate = true) {
-    planner::plan_options options = options_of(session, s, p);
-    options.separate_result = (options.separate_result || separate) && may_separate;
-    plan.graph = planner::make_machine_graph(p, terminal, options);
-    runtime::place(*plan.graph, session, !verifies(session, s), how);
-  };
-  const bool gpu = p.node->accelerated && runtime::gpu_to_plan_for(session) && !verifies(session, s);
-  std::string left_here, left_whole;  // why rows are computed here, and why a fold is not divided
-  if (gpu && !fold) {
-    make(true);
-    // Where there is no such work, the plan is the same without a vertex for it: it is not made again.
-    const planner::vertex* last = plan.graph->result.table;
-    if (last && !last->node && last->engine == "cpu") {
-      left_here = last->why;
-      if (const planner::vertex* before = last->inputs.front().table; before && before->cut_off) planner::drop_last(*plan.graph);
-      else plan.graph = nullptr;
-    }
-  }
-  // Engines that were added to the session take vertices; a share of a fold they take as such.
-  if (fold && p.node->accelerated && !session.engines.empty() && !verifies(session, s)) {
-    make(false, false);
-    left_whole = divide_if_faster(plan, {}, session, terminal, *fold);
-    if (plan.fold_shares.empty()) plan.graph = nullptr;
-  }
-  if (!plan.graph) make(false);
-  if (!left_here.empty()) plan.graph->notes.push_back("rows: cpu: " + left_here);
-  std::vector<runtime::offer> offers;  // of engines that could run the fold
-  if (gpu && fold && plan.fold_shares.empty()) {
-    const runtime::verdict answer = runtime::place_fold(*plan.graph, session, *fold);
-    if (!answer) runtime::check_orders_of_result(plan.graph->result, answer.why, &session);
-    if (answer) {
-      plan.folds = session.gpu();
-      plan.graph->result_engine = "gpu";
-    }
-    if (answer.costs) offers.push_back({session.gpu(), *answer.costs});
-    plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
-    if (const std::string why = answer ? session.fallback_of(p.node.get(), terminal) : ""; !why.empty())
-      plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + why);
-    if (const std::string pieces = answer ? session.pieces_of(p.node.get(), terminal) : ""; !pieces.empty())
-      plan.graph->notes.push_back(terminal + ": in the last run: " + pieces);
-  }
-  if (fold && session.engines.empty() && !verifies(session, s))
-    left_whole = divide_if_faster(plan, std::move(offers), session, terminal, *fold);
-  if (!left_whole.empty()) plan.graph->notes.push_back(terminal + ": " + left_whole);
-  if (!gpu) {
-    const bool verified = verifies(session, s);
-    const std::string why = verified ? "verified queries run natively" : runtime::gpu_status(session);
-    runtime::check_orders_of_result(plan.graph->result, why, &session);
-    if (p.node->accelerated && session.engines.empty() && (fold || !plan.graph->result.stages.empty()))
-      plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": cpu: " + (verified ? "not on gpu: " : "") + why);
-    const bool lost = p.node->accelerated && (fold || !plan.graph->result.stages.empty()) && runtime::gpu_is_lost(session);
-    if (const std::string last = lost ? session.fallback_of(p.node.get(), fold ? terminal : "") : ""; !last.empty())
-      plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": the last run went to the cpu: " + last);
-  }
-  planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
-  return plan;
-}
-
-planned planned_with(planner::trace_memo& traces, const pipe& p, const settings& s, const session_state& session,
-                     const std::string& terminal, planner::reading how, std::optional<fold_kind> fold) {
-  const planner::trace_memo::scope traced(traces);
-  return plan_of(p, s, session, terminal, how, fold);
-}
 
 // One execution of one plan, with its tables.
 class execution {
@@ -164,14 +54,16 @@ class execution {
   }
   execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
       : last(p.node),
-        session(session_of(s)),
+        session(runtime::session_of(s)),
         watch(s),
         watched(session->deadlines.follow(*watch.flag)),
         meter(s),
-        plan(planned_with(traces, p, s, *session, terminal, how, fold)),
+        query_(runtime::known_query(p, s, *session, how, fold)),
+        way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
+        plan(runtime::plan_query(traces, p, s, *session, terminal, how, fold, way_)),
         graph(plan.graph.get()),
         context{*session->scheduler, session->pool, *watch.flag} {
-    context.verify = verifies(*session, s);
+    context.verify = runtime::verifies(*session, s);
     context.local = session->cpu.get();
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
@@ -194,6 +86,13 @@ class execution {
   }
   static constexpr bool nothing_handed_out = false;
 
+  // All of the result is there.
+  void finished() {
+    meter.finished();
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+    if (query_) session->ways.ran(*query_, way_.by, plan.expected, passed.count());
+  }
+
   // Of a pass that may be divided, for the plans to come.
   runtime::pass_clock clock(std::string_view way, std::optional<fold_kind> fold = {}) const {
     const bool counts = last->accelerated && runtime::divisible(graph->result);
@@ -206,7 +105,14 @@ class execution {
   std::unique_ptr<runtime::deadline_watch::watched> watched;
   runtime::progress meter;
   planner::trace_memo traces;
-  planned plan;
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const std::optional<std::uint64_t> query_;
+  const seen_ways::choice way_;
+
+ public:
+  runtime::planned_query plan;
   planner::machine_graph* graph;
   runtime::run_context context;
 
@@ -245,7 +151,7 @@ table materialise(const pipe& p, const settings& s) {
     const auto clock = e.clock("cpu");
     return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
   });
-  e.meter.finished();
+  e.finished();
   runtime::note_seen(e.graph->result, t.n, e.context);
   // The session owns the memory that the rows are in.
   struct kept {
@@ -272,8 +178,9 @@ void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> 
     return all = take(b);
   };
   e.read([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context); }, handed_out);
-  e.meter.finished();
-  if (all) runtime::note_seen(e.graph->result, taken, e.context);
+  if (!all) return e.meter.finished();
+  e.finished();
+  runtime::note_seen(e.graph->result, taken, e.context);
 }
 
 std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
@@ -323,14 +230,14 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
 }
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
-  execution e(p, s, fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
+  execution e(p, s, runtime::fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
   const fold_state before = state;
   e.read([&] {
     state = before;
     const auto note = [&](std::string why) {
       const std::string pieces = e.context.pieces->taken();
-      e.session->note_pieces(p.node.get(), fold_names[static_cast<std::size_t>(k)], why.empty() ? pieces : "");
-      e.session->note_fallback(p.node.get(), fold_names[static_cast<std::size_t>(k)], std::move(why));
+      e.session->note_pieces(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], why.empty() ? pieces : "");
+      e.session->note_fallback(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], std::move(why));
     };
     if (!e.plan.fold_shares.empty()) {
       std::string trouble;
@@ -370,7 +277,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
     });
   });
-  e.meter.finished();
+  e.finished();
 }
 
 void run_single(const pipe& p, const settings& s, void* to) {
@@ -385,11 +292,13 @@ void run_single(const pipe& p, const settings& s, void* to) {
 namespace {
 // As that verb has it planned (rules know counts and sums by their names), shown under the user's name.
 std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
-  const auto session = session_of(s);
+  const auto session = runtime::session_of(s);
   const runtime::terminal_plan t = runtime::terminal_plan_of(p, terminal, at);
-  const char* runs = t.fold ? fold_names[static_cast<std::size_t>(*t.fold)] : "rows";
+  const char* runs = t.fold ? runtime::fold_names[static_cast<std::size_t>(*t.fold)] : "rows";
   planner::trace_memo traces;
-  auto graph = planned_with(traces, t.pipe, s, *session, runs, t.how, t.fold).graph;
+  const auto known = runtime::known_query(t.pipe, s, *session, t.how, t.fold);
+  const seen_ways::choice way = known ? session->ways.shown(*known) : seen_ways::choice{};
+  auto graph = runtime::plan_query(traces, t.pipe, s, *session, runs, t.how, t.fold, way).graph;
   graph->terminal = terminal;
   return graph;
 }
@@ -412,7 +321,7 @@ void fetch_pages(void* at, std::size_t bytes, const settings& s) {
   // Refused by kernels before 5.14; then pages come as they are touched.
   constexpr std::uintptr_t part = 8 * huge;
   if (to - from < 4 * part) return;
-  session_of(s)->scheduler->for_each((to - from + part - 1) / part, [&](std::size_t i) {
+  runtime::session_of(s)->scheduler->for_each((to - from + part - 1) / part, [&](std::size_t i) {
     const std::uintptr_t begin = from + i * part;
     (void)::madvise(reinterpret_cast<void*>(begin), std::min(part, to - begin), MADV_POPULATE_WRITE);
   }, {});

@@ -255,7 +255,8 @@ verdict place_fold(planner::machine_graph& g, const session_state& session, deta
   return answer;
 }
 
-void place(planner::machine_graph& g, const session_state& session, bool gpu, planner::reading how) {
+void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how) {
+  const bool gpu = no_gpu.empty();
   if (gpu) cut_as_ordered(g, session, how);
   const std::set<const vertex*> whole = planner::read_whole(g, how);
   const std::unordered_map<const vertex*, std::string> refused = refused_at_first_sight(g, session, gpu);
@@ -282,6 +283,7 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu, pl
     const auto ask = [&](const engine& e) {
       const verdict answer = e.accepts(*v);
       if (answer.costs) offers.push_back({&e, *answer.costs});
+      v->expected = answer.expected;
       v->why = answer ? answer.why : "not on " + std::string(e.name()) + ": " + answer.why;
       if (answer) v->engine = std::string(e.name());
       return static_cast<bool>(answer);
@@ -292,7 +294,7 @@ void place(planner::machine_graph& g, const session_state& session, bool gpu, pl
       if ((placed = ask(*e))) break;
     }
     if (!placed && v->accelerated && !gpu_asked) {
-      if (!gpu) v->why = "not on gpu: verified queries run natively";
+      if (!gpu) v->why = "not on gpu: " + no_gpu;
       else if (engine* there = gpu_to_plan_for(session)) ask(*there);
       else v->why = gpu_status(session);
     } else if (!placed && v->node && v->node->gpu_call) {

@@ -16,6 +16,7 @@
 
 #include "runtime/deadline_watch.hpp"
 #include "runtime/local_engine.hpp"
+#include "runtime/seen_ways.hpp"
 
 namespace query::runtime {
 
@@ -28,6 +29,7 @@ class session_state {
   std::unique_ptr<runtime::scheduler> scheduler;
   buffer_pool pool;
   deadline_watch deadlines;
+  seen_ways ways;
   std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order
 
   // The engine of accelerated queries, made when one is planned; null where there is no GPU.

@@ -1,0 +1,136 @@
+#include "runtime/planned_query.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/opaque_cut.hpp"
+#include "planner/orders.hpp"
+#include "runtime/divided_vertex.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/gpu_placement.hpp"
+
+namespace query::runtime {
+
+using detail::fold_kind;
+using detail::pipe;
+using detail::settings;
+
+std::shared_ptr<session_state> session_of(const settings& s) { return s && s->session ? s->session : Session::standard().state(); }
+
+bool verifies(const session_state& session, const settings& s) { return session.options.verify || (s && s->verify); }
+
+namespace {
+
+planner::plan_options options_of(const session_state& s, const settings& of_query, const pipe& p) {
+  planner::plan_options o;
+  o.interpret = s.options.interpret;
+  o.verify = verifies(s, of_query);
+  // One may have been added; of one that was lost the placement tells.
+  if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") || gpu_is_lost(s) ? "" : s.gpu_status();
+  o.settings = of_query;
+  o.separate_result = !s.engines.empty();
+  return o;
+}
+
+// The fold by several engines at once, where that is expected to be faster; else why it is not divided, where it could be.
+std::string divide_if_faster(planned_query& plan, std::vector<offer> offers, const session_state& session, const std::string& terminal,
+                             fold_kind fold) {
+  const planner::branch& result = plan.graph->result;
+  if (!plan.graph->root.node->accelerated || !divisible(result) || ordered_to(result, query::engine::cpu)) return {};
+  for (const auto& e : session.engines)
+    if (const verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs)
+      offers.push_back({e.get(), *answer.costs});
+  divided d = divided_among(result, offers, session.scheduler->concurrency(), fold);
+  if (d.shares.empty()) return d.why;
+  plan.folds = nullptr;
+  plan.fold_shares = std::move(d.shares);
+  plan.graph->result_engine = planner::engine_of_forms("split", plan.fold_shares);
+  std::erase_if(plan.graph->notes, [&](const std::string& n) { return n.starts_with(terminal + ": "); });
+  plan.graph->notes.push_back(terminal + ": split: " + d.why);
+  return {};
+}
+
+planned_query plan_of(const pipe& p, const settings& s, session_state& session, const std::string& terminal, planner::reading how,
+                      std::optional<fold_kind> fold, const seen_ways::choice& way) {
+  const bool verified = verifies(session, s), here = way.by == seen_ways::way::cpu;
+  const std::string no_gpu = verified ? "verified queries run natively" : here ? way.why : "";
+  planned_query plan;
+  const auto make = [&](bool separate, bool may_separate = true) {
+    planner::plan_options options = options_of(session, s, p);
+    options.separate_result = (options.separate_result || separate) && may_separate;
+    plan.graph = planner::make_machine_graph(p, terminal, options);
+    place(*plan.graph, session, no_gpu, how);
+  };
+  const bool gpu = p.node->accelerated && no_gpu.empty() && gpu_to_plan_for(session);
+  std::string left_here, left_whole;  // why rows are computed here, and why a fold is not divided
+  std::optional<planner::expected_seconds> expected_of_last;  // rows, or fold
+  if (gpu && !fold) {
+    make(true);
+    // Where there is no such work, the plan is the same without a vertex for it: it is not made again.
+    const planner::vertex* last = plan.graph->result.table;
+    if (last && !last->node && last->engine == "cpu") {
+      left_here = last->why;
+      expected_of_last = last->expected;
+      if (const planner::vertex* before = last->inputs.front().table; before && before->cut_off) planner::drop_last(*plan.graph);
+      else plan.graph = nullptr;
+    }
+  }
+  // Engines that were added to the session take vertices; a share of a fold they take as such.
+  if (fold && p.node->accelerated && !session.engines.empty() && !verified) {
+    make(false, false);
+    left_whole = divide_if_faster(plan, {}, session, terminal, *fold);
+    if (plan.fold_shares.empty()) plan.graph = nullptr;
+  }
+  if (!plan.graph) make(false);
+  if (!left_here.empty()) plan.graph->notes.push_back("rows: cpu: " + left_here);
+  std::vector<offer> offers;  // of engines that could run the fold
+  if (gpu && fold && plan.fold_shares.empty()) {
+    const verdict answer = place_fold(*plan.graph, session, *fold);
+    if (!answer) check_orders_of_result(plan.graph->result, answer.why, &session);
+    if (answer) {
+      plan.folds = session.gpu();
+      plan.graph->result_engine = "gpu";
+    }
+    expected_of_last = answer.expected;
+    if (answer.costs) offers.push_back({session.gpu(), *answer.costs});
+    plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
+    if (const std::string why = answer ? session.fallback_of(p.node.get(), terminal) : ""; !why.empty())
+      plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + why);
+    if (const std::string pieces = answer ? session.pieces_of(p.node.get(), terminal) : ""; !pieces.empty())
+      plan.graph->notes.push_back(terminal + ": in the last run: " + pieces);
+  }
+  if (fold && session.engines.empty() && no_gpu.empty())
+    left_whole = divide_if_faster(plan, std::move(offers), session, terminal, *fold);
+  if (!left_whole.empty()) plan.graph->notes.push_back(terminal + ": " + left_whole);
+  if (!gpu) {
+    const std::string why = no_gpu.empty() ? gpu_status(session) : no_gpu;
+    check_orders_of_result(plan.graph->result, why, &session);
+    if (p.node->accelerated && session.engines.empty() && (fold || !plan.graph->result.stages.empty()))
+      plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": cpu: " + (no_gpu.empty() ? "" : "not on gpu: ") + why);
+    const bool lost = p.node->accelerated && (fold || !plan.graph->result.stages.empty()) && gpu_is_lost(session);
+    if (const std::string last = lost ? session.fallback_of(p.node.get(), fold ? terminal : "") : ""; !last.empty())
+      plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": the last run went to the cpu: " + last);
+  }
+  plan.expected = expected_of(*plan.graph, session);
+  if (fold || expected_of_last)
+    plan.expected.add(!plan.folds && plan.fold_shares.empty(), plan.fold_shares.empty() ? expected_of_last : std::nullopt);
+  planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
+  return plan;
+}
+
+}  // namespace
+
+planned_query plan_query(planner::trace_memo& traces, const pipe& p, const settings& s, session_state& session, const std::string& terminal,
+                         planner::reading how, std::optional<fold_kind> fold, const seen_ways::choice& way) {
+  const planner::trace_memo::scope traced(traces);
+  return plan_of(p, s, session, terminal, how, fold, way);
+}
+
+std::optional<std::uint64_t> known_query(const pipe& p, const settings& s, session_state& session, planner::reading how,
+                                         std::optional<fold_kind> fold) {
+  if (how == planner::reading::on_demand || !p.node->accelerated) return {};
+  if (!session.engines.empty() || verifies(session, s) || !gpu_to_plan_for(session)) return {};
+  return recognised(p, fold, session);
+}
+
+}  // namespace query::runtime

@@ -1,0 +1,40 @@
+// The plan of a whole query: its machine graph, placed on engines, and who computes what its terminal verb reads.
+//
+//   const planned_query plan = plan_query(traces, pipe, settings, session, "sum", planner::reading::folded, fold_kind::sum, way);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/machine_graph.hpp"
+#include "planner/trace_memo.hpp"
+#include "runtime/session_state.hpp"
+
+namespace query::runtime {
+
+inline constexpr const char* fold_names[] = {"count", "sum", "min", "max", "average"};
+
+std::shared_ptr<session_state> session_of(const detail::settings& s);
+bool verifies(const session_state& session, const detail::settings& s);
+
+struct planned_query {
+  std::unique_ptr<planner::machine_graph> graph;
+  expected_way expected;
+  engine* folds = nullptr;                        // the engine that runs the terminal fold; null: the CPU
+  std::vector<planner::engine_share> fold_shares;  // or several at once
+};
+
+// What an accelerated query computes last, row by row or as a fold, is part of the terminal unless the GPU takes it: then it is a vertex,
+// or the GPU's own fold. `way`: whether engines are asked at all.
+planned_query plan_query(planner::trace_memo& traces, const detail::pipe& p, const detail::settings& s, session_state& session,
+                         const std::string& terminal, planner::reading how, std::optional<detail::fold_kind> fold,
+                         const seen_ways::choice& way);
+
+// The query's name in session.ways; nothing where engines are asked each time.
+std::optional<std::uint64_t> known_query(const detail::pipe& p, const detail::settings& s, session_state& session, planner::reading how,
+                                         std::optional<detail::fold_kind> fold);
+
+}  // namespace query::runtime

@@ -1,0 +1,82 @@
+// Short queries that run again and again: whether the CPU alone is faster than the way that the engines' expectations chose.
+//
+// Expectations of a tenth of a millisecond are off by more than that, and asking several engines costs tens of microseconds by itself. So a
+// session remembers what whole queries took, from planning to the last row: where all of it stayed on the CPU twice, the next runs do not
+// ask; where expectations were close, the CPU runs it twice, and the faster way has the next runs. Then all is asked again.
+//
+//   const auto q = recognised(pipe, fold, session);
+//   const seen_ways::choice c = q ? session.ways.choose(*q) : seen_ways::choice{};
+//   ...plan and run it...
+//   if (q) session.ways.ran(*q, c.by, expected, seconds);
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include <query/detail/plan.hpp>
+
+#include "planner/machine_graph.hpp"
+
+namespace query::runtime {
+
+class session_state;
+
+// Which query it is, as far as its time goes: its verbs, the types of its functions, where its rows lie and how many they are. Values that
+// functions capture are not part of it. Nothing where it may read other rows each time, or where somebody says where it runs: files,
+// generators, captured queries, loops, apply(), on(), require_gpu(), cached() rows that nobody has computed yet.
+std::optional<std::uint64_t> recognised(const detail::pipe& p, std::optional<detail::fold_kind> fold, session_state& session);
+
+// What was expected of a plan for which engines were asked.
+struct expected_way {
+  bool elsewhere = false;  // something is not left to the CPU
+  bool weighed = true;     // by seconds, all that is elsewhere: not divided among engines, nor demanded
+  bool unsure = false;     // the CPU has something that another engine may take once its kernels are compiled
+  double there = 0, cpu = 0;
+
+  void add(bool on_cpu, const std::optional<planner::expected_seconds>& e) {
+    if (on_cpu) {
+      unsure |= e && e->there < e->cpu;
+      return;
+    }
+    elsewhere = true;
+    weighed &= e.has_value();
+    if (e) there += e->there, cpu += e->cpu;
+  }
+};
+// Of all vertices that would run; the fold behind them is not one.
+expected_way expected_of(const planner::machine_graph& g, session_state& session);
+
+// Thread-safe.
+class seen_ways {
+ public:
+  enum class way : std::uint8_t { asked, cpu };
+  struct choice {
+    way by = way::asked;
+    std::string why = {};  // of the CPU, where it proved to be faster: for explain()
+  };
+  choice choose(std::uint64_t query);
+  choice shown(std::uint64_t query) const;  // as the next run would choose, but for what says nothing: a run that would not ask
+  void ran(std::uint64_t query, way by, const expected_way& expected, double seconds);
+
+  static constexpr int runs_to_know = 2;
+  static constexpr int runs_until_asked_again = 64;        // at first; then twice as many each time, to a limit
+  static constexpr double too_short_to_ask = 2e-3;         // seconds
+  static constexpr double short_enough_to_try = 20e-3, close = 2.5;  // expected of the CPU beside the way chosen
+
+ private:
+  struct seen {
+    int asked = 0, cpu = 0, since = 0, until = runs_until_asked_again;
+    double asked_least = std::numeric_limits<double>::infinity(), cpu_least = std::numeric_limits<double>::infinity();
+    expected_way last;
+  };
+  static choice chosen(const seen& s);
+
+  mutable std::mutex lock_;
+  std::unordered_map<std::uint64_t, seen> all_;
+};
+
+}  // namespace query::runtime
