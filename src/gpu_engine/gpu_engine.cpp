@@ -343,11 +343,12 @@ class engine final : public runtime::engine {
                                                  runtime::output_port& output, runtime::run_context& context) override {
     return std::make_unique<gpu_vertex>(gpus_, placement_.kernels(), v, output, context);
   }
-  std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex& loop, runtime::run_context& context) override {
-    // What a user's function gives the device itself would not be seen.
+  std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex& loop, runtime::run_context& context,
+                                                    std::string& why_not) override {
     for (const auto* vertices : {&loop.body, &loop.test})
       for (const planner::vertex* v : *vertices)
-        if (v->node && v->node->what == verb::apply) return nullptr;
+        if (v->node && v->node->what == verb::apply) why_not = "what apply's function gives the GPU is not seen";
+    if (!why_not.empty()) return nullptr;
     return std::make_unique<round_replay>(gpus_.one(), context);
   }
   void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,

@@ -105,6 +105,7 @@ class round_program {
   round_program(const round_program&) = delete;
   round_program& operator=(const round_program&) = delete;
 
+  bool is_graph() const { return program_ != nullptr; }
   void launch() {
     if (!program_) return give();
     const scoped_context here(gpu_.on());
@@ -180,7 +181,16 @@ std::optional<runtime::vertex_rows> round_replay::watch(const runtime::vertex_ro
   recording_.forget();
   variable_.reset();
   const auto now = whole_here(variable);
-  if (!now || now->size() == 0 || attempts_ == most_attempts) return std::nullopt;
+  if (attempts_ == most_attempts) return std::nullopt;  // why_ says what the last one found
+  if (!now) {
+    const auto kept = std::dynamic_pointer_cast<const device_rows>(variable.kept);
+    why_ = kept && !same_on_device(kept->layout().row) ? "its rows hold strings or lists" : "its rows were not on the GPU";
+    return std::nullopt;
+  }
+  if (now->size() == 0) {
+    why_ = "it has no rows left";
+    return std::nullopt;
+  }
   ++attempts_;
   // A copy of its own: rounds will write there.
   const stream_lease s(*gpu_);
@@ -189,8 +199,10 @@ std::optional<runtime::vertex_rows> round_replay::watch(const runtime::vertex_ro
   try {
     memory = gpu_->memory().allocate(bytes, *s);
   } catch (const resource_error&) {
+    why_ = "no memory for a second copy of its rows";
     return std::nullopt;
   }
+  why_.clear();
   {
     const scoped_context here(gpu_->on());
     QUERY_CUDA(gpu_->on().calls(), cuMemcpyDtoDAsync, memory.address(), now->column(0), bytes, s->handle());
@@ -206,7 +218,9 @@ std::optional<runtime::round_repeater::outcome> round_replay::repeat(const runti
                                                                       std::uint64_t most) {
   const auto after = whole_here(next);
   const auto test = answer ? whole_here(*answer) : nullptr;
-  if (!recording_.spoiled().empty() || !after || after == variable_ || after->size() != variable_->size() || (answer && !test)) {
+  why_ = unlike(after.get(), !answer || test);
+  if (!why_.empty()) {
+    if (attempts_ == most_attempts) why_ += ", in the last of three rounds that were watched";
     recording_.forget();
     return std::nullopt;
   }
@@ -219,14 +233,24 @@ std::optional<runtime::round_repeater::outcome> round_replay::repeat(const runti
     if (began && dynamic_cast<const out_of_memory*>(&e)) throw runtime::engine_failure(e.what());  // the CPU runs the query
     if (began) throw;
     context_->cancel.check();
+    why_ = "no memory to repeat them";
     recording_.forget();
     variable_.reset();
     return std::nullopt;
   }
+  if (result.rounds < most && !result.ended) why_ = "a number of rows, the size of a table or an error differed from the round before";
   result.variable = runtime::vertex_rows(std::static_pointer_cast<runtime::kept_rows>(variable_));
   recording_.forget();
   variable_.reset();
   return result;
+}
+
+std::string round_replay::unlike(const device_rows* after, bool answered) const {
+  if (!recording_.spoiled().empty()) return recording_.spoiled();
+  if (!after) return "what a round gives was not on the GPU";
+  if (after == variable_.get()) return "a round gives the rows that it got";
+  if (after->size() != variable_->size()) return "the number of its rows changes";
+  return answered ? "" : "its condition was not answered on the GPU";
 }
 
 runtime::round_repeater::outcome round_replay::rounds(const device_rows& after, const device_rows* test, std::uint64_t most, bool& began) {
@@ -235,6 +259,7 @@ runtime::round_repeater::outcome round_replay::rounds(const device_rows& after, 
   const device_buffer state = gpu_->memory().allocate(state_words * 8, *s);
   const host_words host(gpu_->on());
   std::uint64_t launched = 0;
+  outcome result;
   {
     const drained at_the_end{*s};
     {
@@ -258,8 +283,8 @@ runtime::round_repeater::outcome round_replay::rounds(const device_rows& after, 
       }
     }
     s->synchronize(context_->cancel);
+    result.how = round.is_graph() ? "as CUDA graphs" : "by the same launches, without CUDA graphs";
   }
-  outcome result;
   result.rounds = host[1];
   result.ended = host[2] == ended;
   return result;

@@ -23,10 +23,13 @@ class round_replay final : public runtime::round_repeater {
   std::optional<runtime::vertex_rows> watch(const runtime::vertex_rows& variable) override;
   void watched() override { watching_.reset(); }
   std::optional<outcome> repeat(const runtime::vertex_rows& next, const runtime::vertex_rows* answer, std::uint64_t most) override;
+  std::string why_not() const override { return why_; }
 
  private:
   // Repeats rounds; `began`: what the watched round gave is no more.
   outcome rounds(const device_rows& after, const device_rows* test, std::uint64_t most, bool& began);
+  // "": the rows that the watched round gave, and its condition's answer, are of a kind that repeated rounds give.
+  std::string unlike(const device_rows* after, bool answered) const;
   std::shared_ptr<const device_rows> whole_here(const runtime::vertex_rows& r) const;
 
   std::shared_ptr<gpu_session> gpu_;
@@ -35,6 +38,7 @@ class round_replay final : public runtime::round_repeater {
   std::optional<round_recording::scope> watching_;
   std::shared_ptr<device_rows> variable_;
   int attempts_ = 0;
+  std::string why_;
 };
 
 }  // namespace query::gpu_engine

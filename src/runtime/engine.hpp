@@ -87,6 +87,7 @@ class round_repeater {
     vertex_rows variable;
     std::uint64_t rounds = 0;  // that were run
     bool ended = false;        // the condition said so
+    std::string how;           // "as CUDA graphs"
   };
   virtual ~round_repeater() = default;
   // Watches the round that this thread starts now. Gives the variable to run it with; nothing if this one cannot be watched.
@@ -96,6 +97,8 @@ class round_repeater {
   // The round that was watched gave `next`, and its condition `answer` (null: no condition). Runs at most `most` rounds more,
   // as long as they go as that one went; nothing if it cannot.
   virtual std::optional<outcome> repeat(const vertex_rows& next, const vertex_rows* answer, std::uint64_t most) = 0;
+  // For explain(): why it gave nothing the last time, or stopped before `most`. "": it did not.
+  virtual std::string why_not() const = 0;
 };
 
 class engine {
@@ -118,8 +121,9 @@ class engine {
     return {false, "no folds"};
   }
   virtual void fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind, detail::fold_state&, run_context&) {}
-  // A loop (do_while) whose body and condition were placed here; null: the executor runs it vertex by vertex.
-  virtual std::unique_ptr<round_repeater> repeater(const planner::vertex&, run_context&) { return nullptr; }
+  // A loop (do_while) whose body and condition were placed here, or some of them: then it is not used. Null: the executor runs it vertex
+  // by vertex; explain() says `why_not` where the engine repeats others.
+  virtual std::unique_ptr<round_repeater> repeater(const planner::vertex&, run_context&, std::string& /*why_not*/) { return nullptr; }
   // How often a vertex that failed with resource_error or cluster_error is started again before the CPU engine takes it.
   virtual int retries() const { return 1; }
   // Gives memory that it keeps for reuse back to where it came from (Session::trim). Throws nothing: what is lost keeps nothing.

@@ -9,10 +9,12 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "planner/names.hpp"
 #include "planner/orders.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
+#include "runtime/rounds_run.hpp"
 #include "runtime/seen_runs.hpp"
 #include "runtime/table_ports.hpp"
 
@@ -345,16 +347,34 @@ bool executor::another(const detail::logical& n, std::uint64_t round, vertex_row
   return *static_cast<const bool*>(answer.rows);
 }
 
+namespace {
+
+bool is_loop(const vertex& v) { return v.node && v.node->what == verb::do_while; }
+
+// The first engine beside the CPU's that runs a vertex of a loop, or of loops in it; null: none does.
+engine* engine_in(const vertex& loop, const session_state& session) {
+  for (const auto* vertices : {&loop.body, &loop.test})
+    for (const vertex* v : *vertices)
+      if (engine* e = is_loop(*v) ? engine_in(*v, session) : session.engine_named(v->engine)) return e;
+  return nullptr;
+}
+
+}  // namespace
+
 // Where one engine runs the whole body and the condition, it may repeat rounds by itself.
-std::unique_ptr<round_repeater> executor::repeater_of(const vertex& v) const {
-  const detail::logical& n = *v.node;
-  if (v.body.empty() || !v.body_result.table || n.loop_test || (n.count && n.count < 3)) return nullptr;
-  const auto elsewhere = [&](const vertex* w) {
-    return w->engine != v.body.front()->engine || (w->node && w->node->what == verb::do_while);
-  };
-  if (std::any_of(v.body.begin(), v.body.end(), elsewhere) || std::any_of(v.test.begin(), v.test.end(), elsewhere)) return nullptr;
-  engine* e = session_->engine_named(v.body.front()->engine);
-  return e ? e->repeater(v, *context_) : nullptr;
+std::unique_ptr<round_repeater> executor::repeater_of(const vertex& v, std::string& why_not) const {
+  engine* const e = engine_in(v, *session_);
+  std::unique_ptr<round_repeater> made = e ? e->repeater(v, *context_, why_not) : nullptr;
+  if (!made) return nullptr;
+  if (v.body.empty() || !v.body_result.table) why_not = "a round gives the rows that it got";
+  if (v.node->loop_test) why_not = "its condition is a function that is given the rows in this process";
+  for (const auto* vertices : {&v.body, &v.test})
+    for (const vertex* w : *vertices) {
+      const detail::logical* verb = last_verb(*w);
+      if (is_loop(*w)) why_not = "there is a loop in it";
+      else if (w->engine != e->name()) why_not = (verb ? planner::verb_of(*verb) : "a part") + " runs on the " + w->engine;
+    }
+  return why_not.empty() ? std::move(made) : nullptr;
 }
 
 vertex_rows executor::run_loop(const vertex& v) {
@@ -382,9 +402,12 @@ vertex_rows executor::run_loop(const vertex& v) {
       detail::fail("do_while", "the condition still held after " + std::to_string(n.most_rounds) + " rounds, the most that were allowed",
                    n.where);
   };
-  const std::unique_ptr<round_repeater> repeater = repeater_of(v);
+  std::string why_not;
+  const std::unique_ptr<round_repeater> repeater = repeater_of(v, why_not);
   const engine* repeats = repeater ? session_->engine_named(v.body.front()->engine) : nullptr;
-  for (std::uint64_t round = 1;; ++round) {
+  rounds_run ran;
+  std::uint64_t round = 1;
+  for (;; ++round) {
     // The first round brings what stays: the second can be like all that follow.
     std::optional<vertex_rows> watched;
     if (repeater && round > 1 && most - round > 1) watched = repeated_by(*repeats, [&] { return repeater->watch(now); });
@@ -401,6 +424,7 @@ vertex_rows executor::run_loop(const vertex& v) {
         repeated_by(*repeats, [&] { return repeater->repeat(r.next, v.test_result.table ? &r.answer : nullptr, most - round); });
     if (!repeated) continue;
     now = repeated->variable;
+    ran.repeated(round + 1, repeated->rounds, repeated->how);
     round += repeated->rounds;
     if (context_->progress)
       for (std::uint64_t i = 0; i < repeated->rounds * (v.body.size() + v.test.size()); ++i) context_->progress->vertex_done();
@@ -410,6 +434,8 @@ vertex_rows executor::run_loop(const vertex& v) {
   context_->variables.erase(n.slot);
   context_->variables.erase(n.previous_slot);
   context_->variables.erase(n.next_slot);
+  if (repeater) why_not = repeater->why_not();
+  session_->note_pieces(v.node, "", repeater || !why_not.empty() ? ran.told(round, why_not) : std::string());
   return now;
 }
 

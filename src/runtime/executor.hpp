@@ -61,7 +61,7 @@ class executor {
   vertex_rows run_loop(const planner::vertex& v);
   round_result one_round(const planner::vertex& v, const vertex_rows& now);
   bool another(const detail::logical& n, std::uint64_t round, vertex_rows& now, round_result& r);
-  std::unique_ptr<round_repeater> repeater_of(const planner::vertex& v) const;
+  std::unique_ptr<round_repeater> repeater_of(const planner::vertex& v, std::string& why_not) const;
   void forget(const std::vector<planner::vertex*>& vertices);
 
   const planner::machine_graph* graph_;

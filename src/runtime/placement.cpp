@@ -215,6 +215,11 @@ void cut_as_ordered(planner::machine_graph& g, const session_state& session, pla
   if (planner::cut_as_ordered(g, end, true)) exchange(g, end);
 }
 
+// What explain() says of the run before.
+void note_pieces(vertex& v, const detail::logical* verb, const session_state& session) {
+  if (const std::string pieces = verb ? session.pieces_of(verb, "") : ""; !pieces.empty()) v.notes.push_back("in the last run: " + pieces);
+}
+
 // Vertices that need not be asked about, with the reason.
 std::unordered_map<const vertex*, std::string> refused_at_first_sight(const planner::machine_graph& g, const session_state& session,
                                                                       bool gpu) {
@@ -266,6 +271,7 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
     if (v->node && v->node->what == verb::do_while) {
       if (v->accelerated && v->why.empty())
         v->why = "the host drives the loop; its body is placed vertex by vertex, then weighed as a whole";
+      note_pieces(*v, v->node, session);
       if (const detail::logical* n = gpu_required(*v)) check_loss(*n, gpu_status(session), &session);
       continue;
     }
@@ -309,8 +315,7 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
     const detail::logical* verb = v->engine == "cpu" && !lost ? nullptr : last_verb(*v);
     const std::string fallback = verb ? session.fallback_of(verb, "") : "";
     if (!fallback.empty()) v->notes.push_back("the last run went to the cpu: " + fallback);
-    if (const std::string pieces = verb ? session.pieces_of(verb, "") : ""; !pieces.empty())
-      v->notes.push_back("in the last run: " + pieces);
+    note_pieces(*v, verb, session);
     require_gpu(*v, session);
   }
   for (const auto& e : session.engines) reconsider(g, *e);

@@ -42,6 +42,9 @@ class faults : public testing::Test {
   void went_to_the_cpu(const operation& o, const digest& mine, const std::string& reason) {
     SCOPED_TRACE(o.name);
     EXPECT_EQ(mine, o.rows_on(cpu_));
+    says_why(o, reason);
+  }
+  static void says_why(const operation& o, const std::string& reason) {
     const std::string plan = o.explain();
     EXPECT_NE(plan.find("the last run went to the cpu: "), std::string::npos) << plan;
     EXPECT_NE(plan.find(reason), std::string::npos) << plan;
@@ -194,6 +197,10 @@ TEST_F(faults, of_each_pinned_allocation_in_turn_are_reported_or_do_not_matter) 
             runs_here = !fell;  // has no form in blocks
           } else if (!fell) {
             EXPECT_TRUE(k > 1 || name == "do_while") << name;  // whose last round went as planned
+          } else if (name == "do_while") {
+            // How many small buffers a round needs is a matter of time, so it may be the last round alone that lacks one. Those before it
+            // ran on the double, whose rows are no rows.
+            says_why(o, "no memory to lock");
           } else if (times("gpu: driver double", o.explain()) == 1) {
             went_to_the_cpu(o, mine, "no memory to lock");
           } else {  // another vertex ran here
