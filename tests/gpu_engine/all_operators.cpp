@@ -49,6 +49,9 @@ std::vector<operation> operations(const sample_rows& rows, Session& session, con
   f("reverse", all.select(price).reverse());
   f("aggregate", all.aggregate([](auto g) { return g.sum([](auto t) { return t.price; }); }));
   f("median", all.group_by(symbol).select([](auto g) { return g.median([](auto t) { return t.price; }); }));
+  f("aggregate of one's own, by group", all.group_by(symbol).select([](auto g) {
+    return g.aggregate(0.0, [](auto s, auto t) { return s + t.price; }, [](auto a, auto b) { return a + b; });
+  }));
   const auto table = query::broadcast(rows.middles);
   f("nearest", query::from(rows.spots)
                    .as_accelerated()

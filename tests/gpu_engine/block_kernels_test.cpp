@@ -7,6 +7,9 @@
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
+#include "gpu_engine/operators/join_kernels.hpp"
+#include "gpu_engine/out_of_core/state_stream.hpp"
+#include "runtime/session_state.hpp"
 
 namespace {
 
@@ -80,6 +83,54 @@ TEST_F(block_kernels, compile) {
       all.join(
           query::from(symbols_), symbol, [](auto s) { return s.id; }, [](auto t, auto s) { return t.price * s.rate; }),
       "place_rows");
+}
+
+// Keys of each width, states of numbers, records and arrays; with ordinary aggregates beside them, and row-wise work before.
+TEST_F(block_kernels, of_states_of_the_users_compile) {
+  const auto all = query::from(trades_).as_accelerated();
+  const auto price = [](auto t) { return t.price; };
+  const double start = 0.0;
+  const auto own = [=](auto g) {
+    return std::make_tuple(g.key(), g.aggregate(start, [](auto s, auto t) { return s + t.price; }, [](auto a, auto b) { return a + b; }),
+                           g.count(), g.sum(price), g.stddev(price), g.max([](auto t) { return t.lot; }));
+  };
+  const auto compiled = [&](const char* what, const auto& q, const char* kernel = "finish_states") {
+    const auto here = q.in(session_);
+    compiles(what, q, kernel);
+    EXPECT_NE(here.explain().find("in the last run: 20 blocks of rows"), std::string::npos) << here.explain();
+    // All of the program: states grow and are spilled where kernels do something.
+    const auto g = query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});
+    const query::planner::vertex& v = *g->vertices.front();
+    EXPECT_TRUE(state_stream::possible(v));
+    const input_layout in = bare(v.inputs.front()) ? planned_layout(v.inputs.front(), group_fields(v)) : whole_rows(v.inputs.front().row);
+    const auto program = in_order::generate(v, in, in_order::output::states_of_block).source.text();
+    EXPECT_NO_THROW((void)compiler::find()->compile(program, embedded_sources(), 90, {})) << program;
+  };
+  compiled("a key of four bytes", all.group_by([](auto t) { return t.symbol; }).select(own));
+  compiled("a key of eight", all.group_by([](auto t) { return t.id % 5; }).select(own));
+  compiled("a key of two words", all.group_by([](auto t) { return query::make<Symbol>(t.symbol, t.price); }).select([](auto g) {
+    return g.aggregate(std::int64_t{0}, [](auto s, auto t) { return s + t.id; }, [](auto a, auto b) { return a + b; });
+  }));
+  compiled("nulls as keys, behind a filter", all.where([](auto t) { return t.id > 5; }).group_by([](auto t) { return t.lot; }).select(own),
+           "collect_rows");  // of which the double keeps none
+  compiled("a state that is a record", all.group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return g.aggregate(Symbol{-1, 0.0}, [](auto, auto t) { return query::make<Symbol>(t.symbol, t.price); },
+                       [](auto a, auto b) {
+                         return query::make<Symbol>(query::iff(b.id < 0, a.id, b.id), query::iff(b.id < 0, a.rate, b.rate));
+                       });
+  }));
+  compiled("a state that is an array", all.group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    const auto add = [](auto s, auto t) {
+      s[0] += t.price;
+      s[1] += 1.0;
+      return s;
+    };
+    const auto combine = [](auto a, auto b) {
+      for (int i = 0; i < 2; ++i) a[i] += b[i];
+      return a;
+    };
+    return g.aggregate(std::array<double, 2>{}, add, combine);
+  }));
 }
 
 TEST_F(block_kernels, of_verbs_that_want_all_rows_compile) {

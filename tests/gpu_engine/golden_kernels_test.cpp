@@ -9,6 +9,7 @@
 #include "gpu_engine/operators/group_kernels.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/out_of_core/group_stream.hpp"
+#include "gpu_engine/out_of_core/state_stream.hpp"
 
 namespace generated {
 namespace {
@@ -283,7 +284,13 @@ TEST_F(golden_kernels, aggregates_of_the_users) {
     const auto low = query::iff(b.low < a.low, b.low, a.low), high = query::iff(b.high > a.high, b.high, a.high);
     return query::make<Spread>(low, high);
   };
-  check("aggregate_of_ones_own", few_fields().aggregate_by([](auto s) { return s.id; }, Spread{0, 0}, update, combine));
+  const auto own = few_fields().aggregate_by([](auto s) { return s.id; }, Spread{0, 0}, update, combine);
+  check("aggregate_of_ones_own", own);
+  const auto g = graph_of(own);
+  const query::planner::vertex& v = *g->vertices.front();
+  const input_layout in = planned_layout(v.inputs.front(), group_fields(v));
+  EXPECT_TRUE(state_stream::possible(v));
+  expect_golden("aggregate_of_ones_own_blocks.cu", in_order::generate(v, in, in_order::output::states_of_block).source.text());
 }
 
 // Candidates by tensor cores, those that are near each other compared as the function is written.

@@ -39,6 +39,7 @@ keyed_rows generate_keyed_rows(kernel_source& k, const detail::logical& n, std::
   const group_key key = generate_group_key(k, n.key);
   const std::string type = k.type_name(n.key), null = nulls_match ? "" : null_test(k, n.key, "v");
   made.key_bytes = key.bytes;
+  made.decode = key.decode;
   for (const keyed_side& s : sides) {
     const ir::traced t = k.trace(n, *s.key);
     expressions e(k, k.site(n.label, n.where));

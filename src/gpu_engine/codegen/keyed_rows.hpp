@@ -22,6 +22,7 @@ struct keyed_side {
 struct keyed_rows {
   std::size_t key_bytes = 0;  // 4, 8 or 16; 0: a hash and a row's number
   std::string object;         // text of a `Keys` in a kernel
+  std::string decode;         // the name of `K decode(const Key&)`; empty where the table keeps a row's number
 
   // Of a table's slot with a payload of 4 or 8 bytes.
   std::size_t slot_bytes(std::size_t payload) const {

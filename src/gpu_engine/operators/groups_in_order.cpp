@@ -13,6 +13,7 @@
 #include "gpu_engine/operators/in_order_kernels.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/operators/segment_levels.hpp"
 #include "gpu_primitives/hash_table.cuh"
 
 namespace query::gpu_engine {
@@ -176,30 +177,10 @@ class folding {
   }
 
   void fold() {
-    struct level {
-      device_buffer marks, states;
-    } in, to;
-    const auto make_room = [&](std::uint64_t items_before) {
-      const std::uint64_t states = gpu::segment_states(items_before);
-      to.marks = run_.allocate(states * 8);
-      to.states = run_.allocate(states * g_.aggregates.state_bytes);
-      args_[marks_out] = to.marks.address();
-      args_[states_out] = to.states.address();
-    };
     const std::uint64_t rows = in_tiles(v_, g_.plan) ? gpu::divide_up(n_, tile_rows) * tile_rows : n_;
-    args_[items] = rows;
     args_[nothing] = run_.status_word(nothing_word);
-    make_room(rows);
-    launch("fold_segments", gpu::segment_pieces(rows));
-    for (std::uint64_t n = rows; gpu::segment_pieces(n) > 1;) {
-      n = gpu::segment_states(n);
-      in = std::move(to);
-      args_[marks_in] = in.marks.address();
-      args_[states_in] = in.states.address();
-      args_[items] = n;
-      make_room(n);
-      launch("fold_level", gpu::segment_pieces(n));
-    }
+    const segment_levels levels(run_, rows, g_.aggregates.state_bytes);
+    levels.fold(args_, [this](const char* entry, std::uint64_t work) { launch(entry, work); });
     run_.finish(g_.source);
   }
 

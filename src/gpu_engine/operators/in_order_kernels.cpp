@@ -14,7 +14,8 @@ namespace {
 class writer {
  public:
   writer(kernels& g, const planner::vertex& v, const input_layout& in, output what)
-      : g_(g), k_(g.source), v_(v), n_(*v.node), in_(in), of_block_(what == output::state_of_block), site_(k_.site(n_.label, n_.where)) {}
+      : g_(g), k_(g.source), v_(v), n_(*v.node), in_(in), of_block_(what == output::state_of_block),
+        of_groups_(what == output::states_of_block), site_(k_.site(n_.label, n_.where)) {}
 
   void write() {
     k_.include("gpu_primitives/segments.cuh");
@@ -31,6 +32,7 @@ class writer {
     numbering();
     folds();
     if (of_block_) blocks();
+    if (of_groups_) pairs_of_groups();
   }
 
  private:
@@ -50,10 +52,17 @@ class writer {
     const keyed_rows keys = generate_keyed_rows(k_, n_, sides, true);
     g_.slot_bytes = keys.slot_bytes(4);
     k_.add("using table = hash_table_ref<Keys, u32>;\nstatic_assert(sizeof(table::slot) == " + std::to_string(g_.slot_bytes) + ");\n");
-    kernel("map_rows", "  map_keys(" + rows() + ", table_of_ids<Keys>{table{(table::slot*)" + arg(table_at) + ", (u32)" + arg(table_size) +
-                           "}, " + arg(id_count, "u64*") + ", " + std::to_string(most_groups) + "ull, " + arg(table_full, "u32*") + "}, " +
-                           arg(group_of, "u32*") + ", " + keys.object +
-                           ", [&](u64 i, Key& key) { return key_of_group(p, i, key); }, [](u32, u64) {});\n");
+    if (of_groups_ && !keys.key_bytes) throw not_generated("the keys of groups of blocks are strings, or of more than 16 bytes");
+    g_.key_bytes = keys.key_bytes;
+    decode_ = keys.decode;
+    const std::string created =
+        of_groups_ ? "[&](u32 id, u64 i) { key_of_group(p, i, (" + arg(group_keys, "Key*") + ")[id]); }" : std::string("[](u32, u64) {}");
+    kernel("map_rows", "  map_keys(" + rows() + ", " + ids_of_keys(table_at, table_size) + ", " + arg(group_of, "u32*") + ", " +
+                           keys.object + ", [&](u64 i, Key& key) { return key_of_group(p, i, key); }, " + created + ");\n");
+  }
+  std::string ids_of_keys(argument at, argument size) {
+    return "table_of_ids<Keys>{table{(table::slot*)" + arg(at) + ", (u32)" + arg(size) + "}, " + arg(id_count, "u64*") + ", " +
+           (of_groups_ ? arg(most_ids) : std::to_string(most_groups) + "ull") + ", " + arg(table_full, "u32*") + "}";
   }
 
   // word_<j>(p, i): the value of row i as a word in its order; present_<j>: is there one? number_<j>: as quantiles see it.
@@ -151,8 +160,11 @@ class writer {
     const std::string empty =
         tiles ? "if (s.first_row == ~u64(0)) {\n    *" + arg(nothing, "u64*") + " = 1;\n    return;\n  }\n  " : std::string();
     const std::string first = v_.ordered ? arg(firsts, "u64*") + "[group] = s.first_row;\n  " : std::string();
-    const std::string becomes = of_block_ ? "*(" + arg(result_at, "aggregates::State*") + ") = s"
-                                          : empty + first + "(" + result + ")[group] = finish_group(p, " + key + "s)";
+    if (of_groups_) meeting();
+    const std::string becomes = of_groups_ ? "aggregates::State later = s;\n  later.first_row += " + arg(rows_before) +
+                                                 ";\n  meet_group(p, group, later)"
+                                : of_block_ ? "*(" + arg(result_at, "aggregates::State*") + ") = s"
+                                            : empty + first + "(" + result + ")[group] = finish_group(p, " + key + "s)";
     k_.add("__device__ __forceinline__ void emit_group(const words& p, u32 group, const aggregates::State& s) {\n  " + becomes + ";\n}\n");
     k_.add("using level = segment_level<aggregates::State>;\n");
     const std::string n = arg(items);
@@ -200,13 +212,50 @@ class writer {
                                 arg(result_at, k_.type_name(n_.row) + "*") + ") = finish_group(p, s);\n");
   }
 
+  // A state of later rows to that of the group's rows before; memory filled with ones holds none. One thread a group.
+  void meeting() {
+    k_.add("__device__ __forceinline__ void meet_group(const words& p, u32 group, const aggregates::State& later) {\n"
+           "  aggregates::State& all = (" +
+           arg(group_states, "aggregates::State*") +
+           ")[group];\n  if (all.first_row == ~u64(0)) all = later;\n  else aggregates::merge(p, all, later);\n}\n");
+  }
+
+  // Groups of blocks: into a larger table; to the host and back as pairs, each key once in a launch; and at the end to rows.
+  void pairs_of_groups() {
+    const std::size_t key = g_.key_bytes, align = g_.aggregates.state_align, key_align = std::min<std::size_t>(key, 8);
+    const auto rounded = [](std::size_t n, std::size_t to) { return (n + to - 1) / to * to; };
+    g_.pair_bytes = rounded(rounded(key, align) + g_.aggregates.state_bytes, std::max(align, key_align));
+    k_.add("struct key_and_state {\n  Key key;\n  aggregates::State state;\n};\nstatic_assert(sizeof(key_and_state) == " +
+           std::to_string(g_.pair_bytes) + ");\nstatic_assert(sizeof(Key) == " + std::to_string(key) + ");\n");
+    const std::string keys = arg(group_keys, "Key*"), states = arg(group_states, "aggregates::State*"), first = arg(first_pair),
+                      out = arg(pairs, "key_and_state*"), in = arg(pairs, "const key_and_state*"), n = arg(items);
+    const auto each = [&](const std::string& name, const std::string& body) {
+      kernel(name, "  for (u64 at = blockIdx.x * 256ull + threadIdx.x; at < " + n + "; at += gridDim.x * 256ull) {\n" + body + "  }\n");
+    };
+    kernel("grow_ids_of_groups", "  grow_ids(" + ids_of_keys(table_at, table_size) + ", " + ids_of_keys(larger_table, larger_size) +
+                                     ", Keys{});\n  if (blockIdx.x == 0 && threadIdx.x == 0) *(" + arg(id_count, "u64*") + ") = " +
+                                     arg(ids_given) + ";\n");
+    // A group without a state is of rows that come again. Other bits than those that place a key in a table.
+    each("spill_states", "    const u64 id = " + first + " + at;\n    const Key key = (" + keys + ")[id];\n    (" + out +
+                             ")[at].key = key;\n    (" + out + ")[at].state = (" + states + ")[id];\n    (" + arg(places, "u32*") +
+                             ")[at] = (" + states + ")[id].first_row == ~u64(0) ? ~0u : u32(mix64(Keys{}.hash(key) + " +
+                             "0x2545f4914f6cdd1dull) >> 32) % " + std::to_string(state_parts) + "u;\n");
+    kernel("map_pairs", "  map_keys(" + n + ", " + ids_of_keys(table_at, table_size) + ", " + arg(group_of, "u32*") +
+                            ", Keys{}, [&](u64 i, Key& key) {\n    key = (" + in +
+                            ")[i].key;\n    return true;\n  }, [&](u32 id, u64 i) { (" + keys + ")[id] = (" + in + ")[i].key; });\n");
+    each("meet_pairs", "    meet_group(p, (" + arg(group_of, "const u32*") + ")[at], (" + in + ")[at].state);\n");
+    each("finish_states", "    (" + arg(result_at, k_.type_name(n_.row) + "*") + ")[at] = finish_group(p, " + decode_ + "((" + keys +
+                              ")[at]), (" + states + ")[at]);\n");
+  }
+
   kernels& g_;
   kernel_source& k_;
   const planner::vertex& v_;
   const detail::logical& n_;
   const input_layout& in_;
-  const bool of_block_;
+  const bool of_block_, of_groups_;
   std::uint32_t site_;
+  std::string decode_;  // of a key as the table has it
   std::string fetch_;  // the name of a function that gives the row of a number, where some aggregate is one
 };
 

@@ -1,4 +1,5 @@
-// The kernels of groups whose rows lie side by side, and of aggregates of all rows; the host side is groups_in_order.cpp.
+// The kernels of groups whose rows lie side by side, and of aggregates of all rows; the host side is groups_in_order.cpp, that of the
+// groups of many blocks out_of_core/state_stream.cpp.
 //
 //   in_order::kernels k = in_order::generate(v, rows->layout(), in_order::output::rows);
 //   run.launch(k.source, *run.compile(k.source, "fold_segments"), ...);
@@ -33,19 +34,31 @@ enum argument : std::uint32_t {
   kept_rows,
   rows_before,   // in the blocks so far
   begun,         // has any row of them stayed?
+  group_keys,    // of all blocks so far, by the numbers of groups
+  group_states,
+  most_ids,
+  ids_given,
+  larger_table,  // that takes the place of the table, and its size
+  larger_size,
+  pairs,         // of keys and states, and to which part of host memory each goes
+  places,
+  first_pair,    // the number of its group
   of_calls
 };
 
 inline constexpr std::uint64_t most_groups = 0xfffffff0ull;
+inline constexpr std::uint32_t state_parts = 256;  // of host memory, for states that are spilled
 
-// What becomes of a group: a row of the result; or, of all rows of a block, the state of one group, which those of the blocks before meet.
-enum class output { rows, state_of_block };
+// What becomes of a group: a row of the result; or, of all rows of a block, the state of one group, which those of the blocks before meet;
+// or, of each group of a block, a state that the group's state of the blocks before meets.
+enum class output { rows, state_of_block, states_of_block };
 
 struct kernels {
   kernel_source source;
   ir::group_plan plan;
   generated_aggregates aggregates;
   std::size_t slot_bytes = 16;
+  std::size_t key_bytes = 0, pair_bytes = 0;  // of a key as the table has it, and of a key with its state, where states stay
   std::vector<std::size_t> value_slot_bytes;  // of the tables of values, a call each; 0 where it has none
 };
 

@@ -8,6 +8,7 @@
 #include "gpu_engine/operators/aggregate_blocks.hpp"
 #include "gpu_engine/out_of_core/block_consumers.hpp"
 #include "gpu_engine/out_of_core/parted_rows.hpp"
+#include "gpu_engine/out_of_core/state_stream.hpp"
 
 namespace query::gpu_engine {
 
@@ -31,8 +32,28 @@ class grouping_partitions final : public block_consumer {
   vertex_run& run_;
 };
 
+// States of the user's own aggregates, block after block.
+class state_blocks final : public block_consumer {
+ public:
+  state_blocks(const planner::vertex& v, vertex_run& run) : v_(v), run_(run), groups_(v, run) {}
+  void take() override { groups_.take(rows_before_groups(v_, run_)); }
+  block_results result() { return groups_.finish(); }
+
+ private:
+  const planner::vertex& v_;
+  vertex_run& run_;
+  state_stream groups_;
+};
+
+block_results states_in_blocks(const planner::vertex& v, const planner::vertex& w, vertex_run& run) {
+  const planner::branch& b = v.inputs.front();
+  state_blocks states(w, run);
+  block_input(b, fields_of_blocks(b, group_fields(w)), state_stream::bytes_beside(w), run).each(states);
+  return states.result();
+}
 
 block_results group_in_blocks(const planner::vertex& v, const planner::vertex& w, vertex_run& run) {
+  if (state_stream::possible(w)) return states_in_blocks(v, w, run);
   const planner::branch& b = v.inputs.front();
   const std::vector<bool> fields = in_parts(b) ? std::vector<bool>() : group_fields(w);
   const std::vector<bool> read = in_parts(b) ? all_fields(source_row(w.inputs.front())) : fields;

@@ -3,8 +3,8 @@
 //
 //   row-wise work    the blocks' results, fetched while the next block is computed
 //   folds            one state, block after block
-//   group_by         one table for all blocks, spilled by partition (group_stream); partitions of the rows where keys
-//                    or aggregates need the rows
+//   group_by         one table for all blocks, spilled by partition (group_stream, and state_stream where aggregates are the
+//                    user's own); partitions of the rows where keys or aggregates need the rows
 //   aggregate        one state, block after block, and the rows that it names (operators/aggregate_blocks.hpp)
 //   distinct, sets   the first row of each key of a block, then partitions of these (set_blocks.cpp)
 //   order_by, top    sorted blocks, merged in host memory (merge_runs)
