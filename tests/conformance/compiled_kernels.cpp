@@ -4,6 +4,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "gpu_engine/device_rows.hpp"
@@ -24,8 +25,8 @@ namespace runtime = query::runtime;
 namespace planner = query::planner;
 
 struct compiled_kernels::state {
-  driver_double fake{1, std::size_t{8} << 30};
-  std::optional<device> pretended;
+  driver_double fake{1, std::size_t{8} << 30, 2};
+  std::optional<device> pretended, second;
   std::mutex lock;  // of what follows
   std::set<std::string> known;
   std::vector<std::string> fresh;
@@ -51,6 +52,17 @@ class answered_rows final : public device_rows {
 };
 
 const std::string not_there = "not on gpu: ";
+
+// What becomes of the rows decides which kernels there are: they may go through the device in blocks, or be shared by two.
+enum class form { whole, blocks, two_devices };
+form wanted_form() {
+  const char* named = std::getenv("QUERY_COMPILED_FORM");
+  const std::string_view name = named ? named : "";
+  if (name == "blocks") return form::blocks;
+  if (name == "two devices") return form::two_devices;
+  if (!name.empty()) throw std::invalid_argument("QUERY_COMPILED_FORM is neither 'blocks' nor 'two devices'");
+  return form::whole;
+}
 
 // Where it is noted which texts compile: tests run in processes of their own, and many ask for the same kernels.
 std::string folder() {
@@ -164,6 +176,7 @@ compiled_kernels::compiled_kernels() : state_(std::make_unique<state>()) {
   s.fake.allow_unknown_kernels();
   s.fake.run_at_once();
   s.pretended.emplace(s.fake.calls(), 0);
+  s.second.emplace(s.fake.calls(), 1);
   kernel_cache::settings settings;
   settings.headers = embedded_sources();
   settings.folder = "";
@@ -179,7 +192,12 @@ compiled_kernels::compiled_kernels() : state_(std::make_unique<state>()) {
 compiled_kernels::~compiled_kernels() = default;
 
 std::shared_ptr<runtime::engine> compiled_kernels::engine() {
-  return std::make_shared<answering>(*state_, make_engine(*state_->pretended, {.memory = std::size_t{1} << 30}, *state_->kernels));
+  constexpr std::size_t rows_of_a_block = 700;  // the suites' larger inputs have two blocks and more
+  const form how = wanted_form();
+  std::vector<const device*> devices = {&*state_->pretended};
+  if (how == form::two_devices) devices.push_back(&*state_->second);
+  return std::make_shared<answering>(*state_, make_engine(std::move(devices), {.memory = std::size_t{1} << 30}, *state_->kernels,
+                                                          how == form::blocks ? rows_of_a_block : 0, how == form::two_devices ? 1 : 0));
 }
 
 std::string compiled_kernels::refusal_of(const std::string& text, std::span<const int> for_these) {
