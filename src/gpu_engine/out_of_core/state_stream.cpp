@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 10, most_table_bits = 32;
 // As group_stream's table: the rest of a session's memory is for blocks and build sides.
 constexpr std::size_t tables_of_budget = 6;
+constexpr std::uint64_t fewest_pairs = 4096;  // that are spilled at once
 // Sorting row numbers by those of groups (rows_in_order.cpp): 8 arrays of 64-bit numbers at most at a time; the group's number.
 constexpr std::size_t bytes_of_order = 8 * 8 + 4;
 
@@ -188,8 +189,18 @@ void state_stream::fold(std::uint64_t n) {
 void state_stream::spill() {
   if (!folded_) return clear_table();
   if (!spilled_) spilled_.emplace(k_->pair_bytes, state_parts, run_.context());
-  const std::uint64_t step = std::min(most_pairs(), ids_);
-  const device_buffer out = run_.allocate(step * k_->pair_bytes), place = run_.allocate(step * 4);
+  std::uint64_t step = std::max<std::uint64_t>(ids_, 1);  // all at once: the fewer pieces a part has, the fewer launches at the end
+  device_buffer out, place;
+  while (!place) {
+    try {
+      out = run_.allocate(step * k_->pair_bytes);
+      place = run_.allocate(step * 4);
+    } catch (const out_of_memory&) {
+      out.reset();
+      if (step <= fewest_pairs) throw;
+      step /= 4;
+    }
+  }
   const runtime::run_context& c = run_.context();
   const runtime::buffer rows = run_.context().pool.allocate(step * k_->pair_bytes), of = run_.context().pool.allocate(step * 4);
   args_[pairs] = out.address();
@@ -225,10 +236,8 @@ void state_stream::meet_part(std::uint32_t part) {
       args_[pairs] = in.address();
       args_[group_of] = ids.address();
       args_[items] = n;
-      run_.reset_status();
       if (!map("map_pairs", n)) throw resource_error("query: group_by: the groups of one partition do not fit the GPU's memory");
-      launch("meet_pairs", n);
-      run_.finish(k_->source);
+      launch("meet_pairs", n);  // what fails there is told of by the next work's end
     }
   }
 }
@@ -238,7 +247,6 @@ std::shared_ptr<device_rows> state_stream::groups() {
   device_buffer rows = run_.allocate(std::max<std::uint64_t>(ids_, 1) * device_layout(v_.node->row).size);
   args_[result_at] = rows.address();
   args_[items] = ids_;
-  run_.reset_status();
   launch("finish_states", ids_);
   run_.finish(k_->source);
   return run_.result(v_.node->row, std::move(rows), ids_);
