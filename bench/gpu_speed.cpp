@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
   try {
     const machine m(on, how, less, only);
     int failed = 0;
-    for (const auto run : {resident_rows, groups, joins_and_sorts, record_sorts, first_of_order, new_queries, peak_memory, host_rows}) {
+    for (const auto run :
+         {resident_rows, groups, block_groups, joins_and_sorts, record_sorts, first_of_order, new_queries, peak_memory, host_rows}) {
       try {
         run(m);
       } catch (const std::exception& e) {

@@ -169,6 +169,7 @@ template <class T> struct untouched {
 
 void resident_rows(const machine& m);
 void groups(const machine& m);
+void block_groups(const machine& m);
 void joins_and_sorts(const machine& m);
 void repeated_joins(const machine& m);
 void record_sorts(const machine& m);

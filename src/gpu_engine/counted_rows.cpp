@@ -34,6 +34,20 @@ kernel_source generate(const detail::logical& source) {
 
 }  // namespace
 
+bool is_computed(const detail::logical& source) {
+  if (!is_counted(source) || source.step == 0) return false;
+  const ir::kind k = source.row->k;
+  return ir::is_arithmetic(k) && k != ir::kind::boolean && k != ir::kind::f32 && k != ir::kind::f64;
+}
+
+std::shared_ptr<device_rows> computed_rows(const detail::logical& source, std::uint64_t from, std::uint64_t n, vertex_run& run) {
+  std::uint64_t first = 0;
+  std::memcpy(&first, source.source.get(), source.row->size);
+  auto made = std::make_shared<device_rows>(run.shared_gpu(), source.row, n);
+  made->add_counted(source.row, first + from);
+  return made;
+}
+
 std::shared_ptr<device_rows> counted_rows(const detail::logical& source, std::uint64_t from, std::uint64_t n, vertex_run& run) {
   const ir::type* row = source.row;
   // What is repeated is one row of the host's; a range has no input.

@@ -1,4 +1,5 @@
-// Rows of range and repeat, made on the device: nothing is copied over the bus but a first value.
+// Rows of range and repeat, made on the device: nothing is copied over the bus but a first value. Where all that reads a range are kernels
+// of rows, they compute its numbers, which are written nowhere.
 //
 //   if (is_counted(*b.source)) rows = counted_rows(*b.source, 0, b.source->count, run);
 #pragma once
@@ -13,7 +14,13 @@ namespace query::gpu_engine {
 // Is its number of rows known, and each of them by its number?
 inline bool is_counted(const detail::logical& source) { return source.what == detail::verb::source_stream && source.count > 0; }
 
-// Rows [from, from + n) of the source.
+// Is it a range whose numbers kernels may compute? Those of floating-point ranges are rounded from the first one.
+bool is_computed(const detail::logical& source);
+
+// Rows [from, from + n) of the source, for kernels that read them by generated functions of rows alone (input_column::counted).
+std::shared_ptr<device_rows> computed_rows(const detail::logical& source, std::uint64_t from, std::uint64_t n, vertex_run& run);
+
+// The same rows of any source, in memory.
 std::shared_ptr<device_rows> counted_rows(const detail::logical& source, std::uint64_t from, std::uint64_t n, vertex_run& run);
 
 }  // namespace query::gpu_engine

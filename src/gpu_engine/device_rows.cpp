@@ -87,7 +87,9 @@ detail::table device_rows::fetch_owning(runtime::run_context& context) const {
 
 bool same_columns(const input_layout& a, const input_layout& b) {
   return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
-                    [](const input_column& x, const input_column& y) { return x.offset == y.offset && x.type == y.type; });
+                    [](const input_column& x, const input_column& y) {
+                      return x.offset == y.offset && x.type == y.type && x.counted == y.counted;
+                    });
 }
 
 std::vector<input_column> field_columns(const ir::type* row) {

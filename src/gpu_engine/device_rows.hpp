@@ -31,6 +31,8 @@ class device_rows : public runtime::kept_rows {
     layout_.columns.push_back(part);
     addresses_.push_back(at);
   }
+  // Integers from `first` on, its bits as those of the type: kernels compute them. Not to be fetched.
+  void add_counted(const ir::type* type, std::uint64_t first) { add({0, type, true}, device_address{first}); }
   // The answers of a search for each row, as a column that is no part of the row.
   void add_answers(std::shared_ptr<const nearest_search> s, device_buffer memory) {
     layout_.nearest = std::move(s);
@@ -47,7 +49,11 @@ class device_rows : public runtime::kept_rows {
   const std::shared_ptr<gpu_session>& gpu() const { return gpu_; }
   const input_layout& layout() const { return layout_; }
   device_address column(std::size_t i) const { return addresses_[i]; }
-  bool whole() const { return layout_.columns.size() == 1 && layout_.columns[0].offset == 0 && layout_.columns[0].type == layout_.row; }
+  bool whole() const {
+    if (layout_.columns.size() != 1) return false;
+    const input_column& c = layout_.columns[0];
+    return c.offset == 0 && c.type == layout_.row && !c.counted;
+  }
   bool has(const input_column& part) const;
   const std::vector<std::shared_ptr<const void>>& owners() const { return owners_; }
   // What its strings and lists view.

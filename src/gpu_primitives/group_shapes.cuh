@@ -22,6 +22,15 @@ QUERY_GPU_BOTH inline double groups_of_sample(double rows, double distinct, doub
   return caught > 1.5 * alike ? caught : larger(alike, distinct);
 }
 
+// The row that number j of a sample is, of each `stride` rows (fewer than 2^32) one, by chance: keys that come round, as those of numbered
+// rows do, would seem fewer to a sample of every stride-th row.
+QUERY_GPU_BOTH constexpr u64 sampled_row(u64 j, u64 stride) {
+  u64 h = (j + 1) * 0x9e3779b97f4a7c15ull;
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
+  h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
+  return j * stride + ((h >> 32) * stride >> 32);
+}
+
 enum class group_copies { thread, warp, block, memory };
 
 // The shape of a block's tables; sizes in bytes count what dynamic shared memory a launch asks for.

@@ -133,6 +133,38 @@ TEST_F(block_kernels, of_states_of_the_users_compile) {
   }));
 }
 
+// Of blocks that are long enough for a sample, which counts nothing here: there are few groups.
+TEST_F(block_kernels, of_groups_in_tables_of_blocks_compile) {
+  query::Session session({.threads = 2, .gpu = query::gpu_use::off});
+  session.add_engine(make_engine(device_, {std::size_t{64} << 20, 0}, kernels_, 300'000));
+  const auto compile = [&](const char* what, const auto& q, const char* also) {
+    SCOPED_TRACE(what);
+    compiled_.clear();
+    const auto here = q.in(session);
+    (void)here.to_vector();
+    EXPECT_EQ(here.explain().find("went to the cpu"), std::string::npos) << here.explain();
+    for (const char* part : {"sample_groups", "group_copies::thread", also}) EXPECT_NE(compiled_.find(part), std::string::npos) << part;
+  };
+  trades_.resize(300'000);
+  compile("rows", query::from(trades_).as_accelerated().group_by([](auto t) { return t.symbol; }).select([](auto g) {
+    return std::make_tuple(g.key(), g.sum([](auto t) { return t.price; }), g.max([](auto t) { return t.lot; }));
+  }),
+          "merge_partials");
+  const auto numbered = [](auto numbers) {
+    return numbers.as_accelerated()
+        .where([](auto, auto i) { return i != 3; })
+        .select([](auto i) { return std::pair(i >> 4u, query::cast<double>(i) * 0.5); })
+        .group_by([](auto r) { return r.first; })
+        .select([](auto g) { return std::tuple(g.key(), g.count(), g.mean([](auto r) { return r.second; })); });
+  };
+  compile("numbers", numbered(query::range(std::uint64_t{3}, 300'000)), "numbers_from<u64>{");
+  compile("short numbers", numbered(query::range(std::uint32_t{3}, 300'000)), "numbers_from<u32>{");
+  const auto same = [](auto i) { return i; };
+  compile("numbers as they are",
+          query::range(std::int32_t{-9}, 300'000).as_accelerated().group_by(same).select([=](auto g) { return g.sum(same); }),
+          "numbers_from<i32>{");
+}
+
 TEST_F(block_kernels, of_verbs_that_want_all_rows_compile) {
   const auto all = query::from(trades_).as_accelerated();
   const auto symbol = [](auto t) { return t.symbol; };

@@ -47,6 +47,11 @@ struct Names {
   std::int64_t qty;
 };
 QUERY_RECORD(Names, symbol, least, qty);
+struct Lots {
+  std::uint32_t id;
+  std::int64_t n;
+};
+QUERY_RECORD(Lots, id, n);
 struct Marks {
   std::int32_t id;
   std::vector<double> marks;
@@ -271,6 +276,17 @@ TEST_F(golden_kernels, groups_of_blocks_of_rows) {
   }));
   const query::planner::vertex& v = *g->vertices.front();
   expect_golden("group_by_blocks.cu", group_stream::generate(v, planned_layout(v.inputs.front(), group_fields(v))).source.text());
+}
+
+// A range's numbers, which lie in no memory, in blocks with tables of their own.
+TEST_F(golden_kernels, groups_of_blocks_of_numbers_that_are_computed) {
+  const auto g = graph_of(query::range(std::uint32_t{5}, 1000).as_accelerated().group_by([](auto i) { return i >> 3u; }).select([](auto g) {
+    return query::make<Lots>(g.key(), g.count());
+  }));
+  const query::planner::vertex& v = *g->vertices.front();
+  const input_layout numbers{v.inputs.front().source->row, {{0, v.inputs.front().source->row, true}}};
+  expect_golden("group_by_computed_blocks.cu",
+                generate_group_kernels(v, numbers, group_program::shared_thread, group_output::pairs).source.text());
 }
 
 // What branches has a name here: in which order a compiler evaluates the parts of an expression is its own affair, and a lambda is

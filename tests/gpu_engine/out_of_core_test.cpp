@@ -33,6 +33,12 @@ struct Moment {
   std::optional<double> variance;
 };
 QUERY_RECORD(Moment, key, variance);
+struct Same {
+  std::int64_t key;
+  std::optional<double> variance;
+  std::int64_t n;
+};
+QUERY_RECORD(Same, key, variance, n);
 struct Alike {
   std::int64_t key;
   bool all;
@@ -220,6 +226,64 @@ TEST_F(out_of_core, a_stream_is_aggregated_in_bounded_memory) {
   EXPECT_LT(gpu_->memory_peak(), std::size_t{128} << 20) << "of " << n * 8 << " bytes of rows";
   EXPECT_EQ(value(folded(query::range(std::int64_t{0}, n).as_accelerated(), query::detail::fold_kind::sum)),
             n * (n - 1) / 2);
+}
+
+// Blocks that are long enough for a sample of their keys: few groups in tables of blocks, many in the table of all, and either after the
+// other, where the table has room for all groups and where it has not.
+TEST_F(out_of_core, groups_of_blocks_by_their_number) {
+  const std::vector<Row> rows = rows_of(3'000'000);
+  const std::int64_t half = 1'500'000;
+  in_blocks_ = true;
+  for (const auto& [memory, block] : {std::pair(std::size_t{1} << 30, 700'001), std::pair(std::size_t{48} << 20, 300'000)}) {
+    SCOPED_TRACE(memory);
+    use(memory, block);
+    const auto both = [&](const std::string& what, auto key) {
+      const auto grouped = [&](const auto& of) { return query::from(rows).as_accelerated().group_by(key).select(of); };
+      same_groups(what.c_str(), grouped([](auto g) {
+        return query::make<Total>(query::cast<std::int64_t>(g.key()), g.sum([](auto r) { return r.value; }), g.count());
+      }));
+      same_groups((what + ", locked states").c_str(), grouped([](auto g) {
+        return query::make<Same>(query::cast<std::int64_t>(g.key()), g.variance([](auto r) { return query::cast<double>(r.id * 0 + 3); }),
+                                 g.count());
+      }).select([](auto s) { return query::make<Total>(s.key, query::cast<std::int64_t>(s.variance.value_or(0.0)), s.n); }));
+    };
+    both("16", [](auto r) { return r.spread & 15; });
+    both("1,024", [](auto r) { return r.spread & 1023; });
+    both("5,000", [](auto r) { return query::cast<std::uint64_t>(r.spread) % 5000u; });
+    both("a million", [](auto r) { return r.spread & 0xFFFFF; });
+    both("one heavy key", [](auto r) { return r.heavy; });
+    both("few, then many", [=](auto r) { return query::iff(r.id < half, r.id & 7, r.spread); });
+    both("many, then few", [=](auto r) { return query::iff(r.id < half, r.spread, r.id & 7); });
+    same_groups("two words", query::from(rows)
+                                 .as_accelerated()
+                                 .group_by([](auto r) { return query::make<Place>(r.spread & 31, query::cast<std::int32_t>(r.id & 3)); })
+                                 .select([](auto g) {
+                                   return query::make<Total>(g.key().row, g.sum([](auto r) { return r.value; }), g.count());
+                                 }));
+  }
+}
+
+// The numbers of ranges are computed where they are read, and numbered from the first.
+TEST_F(out_of_core, groups_of_numbers_in_blocks) {
+  in_blocks_ = true;
+  const auto check = [&](const char* what, const auto& range) {
+    same_groups(what, range.as_accelerated()
+                          .where([](auto x, auto i) { return query::cast<std::int64_t>(x) % 5 != 0 || i % 3 == 0; })
+                          .group_by([](auto x) { return query::cast<std::int64_t>(x) & 1023; })
+                          .select([](auto g) {
+                            return query::make<Total>(g.key(), g.sum([](auto x) { return query::cast<std::int64_t>(x); }), g.count());
+                          }));
+  };
+  for (const std::size_t block : {std::size_t{70'001}, std::size_t{300'000}}) {
+    SCOPED_TRACE(block);
+    use(std::size_t{64} << 20, block);
+    check("u64", query::range(std::uint64_t{1} << 40, 1'000'000));
+    check("i64", query::range(std::int64_t{-500'000}, 1'000'000));
+    check("i32", query::range(std::int32_t{-7}, 1'000'000));
+    check("u32", query::range(std::uint32_t{4'000'000'000}, 200'000));
+    check("i16", query::range(std::int16_t{-32'768}, 65'536));
+    check("f64", query::range(0.5, 1'000'000));
+  }
 }
 
 TEST_F(out_of_core, later_runs_ask_the_driver_for_nothing_and_leave_nothing) {

@@ -43,6 +43,23 @@ TEST(group_sample_test, sees_many_keys_beside_one_with_most_of_the_rows) {
       }
 }
 
+// Every 4096th row has one remainder of a thousand and twenty-four, and one in eight of a thousand.
+TEST(group_sample_test, draws_rows_whose_keys_come_round) {
+  constexpr u64 rows = 1 << 16;
+  for (const u64 stride : {u64(1), u64(3), u64(4096), u64(1) << 20, u64(1) << 31})
+    for (const u64 groups : {7, 1000, 1024}) {
+      std::unordered_set<u64> keys;
+      u64 outside = 0;
+      for (u64 j = 0; j < rows; ++j) {
+        const u64 row = sampled_row(j, stride);
+        outside += row < j * stride || row >= (j + 1) * stride;
+        keys.insert(row % groups);
+      }
+      EXPECT_EQ(outside, 0u) << stride;
+      EXPECT_EQ(keys.size(), groups) << stride;
+    }
+}
+
 TEST(group_sample_test, knows_no_bound_where_no_key_came_twice) {
   EXPECT_GT(groups_of_sample(65536, 65536, 32768, 32768), 1e18);
   EXPECT_EQ(groups_of_sample(65536, 1, 1, 1), 1);

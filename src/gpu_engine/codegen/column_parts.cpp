@@ -31,6 +31,7 @@ std::string place_in_input(kernel_source& k, const planner::branch& b, const inp
   if (!part || part->row != 0 || !same_shape(now->type, value->type)) return {};
   for (std::uint32_t c = 0; c < in.columns.size(); ++c) {
     const input_column& column = in.columns[c];
+    if (column.counted) continue;
     if (part->offset < column.offset || part->offset + now->type->size > column.offset + column.type->size) continue;
     const std::string pointer = k.parameter({word::role::column, 0, c, 0}, "const " + k.type_name(column.type) + "* __restrict__");
     return pointer + "[i]" + path_to(column.type, part->offset - column.offset, now->type);

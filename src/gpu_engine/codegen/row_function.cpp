@@ -67,10 +67,13 @@ row_source input_rows(kernel_source& k, const input_layout& in, std::uint32_t in
   row.what = row_source::form::columns;
   row.type = in.row;
   row.text = number;
-  for (std::uint32_t c = 0; c < in.columns.size(); ++c)
-    row.columns.push_back(
-        {in.columns[c].offset, in.columns[c].type,
-         k.parameter({word::role::column, input, c, 0}, "const " + k.type_name(in.columns[c].type) + "* __restrict__")});
+  for (std::uint32_t c = 0; c < in.columns.size(); ++c) {
+    const std::string type = k.type_name(in.columns[c].type);
+    const auto word_as = [&](const std::string& what) { return k.parameter({word::role::column, input, c, 0}, what); };
+    row.columns.push_back({in.columns[c].offset, in.columns[c].type,
+                           in.columns[c].counted ? "numbers_from<" + type + ">{" + word_as("u64") + "}"
+                                                 : word_as("const " + type + "* __restrict__")});
+  }
   return row;
 }
 

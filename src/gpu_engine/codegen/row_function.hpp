@@ -19,6 +19,7 @@ namespace query::gpu_engine {
 struct input_column {
   std::size_t offset = 0;
   const ir::type* type = nullptr;
+  bool counted = false;  // integers that follow one another, in no memory: the first of them stands where the address would
 };
 struct nearest_search;
 struct input_layout {

@@ -39,6 +39,12 @@ enum error_code : u32 { no_error, division_by_zero, empty_optional, index_outsid
 
 __device__ __noinline__ inline void fail(u64* errors, error_code code, u32 site) { atomicCAS(errors, 0ull, (u64(site) << 8) | u64(code)); }
 
+// A column of integers that follow one another, which lies in no memory.
+template <class T> struct numbers_from {
+  u64 first;
+  __device__ __forceinline__ T operator[](u64 i) const { return T(first + i); }
+};
+
 template <class T> __device__ __forceinline__ T add(T a, T b) {
   if constexpr (traits<T>::floating) return a + b;
   else return T(typename traits<T>::wide(a) + typename traits<T>::wide(b));

@@ -6,18 +6,16 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/host_unpacking.hpp"
-#include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/operators/group_tier.hpp"
 #include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/placement/key_values.hpp"
-#include "gpu_primitives/group_aggregate.cuh"
 
 namespace query::gpu_engine {
 
 namespace {
 
-constexpr std::uint64_t sampled = 1 << 16;  // rows looked at to guess the number of groups
 constexpr std::uint64_t few_rows = 2048;    // each may be a group of its own
 constexpr std::uint32_t most_table_bits = 33;
 
@@ -29,10 +27,6 @@ enum status : std::size_t {
   merge_full_word,
   groups_word,
   partials_word,
-  sample_word,
-  first_half_word,  // right behind it, and the second half's right behind that
-  second_half_word,
-  kept_word,
   crowded_word,
   largest_word
 };
@@ -147,30 +141,19 @@ class grouping {
   // The tier for so many groups, and its program.
   group_program choose(std::uint64_t groups, bool partitions) {
     // The state's size decides about the tier.
-    items_ = rows_->aggregates.spread ? 1 : group_items;
-    const auto budget = static_cast<std::uint32_t>(std::min<std::size_t>(run_.gpu().on().shared_memory_per_block(), 227 << 10));
-    plan_ = gpu::plan_groups(n_, groups, static_cast<std::uint32_t>(rows_->key_bytes),
-                             static_cast<std::uint32_t>(rows_->aggregates.state_bytes), rows_->aggregates.atomic, budget, exact_);
-    if (rows_->aggregates.spread) choose_spread(groups, budget);
+    items_ = items_of(*rows_);
+    const std::uint32_t budget = shared_memory_of_block(run_);
+    plan_ = plan_tier(*rows_, n_, groups, budget, exact_);
     if (plan_.tier == gpu::group_tier::partition && !partitions) {
       plan_.tier = gpu::group_tier::global;
       plan_.table_bits = gpu::table_bits(n_);
     }
     if (plan_.tier == gpu::group_tier::partition) choose_scatter(budget);
-    switch (plan_.tier) {
-      case gpu::group_tier::shared_thread:
-        return group_program::shared_thread;
-      case gpu::group_tier::shared_warp:
-        return group_program::shared_warp;
-      case gpu::group_tier::shared_block:
-        return group_program::shared_block;
-      case gpu::group_tier::partition:
-        return plan_.scatter_items == 16  ? group_program::partition_16
-               : plan_.scatter_items == 8 ? group_program::partition_8
-                                          : group_program::partition_4;
-      case gpu::group_tier::global:
-        break;
-    }
+    if (const auto shared = shared_program(plan_.tier)) return *shared;
+    if (plan_.tier == gpu::group_tier::partition)
+      return plan_.scatter_items == 16  ? group_program::partition_16
+             : plan_.scatter_items == 8 ? group_program::partition_8
+                                        : group_program::partition_4;
     return group_program::global;
   }
 
@@ -189,16 +172,6 @@ class grouping {
     if (known_or_begun(run_, g_->source)) return;
     const group_program program = choose(guess(), true);
     (void)known_or_begun(run_, generate_group_kernels(*rows_, v_, in_->layout(), program, output_).source);
-  }
-
-  // Sums of long arrays have a shape of their own, while the groups fit a block.
-  void choose_spread(std::uint64_t groups, std::uint32_t budget) {
-    const gpu::spread_group_plan s = gpu::plan_spread_groups(std::min(groups, n_), static_cast<std::uint32_t>(rows_->key_bytes),
-                                                             static_cast<std::uint32_t>(rows_->aggregates.state_bytes), budget);
-    if (!s.shape.bytes) return;
-    plan_.tier = s.copies == gpu::group_copies::warp ? gpu::group_tier::shared_warp : gpu::group_tier::shared_block;
-    plan_.shape = s.shape;
-    plan_.table_bits = gpu::table_bits(2 * groups);
   }
 
   // Room for the groups, and for what they are ordered by.
@@ -229,26 +202,9 @@ class grouping {
     const round_recording::aside once;  // repeated rounds need no guess of their own
     g_.emplace(generate_group_kernels(v_, in_->layout(), group_program::sample));
     prepare_guess();
-    const std::uint64_t rows = std::min(n_, sampled);
-    const std::uint32_t table = gpu::table_bits(rows);
-    const std::size_t slot_bytes = 3 * (gpu::table_slots(table) + 3) * g_->slot_bytes;  // of all, and of each half
-    const device_buffer slots_memory = run_.allocate(slot_bytes);
-    run_.fill(slots_memory.address(), 0xff, slot_bytes);
-    args_[slots] = slots_memory.address();
-    args_[bits] = table;
-    args_[sample_rows] = rows;
-    args_[sample_stride] = n_ / rows;
-    args_[sample_count] = run_.status_word(sample_word);
-    args_[sample_kept] = run_.status_word(kept_word);
-    args_[full] = run_.status_word(full_word);
-    launch("sample_groups", static_cast<unsigned>(gpu::divide_up(rows, 256)), 256);
-    run_.finish(g_->source);
-    const auto counted = [&](std::size_t word) { return static_cast<double>(run_.hint(word)); };
-    const double kept = counted(kept_word),
-                 groups = gpu::groups_of_sample(kept, counted(sample_word), counted(first_half_word), counted(second_half_word));
+    const std::uint64_t groups = groups_by_sample(*g_, *in_, run_);
     run_.reset_status();
-    const double passing = std::max(kept, 1.0) / static_cast<double>(rows) * static_cast<double>(n_);  // no more than rows that pass
-    return static_cast<std::uint64_t>(std::clamp(groups, 1.0, std::max(passing, 1.0)));
+    return groups;
   }
 
   unsigned resident(const char* entry, unsigned block, std::size_t dynamic = 0) {

@@ -136,8 +136,8 @@ class writer {
                " + which, 1u << 30, " +
                arg(full, "u32*") + "};\n  };\n  for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < " + arg(sample_rows) +
                "; j += gridDim.x * 256ull) {\n    Key key;\n    aggregates::Args args;\n"
-               "    if (!group_row(p, j * " +
-               arg(sample_stride) + ", key, args)) continue;\n    take_one(" + arg(sample_kept, "u64*") +
+               "    if (!group_row(p, sampled_row(j, " +
+               arg(sample_stride) + "), key, args)) continue;\n    take_one(" + arg(sample_kept, "u64*") +
                ");\n#pragma unroll 1\n    for (u32 all = 0; all < 2; ++all) find_or_insert_id(table(all ? 0 : 1 + (j & 1)), " + keys() +
                ", key, [](u32) {});\n  }\n");
     g_.slot_bytes = g_.key.bytes == 4 || g_.key.bytes == 8 ? 2 * g_.key.bytes : 32;

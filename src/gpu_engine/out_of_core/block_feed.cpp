@@ -12,7 +12,7 @@ std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu
   const input_layout& in = rows->layout();
   auto part = std::make_shared<device_rows>(gpu, in.row, n);
   for (std::size_t c = 0; c < in.columns.size(); ++c)
-    part->add(in.columns[c], rows->column(c) + first * device_layout(in.columns[c].type).size);
+    part->add(in.columns[c], rows->column(c) + first * (in.columns[c].counted ? 1 : device_layout(in.columns[c].type).size));
   part->keep(rows);
   for (const auto& heap : rows->heaps()) part->keep_heap(heap);
   return part;

@@ -28,6 +28,8 @@ constexpr std::size_t blocks_of_budget =
     8;  // one at work with what its operator needs, one on its way, results on theirs
 constexpr std::uint32_t most_parts = 1024;
 
+std::size_t target_of(std::size_t budget) { return std::clamp(budget / blocks_of_budget, mib, largest_block); }
+
 std::size_t bytes_of(const std::vector<input_column>& columns) {
   std::size_t n = 0;
   for (const input_column& c : columns) n += device_layout(c.type).size;
@@ -179,13 +181,18 @@ block_input::block_input(const planner::branch& b, std::vector<bool> fields, std
   }
   fields_ = in_parts(b_) ? fields_before_parts(b_) : fields_wanted(b_, std::move(fields));
   columns_ = choose_columns(row_, fields_, source_.rows.columns != nullptr);
-  const std::size_t target = std::clamp(budget_ / blocks_of_budget, mib, largest_block);
   const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + bytes_beside + (joins().empty() ? 0 : 48);
-  most_rows_ = std::max(target / a_row, fewest_rows_of_block);
+  most_rows_ = std::max(target_of(budget_) / a_row, fewest_rows_of_block);
   if (run.gpu().block_rows()) most_rows_ = run.gpu().block_rows();
 }
 
 block_input::~block_input() { run_.supply(nullptr); }
+
+void block_input::may_compute_rows() {
+  computed_ = stream_ && !in_parts(b_) && is_computed(*b_.source);
+  // A byte a row: lists of tiles take an eighth of it. Longer blocks would not be faster, and say less of how far they are.
+  if (computed_ && !run_.gpu().block_rows()) most_rows_ = target_of(budget_);
+}
 
 std::vector<const stage*> block_input::joins() const {
   std::vector<const stage*> all;
@@ -250,12 +257,12 @@ void block_input::feed(block_source& source, block_consumer& consumer) {
   }
 }
 
-// A range's rows need no bus: each block is made where it is read.
+// A range's rows need no bus: each block is made where it is read, or by what reads it.
 void block_input::feed_counted(block_consumer& consumer) {
   const std::uint64_t all = b_.source->count;
   for (std::uint64_t first = 0; first < all; first += most_rows_) {
     const std::uint64_t n = std::min<std::uint64_t>(most_rows_, all - first);
-    take(counted_rows(*b_.source, first, n, run_), first, nullptr, consumer);
+    take(computed_ ? computed_rows(*b_.source, first, n, run_) : counted_rows(*b_.source, first, n, run_), first, nullptr, consumer);
     report(first + n, all);
   }
 }

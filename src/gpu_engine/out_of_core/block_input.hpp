@@ -33,6 +33,8 @@ class block_input {
   block_input(const block_input&) = delete;
   block_input& operator=(const block_input&) = delete;
 
+  // The consumer's kernels read rows by generated functions alone: those of a range need not lie in memory, and its blocks are longer.
+  void may_compute_rows();
   void each(block_consumer& consumer);
   // The source's rows by the key of a node: each partition at once, on the device. For operators that cannot merge.
   void each_partition(const detail::logical& n, const detail::user_function& key, block_consumer& consumer);
@@ -57,7 +59,7 @@ class block_input {
   std::vector<bool> fields_;  // that are brought
   std::vector<input_column> columns_;
   host_block source_;  // rows that lie in host memory; none: a stream
-  bool stream_ = false;
+  bool stream_ = false, computed_ = false;
   std::size_t budget_, most_rows_;
   std::uint64_t reported_ = 0;  // hundredths of the rows
 };

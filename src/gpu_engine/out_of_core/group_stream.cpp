@@ -71,9 +71,9 @@ std::uint32_t group_stream::bits_of_table(std::uint64_t keys) const {
   return wanted;
 }
 
-void group_stream::launch(const char* entry, unsigned grid) {
+void group_stream::launch_of(const group_kernels& g, const char* entry, launch_shape shape) {
   const std::array<const device_rows*, 1> inputs = {in_.get()};
-  run_.launch(g_->source, *run_.compile(g_->source, entry), {grid, 256, 0}, inputs, args_);
+  run_.launch(g.source, *run_.compile(g.source, entry), shape, inputs, args_);
 }
 
 void group_stream::start_table(std::uint32_t table_bits) {
@@ -95,6 +95,8 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
     auto none = std::make_shared<device_rows>(run_.shared_gpu(), block->layout().row, 0);
     for (const input_column& c : block->layout().columns) none->add(c, device_address{0});
     no_rows_ = std::move(none);
+    sample_.reset();
+    for (auto& program : shared_) program.reset();
   }
   // Whatever happens, the block's memory is not held longer.
   const struct reading {
@@ -103,11 +105,13 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
     group_stream& of;
   } now(*this, block);
   if (one_block_ && !table_ && !pairs_ && take_at_once(block)) return;
+  choose_tier();
   if (pairs_) pairs_to_table();
   if (!table_) {
     start_table(bits_of_table((std::uint64_t{1} << first_table_bits) / 2));
   }
-  const std::uint64_t tiles = n / (32 * group_items) + 1;
+  if (tier_ && take_shared()) return;
+  const std::uint64_t tiles = n / (32 * items_of(*g_)) + 1;
   for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
   place_all("aggregate_rows", tiles, resident_blocks(*run_.compile(g_->source, "aggregate_rows"), 256));
 }
@@ -123,45 +127,53 @@ bool group_stream::take_at_once(const std::shared_ptr<const device_rows>& block)
   return pairs_.has_value();
 }
 
-// Until no row is without a place: a larger table, or an empty one.
 void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned grid) {
+  const listing rows{tiles_, tiles, again_word, full_word};
   run_.reset_status();
-  args_[again_tiles] = tiles_[0].address();
-  args_[again_count] = run_.status_word(again_word);
-  args_[full] = run_.status_word(full_word);
+  list_in(rows, 0);
   args_[listed_tiles] = args_[listed_count] = 0;
   launch(entry, grid);
   // From here on rows are in the table: a lack of memory can no longer be answered with less of them.
   try {
     run_.finish(g_->source);
-    std::size_t list = 0;
-    for (std::uint64_t count; (count = run_.read(again_word)) != 0; list = 1 - list) {
-      run_.context().cancel.check();
-      if (count > tiles) throw internal_error("gpu: group_by: more tiles without a place than tiles");
-      // Into a table that may not grow, only as many at once as surely find a place: of more, each might claim slots
-      // for some of its rows and none for all.
-      std::uint64_t step = count;
-      if (!grow()) {
-        spill();
-        step = std::max<std::uint64_t>(
-            gpu::table_slots(static_cast<std::uint32_t>(args_[bits])) / (2 * 32 * group_items), 1);
-      }
-      clear(again_word);
-      clear(full_word);
-      args_[again_tiles] = tiles_[1 - list].address();
-      for (std::uint64_t first = 0; first < count; first += step) {
-        if (first && run_.read(full_word) & 0xffffffffu) {
-          spill();
-          clear(full_word);
-        }
-        args_[listed_tiles] = tiles_[list].address() + first * 8;
-        args_[listed_count] = std::min(step, count - first);
-        launch(entry, run_.blocks(args_[listed_count] * 32));
-        run_.finish(g_->source);
-      }
-    }
+    place_listed(*g_, entry, rows);
   } catch (const out_of_memory& e) {
     throw resource_error(e.what());
+  }
+}
+
+void group_stream::list_in(const listing& l, std::size_t list) {
+  args_[again_tiles] = l.tiles[list].address();
+  args_[again_count] = run_.status_word(l.again);
+  args_[full] = run_.status_word(l.full);
+}
+
+// Until no tile of the first list is without a place: a larger table, or an empty one.
+void group_stream::place_listed(const group_kernels& g, const char* entry, const listing& l) {
+  std::size_t list = 0;
+  for (std::uint64_t count; (count = run_.read(l.again)) != 0; list = 1 - list) {
+    run_.context().cancel.check();
+    if (count > l.room) throw internal_error("gpu: group_by: more tiles without a place than tiles");
+    // Into a table that may not grow, only as many at once as surely find a place: of more, each might claim slots
+    // for some of its rows and none for all.
+    std::uint64_t step = count;
+    if (!grow()) {
+      spill();
+      step = std::max<std::uint64_t>(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])) / (2 * 32 * group_items), 1);
+    }
+    clear(l.again);
+    clear(l.full);
+    list_in(l, 1 - list);
+    for (std::uint64_t first = 0; first < count; first += step) {
+      if (first && run_.read(l.full) & 0xffffffffu) {
+        spill();
+        clear(l.full);
+      }
+      args_[listed_tiles] = l.tiles[list].address() + first * 8;
+      args_[listed_count] = std::min(step, count - first);
+      launch_of(g, entry, {run_.blocks(args_[listed_count] * 32), 256, 0});
+      run_.finish(g.source);
+    }
   }
   args_[listed_tiles] = args_[listed_count] = 0;
 }

@@ -1,4 +1,6 @@
-// group_by of more rows than fit the device: blocks of rows go into one table of groups that stays there.
+// group_by of more rows than fit the device: blocks of rows go into one table of groups that stays there. While a sample of a block's keys
+// says that its groups fit shared memory, they are grouped there first, and the table gets one state a group and block of threads
+// (group_stream_tiers.cpp): rows of few groups would queue up at few places of it.
 //
 // Where the table may not grow any more, its groups are spilled: (key, state) pairs, partitioned by hash in host
 // memory. At the end each partition's pairs are merged on the device.
@@ -12,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "gpu_engine/operators/group_kernels.hpp"
+#include "gpu_engine/operators/group_tier.hpp"
 #include "gpu_engine/out_of_core/host_partitions.hpp"
 
 namespace query::gpu_engine {
@@ -67,11 +69,23 @@ class group_stream {
   // Arguments beside those of a group_by in one piece: partitions of spilled groups, and the parts of several devices.
   enum argument : std::uint32_t { places = group_argument_count, part_count, part_counts, part_cursors, argument_count };
   // Words of the status block.
-  enum status : std::size_t { again_word = 1, full_word, grow_full_word, groups_word, part_word = 16 };
+  enum status : std::size_t { again_word = 1, full_word, grow_full_word, groups_word, merge_again_word, merge_full_word, part_word = 16 };
+  // Where kernels list tiles that found no place, in the one list while they read the other, and the words that say so.
+  struct listing {
+    device_buffer (&tiles)[2];
+    std::uint64_t room;
+    std::size_t again, full;
+  };
 
   bool take_at_once(const std::shared_ptr<const device_rows>& block);
   void start_table(std::uint32_t bits);
   void place_all(const char* entry, std::uint64_t tiles, unsigned grid);
+  void list_in(const listing& l, std::size_t list);
+  void place_listed(const group_kernels& g, const char* entry, const listing& l);
+  void choose_tier();
+  std::uint64_t groups_of_block();
+  const group_kernels& shared_kernels(gpu::group_tier tier);
+  bool take_shared();
   bool grow();
   void spill();
   void put_out(const char* entry, std::uint64_t room);
@@ -86,7 +100,8 @@ class group_stream {
   void merge_part(std::uint32_t part);
   std::size_t table_bytes(std::uint32_t bits) const;
   std::uint32_t bits_of_table(std::uint64_t keys) const;  // no more than the table may have
-  void launch(const char* entry, unsigned grid);
+  void launch(const char* entry, unsigned grid) { launch_of(*g_, entry, {grid, 256, 0}); }
+  void launch_of(const group_kernels& g, const char* entry, launch_shape shape);
   void clear(std::size_t word) { run_.fill(run_.status_word(word), 0, 8); }
 
   const planner::vertex& v_;
@@ -97,6 +112,9 @@ class group_stream {
   // Of the block at hand; kernels between blocks read no rows, but their parameters name the columns.
   std::shared_ptr<const device_rows> in_, no_rows_;
   device_buffer table_, tiles_[2];
+  std::optional<group_kernels> sample_, shared_[3];  // for blocks that lie as that of g_ did; a program for each tier with tables of blocks
+  std::optional<gpu::group_plan> tier_;              // one of these; nothing: rows go into the table
+  std::uint64_t unsampled_ = 0;                      // rows since the last sample
   std::optional<group_pairs> pairs_;   // in place of the table
   std::optional<group_pairs> given_;   // merged here; other devices may still read theirs
   std::vector<std::uint64_t> starts_;  // of their parts, and the end of the last

@@ -61,6 +61,7 @@ block_results group_in_blocks(const planner::vertex& v, const planner::vertex& w
   if (group_stream::possible(w, planned_layout(w.inputs.front(), read))) {
     group_stream groups(w, run);
     grouping_blocks blocks(w, groups, run);
+    input.may_compute_rows();
     input.each(blocks);
     group_stream::result r = groups.finish();
     return {std::move(r.kept), std::move(r.tables)};

@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256) sample_groups(const __grid_con
   for (u64 j = blockIdx.x * 256ull + threadIdx.x; j < p.w[7]; j += gridDim.x * 256ull) {
     Key key;
     aggregates::Args args;
-    if (!group_row(p, j * p.w[8], key, args)) continue;
+    if (!group_row(p, sampled_row(j, p.w[8]), key, args)) continue;
     take_one(((u64*)p.w[9]));
 #pragma unroll 1
     for (u32 all = 0; all < 2; ++all) find_or_insert_id(table(all ? 0 : 1 + (j & 1)), Keys{}, key, [](u32) {});
