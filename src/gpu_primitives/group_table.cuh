@@ -106,6 +106,7 @@ __device__ __forceinline__ void store_words(T* p, const T& value) {
 // never wait for each other.
 template <class Payload, class Change>
 __device__ __forceinline__ void change_locked(Payload& payload, const Change& change) {
+  u32 pause = 32;  // nanoseconds; of a group that most rows have all threads of the device would ask at once
   for (bool done = false; !done;) {
     if (atomicCAS(&payload.lock, 0u, 1u) == 0u) {
       __threadfence();
@@ -115,6 +116,9 @@ __device__ __forceinline__ void change_locked(Payload& payload, const Change& ch
       __threadfence();
       atomicExch(&payload.lock, 0u);
       done = true;
+    } else {
+      __nanosleep(pause);
+      pause = pause < 2048 ? 2 * pause : pause;
     }
   }
 }
@@ -245,7 +249,8 @@ __device__ __forceinline__ void aggregate_global(const group_rows& rows, const g
   for (u64 tile = warp; tile < tiles; tile += warps) {
     u64 first;
     const u32 count = detail::tile_at(rows, n, tile_rows, tile, first);
-    if (load_relaxed(again.full)) {
+    // All lanes go the same way, whichever of them saw it: those that waited for a lock do not come here together.
+    if (__any_sync(all_lanes, load_relaxed(again.full) != 0)) {
       detail::list_tile(again, first, count);
       continue;
     }
