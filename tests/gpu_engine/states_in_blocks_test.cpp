@@ -183,7 +183,7 @@ TEST_F(states_in_blocks, of_a_stream_need_no_more_host_memory_than_blocks) {
   const std::int64_t n = 25'000'000;
   for (const std::int64_t keys : {std::int64_t{1}, std::int64_t{1000}}) {
     SCOPED_TRACE(keys);
-    const auto numbers = query::generate([n, i = std::int64_t{0}]() mutable { return i < n ? std::optional(i++) : std::nullopt; });
+    const auto numbers = query::generate([i = std::int64_t{0}]() mutable { return i < n ? std::optional(i++) : std::nullopt; });
     const auto q = numbers.as_accelerated().in(*gpu_).group_by([keys](auto i) { return i % keys; }).select([](auto g) {
       const auto sum = g.aggregate(std::int64_t{0}, [](auto s, auto i) { return s + i; }, [](auto a, auto b) { return a + b; });
       return query::make<Total>(g.key(), sum, sequence_of(g, [](auto i) { return i; }));
