@@ -75,6 +75,38 @@ double joined_rows(const rows_query& q) {
                                  .size());
 }
 
+double half_of_rows(const rows_query& q) {
+  return static_cast<double>(q.where([](auto r) { return r.weight > 500.0f; }).to_vector().size());
+}
+double five_aggregates(const rows_query& q) {
+  return static_cast<double>(q.group_by([](auto r) { return r.key % 1000u; })
+                                 .select([](auto g) {
+                                   const auto value = [](auto r) { return r.value; };
+                                   return std::tuple(g.key(), g.count(), g.sum(value), g.mean(value), g.min(value), g.max(value));
+                                 })
+                                 .to_vector()
+                                 .size());
+}
+double medians(const rows_query& q) {
+  return static_cast<double>(q.group_by([](auto r) { return r.key % 1000u; })
+                                 .select([](auto g) { return std::pair(g.key(), g.median([](auto r) { return r.value; })); })
+                                 .to_vector()
+                                 .size());
+}
+// Four rows of the sides for each key.
+double joined_often(const rows_query& q) {
+  return q
+      .join(
+          query::from(sides), [](auto r) { return r.key % 50000u; }, [](auto s) { return s.id % 25000u; },
+          [](auto r, auto s) { return r.weight * s.rate; })
+      .sum();
+}
+double intersection(const rows_query& q) {
+  return static_cast<double>(q.select([](auto r) { return r.key % 200000u; })
+                                 .intersect(query::from(sides).select([](auto s) { return s.id; }))
+                                 .count());
+}
+
 // Where a query may run: on the host's threads, on the GPU, or as the model says.
 enum class mode { cpu, gpu, chosen };
 struct sessions {
@@ -172,7 +204,12 @@ constexpr contest contests[] = {{"where, select, sum", where_sum},
                                 {"order_by, the first ten", largest},
                                 {"join, sum", joined},
                                 {"left_join, rows", joined_rows},
-                                {"distinct_by, count", distinct_keys}};
+                                {"distinct_by, count", distinct_keys},
+                                {"where, half of the rows", half_of_rows},
+                                {"group_by, five aggregates", five_aggregates},
+                                {"group_by, medians", medians},
+                                {"join of repeated keys, sum", joined_often},
+                                {"intersect, count", intersection}};
 
 double seconds_of(const std::function<double()>& f) {
   const auto begin = std::chrono::steady_clock::now();
