@@ -43,10 +43,10 @@ void peak(const machine& m, own_session& s, const std::string& name, double inpu
   m.ratio(name, most / needed, 1.5, text);
 }
 
-// Every row of 2^27 finds one of the build side, whose numbers lie in order.
-void joins(const machine& m, int log2, const char* name) {
+// Every row finds `each` of the build side, whose numbers lie in order.
+void joins(const machine& m, int build_log2, int probe_log2, std::size_t each, const char* name) {
   if (!m.wants(name)) return;
-  const std::size_t n = m.rows(27), built = m.rows(log2);
+  const std::size_t n = m.rows(probe_log2), built = m.rows(build_log2);
   own_session s(m);
   const auto bring = [&](std::size_t size, const auto& number) {
     std::vector<Pair, untouched<Pair>> rows(size);
@@ -57,8 +57,8 @@ void joins(const machine& m, int log2, const char* name) {
     (void)q.count();
     return q;
   };
-  const auto build = bring(built, [](std::size_t i) { return i; });
-  const auto probe = bring(n, [&](std::size_t i) { return random_of(i) & (built - 1); });
+  const auto build = bring(built, [&](std::size_t i) { return i / each; });
+  const auto probe = bring(n, [&](std::size_t i) { return random_of(i) & (built / each - 1); });
   peak(m, s, name, 16 * static_cast<double>(n + built), sizeof(Joined), [&] {
     return probe.join(
         build, [](auto a) { return a.key; }, [](auto b) { return b.key; },
@@ -120,8 +120,9 @@ void peak_memory(const machine& m) {
       });
     });
   }
-  joins(m, 24, "peak memory: join, 2^24 build, 2^27 probe");
-  joins(m, 27, "peak memory: join, 2^27 build, 2^27 probe");
+  joins(m, 24, 27, 1, "peak memory: join, 2^24 build, 2^27 probe");
+  joins(m, 27, 27, 1, "peak memory: join, 2^27 build, 2^27 probe");
+  joins(m, 25, 25, 4, "peak memory: join of four rows each, 2^25 build, 2^25 probe");
 }
 
 }  // namespace bench::speed
