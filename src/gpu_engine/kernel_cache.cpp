@@ -53,6 +53,8 @@ std::string linker_of(const kernel_cache::settings& s, bool own_link) {
   return "nvjitlink " + std::to_string(s.link_version.value_or(l != nullptr ? l->version() : 0)) + "\n";
 }
 
+std::string place_of(const device& d, const std::string& key) { return std::to_string(reinterpret_cast<std::uintptr_t>(&d)) + " " + key; }
+
 struct key_hash {
   std::size_t operator()(const std::string& key) const { return static_cast<std::size_t>(hash_text(key).low); }
   std::size_t operator()(const hash128& key) const { return static_cast<std::size_t>(key.low); }
@@ -96,6 +98,8 @@ struct kernel_cache::state {
   // What was asked for of one source on one device.
   struct program {
     std::vector<kernel_part> parts;  // none: the source as it is
+    bool linked = false;             // calls functions of the user's
+    std::uint64_t used = 0;          // when it was last asked for, in calls
     std::map<std::string, std::shared_ptr<const kernel>, std::less<>> kernels;
   };
 
@@ -110,6 +114,13 @@ struct kernel_cache::state {
                                                    std::span<const device_code> functions);
   void make_ahead(std::vector<std::string> sources, const device& d, std::span<const device_code> functions);
   bool begin(const task& t);
+  struct leaving {  // unloaded without the lock, as the driver may wait for the device then
+    std::vector<future_module> modules;
+    std::vector<program> programs;
+  };
+  std::string key_of(const std::string& source, const device& d, bool linked) const;
+  program& program_of(const std::string& source, const device& d, bool linked);
+  leaving make_room(const device& d);
 
   settings options;
   const std::string environment;
@@ -123,6 +134,7 @@ struct kernel_cache::state {
   // Being compiled now, by full key: several devices that ask for one program at once compile it once.
   std::unordered_map<std::string, std::shared_future<std::shared_ptr<const compiled>>, key_hash> under_way;
   std::unordered_set<hash128, key_hash> loaded;  // keys of kernels' programs
+  std::uint64_t asked = 0;                       // calls of get()
   kernel_cache_counters counted;
   std::atomic<bool> ending = false;
   std::vector<std::future<void>> ahead;  // last: waited for before the rest goes
@@ -164,13 +176,53 @@ bool kernel_cache::state::begin(const task& t) {
   }
 }
 
+std::string kernel_cache::state::key_of(const std::string& source, const device& d, bool linked) const {
+  return environment + (linked ? linker_of(options, own_link) : "") + "sm " + std::to_string(d.compute_capability()) + "\n" + source;
+}
+
+// Under the lock.
+kernel_cache::state::program& kernel_cache::state::program_of(const std::string& source, const device& d, bool linked) {
+  const auto [at, fresh] = programs[&d].try_emplace(source);
+  if (fresh) {
+    at->second.parts = kernel_parts(source);
+    at->second.linked = linked;
+  }
+  at->second.used = ++asked;
+  return at->second;
+}
+
+// Under the lock, before one more program. Services that run for months see queries of every shape; parameters make none. Who holds a
+// kernel keeps it; what is asked for again comes from the disk.
+kernel_cache::state::leaving kernel_cache::state::make_room(const device& d) {
+  leaving gone;
+  auto& here = programs[&d];
+  if (here.size() < std::max<std::size_t>(options.programs, 1)) return gone;
+  std::vector<std::uint64_t> times;
+  for (const auto& [source, p] : here) times.push_back(p.used);
+  const auto last = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 4);
+  std::nth_element(times.begin(), last, times.end());
+  const auto leave = [&](const std::string& text, bool linked) {
+    if (auto node = modules.extract(place_of(d, key_of(text, d, linked)))) gone.modules.push_back(std::move(node.mapped()));
+  };
+  for (auto next = here.begin(); next != here.end();) {
+    const auto at = next++;
+    program& p = at->second;
+    if (p.used > *last) continue;
+    if (p.parts.empty()) leave(at->first, p.linked);
+    for (const kernel_part& part : p.parts) leave(text_of(at->first, p.parts, part), p.linked);
+    for (const auto& [entry, k] : p.kernels) loaded.erase(k->key);
+    gone.programs.push_back(std::move(p));
+    here.erase(at);
+    ++counted.evicted;
+  }
+  return gone;
+}
+
 // Who asks first for a source gets the task of making its module, which throws nothing; all wait for it. A failure reaches all of them,
 // and the next who asks tries again.
 std::pair<kernel_cache::state::future_module, kernel_cache::state::task> kernel_cache::state::module_of(
     const std::string& source, const device& d, std::span<const device_code> functions) {
-  std::string key = environment + (functions.empty() ? "" : linker_of(options, own_link)) + "sm " +
-                    std::to_string(d.compute_capability()) + "\n" + source;
-  std::string place = std::to_string(reinterpret_cast<std::uintptr_t>(&d)) + " " + key;
+  std::string key = key_of(source, d, !functions.empty()), place = place_of(d, key);
   const std::lock_guard lock(mutex);
   if (const auto found = modules.find(place); found != modules.end()) return {found->second, nullptr};
   const auto promise = std::make_shared<std::promise<std::shared_ptr<const loaded_module>>>();
@@ -257,16 +309,16 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
   std::vector<std::string> others;
   std::string own;  // "": all of it
   if (entry.empty() && state_->threads == 0) return nullptr;
+  state::leaving gone;
   {
     const std::lock_guard lock(state_->mutex);
-    auto& programs = state_->programs[&d];
-    const auto [at, fresh] = programs.try_emplace(source);
-    state::program& p = at->second;
+    const bool fresh = !state_->programs[&d].contains(source);
+    if (fresh) gone = state_->make_room(d);
+    state::program& p = state_->program_of(source, d, !functions.empty());
     if (const auto known = p.kernels.find(entry); known != p.kernels.end()) {
       ++state_->counted.hits;
       return known->second;
     }
-    if (fresh) p.parts = kernel_parts(source);
     if (entry.empty() && p.parts.empty() && fresh) others.push_back(source);
     for (const kernel_part& part : p.parts) {
       if (part.entry == entry) own = text_of(source, p.parts, part);
@@ -276,13 +328,13 @@ std::shared_ptr<const kernel> kernel_cache::get(const std::string& source, const
   if (!others.empty()) state_->make_ahead(std::move(others), d, functions);
   if (entry.empty()) {
     const std::lock_guard lock(state_->mutex);
-    const auto& known = state_->programs[&d][source].kernels;
+    const auto& known = state_->program_of(source, d, !functions.empty()).kernels;
     return known.empty() ? nullptr : known.begin()->second;
   }
   auto made = state_->make_kernel(entry, d, state_->wait_for_module(own.empty() ? source : own, d, functions));
   const std::lock_guard lock(state_->mutex);
   state_->loaded.insert(made->key);
-  return state_->programs[&d][source].kernels.try_emplace(entry, std::move(made)).first->second;
+  return state_->program_of(source, d, !functions.empty()).kernels.try_emplace(entry, std::move(made)).first->second;
 }
 
 std::shared_ptr<const kernel> kernel_cache::state::make_kernel(const std::string& entry, const device& d,

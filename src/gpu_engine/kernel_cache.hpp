@@ -39,6 +39,7 @@ struct kernel_cache_counters {
   std::uint64_t hits = 0;       // found in memory
   std::uint64_t disk_hits = 0;  // loaded from a file
   std::uint64_t compiled = 0;
+  std::uint64_t evicted = 0;  // sources that made room for others
   double compile_seconds = 0;
 };
 
@@ -58,6 +59,7 @@ class kernel_cache {
     // Threads that make the other kernels of a program while its first one is made; nothing: one less than there are cores, none with a
     // `compile` of one's own. Tests.
     std::optional<unsigned> threads = {};
+    std::size_t programs = 1024;  // sources kept in memory for each device; of more, those not asked for longest leave, a quarter at a time
   };
   explicit kernel_cache(settings s);
   ~kernel_cache();
@@ -66,7 +68,7 @@ class kernel_cache {
 
   // The function `entry` of the source, on a device. Kernels of one source are compiled and kept each for itself, at the same time: who
   // asks for one of a new source waits for that one only; no entry: begins all, waits for none, null unless one is there. It stays loaded
-  // as long as the cache or the returned kernel. Throws internal_error if the source does not compile or has no such function,
+  // as long as the returned kernel at least. Throws internal_error if the source does not compile or has no such function,
   // resource_error without a compiler, cancelled where the query that this thread works for stops: threads of the cache's compile, so that
   // who waits may leave, and what they make is there for the next. The source of kernels that call `functions` says which, for the key.
   std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d,

@@ -50,6 +50,7 @@ repacked repack(gpu_session& gpu, const ir::type* t, device_address values, std:
   r.values = gpu.memory().allocate(std::max<std::uint64_t>(n, 1) * device_layout(t).size, s);
   const auto blocks = std::min<std::uint64_t>(query::gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*pack, 256)} * 16);
   launch(*pack, {static_cast<unsigned>(blocks), 256, 0}, s, values, n, offsets.address(), r.heap.address(), r.values.address());
+  r.made_by = pack;
   return r;
 }
 

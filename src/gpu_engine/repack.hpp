@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "gpu_engine/codegen/kernel_source.hpp"
 #include "gpu_engine/gpu_session.hpp"
@@ -14,6 +15,7 @@ namespace query::gpu_engine {
 struct repacked {
   device_buffer values, heap;
   std::uint64_t heap_bytes = 0;
+  std::shared_ptr<const kernel> made_by;  // runs yet
 };
 
 // n values of type t in the device's layout, side by side. Waits for the sizes; what it returns is ready in the order of `s`.

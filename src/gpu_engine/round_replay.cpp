@@ -261,14 +261,15 @@ runtime::round_repeater::outcome round_replay::rounds(const device_rows& after, 
   std::uint64_t launched = 0;
   outcome result;
   {
+    // Before what waits for the stream, which runs its kernels.
+    round_program round(*gpu_, *s, recording_.steps(), {state.address(), host.address(), test ? test->column(0) : 0},
+                        {state.address(), variable_->column(0), after.column(0), bytes});
     const drained at_the_end{*s};
     {
       const scoped_context here(gpu_->on());
       QUERY_CUDA(gpu_->on().calls(), cuMemsetD8Async, state.address(), 0, state_words * 8, s->handle());
       QUERY_CUDA(gpu_->on().calls(), cuMemcpyDtoDAsync, variable_->column(0), after.column(0), bytes, s->handle());
     }
-    round_program round(*gpu_, *s, recording_.steps(), {state.address(), host.address(), test ? test->column(0) : 0},
-                        {state.address(), variable_->column(0), after.column(0), bytes});
     const auto over = [&] { return host[2] != going; };
     for (backoff b; launched < most && !over();) {
       context_->cancel.check();

@@ -105,6 +105,7 @@ class vertex_run {
 
   std::shared_ptr<gpu_session> gpu_;
   runtime::run_context* context_;
+  std::vector<std::tuple<std::uint64_t, std::string, std::shared_ptr<const kernel>>> compiled_;  // stay while the stream may run them
   stream_lease stream_;
   const std::vector<planner::binding>* captures_;
   std::shared_ptr<const device_rows> supplied_;
@@ -117,7 +118,6 @@ class vertex_run {
   std::vector<std::pair<std::string, std::shared_ptr<const device_buffer>>> texts_;
   std::vector<std::weak_ptr<const device_buffer>> heaps_;  // of the rows that were read and are still there
   std::shared_ptr<const device_buffer> room_;                // of new strings
-  std::vector<std::tuple<std::uint64_t, std::string, std::shared_ptr<const kernel>>> compiled_;
 };
 
 // Throws the error that a status word tells of.

@@ -343,7 +343,8 @@ __device__ __forceinline__ void find_payloads(const hash_table_ref<Keys, Payload
       payload[j] = t.slots[last].payload;
       at_slot(last);
     }
-    while (pending) {
+#pragma unroll 1
+    for (u32 probe = 0; pending && probe < longest_probe; probe += table::bucket) {
 #pragma unroll
       for (u32 j = 0; j < Items; ++j) {
         if (pending >> j & 1) detail::load_bucket<false>(t.slots + at[j], seen[j]);

@@ -87,7 +87,8 @@ __device__ __forceinline__ void build_unique(u64 n, const hash_table_ref<Keys, P
           pending |= 1u << j;
         }
       }
-      while (pending) {
+#pragma unroll 1
+      for (u32 probe = 0; pending && probe < longest_probe; ++probe) {  // a row without a place counts as a repeated one below
 #pragma unroll
         for (u32 j = 0; j < Items; ++j) {
           if (pending >> j & 1) seen[j] = atomicCAS(&t.slots[slot[j]].key, empty, detail::same_bits<word>(key[j]));

@@ -70,6 +70,29 @@ TEST_F(kernel_cache_test, compiles_again_for_other_headers_and_options) {
   }
 }
 
+TEST_F(kernel_cache_test, unloads_what_was_not_asked_for_longest) {
+  kernel_cache::settings s = settings();
+  s.programs = 8;
+  kernel_cache cache(s);
+  const auto ask = [&](int i) { return cache.get("source " + std::to_string(i), "twice", gpu_); };
+  const auto held = ask(0);
+  for (int i = 1; i < 8; ++i) ask(i);
+  ask(2);
+  EXPECT_EQ(cache.counters().evicted, 0u);
+  ask(8);  // 0 and 1 leave
+  EXPECT_EQ(cache.counters().evicted, 2u);
+  EXPECT_EQ(fake_.modules(), 8u) << "the one that is held stays loaded";
+  EXPECT_TRUE(cache.has(held->key)) << "on disk";
+  const auto hits = cache.counters().hits;
+  ask(2);
+  EXPECT_EQ(cache.counters().hits, hits + 1);
+  EXPECT_NE(ask(0), held);
+  EXPECT_EQ(cache.counters().compiled, 9u);
+  EXPECT_EQ(cache.counters().disk_hits, 1u);
+  for (int i = 0; i < 1000; ++i) ask(i);
+  EXPECT_LE(fake_.modules(), 9u);  // and the one that is held
+}
+
 // The machine code of linked kernels is the linker's.
 TEST_F(kernel_cache_test, links_again_for_another_linker) {
   const device_code function{};

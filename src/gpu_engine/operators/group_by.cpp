@@ -114,6 +114,8 @@ class grouping {
     args_[capacity] = plan_.shape.capacity;
     args_[word_bits] = plan_.shape.word_bits;
     args_[shape_bytes] = plan_.shape.bytes;
+    // Of groups whose number is a guess, some find no room in their partition's table.
+    if (plan_.tier == gpu::group_tier::partition && !exact_) plan_.table_bits = std::max(plan_.table_bits, gpu::table_bits(groups / 64));
     start_table(plan_.table_bits);
     if (plan_.tier == gpu::group_tier::partition) {
       if (const std::optional<bool> done = partitioned(groups, known_room())) return *done;

@@ -9,10 +9,8 @@ namespace {
 // Words of the status block while a sample is looked at.
 enum status : std::size_t { distinct_word = 1, first_half_word, second_half_word, kept_word, full_word };  // the halves' behind that of all
 
-}  // namespace
-
-std::uint64_t groups_by_sample(const group_kernels& sample, const device_rows& in, vertex_run& run) {
-  const std::uint64_t n = in.size(), rows = std::min(n, sampled_rows);
+std::uint64_t groups_of(std::uint64_t rows, const group_kernels& sample, const device_rows& in, vertex_run& run) {
+  const std::uint64_t n = in.size();
   const std::uint32_t table = gpu::table_bits(rows);
   const std::size_t slot_bytes = 3 * (gpu::table_slots(table) + 3) * sample.slot_bytes;  // of all, and of each half
   const device_buffer memory = run.allocate(slot_bytes);
@@ -34,6 +32,16 @@ std::uint64_t groups_by_sample(const group_kernels& sample, const device_rows& i
                groups = gpu::groups_of_sample(kept, counted(distinct_word), counted(first_half_word), counted(second_half_word)),
                passing = std::max(kept, 1.0) / static_cast<double>(rows) * static_cast<double>(n);  // no more than rows that pass
   return static_cast<std::uint64_t>(std::clamp(groups, 1.0, std::max(passing, 1.0)));
+}
+
+}  // namespace
+
+std::uint64_t groups_by_sample(const group_kernels& sample, const device_rows& in, vertex_run& run) {
+  const std::uint64_t n = in.size(), groups = groups_of(std::min(n, sampled_rows), sample, in, run);
+  constexpr std::uint64_t many = 64 * sampled_rows;  // 512 rows of the sample repeat a key then
+  if (groups < many || n < 4 * sampled_of_many) return groups;
+  run.reset_status();
+  return groups_of(sampled_of_many, sample, in, run);
 }
 
 std::uint32_t shared_memory_of_block(vertex_run& run) {
