@@ -385,9 +385,12 @@ class builder {
   }
   void check(const logical& n) const {
     if (n.ordered_to == query::engine::gpu && !options_.gpu_status.empty())
-      detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
+      detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status +
+                           "; leave out on(query::engine::gpu): as_accelerated() alone uses a GPU where there is one, else the CPU",
+                   n.where);
     if (n.gpu_required && !options_.gpu_status.empty())
-      detail::fail("require_gpu", options_.gpu_status + "; use as_accelerated() to allow the CPU", n.where);
+      detail::fail("require_gpu", options_.gpu_status + "; in its place as_accelerated() uses a GPU where there is one, else the CPU",
+                   n.where);
   }
 
   void add_slots(const branch& b, std::set<std::uint64_t>& s) const {

@@ -83,8 +83,11 @@ void poison([[maybe_unused]] void* at, [[maybe_unused]] std::size_t bytes, [[may
   ASAN_POISON_MEMORY_REGION(at, bytes);
 }
 
-std::string megabytes(std::size_t bytes) {
-  return bytes < mib ? std::to_string(bytes) + " bytes" : std::to_string(bytes / mib) + " MiB";
+// "1.5 MiB": what is asked for and what there is may differ by less than one.
+std::string readable(std::size_t bytes) {
+  if (bytes < kib) return std::to_string(bytes) + " bytes";
+  const std::size_t unit = bytes < mib ? kib : mib, tenths = bytes % unit * 10 / unit;
+  return std::to_string(bytes / unit) + (tenths ? "." + std::to_string(tenths) : "") + (unit == kib ? " KiB" : " MiB");
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
       const std::lock_guard lock(mutex_);
       b.data_ = reuse(size, b.capacity_);
       if (b.data_ == nullptr) {
-        if (limit_ != 0 && (size > limit_ || used_ > limit_ - size)) refuse(bytes, "over the session's limit");
+        if (limit_ != 0 && (size > limit_ || used_ > limit_ - size)) refuse(size, "over the session's limit");
         if (limit_ != 0 && used_ + cached_ > limit_ - size) trim_locked(limit_ - size - used_);
         b.capacity_ = size;
         used_ += size;  // reserved before the lock is left
@@ -199,8 +202,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
 
   // Call with the lock held, or before taking it.
   [[noreturn]] void refuse(std::size_t bytes, const char* why) const {
-    throw resource_error(std::string("query: memory: cannot allocate ") + megabytes(bytes) + ": " + why + "; in use: " +
-                         megabytes(used_) + ", limit: " + (limit_ == 0 ? "none" : megabytes(limit_)) +
+    throw resource_error(std::string("query: memory: cannot allocate ") + readable(bytes) + ": " + why + "; in use: " +
+                         readable(used_) + ", limit: " + (limit_ == 0 ? "none" : readable(limit_)) +
                          "; raise the Session's memory limit, or filter or aggregate earlier in the query");
   }
 
