@@ -68,8 +68,12 @@ QUERY_GPU_BOTH constexpr group_plan plan_groups(u64 n, u64 groups, u32 key_bytes
     // Two blocks a multiprocessor where the number of partitions allows.
     plan.partition_bits = partition_bits_for(groups, key_bytes, state_bytes, shared_budget / 2 - 1024);
     if (plan.partition_bits > 11) plan.partition_bits = partition_bits_for(groups, key_bytes, state_bytes, shared_budget);
-    plan.shape = plan_shared_groups(group_copies::block, divide_up(groups, u64(1) << plan.partition_bits), key_bytes, state_bytes,
-                                    shared_budget);
+    const u64 of_partition = divide_up(groups, u64(1) << plan.partition_bits);
+    plan.shape = plan_shared_groups(group_copies::block, of_partition, key_bytes, state_bytes, shared_budget);
+    // What would follow is the table of global memory, four times as slow.
+    if (!plan.shape.bytes) {
+      plan.shape = plan_shared_groups(group_copies::block, of_partition, key_bytes, state_bytes, shared_budget, false, true);
+    }
     plan.scatter_items = plan.partition_bits > 9 && key_bytes <= 8 ? 16 : 8;
     if (plan.shape.bytes) {
       plan.tier = group_tier::partition;

@@ -63,9 +63,10 @@ QUERY_GPU_BOTH constexpr u32 shared_group_bytes(group_copies copies, u32 threads
 
 // A shape for `groups` expected groups, or for no more than these, within `budget` bytes of shared memory, or bytes = 0 when this form does
 // not fit.
-// The index has sixteen slots a group where that is cheap: the lanes of a warp wait for the longest probe among them.
+// The index has sixteen slots a group where that is cheap: the lanes of a warp wait for the longest probe among them. `tight`: fewer rather
+// than that the groups do not fit.
 QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copies, u64 groups, u32 key_bytes, u32 state_bytes,
-                                                               u32 budget, bool exact = false) {
+                                                               u32 budget, bool exact = false, bool tight = false) {
   if (groups > 14000) return {};  // places have 14 bits
   shared_group_shape s;
   // More than expected: the estimate comes from a sample, and a partition has its share only on average.
@@ -74,6 +75,7 @@ QUERY_GPU_BOTH constexpr shared_group_shape plan_shared_groups(group_copies copi
   for (s.word_bits = 6; (1u << s.word_bits) < 16 * s.capacity && s.word_bits < 14; ++s.word_bits) {}
   while ((u64(1) << s.word_bits) * 2 < 3 * u64(s.capacity)) ++s.word_bits;
   const u32 roomy = s.word_bits + ((u64(1) << s.word_bits) < 3 * u64(s.capacity) ? 1 : 0);
+  while (tight && (u64(1) << s.word_bits) >= 3 * u64(s.capacity)) --s.word_bits;
   const u32 least = copies == group_copies::block ? 512 : 128;
   for (s.threads = 1024; s.threads >= least; s.threads -= copies == group_copies::block ? 512 : 64) {
     for (u32 bits = roomy; bits >= s.word_bits; --bits) {

@@ -431,6 +431,8 @@ TEST(GroupPlan, chooses_a_tier_by_groups) {
   EXPECT_EQ(plan_groups(n, 1u << 20, 4, 8, true, budget).tier, group_tier::partition);
   EXPECT_EQ(plan_groups(n, 1u << 24, 4, 8, true, budget).tier, group_tier::partition);
   EXPECT_EQ(plan_groups(n, 1u << 24, 4, 8, false, budget).tier, group_tier::global);
+  // Fits with a smaller index only.
+  EXPECT_EQ(plan_groups(n, 16535004, 4, 40, true, budget).tier, group_tier::partition);
   EXPECT_EQ(plan_groups(100000, 90000, 4, 8, true, budget).tier, group_tier::global);
   for (u64 groups = 1; groups < n; groups *= 3) {
     const auto plan = plan_groups(n, groups, 8, 16, true, budget);
