@@ -16,6 +16,8 @@
 #include "gpu_engine/faulty_device.hpp"
 #include "gpu_engine/out_of_core/host_blocks.hpp"
 #include "gpu_engine/out_of_core/host_partitions.hpp"
+#include "planner/machine_graph.hpp"
+#include "runtime/part_done.hpp"
 #include "runtime/thread_pool.hpp"
 
 namespace {
@@ -290,6 +292,57 @@ TEST_P(heavy_keys, that_are_strings_are_grouped) {
   std::sort(mine.begin(), mine.end());
   std::sort(wanted.begin(), wanted.end());
   EXPECT_TRUE(mine == wanted);
+}
+
+// What the CPU makes of the rows of sorted blocks, of rows that no block had when the device failed, and of the rest.
+TEST(rows_sorted_in_part, are_sorted_with_the_rest) {
+  constexpr std::int64_t n = 100'000, block = 10'000;
+  const auto sale = [](std::int64_t i) { return Sale{i * 7919 % 50, i % 7, i}; };
+  std::int64_t next = 0;
+  const auto made = query::generate([&]() -> std::optional<Sale> { return next < n ? std::optional(sale(next++)) : std::nullopt; });
+  const auto worked_on = [](auto q) {
+    return q.where([](auto s) { return s.value != 3; }).select([](auto s) { return query::make<Sale>(s.key, s.value, s.at + 1); });
+  };
+  const auto sorted = [&](auto q) { return worked_on(q).order_by([](auto s) { return s.key; }); };
+  std::vector<Sale> all;
+  for (std::int64_t i = 0; i < n; ++i) all.push_back(sale(i));
+  query::Session here{{.threads = 2, .gpu = query::gpu_use::off}};
+  const std::vector<Sale> wanted = sorted(query::from(all)).in(here).to_vector();
+  const auto graph = query::planner::make_machine_graph(sorted(made).in(here).to_pipe(), "", {.gpu_status = "none"});
+  const query::planner::vertex& v = *graph->top.back();
+  ASSERT_EQ(v.node->what, query::detail::verb::order_by);
+
+  query::runtime::buffer_pool pool(24 * mib);  // a sixteenth is less than what is read below
+  query::runtime::cancel_flag cancel;
+  query::runtime::run_context context{*here.state()->scheduler, pool, cancel};
+  context.local = here.state()->cpu.get();
+  std::vector<std::vector<Sale>> runs;
+  std::vector<query::detail::table> tables;
+  for (std::int64_t first = 0; first < 3 * block; first += block) {
+    const std::vector<Sale> some(all.begin() + first, all.begin() + first + block);
+    runs.push_back(sorted(query::from(some)).in(here).to_vector());
+  }
+  for (auto& run : runs) {
+    query::detail::table t;
+    t.rows = run.data();
+    t.n = run.size();
+    t.type = query::ir::describe<Sale>();
+    tables.push_back(t);
+  }
+  {
+    streamed_rows source(v.inputs.front(), streamed_rows::keep::until_put_away, context);
+    host_block b;
+    for (int i = 0; i < 7; ++i) ASSERT_TRUE(source.next(block, b));
+    source.put_away(3 * block);
+    ASSERT_TRUE(source.give_back({}));
+  }
+  EXPECT_EQ(next, 7 * block);
+  query::runtime::vertex_rows rows =
+      query::runtime::run_rest(v, query::runtime::sorted_in_part("on purpose", tables), *here.state()->cpu, context);
+  EXPECT_EQ(next, n);
+  const query::detail::table& t = context.fetched(rows);
+  const Sale* const found = static_cast<const Sale*>(t.rows);
+  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), found, found + t.n));
 }
 
 // A stream's rows between those that were put away and those that it still has.
