@@ -274,6 +274,22 @@ TEST_P(heavy_keys, of_no_kind_keep_a_generator_from_being_sorted_and_folded_in_p
   }
 }
 
+// The rest of the rows alone has other numbers.
+TEST_P(heavy_keys, of_no_kind_have_rows_numbered_anew) {
+  const auto run = [&] { return sales().as_accelerated().in(*session_).select([](auto, auto i) { return i; }).sum(); };
+  const auto again = [&] { use(8192, 64 * mib, host_memory); };
+  again();
+  const auto before = faulty_->launches();
+  (void)run();
+  const auto launches = faulty_->launches() - before;
+  again();
+  faulty_->break_after_launch(1, cuda_result::launch_failed);
+  EXPECT_EQ(run(), many * (many - 1) / 2);
+  again();
+  faulty_->break_after_launch(launches - 1, cuda_result::launch_failed);
+  EXPECT_THROW((void)run(), query::resource_error);
+}
+
 // Such rows do not lie apart in host memory: the CPU has them from the beginning.
 TEST_P(heavy_keys, that_are_strings_are_grouped) {
   little_memory();

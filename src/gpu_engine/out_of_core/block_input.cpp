@@ -320,7 +320,7 @@ void block_input::each(block_consumer& consumer) {
     each_pair(*too_large, consumer);
   else if (stream_ && is_counted(*b_.source))
     feed_counted(consumer);
-  else if (stream_ && consumer.goes_on_elsewhere())
+  else if (stream_ && consumer.goes_on_elsewhere() && !numbers_rows(b_))  // the rest would be numbered from 0
     feed_once(consumer);
   else
     feed(*open(), consumer);
