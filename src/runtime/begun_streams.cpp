@@ -40,13 +40,19 @@ begun_reader::begun_reader(begun_streams& all, int branch, const detail::logical
 
 std::size_t begun_reader::next(void* raw, std::size_t most) {
   if (piece_ < again_) {
-    const begun_streams::rows& p = stream_->pieces[piece_];
+    begun_streams::rows& p = stream_->pieces[piece_];
     const std::size_t n = std::min(most, p.n - at_);
     const std::byte* from = static_cast<const std::byte*>(p.at) + at_ * row_->size;
     if (row_->trivial) std::memcpy(raw, from, n * row_->size);
     else row_->life.copy(raw, from, n);
     at_ += n;
-    if (at_ == p.n) ++piece_, at_ = 0;
+    if (at_ == p.n) {
+      if (!most_bytes_) {  // nobody reads them after this one, and they may be all that there are
+        p.owner = nullptr;
+        stream_->kept = 0;
+      }
+      ++piece_, at_ = 0;
+    }
     return n;
   }
   const std::size_t n = stream_->rest->next(raw, most);

@@ -25,6 +25,7 @@
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/part_done.hpp"
 #include "runtime/planned_query.hpp"
 #include "runtime/second_run.hpp"
 #include "runtime/seen_runs.hpp"
@@ -252,6 +253,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       ~until_it_is_folded() { begun.forget(branch); }
     } begun_stream_of{e.context.begun, e.graph->result.number};
     std::string why;
+    std::optional<fold_state> part;  // of the rows that cannot be read again
     if (e.plan.folds) {
       // As for vertices: the CPU takes over. The state is changed at the end only.
       try {
@@ -263,6 +265,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
         return;
       } catch (const resource_error& trouble) {
         why = trouble.what();
+        if (const auto* done = dynamic_cast<const runtime::folded_in_part*>(&trouble)) part = done->state;
         e.context.cancel.check();
         runtime::rethrow_if_gpu_demanded(e.graph->result);
       } catch (const internal_error& trouble) {
@@ -274,7 +277,10 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
     }
     runtime::taken_over(why, [&] {
       const auto clock = e.clock("cpu", k);
-      e.session->cpu->fold(e.graph->result, e.graph->captures, k, state, e.context);
+      fold_state rest = part ? fold_state{} : state;
+      e.session->cpu->fold(e.graph->result, e.graph->captures, k, rest, e.context);
+      if (part) e.session->cpu->merge(k, e.graph->result.row, *part, rest);
+      state = part ? *part : rest;
     });
   });
   e.finished();

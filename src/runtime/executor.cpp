@@ -14,6 +14,7 @@
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
+#include "runtime/part_done.hpp"
 #include "runtime/rounds_run.hpp"
 #include "runtime/seen_runs.hpp"
 #include "runtime/table_ports.hpp"
@@ -256,7 +257,8 @@ vertex_rows executor::run_by_engines(const vertex& v) {
   if (engine* e = session_->engine_named(v.engine)) {
     // Trouble of the engine's is retried, then the CPU takes over; the user's own exceptions are not.
     std::string why;
-    for (int attempt = 0; attempt <= e->retries(); ++attempt) {
+    std::optional<sorted_in_part> part;
+    for (int attempt = 0; attempt <= e->retries() && !part; ++attempt) {
       try {
         vertex_rows rows = run_on(*e, v, *session_->cpu, *context_);
         note_run(v, "");
@@ -264,6 +266,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
         return rows;
       } catch (const resource_error& trouble) {
         why = trouble.what();
+        if (const auto* done = dynamic_cast<const sorted_in_part*>(&trouble)) part = *done;
         context_->cancel.check();
         if (v.engine == "gpu") rethrow_if_gpu_demanded(v);
         if (v.engine == "gpu" && demanding_loop_) rethrow_for(*demanding_loop_);
@@ -280,6 +283,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     }
     note_run(v, why);
     clock.forget();
+    if (part) return run_rest(v, *part, *session_->cpu, *context_);
     return taken_over(why, [&] { return run_on(*session_->cpu, v, *session_->cpu, *context_); });
   }
   return run_on(*session_->cpu, v, *session_->cpu, *context_);

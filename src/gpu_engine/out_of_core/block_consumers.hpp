@@ -25,14 +25,25 @@ template <class Result> class fetching {
   // A lack of memory is this result's, not that of the block at hand: who reads that one again would go on without this one.
   void finish() {
     if (!under_way_.valid()) return;
+    lost_ = true;
     try {
       to_.push_back(under_way_.get());
     } catch (const out_of_memory& e) {
       throw resource_error(e.what());
     }
+    lost_ = false;
+  }
+  // After a failure: have all arrived?
+  bool settle() noexcept {
+    try {
+      if (!lost_) finish();
+    } catch (...) {  // the failure that is under way is the one to tell of
+    }
+    return !lost_;
   }
 
  private:
+  bool lost_ = false;
   std::vector<Result>& to_;
   std::future<Result> under_way_;
 };
@@ -67,6 +78,7 @@ class folding final : public block_consumer {
     run_fold(last_, kind_, with, run_);
     state = with;
   }
+  bool goes_on_elsewhere() const override { return true; }
   detail::fold_state state;
 
  private:
@@ -96,6 +108,8 @@ class sorting final : public block_consumer {
     });
   }
   void release() override { fetching_.finish(); }
+  bool goes_on_elsewhere() const override { return true; }
+  bool settle() noexcept override { return fetching_.settle(); }
   std::vector<sorted_run> runs() && {
     fetching_.finish();
     return std::move(runs_);

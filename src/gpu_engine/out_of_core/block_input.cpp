@@ -153,6 +153,16 @@ class keeping_copies {
   runtime::run_context& c_;
 };
 
+// What f has put apart stands for the source's rows if it fails: the rows of a key are in their order, and no order of keys was asked for.
+template <class F> void or_give_back(block_source& source, host_partitions& parts, F f) {
+  try {
+    f();
+  } catch (...) {
+    source.give_back(parts.give_up());
+    throw;
+  }
+}
+
 // Rows in this process's memory; what lay on the device gives its memory back.
 const detail::table& brought_home(runtime::vertex_rows& r, runtime::run_context& context) {
   const detail::table& t = context.fetched(r);
@@ -201,8 +211,8 @@ std::vector<const stage*> block_input::joins() const {
   return all;
 }
 
-std::unique_ptr<block_source> block_input::open() const {
-  if (stream_) return std::make_unique<streamed_rows>(b_, run_.context());
+std::unique_ptr<block_source> block_input::open(streamed_rows::keep which) const {
+  if (stream_) return std::make_unique<streamed_rows>(b_, which, run_.context());
   return std::make_unique<whole_rows>(source_.rows, row_, source_.owner);
 }
 
@@ -233,6 +243,8 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       consumer.take();
       run_.supply(nullptr);
       ++run_.context().pieces->blocks;
+      last_ = first;
+      taken_ = first + rows->size();
       return;
     } catch (const out_of_memory&) {
       run_.supply(nullptr);
@@ -253,7 +265,21 @@ void block_input::feed(block_source& source, block_consumer& consumer) {
   std::uint64_t done = 0;
   while (const device_block block = blocks.next()) {
     take(block.rows, block.from.rows.first, &blocks, consumer);
+    source.put_away(last_);
     report(done += block.rows->size(), source_.rows.n);
+  }
+}
+
+// The consumer has what it made of the last block when the next one has been taken.
+void block_input::feed_once(block_consumer& consumer) {
+  const auto rows = open(streamed_rows::keep::until_put_away);
+  try {
+    feed(*rows, consumer);
+    consumer.release();
+  } catch (...) {
+    rows->put_away(consumer.settle() ? taken_ : last_);
+    left_ = rows->give_back({});
+    throw;
   }
 }
 
@@ -294,26 +320,30 @@ void block_input::each(block_consumer& consumer) {
     each_pair(*too_large, consumer);
   else if (stream_ && is_counted(*b_.source))
     feed_counted(consumer);
+  else if (stream_ && consumer.goes_on_elsewhere() && !numbers_rows(b_))  // the rest would be numbered from 0
+    feed_once(consumer);
   else
     feed(*open(), consumer);
 }
 
-std::unique_ptr<host_partitions> block_input::partition(block_source& source, const ir::type* row,
-                                                        const planner::branch& stages, const detail::logical& n,
-                                                        const detail::user_function& key, std::uint32_t parts) {
-  if (numbers_rows(stages)) throw resource_error("gpu: memory: rows that are parted by keys lose their numbers");
-  auto result = std::make_unique<host_partitions>(row->size, parts, run_.context());
+host_partitions block_input::partitions(const ir::type* row, std::uint32_t parts) {
   run_.context().pieces->partitions += parts;
-  key_places places(stages, n, key, parts);
+  return {row->size, parts, run_.context()};
+}
+
+void block_input::partition(block_source& source, const ir::type* row, const planner::branch& stages, const detail::logical& n,
+                            const detail::user_function& key, host_partitions& to) {
+  if (numbers_rows(stages)) throw resource_error("gpu: memory: rows that are parted by keys lose their numbers");
+  key_places places(stages, n, key, to.parts());
   const auto columns = choose_columns(row, fields_of_key(stages, n, key), false);
   block_feed blocks(run_.shared_gpu(), source, row, columns, most_rows_, run_.context());
   while (const device_block block = blocks.next()) {
     const drained before_rows_go(run_.on());
     run_.reset_status();
     const runtime::buffer at = places.of(*block.rows, run_);
-    result->append(block.from.rows.rows, at.as<std::uint32_t>(), block.from.rows.n);
+    to.append(block.from.rows.rows, at.as<std::uint32_t>(), block.from.rows.n);
+    source.put_away(block.from.rows.first + block.from.rows.n);
   }
-  return result;
 }
 
 // Both sides by the hash of the key, one partition after the other. A partition whose build side does not fit either
@@ -332,25 +362,29 @@ void block_input::each_pair(const stage& join, block_consumer& consumer) {
   bare.row = build_row;
   whole_rows build_source(rows_of(build), build_row, build.owner);
   const auto& keys = join.join->functions;
-  const auto builds = partition(build_source, build_row, bare, *join.join, keys[join.build_left ? 0 : 1], parts);
-  const auto probes = partition(*open(), row_, before_, *join.join, keys[join.build_left ? 1 : 0], parts);
-  table_swap swap(*join.build, context);
-  for (std::uint32_t part = 0; part < parts; ++part) {
-    if (!probes->size(part)) continue;
-    const host_block side = side_by_side(*builds, part, part + 1, build_row, context);
-    const bool slices = join.join->join == join_kind::inner;
-    if (!slices && side.rows.n > 2 * most_build)
-      throw resource_error("gpu: memory: the rows of one key on a join's build side do not fit the device");
-    for (std::size_t first = 0; first < side.rows.n || first == 0;) {
-      const std::size_t n = slices ? std::min(most_build, side.rows.n - first) : side.rows.n;
-      if (slices && !n) break;
-      swap.set(slice(side, build_row, first, n), build_row);
-      partition_rows rows(probes->rows_of(part), row_, context);
-      feed(rows, consumer);
-      first += n;
-      if (!n) break;
+  host_partitions builds = partitions(build_row, parts), probes = partitions(row_, parts);
+  partition(build_source, build_row, bare, *join.join, keys[join.build_left ? 0 : 1], builds);
+  const auto source = open(streamed_rows::keep::until_put_away);
+  or_give_back(*source, probes, [&] {
+    partition(*source, row_, before_, *join.join, keys[join.build_left ? 1 : 0], probes);
+    table_swap swap(*join.build, context);
+    for (std::uint32_t part = 0; part < parts; ++part) {
+      if (!probes.size(part)) continue;
+      const host_block side = side_by_side(builds, part, part + 1, build_row, context);
+      const bool slices = join.join->join == join_kind::inner;
+      if (!slices && side.rows.n > 2 * most_build)
+        throw resource_error("gpu: memory: the rows of one key on a join's build side do not fit the device");
+      for (std::size_t first = 0; first < side.rows.n || first == 0;) {
+        const std::size_t n = slices ? std::min(most_build, side.rows.n - first) : side.rows.n;
+        if (slices && !n) break;
+        swap.set(slice(side, build_row, first, n), build_row);
+        partition_rows rows(probes.rows_of(part), row_, context);
+        feed(rows, consumer);
+        first += n;
+        if (!n) break;
+      }
     }
-  }
+  });
 }
 
 void block_input::each_partition(const detail::logical& n, const detail::user_function& key, block_consumer& consumer) {
@@ -358,24 +392,27 @@ void block_input::each_partition(const detail::logical& n, const detail::user_fu
     throw resource_error("gpu: memory: groups that need their rows, behind a join or select_many, do not run in blocks");
   need_rows();
   std::size_t known = source_.rows.n;
-  std::unique_ptr<block_source> source = open();
+  const std::unique_ptr<block_source> source = open(streamed_rows::keep::until_put_away);
   // A stream's length is not known: as many partitions as there may be.
   const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + row_->size + 64;
   const std::size_t share = std::max<std::size_t>(budget_ / 6 / a_row, 1);
   const auto parts =
       stream_ ? most_parts
               : static_cast<std::uint32_t>(std::min<std::size_t>(std::bit_ceil(known / share + 1), most_parts));
-  const auto rows = partition(*source, row_, b_, n, key, parts);
-  for (std::uint32_t part = 0; part < parts; ++part) {
-    if (!rows->size(part)) continue;
-    run_.context().cancel.check();
-    const host_block all = side_by_side(*rows, part, part + 1, row_, run_.context());
-    run_.reset_status();
-    run_.supply(upload_rows(run_.shared_gpu(), all.rows, row_, columns_, run_.on(), run_.context()));
-    consumer.take();
-    run_.supply(nullptr);
-    ++run_.context().pieces->blocks;
-  }
+  host_partitions rows = partitions(row_, parts);
+  or_give_back(*source, rows, [&] {
+    partition(*source, row_, b_, n, key, rows);
+    for (std::uint32_t part = 0; part < parts; ++part) {
+      if (!rows.size(part)) continue;
+      run_.context().cancel.check();
+      const host_block all = side_by_side(rows, part, part + 1, row_, run_.context());
+      run_.reset_status();
+      run_.supply(upload_rows(run_.shared_gpu(), all.rows, row_, columns_, run_.on(), run_.context()));
+      consumer.take();
+      run_.supply(nullptr);
+      ++run_.context().pieces->blocks;
+    }
+  });
 }
 
 }  // namespace query::gpu_engine

@@ -21,6 +21,11 @@ class block_consumer {
   virtual void take() = 0;
   // Gives back device memory that it need not hold.
   virtual void release() {}
+  // Is what it makes of each block in host memory when release() has run, so that the CPU may go on from there where a stream cannot be
+  // read again?
+  virtual bool goes_on_elsewhere() const { return false; }
+  // After a failure: is that of the last block there, too?
+  virtual bool settle() noexcept { return true; }
 };
 
 class block_input {
@@ -38,13 +43,16 @@ class block_input {
   void each(block_consumer& consumer);
   // The source's rows by the key of a node: each partition at once, on the device. For operators that cannot merge.
   void each_partition(const detail::logical& n, const detail::user_function& key, block_consumer& consumer);
+  // each() failed, and whoever reads the branch next gets only those rows that are not in what the consumer has.
+  bool left_the_rest() const { return left_; }
 
  private:
-  std::unique_ptr<block_source> open() const;
-  std::unique_ptr<host_partitions> partition(block_source& source, const ir::type* row,
-                                             const planner::branch& stages, const detail::logical& n,
-                                             const detail::user_function& key, std::uint32_t parts);
+  std::unique_ptr<block_source> open(streamed_rows::keep which = streamed_rows::keep::first) const;
+  host_partitions partitions(const ir::type* row, std::uint32_t parts);
+  void partition(block_source& source, const ir::type* row, const planner::branch& stages, const detail::logical& n,
+                 const detail::user_function& key, host_partitions& to);
   void feed(block_source& source, block_consumer& consumer);
+  void feed_once(block_consumer& consumer);
   void feed_counted(block_consumer& consumer);
   void report(std::uint64_t done, std::uint64_t of);
   void take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed* from, block_consumer& consumer);
@@ -59,7 +67,8 @@ class block_input {
   std::vector<bool> fields_;  // that are brought
   std::vector<input_column> columns_;
   host_block source_;  // rows that lie in host memory; none: a stream
-  bool stream_ = false, computed_ = false;
+  bool stream_ = false, computed_ = false, left_ = false;
+  std::uint64_t last_ = 0, taken_ = 0;  // rows before the last block that was taken, and with it
   std::size_t budget_, most_rows_;
   std::uint64_t reported_ = 0;  // hundredths of the rows
 };

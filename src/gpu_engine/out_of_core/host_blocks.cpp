@@ -60,8 +60,36 @@ struct made_rows {
 
 }  // namespace
 
-streamed_rows::streamed_rows(const planner::branch& b, runtime::run_context& context)
-    : row_(b.source->row), context_(context), stream_(context.begun, b.number, *b.source, most_kept_bytes(context)) {}
+streamed_rows::streamed_rows(const planner::branch& b, keep which, runtime::run_context& context)
+    : row_(b.source->row),
+      which_(which),
+      context_(context),
+      begun_(context.begun.open(b.number, *b.source)),
+      stream_(context.begun, b.number, *b.source, most_kept_bytes(context)) {}
+
+void streamed_rows::put_away(std::uint64_t end) {
+  std::vector<host_block> gone;  // outside of the lock
+  const std::lock_guard hold(mutex_);
+  while (!under_way_.empty() && under_way_.front().rows.first < end) {
+    host_block& b = under_way_.front();
+    const std::uint64_t behind = b.rows.first + b.rows.n;
+    if (behind > end) {
+      b = slice(b, row_, end - b.rows.first, behind - end);
+      return;
+    }
+    gone.push_back(std::move(b));
+    under_way_.pop_front();
+  }
+}
+
+bool streamed_rows::give_back(std::vector<runtime::begun_streams::rows> instead) {
+  const std::lock_guard hold(mutex_);
+  if (begun_->kept == begun_->taken || (!row_->trivial && !row_->life.copy)) return false;
+  for (const host_block& b : under_way_) instead.push_back({b.owner, b.rows.rows, b.rows.n});
+  begun_->pieces = std::move(instead);
+  begun_->kept = begun_->taken;
+  return true;
+}
 
 bool streamed_rows::next(std::size_t most, host_block& b) {
   auto made = std::make_shared<made_rows>();
@@ -76,12 +104,14 @@ bool streamed_rows::next(std::size_t most, host_block& b) {
   }
   if (!made->n) return false;
   b = {};
-  b.rows.first = given_;
-  given_ += made->n;
   b.rows.rows = made->memory.data();
   b.rows.n = made->n;
   b.owner = std::move(made);
+  const std::lock_guard hold(mutex_);
+  b.rows.first = given_;
+  given_ += b.rows.n;
   stream_.keep({b.owner, b.rows.rows, b.rows.n});
+  if (which_ == keep::until_put_away) under_way_.push_back(b);
   return true;
 }
 

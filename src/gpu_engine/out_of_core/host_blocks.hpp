@@ -5,7 +5,11 @@
 //   while (source.next(1 << 20, b)) upload(b.rows);
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "runtime/local_engine.hpp"
 
@@ -26,6 +30,12 @@ class block_source {
   virtual ~block_source() = default;
   // At most `most` rows, at least one; false at the end. A block lives until the next call, longer if it has an owner.
   virtual bool next(std::size_t most, host_block& b) = 0;
+
+  // For sources that cannot be read a second time. The rows before this one are in good hands, in host memory.
+  virtual void put_away(std::uint64_t /*end*/) {}
+  // Nobody reads this any more. Whoever reads the branch next gets `instead` of the rows that were put away, those that were not, and
+  // what the source still has. False: it gets all rows as they were.
+  virtual bool give_back(std::vector<runtime::begun_streams::rows> /*instead*/) { return false; }
 };
 
 // Rows that lie in host memory side by side.
@@ -41,18 +51,25 @@ class whole_rows final : public block_source {
   std::size_t at_ = 0;
 };
 
-// Rows of a branch's source that makes them as they are read (a generator, a range): each block owns its rows. The first are kept for
-// who takes the vertex over.
+// Rows of a branch's source that makes them as they are read (a generator, a range): each block owns its rows. For who takes the vertex
+// over the first are kept; with until_put_away all that have not been put away, too.
 class streamed_rows final : public block_source {
  public:
-  streamed_rows(const planner::branch& b, runtime::run_context& context);
+  enum class keep { first, until_put_away };
+  streamed_rows(const planner::branch& b, keep which, runtime::run_context& context);
   bool next(std::size_t most, host_block& b) override;
+  void put_away(std::uint64_t end) override;
+  bool give_back(std::vector<runtime::begun_streams::rows> instead) override;
 
  private:
   const ir::type* row_;
+  keep which_;
   runtime::run_context& context_;
+  std::shared_ptr<runtime::begun_streams::stream> begun_;
   runtime::begun_reader stream_;
+  std::mutex mutex_;  // blocks are read by one thread and put away by another
   std::uint64_t given_ = 0;
+  std::deque<host_block> under_way_;
 };
 
 }  // namespace query::gpu_engine

@@ -53,4 +53,16 @@ std::vector<host_partitions::piece> host_partitions::rows_of(std::uint32_t part)
   return pieces;
 }
 
+std::vector<runtime::begun_streams::rows> host_partitions::give_up() {
+  std::vector<runtime::begun_streams::rows> all;
+  for (chunk& c : chunks_) {
+    if (!c.starts.back()) continue;
+    auto memory = std::make_shared<runtime::buffer>(std::move(c.rows));
+    all.push_back({memory, memory->data(), c.starts.back()});
+  }
+  chunks_.clear();
+  counts_.assign(parts_, 0);
+  return all;
+}
+
 }  // namespace query::gpu_engine

@@ -31,6 +31,9 @@ class host_partitions {
   std::uint32_t parts() const { return parts_; }
   bool empty() const { return chunks_.empty(); }
 
+  // All of them, in no order but that of each partition's, to somebody else: none are left here.
+  std::vector<runtime::begun_streams::rows> give_up();
+
  private:
   struct chunk {
     runtime::buffer rows;

@@ -9,6 +9,7 @@
 #include "gpu_engine/out_of_core/block_consumers.hpp"
 #include "gpu_engine/out_of_core/parted_rows.hpp"
 #include "gpu_engine/out_of_core/state_stream.hpp"
+#include "runtime/part_done.hpp"
 
 namespace query::gpu_engine {
 
@@ -104,6 +105,19 @@ block_results aggregate_in_blocks(const planner::vertex& v, const planner::verte
   return all.result();
 }
 
+// f reads the input. What it has done counts where it fails and left the rest to others.
+template <class F, class Part> void or_in_part(F f, const block_input& input, Part part) {
+  try {
+    f();
+  } catch (const resource_error& e) {
+    if (input.left_the_rest()) part(e.what());
+    throw;
+  } catch (const internal_error& e) {  // a launch or a copy that failed
+    if (input.left_the_rest()) part(e.what());
+    throw;
+  }
+}
+
 // Rows come in the order of partitions, or hold what is not put together from blocks.
 void check_whole_inputs(const planner::vertex& v) {
   const bool sets = v.node->what != verb::join && v.node->what != verb::group_join && v.node->what != verb::cross_join;
@@ -195,7 +209,11 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   block_results results;
   if (sorts) {
     sorting sorted(w, run);
-    input.each(sorted);
+    or_in_part([&] { input.each(sorted); }, input, [&](const std::string& why) {
+      std::vector<detail::table> tables;
+      for (sorted_run& r : std::move(sorted).runs()) tables.push_back(std::move(r.rows));
+      throw runtime::sorted_in_part(why, std::move(tables));
+    });
     results.tables.push_back(merged(w, std::move(sorted).runs(), sorted.words(), run.context()));
   } else {
     collecting rows(last, run);
@@ -209,7 +227,8 @@ void fold_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fo
   const planner::branch last = in_parts(b) ? last_part(b) : b;
   folding fold(last, kind, run);
   fold.state = state;
-  block_input(b, fields_of(b, kind != detail::fold_kind::count), 8, run).each(fold);
+  block_input input(b, fields_of(b, kind != detail::fold_kind::count), 8, run);
+  or_in_part([&] { input.each(fold); }, input, [&](const std::string& why) { throw runtime::folded_in_part(why, fold.state); });
   state = fold.state;
 }
 
