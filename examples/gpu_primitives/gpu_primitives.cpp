@@ -6,6 +6,7 @@
 
 #include <query/query.hpp>
 
+#include "../same_rows.hpp"
 #include "frequent.hpp"
 
 QUERY_RECORD(Trade, symbol, price);
@@ -40,5 +41,6 @@ int main() {
   };
   const auto there = by_symbol(frequent), here = by_symbol(frequent.on(query::engine::cpu));
   for (const auto& [symbol, n, price] : there) std::cout << symbol << ": " << n << " trades, " << price << "\n";
-  return there == here ? 0 : 1;
+  const bool left = query::Session::standard().gpu_status().empty() && steps_on_gpu(frequent.explain()) == 0;
+  return there == here && !left ? 0 : 1;
 }

@@ -10,6 +10,7 @@
 #include <query/query.hpp>
 
 #include "gpu_engine/larger_than_memory.hpp"
+#include "planned_there.hpp"
 
 namespace {
 
@@ -214,7 +215,7 @@ TEST_F(out_of_core, a_stream_is_aggregated_in_bounded_memory) {
           .in(*gpu_)
           .group_by([](auto i) { return i % 1000; })
           .select([](auto g) { return query::make<Total>(g.key(), g.sum([](auto i) { return i; }), g.count()); });
-  EXPECT_NE(q.explain().find("gpu: "), std::string::npos) << q.explain();
+  EXPECT_TRUE(planned_there(q.explain()));
   gpu_->reset_memory_peak();
   const std::vector<Total> totals = q.to_vector();
   stayed(q);
@@ -300,13 +301,13 @@ TEST_F(out_of_core, later_runs_ask_the_driver_for_nothing_and_leave_nothing) {
       (void)sorted.to_vector();
       (void)some.to_vector();
     };
-    for (int i = 0; i < 5; ++i) run();
+    for (int i = 0; i < 30; ++i) run();
     const device_memory_counters before = session_of(*engine_).memory().counters();
     const transfer_counters pinned = session_of(*engine_).copies().counters();
-    for (int i = 0; i < (block ? 30 : 330); ++i) run();
+    for (int i = 0; i < 330; ++i) run();
     const device_memory_counters after = session_of(*engine_).memory().counters();
-    // Blocks overlap by chance, and a few more buffers may be out at once.
-    EXPECT_LE(after.driver_allocations, before.driver_allocations + (block ? 40 : 0))
+    // Blocks overlap by chance, and a few more buffers may be out at once; one more in every run, or in each tenth, is too many.
+    EXPECT_LE(after.driver_allocations, before.driver_allocations + (block ? 16 : 0))
         << "in " << after.allocations - before.allocations;
     EXPECT_EQ(after.used, before.used);
     EXPECT_LE(session_of(*engine_).copies().counters().pinned_allocations, pinned.pinned_allocations + 4);  // of a thousand and more
