@@ -325,6 +325,26 @@ TEST_F(placement_plans, keep_work_where_its_rows_lie) {
   EXPECT_EQ(engine_line(pass(there).explain(), "group_by").substr(0, 4), "gpu:") << pass(there).explain();
 }
 
+// The values of a group are sorted for its median; costly arguments and many aggregates are work as any other.
+TEST_F(placement_plans, count_what_aggregates_do) {
+  placement_of(*engine_).by([] {
+    rates r = fixed_rates();
+    r.row[static_cast<std::size_t>(operation::group)] = r.row[static_cast<std::size_t>(operation::group_few)] = 0.2e-9;
+    return r;
+  }());
+  const auto groups = trades(3000000).group_by([](auto t) { return t.qty % 10; });
+  const auto placed = [](const auto& q) { return engine_line(q.explain(), "group_by").substr(0, 4); };
+  EXPECT_EQ(placed(groups.select([](auto g) { return g.sum(by_price); })), "cpu:");
+  EXPECT_EQ(placed(groups.select([](auto g) { return g.median(by_price); })), "gpu:");
+  EXPECT_EQ(placed(groups.select([](auto g) {
+    return g.sum([](auto t) { return query::exp(query::sin(t.price) * query::cos(t.price)) + query::log(t.price); });
+  })), "gpu:");
+  EXPECT_EQ(placed(groups.select([](auto g) {
+    return std::tuple(g.count(), g.sum(by_price), g.mean(by_price), g.min(by_price), g.max(by_price), g.variance(by_price),
+                      g.stddev(by_price));
+  })), "gpu:");
+}
+
 TEST_F(placement_plans, count_the_operations_of_functions) {
   placement_of(*engine_).by([] {
     rates r = fixed_rates();

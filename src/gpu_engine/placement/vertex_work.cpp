@@ -5,6 +5,7 @@
 
 #include "gpu_engine/codegen/nearest_search.hpp"
 #include "gpu_engine/counted_rows.hpp"
+#include "gpu_engine/operators/group_kernels.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
 #include "ir/analysis.hpp"
 #include "ir/visit.hpp"
@@ -21,6 +22,7 @@ using planner::vertex;
 
 constexpr double operations_of_a_call = 8;  // sqrt, exp, ...
 constexpr double operations_of_a_fold = 2;
+constexpr double operations_of_an_aggregate = 4;  // beside the first of a group, which the rate of groups has
 constexpr double operations_of_a_look = 6, sorted_bytes = 256;  // of the first rows of an order
 // What the search on tensor cores takes for a row and an element, and for each coordinate of them, in operations of the plain kernels:
 // from runs on an H200 (bench/results).
@@ -155,6 +157,23 @@ class counting {
     const bool joins = v.node && (v.node->what == verb::join || v.node->what == verb::group_join) && v.inputs.size() == 2;
     return joins && s_.keeps_builds && stays(v.inputs[1]) && !reads_collections(*v.node);
   }
+  // What aggregates do beside finding each row's group. Medians and the like have the values of a group sorted.
+  void add_aggregates(const vertex& v, double rows) {
+    try {
+      kernel_source k;
+      const ir::group_plan plan = plan_of(k, v);
+      double operations = 0;
+      bool sorts = false;
+      expression_cost cost(rows_counts_, captures_);
+      for (const ir::aggregate_call& c : plan.calls) {
+        operations += cost.of(c.argument) + (&c == plan.calls.data() ? 0 : operations_of_an_aggregate);
+        sorts = sorts || !ir::fixed_state(c.what);
+      }
+      if (operations > 0) add({operation::row_wise, rows, 0, operations});
+      if (sorts) add({operation::sort, rows, 0});
+    } catch (const not_generated&) {  // rows of groups as they are
+    }
+  }
   // A part of what was taken is wanted.
   void scale(double part) {
     // What lies on the device would be fetched as a whole.
@@ -265,6 +284,7 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
       case verb::aggregate:
       case verb::group_by:
         what = *result <= few_groups ? operation::group_few : operation::group;
+        c.add_aggregates(v, rows);
         break;
       case verb::order_by:
         what = operation::sort;
