@@ -159,6 +159,7 @@ class counting {
   }
   // What aggregates do beside finding each row's group. Medians and the like have the values of a group sorted.
   void add_aggregates(const vertex& v, double rows) {
+    if (v.node->functions.empty()) return;
     try {
       kernel_source k;
       const ir::group_plan plan = plan_of(k, v);
