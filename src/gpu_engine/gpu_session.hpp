@@ -39,6 +39,9 @@ class stream_lease {
 // Of an order, the first of so many rows are selected before they are sorted (operators/first_in_order.hpp). Of fewer, the kernels that
 // look for them and the host that waits for their number take as long as the sort.
 inline constexpr std::uint64_t rows_worth_selecting = std::uint64_t{1} << 21;
+// From so many rows on, the bytes beside a key travel with it through the sort (operators/sorted_pairs.hpp). Fewer lie in the L2 cache
+// when they are gathered by their numbers.
+inline constexpr std::uint64_t rows_worth_carrying = std::uint64_t{1} << 21;
 
 // Thread-safe.
 class gpu_session {
@@ -54,6 +57,9 @@ class gpu_session {
   // From so many rows on, the first of an order are selected before they are sorted.
   std::uint64_t least_selected() const { return least_selected_; }
   void select_from(std::uint64_t rows) { least_selected_ = rows; }  // for tests and figures, before queries run
+  // From so many rows on, a sort by a number carries what is beside it.
+  std::uint64_t least_carried() const { return least_carried_; }
+  void carry_from(std::uint64_t rows) { least_carried_ = rows; }  // the same
   stream_lease lease() { return stream_lease(*this); }
 
  private:
@@ -64,6 +70,7 @@ class gpu_session {
   kernel_cache& kernels_;
   const std::size_t block_rows_;
   std::uint64_t least_selected_ = rows_worth_selecting;
+  std::uint64_t least_carried_ = rows_worth_carrying;
   std::mutex lock_;
   std::vector<std::unique_ptr<stream>> idle_;
 };

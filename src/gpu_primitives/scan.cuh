@@ -3,7 +3,8 @@
 // One launch of any number of blocks of Policy::threads threads (scan_blocks gives a good one). As in compact.cuh, the last warp of a block
 // coordinates and the others have two tiles under way: while they load and add up tile n, the coordinator finds by look-back
 // (look_back.cuh) what lies before tile t; then they finish t. Rows are read and written coalesced and pass through shared memory, where
-// each thread takes a run of them.
+// each thread takes a run of them. How they are read and written is the caller's: numbers of 4 bytes go 6 % faster with __ldcs and __stcs
+// on an H200, where nobody comes back for them soon; those of 8 bytes do not.
 //
 //   extern "C" __global__ void offsets(const u32* sizes, u64 n, void* temp, u64* out, u64* total) {
 //     exclusive_scan<scan_policy<u64>, u64>(n, temp, u64(0), [=](u64 i) -> u64 { return sizes[i]; },

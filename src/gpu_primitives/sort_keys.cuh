@@ -130,6 +130,17 @@ QUERY_GPU_BOTH inline U sort_key_of_bits(U bits, const number_form<U>& form) {
   }
   return U(bits ^ ((bits & sign) != 0 ? form.negative : form.other));
 }
+// Inverse, as from_sort_key is.
+template <class U>
+QUERY_GPU_BOTH inline U bits_of_sort_key(U key, const number_form<U>& form) {
+  constexpr U sign = U(U(1) << (8 * sizeof(U) - 1));
+  const U bits = U(key ^ form.other);
+  return (bits & sign) != 0 ? U(key ^ form.negative) : bits;
+}
+template <class U>
+QUERY_GPU_BOTH inline bool sort_key_tells(U bits, const number_form<U>& form) {
+  return !form.floating || bits_of_sort_key(sort_key_of_bits(bits, form), form) == bits;
+}
 
 // One bit that places a null before or after all values. Place it as asked, whatever the direction of the key.
 QUERY_GPU_BOTH constexpr u8 null_key(bool valid, bool nulls_first) { return valid == nulls_first ? 1 : 0; }

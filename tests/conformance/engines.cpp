@@ -75,7 +75,7 @@ engine_config two_gpus() {
   if (!e.missing.empty() || !second) return e;
   static kernel_cache kernels({.headers = embedded_sources(), .options = {"--fmad=false"}, .folder = {}, .compile = {}});
   const auto both = make_engine({device::first(), second}, {.memory = std::size_t{1} << 30}, kernels, 0, 1);
-  for (const auto& gpu : gpus_of(*both).all()) gpu->select_from(16);
+  for (const auto& gpu : gpus_of(*both).all()) gpu->select_from(16), gpu->carry_from(16);
   e.session.add_engine(both);
   return e;
 }

@@ -97,6 +97,7 @@ class generated_kernels : public testing::Test {
                                }});
     engine_ = make_engine(*pretended_, {std::size_t{64} << 20, 0}, *kernels_);
     session_of(*engine_).select_from(1);  // tops of few rows have all of their kernels
+    session_of(*engine_).carry_from(1);
     session_.add_engine(engine_);
   }
 

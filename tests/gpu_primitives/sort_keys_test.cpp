@@ -69,6 +69,9 @@ void expect_same_by_form() {
       copy_bits(bits, v);
       const U key = sort_key(v);
       EXPECT_EQ(sort_key_of_bits(bits, form), descending ? descending_key(key) : key) << v << (descending ? " descending" : "");
+      EXPECT_EQ(sort_key_tells(bits, form), sort_key_tells(v) || bits_of_sort_key(sort_key_of_bits(bits, form), form) == bits) << v;
+      if (!sort_key_tells(bits, form)) continue;
+      EXPECT_EQ(bits_of_sort_key(sort_key_of_bits(bits, form), form), bits) << v << (descending ? " descending" : "");
     }
   }
 }

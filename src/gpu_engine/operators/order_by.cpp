@@ -1,7 +1,8 @@
 // order_by: row numbers sorted by order-preserving keys, the last key first (each pass is stable), then rows gathered once.
 // Strings are ranked before: their rank is what the rows are sorted by. The sorts are the library's own programs (word_sort.hpp); a query
 // compiles what makes the words of its keys, unless they are plain numbers, and what gathers its rows. Where few rows of many are wanted,
-// those that may be among them are found first (first_in_order.hpp).
+// those that may be among them are found first (first_in_order.hpp). Rows that are their key (sorted_numbers.hpp), or a key and little
+// more (sorted_pairs.hpp), are sorted without numbers.
 #include <algorithm>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "gpu_engine/operators/first_in_order.hpp"
 #include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/sorted_numbers.hpp"
+#include "gpu_engine/operators/sorted_pairs.hpp"
 #include "gpu_engine/operators/word_sort.hpp"
 #include "gpu_engine/row_numbers.hpp"
 #include "gpu_primitives/radix_layout.cuh"
@@ -428,7 +430,8 @@ result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
   const std::uint64_t kept = std::min<std::uint64_t>(in->size(), v.limit);
   const std::size_t row_bytes = device_layout(row).size;
   device_buffer rows_out = run.allocate(std::max<std::uint64_t>(kept, 1) * row_bytes);
-  if (kept && !sort_numbers(v, *in, rows_out.address(), kept, run)) sorting(v, *in, run).go(rows_out.address(), kept, row_bytes);
+  if (kept && !sort_numbers(v, *in, rows_out.address(), kept, run) && !sort_pairs(v, *in, rows_out.address(), kept, run))
+    sorting(v, *in, run).go(rows_out.address(), kept, row_bytes);
   return run.result(row, std::move(rows_out), kept);
 }
 
