@@ -20,8 +20,7 @@ constexpr std::size_t beside_row = 16, beside_row_at_once = 144;
 
 class sets_in_blocks {
  public:
-  sets_in_blocks(const planner::vertex& v, vertex_run& run)
-      : v_(v), run_(run), row_(v.row()) {
+  sets_in_blocks(const planner::vertex& v, vertex_run& run) : v_(v), run_(run), row_(v.row()) {
     for (const planner::branch& b : v.inputs) {
       columns_.push_back(planned_input(b).columns);
       sides_.push_back(parted(b));
