@@ -297,7 +297,10 @@ TEST_F(apply_on_gpu, takes_one_partition_after_the_other) {
 
 TEST_F(apply_on_gpu, lays_a_field_out_by_a_kernel_that_compiles) {
   fake_.add_kernel("lay_out_part", [](void**) {});
+  EXPECT_EQ(trades().skip(1).apply(host(), halved()).in(session_).to_vector().size(), trades_.size() - 2);
+  EXPECT_EQ(fake_.launches("lay_out_part"), 1u);  // rows of the host's are asked for by field
   EXPECT_EQ(trades().apply(host(), halved()).in(session_).to_vector().size(), trades_.size() - 1);
+  EXPECT_EQ(fake_.launches("lay_out_part"), 1u);
 }
 
 TEST_F(apply_on_gpu, is_left_out_where_it_cannot_run) {

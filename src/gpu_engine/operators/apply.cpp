@@ -27,18 +27,61 @@ void generate_part(kernel_source& k, const input_layout& in, const input_column&
         "; i += gridDim.x * 256ull) out[i] = " + expressions::part_of(row, part.offset, part.type, k) + ";\n}\n");
 }
 
+// The top-level fields that a part of the row is of.
+std::vector<bool> fields_of_part(const ir::type* row, const input_column& part) {
+  std::vector<bool> fields = all_fields(row);
+  if (row->k == ir::kind::record)
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const ir::field& f = row->field_list[i];
+      fields[i] = f.offset < part.offset + part.type->size && part.offset < f.offset + f.of->size;
+    }
+  return fields;
+}
+
+// The rows that the function gets: all of them there, or those that a branch starts from, of which it is brought what it asks for.
+class rows_asked_for {
+ public:
+  explicit rows_asked_for(std::shared_ptr<const device_rows> rows) : brought_{std::move(rows)} {}
+  rows_asked_for(const planner::branch& b, vertex_run& run)
+      : from_(&b), run_(&run), brought_{run.input(b, std::vector<bool>(all_fields(b.row).size()))} {}
+
+  std::uint64_t size() const { return brought_.front()->size(); }
+  const device_rows& with(const input_column& part) {
+    const ir::type* row = brought_.front()->layout().row;
+    const std::vector<bool> fields = fields_of_part(row, part);
+    for (const auto& rows : brought_)
+      if (!from_ || has(*rows, fields)) return *rows;
+    brought_.push_back(run_->input(*from_, fields));
+    return *brought_.back();
+  }
+
+ private:
+  static bool has(const device_rows& rows, const std::vector<bool>& fields) {
+    const ir::type* row = rows.layout().row;
+    if (row->k != ir::kind::record) return rows.has({0, row});
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (fields[i] && !rows.has({row->field_list[i].offset, row->field_list[i].of})) return false;
+    return true;
+  }
+
+  const planner::branch* from_ = nullptr;
+  vertex_run* run_ = nullptr;
+  std::vector<std::shared_ptr<const device_rows>> brought_;
+};
+
 class port final : public detail::gpu_apply_port {
  public:
-  port(vertex_run& run, std::shared_ptr<const device_rows> in, const ir::type* result) : run_(&run), in_(std::move(in)), result_(result) {}
+  port(vertex_run& run, rows_asked_for in, const ir::type* result) : run_(&run), in_(std::move(in)), result_(result) {}
 
-  std::size_t size() const override { return static_cast<std::size_t>(in_->size()); }
+  std::size_t size() const override { return static_cast<std::size_t>(in_.size()); }
   void* stream() const override { return run_->on().handle(); }
   int device() const override { return run_->gpu().on().ordinal(); }
 
   const void* column(std::size_t offset, const ir::type* t) override {
-    const input_layout& l = in_->layout();
+    const device_rows& in = in_.with({offset, t});
+    const input_layout& l = in.layout();
     for (std::size_t c = 0; c < l.columns.size(); ++c)
-      if (l.columns[c].offset == offset && same_shape(l.columns[c].type, t)) return pointer(in_->column(c));
+      if (l.columns[c].offset == offset && same_shape(l.columns[c].type, t)) return pointer(in.column(c));
     device_buffer& made = parts_[{offset, t->size}];
     if (!made) {
       made = run_->allocate(std::max<std::size_t>(size(), 1) * t->size);
@@ -47,7 +90,7 @@ class port final : public detail::gpu_apply_port {
         generate_part(k, l, {offset, t});
         const auto f = run_->compile(k, "lay_out_part");
         const std::uint64_t blocks = std::min<std::uint64_t>((size() + 255) / 256, std::uint64_t{resident_blocks(*f, 256)} * 16);
-        run_->launch(k, *f, {static_cast<unsigned>(blocks), 256, 0}, std::array<const device_rows*, 1>{in_.get()},
+        run_->launch(k, *f, {static_cast<unsigned>(blocks), 256, 0}, std::array<const device_rows*, 1>{&in},
                      std::array<std::uint64_t, 1>{made.address()});
       }
     }
@@ -107,7 +150,7 @@ class port final : public detail::gpu_apply_port {
   static void* pointer(device_address at) { return reinterpret_cast<void*>(at); }
 
   vertex_run* run_;
-  std::shared_ptr<const device_rows> in_;
+  rows_asked_for in_;
   const ir::type* result_;
   std::map<std::pair<std::size_t, std::size_t>, device_buffer> parts_;
   std::vector<device_buffer> scratch_;
@@ -122,7 +165,7 @@ bool partitioned(const planner::vertex& v) {
 }
 
 // One call of the user's function.
-result_rows call(const planner::vertex& v, std::shared_ptr<const device_rows> rows, vertex_run& run) {
+result_rows call(const planner::vertex& v, rows_asked_for rows, vertex_run& run) {
   port p(run, std::move(rows), v.node->row);
   try {
     v.node->gpu_call(v.node->gpu_form.get(), p);
@@ -194,7 +237,7 @@ result_rows by_partition(const planner::vertex& v, const std::shared_ptr<const d
   std::uint64_t first = 0;
   for (const std::size_t end : ends_of(v, *rows, run)) {
     run.context().cancel.check();
-    results.push_back(call(v, part_of(rows, first, end, run), run));
+    results.push_back(call(v, rows_asked_for(part_of(rows, first, end, run)), run));
     first = end;
   }
   return joined(results, v.node->row, run);
@@ -212,9 +255,9 @@ void plan_apply(const planner::vertex& v) {
 
 result_rows run_apply(const planner::vertex& v, vertex_run& run) {
   const planner::branch& b = v.inputs.front();
-  const std::shared_ptr<const device_rows> rows = bare(b) ? run.input(b, all_fields(b.row)) : run_collect_before(b, run);
   const scoped_context here(run.gpu().on());
-  return partitioned(v) ? by_partition(v, rows, run) : call(v, rows, run);
+  if (partitioned(v)) return by_partition(v, run.input(b, all_fields(b.row)), run);  // bare: plan_apply
+  return call(v, bare(b) ? rows_asked_for(b, run) : rows_asked_for(run_collect_before(b, run)), run);
 }
 
 }  // namespace query::gpu_engine

@@ -30,7 +30,7 @@ void generate(kernel_source& k, const detail::logical& n, const input_layout& le
 void plan_cross_join(const planner::vertex& v) {
   for (const planner::branch& b : v.inputs) plan_input(b);
   kernel_source k;
-  generate(k, *v.node, whole_rows(v.inputs[0].row), whole_rows(v.inputs[1].row));
+  generate(k, *v.node, planned_input(v.inputs[0]), planned_input(v.inputs[1]));
 }
 
 result_rows run_cross_join(const planner::vertex& v, vertex_run& run) {

@@ -189,11 +189,11 @@ void plan_gathered(const planner::vertex& v) {
   const detail::logical& n = *v.node;
   if (n.what != verb::reverse && n.what != verb::sample) check_not_handed_on(v);
   for (const planner::branch& b : v.inputs) plan_input(b);
-  const input_layout first = whole_rows(v.inputs.front().row);
+  const input_layout first = planned_input(v.inputs.front());
   check_host_form(n.row);
   switch (n.what) {
     case verb::zip:
-      (void)generate_zip(n, first, whole_rows(v.inputs.back().row));
+      (void)generate_zip(n, first, planned_input(v.inputs.back()));
       break;
     case verb::chunk:
     case verb::window:

@@ -84,7 +84,7 @@ shared_rows input_part::of_source(std::uint64_t from, std::uint64_t n) {
   host_block all;
   all.rows = *host_;
   const host_block part = slice(all, row, begin, static_cast<std::size_t>(std::min<std::uint64_t>(n, host_->n - begin)));
-  const auto fields = bare(branch_) ? all_fields(row) : fields_read(branch_, true);
+  const auto fields = bare(branch_) ? fields_wanted(branch_, all_fields(row)) : fields_read(branch_, true);
   const auto columns = choose_columns(row, fields, host_->columns != nullptr);
   run_.supply(upload_rows(run_.shared_gpu(), part.rows, row, columns, run_.on(), run_.context()), begin);
   return run_input(branch_, fields, run_);  // takes what was supplied away

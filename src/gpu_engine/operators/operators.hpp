@@ -113,6 +113,8 @@ void run_joins(const planner::branch& b, vertex_run& run);
 // are read.
 void plan_input(const planner::branch& b);
 std::shared_ptr<const device_rows> run_input(const planner::branch& b, const std::vector<bool>& fields, vertex_run& run);
+// How these would lie for a verb that takes rows as they lie: those of a source without what nobody wants, others whole.
+input_layout planned_input(const planner::branch& b);
 
 // text_making.cpp: row-wise work that makes strings runs on its own, before what cannot run twice (folds, groups). The branch
 // as it is then: itself where it makes none.

@@ -226,7 +226,7 @@ void plan_partition(const planner::vertex& v) {
   if (v.node->keys.equal) throw not_generated("keys have an equality of the user's own");
   if (way_of(v) == way::range) plan_ordered_numbers(v);
   kernel_source k;
-  generate(k, v, whole_rows(b.row), false);
+  generate(k, v, planned_input(b), false);
 }
 
 result_rows run_partition(const planner::vertex& v, vertex_run& run) {

@@ -2,6 +2,7 @@
 // there.
 #include <algorithm>
 
+#include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 
 namespace query::gpu_engine {
@@ -146,6 +147,8 @@ void plan_input(const branch& b) {
   const branch last = last_part(b);
   if (!bare(last)) plan_collect_before(last);
 }
+
+input_layout planned_input(const branch& b) { return bare(b) ? planned_layout(b, all_fields(b.row)) : whole_rows(b.row); }
 
 std::shared_ptr<const device_rows> run_input(const branch& b, const std::vector<bool>& fields, vertex_run& run) {
   run_joins(b, run);

@@ -169,7 +169,7 @@ class keeping_firsts {
 void plan_sets(const planner::vertex& v) {
   for (const planner::branch& b : v.inputs) plan_input(b);
   generated g;
-  generate(g, *v.node, v.node->what, whole_rows(v.inputs.front().row), whole_rows(v.inputs.back().row), false);
+  generate(g, *v.node, v.node->what, planned_input(v.inputs.front()), planned_input(v.inputs.back()), false);
 }
 
 result_rows run_sets(const planner::vertex& v, vertex_run& run) {

@@ -130,7 +130,7 @@ void plan_slice(const planner::vertex& v) {
     (void)whole_rows(b.row);
     (void)device_layout(b.row);
   }
-  if (tests(*v.node)) (void)generate_test(*v.node, whole_rows(v.inputs.front().row));
+  if (tests(*v.node)) (void)generate_test(*v.node, planned_input(v.inputs.front()));
 }
 
 result_rows run_slice(const planner::vertex& v, vertex_run& run) {

@@ -20,9 +20,11 @@ constexpr std::size_t beside_row = 16, beside_row_at_once = 144;
 
 class sets_in_blocks {
  public:
-  sets_in_blocks(const planner::vertex& v, vertex_run& run)
-      : v_(v), run_(run), row_(v.row()), columns_(choose_columns(row_, all_fields(row_), false)) {
-    for (const planner::branch& b : v.inputs) sides_.push_back(parted(b));
+  sets_in_blocks(const planner::vertex& v, vertex_run& run) : v_(v), run_(run), row_(v.row()) {
+    for (const planner::branch& b : v.inputs) {
+      columns_.push_back(planned_input(b).columns);
+      sides_.push_back(parted(b));
+    }
   }
 
   block_results go() {
@@ -75,18 +77,18 @@ class sets_in_blocks {
     const verb what = v_.node->what;
     if (what == verb::union_with) {  // the rows of the second side are behind those of the first
       run_.reset_status();
-      return run_set_of(v_, what, *uploaded(*sides_[0], first, end), uploaded(*sides_[1], first, end).get(), run_);
+      return run_set_of(v_, what, *uploaded(0, first, end), uploaded(1, first, end).get(), run_);
     }
     std::size_t wanted = 0;
     for (std::uint32_t part = first; part < end; ++part) wanted += sides_.front()->parts().size(part);
     if (!wanted && !(first == 0 && end == parting::parts_made)) return nullptr;
-    for (const auto& side : sides_) rows.push_back(uploaded(*side, first, end));
+    for (std::size_t side = 0; side < sides_.size(); ++side) rows.push_back(uploaded(side, first, end));
     run_.reset_status();
     return run_set_of(v_, what, *rows.front(), rows.size() > 1 ? rows.back().get() : nullptr, run_);
   }
-  std::shared_ptr<const device_rows> uploaded(const parting& side, std::uint32_t first, std::uint32_t end) {
-    const host_block rows = side_by_side(side.parts(), first, end, row_, run_.context());
-    auto there = upload_rows(run_.shared_gpu(), rows.rows, row_, columns_, run_.on(), run_.context());
+  std::shared_ptr<const device_rows> uploaded(std::size_t side, std::uint32_t first, std::uint32_t end) {
+    const host_block rows = side_by_side(sides_[side]->parts(), first, end, row_, run_.context());
+    auto there = upload_rows(run_.shared_gpu(), rows.rows, row_, columns_[side], run_.on(), run_.context());
     run_.on().synchronize(run_.context().cancel);
     return there;
   }
@@ -94,7 +96,7 @@ class sets_in_blocks {
   const planner::vertex& v_;
   vertex_run& run_;
   const ir::type* row_;
-  std::vector<input_column> columns_;
+  std::vector<std::vector<input_column>> columns_;  // of each side that go up again
   planner::vertex whole_ = without_limit(v_);  // of a block, all keys count
   std::vector<std::unique_ptr<parting>> sides_;
   std::size_t most_rows_ = 1;

@@ -1,7 +1,7 @@
 // Columns that nobody reads are neither gathered nor parsed: follows the rows of each columnar or file source through the
 // traced functions until a function makes other rows of them. An opaque function, or rows that go on whole, read all.
 #include <algorithm>
-#include <optional>
+#include <set>
 
 #include "ir/analysis.hpp"
 #include "planner/rules/edges.hpp"
@@ -38,6 +38,9 @@ class reading {
     else all();
   }
   void add(const detail::user_function& f, std::uint32_t row) { add(r_.trace(f), row); }
+  void functions(const logical& n) {  // of its rows
+    for (const detail::user_function& f : n.functions) add(f, 0);
+  }
 
   // Do the same rows go on after the stage?
   bool through(const stage& s) {
@@ -71,10 +74,9 @@ class reading {
     switch (n.what) {
       case verb::group_by:
       case verb::aggregate:
-        for (const detail::user_function& f : n.functions) add(f, 0);
-        return;
+        return functions(n);
       case verb::order_by:
-        for (const detail::user_function& f : n.functions) add(f, 0);
+        functions(n);
         return n.functions.empty() ? all() : handed_on(*reader);
       case verb::join:
         if (side(n, right)) handed_on(*reader);
@@ -83,16 +85,35 @@ class reading {
         if (right) return all();
         add(n.functions.front(), 0);
         return add(n.functions.back(), 0);
-      case verb::cross_join: return add(n.functions.front(), right ? 1 : 0);
+      case verb::cross_join:
+      case verb::zip: return add(n.functions.front(), right ? 1 : 0);
       case verb::take:
       case verb::skip:
       case verb::take_last:
-      case verb::skip_last: return b.table ? handed_on(*reader) : all();
+      case verb::skip_last:
+        if (b.table) return handed_on(*reader);
+        [[fallthrough]];
+      case verb::take_while:
+      case verb::skip_while:
+      case verb::default_if_empty:
+      case verb::distinct:
+      case verb::union_with:
+      case verb::intersect:
+      case verb::except:
+      case verb::partition:
+      case verb::concat:
+      case verb::reverse:
+      case verb::sample:
+        if (r_.options.verify) return all();  // messages show the rows of functions behind it
+        functions(n);
+        // Of the right rows the keys.
+        return right && (n.what == verb::intersect || n.what == verb::except) ? void() : handed_on(*reader);
       default: all();
     }
   }
   // The same rows, or some of them, for who reads the vertex.
   void handed_on(const vertex& v) {
+    if (!seen_.insert(&v).second) return;  // another way there
     const std::vector<edge>& readers = edges_.readers_of(v);
     if (readers.empty()) all();
     for (const edge& e : readers) {
@@ -106,6 +127,7 @@ class reading {
   const edge_index& edges_;
   const ir::type* row_;
   std::vector<bool> fields_;
+  std::set<const vertex*> seen_;  // whose rows are the source's
 };
 
 std::string note_text(const ir::type* row, const std::vector<bool>& wanted) {
@@ -121,8 +143,6 @@ bool worth_it(const ir::type* row, const std::vector<bool>& wanted) {
   return row->k == ir::kind::record && std::find(wanted.begin(), wanted.end(), false) != wanted.end();
 }
 
-bool slices(verb v) { return v == verb::take || v == verb::skip || v == verb::take_last || v == verb::skip_last; }
-
 // Of rows that lie in one piece a GPU is brought no fields but those: known to it alone, the CPU reads such rows where they lie.
 void rows_of_accelerated(rewriting& r, const edge_index& edges) {
   each_branch(r.graph, [&](branch& b, vertex* reader) {
@@ -130,7 +150,6 @@ void rows_of_accelerated(rewriting& r, const edge_index& edges) {
     const ir::type* row = b.table ? b.table->row() : b.source->row;
     // A loop's variable stays on the device.
     if (row->k != ir::kind::record || (b.source && (b.source->what == verb::source_columns || b.source->what == verb::placeholder))) return;
-    if (reader && reader->node && slices(reader->node->what)) return;  // what it gives may be a view of what it was brought
     reading fields(r, edges, row);
     fields.branch_of_source(b, reader);
     if (worth_it(row, fields.fields())) b.wanted = fields.fields();

@@ -1,15 +1,9 @@
 #include "gpu_engine/device/expressions.cuh"
 using namespace query::gpu;
 struct words { u64 w[5]; const u64* halt; };
-struct alignas(8) T0 {
-  i32 f0;
-  u8 gap0[4];
-  double f1;
-};
-static_assert(sizeof(T0) == 16);
 __device__ __forceinline__ double pair_of(const words& p, u64 a, u64 b) {
-  const double v1 = ((const T0* __restrict__)p.w[0])[a].f1;
-  const double v2 = ((const T0* __restrict__)p.w[1])[b].f1;
+  const double v1 = ((const double* __restrict__)p.w[0])[a];
+  const double v2 = ((const double* __restrict__)p.w[1])[b];
   const double v3 = mul<double>(v1, v2);
   return v3;
 }
