@@ -20,8 +20,7 @@ constexpr std::size_t beside_row = 16, beside_row_at_once = 144;
 
 class sets_in_blocks {
  public:
-  sets_in_blocks(const planner::vertex& v, vertex_run& run)
-      : v_(v), run_(run), row_(v.row()) {
+  sets_in_blocks(const planner::vertex& v, vertex_run& run) : v_(v), run_(run), row_(v.row()) {
     for (const planner::branch& b : v.inputs) {
       columns_.push_back(planned_input(b).columns);
       sides_.push_back(parted(b));
@@ -98,7 +97,7 @@ class sets_in_blocks {
   vertex_run& run_;
   const ir::type* row_;
   std::vector<std::vector<input_column>> columns_;  // of each side that go up again
-  planner::vertex whole_ = without_limit(v_);  // of a block, all keys count
+  planner::vertex whole_ = without_limit(v_);       // of a block, all keys count
   std::vector<std::unique_ptr<parting>> sides_;
   std::size_t most_rows_ = 1;
 

@@ -87,25 +87,27 @@ class reading {
         return add(n.functions.back(), 0);
       case verb::cross_join:
       case verb::zip: return add(n.functions.front(), right ? 1 : 0);
-      case verb::intersect:
-      case verb::except:  // of the right rows the keys
-        functions(n);
-        return right ? void() : handed_on(*reader);
-      case verb::distinct:
-      case verb::union_with:
-      case verb::partition:
       case verb::take:
       case verb::skip:
       case verb::take_last:
       case verb::skip_last:
+        if (b.table) return handed_on(*reader);
+        [[fallthrough]];
       case verb::take_while:
       case verb::skip_while:
       case verb::default_if_empty:
+      case verb::distinct:
+      case verb::union_with:
+      case verb::intersect:
+      case verb::except:
+      case verb::partition:
       case verb::concat:
       case verb::reverse:
       case verb::sample:
+        if (r_.options.verify) return all();  // messages show the rows of functions behind it
         functions(n);
-        return handed_on(*reader);
+        // Of the right rows the keys.
+        return right && (n.what == verb::intersect || n.what == verb::except) ? void() : handed_on(*reader);
       default: all();
     }
   }
