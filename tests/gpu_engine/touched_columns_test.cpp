@@ -146,8 +146,8 @@ TEST_F(touched_columns, of_rows_that_change_places_cross_the_bus) {
   brings("sample, select", all().sample(100).select(tax), 1);
   brings("zip", all().zip(build(), pair), 0, 2);
   brings("zip, pairs", all().zip(build()).select([](auto both) { return both.first.price + both.second.tax; }), 0, 24);
-  brings("hash_partitioned_by, group_by",
-         all().hash_partitioned_by(key, 4).group_by(size_of).select([](auto g) { return g.first(tax); }), 3);
+  brings("hash_partitioned_by, group_by", all().hash_partitioned_by(key, 4).group_by(size_of).select([](auto g) { return g.first(tax); }),
+         3);
   brings("range_partitioned_by, select", all().range_partitioned_by(key, 4).select(tax), 2);
   brings("partitioned, select", all().partitioned(4).select(tax), 1);
 }
@@ -176,11 +176,11 @@ TEST_F(touched_columns, are_those_of_every_reader) {
   read("a sort", on_host(on_host(few.order_by(id)).select(tax)), 2, 3);
   read("two readers", on_host(few.zip(few, [](auto a, auto b) { return a.tax + b.price; })), 2, 5);
   read("an apply", few.apply(on_no_cpu, query::on_gpu([](auto& asked) {
-         const Wide* in = asked.rows();
-         std::int64_t* out = asked.results(asked.size());
-         asked.wait();
-         for (std::size_t i = 0; i < asked.size(); ++i) out[i] = in[i].tax;
-       })),
+                               const Wide* in = asked.rows();
+                               std::int64_t* out = asked.results(asked.size());
+                               asked.wait();
+                               for (std::size_t i = 0; i < asked.size(); ++i) out[i] = in[i].tax;
+                             })),
        12, 3);
 }
 

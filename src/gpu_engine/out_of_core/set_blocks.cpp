@@ -97,7 +97,7 @@ class sets_in_blocks {
   vertex_run& run_;
   const ir::type* row_;
   std::vector<std::vector<input_column>> columns_;  // of each side that go up again
-  planner::vertex whole_ = without_limit(v_);  // of a block, all keys count
+  planner::vertex whole_ = without_limit(v_);       // of a block, all keys count
   std::vector<std::unique_ptr<parting>> sides_;
   std::size_t most_rows_ = 1;
 
