@@ -191,7 +191,7 @@ TEST_P(groups_without_memory, of_a_small_budget_are_parted_until_they_fit) {
   for (const question& q : questions()) {
     taken_at_ = -1;
     const rows wanted = q.rows_in(cpu_, false);
-    for (const std::size_t memory : {2 * mib, 4 * mib}) {
+    for (const std::size_t memory : {mib * 3 / 4, 2 * mib}) {
       SCOPED_TRACE(q.name + ", of " + std::to_string(memory));
       use_memory(memory);
       expect_rows(q, wanted);
