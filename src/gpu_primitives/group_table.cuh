@@ -345,16 +345,18 @@ __device__ __forceinline__ void grow_groups(const group_table<Keys, Aggregates>&
 }
 
 // Kernel body: every group to emit(at, key, state), densely, from *count on (in any order); *count ends as the number of groups.
-// One atomic for each 8 * blockDim.x slots. Blocks of at most 1024 threads.
+// One atomic for each 8 * blockDim.x slots. Blocks of at most 1024 threads. Of the slots [first_slot, end_slot) alone, where there is no
+// room for more groups.
 template <class Keys, class Aggregates, class Emit>
-__device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>& t, u64* count, const Emit& emit) {
+__device__ __forceinline__ void emit_groups(const group_table<Keys, Aggregates>& t, u64* count, const Emit& emit, u64 first_slot = 0,
+                                            u64 end_slot = ~u64(0)) {
   constexpr u32 per_thread = 8;
   __shared__ u32 warp_counts[warp_size];
   __shared__ u64 block_first;
-  const u64 slots = table_slots(t.bits);
+  const u64 slots = smaller(table_slots(t.bits), end_slot);
   const u64 turn = u64(blockDim.x) * per_thread;
   const u32 warp = threadIdx.x / warp_size, warps = blockDim.x / warp_size;
-  for (u64 first = blockIdx.x * turn; first < slots; first += gridDim.x * turn) {
+  for (u64 first = first_slot + blockIdx.x * turn; first < slots; first += gridDim.x * turn) {
     u32 taken = 0;  // bit j: slot j of this thread
 #pragma unroll
     for (u32 j = 0; j < per_thread; ++j) {

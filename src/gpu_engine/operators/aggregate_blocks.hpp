@@ -27,6 +27,7 @@ class aggregate_blocks {
 
   const planner::vertex& v_;
   vertex_run& run_;
+  device_buffer row_;     // of the result: there before rows are taken that may not be had again
   device_buffer memory_;  // a word, the states of a block and of all, the rows that the latter names
   std::size_t state_bytes_ = 0;
   std::uint64_t rows_ = 0;

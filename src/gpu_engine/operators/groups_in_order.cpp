@@ -81,9 +81,9 @@ class folding {
     run_.finish(g_.source);
   }
   // The row of all blocks; null: no row has stayed.
-  result_rows finish_blocks(const blocks& b) {
+  result_rows finish_blocks(const blocks& b, device_buffer row) {
     run_.reset_status();
-    out_ = run_.allocate(device_layout(v_.node->row).size);
+    out_ = std::move(row);
     set(b, out_.address());
     launch("finish_blocks", 1);
     run_.finish(g_.source);
@@ -239,11 +239,12 @@ void aggregate_blocks::take(std::shared_ptr<const device_rows> in) {
     kernel_source k;
     const std::size_t calls = std::max<std::size_t>(plan_of(k, v_).calls.size(), 1), row = device_layout(v_.inputs.front().row).size;
     const std::size_t state = (block.state_bytes() + 15) / 16 * 16;
-    device_buffer kept = run_.zeroed(16 + 2 * state + calls * row);
+    device_buffer kept = run_.zeroed(16 + 2 * state + calls * row), result = run_.allocate(device_layout(v_.node->row).size);
     const input_layout& layout = in->layout();
     auto none = std::make_shared<device_rows>(run_.shared_gpu(), layout.row, 0);
     for (const input_column& c : layout.columns) none->add(c, device_address{0});
     memory_ = std::move(kept);
+    row_ = std::move(result);
     state_bytes_ = state;
     none_ = std::move(none);
   }
@@ -255,8 +256,15 @@ result_rows aggregate_blocks::finish() {
   result_rows row;
   if (none_)
     row = folding(v_, run_, none_, output::state_of_block)
-              .finish_blocks({state(), state() + state_bytes_, state() + 2 * state_bytes_, memory_.address(), rows_});
-  return row ? row : aggregate_of_nothing(v_, run_);
+              .finish_blocks({state(), state() + state_bytes_, state() + 2 * state_bytes_, memory_.address(), rows_}, std::move(row_));
+  if (row) return row;
+  memory_.reset();
+  try {
+    return aggregate_of_nothing(v_, run_);
+  } catch (const out_of_memory&) {
+    run_.context().cancel.check();
+  }
+  return aggregate_of_nothing(v_, run_);
 }
 
 }  // namespace query::gpu_engine

@@ -238,8 +238,8 @@ class writer {
     // A group without a state is of rows that come again. Other bits than those that place a key in a table.
     each("spill_states", "    const u64 id = " + first + " + at;\n    const Key key = (" + keys + ")[id];\n    (" + out +
                              ")[at].key = key;\n    (" + out + ")[at].state = (" + states + ")[id];\n    (" + arg(places, "u32*") +
-                             ")[at] = (" + states + ")[id].first_row == ~u64(0) ? ~0u : u32(mix64(Keys{}.hash(key) + " +
-                             "0x2545f4914f6cdd1dull) >> 32) % " + std::to_string(state_parts) + "u;\n");
+                             ")[at] = (" + states + ")[id].first_row == ~u64(0) ? ~0u : u32(mix64(Keys{}.hash(key) + " + arg(spill_seed) +
+                             ") >> 32) % " + std::to_string(state_parts) + "u;\n");
     kernel("map_pairs", "  map_keys(" + n + ", " + ids_of_keys(table_at, table_size) + ", " + arg(group_of, "u32*") +
                             ", Keys{}, [&](u64 i, Key& key) {\n    key = (" + in +
                             ")[i].key;\n    return true;\n  }, [&](u32 id, u64 i) { (" + keys + ")[id] = (" + in + ")[i].key; });\n");

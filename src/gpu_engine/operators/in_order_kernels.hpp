@@ -42,6 +42,7 @@ enum argument : std::uint32_t {
   larger_size,
   pairs,         // of keys and states, and to which part of host memory each goes
   places,
+  spill_seed,    // of the hash that says so
   first_pair,    // the number of its group
   of_calls
 };

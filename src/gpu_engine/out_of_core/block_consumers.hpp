@@ -129,6 +129,7 @@ class grouping_blocks final : public block_consumer {
  public:
   grouping_blocks(const planner::vertex& v, group_stream& groups, vertex_run& run) : v_(v), groups_(groups), run_(run) {}
   void take() override { groups_.take(run_.input(v_.inputs.front(), {})); }
+  bool make_room() override { return groups_.make_room(); }
 
  private:
   const planner::vertex& v_;

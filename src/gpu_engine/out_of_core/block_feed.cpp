@@ -115,7 +115,10 @@ device_block block_feed::next() {
     }
     // The thread stands still. The block before is gone by now: what does not fit even so is too long.
     if (failed_) {
-      if (b.from.rows.n <= fewest_rows_of_block) std::rethrow_exception(b.no_memory);
+      if (b.from.rows.n <= fewest_rows_of_block) {
+        returned_.push_front(std::move(b.from));
+        std::rethrow_exception(b.no_memory);
+      }
       shrink_to(b.from.rows.n / 2);
     }
     failed_ = true;

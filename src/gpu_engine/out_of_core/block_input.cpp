@@ -7,6 +7,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/backoff.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/operators.hpp"
@@ -27,6 +28,8 @@ constexpr std::size_t largest_block = 256 * mib;  // longer ones hide no more la
 constexpr std::size_t blocks_of_budget =
     8;  // one at work with what its operator needs, one on its way, results on theirs
 constexpr std::uint32_t most_parts = 1024;
+
+constexpr double longest_wait = 2;  // seconds, for memory that others have, before rows are lost that cannot be had again
 
 std::size_t target_of(std::size_t budget) { return std::clamp(budget / blocks_of_budget, mib, largest_block); }
 
@@ -234,7 +237,7 @@ void block_input::need_rows() {
 
 void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed* from, block_consumer& consumer) {
   run_.context().cancel.check();
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  for (int attempt = 0; attempt < 2;) {
     try {
       const drained before_rows_go(run_.on());
       run_.reset_status();
@@ -248,11 +251,13 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       return;
     } catch (const out_of_memory&) {
       run_.supply(nullptr);
-      if (attempt == 1 && rows->size() <= fewest_rows_of_block) throw;
-      // First without what others hold, then with less.
+      // First without what others hold, then with less, at last with all that the consumer can do without.
+      const bool shortest = attempt == 1 && rows->size() <= fewest_rows_of_block;
+      if (shortest && !more_room(consumer)) throw;
       consumer.release();
       forget_builds(run_.context());
-      if (from) from->give_way(attempt == 0 ? rows->size() : rows->size() / 2);
+      if (from) from->give_way(attempt == 0 || shortest ? rows->size() : rows->size() / 2);
+      if (!shortest) ++attempt;
     }
   }
   const std::uint64_t half = rows->size() / 2;
@@ -263,22 +268,70 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
 void block_input::feed(block_source& source, block_consumer& consumer) {
   block_feed blocks(run_.shared_gpu(), source, row_, columns_, most_rows_, run_.context());
   std::uint64_t done = 0;
-  while (const device_block block = blocks.next()) {
+  while (const device_block block = next(blocks, consumer)) {
     take(block.rows, block.from.rows.first, &blocks, consumer);
     source.put_away(last_);
     report(done += block.rows->size(), source_.rows.n);
   }
 }
 
-// The consumer has what it made of the last block when the next one has been taken.
+// Waits for the next block, for which the consumer makes room where there is none.
+device_block block_input::next(block_feed& blocks, block_consumer& consumer) {
+  for (;;) {
+    try {
+      return blocks.next();
+    } catch (const out_of_memory&) {
+      run_.context().cancel.check();
+      consumer.release();
+      if (!more_room(consumer)) throw;
+    }
+  }
+}
+
+void block_input::hold_cushion() {
+  const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + 64;
+  try {
+    cushion_ = run_.allocate(std::min(2 * fewest_rows_of_block * a_row, budget_ / 16));
+  } catch (const out_of_memory&) {
+    run_.context().cancel.check();
+  }
+}
+
+// What the shortest block lacked memory for may be tried again: the consumer has given some back; or, where rows that were taken are gone
+// from the host, the cushion has gone, or others had time to give back theirs.
+bool block_input::more_room(block_consumer& consumer) {
+  if (consumer.make_room()) return true;
+  if (!stream_ || last_ == 0) return false;
+  if (cushion_) {
+    cushion_.reset();
+    return true;
+  }
+  if (waited_ >= longest_wait) return false;
+  backoff b;
+  while (b.seconds() < longest_wait / 20) {
+    run_.context().cancel.check();
+    b.pause();
+  }
+  waited_ += b.seconds();
+  return true;
+}
+
+// The consumer has what it made of the last block when the next one has been taken. As long as no block is gone from the host others may
+// begin with the first row.
 void block_input::feed_once(block_consumer& consumer) {
   const auto rows = open(streamed_rows::keep::until_put_away);
+  hold_cushion();
+  const bool goes_on = consumer.goes_on_elsewhere() && !numbers_rows(b_);  // the rest would be numbered from 0
   try {
     feed(*rows, consumer);
-    consumer.release();
+    if (goes_on) consumer.release();
   } catch (...) {
-    rows->put_away(consumer.settle() ? taken_ : last_);
-    left_ = rows->give_back({});
+    if (goes_on) {
+      rows->put_away(consumer.settle() ? taken_ : last_);
+      left_ = rows->give_back({});
+    } else if (last_ == 0) {
+      (void)rows->give_back({});
+    }
     throw;
   }
 }
@@ -320,7 +373,7 @@ void block_input::each(block_consumer& consumer) {
     each_pair(*too_large, consumer);
   else if (stream_ && is_counted(*b_.source))
     feed_counted(consumer);
-  else if (stream_ && consumer.goes_on_elsewhere() && !numbers_rows(b_))  // the rest would be numbered from 0
+  else if (stream_)
     feed_once(consumer);
   else
     feed(*open(), consumer);

@@ -21,6 +21,8 @@ class block_consumer {
   virtual void take() = 0;
   // Gives back device memory that it need not hold.
   virtual void release() {}
+  // Gives back some that it does need, and goes on more slowly. False: there is no more of that.
+  virtual bool make_room() { return false; }
   // Is what it makes of each block in host memory when release() has run, so that the CPU may go on from there where a stream cannot be
   // read again?
   virtual bool goes_on_elsewhere() const { return false; }
@@ -56,6 +58,9 @@ class block_input {
   void feed_counted(block_consumer& consumer);
   void report(std::uint64_t done, std::uint64_t of);
   void take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed* from, block_consumer& consumer);
+  device_block next(block_feed& blocks, block_consumer& consumer);
+  void hold_cushion();
+  bool more_room(block_consumer& consumer);
   std::vector<const planner::stage*> joins() const;
   void each_pair(const planner::stage& join, block_consumer& consumer);
   void need_rows();
@@ -69,6 +74,8 @@ class block_input {
   host_block source_;  // rows that lie in host memory; none: a stream
   bool stream_ = false, computed_ = false, left_ = false;
   std::uint64_t last_ = 0, taken_ = 0;  // rows before the last block that was taken, and with it
+  device_buffer cushion_;               // room for a short block where the rows before cannot be had again
+  double waited_ = 0;                   // seconds, for others to give memory back
   std::size_t budget_, most_rows_;
   std::uint64_t reported_ = 0;  // hundredths of the rows
 };

@@ -11,8 +11,8 @@ namespace query::gpu_engine {
 
 namespace {
 
-constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 10;
-constexpr std::uint32_t spill_parts = 256;
+constexpr std::uint32_t first_table_bits = 16;
+constexpr int calm_blocks = 8;  // until a table that was made smaller may grow again
 
 // Of a session's memory: a sixth for the table, as much again for what is spilled of it, the rest for blocks and build
 // sides.
@@ -27,17 +27,18 @@ group_kernels group_stream::generate(const planner::vertex& v, const input_layou
   k.include("gpu_primitives/group_aggregate.cuh");
   k.include("gpu_primitives/group_exchange.cuh");
   // Puts the table's groups out as pairs; `also`: of the pair that goes to out[at].
-  const auto emission = [&](const std::string& entry, const std::string& before, const std::string& also) {
+  const auto emission = [&](const std::string& entry, const std::string& before, const std::string& also, const std::string& slots) {
     k.add("extern \"C\" __global__ void __launch_bounds__(256) " + entry +
           "(const __grid_constant__ words p) {\n  partial* const out = " + arg(partials, "partial*") + ";\n" + before +
           "  emit_groups<Keys, aggregates>(the_table(p), " + arg(group_count, "u64*") +
           ", [&](u64 at, const Key& key, const aggregates::State& s) {\n    if (at >= " + arg(out_capacity) +
-          ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n" + also + "  });\n}\n");
+          ") return;\n    partial x;\n    x.key = key;\n    x.state = s;\n    out[at] = x;\n" + also + "  }" + slots + ");\n}\n");
   };
   // Other bits than those that place a key in a table.
   emission("spill_groups", "  u32* const place = " + arg(places, "u32*") + ";\n",
-           "    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % " + std::to_string(spill_parts) + "u;\n");
-  emission("pair_groups", "", "");
+           "    place[at] = u32(mix64(Keys{}.hash(key) + " + arg(spill_seed) + ") >> 32) % " + std::to_string(spill_parts) + "u;\n",
+           ", " + arg(first_slot) + ", " + arg(end_slot));
+  emission("pair_groups", "", "", "");
   const std::string pairs = arg(partials, "const partial*") + ", " + arg(partial_entries) + ", (u32)" + arg(part_count) + ", ";
   k.add("extern \"C\" __global__ void __launch_bounds__(256) count_pairs_of_parts(const __grid_constant__ words p) {\n  "
         "count_pairs<Keys, aggregates::State>(" +
@@ -77,13 +78,29 @@ void group_stream::launch_of(const group_kernels& g, const char* entry, launch_s
 }
 
 void group_stream::start_table(std::uint32_t table_bits) {
+  hold_reserve();
+  has_table_ = false;
   table_.reset();
+  try {
+    make_table(table_bits);
+  } catch (const out_of_memory&) {
+    run_.context().cancel.check();
+    use_last_table();
+  }
+  has_table_ = true;
+}
+
+void group_stream::make_table(std::uint32_t table_bits) {
   device_buffer made = run_.allocate(table_bytes(table_bits));
-  args_[slots] = made.address();
-  args_[bits] = table_bits;
   // May bring a captured collection, and lack memory for that: a table is one when it is empty, not before.
-  launch("init_table", run_.blocks(gpu::table_slots(table_bits)));
+  empty_table(made.address(), table_bits);
   table_ = std::move(made);
+}
+
+void group_stream::empty_table(device_address at, std::uint32_t table_bits) {
+  args_[slots] = at;
+  args_[bits] = table_bits;
+  launch("init_table", run_.blocks(gpu::table_slots(table_bits)));
 }
 
 void group_stream::take(const std::shared_ptr<const device_rows>& block) {
@@ -104,16 +121,21 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
     ~reading() { of.in_ = of.no_rows_; }
     group_stream& of;
   } now(*this, block);
-  if (one_block_ && !table_ && !pairs_ && take_at_once(block)) return;
+  if (one_block_ && !has_table_ && !pairs_ && take_at_once(block)) return;
   choose_tier();
   if (pairs_) pairs_to_table();
-  if (!table_) {
+  if (!has_table_) {
     start_table(bits_of_table((std::uint64_t{1} << first_table_bits) / 2));
   }
-  if (tier_ && take_shared()) return;
-  const std::uint64_t tiles = n / (32 * items_of(*g_)) + 1;
-  for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
-  place_all("aggregate_rows", tiles, resident_blocks(*run_.compile(g_->source, "aggregate_rows"), 256));
+  if (!tier_ || !take_shared()) {
+    const std::uint64_t tiles = n / (32 * items_of(*g_)) + 1;
+    for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
+    place_all("aggregate_rows", {tiles_[0].address(), tiles_[1].address()}, tiles,
+              resident_blocks(*run_.compile(g_->source, "aggregate_rows"), 256));
+  }
+  if (++calm_ < calm_blocks) return;
+  calm_ = 0;
+  most_table_bytes_ = std::min(2 * most_table_bytes_, share_of_table(run_.gpu().memory().budget()));
 }
 
 bool group_stream::take_at_once(const std::shared_ptr<const device_rows>& block) {
@@ -127,8 +149,8 @@ bool group_stream::take_at_once(const std::shared_ptr<const device_rows>& block)
   return pairs_.has_value();
 }
 
-void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned grid) {
-  const listing rows{tiles_, tiles, again_word, full_word};
+void group_stream::place_all(const char* entry, std::array<device_address, 2> lists, std::uint64_t tiles, unsigned grid) {
+  const listing rows{lists, tiles, again_word, full_word};
   run_.reset_status();
   list_in(rows, 0);
   args_[listed_tiles] = args_[listed_count] = 0;
@@ -143,7 +165,7 @@ void group_stream::place_all(const char* entry, std::uint64_t tiles, unsigned gr
 }
 
 void group_stream::list_in(const listing& l, std::size_t list) {
-  args_[again_tiles] = l.tiles[list].address();
+  args_[again_tiles] = l.tiles[list];
   args_[again_count] = run_.status_word(l.again);
   args_[full] = run_.status_word(l.full);
 }
@@ -169,7 +191,7 @@ void group_stream::place_listed(const group_kernels& g, const char* entry, const
         spill();
         clear(l.full);
       }
-      args_[listed_tiles] = l.tiles[list].address() + first * 8;
+      args_[listed_tiles] = l.tiles[list] + first * 8;
       args_[listed_count] = std::min(step, count - first);
       launch_of(g, entry, {run_.blocks(args_[listed_count] * 32), 256, 0});
       run_.finish(g.source);
@@ -184,21 +206,22 @@ bool group_stream::grow() {
   std::uint32_t wider = old_bits + 2;
   if (table_bytes(wider) > most_table_bytes_) wider = old_bits + 1;
   if (table_bytes(wider) > most_table_bytes_) return false;
+  const device_address old_slots = args_[slots];
   device_buffer before = std::move(table_);
   const auto keep_old = [&] {
     table_ = std::move(before);
-    args_[slots] = table_.address();
+    args_[slots] = old_slots;
     args_[bits] = old_bits;
   };
   try {
-    start_table(wider);
+    make_table(wider);
   } catch (const out_of_memory&) {
     keep_old();
     return false;
   }
   args_[larger_slots] = args_[slots];
   args_[larger_bits] = args_[bits];
-  args_[slots] = before.address();
+  args_[slots] = old_slots;
   args_[bits] = old_bits;
   clear(grow_full_word);
   args_[full] = run_.status_word(grow_full_word);
@@ -231,38 +254,6 @@ std::uint64_t group_stream::count_groups() {
   return run_.read(groups_word);
 }
 
-// The table's groups go to host memory; the table is empty then.
-void group_stream::spill() {
-  if (pairs_) pairs_to_table();
-  const std::uint64_t at_hand = args_[partials];  // pairs that may be under way into the table
-  const std::uint64_t groups = count_groups();
-  if (!spilled_) spilled_.emplace(g_->partial_bytes, spill_parts, run_.context());
-  if (groups) {
-    const device_buffer pairs = run_.allocate(groups * g_->partial_bytes), place = run_.allocate(groups * 4);
-    args_[partials] = pairs.address();
-    args_[places] = place.address();
-    put_out("spill_groups", groups);
-    const runtime::run_context& c = run_.context();
-    const runtime::buffer rows = run_.context().pool.allocate(groups * g_->partial_bytes),
-                          of = run_.context().pool.allocate(groups * 4);
-    run_.gpu().copies().download_plain(rows.data(), pairs.address(), groups * g_->partial_bytes, run_.on(), c.scheduler,
-                                       c.cancel);
-    run_.gpu().copies().download_plain(of.data(), place.address(), groups * 4, run_.on(), c.scheduler, c.cancel);
-    spilled_->append(rows.data(), of.as<std::uint32_t>(), groups);
-    ++run_.context().pieces->spills;
-  }
-  args_[partials] = at_hand;
-  launch("init_table", run_.blocks(gpu::table_slots(static_cast<std::uint32_t>(args_[bits]))));
-}
-
-void group_stream::take_spilled(group_stream& other) {
-  if (!spilled_) spilled_.emplace(g_->partial_bytes, spill_parts, run_.context());
-  other.spill();
-  for (std::uint32_t part = 0; part < spill_parts; ++part)
-    for (const host_partitions::piece& piece : other.spilled_->rows_of(part))
-      spilled_->append(piece.rows, std::vector<std::uint32_t>(piece.n, part).data(), piece.n);
-}
-
 // Into rows with room for so many groups.
 device_buffer group_stream::emit_later(std::uint64_t room) {
   device_buffer rows = run_.allocate(std::max<std::uint64_t>(room, 1) * g_->out->size);
@@ -281,50 +272,6 @@ std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {
   if (run_.read(groups_word) != groups)
     throw internal_error("gpu: group_by: the number of groups changed between two runs");
   return emitted(std::move(rows), groups);
-}
-
-// The spilled groups of one partition, in pieces that fit, into an empty table.
-void group_stream::merge_part(std::uint32_t part) {
-  const std::uint32_t wanted = bits_of_table(spilled_->size(part));
-  if (args_[bits] != wanted)
-    start_table(wanted);
-  else
-    launch("init_table", run_.blocks(gpu::table_slots(wanted)));
-  const std::size_t most = std::max<std::size_t>(most_table_bytes_ / 2 / g_->partial_bytes, 1);
-  for (const host_partitions::piece& piece : spilled_->rows_of(part)) {
-    for (std::size_t first = 0; first < piece.n; first += most) {
-      const std::size_t n = std::min(most, piece.n - first);
-      const device_buffer pairs = run_.allocate(n * g_->partial_bytes);
-      const runtime::run_context& c = run_.context();
-      run_.gpu().copies().upload_plain(pairs.address(),
-                                       static_cast<const std::byte*>(piece.rows) + first * g_->partial_bytes,
-                                       n * g_->partial_bytes, run_.on(), c.scheduler, c.cancel);
-      const std::uint64_t tiles = n / 32 + 1;
-      for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
-      args_[partials] = pairs.address();
-      args_[partial_entries] = n;
-      args_[again_tiles] = tiles_[0].address();
-      args_[listed_tiles] = args_[listed_count] = 0;
-      run_.reset_status();
-      std::size_t list = 0;
-      for (std::uint64_t count = n;; list = 1 - list) {
-        args_[again_count] = run_.status_word(again_word);
-        args_[full] = run_.status_word(full_word);
-        launch("merge_partials", run_.blocks(args_[listed_tiles] ? count * 32 : n));
-        run_.finish(g_->source);
-        if (!(run_.read(full_word) & 0xffffffffu)) break;
-        count = run_.read(again_word);
-        if (!grow()) throw resource_error("query: group_by: the groups of one partition do not fit the GPU's memory");
-        clear(again_word);
-        clear(full_word);
-        if (!count) break;
-        args_[listed_tiles] = tiles_[list].address();
-        args_[listed_count] = count;
-        args_[again_tiles] = tiles_[1 - list].address();
-      }
-      args_[listed_tiles] = args_[listed_count] = 0;
-    }
-  }
 }
 
 group_stream::result group_stream::finish() {
@@ -350,15 +297,11 @@ group_stream::result group_stream::finish_counted(std::uint64_t groups) {
       r.kept = emit(groups);
       return r;
     } catch (const out_of_memory&) {
+      run_.context().cancel.check();
     }
   }
   spill();
-  for (std::uint32_t part = 0; part < spill_parts; ++part) {
-    if (!spilled_->size(part)) continue;
-    run_.context().cancel.check();
-    merge_part(part);
-    r.tables.push_back(emit(count_groups())->fetch(run_.context()));
-  }
+  merge_parts(*spilled_, 1, r.tables);
   return r;
 }
 

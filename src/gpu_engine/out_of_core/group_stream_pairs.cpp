@@ -29,6 +29,8 @@ void group_stream::to_pairs() {
     if (run_.read(groups_word) != p.n) throw internal_error("gpu: group_by: the number of groups changed between two runs");
   }
   table_.reset();
+  has_table_ = false;
+  reserve_ = {};
   pairs_ = std::move(p);
 }
 
@@ -81,7 +83,7 @@ void group_stream::take_pairs(const pair_range& pairs) {
   for (device_buffer& t : tiles_) t = run_.allocate(tiles * 8);
   args_[partials] = pairs.at;
   args_[partial_entries] = pairs.n;
-  place_all("merge_partials", tiles, run_.blocks(pairs.n));
+  place_all("merge_partials", {tiles_[0].address(), tiles_[1].address()}, tiles, run_.blocks(pairs.n));
 }
 
 group_stream::result group_stream::finish_pairs(std::span<const pair_range> ranges) {

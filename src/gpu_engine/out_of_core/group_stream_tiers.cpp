@@ -74,7 +74,8 @@ bool group_stream::take_shared() {
     for (device_buffer& t : tiles_) t.reset();
     return false;
   }
-  const listing rows{tiles_, row_tiles, again_word, full_word}, partial{lists, state_tiles, merge_again_word, merge_full_word};
+  const listing rows{{tiles_[0].address(), tiles_[1].address()}, row_tiles, again_word, full_word},
+      partial{{lists[0].address(), lists[1].address()}, state_tiles, merge_again_word, merge_full_word};
   run_.reset_status();
   args_[threads] = shape.threads;
   args_[capacity] = shape.capacity;

@@ -53,6 +53,19 @@ std::vector<host_partitions::piece> host_partitions::rows_of(std::uint32_t part)
   return pieces;
 }
 
+std::vector<host_partitions::piece> host_partitions::long_pieces_of(std::uint32_t part, runtime::buffer& memory) const {
+  constexpr std::size_t many = 16;
+  std::vector<piece> pieces = rows_of(part);
+  if (pieces.size() <= many) return pieces;
+  memory = context_.pool.allocate(runtime::buffer_pool::checked_bytes(counts_[part], row_bytes_));
+  std::byte* to = memory.as<std::byte>();
+  for (const piece& p : pieces) {
+    std::memcpy(to, p.rows, p.n * row_bytes_);
+    to += p.n * row_bytes_;
+  }
+  return {{memory.data(), counts_[part]}};
+}
+
 std::vector<runtime::begun_streams::rows> host_partitions::give_up() {
   std::vector<runtime::begun_streams::rows> all;
   for (chunk& c : chunks_) {

@@ -27,6 +27,8 @@ class host_partitions {
     std::size_t n;
   };
   std::vector<piece> rows_of(std::uint32_t part) const;  // in the order in which they were appended
+  // The same; of many short pieces one, for which `memory` is taken.
+  std::vector<piece> long_pieces_of(std::uint32_t part, runtime::buffer& memory) const;
   std::size_t size(std::uint32_t part) const { return counts_[part]; }
   std::uint32_t parts() const { return parts_; }
   bool empty() const { return chunks_.empty(); }

@@ -38,6 +38,7 @@ class state_blocks final : public block_consumer {
  public:
   state_blocks(const planner::vertex& v, vertex_run& run) : v_(v), run_(run), groups_(v, run) {}
   void take() override { groups_.take(rows_before_groups(v_, run_)); }
+  bool make_room() override { return groups_.make_room(); }
   block_results result() { return groups_.finish(); }
 
  private:

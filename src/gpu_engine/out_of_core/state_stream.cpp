@@ -16,12 +16,22 @@ using namespace in_order;
 
 namespace {
 
-constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 10, most_table_bits = 32;
+// The fewest have room for the groups of the shortest block.
+constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 11, most_table_bits = 32;
 // As group_stream's table: the rest of a session's memory is for blocks and build sides.
 constexpr std::size_t tables_of_budget = 6;
-constexpr std::uint64_t fewest_pairs = 4096;  // that are spilled at once
+// What leaves or arrives at once where nothing else is to be had.
+constexpr std::size_t least_piece = std::size_t{16} << 10, most_piece = std::size_t{256} << 10, pieces_of_budget = 64;
+constexpr std::size_t values_of_piece = 4;  // at least, of pairs or rows however long
+constexpr std::uint32_t most_levels = 8;    // of parts of parts
+constexpr int calm_blocks = 8;              // until a table that was made smaller may grow again
 // Sorting row numbers by those of groups (rows_in_order.cpp): 8 arrays of 64-bit numbers at most at a time; the group's number.
 constexpr std::size_t bytes_of_order = 8 * 8 + 4;
+
+// Other bits than those that place a key in a table, and others on each level.
+constexpr std::uint64_t seed_of(std::uint32_t level) { return 0x2545f4914f6cdd1dull * (2 * level + 1); }
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 }  // namespace
 
@@ -43,7 +53,8 @@ state_stream::state_stream(const planner::vertex& v, vertex_run& run)
     : v_(v), run_(run), most_bytes_(run.gpu().memory().budget() / tables_of_budget) {}
 
 std::size_t state_stream::table_bytes(std::uint32_t bits) const {
-  return gpu::table_slots(bits) * k_->slot_bytes + capacity(bits) * (k_->key_bytes + k_->aggregates.state_bytes);
+  return aligned(gpu::table_slots(bits) * k_->slot_bytes) + aligned(capacity(bits) * k_->key_bytes) +
+         aligned(capacity(bits) * k_->aggregates.state_bytes);
 }
 
 void state_stream::launch(const char* entry, std::uint64_t work) {
@@ -60,32 +71,90 @@ void state_stream::prepare(const input_layout& in) {
   no_rows_ = std::move(none);
 }
 
-void state_stream::use_table() {
-  args_[table_at] = table_.slots.address();
-  args_[table_size] = table_.bits;
-  args_[group_keys] = table_.keys.address();
-  args_[group_states] = table_.states.address();
-  args_[most_ids] = capacity(table_.bits);
-  args_[id_count] = count_.address();
+void state_stream::hold_reserve() {
+  if (reserve_.memory) return;
+  reserve r;
+  const std::size_t row = device_layout(v_.node->row).size;
+  r.bytes = std::max({std::clamp(run_.gpu().memory().budget() / pieces_of_budget, least_piece, most_piece),
+                      values_of_piece * k_->pair_bytes, values_of_piece * row});
+  r.pairs = r.bytes / k_->pair_bytes;
+  const std::size_t table = table_bytes(fewest_table_bits), piece = aligned(r.bytes), words = aligned(r.pairs * 4);
+  r.memory = run_.allocate(table + 2 * piece + 2 * words + 256);
+  r.table = r.memory.address();
+  r.leaving = r.table + table;
+  r.arriving = r.leaving + piece;
+  r.leaving_to = r.arriving + piece;
+  r.numbers = r.leaving_to + words;
+  count_ = r.numbers + words;
+  reserve_ = std::move(r);
+  args_[spill_seed] = seed_of(0);
 }
 
-void state_stream::start_table() {
-  group_memory made;
-  for (made.bits = first_table_bits; made.bits > fewest_table_bits && table_bytes(made.bits) > most_bytes_;) --made.bits;
-  made.slots = run_.allocate(gpu::table_slots(made.bits) * k_->slot_bytes);
-  made.keys = run_.allocate(capacity(made.bits) * k_->key_bytes);
-  made.states = run_.allocate(capacity(made.bits) * k_->aggregates.state_bytes);
-  count_ = run_.allocate(8);
-  table_ = std::move(made);
+void state_stream::use_table() {
+  args_[table_at] = table_.slots;
+  args_[table_size] = table_.bits;
+  args_[group_keys] = table_.keys;
+  args_[group_states] = table_.states;
+  args_[most_ids] = capacity(table_.bits);
+  args_[id_count] = count_;
+}
+
+state_stream::group_memory state_stream::placed(std::uint32_t bits, device_address at) const {
+  group_memory m;
+  m.bits = bits;
+  m.slots = at;
+  m.keys = m.slots + aligned(gpu::table_slots(bits) * k_->slot_bytes);
+  m.states = m.keys + aligned(capacity(bits) * k_->key_bytes);
+  return m;
+}
+
+state_stream::group_memory state_stream::allocated(std::uint32_t bits) {
+  device_buffer memory = run_.allocate(table_bytes(bits));
+  group_memory m = placed(bits, memory.address());
+  m.memory = std::move(memory);
+  return m;
+}
+
+void state_stream::start_table(std::uint32_t bits) {
+  hold_reserve();
+  table_ = {};
+  try {
+    table_ = allocated(bits);
+  } catch (const out_of_memory&) {
+    run_.context().cancel.check();
+    table_ = placed(fewest_table_bits, reserve_.table);
+  }
   use_table();
   clear_table();
 }
 
+void state_stream::start_table() {
+  std::uint32_t bits = first_table_bits;
+  while (bits > fewest_table_bits && table_bytes(bits) > most_bytes_) --bits;
+  start_table(bits);
+}
+
+bool state_stream::make_room() {
+  calm_ = 0;
+  if (!table_.memory) return false;
+  spill();
+  const std::uint32_t before = table_.bits;
+  most_bytes_ = table_bytes(before > fewest_table_bits + 1 ? before - 2 : fewest_table_bits);
+  if (before > fewest_table_bits + 1) {
+    start_table(before - 2);
+  } else {
+    table_ = placed(fewest_table_bits, reserve_.table);
+    use_table();
+    clear_table();
+  }
+  return true;
+}
+
 // States of ones are none.
 void state_stream::clear_table() {
-  run_.fill(table_.slots.address(), 0xff, gpu::table_slots(table_.bits) * k_->slot_bytes);
-  run_.fill(table_.states.address(), 0xff, capacity(table_.bits) * k_->aggregates.state_bytes);
-  run_.fill(count_.address(), 0, 8);
+  run_.fill(table_.slots, 0xff, gpu::table_slots(table_.bits) * k_->slot_bytes);
+  run_.fill(table_.states, 0xff, capacity(table_.bits) * k_->aggregates.state_bytes);
+  run_.fill(count_, 0, 8);
   ids_ = 0;
   folded_ = false;
 }
@@ -97,7 +166,7 @@ bool state_stream::map(const char* entry, std::uint64_t rows) {
     run_.context().cancel.check();
     run_.fill(args_[table_full], 0, 8);
     launch(entry, rows);
-    run_.copy(run_.status_word(ids_word), count_.address(), 8);
+    run_.copy(run_.status_word(ids_word), count_, 8);
     run_.finish(k_->source);
     ids_ = std::min(run_.read(ids_word), capacity(table_.bits));
     if (!(run_.read(full_word) & 0xffffffffu)) return true;
@@ -107,23 +176,21 @@ bool state_stream::map(const char* entry, std::uint64_t rows) {
 
 // False, with nothing changed, if a larger table is not to be had. Keys keep their numbers.
 bool state_stream::grow() {
+  std::uint32_t bits = table_.bits + 2;
+  if (bits > most_table_bits || table_bytes(bits) > most_bytes_) --bits;
+  if (bits > most_table_bits || table_bytes(bits) > most_bytes_) return false;
   group_memory larger;
-  larger.bits = table_.bits + 2;
-  if (larger.bits > most_table_bits || table_bytes(larger.bits) > most_bytes_) --larger.bits;
-  if (larger.bits > most_table_bits || table_bytes(larger.bits) > most_bytes_) return false;
   try {
-    larger.slots = run_.allocate(gpu::table_slots(larger.bits) * k_->slot_bytes);
-    larger.keys = run_.allocate(capacity(larger.bits) * k_->key_bytes);
-    larger.states = run_.allocate(capacity(larger.bits) * k_->aggregates.state_bytes);
+    larger = allocated(bits);
   } catch (const out_of_memory&) {
     return false;
   }
   const std::size_t kept = ids_ * k_->aggregates.state_bytes;
-  run_.fill(larger.slots.address(), 0xff, gpu::table_slots(larger.bits) * k_->slot_bytes);
-  run_.copy(larger.keys.address(), table_.keys.address(), ids_ * k_->key_bytes);
-  run_.copy(larger.states.address(), table_.states.address(), kept);
-  run_.fill(larger.states.address() + kept, 0xff, capacity(larger.bits) * k_->aggregates.state_bytes - kept);
-  args_[larger_table] = larger.slots.address();
+  run_.fill(larger.slots, 0xff, gpu::table_slots(larger.bits) * k_->slot_bytes);
+  run_.copy(larger.keys, table_.keys, ids_ * k_->key_bytes);
+  run_.copy(larger.states, table_.states, kept);
+  run_.fill(larger.states + kept, 0xff, capacity(larger.bits) * k_->aggregates.state_bytes - kept);
+  args_[larger_table] = larger.slots;
   args_[larger_size] = larger.bits;
   args_[ids_given] = ids_;
   run_.fill(args_[table_full], 0, 8);
@@ -146,7 +213,7 @@ void state_stream::take(const std::shared_ptr<const device_rows>& block) {
     state_stream& of;
   } now(*this, block);
   run_.reset_status();
-  if (!table_.slots) start_table();
+  if (!table_.bits) start_table();
   const device_buffer ids = run_.allocate(n * 4);
   args_[group_of] = ids.address();
   if (!map("map_rows", n)) {
@@ -158,6 +225,9 @@ void state_stream::take(const std::shared_ptr<const device_rows>& block) {
     }
   }
   fold(n);
+  if (++calm_ < calm_blocks) return;
+  calm_ = 0;
+  most_bytes_ = std::min(2 * most_bytes_, run_.gpu().memory().budget() / tables_of_budget);
 }
 
 // Of rows whose groups have their numbers.
@@ -185,76 +255,165 @@ void state_stream::fold(std::uint64_t n) {
   rows_ += n;
 }
 
-// All states go to host memory; the table is empty then.
+// All states go to host memory; the table is empty then. Never fails for a lack of device memory.
 void state_stream::spill() {
   if (!folded_) return clear_table();
-  if (!spilled_) spilled_.emplace(k_->pair_bytes, state_parts, run_.context());
-  std::uint64_t step = std::max<std::uint64_t>(ids_, 1);  // all at once: the fewer pieces a part has, the fewer launches at the end
+  if (!*spilled_to_) spilled_to_->emplace(k_->pair_bytes, state_parts, run_.context());
+  std::uint64_t step = std::max<std::uint64_t>(ids_, 1);  // all at once, if there is room
   device_buffer out, place;
-  while (!place) {
+  while (!place && step > reserve_.pairs) {
     try {
       out = run_.allocate(step * k_->pair_bytes);
       place = run_.allocate(step * 4);
     } catch (const out_of_memory&) {
+      run_.context().cancel.check();
       out.reset();
-      if (step <= fewest_pairs) throw;
       step /= 4;
     }
   }
+  if (!place) step = std::min(std::max<std::uint64_t>(ids_, 1), reserve_.pairs);
+  // In host memory they stay together: the fewer pieces a part has, the fewer launches at the end.
   const runtime::run_context& c = run_.context();
-  const runtime::buffer rows = run_.context().pool.allocate(step * k_->pair_bytes), of = run_.context().pool.allocate(step * 4);
-  args_[pairs] = out.address();
-  args_[places] = place.address();
+  const runtime::buffer rows = run_.context().pool.allocate(std::max<std::uint64_t>(ids_, 1) * k_->pair_bytes),
+                        of = run_.context().pool.allocate(std::max<std::uint64_t>(ids_, 1) * 4);
+  args_[pairs] = place ? out.address() : reserve_.leaving;
+  args_[places] = place ? place.address() : reserve_.leaving_to;
   for (std::uint64_t first = 0; first < ids_; first += step) {
     const std::uint64_t n = std::min(step, ids_ - first);
     args_[first_pair] = first;
     args_[items] = n;
-    try {
-      launch("spill_states", n);
-      run_.gpu().copies().download_plain(rows.data(), out.address(), n * k_->pair_bytes, run_.on(), c.scheduler, c.cancel);
-      run_.gpu().copies().download_plain(of.data(), place.address(), n * 4, run_.on(), c.scheduler, c.cancel);
-    } catch (const out_of_memory& e) {  // some are in host memory: they would go there once more
-      throw resource_error(e.what());
-    }
-    spilled_->append(rows.data(), of.as<std::uint32_t>(), n);
+    launch("spill_states", n);
+    run_.gpu().copies().download_plain(rows.as<std::byte>() + first * k_->pair_bytes, args_[pairs], n * k_->pair_bytes, run_.on(),
+                                       c.scheduler, c.cancel);
+    run_.gpu().copies().download_plain(of.as<std::uint32_t>() + first, args_[places], n * 4, run_.on(), c.scheduler, c.cancel);
   }
+  (*spilled_to_)->append(rows.data(), of.as<std::uint32_t>(), ids_);
   ++run_.context().pieces->spills;
   clear_table();
 }
 
-// The spilled states of one part, spill by spill, into an empty table: a piece has each key once.
-void state_stream::meet_part(std::uint32_t part) {
-  clear_table();
-  const std::uint64_t most = most_pairs();
-  for (const host_partitions::piece& piece : spilled_->rows_of(part)) {
-    for (std::size_t first = 0; first < piece.n; first += most) {
-      const std::uint64_t n = std::min<std::uint64_t>(most, piece.n - first);
-      const device_buffer in = run_.allocate(n * k_->pair_bytes), ids = run_.allocate(n * 4);
-      const runtime::run_context& c = run_.context();
-      run_.gpu().copies().upload_plain(in.address(), static_cast<const std::byte*>(piece.rows) + first * k_->pair_bytes,
-                                       n * k_->pair_bytes, run_.on(), c.scheduler, c.cancel);
-      args_[pairs] = in.address();
-      args_[group_of] = ids.address();
-      args_[items] = n;
-      if (!map("map_pairs", n)) throw resource_error("query: group_by: the groups of one partition do not fit the GPU's memory");
-      launch("meet_pairs", n);  // what fails there is told of by the next work's end
+// The spilled states of one part, spill by spill: a piece has each key once.
+void state_stream::meet_part(const host_partitions& parts, std::uint32_t part) {
+  for (const host_partitions::piece& piece : parts.rows_of(part)) {
+    std::uint64_t most = std::min<std::uint64_t>(piece.n, most_pairs());
+    device_buffer memory, numbers;
+    while (!numbers && most > reserve_.pairs) {
+      try {
+        memory = run_.allocate(most * k_->pair_bytes);
+        numbers = run_.allocate(most * 4);
+      } catch (const out_of_memory&) {
+        run_.context().cancel.check();
+        memory.reset();
+        most /= 4;
+      }
+    }
+    if (!numbers) most = reserve_.pairs;
+    for (std::uint64_t first = 0; first < piece.n;) {
+      const std::uint64_t n = std::min({most, piece.n - first, capacity(table_.bits)});
+      meet_pairs(static_cast<const std::byte*>(piece.rows) + first * k_->pair_bytes, n, numbers ? memory.address() : reserve_.arriving,
+                 numbers ? numbers.address() : reserve_.numbers);
+      first += n;
     }
   }
+}
+
+// No more than an empty table has room for. Those before them are spilled if they are in the way.
+void state_stream::meet_pairs(const void* rows, std::uint64_t n, device_address at, device_address ids) {
+  const runtime::run_context& c = run_.context();
+  run_.gpu().copies().upload_plain(at, rows, n * k_->pair_bytes, run_.on(), c.scheduler, c.cancel);
+  const auto mapped = [&] {
+    args_[pairs] = at;
+    args_[group_of] = ids;
+    args_[items] = n;
+    return map("map_pairs", n);
+  };
+  if (!mapped()) {
+    spill();
+    if (!mapped()) throw resource_error("query: group_by: the groups of one partition do not fit the GPU's memory");
+  }
+  launch("meet_pairs", n);  // what fails there is told of by the next work's end
+  folded_ = true;
+}
+
+// The groups of each part, which has all pairs of its keys. `level`: that of the parts of these parts.
+void state_stream::meet_parts(const host_partitions& parts, std::uint32_t level, std::vector<detail::table>& tables) {
+  if (level > most_levels)
+    throw resource_error("query: group_by: too many keys with the same hash: their groups do not fit the GPU's memory");
+  const struct back {  // to what spills went to before
+    state_stream& g;
+    std::optional<host_partitions>* to;
+    std::uint64_t seed;
+    ~back() {
+      g.spilled_to_ = to;
+      g.args_[spill_seed] = seed;
+    }
+  } after{*this, spilled_to_, args_[spill_seed]};
+  for (std::uint32_t part = 0; part < state_parts; ++part) {
+    if (!parts.size(part)) continue;
+    run_.context().cancel.check();
+    std::optional<host_partitions> smaller;
+    spilled_to_ = &smaller;
+    args_[spill_seed] = seed_of(level);
+    if (!table_.bits) start_table();
+    else clear_table();
+    meet_part(parts, part);
+    if (!smaller) {
+      tables.push_back(groups_on_host());
+      continue;
+    }
+    spill();
+    meet_parts(*smaller, level + 1, tables);
+  }
+}
+
+void state_stream::finish_groups(std::uint64_t first, std::uint64_t n, device_address to) {
+  args_[group_keys] = table_.keys + first * k_->key_bytes;
+  args_[group_states] = table_.states + first * k_->aggregates.state_bytes;
+  args_[result_at] = to;
+  args_[items] = n;
+  launch("finish_states", n);
+  run_.finish(k_->source);
+  use_table();
 }
 
 // As rows.
 std::shared_ptr<device_rows> state_stream::groups() {
   device_buffer rows = run_.allocate(std::max<std::uint64_t>(ids_, 1) * device_layout(v_.node->row).size);
-  args_[result_at] = rows.address();
-  args_[items] = ids_;
-  launch("finish_states", ids_);
-  run_.finish(k_->source);
+  finish_groups(0, ids_, rows.address());
   return run_.result(v_.node->row, std::move(rows), ids_);
+}
+
+// In pieces, where there is no memory for all of them.
+detail::table state_stream::groups_on_host() {
+  const ir::type* row = v_.node->row;
+  const std::uint64_t some = reserve_.bytes / row->size;
+  if (ids_ > some) {
+    try {
+      return groups()->fetch(run_.context());
+    } catch (const out_of_memory&) {
+      run_.context().cancel.check();
+    }
+  }
+  const runtime::run_context& c = run_.context();
+  auto memory = std::make_shared<runtime::buffer>(
+      run_.context().pool.allocate(runtime::buffer_pool::checked_bytes(std::max<std::uint64_t>(ids_, 1), row->size)));
+  for (std::uint64_t first = 0; first < ids_; first += some) {
+    const std::uint64_t n = std::min(some, ids_ - first);
+    finish_groups(first, n, reserve_.leaving);
+    run_.gpu().copies().download_plain(memory->as<std::byte>() + first * row->size, reserve_.leaving, n * row->size, run_.on(), c.scheduler,
+                                       c.cancel);
+  }
+  detail::table t;
+  t.type = row;
+  t.n = ids_;
+  t.rows = memory->data();
+  t.owner = std::move(memory);
+  return t;
 }
 
 block_results state_stream::finish() {
   block_results all;
-  if (!table_.slots) {
+  if (!table_.bits && !spilled_) {
     all.kept = run_.result(v_.node->row, device_buffer(), 0);
     return all;
   }
@@ -266,14 +425,11 @@ block_results state_stream::finish() {
     } catch (const out_of_memory&) {
       run_.context().cancel.check();
     }
+    all.tables.push_back(groups_on_host());
+    return all;
   }
   spill();
-  for (std::uint32_t part = 0; part < state_parts; ++part) {
-    if (!spilled_->size(part)) continue;
-    run_.context().cancel.check();
-    meet_part(part);
-    all.tables.push_back(groups()->fetch(run_.context()));
-  }
+  meet_parts(*spilled_, 1, all.tables);
   return all;
 }
 

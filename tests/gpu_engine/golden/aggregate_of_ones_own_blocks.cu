@@ -5,7 +5,7 @@
 #include "gpu_primitives/sort_keys.cuh"
 #include "gpu_primitives/atomics.cuh"
 using namespace query::gpu;
-struct words { u64 w[27]; const u64* halt; };
+struct words { u64 w[28]; const u64* halt; };
 struct alignas(8) T0 {
   i32 f0;
   u8 gap0[4];
@@ -187,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(256) spill_states(const __grid_cons
     const Key key = (((Key*)p.w[8]))[id];
     (((key_and_state*)p.w[24]))[at].key = key;
     (((key_and_state*)p.w[24]))[at].state = (((aggregates::State*)p.w[12]))[id];
-    (((u32*)p.w[25]))[at] = (((aggregates::State*)p.w[12]))[id].first_row == ~u64(0) ? ~0u : u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % 256u;
+    (((u32*)p.w[25]))[at] = (((aggregates::State*)p.w[12]))[id].first_row == ~u64(0) ? ~0u : u32(mix64(Keys{}.hash(key) + p.w[26]) >> 32) % 256u;
   }
 }
 extern "C" __global__ void __launch_bounds__(256) map_pairs(const __grid_constant__ words p) {
@@ -206,6 +206,6 @@ extern "C" __global__ void __launch_bounds__(256) meet_pairs(const __grid_consta
 extern "C" __global__ void __launch_bounds__(256) finish_states(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
   for (u64 at = blockIdx.x * 256ull + threadIdx.x; at < p.w[15]; at += gridDim.x * 256ull) {
-    (((T2*)p.w[26]))[at] = finish_group(p, decode_2((((Key*)p.w[8]))[at]), (((aggregates::State*)p.w[12]))[at]);
+    (((T2*)p.w[27]))[at] = finish_group(p, decode_2((((Key*)p.w[8]))[at]), (((aggregates::State*)p.w[12]))[at]);
   }
 }

@@ -4,7 +4,7 @@
 #include "gpu_primitives/atomics.cuh"
 #include "gpu_primitives/group_exchange.cuh"
 using namespace query::gpu;
-struct words { u64 w[21]; const u64* halt; };
+struct words { u64 w[24]; const u64* halt; };
 struct alignas(8) T0 {
   i32 f0;
   u8 gap0[4];
@@ -100,8 +100,8 @@ extern "C" __global__ void __launch_bounds__(256) spill_groups(const __grid_cons
     x.key = key;
     x.state = s;
     out[at] = x;
-    place[at] = u32(mix64(Keys{}.hash(key) + 0x2545f4914f6cdd1dull) >> 32) % 256u;
-  });
+    place[at] = u32(mix64(Keys{}.hash(key) + p.w[17]) >> 32) % 256u;
+  }, p.w[18], p.w[19]);
 }
 extern "C" __global__ void __launch_bounds__(256) pair_groups(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
@@ -116,13 +116,13 @@ extern "C" __global__ void __launch_bounds__(256) pair_groups(const __grid_const
 }
 extern "C" __global__ void __launch_bounds__(256) count_pairs_of_parts(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  count_pairs<Keys, aggregates::State>(((const partial*)p.w[15]), p.w[17], (u32)p.w[18], ((u64*)p.w[19]), Keys{});
+  count_pairs<Keys, aggregates::State>(((const partial*)p.w[15]), p.w[20], (u32)p.w[21], ((u64*)p.w[22]), Keys{});
 }
 extern "C" __global__ void __launch_bounds__(256) scatter_pairs_to_parts(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  scatter_pairs<Keys, aggregates::State>(((const partial*)p.w[15]), p.w[17], (u32)p.w[18], ((const u64*)p.w[19]), ((u64*)p.w[20]), ((partial*)p.w[2]), Keys{});
+  scatter_pairs<Keys, aggregates::State>(((const partial*)p.w[15]), p.w[20], (u32)p.w[21], ((const u64*)p.w[22]), ((u64*)p.w[23]), ((partial*)p.w[2]), Keys{});
 }
 extern "C" __global__ void __launch_bounds__(256) merge_partials(const __grid_constant__ words p) {
   if (p.halt && *p.halt) return;
-  merge_groups(group_rows{p.w[17], ((const u64*)p.w[13]), p.w[14]}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{((const partial*)p.w[15])});
+  merge_groups(group_rows{p.w[20], ((const u64*)p.w[13]), p.w[14]}, the_table(p), the_list(p), Keys{}, plain_partials<Key, aggregates::State>{((const partial*)p.w[15])});
 }

@@ -1,0 +1,333 @@
+// Groups of a generator, which hands each row out once, where device memory runs out while they are made: somebody else takes what is left,
+// budgets are small, allocations fail. They are spilled, put apart once more where a part does not fit, and no row goes missing; the CPU
+// takes over only as long as it has all rows. The double's kernels do nothing, so results count on a GPU alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "gpu_engine/faulty_device.hpp"
+#include "planned_there.hpp"
+
+namespace {
+
+using namespace query::gpu_engine;
+using query::gpu_engine::device_kind;
+
+struct Event {
+  std::int64_t key, value, at;
+};
+QUERY_RECORD(Event, key, value, at);
+struct Summary {
+  std::int64_t key, a, b, c, d;
+  auto operator<=>(const Summary&) const = default;
+};
+QUERY_RECORD(Summary, key, a, b, c, d);
+struct Pair {
+  std::int64_t first;
+  std::int32_t second;
+};
+QUERY_RECORD(Pair, first, second);
+struct Titled {
+  std::string title;
+  std::int64_t value;
+};
+QUERY_RECORD(Titled, title, value);
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+constexpr std::size_t host_memory = 128 * mib;  // a sixteenth is all that is kept of a generator's first rows
+
+class groups_without_memory : public faulty_device {
+ protected:
+  using rows = std::vector<Summary>;
+  enum class keys { distinct, skewed, few };
+  struct question {
+    std::string name;
+    std::function<rows(query::Session&, bool once)> rows_in;  // once: of a generator, or of the same rows in memory
+  };
+
+  // What the kernels of a real device, or their like, compute.
+  virtual bool counts() const { return real(); }
+
+  Event event(std::int64_t i) const {
+    const std::int64_t key = keys_ == keys::distinct ? i * 0x9e3779b1 % 1'000'000'007 : keys_ == keys::few ? i % 700 : i % 4 ? 7 : i;
+    return {key, i * 7919 % 100'003 - 50'000, i};
+  }
+  // At row `taken_at_` all memory that the session has left goes to somebody else, until the query has ended.
+  auto events() {
+    next_ = 0;
+    return query::generate([this]() -> std::optional<Event> {
+      if (next_ == taken_at_) take_all();
+      return next_ < many_ ? std::optional(event(next_++)) : std::nullopt;
+    });
+  }
+  void take_all() {
+    const scoped_context here(*device_);
+    if (!others_) others_.emplace(*device_);
+    for (std::size_t bytes = memory().available(); bytes >= 512;) {
+      try {
+        taken_.push_back(memory().allocate(bytes, *others_));
+      } catch (const out_of_memory&) {
+        bytes /= 2;
+      }
+    }
+  }
+  std::vector<Event> all_events() const {
+    std::vector<Event> all;
+    for (std::int64_t i = 0; i < many_; ++i) all.push_back(event(i));
+    return all;
+  }
+  void use_memory(std::size_t bytes, std::size_t block_rows = 0) {
+    taken_.clear();
+    others_.reset();
+    use(block_rows, bytes, host_memory);
+  }
+
+  template <class F> question asked(std::string name, F f) {
+    return {std::move(name), [this, f](query::Session& s, bool once) {
+              rows found;
+              if (once) {
+                const auto q = f(events().as_accelerated()).in(s);
+                try {
+                  found = q.to_vector();
+                } catch (...) {
+                  taken_.clear();
+                  throw;
+                }
+                taken_.clear();
+                plan_ = q.explain();
+              } else {
+                found = f(query::from(all_events())).in(s).to_vector();
+              }
+              std::sort(found.begin(), found.end());
+              return found;
+            }};
+  }
+  std::vector<question> questions() {
+    const auto key = [](auto e) { return e.key; };
+    const auto value = [](auto e) { return e.value; };
+    std::vector<question> all;
+    all.push_back(asked("sum, count, min, max", [=](auto q) {
+      return q.group_by(key).select([=](auto g) {
+        return query::make<Summary>(g.key(), g.sum(value), g.count(), g.min(value), g.max(value));
+      });
+    }));
+    all.push_back(asked("a state of one's own", [=](auto q) {
+      return q.group_by(key).select([=](auto g) {
+        const auto hash = g.aggregate(
+            Pair{0, 0}, [](auto s, auto e) { return query::make<Pair>(s.first + e.value * e.at, s.second + 1); },
+            [](auto a, auto b) { return query::make<Pair>(a.first + b.first, a.second + b.second); },
+            [](auto s) { return s.first + query::cast<std::int64_t>(s.second); });
+        return query::make<Summary>(g.key(), hash, g.count(), g.min(value), g.sum([](auto e) { return e.at; }));
+      });
+    }));
+    all.push_back(asked("keys of two words", [=](auto q) {
+      return q.where([](auto e) { return e.value % 11 != 0; })
+          .group_by([](auto e) { return query::make<Pair>(e.key, query::cast<std::int32_t>(e.key % 3)); })
+          .select([=](auto g) {
+            return query::make<Summary>(g.key().first, query::cast<std::int64_t>(g.key().second), g.count(), g.min(value), g.max(value));
+          });
+    }));
+    return all;
+  }
+  bool fell() const { return session_->state()->fallbacks().first > 0; }
+  bool spilled() const { return plan_.find("of groups to host memory") != std::string::npos; }
+  void expect_rows(const question& q, const rows& wanted) {
+    rows mine;
+    EXPECT_NO_THROW(mine = q.rows_in(*session_, true));
+    EXPECT_TRUE(planned_there(plan_)) << plan_;
+    if (counts() || fell()) {
+      EXPECT_TRUE(mine == wanted) << mine.size() << " of " << wanted.size() << " groups\n" << plan_;
+    }
+    EXPECT_EQ(memory().counters().used, 0u);
+  }
+  void TearDown() override {
+    taken_.clear();
+    others_.reset();
+    faulty_device::TearDown();
+  }
+
+  keys keys_ = keys::distinct;
+  std::int64_t next_ = 0, many_ = 360'000, taken_at_ = -1;
+  std::vector<device_buffer> taken_;
+  std::optional<stream> others_;
+  std::string plan_;
+};
+QUERY_ON_DEVICES(groups_without_memory);
+
+// The table takes its share; half of the rows are in it, or in host memory, when all that is left goes to somebody else.
+TEST_P(groups_without_memory, that_others_took_are_spilled_and_go_on_in_less) {
+  for (const keys k : {keys::distinct, keys::skewed, keys::few}) {
+    keys_ = k;
+    for (const question& q : questions()) {
+      taken_at_ = -1;
+      const rows wanted = q.rows_in(cpu_, false);
+      for (const std::int64_t at : {many_ / 2, many_ - many_ / 8}) {
+        for (const std::size_t memory : {6 * mib, 40 * mib}) {
+          SCOPED_TRACE(q.name + ", keys " + std::to_string(static_cast<int>(k)) + ", at row " + std::to_string(at) + ", of " +
+                       std::to_string(memory));
+          use_memory(memory);
+          taken_at_ = at;
+          expect_rows(q, wanted);
+          if (memory < 40 * mib) {  // else it may be before the first block was taken
+            EXPECT_FALSE(fell()) << plan_;
+          }
+          if (counts() && k == keys::distinct && !fell()) {
+            EXPECT_TRUE(spilled()) << plan_;
+          }
+        }
+      }
+    }
+  }
+}
+
+// As little as goes: each part of what is spilled is more than the table has room for.
+TEST_P(groups_without_memory, of_a_small_budget_are_parted_until_they_fit) {
+  many_ = 600'000;
+  for (const question& q : questions()) {
+    taken_at_ = -1;
+    const rows wanted = q.rows_in(cpu_, false);
+    for (const std::size_t memory : {mib * 3 / 4, 2 * mib}) {
+      SCOPED_TRACE(q.name + ", of " + std::to_string(memory));
+      use_memory(memory);
+      expect_rows(q, wanted);
+    }
+    use_memory(4 * mib, 5000);
+    taken_at_ = 20'000;
+    expect_rows(q, wanted);
+    EXPECT_FALSE(fell()) << plan_;
+  }
+}
+
+// Nothing of the rows is lost with what was never there.
+TEST_P(groups_without_memory, from_the_first_row_on_go_to_the_cpu) {
+  for (const question& q : questions()) {
+    SCOPED_TRACE(q.name);
+    taken_at_ = -1;
+    const rows wanted = q.rows_in(cpu_, false);
+    use_memory(40 * mib);
+    taken_at_ = 0;
+    expect_rows(q, wanted);
+    EXPECT_TRUE(fell()) << plan_;
+    EXPECT_NE(plan_.find("the last run went to the cpu: gpu: memory: "), std::string::npos) << plan_;
+  }
+}
+
+// Allocations that fail, each in turn, with more rows behind them than the host keeps.
+TEST_P(groups_without_memory, at_each_allocation_lose_no_rows) {
+  for (const question& q : questions()) {
+    const rows wanted = q.rows_in(cpu_, false);
+    use_memory(5 * mib, 16'000);
+    const auto before = memory().counters().allocations;
+    (void)q.rows_in(*session_, true);
+    const auto count = memory().counters().allocations - before;
+    for (std::uint64_t k = 1; k <= count; k += k < 40 ? 1 : 1 + count / 30) {
+      SCOPED_TRACE(q.name + ": allocation " + std::to_string(k) + " of " + std::to_string(count));
+      use_memory(5 * mib, 16'000);
+      memory().fail_allocation(k);
+      expect_rows(q, wanted);
+      memory().fail_allocation(0);
+    }
+  }
+}
+
+TEST_P(groups_without_memory, of_all_rows_have_their_result) {
+  const auto value = [](auto e) { return e.value; };
+  const auto summary = [=](auto q) {
+    return q.aggregate([=](auto g) {
+      return query::make<Summary>(g.count(), g.sum(value), g.min(value), g.max(value), g.sum([](auto e) { return e.at; }));
+    });
+  };
+  const auto own = [=](auto q) {
+    return q.aggregate([](auto g) {
+      return g.aggregate(
+          std::int64_t{0}, [](auto s, auto e) { return s + e.value; }, [](auto a, auto b) { return a + b; });
+    });
+  };
+  const Summary wanted = summary(query::from(all_events()).in(cpu_)).to_vector().at(0);
+  const std::int64_t wanted_own = own(query::from(all_events()).in(cpu_)).to_vector().at(0);
+  const auto check = [&] {
+    const auto q = summary(events().as_accelerated().in(*session_));
+    Summary mine{};
+    EXPECT_NO_THROW(mine = q.to_vector().at(0));
+    taken_.clear();
+    if (counts() || fell()) {
+      EXPECT_TRUE(mine == wanted);
+    }
+    std::int64_t mine_own = 0;
+    EXPECT_NO_THROW(mine_own = own(events().as_accelerated().in(*session_)).to_vector().at(0));
+    taken_.clear();
+    if (counts()) {
+      EXPECT_EQ(mine_own, wanted_own);
+    }
+    EXPECT_EQ(memory().counters().used, 0u);
+  };
+  use_memory(5 * mib, 16'000);
+  const auto before = memory().counters().allocations;
+  check();
+  const auto count = memory().counters().allocations - before;
+  for (std::uint64_t k = 1; k <= count; k += k < 20 ? 1 : 1 + count / 30) {
+    SCOPED_TRACE("allocation " + std::to_string(k) + " of " + std::to_string(count));
+    use_memory(5 * mib, 16'000);
+    memory().fail_allocation(k);
+    check();
+    memory().fail_allocation(0);
+  }
+  use_memory(5 * mib, 16'000);
+  taken_at_ = many_ / 2;
+  check();
+}
+
+// Keys that need their rows: these are parted in host memory, and all there for the CPU.
+TEST_P(groups_without_memory, by_strings_lose_no_rows) {
+  const auto titled = [](std::int64_t i) { return Titled{"title " + std::to_string(i % 5000), i}; };
+  const auto groups = [](auto q) {
+    return q.group_by([](auto r) { return r.title; }).select([](auto g) {
+      const auto value = [](auto r) { return r.value; };
+      return query::make<Summary>(g.count(), g.sum(value), g.min(value), g.max(value), g.count());
+    });
+  };
+  std::vector<Titled> here;
+  for (std::int64_t i = 0; i < 60'000; ++i) here.push_back(titled(i));
+  rows wanted = groups(query::from(here).in(cpu_)).to_vector();
+  std::sort(wanted.begin(), wanted.end());
+  for (const std::int64_t at : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{40'000}}) {
+    SCOPED_TRACE(at);
+    use_memory(6 * mib);
+    std::int64_t next = 0;
+    const auto made = query::generate([&]() -> std::optional<Titled> {
+      if (next == at) take_all();
+      return next < 60'000 ? std::optional(titled(next++)) : std::nullopt;
+    });
+    rows mine;
+    EXPECT_NO_THROW(mine = groups(made.as_accelerated().in(*session_)).to_vector());
+    taken_.clear();
+    std::sort(mine.begin(), mine.end());
+    EXPECT_TRUE(mine == wanted);
+  }
+}
+
+// What lay on a device that is gone is gone: the error says which rows, and what failed.
+TEST_P(groups_without_memory, that_a_lost_device_had_are_an_error_which_names_the_generator) {
+  const question q = questions()[0];
+  use_memory(8 * mib, 16'000);
+  const auto before = faulty_->launches();
+  (void)q.rows_in(*session_, true);
+  const auto launches = faulty_->launches() - before;
+  use_memory(8 * mib, 16'000);
+  faulty_->break_after_launch(launches - 1, cuda_result::launch_failed);
+  try {
+    (void)q.rows_in(*session_, true);
+    ADD_FAILURE();
+  } catch (const query::resource_error& e) {
+    for (const char* part :
+         {"the rows of generate (", "groups_without_memory_test.cpp:", "cannot be read a second time", "the device is lost"})
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
