@@ -324,6 +324,7 @@ void block_input::feed_once(block_consumer& consumer) {
   const bool goes_on = consumer.goes_on_elsewhere() && !numbers_rows(b_);  // the rest would be numbered from 0
   try {
     feed(*rows, consumer);
+    cushion_.reset();
     if (goes_on) consumer.release();
   } catch (...) {
     if (goes_on) {
