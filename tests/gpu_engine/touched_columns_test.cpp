@@ -72,7 +72,6 @@ class touched_columns : public testing::Test {
 const auto key = [](auto r) { return r.key; };
 const auto id = [](auto r) { return r.id; };
 const auto tax = [](auto r) { return r.tax; };
-const auto price = [](auto r) { return r.price; };
 const auto size_of = [](auto r) { return r.size; };
 const auto on_no_cpu = [](std::span<const Wide>) -> std::vector<std::int64_t> { throw std::runtime_error("the CPU's form ran"); };
 const auto pair = [](auto l, auto r) { return l.price + r.tax; };
