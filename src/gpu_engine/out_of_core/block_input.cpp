@@ -270,7 +270,11 @@ void block_input::feed(block_source& source, block_consumer& consumer) {
   std::uint64_t done = 0;
   while (const device_block block = next(blocks, consumer)) {
     take(block.rows, block.from.rows.first, &blocks, consumer);
-    source.put_away(last_);
+    source.put_away(gone_ = last_);
+    if (once_ && last_ == block.from.rows.first) {  // not cut: there is room again
+      waited_ = 0;
+      if (!cushion_) hold_cushion();
+    }
     report(done += block.rows->size(), source_.rows.n);
   }
 }
@@ -300,8 +304,9 @@ void block_input::hold_cushion() {
 // What the shortest block lacked memory for may be tried again: the consumer has given some back; or, where rows that were taken are gone
 // from the host, the cushion has gone, or others had time to give back theirs.
 bool block_input::more_room(block_consumer& consumer) {
+  run_.reset_status();
   if (consumer.make_room()) return true;
-  if (!stream_ || last_ == 0) return false;
+  if (!once_ || gone_ == 0) return false;
   if (cushion_) {
     cushion_.reset();
     return true;
@@ -320,6 +325,7 @@ bool block_input::more_room(block_consumer& consumer) {
 // begin with the first row.
 void block_input::feed_once(block_consumer& consumer) {
   const auto rows = open(streamed_rows::keep::until_put_away);
+  once_ = true;
   hold_cushion();
   const bool goes_on = consumer.goes_on_elsewhere() && !numbers_rows(b_);  // the rest would be numbered from 0
   try {
@@ -330,7 +336,7 @@ void block_input::feed_once(block_consumer& consumer) {
     if (goes_on) {
       rows->put_away(consumer.settle() ? taken_ : last_);
       left_ = rows->give_back({});
-    } else if (last_ == 0) {
+    } else if (gone_ == 0) {
       (void)rows->give_back({});
     }
     throw;

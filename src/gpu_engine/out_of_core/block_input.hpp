@@ -73,7 +73,9 @@ class block_input {
   std::vector<input_column> columns_;
   host_block source_;  // rows that lie in host memory; none: a stream
   bool stream_ = false, computed_ = false, left_ = false;
-  std::uint64_t last_ = 0, taken_ = 0;  // rows before the last block that was taken, and with it
+  bool once_ = false;                   // each row is handed out once
+  std::uint64_t last_ = 0, taken_ = 0;  // rows before the last block, or piece of one, that was taken, and with it
+  std::uint64_t gone_ = 0;              // rows that are no longer in host memory
   device_buffer cushion_;               // room for a short block where the rows before cannot be had again
   double waited_ = 0;                   // seconds, for others to give memory back
   std::size_t budget_, most_rows_;

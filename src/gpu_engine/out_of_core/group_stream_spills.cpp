@@ -4,20 +4,12 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/out_of_core/group_stream.hpp"
+#include "gpu_engine/out_of_core/spill_levels.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
 
 namespace query::gpu_engine {
 
 namespace {
-
-// What leaves or arrives at once where nothing else is to be had.
-constexpr std::size_t least_piece = std::size_t{16} << 10, most_piece = std::size_t{256} << 10, pieces_of_budget = 64;
-constexpr std::size_t values_of_piece = 4;  // at least, of pairs or rows however long
-// Of partitions of partitions: each has 1/256 of the keys of the one before, as long as their hashes are not equal.
-constexpr std::uint32_t most_levels = 8;
-
-// Other bits than those that place a key in a table, and others on each level.
-constexpr std::uint64_t seed_of(std::uint32_t level) { return 0x2545f4914f6cdd1dull * (2 * level + 1); }
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -26,8 +18,7 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 void group_stream::hold_reserve() {
   if (reserve_.memory) return;
   reserve r;
-  r.bytes = std::max({std::clamp(run_.gpu().memory().budget() / pieces_of_budget, least_piece, most_piece),
-                      values_of_piece * g_->partial_bytes, values_of_piece * g_->out->size});
+  r.bytes = bytes_of_reserve(run_.gpu().memory().budget(), g_->partial_bytes, g_->out->size);
   r.pairs = r.bytes / g_->partial_bytes;
   const std::size_t table = aligned(table_bytes(fewest_table_bits)), piece = aligned(r.bytes), places_of = aligned(r.pairs * 4),
                     list = aligned((r.pairs / 32 + 1) * 8);
@@ -38,7 +29,7 @@ void group_stream::hold_reserve() {
   r.leaving_to = r.arriving + piece;
   r.tiles = {r.leaving_to + places_of, r.leaving_to + places_of + list};
   reserve_ = std::move(r);
-  args_[spill_seed] = seed_of(0);
+  args_[spill_seed] = seed_of_level(0);
 }
 
 void group_stream::use_last_table() {
@@ -125,32 +116,24 @@ void group_stream::take_spilled(group_stream& other) {
       spilled_->append(piece.rows, std::vector<std::uint32_t>(piece.n, part).data(), piece.n);
 }
 
-// The groups of each part, which has all pairs of its keys, in an empty table. What does not fit there is put apart once more. `level`:
-// that of the parts of these parts.
+// The groups of each part, which has all pairs of its keys, in an empty table: of small parts as many at once as surely have room in the
+// reserve's. What does not fit is put apart once more. `level`: that of the parts of these parts.
 void group_stream::merge_parts(const host_partitions& parts, std::uint32_t level, std::vector<detail::table>& tables) {
-  if (level > most_levels)
-    throw resource_error("query: group_by: too many keys with the same hash: their groups do not fit the GPU's memory");
-  const struct back {  // to what spills went to before
-    group_stream& g;
-    std::optional<host_partitions>* to;
-    std::uint64_t seed;
-    ~back() {
-      g.spilled_to_ = to;
-      g.args_[spill_seed] = seed;
-    }
-  } after{*this, spilled_to_, args_[spill_seed]};
-  for (std::uint32_t part = 0; part < parts.parts(); ++part) {
-    if (!parts.size(part)) continue;
+  spill_level here(level, spilled_to_, args_[spill_seed]);
+  const std::uint64_t room = std::min<std::uint64_t>((std::uint64_t{1} << fewest_table_bits) / 4, reserve_.bytes / g_->out->size);
+  for (std::uint32_t part = 0, end = 0; part < parts.parts(); part = end) {
+    end = parts.end_of(part, here.together(room));
+    const std::uint64_t pairs = parts.size(part, end);
+    if (!pairs) continue;
     run_.context().cancel.check();
     std::optional<host_partitions> smaller;
-    spilled_to_ = &smaller;
-    args_[spill_seed] = seed_of(level);
-    const std::uint32_t wanted = bits_of_table(parts.size(part));
+    here.spill_to(smaller);
+    const std::uint32_t wanted = bits_of_table(pairs);
     if (!has_table_ || args_[bits] != wanted) start_table(wanted);
     else empty_table(args_[slots], wanted);
     {
-      runtime::buffer together;
-      for (const host_partitions::piece& piece : parts.long_pieces_of(part, together)) merge_pairs(piece.rows, piece.n);
+      runtime::buffer memory;
+      for (const host_partitions::piece& piece : parts.long_pieces_of(part, end, memory)) merge_pairs(piece.rows, piece.n);
     }
     if (!smaller && tables_on_host(count_groups(), tables)) continue;
     spill();

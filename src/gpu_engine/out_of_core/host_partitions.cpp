@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace query::gpu_engine {
 
@@ -45,25 +46,37 @@ void host_partitions::append(const void* rows, const std::uint32_t* places, std:
   chunks_.push_back(std::move(c));
 }
 
-std::vector<host_partitions::piece> host_partitions::rows_of(std::uint32_t part) const {
+std::size_t host_partitions::size(std::uint32_t first, std::uint32_t end) const {
+  return std::accumulate(counts_.begin() + first, counts_.begin() + end, std::size_t{0});
+}
+
+std::uint32_t host_partitions::end_of(std::uint32_t first, std::size_t most) const {
+  std::uint32_t end = first + 1;
+  for (std::size_t n = counts_[first]; end < parts_ && n + counts_[end] <= most; ++end) n += counts_[end];
+  return end;
+}
+
+std::vector<host_partitions::piece> host_partitions::rows_of(std::uint32_t first, std::uint32_t end) const {
   std::vector<piece> pieces;
   for (const chunk& c : chunks_)
-    if (const std::size_t n = c.starts[part + 1] - c.starts[part])
-      pieces.push_back({c.rows.as<std::byte>() + c.starts[part] * row_bytes_, n});
+    if (const std::size_t n = c.starts[end] - c.starts[first])
+      pieces.push_back({c.rows.as<std::byte>() + c.starts[first] * row_bytes_, n});
   return pieces;
 }
 
-std::vector<host_partitions::piece> host_partitions::long_pieces_of(std::uint32_t part, runtime::buffer& memory) const {
+std::vector<host_partitions::piece> host_partitions::long_pieces_of(std::uint32_t first, std::uint32_t end,
+                                                                    runtime::buffer& memory) const {
   constexpr std::size_t many = 16;
-  std::vector<piece> pieces = rows_of(part);
+  std::vector<piece> pieces = rows_of(first, end);
   if (pieces.size() <= many) return pieces;
-  memory = context_.pool.allocate(runtime::buffer_pool::checked_bytes(counts_[part], row_bytes_));
+  const std::size_t n = size(first, end);
+  memory = context_.pool.allocate(runtime::buffer_pool::checked_bytes(n, row_bytes_));
   std::byte* to = memory.as<std::byte>();
   for (const piece& p : pieces) {
     std::memcpy(to, p.rows, p.n * row_bytes_);
     to += p.n * row_bytes_;
   }
-  return {{memory.data(), counts_[part]}};
+  return {{memory.data(), n}};
 }
 
 std::vector<runtime::begun_streams::rows> host_partitions::give_up() {

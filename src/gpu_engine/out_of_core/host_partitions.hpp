@@ -26,10 +26,15 @@ class host_partitions {
     const void* rows;
     std::size_t n;
   };
-  std::vector<piece> rows_of(std::uint32_t part) const;  // in the order in which they were appended
+  std::vector<piece> rows_of(std::uint32_t part) const { return rows_of(part, part + 1); }  // in the order in which they were appended
+  // Of the parts first..end-1: each piece has all of one append, part by part.
+  std::vector<piece> rows_of(std::uint32_t first, std::uint32_t end) const;
   // The same; of many short pieces one, for which `memory` is taken.
-  std::vector<piece> long_pieces_of(std::uint32_t part, runtime::buffer& memory) const;
+  std::vector<piece> long_pieces_of(std::uint32_t first, std::uint32_t end, runtime::buffer& memory) const;
   std::size_t size(std::uint32_t part) const { return counts_[part]; }
+  std::size_t size(std::uint32_t first, std::uint32_t end) const;
+  // The end of the parts from `first` on that have no more than `most` rows together; one part at least.
+  std::uint32_t end_of(std::uint32_t first, std::size_t most) const;
   std::uint32_t parts() const { return parts_; }
   bool empty() const { return chunks_.empty(); }
 

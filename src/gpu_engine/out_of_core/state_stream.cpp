@@ -1,6 +1,7 @@
 #include "gpu_engine/out_of_core/state_stream.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <query/errors.hpp>
 
@@ -8,6 +9,7 @@
 #include "gpu_engine/operators/aggregate_blocks.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/segment_levels.hpp"
+#include "gpu_engine/out_of_core/spill_levels.hpp"
 #include "gpu_primitives/hash_table.cuh"
 
 namespace query::gpu_engine {
@@ -20,16 +22,9 @@ namespace {
 constexpr std::uint32_t first_table_bits = 16, fewest_table_bits = 11, most_table_bits = 32;
 // As group_stream's table: the rest of a session's memory is for blocks and build sides.
 constexpr std::size_t tables_of_budget = 6;
-// What leaves or arrives at once where nothing else is to be had.
-constexpr std::size_t least_piece = std::size_t{16} << 10, most_piece = std::size_t{256} << 10, pieces_of_budget = 64;
-constexpr std::size_t values_of_piece = 4;  // at least, of pairs or rows however long
-constexpr std::uint32_t most_levels = 8;    // of parts of parts
 constexpr int calm_blocks = 8;              // until a table that was made smaller may grow again
 // Sorting row numbers by those of groups (rows_in_order.cpp): 8 arrays of 64-bit numbers at most at a time; the group's number.
 constexpr std::size_t bytes_of_order = 8 * 8 + 4;
-
-// Other bits than those that place a key in a table, and others on each level.
-constexpr std::uint64_t seed_of(std::uint32_t level) { return 0x2545f4914f6cdd1dull * (2 * level + 1); }
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -75,8 +70,7 @@ void state_stream::hold_reserve() {
   if (reserve_.memory) return;
   reserve r;
   const std::size_t row = device_layout(v_.node->row).size;
-  r.bytes = std::max({std::clamp(run_.gpu().memory().budget() / pieces_of_budget, least_piece, most_piece),
-                      values_of_piece * k_->pair_bytes, values_of_piece * row});
+  r.bytes = bytes_of_reserve(run_.gpu().memory().budget(), k_->pair_bytes, row);
   r.pairs = r.bytes / k_->pair_bytes;
   const std::size_t table = table_bytes(fewest_table_bits), piece = aligned(r.bytes), words = aligned(r.pairs * 4);
   r.memory = run_.allocate(table + 2 * piece + 2 * words + 256);
@@ -87,7 +81,7 @@ void state_stream::hold_reserve() {
   r.numbers = r.leaving_to + words;
   count_ = r.numbers + words;
   reserve_ = std::move(r);
-  args_[spill_seed] = seed_of(0);
+  args_[spill_seed] = seed_of_level(0);
 }
 
 void state_stream::use_table() {
@@ -292,71 +286,80 @@ void state_stream::spill() {
   clear_table();
 }
 
-// The spilled states of one part, spill by spill: a piece has each key once.
-void state_stream::meet_part(const host_partitions& parts, std::uint32_t part) {
-  for (const host_partitions::piece& piece : parts.rows_of(part)) {
-    std::uint64_t most = std::min<std::uint64_t>(piece.n, most_pairs());
-    device_buffer memory, numbers;
-    while (!numbers && most > reserve_.pairs) {
-      try {
-        memory = run_.allocate(most * k_->pair_bytes);
-        numbers = run_.allocate(most * 4);
-      } catch (const out_of_memory&) {
-        run_.context().cancel.check();
-        memory.reset();
-        most /= 4;
-      }
-    }
-    if (!numbers) most = reserve_.pairs;
-    for (std::uint64_t first = 0; first < piece.n;) {
-      const std::uint64_t n = std::min({most, piece.n - first, capacity(table_.bits)});
-      meet_pairs(static_cast<const std::byte*>(piece.rows) + first * k_->pair_bytes, n, numbers ? memory.address() : reserve_.arriving,
-                 numbers ? numbers.address() : reserve_.numbers);
-      first += n;
+// The spilled states of some parts, in the order of the spills; many at once, from wherever they lie.
+void state_stream::meet_rows(const std::vector<host_partitions::piece>& pieces, std::uint64_t all) {
+  std::uint64_t most = std::min({all, most_pairs(), capacity(table_.bits)});
+  device_buffer memory, numbers;
+  while (!numbers && most > reserve_.pairs) {
+    try {
+      memory = run_.allocate(most * k_->pair_bytes);
+      numbers = run_.allocate(most * 4);
+    } catch (const out_of_memory&) {
+      run_.context().cancel.check();
+      memory.reset();
+      most /= 4;
     }
   }
+  if (!numbers) most = std::min(most, reserve_.pairs);
+  const device_address at = numbers ? memory.address() : reserve_.arriving, ids = numbers ? numbers.address() : reserve_.numbers;
+  const runtime::buffer rows = run_.context().pool.allocate(most * k_->pair_bytes);
+  std::vector<std::uint64_t> starts = {0};  // of what is of one spill, and the end
+  const auto meet = [&] {
+    meet_pairs(rows.data(), starts, at, ids);
+    starts = {0};
+  };
+  for (const host_partitions::piece& piece : pieces)
+    for (std::uint64_t first = 0; first < piece.n;) {
+      const std::uint64_t n = std::min(most - starts.back(), piece.n - first);
+      std::memcpy(rows.as<std::byte>() + starts.back() * k_->pair_bytes,
+                  static_cast<const std::byte*>(piece.rows) + first * k_->pair_bytes, n * k_->pair_bytes);
+      first += n;
+      starts.push_back(starts.back() + n);
+      if (starts.back() == most) meet();
+    }
+  if (starts.back()) meet();
 }
 
-// No more than an empty table has room for. Those before them are spilled if they are in the way.
-void state_stream::meet_pairs(const void* rows, std::uint64_t n, device_address at, device_address ids) {
+// No more than an empty table has room for. Those before them are spilled if they are in the way. A spill has each key once: one thread a
+// key and launch.
+void state_stream::meet_pairs(const void* rows, const std::vector<std::uint64_t>& starts, device_address at, device_address ids) {
   const runtime::run_context& c = run_.context();
+  const std::uint64_t n = starts.back();
   run_.gpu().copies().upload_plain(at, rows, n * k_->pair_bytes, run_.on(), c.scheduler, c.cancel);
+  const auto range = [&](std::uint64_t first, std::uint64_t end) {
+    args_[pairs] = at + first * k_->pair_bytes;
+    args_[group_of] = ids + first * 4;
+    args_[items] = end - first;
+  };
   const auto mapped = [&] {
-    args_[pairs] = at;
-    args_[group_of] = ids;
-    args_[items] = n;
+    range(0, n);
     return map("map_pairs", n);
   };
   if (!mapped()) {
     spill();
     if (!mapped()) throw resource_error("query: group_by: the groups of one partition do not fit the GPU's memory");
   }
-  launch("meet_pairs", n);  // what fails there is told of by the next work's end
+  for (std::size_t spill = 0; spill + 1 < starts.size(); ++spill) {
+    range(starts[spill], starts[spill + 1]);
+    launch("meet_pairs", args_[items]);  // what fails there is told of by the next work's end
+  }
   folded_ = true;
 }
 
-// The groups of each part, which has all pairs of its keys. `level`: that of the parts of these parts.
+// The groups of each part, which has all pairs of its keys, of small parts as many at once as the table has room for. `level`: that of the
+// parts of these parts.
 void state_stream::meet_parts(const host_partitions& parts, std::uint32_t level, std::vector<detail::table>& tables) {
-  if (level > most_levels)
-    throw resource_error("query: group_by: too many keys with the same hash: their groups do not fit the GPU's memory");
-  const struct back {  // to what spills went to before
-    state_stream& g;
-    std::optional<host_partitions>* to;
-    std::uint64_t seed;
-    ~back() {
-      g.spilled_to_ = to;
-      g.args_[spill_seed] = seed;
-    }
-  } after{*this, spilled_to_, args_[spill_seed]};
-  for (std::uint32_t part = 0; part < state_parts; ++part) {
-    if (!parts.size(part)) continue;
+  spill_level here(level, spilled_to_, args_[spill_seed]);
+  if (!table_.bits) start_table();
+  for (std::uint32_t part = 0, end = 0; part < state_parts; part = end) {
+    end = parts.end_of(part, here.together(capacity(table_.bits)));
+    const std::uint64_t states = parts.size(part, end);
+    if (!states) continue;
     run_.context().cancel.check();
     std::optional<host_partitions> smaller;
-    spilled_to_ = &smaller;
-    args_[spill_seed] = seed_of(level);
-    if (!table_.bits) start_table();
-    else clear_table();
-    meet_part(parts, part);
+    here.spill_to(smaller);
+    clear_table();
+    meet_rows(parts.rows_of(part, end), states);
     if (!smaller) {
       tables.push_back(groups_on_host());
       continue;

@@ -68,8 +68,8 @@ class state_stream {
   bool grow();
   void fold(std::uint64_t rows);
   void spill();
-  void meet_part(const host_partitions& parts, std::uint32_t part);
-  void meet_pairs(const void* rows, std::uint64_t n, device_address at, device_address ids);
+  void meet_rows(const std::vector<host_partitions::piece>& pieces, std::uint64_t all);
+  void meet_pairs(const void* rows, const std::vector<std::uint64_t>& starts, device_address at, device_address ids);
   void meet_parts(const host_partitions& parts, std::uint32_t level, std::vector<detail::table>& tables);
   std::shared_ptr<device_rows> groups();
   detail::table groups_on_host();
