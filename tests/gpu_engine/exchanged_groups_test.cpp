@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 
 #include <query/query.hpp>
 
@@ -12,6 +11,7 @@
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/several/group_exchange.hpp"
 #include "gpu_engine/several/gpu_set.hpp"
+#include "gpu_engine/words_read.hpp"
 
 namespace {
 
@@ -36,17 +36,6 @@ struct pair {
 };
 using groups = std::map<std::uint64_t, pair>;
 
-// The parameter words that a function of the program reads, in the order of its text.
-std::vector<std::uint64_t> read_by(const driver_double::generated_call& c, const std::string& function) {
-  const std::size_t begin = c.program.find(" " + function + "(const words& p") != std::string::npos
-                                ? c.program.find(" " + function + "(const words& p")
-                                : c.program.find(" " + function + "(const __grid_constant__ words p)");
-  const std::string text = c.program.substr(begin, std::min(c.program.find("\n}\n", begin), c.program.find("; }\n", begin)) - begin);
-  static const std::regex word("p\\.w\\[([0-9]+)\\]");
-  std::vector<std::uint64_t> words;
-  for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at) words.push_back(c.words[std::stoul((*at)[1])]);
-  return words;
-}
 template <class T> T* memory(std::uint64_t address) { return reinterpret_cast<T*>(address); }
 
 class exchanged_groups : public testing::Test {

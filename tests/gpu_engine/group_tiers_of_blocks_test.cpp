@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <regex>
 
 #include <query/query.hpp>
 
@@ -12,6 +11,7 @@
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/group_stream.hpp"
 #include "gpu_engine/upload.hpp"
+#include "gpu_engine/words_read.hpp"
 #include "runtime/session_state.hpp"
 
 namespace {
@@ -20,15 +20,6 @@ using namespace query::gpu_engine;
 
 constexpr std::uint64_t block_rows = 300'000;
 
-// The parameter words that a function of the program reads, in the order of its text.
-std::vector<std::uint64_t> read_by(const driver_double::generated_call& c, const std::string& function) {
-  const std::size_t begin = c.program.find(" " + function + "(const ");
-  const std::string text = c.program.substr(begin, std::min(c.program.find("\n}\n", begin), c.program.find("; }\n", begin)) - begin);
-  static const std::regex word("p\\.w\\[([0-9]+)\\]");
-  std::vector<std::uint64_t> words;
-  for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at) words.push_back(c.words[std::stoul((*at)[1])]);
-  return words;
-}
 template <class T> T& memory(std::uint64_t address) { return *reinterpret_cast<T*>(address); }
 
 class group_tiers_of_blocks : public testing::Test {

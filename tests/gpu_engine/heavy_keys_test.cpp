@@ -7,7 +7,6 @@
 #include <array>
 #include <cstring>
 #include <functional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "gpu_engine/faulty_device.hpp"
 #include "gpu_engine/out_of_core/host_blocks.hpp"
 #include "gpu_engine/out_of_core/host_partitions.hpp"
+#include "gpu_engine/words_read.hpp"
 #include "planned_there.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/part_done.hpp"
@@ -72,11 +72,7 @@ class heavy_keys : public faulty_device {
     faulty_device::SetUp();
     if (IsSkipped() || real()) return;
     fake_->add_generated("place_rows", [this](const call& c) {
-      const std::size_t begin = c.program.find("place_rows(const __grid_constant__ words p)");
-      const std::string text = c.program.substr(begin, c.program.find("\n}\n", begin) - begin);
-      static const std::regex word("p\\.w\\[([0-9]+)\\]");
-      std::vector<std::uint64_t> words;  // where to, how many
-      for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at) words.push_back(c.words[std::stoul((*at)[1])]);
+      const auto words = read_by(c, "place_rows");  // where to, how many
       auto* const places = reinterpret_cast<std::uint32_t*>(words.at(0));
       for (std::uint64_t i = 0; i < words.at(1); ++i) places[i] = static_cast<std::uint32_t>(key_of(placed_++) * 7 % 16);
     });

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <regex>
 
 #include <query/query.hpp>
 
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/gpu_session.hpp"
+#include "gpu_engine/words_read.hpp"
 #include "gpu_primitives/sort_keys.cuh"
 #include "runtime/session_state.hpp"
 
@@ -49,18 +49,6 @@ struct Flagged {
   bool operator==(const Flagged&) const = default;
 };
 QUERY_RECORD(Flagged, key, flag, size);
-
-// The parameter words that a function of the program reads, in the order of its text.
-std::vector<word> read_by(const driver_double::generated_call& c, const std::string& function) {
-  std::size_t begin = c.program.find(" " + function + "(const words& p");
-  if (begin == std::string::npos) begin = c.program.find(" " + function + "(const __grid_constant__ words p)");
-  EXPECT_NE(begin, std::string::npos) << function;
-  const std::string text = c.program.substr(begin, c.program.find("\n}\n", begin) - begin);
-  static const std::regex number("p\\.w\\[([0-9]+)\\]");
-  std::vector<word> words;
-  for (std::sregex_iterator i(text.begin(), text.end(), number), end; i != end; ++i) words.push_back(c.words[std::stoul((*i)[1])]);
-  return words;
-}
 
 class sorted_pairs : public testing::Test {
  protected:
