@@ -87,7 +87,7 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     if (bytes == 0) return b;
     const std::size_t size = size_class(bytes);
     std::unique_lock lock(mutex_);
-    if (failing_ != 0 && --failing_ == 0) refuse(bytes, "the driver has no memory left (injected)");
+    if (failing_ != 0 && --failing_ == 0) failing_ = later_too_ ? 1 : 0, refuse(bytes, "the driver has no memory left (injected)");
     if (size == 0) refuse(bytes, "more than there are addresses");
     if (std::optional<block> kept = reuse(size, s)) {
       b.address_ = kept->address;
@@ -155,9 +155,10 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     const std::lock_guard lock(mutex_);
     counted_.peak = counted_.used;
   }
-  void fail_allocation(std::uint64_t n) {
+  void fail_allocation(std::uint64_t n, bool and_all_later) {
     const std::lock_guard lock(mutex_);
     failing_ = n;
+    later_too_ = and_all_later;
   }
 
  private:
@@ -304,6 +305,7 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
   std::vector<event> spare_;
   device_memory_counters counted_;
   std::uint64_t failing_ = 0;
+  bool later_too_ = false;
   bool closed_ = false;
 };
 
@@ -343,6 +345,6 @@ std::size_t device_memory::available() const {
 device_memory_counters device_memory::counters() const { return state_->counters(); }
 void device_memory::reset_peak() { state_->reset_peak(); }
 void device_memory::trim(std::size_t keep_bytes) { state_->trim(keep_bytes); }
-void device_memory::fail_allocation(std::uint64_t n) { state_->fail_allocation(n); }
+void device_memory::fail_allocation(std::uint64_t n, bool and_all_later) { state_->fail_allocation(n, and_all_later); }
 
 }  // namespace query::gpu_engine

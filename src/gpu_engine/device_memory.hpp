@@ -87,7 +87,8 @@ class device_memory {
   void trim(std::size_t keep_bytes = 0);
 
   // For tests: the n-th allocate() from now (1: the next) fails as if the driver had no memory; 0: none does.
-  void fail_allocation(std::uint64_t n);
+  // `and_all_later`: so do those after it.
+  void fail_allocation(std::uint64_t n, bool and_all_later = false);
 
  private:
   std::shared_ptr<class device_memory_state> state_;

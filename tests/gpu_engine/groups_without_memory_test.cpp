@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <query/query.hpp>
@@ -57,11 +60,13 @@ class groups_without_memory : public faulty_device {
     const std::int64_t key = keys_ == keys::distinct ? i * 0x9e3779b1 % 1'000'000'007 : keys_ == keys::few ? i % 700 : i % 4 ? 7 : i;
     return {key, i * 7919 % 100'003 - 50'000, i};
   }
-  // At row `taken_at_` all memory that the session has left goes to somebody else, until the query has ended.
+  // At row `taken_at_` all memory that the session has left goes to somebody else, until the query has ended. From row `starved_at_` on
+  // there is none at all, once more after each fifth of the rows.
   auto events() {
     next_ = 0;
     return query::generate([this]() -> std::optional<Event> {
       if (next_ == taken_at_) take_all();
+      if (starved_at_ > 0 && next_ >= starved_at_ && (next_ - starved_at_) % (many_ / 5) == 0) memory().fail_allocation(1, true);
       return next_ < many_ ? std::optional(event(next_++)) : std::nullopt;
     });
   }
@@ -152,7 +157,7 @@ class groups_without_memory : public faulty_device {
   }
 
   keys keys_ = keys::distinct;
-  std::int64_t next_ = 0, many_ = 360'000, taken_at_ = -1;
+  std::int64_t next_ = 0, many_ = 360'000, taken_at_ = -1, starved_at_ = -1;
   std::vector<device_buffer> taken_;
   std::optional<stream> others_;
   std::string plan_;
@@ -194,12 +199,31 @@ TEST_P(groups_without_memory, of_a_small_budget_are_parted_until_they_fit) {
     for (const std::size_t memory : {mib * 3 / 4, 2 * mib}) {
       SCOPED_TRACE(q.name + ", of " + std::to_string(memory));
       use_memory(memory);
+      const auto before = faulty_->launches();
       expect_rows(q, wanted);
+      // Small parts are put together at once: a part of a part has less than ten rows.
+      if (counts() && q.name == questions()[0].name) {
+        EXPECT_LT(faulty_->launches() - before, static_cast<std::uint64_t>(many_) / 4);
+      }
     }
     use_memory(4 * mib, 5000);
     taken_at_ = 20'000;
     expect_rows(q, wanted);
     EXPECT_FALSE(fell()) << plan_;
+  }
+}
+
+// So few rows that a checked run of the kernels has time for all of them.
+TEST_P(groups_without_memory, of_few_rows_are_spilled_too) {
+  many_ = 60'000;
+  for (const question& q : questions()) {
+    SCOPED_TRACE(q.name);
+    const rows wanted = q.rows_in(cpu_, false);
+    use_memory(mib * 3 / 4);
+    expect_rows(q, wanted);
+    if (counts()) {
+      EXPECT_TRUE(spilled()) << plan_;
+    }
   }
 }
 
@@ -282,6 +306,85 @@ TEST_P(groups_without_memory, of_all_rows_have_their_result) {
   use_memory(5 * mib, 16'000);
   taken_at_ = many_ / 2;
   check();
+}
+
+// Others have all memory, more than once, and give it back sooner than a query has waited long enough: each time it goes on.
+TEST_P(groups_without_memory, that_others_give_back_is_waited_for_each_time) {
+  for (const question& q : questions()) {
+    SCOPED_TRACE(q.name);
+    starved_at_ = -1;
+    const rows wanted = q.rows_in(cpu_, false);
+    use_memory(6 * mib, 16'000);
+    starved_at_ = many_ / 4;  // the first block has been taken
+    std::jthread others([this](const std::stop_token& ended) {
+      while (!ended.stop_requested()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(400));
+        memory().fail_allocation(0);
+      }
+    });
+    expect_rows(q, wanted);
+    EXPECT_FALSE(fell()) << plan_;
+  }
+}
+
+// They keep it: the query ends when it is told to, and after two seconds of waiting with an error that says where and why.
+TEST_P(groups_without_memory, that_others_keep_ends_a_query_by_its_deadline_or_an_error) {
+  const auto groups = [this] {
+    return events()
+        .as_accelerated()
+        .group_by([](auto e) { return e.key; })
+        .select([](auto g) {
+          return g.aggregate(
+              std::int64_t{0}, [](auto s, auto e) { return s + e.value; }, [](auto a, auto b) { return a + b; });
+        })
+        .in(*session_);
+  };
+  many_ = 600'000;
+  starved_at_ = 500'000;  // the first ones are gone from the host
+  use_memory(6 * mib, 16'000);
+  try {
+    (void)groups().to_vector();
+    ADD_FAILURE();
+  } catch (const query::resource_error& e) {
+    for (const char* part : {"the rows of generate (", "groups_without_memory_test.cpp:", "cannot be read a second time", "memory"})
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+  }
+  use_memory(6 * mib, 16'000);
+  EXPECT_THROW((void)groups().timeout(1).to_vector(), query::cancelled);
+  use_memory(6 * mib, 16'000);
+  std::stop_source stop;
+  std::jthread stopping([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    stop.request_stop();
+  });
+  EXPECT_THROW((void)groups().stop_on(stop.get_token()).to_vector(), query::cancelled);
+  EXPECT_EQ(memory().counters().used, 0u);
+}
+
+// A first block that has to be cut is in host memory as long as no later one has been taken: the CPU has all rows.
+TEST_P(groups_without_memory, of_the_first_block_alone_leave_all_rows_to_the_cpu) {
+  keys_ = keys::few;
+  many_ = 20'000;
+  const question q = questions()[1];
+  const rows wanted = q.rows_in(cpu_, false);
+  use_memory(3 * mib / 2, 20'000);
+  const auto before = memory().counters().allocations;
+  (void)q.rows_in(*session_, true);
+  const auto count = memory().counters().allocations - before;
+  int failed = 0;
+  for (std::uint64_t k = 1; k <= count; ++k) {
+    SCOPED_TRACE("from allocation " + std::to_string(k) + " of " + std::to_string(count));
+    use_memory(3 * mib / 2, 20'000);
+    memory().fail_allocation(k, true);
+    rows mine;
+    EXPECT_NO_THROW(mine = q.rows_in(*session_, true));
+    memory().fail_allocation(0);
+    if (counts() || fell()) {
+      EXPECT_TRUE(mine == wanted);
+    }
+    failed += fell();
+  }
+  EXPECT_GT(failed, 0);
 }
 
 // Keys that need their rows: these are parted in host memory, and all there for the CPU.

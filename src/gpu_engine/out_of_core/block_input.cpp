@@ -306,11 +306,11 @@ void block_input::hold_cushion() {
 bool block_input::more_room(block_consumer& consumer) {
   run_.reset_status();
   if (consumer.make_room()) return true;
-  if (!once_ || gone_ == 0) return false;
   if (cushion_) {
     cushion_.reset();
     return true;
   }
+  if (!once_ || gone_ == 0) return false;
   if (waited_ >= longest_wait) return false;
   backoff b;
   while (b.seconds() < longest_wait / 20) {

@@ -286,9 +286,12 @@ void state_stream::spill() {
   clear_table();
 }
 
-// The spilled states of some parts, in the order of the spills; many at once, from wherever they lie.
+// The spilled states of some parts, in the order of the spills: long pieces as they lie, short ones copied side by side, as each upload is
+// followed by a wait.
 void state_stream::meet_rows(const std::vector<host_partitions::piece>& pieces, std::uint64_t all) {
-  std::uint64_t most = std::min({all, most_pairs(), capacity(table_.bits)});
+  constexpr std::size_t short_bytes = std::size_t{1} << 20;
+  const std::uint64_t wanted = std::min({all, most_pairs(), capacity(table_.bits)});
+  std::uint64_t most = wanted;
   device_buffer memory, numbers;
   while (!numbers && most > reserve_.pairs) {
     try {
@@ -300,24 +303,32 @@ void state_stream::meet_rows(const std::vector<host_partitions::piece>& pieces, 
       most /= 4;
     }
   }
-  if (!numbers) most = std::min(most, reserve_.pairs);
+  if (!numbers) most = std::min(wanted, reserve_.pairs);
   const device_address at = numbers ? memory.address() : reserve_.arriving, ids = numbers ? numbers.address() : reserve_.numbers;
-  const runtime::buffer rows = run_.context().pool.allocate(most * k_->pair_bytes);
+  const std::uint64_t some = std::min(most, std::max<std::uint64_t>(short_bytes / k_->pair_bytes, 1));  // side by side
+  const runtime::buffer rows = run_.context().pool.allocate(some * k_->pair_bytes);
   std::vector<std::uint64_t> starts = {0};  // of what is of one spill, and the end
   const auto meet = [&] {
-    meet_pairs(rows.data(), starts, at, ids);
+    if (starts.back()) meet_pairs(rows.data(), starts, at, ids);
     starts = {0};
   };
   for (const host_partitions::piece& piece : pieces)
     for (std::uint64_t first = 0; first < piece.n;) {
-      const std::uint64_t n = std::min(most - starts.back(), piece.n - first);
-      std::memcpy(rows.as<std::byte>() + starts.back() * k_->pair_bytes,
-                  static_cast<const std::byte*>(piece.rows) + first * k_->pair_bytes, n * k_->pair_bytes);
+      const auto* const from = static_cast<const std::byte*>(piece.rows) + first * k_->pair_bytes;
+      std::uint64_t n = piece.n - first;
+      if (n >= some) {
+        meet();  // those before it
+        n = std::min(n, most);
+        meet_pairs(from, {0, n}, at, ids);
+      } else {
+        n = std::min(n, some - starts.back());
+        std::memcpy(rows.as<std::byte>() + starts.back() * k_->pair_bytes, from, n * k_->pair_bytes);
+        starts.push_back(starts.back() + n);
+        if (starts.back() == some) meet();
+      }
       first += n;
-      starts.push_back(starts.back() + n);
-      if (starts.back() == most) meet();
     }
-  if (starts.back()) meet();
+  meet();
 }
 
 // No more than an empty table has room for. Those before them are spilled if they are in the way. A spill has each key once: one thread a
