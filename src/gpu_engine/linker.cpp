@@ -10,12 +10,14 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/library_functions.hpp"
+#include "runtime/engine_failure.hpp"
 
 namespace query::gpu_engine {
 
@@ -99,7 +101,11 @@ class link_thread {
     return t;
   }
   link_thread() {
-    std::thread([this] { run(); }).detach();
+    try {
+      std::thread([this] { run(); }).detach();
+    } catch (const std::system_error& e) {
+      throw runtime::engine_failure(std::string("gpu: no thread to link kernels: ") + e.what());
+    }
   }
   // Runs the task there and waits for it: links take milliseconds.
   void run_there(std::function<void()> task) {

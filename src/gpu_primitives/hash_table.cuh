@@ -128,11 +128,19 @@ template <bool Inserting, class Slot, u32 Count>
 __device__ __forceinline__ void load_bucket(const Slot* from, Slot (&to)[Count]) {
   constexpr u32 loads = sizeof(to) / sizeof(uint4);
   static_assert(loads * sizeof(uint4) == sizeof(to));
+  constexpr bool key_of_8_bytes = sizeof(from->key) == 8;
   uint4 raw[loads];
 #pragma unroll
   for (u32 i = 0; i < loads; ++i) {
     const uint4* const p = reinterpret_cast<const uint4*>(from) + i;
-    if constexpr (Inserting) {
+    if constexpr (Inserting && key_of_8_bytes) {  // no half of a key: PTX takes each element of a vector in one piece, no more
+      ulonglong2 words;
+      asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                   : "=l"(words.x), "=l"(words.y)
+                   : "l"(__cvta_generic_to_global(p))
+                   : "memory");
+      memcpy(raw + i, &words, sizeof(words));
+    } else if constexpr (Inserting) {
       asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(raw[i].x), "=r"(raw[i].y), "=r"(raw[i].z), "=r"(raw[i].w)
                    : "l"(__cvta_generic_to_global(p))

@@ -127,6 +127,29 @@ TEST_F(out_of_core, every_breaker_at_eight_times_the_budget) {
   EXPECT_LE(session_of(*engine_).memory().counters().peak, budget);
 }
 
+// Keys whose hashes begin alike for 32 bits: of a thousand tiles that want the same few slots none would find places for all of its rows.
+// mix64 of gpu_primitives/hash_keys.cuh backwards.
+TEST_F(out_of_core, groups_of_crowded_hashes_find_places_a_few_at_a_time) {
+  const auto crowded = [](std::uint64_t i) {
+    std::uint64_t h = i << 20;
+    h ^= h >> 33;
+    h *= 0x9cb4b2f8129337dbu;
+    h ^= h >> 33;
+    h *= 0x4f74430c22a54005u;
+    h ^= h >> 33;
+    return static_cast<std::int64_t>(h);
+  };
+  std::vector<Row> rows = rows_of(60'000);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (i % 10 != 3) rows[i].spread = crowded(i % 2900);
+  for (const std::size_t block : {std::size_t{2'000}, std::size_t{30'000}}) {
+    use(std::size_t{24} << 20, block);
+    same_groups("group_by, crowded hashes", query::from(rows).as_accelerated().group_by([](auto r) { return r.spread; }).select([](auto g) {
+      return query::make<Total>(g.key(), g.sum([](auto r) { return r.value; }), g.count());
+    }));
+  }
+}
+
 // Keys with nulls and NaNs, strings in the rows, wide keys, states without an atomic form.
 TEST_F(out_of_core, blocks_of_other_forms_of_rows) {
   std::vector<Person> people(60'000);

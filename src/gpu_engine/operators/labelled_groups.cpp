@@ -14,11 +14,12 @@ enum status : std::size_t { groups_word = 1 };
 
 // Every block gives its share of each label's sum to global memory: few of them where there are many labels. But enough
 // for all multiprocessors, of which each holds two. Measured on an H200, 2026-11-21.
+constexpr std::uint32_t least_stretch = 1024;
 std::uint32_t stretch_for(std::uint64_t n, std::uint64_t labels, std::uint64_t multiprocessors) {
   const std::uint64_t enough = multiprocessors * 9 / 5;
   std::uint32_t stretch = 4096;
   while (stretch < 32768 && stretch < 16 * labels && n / (2 * stretch) >= enough) stretch *= 2;
-  while (stretch > 1024 && n / stretch < enough) stretch /= 2;
+  while (stretch > least_stretch && n / stretch < enough) stretch /= 2;
   return stretch;
 }
 
@@ -27,7 +28,12 @@ std::uint32_t stretch_for(std::uint64_t n, std::uint64_t labels, std::uint64_t m
 result_rows sum_labelled_groups(const group_kernels& g, const std::shared_ptr<const device_rows>& in,
                                 std::uint64_t labels, vertex_run& run) {
   const std::uint64_t n = in->size();
-  const std::uint32_t stretch = stretch_for(n, labels, static_cast<std::uint64_t>(run.gpu().on().multiprocessors()));
+  const device& on = run.gpu().on();
+  std::uint32_t stretch = stretch_for(n, labels, static_cast<std::uint64_t>(on.multiprocessors()));
+  const auto shared = [&] { return gpu::labelled_shared_bytes(static_cast<std::uint32_t>(labels), stretch); };
+  const std::size_t room = on.shared_memory_per_block() - run.compile(g.source, "sum_labels")->static_shared;
+  while (stretch > least_stretch && shared() > room) stretch /= 2;
+  if (shared() > room) return nullptr;
   const device_buffer states = run.allocate(labels * g.aggregates.state_bytes),
                       counts_memory = run.allocate(labels * 4);
   device_buffer rows = run.allocate(labels * device_layout(g.out).size);
@@ -46,7 +52,7 @@ result_rows sum_labelled_groups(const group_kernels& g, const std::shared_ptr<co
   };
   launch("init_labels", gpu::divide_up(labels, 64), 64);
   launch("sum_labels", gpu::divide_up(n, stretch), gpu::labelled_threads,
-         gpu::labelled_shared_bytes(static_cast<std::uint32_t>(labels), stretch));
+         shared());
   launch("emit_labels", gpu::divide_up(labels, 64), 64);
   run.finish(g.source);
   return run.result(g.out, std::move(rows), run.read(groups_word));

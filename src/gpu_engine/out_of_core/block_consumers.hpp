@@ -6,6 +6,7 @@
 
 #include <future>
 
+#include "gpu_engine/beside.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/out_of_core/block_input.hpp"
 #include "gpu_engine/out_of_core/group_stream.hpp"
@@ -20,7 +21,7 @@ template <class Result> class fetching {
   explicit fetching(std::vector<Result>& to) : to_(to) {}
   template <class Fetch> void start(Fetch fetch) {
     finish();
-    under_way_ = std::async(std::launch::async, std::move(fetch));
+    under_way_ = beside(std::move(fetch));
   }
   // A lack of memory is this result's, not that of the block at hand: who reads that one again would go on without this one.
   void finish() {

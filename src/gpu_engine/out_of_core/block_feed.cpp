@@ -1,8 +1,12 @@
 #include "gpu_engine/out_of_core/block_feed.hpp"
 
 #include <algorithm>
+#include <system_error>
+
+#include <query/detail/stop.hpp>
 
 #include "gpu_engine/upload.hpp"
+#include "runtime/engine_failure.hpp"
 
 namespace query::gpu_engine {
 
@@ -47,6 +51,7 @@ block_feed::brought block_feed::bring(std::size_t most) {
 }
 
 void block_feed::work() {
+  const detail::stop_scope scope(context_.cancel.state());
   const scoped_context here(gpu_->on());  // once for all blocks
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -81,7 +86,13 @@ block_feed::~block_feed() {
 }
 
 void block_feed::ask() {
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  if (!thread_.joinable()) {
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error& e) {
+      throw runtime::engine_failure(std::string("gpu: no thread to bring blocks of rows: ") + e.what());
+    }
+  }
   {
     const std::lock_guard lock(mutex_);
     const std::size_t there = ready_.size() + (working_ ? 1 : 0);

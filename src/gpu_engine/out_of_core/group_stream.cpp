@@ -173,6 +173,7 @@ void group_stream::list_in(const listing& l, std::size_t list) {
 // Until no tile of the first list is without a place: a larger table, or an empty one.
 void group_stream::place_listed(const group_kernels& g, const char* entry, const listing& l) {
   std::size_t list = 0;
+  std::uint64_t at_once = ~std::uint64_t{0}, tried = 0, waiting = 0;
   for (std::uint64_t count; (count = run_.read(l.again)) != 0; list = 1 - list) {
     run_.context().cancel.check();
     if (count > l.room) throw internal_error("gpu: group_by: more tiles without a place than tiles");
@@ -181,7 +182,11 @@ void group_stream::place_listed(const group_kernels& g, const char* entry, const
     std::uint64_t step = count;
     if (!grow()) {
       spill();
-      step = std::max<std::uint64_t>(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])) / (2 * 32 * group_items), 1);
+      // Where hashes crowd, even of these: the keys of four tiles always find a place in an empty table (longest_probe).
+      if (count == waiting) at_once = std::max<std::uint64_t>(tried / 2, 1);
+      waiting = count;
+      const std::uint64_t half = gpu::table_slots(static_cast<std::uint32_t>(args_[bits])) / (2 * 32 * group_items);
+      tried = step = std::clamp<std::uint64_t>(half, 1, at_once);
     }
     clear(l.again);
     clear(l.full);

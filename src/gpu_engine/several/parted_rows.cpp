@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "gpu_engine/beside.hpp"
 #include "gpu_engine/several/peer_copy.hpp"
 
 namespace query::gpu_engine {
@@ -18,7 +19,7 @@ detail::table parted_rows::fetch(runtime::run_context& context) {
   std::vector<std::future<void>> others;
   std::byte* to = memory->as<std::byte>();
   for (const auto& p : parts_) {
-    others.push_back(std::async(std::launch::async, [&context, part = p.get(), to] { part->fetch_to(to, context); }));
+    others.push_back(beside([&context, part = p.get(), to] { part->fetch_to(to, context); }));
     to += static_cast<std::size_t>(p->size()) * row_->size;
   }
   // All write to the memory: none is left behind by another's failure.
