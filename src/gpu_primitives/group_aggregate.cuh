@@ -13,9 +13,9 @@
 //
 // Kernels of up to 1024 threads want __launch_bounds__(1024, 1): without the second number the compiler takes 32 registers and spills.
 // Items = 4 was fastest for keys of 4 and arguments of 8 bytes (8 for count_partitions; scatter_items for scatter_partitions).
-// An H200, 2026-11-21, u32 key and f64 sum of 2^27 rows, billions of rows a second: 212 for 16 groups, 150 for a thousand, 49 for a million, 32 for
-// 16 million; with a count beside the sum 123, 120, 46 and 27. CUB's sort and reduce-by-key in the same run: 47, 43, 31, 30 and 17, 17,
-// 15, 14.
+// An H200, 2026-11-21, u32 key and f64 sum of 2^27 rows, billions of rows a second: 212 for 16 groups, 150 for a thousand, 49 for a
+// million, 32 for 16 million; with a count beside the sum 123, 120, 46 and 27. CUB's sort and reduce-by-key in the same run: 47, 43, 31,
+// 30 and 17, 17, 15, 14.
 //
 //   // About a thousand groups, keys of 8 and states of 16 bytes, aggregates with an atomic form, a block's shared memory on sm_90:
 //   const group_plan plan = plan_groups(n, 1000, 8, 16, true, 227 * 1024);
