@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -122,8 +123,7 @@ class faulty_driver {
       if constexpr (What == kind::recorded) below();
       if constexpr (What == kind::captured) f.end_capture(a...);
       if (What == kind::look)
-        while (below() == cuda_result::not_ready) {
-        }
+        while (below() == cuda_result::not_ready) std::this_thread::yield();
       return fails;
     }
     inline static function_state* state = nullptr;  // that of the driver which wrapped last

@@ -3,11 +3,14 @@
 // where there is no GPU or too little memory; tests/conformance/wide_row_numbers_test.cpp runs the same kernels over few rows.
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -62,6 +65,23 @@ template <class T> class many {
   std::unique_ptr<T[]> rows_;
 };
 
+// One of these tests at a time on a machine, in whichever process: each looks what is free and then takes most of it, and who finds less goes
+// on in blocks of whatever is left, for many minutes. The lock ends with the process.
+class alone {
+ public:
+  alone() : file_(::open((std::filesystem::temp_directory_path() / "query_many_rows.lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+    if (file_ >= 0) ::flock(file_, LOCK_EX);
+  }
+  ~alone() {
+    if (file_ >= 0) ::close(file_);
+  }
+  alone(const alone&) = delete;
+  alone& operator=(const alone&) = delete;
+
+ private:
+  const int file_;
+};
+
 class many_rows : public testing::Test {
  protected:
   void SetUp() override {
@@ -94,6 +114,7 @@ class many_rows : public testing::Test {
     EXPECT_EQ(plan.find("the last run went"), std::string::npos) << plan;
   }
 
+  const alone alone_;  // gives way after the session has
   query::Session session_{{.threads = 0, .gpu_min_rows = 0}};
   std::chrono::steady_clock::time_point begin_;
 };
