@@ -112,8 +112,16 @@ template <class T> constexpr std::string_view undescribed() {
     }(static_cast<U*>(nullptr));
   } else if constexpr (ir::is_array_v<U>) return undescribed<typename ir::array_traits<U>::element>();
   else if constexpr (ir::is_optional_v<U> || ir::is_list_v<U>) return undescribed<typename U::value_type>();
-  else return type_name<U>();
+  else if constexpr (requires { typename U::query_part_types; }) {
+    if constexpr (constexpr std::string_view part = undescribed<typename U::query_part_types>(); !part.empty()) return part;
+    else return type_name<U>();
+  } else return type_name<U>();
 }
+
+// Rows that functions are traced for: described ones, and groups with their rows (detail/traced_groups.hpp).
+template <class T> inline constexpr bool has_twin = ir::described_v<T>;
+template <class T> requires requires { typename T::query_part_types; }
+inline constexpr bool has_twin<T> = ir::described_v<typename T::query_part_types>;
 
 ir::traced without_trace(std::string reason, bool must);
 // Traces and checks the result: its type, rows that escaped; throws if the function must trace.
@@ -168,7 +176,7 @@ template <class F, class... Row> constexpr void check_callable() {
 template <class... Row, class F> ir::traced trace(const F& f) {
   using W = detail::wrapper<F>;
   if constexpr (W::opaque) return detail::without_trace("query::opaque", W::must_trace);
-  else if constexpr (!(ir::described_v<Row> && ...)) {
+  else if constexpr (!(detail::has_twin<Row> && ...)) {
     std::string_view name;
     (void)((name = detail::undescribed<Row>(), !name.empty()) || ...);
     return detail::without_trace(detail::no_record(name), W::must_trace);

@@ -14,6 +14,7 @@
 #include <query/detail/check.hpp>
 #include <query/detail/own_keys.hpp>
 #include <query/detail/row_fields.hpp>
+#include <query/detail/traced_groups.hpp>
 #include <query/detail/traced_row.hpp>
 #include <query/function.hpp>
 
@@ -325,23 +326,6 @@ template <class K, class T> struct traced_group {
       }
     }
   }
-  // States of other types are built up in place (push_back), which has no traced form.
-  template <class S> static constexpr bool state_traces() {
-    if constexpr (std::is_arithmetic_v<S>) return true;
-    else if constexpr (ir::is_array_v<S>) return state_traces<typename ir::array_traits<S>::element>();
-    else if constexpr (ir::is_optional_v<S>) return state_traces<typename S::value_type>();
-    else if constexpr (ir::is_tuple_v<S>) {
-      return []<std::size_t... I>(std::index_sequence<I...>) {
-        return (state_traces<std::tuple_element_t<I, S>>() && ...);
-      }(std::make_index_sequence<std::tuple_size_v<S>>{});
-    } else if constexpr (record<S>) {
-      return []<std::size_t... I>(std::index_sequence<I...>) { return (state_traces<field_t<S, I>>() && ...); }(field_indices<S>{});
-    } else return false;
-  }
-  template <class F, class... Twin> static constexpr bool traces() {
-    if constexpr (detail::wrapper<F>::opaque || detail::names_its_types<F>) return false;
-    else return std::is_invocable_v<const F&, const Twin&...>;
-  }
 };
 
 }  // namespace agg
@@ -364,6 +348,7 @@ template <class K, class T> class Group {
 
   // What the group is made of, for engines that make groups of columns and lists.
   static constexpr std::string_view query_name = "group";
+  using query_part_types = std::tuple<K, T>;  // functions of groups trace where these are described
   static std::vector<ir::field> query_parts() {
     if constexpr (!ir::described_v<K> || !ir::described_v<T>) {
       return {};

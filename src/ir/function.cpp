@@ -21,7 +21,8 @@ ir::traced run_checked_trace(function_ref<const ir::node*()> call, bool must) {
 
 std::string no_record(std::string_view name) {
   if (name.starts_with("query::Group<"))
-    return "its row is a group with its rows, a query::Group (group_by(key).select([](auto g) {...}) of key and aggregates is traced)";
+    return "its row holds a group with its rows, a query::Group: functions are traced that take the group itself, and of key and "
+           "aggregates group_by(key).select([](auto g) {...})";
   return "no QUERY_RECORD for the row type " + std::string(name) + " (write it in the namespace of the struct, right after it)";
 }
 

@@ -67,6 +67,34 @@ std::vector<Series> make_series() {
   return all;
 }
 
+// Groups have a row at least.
+std::vector<Deals> make_groups() {
+  std::mt19937 g(seed);
+  std::uniform_int_distribution<int> d(-9, 9);
+  const char* names[] = {"IBM", "SUN", "A", "", "a name that is too long for the small buffer of a string"};
+  std::vector<Deals> all;
+  for (std::size_t i = 0; i < rows_compared; ++i) {
+    std::vector<Deal> deals(1 + g() % 6);
+    for (Deal& x : deals) {
+      x.id = d(g);
+      x.price = d(g) * 0.75;
+      x.weight = g() % 4 ? static_cast<float>(d(g)) * 1.1f : std::numeric_limits<float>::quiet_NaN();
+      x.when = d(g) * 1'000'000'019ll;
+      x.lots = static_cast<short>(d(g) / 4);
+      x.hot = d(g) > 0;
+      x.side = d(g) > 0 ? Side::buy : Side::sell;
+      x.name = names[g() % 5];
+      if (d(g) > 0) x.fee = d(g) * 0.5;
+      if (d(g) > 0) x.lot = d(g);
+      if (d(g) > 0) x.note = names[g() % 5];
+      for (float& e : x.x) e = static_cast<float>(d(g)) * 0.5f;
+      x.leg = {d(g), d(g) * 0.25};
+    }
+    all.emplace_back(d(g), std::move(deals));
+  }
+  return all;
+}
+
 template <class T> T read(const void* at) {
   T v;
   std::memcpy(&v, at, sizeof v);
@@ -159,7 +187,9 @@ const void* rows_of(const form& f, std::size_t& n) {
   static const std::vector<Trade> trades = make_trades();
   static const std::vector<Order> orders = make_orders();
   static const std::vector<Series> series = make_series();
+  static const std::vector<Deals> groups = make_groups();
   n = rows_compared;
+  if (f.row == query::ir::describe<Deals>()) return groups.data();
   if (f.row == query::ir::describe<Series>()) return series.data();
   return f.row == query::ir::describe<Trade>() ? static_cast<const void*>(trades.data()) : orders.data();
 }

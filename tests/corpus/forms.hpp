@@ -20,6 +20,7 @@
 #include <query/broadcast.hpp>
 #include <query/function.hpp>
 #include <query/functions.hpp>
+#include <query/group.hpp>
 #include <query/members.hpp>
 
 namespace corpus {
@@ -105,6 +106,24 @@ struct Series {
   std::array<float, 100> x;
 };
 QUERY_RECORD(Series, id, scale, x);
+// Rows of groups: lambdas get a query::Group of them.
+struct Deal {
+  int id;
+  double price;
+  float weight;  // may be NaN
+  std::int64_t when;
+  short lots;
+  bool hot;
+  Side side;
+  std::string name;
+  std::optional<double> fee;
+  std::optional<int> lot;
+  std::optional<std::string> note;
+  std::array<float, 3> x;
+  Leg leg;
+};
+QUERY_RECORD(Deal, id, price, weight, when, lots, hot, side, name, fee, lot, note, x, leg);
+using Deals = query::Group<int, Deal>;
 struct Doubles {
   std::array<double, 100> x;
 };
@@ -173,7 +192,7 @@ class collector {
 };
 
 // The batches, each a file.
-std::vector<form> branches(), arithmetic(), records_and_arrays(), members(), strings_and_nulls(), nested(), library(), black_boxes();
+std::vector<form> branches(), arithmetic(), records_and_arrays(), members(), strings_and_nulls(), nested(), groups(), library(), black_boxes();
 
 // n values in raw memory, of which the first `constructed` live.
 class values {
@@ -219,6 +238,8 @@ template <class V> auto norm_value(const V& v) {
   return s;
 }
 inline double plain_helper(double x) { return x * 2; }
+inline double plain_helper(const Deal& d) { return d.price * 2; }
+inline double plain_helper(const Deals& g) { return static_cast<double>(g.size()) * 2; }
 template <class T> T square(T x) { return x * x; }
 auto abbreviated(const auto& t) { return t.price * 2; }
 inline int counter = 0;
@@ -232,6 +253,8 @@ inline double limit = 2;
 #define DIFFERS(name, ...) QUERY_FORM(corpus::Trade, differs, name, "", __VA_ARGS__)
 #define TRACED_ORDER(name, ...) QUERY_FORM(corpus::Order, traced, name, "", __VA_ARGS__)
 #define TRACED_SERIES(name, ...) QUERY_FORM(corpus::Series, traced, name, "", __VA_ARGS__)
+#define TRACED_GROUP(name, ...) QUERY_FORM(corpus::Deals, traced, name, "", __VA_ARGS__)
+#define OPAQUE_GROUP(name, reason, ...) QUERY_FORM(corpus::Deals, opaque, name, reason, __VA_ARGS__)
 #define OPAQUE_ORDER(name, reason, ...) QUERY_FORM(corpus::Order, opaque, name, reason, __VA_ARGS__)
 
 #define PLAIN "a traced value became a plain C++ value"
