@@ -84,7 +84,7 @@ TEST_P(groups_beside_others, go_on_in_long_blocks_when_there_is_memory_again) {
   EXPECT_GT(without, 200);
   begin();
   others_begin(way::refused, 60'000);
-  given_back_at_ = 120'000;
+  given_back_at_ = 65'000;
   expect_rows(q, wanted);
   EXPECT_FALSE(fell()) << plan_;
   EXPECT_GT(blocks(), 30);

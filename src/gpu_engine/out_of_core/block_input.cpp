@@ -254,7 +254,7 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       const bool shortest = attempt == 1 && n <= fewest_rows_of_block, again = shortest && more_room(consumer, from, n);
       if (shortest && !again && (!in_rooms_ || n == 1)) throw;
       consumer.release();
-      if (gone_ == 0) forget_builds(run_.context());  // later there may be no memory to make them once more
+      if (!once_ || gone_ == 0) forget_builds(run_.context());  // else there may be no memory to make them once more
       if (from) from->give_way(attempt == 0 || again ? n : n / 2);
       if (!again) ++attempt;
     }
