@@ -35,11 +35,14 @@ class groups_beside_others : public groups_without_memory {
 QUERY_ON_DEVICES(groups_beside_others);
 
 TEST_P(groups_beside_others, are_the_same_whenever_others_take_all_memory) {
-  for (const question& q : questions()) {
+  const std::vector<question> asked = questions();
+  for (const question& q : asked) {
     nobody_else();
     const rows wanted = q.rows_in(cpu_, false);
     way how = way::taken;
     for (const moment& m : moments()) {
+      // A card takes seconds for each of these runs: there, fewer of them.
+      if (real() && &q != &asked.front() && (m.row == many_ / 2 || m.row == many_ - 1)) continue;
       SCOPED_TRACE(q.name + ", from row " + std::to_string(m.row) + (how == way::taken ? ", taken" : ", refused"));
       begin();
       others_begin(how, m.row);
