@@ -24,7 +24,7 @@ class block_consumer {
   virtual void release() {}
   // Gives back some that it does need, and goes on more slowly. False: there is no more of that.
   virtual bool make_room() { return false; }
-  // Device memory that take() has at once for a block of so many rows, but for what a row may give without end: the rows of a join, strings.
+  // Device memory that take() has at once for so many rows, but for what one row may give without end: the rows of a join, strings.
   virtual std::size_t bytes_at_work(std::size_t rows) const { return rows * 64; }
   // Is what it makes of each block in host memory when release() has run, so that the CPU may go on from there where a stream cannot be
   // read again?
