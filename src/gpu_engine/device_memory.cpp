@@ -1,6 +1,7 @@
 #include "gpu_engine/device_memory.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <deque>
 #include <limits>
@@ -8,12 +9,16 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/backoff.hpp"
+#include "gpu_engine/reserved_room.hpp"
+#include "gpu_engine/room_parts.hpp"
 #include "gpu_engine/round_recording.hpp"
 
 namespace query::gpu_engine {
@@ -23,7 +28,10 @@ constexpr std::size_t kib = 1024, mib = 1024 * kib;
 constexpr std::size_t smallest = 512;        // bytes; the driver's own alignment
 constexpr std::size_t page = 2 * mib;        // the driver maps memory in these
 constexpr std::size_t large = 64 * mib;
-constexpr double trim_seconds = 10;          // how long trim waits for work that uses the memory
+constexpr double trim_seconds = 10;          // how long trim waits for work that uses the memory,
+constexpr double short_trim_seconds = 0.05;  // and allocations, after one that waited in vain, until one did not
+
+thread_local const reserved_room* serving_room = nullptr;  // this thread's allocations
 
 // Rounds up to one of four sizes an octave, one of sixteen for large blocks: a quarter is wasted at most, of large blocks a
 // sixteenth. From 2 MiB on to whole pages. 0: more than there are addresses.
@@ -46,6 +54,8 @@ std::string amount(std::size_t bytes) {
 
 // Reuse between streams follows RMM's pool_memory_resource: a block of the same stream first, else one of another stream
 // after an event recorded when it was released; the driver is asked last.
+using reserved_room_key = std::pair<std::shared_ptr<class device_memory_state>, device_address>;
+
 class device_memory_state : public std::enable_shared_from_this<device_memory_state> {
  public:
   device_memory_state(const device& d, std::size_t budget)
@@ -87,6 +97,7 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     if (bytes == 0) return b;
     const std::size_t size = size_class(bytes);
     std::unique_lock lock(mutex_);
+    if (serving_room && serving_room->pool_.get() == this && part_of(serving_room->at_, bytes, s, b)) return b;
     if (failing_ != 0 && --failing_ == 0) failing_ = later_too_ ? 1 : 0, refuse(bytes, "the driver has no memory left (injected)");
     if (size == 0) refuse(bytes, "more than there are addresses");
     if (std::optional<block> kept = reuse(size, s)) {
@@ -116,7 +127,12 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
   }
 
   void release(device_address address, std::size_t capacity, const stream_state& s) noexcept {
+    device_buffer ended;  // the memory of a room whose last part this was: released without the lock
     const std::lock_guard lock(mutex_);
+    if (const auto of = room_of(address); of != rooms_.end()) {
+      put_back(of, address, capacity, s, ended);
+      return;
+    }
     counted_.used -= capacity;
     try {
       if (!closed_) {
@@ -127,6 +143,24 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     }
     const scoped_context here(on_);
     free_on(address, s.handle);
+  }
+
+  // A room's memory, and its key. All parts that are out keep it.
+  static reserved_room_key open_room(device_buffer memory) {
+    const std::shared_ptr<device_memory_state> pool = memory.owner_;
+    const device_address at = memory.address_;
+    const std::lock_guard lock(pool->mutex_);
+    auto r = std::make_unique<room>(room_parts(at, memory.size_), memory.stream_);
+    r->memory = std::move(memory);
+    pool->rooms_.emplace(at, std::move(r));
+    return {pool, at};
+  }
+  void close_room(device_address at) noexcept {
+    device_buffer ended;
+    const std::lock_guard lock(mutex_);
+    const auto of = rooms_.find(at);
+    of->second->closed = true;
+    end_if_empty(of, ended);
   }
 
   // Frees what is kept, and waits for it.
@@ -169,7 +203,76 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     event released;        // and when
   };
 
+  // Memory that is given out in parts. What was given back is free for what `last` is given from then on.
+  struct room {
+    room(room_parts p, std::shared_ptr<const stream_state> s) : parts(std::move(p)), last(std::move(s)) {}
+    room_parts parts;
+    std::shared_ptr<const stream_state> last;
+    device_buffer memory;
+    bool closed = false;
+  };
+  using rooms = std::map<device_address, std::unique_ptr<room>>;  // by where they begin
+
   // Everything below is called with the lock held.
+
+  rooms::iterator room_of(device_address at) {
+    const auto next = rooms_.upper_bound(at);
+    if (next == rooms_.begin()) return rooms_.end();
+    const auto found = std::prev(next);
+    return at < found->first + found->second->memory.size_ ? found : rooms_.end();
+  }
+
+  // False: the room has not so much in one piece.
+  bool part_of(device_address of, std::size_t bytes, const stream& s, device_buffer& b) {
+    room& r = *rooms_.at(of);
+    const std::size_t size = reserved_room::bytes_of(bytes);
+    const std::optional<device_address> at = r.parts.take(size);
+    if (!at) return false;
+    try {
+      in_order(*r.last, *s.keep());
+    } catch (...) {
+      r.parts.put_back(*at, size);
+      throw;
+    }
+    r.last = s.keep();
+    b.address_ = *at;
+    b.size_ = bytes;
+    b.capacity_ = size;
+    b.owner_ = shared_from_this();
+    b.stream_ = s.keep();
+    return true;
+  }
+
+  // A part whose order is not to be had (a lost device) is free all the same: nothing runs there any more.
+  void put_back(rooms::iterator of, device_address at, std::size_t bytes, const stream_state& s, device_buffer& ended) noexcept {
+    room& r = *of->second;
+    try {
+      in_order(s, *r.last);
+    } catch (...) {
+    }
+    r.parts.put_back(at, bytes);
+    end_if_empty(of, ended);
+  }
+
+  void end_if_empty(rooms::iterator of, device_buffer& ended) noexcept {
+    room& r = *of->second;
+    if (!r.closed || r.parts.given()) return;
+    try {
+      in_order(*r.last, *r.memory.stream_);
+    } catch (...) {
+    }
+    ended = std::move(r.memory);
+    rooms_.erase(of);
+  }
+
+  // What `after` is given from now on starts after all that `before` was given so far.
+  static void in_order(const stream_state& before, const stream_state& after) {
+    if (before.id == after.id) return;
+    const event so_far(before.on);
+    const scoped_context here(before.on);
+    QUERY_CUDA(before.on.calls(), cuEventRecord, so_far.handle(), before.handle);
+    QUERY_CUDA(before.on.calls(), cuStreamWaitEvent, after.handle, so_far.handle(), 0);
+  }
 
   void keep(device_address address, std::size_t size, const stream_state& s) {
     event released = spare_event();
@@ -280,11 +383,15 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
   }
 
   // Waits until the freed blocks are free, and has the driver give the memory back to the system. The one thing here that is called
-  // without the lock, as it may take seconds. Throws cancelled where the query that this thread works for stops meanwhile.
-  void settle() const {
+  // without the lock, as it may take seconds: once. As long as what was waited for then has not ended, a query that asks for memory again
+  // and again does not wait as long each time. Throws cancelled where the query that this thread works for stops meanwhile.
+  void settle() {
     if (!on_.has_memory_pools()) return;
     const detail::stop_point stop;
-    for (backoff b; !housekeeping_.done() && b.seconds() < trim_seconds; b.pause()) stop.check();
+    const double most = in_vain_ ? short_trim_seconds : trim_seconds;
+    bool done = false;
+    for (backoff b; !(done = housekeeping_.done()) && b.seconds() < most; b.pause()) stop.check();
+    in_vain_ = !done;
     const scoped_context here(on_);
     memory_pool_handle pool = nullptr;
     QUERY_CUDA(on_.calls(), cuDeviceGetDefaultMemPool, &pool, on_.handle());
@@ -307,6 +414,8 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
   std::uint64_t failing_ = 0;
   bool later_too_ = false;
   bool closed_ = false;
+  rooms rooms_;
+  std::atomic<bool> in_vain_{false};  // did the last settle() end before what it waited for?
 };
 
 void device_buffer::hand_over(const stream& to) {
@@ -346,5 +455,12 @@ device_memory_counters device_memory::counters() const { return state_->counters
 void device_memory::reset_peak() { state_->reset_peak(); }
 void device_memory::trim(std::size_t keep_bytes) { state_->trim(keep_bytes); }
 void device_memory::fail_allocation(std::uint64_t n, bool and_all_later) { state_->fail_allocation(n, and_all_later); }
+
+reserved_room::reserved_room(device_memory& from, std::size_t bytes, const stream& s) {
+  std::tie(pool_, at_) = device_memory_state::open_room(from.allocate(bytes_of(bytes), s));
+}
+reserved_room::~reserved_room() { pool_->close_room(at_); }
+reserved_room::serving::serving(const reserved_room* room) : before_(std::exchange(serving_room, room)) {}
+reserved_room::serving::~serving() { serving_room = before_; }
 
 }  // namespace query::gpu_engine

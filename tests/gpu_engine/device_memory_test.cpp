@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
@@ -239,6 +240,23 @@ TEST(device_memory, who_waits_for_memory_leaves_when_its_query_stops) {
     EXPECT_THROW(pool.memory.allocate(12 * mib, pool.s), cancelled);
   }
   EXPECT_EQ(pool.memory.counters().used, 0u);
+  pool.fake.let_go();
+  EXPECT_TRUE(pool.memory.allocate(12 * mib, pool.s));
+}
+
+// Work that uses what was freed does not end: the first to ask for memory waits for it ten seconds, those after it do not each do so.
+TEST(device_memory, is_waited_for_once_where_that_was_in_vain) {
+  waiting_pool pool;
+  const auto seconds_of = [&](auto f) {
+    const auto begin = std::chrono::steady_clock::now();
+    f();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  EXPECT_LT(seconds_of([&] { EXPECT_THROW(pool.memory.allocate(12 * mib, pool.s), out_of_memory); }), 20);
+  const double later = seconds_of([&] {
+    for (int i = 0; i < 20; ++i) EXPECT_THROW(pool.memory.allocate(12 * mib, pool.s), out_of_memory);
+  });
+  EXPECT_LT(later, 10);
   pool.fake.let_go();
   EXPECT_TRUE(pool.memory.allocate(12 * mib, pool.s));
 }

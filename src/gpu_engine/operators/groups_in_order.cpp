@@ -80,6 +80,10 @@ class folding {
     launch("take_block", 1);
     run_.finish(g_.source);
   }
+  // They take memory then, and later there may be none.
+  void load_all_kernels() {
+    for (const char* entry : {"fold_segments", "fold_level", "take_block", "finish_blocks"}) (void)run_.compile(g_.source, entry);
+  }
   // The row of all blocks; null: no row has stayed.
   result_rows finish_blocks(const blocks& b, device_buffer row) {
     run_.reset_status();
@@ -231,15 +235,37 @@ std::string aggregate_blocks::why_not(const planner::vertex& v) {
   return owns ? "keeps rows that own memory" : "";
 }
 
+std::size_t aggregate_blocks::bytes_at_work(const planner::vertex& v, std::size_t rows) {
+  kernel_source k;
+  const ir::group_plan plan = plan_of(k, v);
+  const planner::branch& b = v.inputs.front();
+  std::size_t a_state = 32 * (plan.calls.size() + 1);
+  try {
+    const bool as_they_lie = bare(b) || !wants_groups_in_order(v);
+    a_state = in_order::generate(v, as_they_lie ? planned_layout(b, group_fields(v)) : whole_rows(b.row), output::state_of_block)
+                  .aggregates.state_bytes;
+  } catch (const not_generated&) {  // of rows that will lie otherwise: a guess will do
+  }
+  std::size_t all = 0;
+  // As segment_levels has them.
+  for (std::uint64_t n = in_tiles(v, plan) ? gpu::divide_up(rows, tile_rows) * tile_rows : rows;; n = gpu::segment_states(n)) {
+    const std::uint64_t states = gpu::segment_states(n);
+    all += reserved_room::bytes_of(states * 8) + reserved_room::bytes_of(states * a_state);
+    if (gpu::segment_pieces(n) <= 1) return all;
+  }
+}
+
 void aggregate_blocks::take(std::shared_ptr<const device_rows> in) {
   const std::uint64_t n = in->size();
-  if (!n) return;
   folding block(v_, run_, in, output::state_of_block);
   if (!none_) {
     kernel_source k;
     const std::size_t calls = std::max<std::size_t>(plan_of(k, v_).calls.size(), 1), row = device_layout(v_.inputs.front().row).size;
     const std::size_t state = (block.state_bytes() + 15) / 16 * 16;
-    device_buffer kept = run_.zeroed(16 + 2 * state + calls * row), result = run_.allocate(device_layout(v_.node->row).size);
+    const std::size_t a_result = device_layout(v_.node->row).size, fields = std::max<std::size_t>(v_.node->row->field_list.size(), 1);
+    device_buffer kept = run_.zeroed(16 + 2 * state + calls * row), result = run_.allocate(a_result);
+    nothing_.emplace(run_.gpu().memory(), a_result + (fields + 1) * reserved_room::bytes_of(1), run_.on());
+    block.load_all_kernels();
     const input_layout& layout = in->layout();
     auto none = std::make_shared<device_rows>(run_.shared_gpu(), layout.row, 0);
     for (const input_column& c : layout.columns) none->add(c, device_address{0});
@@ -248,6 +274,7 @@ void aggregate_blocks::take(std::shared_ptr<const device_rows> in) {
     state_bytes_ = state;
     none_ = std::move(none);
   }
+  if (!n) return;
   block.take_block({state(), state() + state_bytes_, state() + 2 * state_bytes_, memory_.address(), rows_});
   rows_ += n;
 }
@@ -258,12 +285,7 @@ result_rows aggregate_blocks::finish() {
     row = folding(v_, run_, none_, output::state_of_block)
               .finish_blocks({state(), state() + state_bytes_, state() + 2 * state_bytes_, memory_.address(), rows_}, std::move(row_));
   if (row) return row;
-  memory_.reset();
-  try {
-    return aggregate_of_nothing(v_, run_);
-  } catch (const out_of_memory&) {
-    run_.context().cancel.check();
-  }
+  const reserved_room::serving last_row(nothing_ ? &*nothing_ : nullptr);
   return aggregate_of_nothing(v_, run_);
 }
 

@@ -22,7 +22,7 @@ std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu
   return part;
 }
 
-block_feed::brought block_feed::bring(std::size_t most) {
+block_feed::brought block_feed::bring(std::size_t most, const reserved_room* room) {
   brought b;
   if (!returned_.empty()) {
     b.from = std::move(returned_.front());
@@ -39,6 +39,7 @@ block_feed::brought block_feed::bring(std::size_t most) {
   try {
     if (!stream_) stream_.emplace(*gpu_);
     const stream& s = **stream_;
+    const reserved_room::serving from_it(b.from.rows.n <= fewest_rows_of_block ? room : nullptr);
     event copied(gpu_->on());
     b.rows = upload_rows(gpu_, b.from.rows, row_, columns_, s, context_);
     copied.record(s);
@@ -60,10 +61,11 @@ void block_feed::work() {
     --asked_;
     working_ = true;
     const std::size_t most = most_;
+    const reserved_room* const room = room_;
     lock.unlock();
     brought b;
     try {
-      b = bring(most);
+      b = bring(most, room);
     } catch (...) {
       b.error = std::current_exception();
     }
@@ -126,7 +128,7 @@ device_block block_feed::next() {
     }
     // The thread stands still. The block before is gone by now: what does not fit even so is too long.
     if (failed_) {
-      if (b.from.rows.n <= fewest_rows_of_block) {
+      if (b.from.rows.n <= fewest()) {
         returned_.push_front(std::move(b.from));
         std::rethrow_exception(b.no_memory);
       }
@@ -135,6 +137,11 @@ device_block block_feed::next() {
     failed_ = true;
     returned_.push_front(std::move(b.from));
   }
+}
+
+void block_feed::bring_to(const reserved_room* room) {
+  const std::lock_guard lock(mutex_);
+  room_ = room;
 }
 
 void block_feed::give_way(std::size_t most_rows) {
@@ -156,7 +163,7 @@ void block_feed::give_way(std::size_t most_rows) {
 
 void block_feed::shrink_to(std::size_t rows) {
   good_ = 0;
-  rows = std::max(rows, fewest_rows_of_block);
+  rows = std::max(rows, fewest());
   if (rows >= most_) return;
   if (grown_) patience_ = std::min(2 * patience_, most_patience);
   grown_ = false;

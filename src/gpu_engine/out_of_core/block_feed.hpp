@@ -21,6 +21,7 @@
 
 #include "gpu_engine/device_rows.hpp"
 #include "gpu_engine/out_of_core/host_blocks.hpp"
+#include "gpu_engine/reserved_room.hpp"
 
 namespace query::gpu_engine {
 
@@ -35,7 +36,7 @@ std::shared_ptr<const device_rows> slice(const std::shared_ptr<gpu_session>& gpu
                                          const std::shared_ptr<const device_rows>& rows, std::uint64_t first,
                                          std::uint64_t n);
 
-inline constexpr std::size_t fewest_rows_of_block = 1024;  // a block of so few is not cut any more
+inline constexpr std::size_t fewest_rows_of_block = 1024;  // a block of so few is not cut any more, unless there is a room for it
 
 // One owner. The source is read by one thread at a time.
 class block_feed {
@@ -56,6 +57,9 @@ class block_feed {
   // Waits for the next block and has the one after it brought. The block before must have been given up, and what read it
   // must have ended: the memory may be written from here on.
   device_block next();
+  // From now on blocks of fewest_rows_of_block and less are brought to the room, where they fit, and cut down to a row where they do not.
+  // Null: none is.
+  void bring_to(const reserved_room* room);
   // The operator lacks memory: what was brought ahead goes back to the host, and blocks are no longer than this from
   // now on.
   void give_way(std::size_t most_rows);
@@ -72,7 +76,8 @@ class block_feed {
   void ask();
   brought take();
   void work();  // the thread
-  brought bring(std::size_t most);
+  brought bring(std::size_t most, const reserved_room* room);
+  std::size_t fewest() const { return room_ ? 1 : fewest_rows_of_block; }
   void shrink_to(std::size_t rows);
   void grow();
 
@@ -85,7 +90,9 @@ class block_feed {
   std::size_t good_ = 0;                   // blocks of full length since the last that memory was short for
   std::size_t patience_ = first_patience;  // so many are needed to grow
   bool grown_ = false;                     // since they got shorter the last time
-  std::size_t most_;  // rows of a block; written with the mutex held
+  // Written with the mutex held:
+  std::size_t most_;  // rows of a block
+  const reserved_room* room_ = nullptr;
 
   // The thread's, or this one's while the thread has nothing to do:
   runtime::run_context& context_;

@@ -7,7 +7,6 @@
 
 #include <query/errors.hpp>
 
-#include "gpu_engine/backoff.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/operators.hpp"
@@ -28,8 +27,6 @@ constexpr std::size_t largest_block = 256 * mib;  // longer ones hide no more la
 constexpr std::size_t blocks_of_budget =
     8;  // one at work with what its operator needs, one on its way, results on theirs
 constexpr std::uint32_t most_parts = 1024;
-
-constexpr double longest_wait = 2;  // seconds, for memory that others have, before rows are lost that cannot be had again
 
 std::size_t target_of(std::size_t budget) { return std::clamp(budget / blocks_of_budget, mib, largest_block); }
 
@@ -237,8 +234,10 @@ void block_input::need_rows() {
 
 void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed* from, block_consumer& consumer) {
   run_.context().cancel.check();
+  const std::size_t n = rows->size();
   for (int attempt = 0; attempt < 2;) {
     try {
+      const reserved_room::serving short_ones(in_rooms_ && n <= fewest_rows_of_block ? &*at_work_ : nullptr);
       const drained before_rows_go(run_.on());
       run_.reset_status();
       run_.supply(rows, first);
@@ -247,22 +246,22 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       run_.supply(nullptr);
       ++run_.context().pieces->blocks;
       last_ = first;
-      taken_ = first + rows->size();
+      taken_ = first + n;
       return;
     } catch (const out_of_memory&) {
       run_.supply(nullptr);
       // First without what others hold, then with less, at last with all that the consumer can do without.
-      const bool shortest = attempt == 1 && rows->size() <= fewest_rows_of_block;
-      if (shortest && !more_room(consumer)) throw;
+      const bool shortest = attempt == 1 && n <= fewest_rows_of_block, again = shortest && more_room(consumer, from, n);
+      if (shortest && !again && (!in_rooms_ || n == 1)) throw;
       consumer.release();
-      forget_builds(run_.context());
-      if (from) from->give_way(attempt == 0 || shortest ? rows->size() : rows->size() / 2);
-      if (!shortest) ++attempt;
+      if (!once_ || gone_ == 0) forget_builds(run_.context());  // else there may be no memory to make them once more
+      if (from) from->give_way(attempt == 0 || again ? n : n / 2);
+      if (!again) ++attempt;
     }
   }
-  const std::uint64_t half = rows->size() / 2;
+  const std::uint64_t half = n / 2;
   take(slice(run_.shared_gpu(), rows, 0, half), first, from, consumer);
-  take(slice(run_.shared_gpu(), rows, half, rows->size() - half), first + half, from, consumer);
+  take(slice(run_.shared_gpu(), rows, half, n - half), first + half, from, consumer);
 }
 
 void block_input::feed(block_source& source, block_consumer& consumer) {
@@ -271,54 +270,12 @@ void block_input::feed(block_source& source, block_consumer& consumer) {
   while (const device_block block = next(blocks, consumer)) {
     take(block.rows, block.from.rows.first, &blocks, consumer);
     source.put_away(gone_ = last_);
-    if (once_ && last_ == block.from.rows.first) {  // not cut: there is room again
+    if (once_ && last_ == block.from.rows.first) {  // not cut
       waited_ = 0;
-      if (!cushion_) hold_cushion();
+      if (in_rooms_ && block.rows->size() > fewest_rows_of_block) work_in_rooms(blocks, false);
     }
     report(done += block.rows->size(), source_.rows.n);
   }
-}
-
-// Waits for the next block, for which the consumer makes room where there is none.
-device_block block_input::next(block_feed& blocks, block_consumer& consumer) {
-  for (;;) {
-    try {
-      return blocks.next();
-    } catch (const out_of_memory&) {
-      run_.context().cancel.check();
-      consumer.release();
-      if (!more_room(consumer)) throw;
-    }
-  }
-}
-
-void block_input::hold_cushion() {
-  const std::size_t a_row = std::max<std::size_t>(bytes_of(columns_), 1) + 64;
-  try {
-    cushion_ = run_.allocate(std::min(2 * fewest_rows_of_block * a_row, budget_ / 16));
-  } catch (const out_of_memory&) {
-    run_.context().cancel.check();
-  }
-}
-
-// What the shortest block lacked memory for may be tried again: the consumer has given some back; or, where rows that were taken are gone
-// from the host, the cushion has gone, or others had time to give back theirs.
-bool block_input::more_room(block_consumer& consumer) {
-  run_.reset_status();
-  if (consumer.make_room()) return true;
-  if (cushion_) {
-    cushion_.reset();
-    return true;
-  }
-  if (!once_ || gone_ == 0) return false;
-  if (waited_ >= longest_wait) return false;
-  backoff b;
-  while (b.seconds() < longest_wait / 20) {
-    run_.context().cancel.check();
-    b.pause();
-  }
-  waited_ += b.seconds();
-  return true;
 }
 
 // The consumer has what it made of the last block when the next one has been taken. As long as no block is gone from the host others may
@@ -326,11 +283,13 @@ bool block_input::more_room(block_consumer& consumer) {
 void block_input::feed_once(block_consumer& consumer) {
   const auto rows = open(streamed_rows::keep::until_put_away);
   once_ = true;
-  hold_cushion();
   const bool goes_on = consumer.goes_on_elsewhere() && !numbers_rows(b_);  // the rest would be numbered from 0
   try {
+    if (!goes_on) hold_rooms(consumer);
     feed(*rows, consumer);
-    cushion_.reset();
+    in_rooms_ = false;
+    arriving_.reset();
+    at_work_.reset();
     if (goes_on) consumer.release();
   } catch (...) {
     if (goes_on) {

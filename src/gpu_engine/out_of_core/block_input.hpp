@@ -6,6 +6,7 @@
 
 #include "gpu_engine/out_of_core/block_feed.hpp"
 #include "gpu_engine/out_of_core/host_partitions.hpp"
+#include "gpu_engine/reserved_room.hpp"
 #include "gpu_engine/vertex_run.hpp"
 
 namespace query::gpu_engine {
@@ -23,6 +24,8 @@ class block_consumer {
   virtual void release() {}
   // Gives back some that it does need, and goes on more slowly. False: there is no more of that.
   virtual bool make_room() { return false; }
+  // Device memory that take() has at once for so many rows, but for what one row may give without end: the rows of a join, strings.
+  virtual std::size_t bytes_at_work(std::size_t rows) const { return rows * 64; }
   // Is what it makes of each block in host memory when release() has run, so that the CPU may go on from there where a stream cannot be
   // read again?
   virtual bool goes_on_elsewhere() const { return false; }
@@ -59,8 +62,10 @@ class block_input {
   void report(std::uint64_t done, std::uint64_t of);
   void take(const std::shared_ptr<const device_rows>& rows, std::uint64_t first, block_feed* from, block_consumer& consumer);
   device_block next(block_feed& blocks, block_consumer& consumer);
-  void hold_cushion();
-  bool more_room(block_consumer& consumer);
+  void hold_rooms(const block_consumer& consumer);
+  void work_in_rooms(block_feed& blocks, bool there);
+  bool more_room(block_consumer& consumer, block_feed* blocks, std::size_t rows);
+  bool wait_for_memory(std::size_t rows);
   std::vector<const planner::stage*> joins() const;
   void each_pair(const planner::stage& join, block_consumer& consumer);
   void need_rows();
@@ -76,8 +81,10 @@ class block_input {
   bool once_ = false;                   // each row is handed out once
   std::uint64_t last_ = 0, taken_ = 0;  // rows before the last block, or piece of one, that was taken, and with it
   std::uint64_t gone_ = 0;              // rows that are no longer in host memory
-  device_buffer cushion_;               // room for a short block where the rows before cannot be had again
-  double waited_ = 0;                   // seconds, for others to give memory back
+  // Where the rows before cannot be had again: room for blocks of fewest_rows_of_block, and for what is done with one.
+  std::optional<reserved_room> arriving_, at_work_;
+  bool in_rooms_ = false;                  // short blocks lie and are worked on there, as others have the rest of the memory
+  double waited_ = 0, waited_in_all_ = 0;  // seconds, for others to give memory back; the former since a block that was not cut
   std::size_t budget_, most_rows_;
   std::uint64_t reported_ = 0;  // hundredths of the rows
 };

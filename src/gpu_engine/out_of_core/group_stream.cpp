@@ -5,6 +5,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/reserved_room.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
 
 namespace query::gpu_engine {
@@ -91,6 +92,7 @@ void group_stream::start_table(std::uint32_t table_bits) {
 }
 
 void group_stream::make_table(std::uint32_t table_bits) {
+  const reserved_room::serving longer_than_a_block(nullptr);
   device_buffer made = run_.allocate(table_bytes(table_bits));
   // May bring a captured collection, and lack memory for that: a table is one when it is empty, not before.
   empty_table(made.address(), table_bits);
@@ -105,7 +107,6 @@ void group_stream::empty_table(device_address at, std::uint32_t table_bits) {
 
 void group_stream::take(const std::shared_ptr<const device_rows>& block) {
   const std::uint64_t n = block->size();
-  if (!n) return;
   // A share's rows that did not fit by field, as they lay on its device, come whole: keys and states are the same.
   if (!g_ || !same_columns(no_rows_->layout(), block->layout())) {
     g_.emplace(generate(v_, block->layout()));
@@ -115,6 +116,7 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
     sample_.reset();
     for (auto& program : shared_) program.reset();
   }
+  if (!n) return hold_reserve();  // for rows of later blocks
   // Whatever happens, the block's memory is not held longer.
   const struct reading {
     reading(group_stream& g, const std::shared_ptr<const device_rows>& rows) : of(g) { of.in_ = rows; }
@@ -280,7 +282,7 @@ std::shared_ptr<device_rows> group_stream::emit(std::uint64_t groups) {
 }
 
 group_stream::result group_stream::finish() {
-  if (!g_) {
+  if (!begun()) {
     result r;
     r.kept = std::make_shared<device_rows>(run_.shared_gpu(), v_.node->row, 0);
     r.kept->add({0, v_.node->row}, device_buffer());

@@ -53,7 +53,7 @@ class group_stream {
   void expect_one_block() { one_block_ = true; }
 
   // For groups of several devices (group_stream_pairs.cpp). Has any row been taken? The others are for streams that have.
-  bool begun() const { return g_.has_value(); }
+  bool begun() const { return has_table_ || pairs_ || spilled_; }
   bool spilled() const { return spilled_.has_value(); }
   // The groups as (key, state) pairs, in place of the table. Throws out_of_memory.
   void to_pairs();

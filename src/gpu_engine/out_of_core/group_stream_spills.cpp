@@ -5,6 +5,7 @@
 
 #include "gpu_engine/out_of_core/group_stream.hpp"
 #include "gpu_engine/out_of_core/spill_levels.hpp"
+#include "gpu_engine/reserved_room.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
 
 namespace query::gpu_engine {
@@ -17,6 +18,7 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 void group_stream::hold_reserve() {
   if (reserve_.memory) return;
+  const reserved_room::serving longer_than_a_block(nullptr);
   reserve r;
   r.bytes = bytes_of_reserve(run_.gpu().memory().budget(), g_->partial_bytes, g_->out->size);
   r.pairs = r.bytes / g_->partial_bytes;
@@ -28,6 +30,9 @@ void group_stream::hold_reserve() {
   r.arriving = r.leaving + piece;
   r.leaving_to = r.arriving + piece;
   r.tiles = {r.leaving_to + places_of, r.leaving_to + places_of + list};
+  // Kernels take memory when they are loaded.
+  for (const char* entry : {"init_table", "aggregate_rows", "grow_table", "spill_groups", "pair_groups", "merge_partials", "emit_table"})
+    (void)run_.compile(g_->source, entry);
   reserve_ = std::move(r);
   args_[spill_seed] = seed_of_level(0);
 }

@@ -36,21 +36,25 @@ class grouping_partitions final : public block_consumer {
 // States of the user's own aggregates, block after block.
 class state_blocks final : public block_consumer {
  public:
-  state_blocks(const planner::vertex& v, vertex_run& run) : v_(v), run_(run), groups_(v, run) {}
+  state_blocks(const planner::vertex& v, vertex_run& run, std::size_t bytes_beside)
+      : v_(v), run_(run), bytes_beside_(bytes_beside), groups_(v, run) {}
   void take() override { groups_.take(rows_before_groups(v_, run_)); }
   bool make_room() override { return groups_.make_room(); }
+  std::size_t bytes_at_work(std::size_t rows) const override { return state_stream::bytes_at_work(rows, bytes_beside_); }
   block_results result() { return groups_.finish(); }
 
  private:
   const planner::vertex& v_;
   vertex_run& run_;
+  std::size_t bytes_beside_;
   state_stream groups_;
 };
 
 block_results states_in_blocks(const planner::vertex& v, const planner::vertex& w, vertex_run& run) {
   const planner::branch& b = v.inputs.front();
-  state_blocks states(w, run);
-  block_input(b, fields_of_blocks(b, group_fields(w)), state_stream::bytes_beside(w), run).each(states);
+  const std::size_t beside = state_stream::bytes_beside(w);
+  state_blocks states(w, run, beside);
+  block_input(b, fields_of_blocks(b, group_fields(w)), beside, run).each(states);
   return states.result();
 }
 
@@ -83,6 +87,9 @@ class aggregating_blocks final : public block_consumer {
     if (in_order_) return all_.take(rows_before_groups(v_, run_));
     (void)run_text_making(before_.inputs.front(), run_);
     all_.take(run_.input(v_.inputs.front(), group_fields(v_)));
+  }
+  std::size_t bytes_at_work(std::size_t rows) const override {
+    return aggregate_blocks::bytes_at_work(v_, rows) + rows * device_layout(v_.inputs.front().row).size;
   }
   block_results result() { return {all_.finish(), {}}; }
 

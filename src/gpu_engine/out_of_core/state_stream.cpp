@@ -10,6 +10,7 @@
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/segment_levels.hpp"
 #include "gpu_engine/out_of_core/spill_levels.hpp"
+#include "gpu_engine/reserved_room.hpp"
 #include "gpu_primitives/hash_table.cuh"
 
 namespace query::gpu_engine {
@@ -68,6 +69,7 @@ void state_stream::prepare(const input_layout& in) {
 
 void state_stream::hold_reserve() {
   if (reserve_.memory) return;
+  const reserved_room::serving longer_than_a_block(nullptr);
   reserve r;
   const std::size_t row = device_layout(v_.node->row).size;
   r.bytes = bytes_of_reserve(run_.gpu().memory().budget(), k_->pair_bytes, row);
@@ -80,6 +82,10 @@ void state_stream::hold_reserve() {
   r.leaving_to = r.arriving + piece;
   r.numbers = r.leaving_to + words;
   count_ = r.numbers + words;
+  // Kernels take memory when they are loaded.
+  for (const char* entry : {"map_rows", "map_pairs", "number_rows", "number_groups", "grow_ids_of_groups", "fold_segments", "fold_level",
+                            "spill_states", "meet_pairs", "finish_states"})
+    (void)run_.compile(k_->source, entry);
   reserve_ = std::move(r);
   args_[spill_seed] = seed_of_level(0);
 }
@@ -103,6 +109,7 @@ state_stream::group_memory state_stream::placed(std::uint32_t bits, device_addre
 }
 
 state_stream::group_memory state_stream::allocated(std::uint32_t bits) {
+  const reserved_room::serving longer_than_a_block(nullptr);
   device_buffer memory = run_.allocate(table_bytes(bits));
   group_memory m = placed(bits, memory.address());
   m.memory = std::move(memory);
@@ -198,7 +205,6 @@ bool state_stream::grow() {
 
 void state_stream::take(const std::shared_ptr<const device_rows>& block) {
   const std::uint64_t n = block->size();
-  if (!n) return;
   prepare(block->layout());
   // Whatever happens, the block's memory is not held longer.
   const struct reading {
@@ -208,6 +214,7 @@ void state_stream::take(const std::shared_ptr<const device_rows>& block) {
   } now(*this, block);
   run_.reset_status();
   if (!table_.bits) start_table();
+  if (!n) return;
   const device_buffer ids = run_.allocate(n * 4);
   args_[group_of] = ids.address();
   if (!map("map_rows", n)) {

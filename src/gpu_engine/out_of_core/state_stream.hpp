@@ -30,6 +30,8 @@ class state_stream {
   static bool possible(const planner::vertex& v);
   // Bytes of device memory that go with a row of a block.
   static std::size_t bytes_beside(const planner::vertex& v);
+  // take()'s for a whole block: levels of states are rounded up to pieces, and the sort counts digits.
+  static std::size_t bytes_at_work(std::size_t rows, std::size_t bytes_beside) { return (rows + 64) * bytes_beside + (64 << 10); }
 
   // Rows as run_groups_in_order takes them, behind those before. Throws out_of_memory with nothing changed, resource_error when there is
   // no way on.
