@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/backoff.hpp"
+#include "gpu_engine/captured_rows.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/operators.hpp"
@@ -256,6 +257,7 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       if (shortest && !more_room(consumer)) throw;
       consumer.release();
       forget_builds(run_.context());
+      forget_captured(run_.context());
       if (from) from->give_way(attempt == 0 || shortest ? rows->size() : rows->size() / 2);
       if (!shortest) ++attempt;
     }
