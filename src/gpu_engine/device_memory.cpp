@@ -52,10 +52,10 @@ std::string amount(std::size_t bytes) {
 
 }  // namespace
 
-// Reuse between streams follows RMM's pool_memory_resource: a block of the same stream first, else one of another stream
-// after an event recorded when it was released; the driver is asked last.
 using reserved_room_key = std::pair<std::shared_ptr<class device_memory_state>, device_address>;
 
+// Reuse between streams follows RMM's pool_memory_resource: a block of the same stream first, else one of another stream
+// after an event recorded when it was released; the driver is asked last.
 class device_memory_state : public std::enable_shared_from_this<device_memory_state> {
  public:
   device_memory_state(const device& d, std::size_t budget)

@@ -6,6 +6,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/captured_rows.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/aggregate_blocks.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
@@ -206,7 +207,7 @@ class gpu_vertex final : public runtime::running_vertex {
     return run_in_blocks(*vertex_, run);
   }
 
-  // What joins have kept for later rounds is the first to be given up.
+  // What joins have kept for later rounds, and copies of what functions capture, are the first to be given up.
   template <class F> result_rows with_room(vertex_run& run, F f) const {
     try {
       return f();
@@ -214,7 +215,8 @@ class gpu_vertex final : public runtime::running_vertex {
       context_->cancel.check();
       if (round_recording::here()) throw;
       run.on().synchronize(context_->cancel);  // kernels may read them, whose memory is another stream's
-      if (!forget_builds(*context_)) throw;
+      const bool builds = forget_builds(*context_), captured = forget_captured(*context_);
+      if (!builds && !captured) throw;
     }
     run.supply(nullptr);
     run.reset_status();

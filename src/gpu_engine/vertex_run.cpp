@@ -8,8 +8,10 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "gpu_engine/captured_rows.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/repack.hpp"
+#include "gpu_engine/reserved_room.hpp"
 #include "gpu_engine/round_recording.hpp"
 #include "gpu_engine/table_rows.hpp"
 #include "gpu_engine/upload.hpp"
@@ -150,29 +152,15 @@ bool vertex_run::captures(const planner::vertex& v) const {
 const device_rows& vertex_run::collection(const collection_use& c) {
   for (const auto& [known, rows] : collections_)
     if (known == c.slot) return *rows;
-  const auto upload = [&](const void* rows, std::size_t n) {
-    detail::row_block block;
-    block.rows = const_cast<void*>(rows);
-    block.n = n;
-    return upload_rows(gpu_, block, c.element, {{0, c.element}}, on(), *context_);
-  };
+  const reserved_room::serving longer_than_a_block(nullptr);
   std::shared_ptr<const device_rows> rows;
   const auto bound = std::find_if(captures_->begin(), captures_->end(), [&](const planner::binding& b) { return b.slot == c.slot; });
-  if (bound != captures_->end()) {
-    runtime::vertex_rows& r = context_->tables.at(bound->table);
-    auto kept = here(r);
-    if (kept && kept->whole()) {
-      rows = kept;
-    } else {
-      const detail::table& t = context_->fetched(r);
-      rows = upload(t.rows, t.n);
-    }
-  } else if (c.capture && c.capture->owner) {
-    const round_recording::permitted same_in_every_round;
-    rows = upload(c.capture->data, c.capture->size);
-  } else {
+  if (bound != captures_->end())
+    rows = captured_table(*bound->table, here(context_->tables.at(bound->table)), c.element, *this);
+  else if (c.capture && c.capture->owner)
+    rows = captured_container(c.capture, c.element, *this);
+  else
     throw internal_error("gpu: a captured collection is not bound");
-  }
   if (round_recording* r = round_recording::here()) r->keep(rows);
   collections_.emplace_back(c.slot, reads(rows));
   return *collections_.back().second;

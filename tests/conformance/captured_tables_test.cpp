@@ -191,5 +191,83 @@ CONFORMS(captured_tables, are_rows_of_queries_too, "sum", "where", "select", "br
   }
 }
 
+// Rows that an engine keeps a field a column, read as records: by one query after the other, and by all rounds of a loop.
+CONFORMS(captured_tables, are_rows_of_cached_queries_too, "where", "select", "do_while", "cached", "broadcast") {
+  const auto rows = points(700);
+  for (const std::size_t m : {1, 40, 900}) {
+    SCOPED_TRACE(m);
+    std::vector<step> steps(m);
+    std::vector<mark> marks(m);
+    std::vector<named> names(m);
+    for (std::size_t i = 0; i < m; ++i) {
+      const auto from = static_cast<std::int32_t>(i * 7 % 401);
+      steps[i] = {from, from + 20, static_cast<float>(i % 16)};
+      marks[i] = {static_cast<std::int8_t>(i % 100), static_cast<std::int8_t>(i % 23), i % 3 == 0};
+      names[i] = {i % 2 ? "odd" : "even, in more characters than a short string has", static_cast<std::int64_t>(i)};
+    }
+    const auto among = [&](const point& p) {
+      const auto holds = [&](const step& s) { return s.from <= p.k && p.k < s.to; };
+      return std::any_of(steps.begin(), steps.end(), holds);
+    };
+    const auto weight = [&](const point& p) {
+      std::int64_t all = 0;
+      for (const mark& k : marks) all += k.on && k.b == p.k % 23 ? k.a : 0;
+      for (const named& n : names) all += n.name.size() == 3 && n.value < p.k ? 1 : 0;
+      return all;
+    };
+    const auto s = query::broadcast(source(e, steps).cached());
+    const auto k = query::broadcast(source(e, marks).cached());
+    const auto n = query::broadcast(source(e, names).cached());
+    const auto has_step = [s](auto p) { return s.any(p, [](auto p, auto s) { return s.from <= p.k && p.k < s.to; }); };
+    const auto weight_of = [k, n](auto p) {
+      return k.sum(p, [](auto p, auto m) { return query::iff(m.on && m.b == p.k % 23, query::cast<std::int64_t>(m.a), 0); }) +
+             n.count(p, [](auto p, auto n) { return n.name.size() == 3 && n.value < p.k; });
+    };
+    std::vector<std::int64_t> weights;
+    for (const point& p : rows)
+      if (among(p)) weights.push_back(p.x + weight(p));
+    for (int again = 0; again < 2; ++again)
+      EXPECT_ROWS(source(e, rows).where(has_step).select([weight_of](auto p) { return p.x + weight_of(p); }).to_vector(), weights);
+    std::vector<std::int64_t> x;
+    std::vector<std::int32_t> place;
+    std::vector<point> moved = rows;
+    constexpr int rounds = 6;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<point> next;
+      for (const point& p : moved)
+        if (among(p)) next.push_back({p.x + weight(p), (p.k * 3 + 1) % 509});
+      moved = std::move(next);
+    }
+    for (const point& p : moved) x.push_back(p.x), place.push_back(p.k);
+    const auto loop = source(e, rows).do_while(
+        [&](query::Query<point> now) {
+          return now.where(has_step).select([weight_of](auto p) { return query::make<point>(p.x + weight_of(p), (p.k * 3 + 1) % 509); });
+        },
+        query::times(rounds));
+    EXPECT_ROWS(loop.select([](auto p) { return p.x; }).to_vector(), x);
+    EXPECT_ROWS(loop.select([](auto p) { return p.k; }).to_vector(), place);
+  }
+}
+
+// A handle that the condition gives other rows: each round sees those of its own.
+CONFORMS(captured_tables, that_code_between_rounds_replaces, "do_while", "select", "broadcast") {
+  const auto start = numbers(300);
+  std::vector<std::int64_t> wanted = start, table = {1, 2, 3};
+  for (int round = 1; round <= 5; ++round)
+    for (std::int64_t& x : wanted) x += 6 * round;
+  auto c = query::broadcast(table);
+  int round = 1;
+  const auto q = source(e, start).do_while(
+      [&](query::Query<std::int64_t> now) { return now.select([&c](auto x) { return x + c.sum(x, [](auto, auto t) { return t; }); }); },
+      [&](std::span<const std::int64_t>, std::span<const std::int64_t>) {
+        ++round;
+        std::vector<std::int64_t> next = table;
+        for (std::int64_t& t : next) t *= round;
+        c = query::broadcast(next);
+        return round <= 5;
+      });
+  EXPECT_ROWS(q.to_vector(), wanted);
+}
+
 }  // namespace
 }  // namespace conformance

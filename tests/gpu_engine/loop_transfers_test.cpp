@@ -322,4 +322,67 @@ TEST_F(loop_transfers, of_conditions_on_counts_and_sums_end_with_the_second_roun
   EXPECT_EQ(twice.in(*session_).to_vector(), twice.to_vector());
 }
 
+// Rows of captured queries and containers, wherever they lie: they are brought once, and rounds are graphs.
+TEST_F(loop_transfers, of_captured_rows_that_stay_are_those_of_one_round) {
+  std::vector<Weight> start, rates;
+  for (std::uint32_t i = 0; i < 5000; ++i) start.push_back({i, 1.0 + i % 7});
+  for (std::uint32_t i = 0; i < 300; ++i) rates.push_back({i * 3, i % 16 * 0.125});
+  const auto check = [&](const char* what, const auto& c) {
+    SCOPED_TRACE(what);
+    const auto loop = [&](int rounds) {
+      return query::from(start).as_accelerated().do_while(
+          [&](query::Query<Weight> now) {
+            return now.where([c](auto w) { return c.any(w, [](auto w, auto r) { return r.id == w.id; }); }).select([c](auto w) {
+              return query::make<Weight>(w.id, w.value + c.sum(w, [](auto w, auto r) { return query::iff(r.id < w.id, r.value, 0.0); }));
+            });
+          },
+          query::times(rounds));
+    };
+    (void)of(loop(2));
+    const cost one = of(loop(1)), two = of(loop(2)), few = of(loop(8)), many = of(loop(60));
+    EXPECT_EQ(one.up, two.up);
+    EXPECT_EQ(few.bytes, many.bytes);
+    EXPECT_GT(many.graphs, few.graphs);
+    EXPECT_EQ(loop(60).in(*session_).explain().find("in each round"), std::string::npos) << loop(60).in(*session_).explain();
+    std::vector<Weight> wanted;
+    for (Weight w : start) {
+      if (w.id % 3 != 0 || w.id >= 900) continue;
+      for (int round = 0; round < 60; ++round)
+        for (const Weight& r : rates) w.value += r.id < w.id ? r.value : 0;
+      wanted.push_back(w);
+    }
+    const auto got = loop(60).in(*session_).to_vector();
+    ASSERT_EQ(got.size(), wanted.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].id, wanted[i].id);
+      EXPECT_DOUBLE_EQ(got[i].value, wanted[i].value) << i;  // sums of eighths are exact
+    }
+    return one.up;
+  };
+  const std::size_t kept = check("cached", query::broadcast(query::from(rates).as_accelerated().cached()));
+  const std::size_t brought = check("not accelerated", query::broadcast(query::from(rates)));
+  EXPECT_EQ(check("a container", query::broadcast(rates)), brought);
+  EXPECT_EQ(brought - kept, rates.size() * sizeof(Weight));
+}
+
+// Cached records lie a field a column. Functions that capture them read them on the device.
+TEST_F(loop_transfers, of_captured_cached_rows_are_none) {
+  std::vector<Weight> weights, rates;
+  for (std::uint32_t i = 0; i < 5000; ++i) weights.push_back({i, i % 7 + 0.5});
+  for (std::uint32_t i = 0; i < 3000; ++i) rates.push_back({i * 2, i % 5 + 0.5});
+  const auto all = query::from(weights).as_accelerated().cached();
+  const auto c = query::broadcast(query::from(rates).as_accelerated().cached());
+  const auto q = all.where([c](auto w) { return c.any(w, [](auto w, auto r) { return r.id == w.id && r.value < w.value; }); })
+                     .select([c](auto w) { return w.value + c[w.id / 2].value; });
+  std::vector<double> wanted;
+  for (std::uint32_t i = 0; i < 5000; i += 2)
+    if (rates[i / 2].value < weights[i].value) wanted.push_back(weights[i].value + rates[i / 2].value);
+  EXPECT_EQ(q.in(*session_).to_vector(), wanted);
+  const cost again = of(q);
+  EXPECT_EQ(again.up, 0u);
+  EXPECT_EQ(again.launched.count("place_columns"), 0u);
+  EXPECT_LE(again.bytes, wanted.size() * sizeof(double) + again.status_reads * status_words * 8);
+  EXPECT_EQ(q.in(*session_).to_vector(), wanted);
+}
+
 }  // namespace

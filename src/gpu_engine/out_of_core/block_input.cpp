@@ -7,6 +7,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/captured_rows.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
 #include "gpu_engine/operators/operators.hpp"
@@ -254,7 +255,10 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       const bool shortest = attempt == 1 && n <= fewest_rows_of_block, again = shortest && more_room(consumer, from, n);
       if (shortest && !again && (!in_rooms_ || n == 1)) throw;
       consumer.release();
-      if (!once_ || gone_ == 0) forget_builds(run_.context());  // else there may be no memory to make them once more
+      if (!once_ || gone_ == 0) {  // else there may be no memory to make them once more
+        forget_builds(run_.context());
+        forget_captured(run_.context());
+      }
       if (from) from->give_way(attempt == 0 || again ? n : n / 2);
       if (!again) ++attempt;
     }
