@@ -1,9 +1,9 @@
-// Which centre each point is nearest to, as a query says and as plain fp32 on the host says: the expression of the query itself, computed
-// pair by pair, the first of equals. Where the two differ, exact distances tell near ties, which fp32's rounding may take either way, from
-// wrong answers.
+// Which centre each point is nearest to, as a query says and as plain fp32 says (nearest_two.hpp). Where the two differ, exact distances
+// tell near ties, which fp32's rounding may take either way, from wrong answers.
 //
-//   const bench::label_check seen = bench::compare_labels<16>(points, centres, labels);   // all rows, or every n-th of many
-//   seen.differ == seen.differ_near
+//   const auto there = bench::nearest_two_there<16>(points, centres);                     // all rows, on the device
+//   const bench::label_check seen = bench::compare_labels<16>(points, centres, labels, there);
+//   seen.differ == seen.differ_near && seen.unlike_host == 0
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include <query/query.hpp>
+#include "gpu_loops/nearest_two.hpp"
 
 namespace bench {
 
@@ -24,6 +24,8 @@ struct label_check {
   std::size_t near = 0;         // of those: a second centre is as near, within fp32's rounding
   std::size_t differ = 0;       // of those: the labels are not the same
   std::size_t differ_near = 0;  // of those: both centres are as near, within fp32's rounding
+  std::size_t on_host = 0;      // of those: the host computed the nearest
+  std::size_t unlike_host = 0;  // of those: the device had others, or other distances
 };
 
 // The sum of D squared differences has at most this relative error in fp32: a difference, its square, and the additions in a row that the
@@ -42,42 +44,43 @@ template <std::size_t D, class Point, class Centre> double exact_distance(const 
   return sum;
 }
 
-// `most`: pairs of coordinates that are looked at; of more rows every n-th is compared.
+// `there`: of every row, or empty. The host computes every n-th row, as many as make `most` pairs of coordinates.
 template <std::size_t D, class Point, class Centre, class Label>
 label_check compare_labels(const std::vector<Point>& points, const std::vector<Centre>& centres, const std::vector<Label>& labels,
-                           double most = 4e10) {
+                           const std::vector<nearest_two>& there, double most = 4e10) {
   const double all = static_cast<double>(points.size()) * static_cast<double>(centres.size()) * D;
-  const std::size_t step = all > most ? static_cast<std::size_t>(all / most) + 1 : 1, rows = (points.size() + step - 1) / step;
+  const std::size_t step = all > most ? static_cast<std::size_t>(all / most) + 1 : 1;
   constexpr double within = rounding_of_distance<D>();
   const auto as_near = [](double a, double b) { return std::abs(a - b) <= within * (a + b); };
   constexpr std::size_t block = 1024;
-  std::atomic<std::size_t> next{0}, near{0}, differ{0}, differ_near{0};
+  std::atomic<std::size_t> next{0}, compared{0}, near{0}, differ{0}, differ_near{0}, on_host{0}, unlike_host{0};
   const auto work = [&] {
-    for (std::size_t from; (from = next.fetch_add(block)) < rows;)
-      for (std::size_t r = from; r < std::min(from + block, rows); ++r) {
-        const Point& p = points[r * step];
-        float best = std::numeric_limits<float>::infinity(), second = best;
-        std::size_t which = 0;
-        for (std::size_t c = 0; c < centres.size(); ++c) {
-          const float distance = query::squared_distance(p.x, centres[c].x);
-          if (distance < best) {
-            second = best, best = distance, which = c;
-          } else if (distance < second) {
-            second = distance;
-          }
+    for (std::size_t from; (from = next.fetch_add(block)) < points.size();)
+      for (std::size_t r = from; r < std::min(from + block, points.size()); ++r) {
+        const bool here = r % step == 0;
+        if (there.empty() && !here) continue;
+        const Point& p = points[r];
+        nearest_two nearest = there.empty() ? nearest_two{} : there[r];
+        if (here) {
+          const nearest_two wanted = nearest_two_of<D>(p, centres);
+          ++on_host;
+          unlike_host += !there.empty() && nearest != wanted;
+          nearest = wanted;
         }
-        near += as_near(static_cast<double>(best), static_cast<double>(second));
-        const auto label = static_cast<std::int64_t>(labels[r * step]);
-        if (label == static_cast<std::int64_t>(which)) continue;
+        ++compared;
+        near += as_near(static_cast<double>(nearest.best), static_cast<double>(nearest.second));
+        const auto label = static_cast<std::int64_t>(labels[r]);
+        if (label == static_cast<std::int64_t>(nearest.which)) continue;
         ++differ;
         if (label < 0 || static_cast<std::size_t>(label) >= centres.size()) continue;
-        differ_near += as_near(exact_distance<D>(p, centres[static_cast<std::size_t>(label)]), exact_distance<D>(p, centres[which]));
+        const auto exact = [&](std::size_t centre) { return exact_distance<D>(p, centres[centre]); };
+        differ_near += as_near(exact(static_cast<std::size_t>(label)), exact(nearest.which));
       }
   };
   std::vector<std::thread> threads(std::max(1u, std::thread::hardware_concurrency()));
   for (std::thread& t : threads) t = std::thread(work);
   for (std::thread& t : threads) t.join();
-  return {rows, near, differ, differ_near};
+  return {compared, near, differ, differ_near, on_host, unlike_host};
 }
 
 // How far the centres that a round gave, each under its label's number, are from the means of the points of that label, in doubles;

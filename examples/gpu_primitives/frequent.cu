@@ -20,8 +20,11 @@ __global__ void count_symbols(const Trade* rows, u64 n, table t, u64* full) {
   for (u64 i = blockIdx.x * u64(blockDim.x) + threadIdx.x; i < n; i += u64(gridDim.x) * blockDim.x) {
     bool fresh = false;
     const u64 at = find_or_claim(t, k, key_of(rows[i]), k.hash(key_of(rows[i])), fresh);
-    if (at == no_slot) *full = 1;
-    else atomicAdd(&t.slots[at].payload, u64(1));
+    if (at == no_slot) {  // no place within longest_probe slots: the host takes a larger table
+      *full = 1;
+      return;
+    }
+    atomicAdd(&t.slots[at].payload, u64(1));
   }
 }
 
@@ -42,18 +45,23 @@ void check(cudaError_t result) {
   if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));
 }
 
-constexpr std::size_t counters = 128;  // kept and full, before the temporary memory of the compaction
+constexpr std::size_t counters = 128;  // what was found, before the temporary memory of the compaction
 
 }  // namespace
 
-frequent_memory frequent_memory_for(std::size_t n) {
-  return {table_slots(table_bits(n)) * sizeof(bitwise_slot<u32, u64>), counters + compact_temp_bytes<policy>(n)};
+frequent_memory frequent_memory_for(std::size_t n, std::uint32_t bits) {
+  return {table_slots(bits) * sizeof(table::slot), counters + compact_temp_bytes<policy>(n)};
 }
 
-void keep_frequent(const Trade* rows, std::size_t n, std::uint64_t least, void* slots, void* temporary, Trade* out, std::uint64_t* kept,
-                   void* on) {
+frequent_tables frequent_tables_for(std::size_t n) {
+  // As hash_table.cuh has it: behind the last, more than longest_probe keys share the top bits of their hashes.
+  return {table_bits(n / 64), table_bits(n) + 3};
+}
+
+void keep_frequent(const Trade* rows, std::size_t n, std::uint64_t least, std::uint32_t bits, void* slots, void* temporary, Trade* out,
+                   frequent_found* found, void* on) {
   const auto stream = static_cast<cudaStream_t>(on);
-  const frequent_memory bytes = frequent_memory_for(n);
+  const frequent_memory bytes = frequent_memory_for(n, bits);
   int device = 0, multiprocessors = 0, blocks = 0;
   check(cudaGetDevice(&device));
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
@@ -62,13 +70,14 @@ void keep_frequent(const Trade* rows, std::size_t n, std::uint64_t least, void* 
 
   check(cudaMemsetAsync(slots, 0xff, bytes.table, stream));
   check(cudaMemsetAsync(temporary, 0, bytes.temporary, stream));
-  const table t{static_cast<table::slot*>(slots), table_bits(n)};
-  u64* const found = static_cast<u64*>(temporary);
-  u64* const full = found + 1;
+  const table t{static_cast<table::slot*>(slots), bits};
+  static_assert(sizeof(frequent_found) == 2 * sizeof(u64));
+  u64* const kept = static_cast<u64*>(temporary);
+  u64* const full = kept + 1;
   count_symbols<<<static_cast<unsigned>(resident), 256, 0, stream>>>(rows, n, t, full);
   check(cudaGetLastError());
   keep_counted<<<static_cast<unsigned>(compact_blocks<policy>(n, resident)), policy::threads, 0, stream>>>(
-      rows, n, t, least, static_cast<char*>(temporary) + counters, full, out, found);
+      rows, n, t, least, static_cast<char*>(temporary) + counters, full, out, kept);
   check(cudaGetLastError());
-  check(cudaMemcpyAsync(kept, found, sizeof *kept, cudaMemcpyDeviceToHost, stream));
+  check(cudaMemcpyAsync(found, temporary, sizeof *found, cudaMemcpyDeviceToHost, stream));
 }

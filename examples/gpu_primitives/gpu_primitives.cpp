@@ -1,7 +1,10 @@
 // A vertex of one's own on the GPU: an apply whose kernels (frequent.cu) use the library's primitives.
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <query/query.hpp>
@@ -26,13 +29,21 @@ int main() {
           if (counts[t.symbol] >= least) kept.push_back(t);
         return kept;
       },
+      // A table that is full is no error: a larger one is tried, with all rows. It ends, with words, where no table would do.
       query::on_gpu([](auto& rows) {
-        const frequent_memory bytes = frequent_memory_for(rows.size());
-        std::uint64_t kept = 0;
-        keep_frequent(rows.rows(), rows.size(), least, rows.scratch(bytes.table), rows.scratch(bytes.temporary), rows.results(rows.size()),
-                      &kept, rows.stream());
-        rows.wait();
-        rows.keep(kept);
+        const frequent_tables tables = frequent_tables_for(rows.size());
+        void* const temporary = rows.scratch(frequent_memory_for(rows.size(), tables.first).temporary);
+        for (std::uint32_t bits = tables.first;; bits = std::min(bits + 2, tables.last)) {
+          frequent_found found;
+          keep_frequent(rows.rows(), rows.size(), least, bits, rows.scratch(frequent_memory_for(rows.size(), bits).table), temporary,
+                        rows.results(rows.size()), &found, rows.stream());
+          rows.wait();
+          if (!found.full) return rows.keep(found.kept);
+          if (bits == tables.last)
+            throw std::runtime_error("frequent: the symbols find no place in a table of 2^" + std::to_string(bits) +
+                                     " slots: their hashes are too much alike, and a table of another hash is needed");
+          std::cout << "a table of 2^" << bits << " slots is full\n";
+        }
       }));
   std::cout << frequent.explain();
   const auto sums = [](auto g) { return std::make_tuple(g.key(), g.count(), g.sum([](auto t) { return t.price; })); };

@@ -94,6 +94,14 @@ class execution {
     if (query_) session->ways.ran(*query_, way_.by, plan.expected, passed.count());
   }
 
+  // How many rows the result has, where they are a table as it is: nobody reads them for that, wherever they lie.
+  std::optional<std::uint64_t> rows_there() const {
+    const planner::branch& b = graph->result;
+    const auto it = b.stages.empty() && b.prefilters.empty() ? context.tables.find(b.table) : context.tables.end();
+    if (it == context.tables.end()) return std::nullopt;
+    return runtime::size_of(it->second);
+  }
+
   // Of a pass that may be divided, for the plans to come.
   runtime::pass_clock clock(std::string_view way, std::optional<fold_kind> fold = {}) const {
     const bool counts = last->accelerated && runtime::divisible(graph->result);
@@ -240,6 +248,11 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       e.session->note_pieces(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], why.empty() ? pieces : "");
       e.session->note_fallback(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], std::move(why));
     };
+    if (const auto n = k == fold_kind::count ? e.rows_there() : std::nullopt) {
+      state.count += *n;
+      note("");
+      return;
+    }
     if (!e.plan.fold_shares.empty()) {
       std::string trouble;
       const auto clock = e.clock("split", k);
