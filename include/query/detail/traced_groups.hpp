@@ -305,14 +305,12 @@ template <class K, class T> class expr<Group<K, T>> {
     if constexpr (Max) return b < a;
     else return a < b;
   }
-  template <bool Max, class F, class Row, class State> static bool takes(const char* name, const F& f, const Row& row, const State& best) {
-    using V = value_in<F>;
-    const auto v = value_at(name, f, row);
+  template <bool Max, class F, class X, class State> static bool takes(const X& v, const State& best) {
     if constexpr (nullable<F>) {
       if (!v.has_value()) return false;
     }
     if (!static_cast<bool>(std::get<0>(best))) return true;
-    return beats<Max, V>(present<F>(v), std::get<1>(best));
+    return beats<Max, value_in<F>>(present<F>(v), std::get<1>(best));
   }
   template <class F, class X> static auto present(const X& v) {
     if constexpr (nullable<F>) return v.value();
@@ -325,8 +323,9 @@ template <class K, class T> class expr<Group<K, T>> {
     } else {
       using S = std::tuple<bool, V>;
       const auto best = detail::nested_fold<S, T>(list(), S{}, [&](const auto& state, const auto& row) {
-        if (!takes<Max>(name, f, row, state)) return state;
-        return detail::twin_t<S>(expr<bool>(true), present<F>(value_at(name, f, row)));
+        const auto v = value_at(name, f, row);
+        if (!takes<Max, F>(v, state)) return state;
+        return detail::twin_t<S>(expr<bool>(true), present<F>(v));
       });
       if constexpr (nullable<F>) return perhaps<V>(std::get<0>(best).get(), std::get<1>(best).get());
       else return std::get<1>(best);
@@ -342,8 +341,9 @@ template <class K, class T> class expr<Group<K, T>> {
       const auto state = detail::nested_fold<S, T>(list(), S{}, [&](const auto& s, const auto& row) {
         const auto& [some, best, i, at] = s;
         const expr<std::int64_t> next = i + std::int64_t{1};
-        if (!takes<Max>(name, f, row, s)) return detail::twin_t<S>(some, best, next, at);
-        return detail::twin_t<S>(expr<bool>(true), present<F>(value_at(name, f, row)), next, i);
+        const auto v = value_at(name, f, row);
+        if (!takes<Max, F>(v, s)) return detail::twin_t<S>(some, best, next, at);
+        return detail::twin_t<S>(expr<bool>(true), present<F>(v), next, i);
       });
       const auto row = rows()[std::get<3>(state)];
       if constexpr (nullable<F>) return perhaps<T>(std::get<0>(state).get(), detail::to_node(row));
