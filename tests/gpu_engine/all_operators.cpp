@@ -71,7 +71,7 @@ std::vector<operation> operations(const sample_rows& rows, Session& session, con
   f("sample", all.select(price).sample(100));
   f("chunk", all.select(price).chunk(4, [](auto run) { return query::sum(run); }));
   f("collect", all.group_by(symbol).select([](auto g) { return g.collect([](auto t) { return t.price; }); }));
-  f("groups", all.group_by(symbol).groups().select([](auto g) { return g.count(); }));
+  f("groups", all.group_by(symbol).groups().select([](const Group<std::int32_t, Trade>& g) { return g.count(); }));  // which are fetched
   f("strings as keys", named.group_by(name).select([](auto g) { return g.count(); }));
   f("strings as results", named.select(name).distinct());
   f("strings that are made", named.select([](auto n) { return n.name + "!"; }));

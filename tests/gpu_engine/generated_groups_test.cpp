@@ -13,11 +13,6 @@ TEST_F(generated_kernels, of_groups_with_their_rows) {
   compiles("strings, by a string, in order", trades().group_by([](auto t) { return t.name; }).groups().as_ordered());
   compiles("a part of them", trades().where([](auto t) { return t.hot; }).group_by(symbol).groups().skip(3));
   compiles("backwards", trades().group_by(symbol).groups().reverse());
-  compiles("functions of them", trades().group_by(symbol).where([](auto g) { return g.count() > 2; }).select([](auto g) {
-    return std::tuple(g.key(), g.mean([](auto t) { return t.price; }), g.max([](auto t) { return t.name; }), g[0].name);
-  }));
-  compiles("by what they give, in order", trades().group_by(symbol).order_by([](auto g) { return g.sum([](auto t) { return t.price; }); }));
-  compiles("their rows", trades().group_by(symbol).groups().select_many([](const auto& g) { return g.rows(); }));
 }
 
 // All tiers, whatever a sample would say.
