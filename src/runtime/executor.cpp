@@ -64,8 +64,10 @@ std::string pieces_run::taken() {
   for (const std::string& part :
        {times(blocks.exchange(0), "block of rows", "blocks of rows"),
         times(partitions.exchange(0), "partition in host memory", "partitions in host memory"),
-        times(spills.exchange(0), "spill of groups to host memory", "spills of groups to host memory")})
+        times(spills.exchange(0), "spill of groups to host memory", "spills of groups to host memory"),
+        times(in_rooms.exchange(0), "block in reserved memory", "blocks in reserved memory")})
     if (!part.empty()) all += (all.empty() ? "" : ", ") + part;
+  if (const std::uint64_t ms = waited.exchange(0)) all += (all.empty() ? "waited " : ", waited ") + std::to_string(ms) + " ms for memory";
   return all;
 }
 

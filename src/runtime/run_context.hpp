@@ -53,6 +53,8 @@ struct pieces_run {
   std::atomic<std::uint64_t> blocks{0};      // of rows, and partitions of them
   std::atomic<std::uint64_t> partitions{0};  // into which rows were put apart in host memory
   std::atomic<std::uint64_t> spills{0};      // of groups to host memory
+  std::atomic<std::uint64_t> in_rooms{0};    // of the blocks, in memory that was kept for them, as others had the rest
+  std::atomic<std::uint64_t> waited{0};      // milliseconds, for memory that others had
 
   // "12 blocks of rows, 3 spills of groups to host memory" since the last call; empty where all was in one piece.
   std::string taken();

@@ -83,6 +83,7 @@ TEST_P(groups_beside_others, go_on_in_long_blocks_when_there_is_memory_again) {
   begin();
   others_begin(way::refused, 60'000);
   expect_rows(q, wanted);
+  EXPECT_NE(plan_.find(" blocks in reserved memory"), std::string::npos) << plan_;
   const int without = blocks();
   EXPECT_GT(without, 200);
   begin();
@@ -208,7 +209,9 @@ TEST_P(groups_beside_others, wait_for_what_has_no_bounds_and_not_for_ever) {
     std::this_thread::sleep_for(std::chrono::milliseconds(700));
     memory().fail_allocation(0);
   });
-  EXPECT_NO_THROW((void)groups().to_vector());
+  const auto waiting = groups();
+  EXPECT_NO_THROW((void)waiting.to_vector());
+  EXPECT_NE(waiting.explain().find(" ms for memory"), std::string::npos) << waiting.explain();
 }
 
 }  // namespace

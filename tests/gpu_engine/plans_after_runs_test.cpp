@@ -102,6 +102,11 @@ TEST(pieces_of_runs, are_told_once) {
   EXPECT_EQ(pieces.taken(), "");
   pieces.blocks = 1, pieces.partitions = 8, pieces.spills = 1;
   EXPECT_EQ(pieces.taken(), "1 block of rows, 8 partitions in host memory, 1 spill of groups to host memory");
+  pieces.blocks = 586, pieces.in_rooms = 480, pieces.waited = 120;
+  EXPECT_EQ(pieces.taken(), "586 blocks of rows, 480 blocks in reserved memory, waited 120 ms for memory");
+  pieces.waited = 3;
+  EXPECT_EQ(pieces.taken(), "waited 3 ms for memory");
+  EXPECT_EQ(pieces.taken(), "");
 }
 
 TEST_F(plans_after_runs, row_wise_work_of_the_gpu_is_generated) {

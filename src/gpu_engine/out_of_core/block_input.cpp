@@ -238,7 +238,8 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
   const std::size_t n = rows->size();
   for (int attempt = 0; attempt < 2;) {
     try {
-      const reserved_room::serving short_ones(in_rooms_ && n <= fewest_rows_of_block ? &*at_work_ : nullptr);
+      const bool there = in_rooms_ && n <= fewest_rows_of_block;
+      const reserved_room::serving short_ones(there ? &*at_work_ : nullptr);
       const drained before_rows_go(run_.on());
       run_.reset_status();
       run_.supply(rows, first);
@@ -246,6 +247,7 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       consumer.take();
       run_.supply(nullptr);
       ++run_.context().pieces->blocks;
+      if (there) ++run_.context().pieces->in_rooms;
       last_ = first;
       taken_ = first + n;
       return;

@@ -76,8 +76,10 @@ bool block_input::wait_for_memory(std::size_t rows) {
     run_.context().cancel.check();
     b.pause();
   }
-  waited_ += b.seconds();
-  waited_in_all_ += b.seconds();
+  const double seconds = b.seconds();
+  waited_ += seconds;
+  waited_in_all_ += seconds;
+  run_.context().pieces->waited += static_cast<std::uint64_t>(seconds * 1000);
   return true;
 }
 
