@@ -10,8 +10,10 @@
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/aggregate_blocks.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
+#include "gpu_engine/operators/made_texts.hpp"
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/operators/whole_inputs.hpp"
 #include "gpu_engine/out_of_core/out_of_core.hpp"
 #include "gpu_engine/placement/placement.hpp"
 #include "gpu_engine/placement/together.hpp"
@@ -58,47 +60,6 @@ void check_source(const planner::branch& b, bool all_rows) {
     for (const planner::branch& input : b.table->inputs) check_source(input, false);
   if (!b.source || b.source->view || b.source->what == verb::placeholder || made_here(*b.source)) return;
   if (!all_rows || !reads_stream(b)) throw not_generated("its rows come from a stream");
-}
-
-// Verbs that take whole inputs, one or two, and do what comes before themselves.
-struct whole_input_verb {
-  void (*plan)(const planner::vertex&) = nullptr;
-  result_rows (*run)(const planner::vertex&, vertex_run&) = nullptr;
-};
-whole_input_verb whole_inputs(const planner::vertex& v) {
-  if (!v.node) return {};
-  switch (v.node->what) {
-    case verb::join:
-      return {plan_outer_join, run_outer_join};
-    case verb::group_join:
-      return {plan_group_join, run_group_join};
-    case verb::cross_join:
-      return {plan_cross_join, run_cross_join};
-    case verb::distinct:
-    case verb::union_with:
-    case verb::intersect:
-    case verb::except:
-      return {plan_sets, run_sets};
-    case verb::take:
-    case verb::skip:
-    case verb::take_last:
-    case verb::skip_last:
-    case verb::take_while:
-    case verb::skip_while:
-    case verb::default_if_empty:
-      return {plan_slice, run_slice};
-    case verb::concat:
-    case verb::reverse:
-    case verb::sample:
-    case verb::zip:
-    case verb::chunk:
-    case verb::window:
-      return {plan_gathered, run_gathered};
-    case verb::partition:
-      return {plan_partition, run_partition};
-    default:
-      return {};
-  }
 }
 
 // Why vertices of a verb always run on the CPU.
@@ -192,6 +153,8 @@ class gpu_vertex final : public runtime::running_vertex {
   }
 
   block_results result(vertex_run& run) const {
+    if (const auto texts = vertex_->node ? made_texts::of(*vertex_->node) : nullptr)
+      return {with_room(run, [&] { return run_with_texts(*vertex_, *texts, run); }), {}};
     const whole_input_verb w = whole_inputs(*vertex_);
     const auto whole = [&] { return block_results{with_room(run, [&] { return w.run ? w.run(*vertex_, run) : in_one_piece(run); }), {}}; };
     if (w.run && !has_blocks(*vertex_)) return whole();  // where memory lacks, the CPU takes over
@@ -292,6 +255,11 @@ class engine final : public runtime::engine {
       const bool of_rounds = !v.slots.empty() && placement_.known_rates();
       if (small && small == v.inputs.size() && !demanded && !of_rounds && !busy(operations_in(v))) return few;
       if (const auto costs = demanded ? std::nullopt : placement_.plainly_there(amount)) return costs->reason();
+      if (const auto texts = v.node ? made_texts::of(*v.node) : nullptr) {
+        for (const planner::branch& b : v.inputs) check_source(b, false);  // they lie side by side before strings are made of them
+        plan_with_texts(v, *texts);
+        return {};
+      }
       if (whole.plan) {
         whole.plan(v);
         return {};

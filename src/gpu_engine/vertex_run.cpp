@@ -330,6 +330,11 @@ void vertex_run::finish(const kernel_source& k) {
   if (values_[0]) throw_row_error(values_[0], k.sites());
 }
 
+std::uint64_t vertex_run::finish_or_error() {
+  look();
+  return values_[0];
+}
+
 void vertex_run::look() {
   clear_status();
   const round_recording::permitted known;

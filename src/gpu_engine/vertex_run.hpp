@@ -82,6 +82,8 @@ class vertex_run {
 
   // Waits for the device and reads the status block; throws user_error, or what the CPU would throw, for a row that failed.
   void finish(const kernel_source& k);
+  // The same, and gives what throw_row_error takes; 0: no row failed.
+  std::uint64_t finish_or_error();
   // The same for kernels that make strings: false if those wanted more room than there was. The room is then larger, the
   // status block is zero, and the kernel is to run once more.
   bool finish_texts(const kernel_source& k);

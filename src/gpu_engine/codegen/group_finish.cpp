@@ -94,7 +94,7 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
           const std::string v = of_row.value(c.argument);
           body += of_row.take() + "  " + to + " = " + v + ";\n";
         } else {
-          body += "  " + to + " = " + at + ";\n";
+          body += "  " + to + " = " + expressions::part_of(row_source::of_value(at, row), 0, plain, k) + ";\n";
           present(n + " != ~u64(0)");
         }
         break;

@@ -75,7 +75,7 @@ std::string kernel_source::text_literal(const std::string& characters) {
 }
 
 std::string kernel_source::text_room() {
-  if (!may_run_again_) throw not_generated("new strings are made by where and select only; select them before");
+  if (!may_run_again_) throw not_generated("new strings are made by where, select, keys, arguments and results only; select them before");
   makes_texts_ = true;
   include("gpu_engine/device/new_texts.cuh");
   const auto part = [&](std::uint32_t i, std::string_view type) { return parameter({word::role::text_room, 0, i, 0}, type); };

@@ -9,6 +9,7 @@
 
 #include "gpu_engine/operators/grouped_build.hpp"
 #include "gpu_engine/operators/join_kernels.hpp"
+#include "gpu_engine/operators/made_texts.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/operators/outer_join_blocks.hpp"
 #include "gpu_engine/operators/scattered_build.hpp"
@@ -303,13 +304,38 @@ void plan(const join_sides& j, const ir::type* probe, const ir::type* build) {
 
 }  // namespace
 
-void plan_join(const planner::stage& s, const ir::type* probe) { plan({s.join, s.build_left}, probe, s.build->row()); }
+void plan_join(const planner::stage& s, const ir::type* probe) {
+  const auto texts = made_texts::of(*s.join);
+  if (!texts) return plan({s.join, s.build_left}, probe, s.build->row());
+  texts->plan_values(0);
+  texts->plan_values(1);
+  plan({&texts->verb(), s.build_left}, texts->row(s.build_left ? 1 : 0), texts->row(s.build_left ? 0 : 1));
+  texts->plan_results();
+}
 
 std::vector<bool> probe_fields(const planner::stage& s) { return fields_joined({s.join, s.build_left}, false); }
+
+namespace {
+
+// No table of such a build side is kept: its values are made anew.
+result_rows join_with_texts(const made_texts& texts, const planner::stage& s, std::shared_ptr<const device_rows> probe,
+                            std::shared_ptr<const device_rows> build, vertex_run& run) {
+  const std::size_t build_is = s.build_left ? 0 : 1;
+  probe = texts.with_values(1 - build_is, std::move(probe), run);
+  build = texts.with_values(build_is, std::move(build), run);
+  for (const auto& rows : {probe, build}) run.supply(rows);  // the result may view strings of both
+  run.supply(nullptr);
+  const bool swaps = s.any_order && run.context().loops == 0 && probe->size() < build->size() / 2;
+  if (swaps) std::swap(probe, build);
+  return texts.results(joining({&texts.verb(), s.build_left != swaps}, *probe, {build, false}, run).go(), run);
+}
+
+}  // namespace
 
 result_rows run_join(const planner::stage& s, const std::shared_ptr<const device_rows>& probe, vertex_run& run) {
   const join_sides sides = {s.join, s.build_left};
   build_side build = {run.table(*s.build, fields_joined(sides, true)), s.build->slots.empty()};
+  if (const auto texts = made_texts::of(*s.join)) return join_with_texts(*texts, s, probe, std::move(build.rows), run);
   // The planner did not know which side is the smaller one. In a loop, of blocks too, the table that is kept is worth more.
   if (s.any_order && run.context().loops == 0 && probe->size() < build.rows->size() / 2)
     return joining({s.join, !s.build_left}, *build.rows, {probe, false}, run).go();
@@ -327,6 +353,11 @@ result_rows run_outer_join(const planner::vertex& v, vertex_run& run) {
   build_side build = {run_input(v.inputs[1], fields_joined(sides, true), run), stays(v.inputs[1])};
   const auto probe = run_input(v.inputs[0], fields_joined(sides, false), run);
   return joining(sides, *probe, std::move(build), run).go();
+}
+
+result_rows run_outer_join_of(const planner::vertex& v, const device_rows& left, std::shared_ptr<const device_rows> right,
+                              vertex_run& run) {
+  return joining({v.node, false}, left, {std::move(right), false}, run).go();
 }
 
 outer_join_blocks::outer_join_blocks(const planner::vertex& v, std::shared_ptr<const device_rows> right, vertex_run& run)

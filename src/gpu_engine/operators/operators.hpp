@@ -63,6 +63,8 @@ result_rows run_join(const planner::stage& s, const std::shared_ptr<const device
 std::vector<bool> probe_fields(const planner::stage& s);  // those that it reads of the probe side's rows
 void plan_outer_join(const planner::vertex& v);
 result_rows run_outer_join(const planner::vertex& v, vertex_run& run);
+// The same of rows that are there.
+result_rows run_outer_join_of(const planner::vertex& v, const device_rows& left, std::shared_ptr<const device_rows> right, vertex_run& run);
 
 // group_join.cpp: a row for each left row and the list of its matches.
 void plan_group_join(const planner::vertex& v);
@@ -116,7 +118,7 @@ std::shared_ptr<const device_rows> run_input(const planner::branch& b, const std
 // How these would lie for a verb that takes rows as they lie: those of a source without what nobody wants, others whole.
 input_layout planned_input(const planner::branch& b);
 
-// text_making.cpp: row-wise work that makes strings runs on its own, before what cannot run twice (folds, groups). The branch
+// text_making.cpp: row-wise work that makes strings runs on its own, before what cannot run twice (folds, groups, sorts). The branch
 // as it is then: itself where it makes none.
 planner::branch plan_text_making(const planner::branch& b);
 planner::branch run_text_making(const planner::branch& b, vertex_run& run);

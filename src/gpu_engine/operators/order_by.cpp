@@ -397,7 +397,9 @@ device_buffer ordered_numbers(const planner::vertex& v, const device_rows& in, v
   return sorting(v, in, run, false).numbers();
 }
 
-void plan_order_by(const planner::vertex& v) {
+void plan_order_by(const planner::vertex& before) {
+  planner::vertex v = before;
+  v.inputs.front() = plan_text_making(before.inputs.front());
   const planner::branch& b = v.inputs.front();
   check_host_form(v.node->row);
   if (!b.stages.empty() || !b.prefilters.empty()) plan_collect_before(b);
@@ -419,7 +421,9 @@ void begin_sort(const planner::vertex& v, vertex_run& run) {
 
 }  // namespace
 
-result_rows run_order_by(const planner::vertex& v, vertex_run& run) {
+result_rows run_order_by(const planner::vertex& before, vertex_run& run) {
+  planner::vertex v = before;
+  v.inputs.front() = run_text_making(before.inputs.front(), run);
   const planner::branch& b = v.inputs.front();
   std::shared_ptr<const device_rows> in = run.input(b, fields_read(b, true));
   result_rows few;

@@ -154,6 +154,7 @@ std::shared_ptr<const device_rows> run_input(const branch& b, const std::vector<
   run_joins(b, run);
   const branch last = last_part(b);
   auto rows = bare(last) ? run.input(last, fields) : run_collect_before(last, run);
+  run.supply(rows);  // strings that were made here stay with the result, though others may be made before it
   run.supply(nullptr);
   return rows;
 }

@@ -25,36 +25,68 @@ constexpr std::uint64_t first_tested = 1 << 20;  // rows of a host's source, bef
 
 bool tests(const detail::logical& n) { return n.what == verb::take_while || n.what == verb::skip_while; }
 
-// find_first_failing: the greatest n - i of the rows i that fail; 0: none does. Rows behind the first of them are tested too,
-// which the user must not notice.
+// find_first_failing: of the first n rows, the greatest n - i of those that fail the test; 0: none does. Rows behind the first of them are
+// tested too, which the user must not notice.
 kernel_source generate_test(const detail::logical& n, const input_layout& in) {
   kernel_source k;
   k.include("gpu_primitives/atomics.cuh");
   const ir::traced t = k.trace(n, n.functions.front());
   expressions e(k, k.site(n.label, n.where));
   e.bind(0, input_rows(k, in, 0, "i"));
-  const std::string passes = e.value(t.root), found = k.argument(0, "u64*"), rows = k.parameter({word::role::rows, 0, 0, 0}, "u64");
+  const std::string passes = e.value(t.root), found = k.argument(0, "u64*"), rows = k.argument(1, "u64");
   k.add("__device__ __forceinline__ bool passes(const words& p, u64 i) {\n" + e.take() + "  return " + passes +
         ";\n}\n" +
         "extern \"C\" __global__ void __launch_bounds__(256) find_first_failing(const __grid_constant__ words p) {\n  const u64 n = " +
         rows + ";\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < n; i += gridDim.x * 256ull) {\n    if (passes(p, i)) continue;\n" +
         "    atomic_max(" + found + ", n - i);\n    return;\n  }\n}\n");
-  if (std::any_of(k.words().begin(), k.words().end(), [](const word& w) { return w.what == word::role::errors; }))
-    throw not_generated("its test may fail with an error, behind the first row that it rejects");
   return k;
 }
 
+// The test of the first of some rows.
+class test_of_rows {
+ public:
+  test_of_rows(const detail::logical& n, const device_rows& rows, vertex_run& run)
+      : run_(run), inputs_{&rows}, k_(generate_test(n, rows.layout())), kernel_(run.compile(k_, "find_first_failing")) {}
+
+  // How many pass before the first that does not. An error counts if the CPU, which goes row by row, would have met it: if no row before
+  // stopped it.
+  std::uint64_t passing() {
+    const std::uint64_t n = inputs_[0]->size();
+    std::uint64_t error = test(n);
+    const std::uint64_t passed = n - run_.read(1);
+    if (!error) return passed;
+    // What a row that failed gave is no answer, but those before the first that was rejected have passed or failed.
+    std::uint64_t some = std::min(passed + 1, n), none = 0;
+    if (!(error = test(some))) return passed;
+    // Of several rows, the first that failed says with what.
+    while (some - none > 1) {
+      run_.context().cancel.check();
+      const std::uint64_t middle = none + (some - none) / 2;
+      if (const std::uint64_t found = test(middle)) error = found, some = middle;
+      else none = middle;
+    }
+    throw_row_error(error, k_.sites());
+    return 0;
+  }
+
+ private:
+  // The error that one of the first n rows failed with; 0: none did.
+  std::uint64_t test(std::uint64_t n) {
+    const std::array<std::uint64_t, 2> args = {run_.status_word(1), n};
+    const auto blocks = std::min<std::uint64_t>(gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*kernel_, 256)} * 4);
+    run_.reset_status();
+    run_.launch(k_, *kernel_, {static_cast<unsigned>(blocks), 256, 0}, inputs_, args);
+    return run_.finish_or_error();
+  }
+
+  vertex_run& run_;
+  std::array<const device_rows*, 1> inputs_;
+  kernel_source k_;
+  std::shared_ptr<const kernel> kernel_;
+};
+
 std::uint64_t first_failing(const detail::logical& n, const device_rows& rows, vertex_run& run) {
-  if (!rows.size()) return 0;
-  const kernel_source k = generate_test(n, rows.layout());
-  const auto f = run.compile(k, "find_first_failing");
-  const std::array<const device_rows*, 1> inputs = {&rows};
-  const std::array<std::uint64_t, 1> args = {run.status_word(1)};
-  const auto blocks = std::min<std::uint64_t>(gpu::divide_up(rows.size(), 256), std::uint64_t{resident_blocks(*f, 256)} * 4);
-  run.reset_status();
-  run.launch(k, *f, {static_cast<unsigned>(blocks), 256, 0}, inputs, args);
-  run.finish(k);
-  return rows.size() - run.read(1);
+  return rows.size() ? test_of_rows(n, rows, run).passing() : 0;
 }
 
 std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }

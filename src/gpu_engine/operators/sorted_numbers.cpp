@@ -46,6 +46,7 @@ std::optional<own_key> own_key_of(kernel_source& k, const detail::logical& n) {
   const ir::traced t = k.trace(n, n.functions[0]);
   // Every part of such a row is the whole of it.
   if ((t.root->what != op::row && t.root->what != op::field) || t.root->id != 0) return std::nullopt;
+  if (t.root->what == op::field && t.root->bits >= n.row->size) return std::nullopt;  // of a column beside it
   const ir::type *read = only_number(t.root->type), *key = n.functions[0].result ? only_number(n.functions[0].result) : read;
   if (!read || !key || read->k != number->k || key->k != number->k) return std::nullopt;
   std::vector<sort_pass> passes;

@@ -1,4 +1,4 @@
-// Row-wise work that makes strings, before a fold or a group_by: collected, so that the kernels behind find them made.
+// Row-wise work that makes strings, before a fold, a group_by or an order_by: collected, so that the kernels behind find them made.
 #include <unordered_set>
 
 #include "gpu_engine/operators/operators.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpu_engine/operators/made_texts.hpp"
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/out_of_core/block_consumers.hpp"
 #include "gpu_engine/several/group_exchange.hpp"
@@ -165,7 +166,7 @@ bool divides(const planner::vertex& v) {
       const std::vector<bool> read = in_parts(b) ? all_fields(source_row(last)) : group_fields(w);
       return nearest_note(last, v.node).empty() && group_stream::possible(w, planned_layout(last, read));
     }
-    if (sorts(v)) return keys_merge(*v.node);
+    if (sorts(v)) return keys_merge(*v.node) && !made_texts::of(*v.node);
     return caches(v) || !bare(b);
   } catch (const not_generated&) {  // row-wise work that makes strings runs on its own, before groups
     return false;
