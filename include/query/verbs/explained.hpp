@@ -53,7 +53,7 @@ std::string with_argument(const Q& q, std::string_view terminal, const X& x, cal
     if (is("contains")) {
       const T value(x);
       if constexpr (detail::operand<check::without_null_t<T>>) {
-        const auto same = [value](const auto& r) requires requires { r == value; } { return static_cast<bool>(r == value); };
+        const auto same = [value](const auto& r) requires requires(const T& v) { r == v; } { return static_cast<bool>(r == value); };
         return show(q.where(same, at, label));
       } else {
         return show(q.where([value](const T& r) { return r == value; }, at, label));
