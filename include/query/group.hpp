@@ -455,14 +455,21 @@ template <class K, class T> class Group {
   }
   template <class F> auto any(const F& f) const {
     if constexpr (!check::any::predicate<F, T>()) return check::after_error{};
-    else return run(agg::decided<false, F>{{}, f});
+    else return decided<false>(f);
   }
   template <class F> auto all(const F& f) const {
     if constexpr (!check::all::predicate<F, T>()) return check::after_error{};
-    else return run(agg::decided<true, F>{{}, f});
+    else return decided<true>(f);
   }
 
  private:
+  // Up to the row that decides, as the traced form goes.
+  template <bool All, class F> bool decided(const F& f) const {
+    const agg::decided<All, F> a{{}, f};
+    typename agg::decided<All, F>::flag s;
+    for (std::size_t i = 0; i < rows_.size() && s.v == All; ++i) a.step(s, rows_[i]);
+    return s.v;
+  }
   template <class A> auto run(const A& a) const {
     typename A::template state<T> s{};
     detail::in_runs(0, rows_.size(), [&](std::size_t i, std::size_t end) QUERY_INLINE {

@@ -48,9 +48,12 @@ const kept_container* as_container(const std::shared_ptr<runtime::kept_rows>& co
   return dynamic_cast<const kept_container*>(copy.get());
 }
 
-std::shared_ptr<device_rows> copy_of(const planner::vertex& v, const runtime::run_context& context) {
-  const auto found = context.copies.find(&v);
-  return found == context.copies.end() ? nullptr : std::dynamic_pointer_cast<device_rows>(found->second);
+// On the device of the run: a loop goes on on another one where the first is lost.
+std::shared_ptr<device_rows> copy_of(const planner::vertex& v, vertex_run& run) {
+  const auto& copies = run.context().copies;
+  const auto found = copies.find(&v);
+  auto rows = found == copies.end() ? nullptr : std::dynamic_pointer_cast<device_rows>(found->second);
+  return rows && rows->on(run.gpu().on()) ? rows : nullptr;
 }
 
 // Work of a round that changes the rows is not left out where rounds are repeated.
@@ -79,12 +82,13 @@ std::shared_ptr<const device_rows> captured_table(const planner::vertex& v, cons
   const auto cached = std::dynamic_pointer_cast<const cached_rows>(there);
   if (cached)
     if (auto whole = cached->whole_rows()) return whole;
-  const std::shared_ptr<device_rows> copy = copy_of(v, context);
+  const std::shared_ptr<device_rows> copy = copy_of(v, run);
   if (copy && copy->whole()) return copy;
   if (there)
     if (auto made = together(*there, v, run)) {
       if (!cached || made->size() * device_layout(element).size > run.gpu().memory().budget() / share_of_budget) return kept(made);
       cached->keep_whole(made);
+      cached->gpu()->has_whole(cached);
       return made;
     }
   // In host memory. Where a vertex has brought all of its fields, they are there.
@@ -98,7 +102,7 @@ std::shared_ptr<const device_rows> captured_container(const std::shared_ptr<cons
                                                       vertex_run& run) {
   auto& copies = run.context().copies;
   if (const auto found = copies.find(c.get()); found != copies.end())
-    if (const kept_container* kept = as_container(found->second)) return kept->rows();
+    if (const kept_container* kept = as_container(found->second); kept && kept->rows()->on(run.gpu().on())) return kept->rows();
   const round_recording::permitted same_in_every_round;
   std::shared_ptr<const device_rows> made = brought(c->data, c->size, element, run);
   if (run.context().loops) {
@@ -112,13 +116,19 @@ std::shared_ptr<const device_rows> captured_container(const std::shared_ptr<cons
   return made;
 }
 
-bool forget_captured(runtime::run_context& context) noexcept {
+bool forget_captured(runtime::run_context& context, gpu_session& gpu) {
+  // What was brought over is brought again when it is read.
   bool some = std::erase_if(context.copies, [](const auto& copy) {
+                if (dynamic_cast<const device_rows*>(copy.second.get())) return copy.second.use_count() == 1;
                 const kept_container* kept = as_container(copy.second);
                 return kept && kept->rows().use_count() == 1;
               }) > 0;
-  for (const auto& [v, rows] : context.tables)
-    if (const auto* cached = dynamic_cast<const cached_rows*>(rows.kept.get())) some = cached->forget_whole() || some;
+  for (const auto& w : gpu.take_wholes()) {
+    const auto cached = w.lock();
+    if (!cached || !cached->whole_rows()) continue;
+    if (cached->forget_whole()) some = true;
+    else gpu.has_whole(cached);
+  }
   return some;
 }
 

@@ -18,7 +18,8 @@ std::shared_ptr<const device_rows> captured_table(const planner::vertex& v, cons
 std::shared_ptr<const device_rows> captured_container(const std::shared_ptr<const detail::capture>& c, const ir::type* element,
                                                       vertex_run& run);
 
-// Gives up the memory of those that are kept for later vertices, and that nobody reads now; false: there were none.
-bool forget_captured(runtime::run_context& context) noexcept;
+// Gives up the memory of copies that are kept for later vertices, loops and queries of the session, and that nobody reads now; false: there
+// were none.
+bool forget_captured(runtime::run_context& context, gpu_session& gpu);
 
 }  // namespace query::gpu_engine

@@ -1,12 +1,12 @@
 #include "gpu_engine/device_memory.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <deque>
 #include <limits>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -150,9 +150,10 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
     const std::shared_ptr<device_memory_state> pool = memory.owner_;
     const device_address at = memory.address_;
     const std::lock_guard lock(pool->mutex_);
-    auto r = std::make_unique<room>(room_parts(at, memory.size_), memory.stream_);
-    r->memory = std::move(memory);
-    pool->rooms_.emplace(at, std::move(r));
+    // What throws comes before the room has the memory: its release takes the lock.
+    auto made = std::make_unique<room>(room_parts(at, memory.size_), memory.stream_);
+    room& r = *pool->rooms_.emplace(at, std::move(made)).first->second;
+    r.memory = std::move(memory);
     return {pool, at};
   }
   void close_room(device_address at) noexcept {
@@ -169,7 +170,7 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
       const std::lock_guard lock(mutex_);
       give_back(keep_bytes);
     }
-    settle();
+    settle(false);
   }
 
   // The pool's object is gone: nothing is kept from now on.
@@ -250,7 +251,10 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
       in_order(s, *r.last);
     } catch (...) {
     }
-    r.parts.put_back(at, bytes);
+    try {
+      r.parts.put_back(at, bytes);
+    } catch (const std::bad_alloc&) {  // the part is not given again, and the room ends as it would
+    }
     end_if_empty(of, ended);
   }
 
@@ -385,17 +389,29 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
   // Waits until the freed blocks are free, and has the driver give the memory back to the system. The one thing here that is called
   // without the lock, as it may take seconds: once. As long as what was waited for then has not ended, a query that asks for memory again
   // and again does not wait as long each time. Throws cancelled where the query that this thread works for stops meanwhile.
-  void settle() {
+  void settle(bool allocating = true) {
     if (!on_.has_memory_pools()) return;
     const detail::stop_point stop;
-    const double most = in_vain_ ? short_trim_seconds : trim_seconds;
+    const double most = allocating && in_vain() ? short_trim_seconds : trim_seconds;
     bool done = false;
     for (backoff b; !(done = housekeeping_.done()) && b.seconds() < most; b.pause()) stop.check();
-    in_vain_ = !done;
+    if (!done) was_in_vain();
     const scoped_context here(on_);
     memory_pool_handle pool = nullptr;
     QUERY_CUDA(on_.calls(), cuDeviceGetDefaultMemPool, &pool, on_.handle());
     QUERY_CUDA(on_.calls(), cuMemPoolTrimTo, pool, 0);
+  }
+
+  // Has what a settle() gave up waiting for not ended yet?
+  bool in_vain() {
+    const std::lock_guard lock(vain_mutex_);
+    return in_vain_ && !in_vain_->done();
+  }
+  void was_in_vain() {
+    const std::lock_guard lock(vain_mutex_);
+    if (in_vain_ && !in_vain_->done()) return;  // the same still
+    in_vain_.emplace(on_);
+    in_vain_->record(housekeeping_);
   }
 
   [[noreturn]] void refuse(std::size_t bytes, const char* why, std::size_t counted_on = 0) const {
@@ -415,7 +431,8 @@ class device_memory_state : public std::enable_shared_from_this<device_memory_st
   bool later_too_ = false;
   bool closed_ = false;
   rooms rooms_;
-  std::atomic<bool> in_vain_{false};  // did the last settle() end before what it waited for?
+  std::mutex vain_mutex_;
+  std::optional<event> in_vain_;  // behind the work that a settle() gave up waiting for
 };
 
 void device_buffer::hand_over(const stream& to) {

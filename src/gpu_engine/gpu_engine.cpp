@@ -178,7 +178,7 @@ class gpu_vertex final : public runtime::running_vertex {
       context_->cancel.check();
       if (round_recording::here()) throw;
       run.on().synchronize(context_->cancel);  // kernels may read them, whose memory is another stream's
-      const bool builds = forget_builds(*context_), captured = forget_captured(*context_);
+      const bool builds = forget_builds(*context_), captured = forget_captured(*context_, run.gpu());
       if (!builds && !captured) throw;
     }
     run.supply(nullptr);

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "gpu_engine/device_memory.hpp"
@@ -18,6 +19,7 @@
 namespace query::gpu_engine {
 
 class gpu_session;
+class cached_rows;
 
 // A stream of the session's, back in its pool when destroyed. That waits for what it was given, of which there is some where a query
 // failed or was stopped: memory that this uses may be another stream's, which knows nothing of it.
@@ -61,6 +63,16 @@ class gpu_session {
   std::uint64_t least_carried() const { return least_carried_; }
   void carry_from(std::uint64_t rows) { least_carried_ = rows; }  // the same
   stream_lease lease() { return stream_lease(*this); }
+  // Cached rows that have a copy which may go (captured_rows.hpp).
+  void has_whole(std::weak_ptr<const cached_rows> rows) {
+    const std::lock_guard hold(lock_);
+    std::erase_if(with_whole_, [](const auto& w) { return w.expired(); });
+    with_whole_.push_back(std::move(rows));
+  }
+  std::vector<std::weak_ptr<const cached_rows>> take_wholes() {
+    const std::lock_guard hold(lock_);
+    return std::exchange(with_whole_, {});
+  }
 
  private:
   friend class stream_lease;
@@ -73,6 +85,7 @@ class gpu_session {
   std::uint64_t least_carried_ = rows_worth_carrying;
   std::mutex lock_;
   std::vector<std::unique_ptr<stream>> idle_;
+  std::vector<std::weak_ptr<const cached_rows>> with_whole_;
 };
 
 inline stream_lease::stream_lease(gpu_session& of) : of_(&of) {

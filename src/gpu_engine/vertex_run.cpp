@@ -102,6 +102,7 @@ std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail:
   std::vector<bool> wanted = fields;  // by all who read these rows in a loop
   const auto known = context_->copies.find(key);
   const auto* before = known == context_->copies.end() ? nullptr : dynamic_cast<const device_rows*>(known->second.get());
+  if (before && !before->on(gpu_->on())) before = nullptr;  // of a device that was lost since
   if (before) {
     const auto columns = choose_columns(row, wanted, rows.columns != nullptr);
     if (std::all_of(columns.begin(), columns.end(), [&](const input_column& c) { return before->has(c); })) {

@@ -27,6 +27,10 @@ class vertex_run {
   static constexpr std::size_t room_word = words - 1;  // bytes of new strings
 
   vertex_run(std::shared_ptr<gpu_session> gpu, const std::vector<planner::binding>& captures, runtime::run_context& context);
+  // Others may free what it reads as soon as it does not hold it any more: waits, where a query failed or was stopped.
+  ~vertex_run() { on().drain(); }
+  vertex_run(const vertex_run&) = delete;
+  vertex_run& operator=(const vertex_run&) = delete;
 
   gpu_session& gpu() { return *gpu_; }
   const std::shared_ptr<gpu_session>& shared_gpu() { return gpu_; }

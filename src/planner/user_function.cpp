@@ -6,7 +6,7 @@ namespace query::detail {
 
 ir::traced user_function::trace() const {
   if (retrace) {
-    planner::trace_memo* const known = planner::trace_memo::here();
+    planner::trace_memo* const known = held ? nullptr : planner::trace_memo::here();
     return known ? known->trace_of(*this) : retrace(f.get());
   }
   ir::traced t;

@@ -242,6 +242,22 @@ TEST_F(captured_rows, of_large_cached_records_are_put_together_once_a_loop) {
   EXPECT_GT(fake_.launches("judge_round"), 0u);
 }
 
+// The copy beside cached columns is the first to go where any query of the session lacks memory, and is made again when it is read.
+TEST_F(captured_rows, kept_whole_go_where_another_query_lacks_memory) {
+  const auto rows = query::from(start_).as_accelerated().cached();
+  const auto c = query::broadcast(query::from(rates_).as_accelerated().cached());
+  EXPECT_EQ(plus_factors(rows, c).in(*session_).to_vector(), expected(1));
+  EXPECT_EQ(fake_.launches("place_columns"), 1u);
+  device_memory& memory = session_of(*engine_).memory();
+  const std::size_t used = memory.counters().used;
+  memory.fail_allocation(3);  // behind those that a vertex begins with
+  EXPECT_EQ(plus_factors(query::from(start_).as_accelerated(), query::broadcast(rates_)).in(*session_).to_vector(), expected(1));
+  EXPECT_EQ(session_->state()->fallbacks().first, 0u) << session_->state()->fallbacks().second;
+  EXPECT_LE(memory.counters().used + rates_.size() * sizeof(Rate), used);
+  EXPECT_EQ(plus_factors(rows, c).in(*session_).to_vector(), expected(1));
+  EXPECT_EQ(fake_.launches("place_columns"), 2u);
+}
+
 // Whatever lacks memory, in whichever round: the rows are right, and nothing stays behind.
 TEST_F(captured_rows, survive_each_failing_allocation) {
   std::uint64_t allocations = 0;

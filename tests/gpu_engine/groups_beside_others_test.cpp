@@ -206,7 +206,7 @@ TEST_P(groups_beside_others, wait_for_what_has_no_bounds_and_not_for_ever) {
   begin();
   std::jthread others([&] {
     while (next <= long_at) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
     memory().fail_allocation(0);
   });
   const auto waiting = groups();

@@ -65,8 +65,8 @@ template <class T> class many {
   std::unique_ptr<T[]> rows_;
 };
 
-// One of these tests at a time on a machine, in whichever process: each looks what is free and then takes most of it, and who finds less goes
-// on in blocks of whatever is left, for many minutes. The lock ends with the process.
+// One of these tests at a time on a machine, in whichever process: each looks what is free and then takes most of it, and who finds less
+// goes on in blocks of whatever is left, for many minutes. The lock ends with the process.
 class alone {
  public:
   alone() : file_(::open((std::filesystem::temp_directory_path() / "query_many_rows.lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {

@@ -118,6 +118,16 @@ template <class T> class expr_group_rows : public expr_list<T> {
   };
   iterator begin() const { return {}; }
   iterator end() const { return {}; }
+  std::reverse_iterator<iterator> rbegin() const { return std::reverse_iterator<iterator>(end()); }
+  std::reverse_iterator<iterator> rend() const { return std::reverse_iterator<iterator>(begin()); }
+  template <class... A> void resize(const A&...) const { detail::rows_in_memory(); }
+  template <class... A> void reserve(const A&...) const { detail::rows_in_memory(); }
+  template <class... A> void push_back(const A&...) const { detail::rows_in_memory(); }
+  template <class... A> void pop_back(const A&...) const { detail::rows_in_memory(); }
+  template <class... A> iterator insert(const A&...) const { detail::rows_in_memory(); }
+  template <class... A> iterator erase(const A&...) const { detail::rows_in_memory(); }
+  template <class... A> void assign(const A&...) const { detail::rows_in_memory(); }
+  void clear() const { detail::rows_in_memory(); }
 };
 
 namespace detail {
@@ -240,7 +250,13 @@ template <class K, class T> class expr<Group<K, T>> {
     else if constexpr (!detail::seen_in_group<F, T>) ir::give_up(call + "the parameter of f is not generic (write `auto`)");
     else if constexpr (std::is_nothrow_invocable_v<const F&, const Row&>)
       ir::give_up(call + "f is noexcept, and a trace gives up by throwing");
-    else return detail::make_twin<V>(detail::to_node(f(row)));
+    else {
+      // Native and traced calls may find different functions (C's abs(int)); one that captures may have captured the group's twin.
+      if constexpr (std::is_empty_v<F>)
+        if constexpr (!std::is_same_v<V, agg::given<F, T>>)
+          ir::give_up(call + detail::types_differ(detail::type_name<V>(), detail::type_name<agg::given<F, T>>()));
+      return detail::make_twin<V>(detail::to_node(f(row)));
+    }
     return detail::make_twin<V>(nullptr);
   }
   template <class R, class V, class Body> const ir::node* looped(const char* verb, const Body& body) const {

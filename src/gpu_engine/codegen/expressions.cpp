@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/visit.hpp"
+
 namespace query::gpu_engine {
 
 using ir::kind;
@@ -41,6 +43,12 @@ bool may_fail(const node* n) {
 bool chooses(const node* n) { return n->what == op::select || n->what == op::logical_and || n->what == op::logical_or; }
 
 }  // namespace
+
+bool any_may_fail(const node* root) {
+  bool some = false;
+  ir::each_node(root, [&](const node* n) { some = some || may_fail(n); });
+  return some;
+}
 
 struct expressions::facts {
   bool total = true;  // cannot fail and ends soon: may run for rows that do not need it

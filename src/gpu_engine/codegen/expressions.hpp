@@ -47,6 +47,9 @@ struct row_source {
 inline constexpr std::size_t most_unrolled = 64;
 inline constexpr std::size_t elements_a_round = 8;
 
+// Can it fail for some row: by a division, an index, a null, a length?
+bool any_may_fail(const ir::node* root);
+
 class expressions {
  public:
   expressions(kernel_source& k, std::uint32_t site, int indent = 1);

@@ -150,8 +150,8 @@ std::vector<bool> group_join_fields(const detail::logical& n, bool right) {
 }
 
 result_rows run_group_join_of(const planner::vertex& v, const device_rows& left, std::shared_ptr<const device_rows> right,
-                              vertex_run& run) {
-  return joining_lists(v, left, {std::move(right), true}, run).go();
+                              bool stays, vertex_run& run) {
+  return joining_lists(v, left, {std::move(right), stays}, run).go();
 }
 
 }  // namespace query::gpu_engine

@@ -8,6 +8,8 @@
 #include <query/detail/binding.hpp>
 #include <query/errors.hpp>
 
+#include "gpu_engine/codegen/expressions.hpp"
+#include "gpu_engine/host_unpacking.hpp"
 #include "ir/analysis.hpp"
 #include "ir/visit.hpp"
 
@@ -164,7 +166,9 @@ class made_texts::writer {
   // Those of the aggregates of one expression; those of the user's own have states that grow.
   static void arguments(const node* root, std::vector<const node*>& values) {
     ir::each_node(root, [&](const node* n) {
-      if (n->what == op::aggregate && !n->kids.empty() && n->text != "aggregate" && makes(n->kids[0], true)) want(n->kids[0], values);
+      if (n->what != op::aggregate || n->kids.empty() || n->text == "aggregate") return;
+      if (n->text == "first" && any_may_fail(n->kids[0])) return;  // wanted of one row of each group: others must not fail
+      if (makes(n->kids[0], true)) want(n->kids[0], values);
     });
   }
 
@@ -182,6 +186,7 @@ class made_texts::writer {
     held->arenas = arenas_;
     held->types = types_;
     detail::user_function f;
+    f.held = true;
     f.role = role;
     f.f = std::move(held);
     f.retrace = [](const void* self) { return static_cast<const held_trace*>(self)->trace; };
@@ -367,7 +372,9 @@ planner::branch made_texts::input(std::size_t side) const {
 }
 
 void made_texts::plan_results() const {
-  if (maker_) plan_collect_before(made_by(*verb_, *maker_));
+  if (!maker_) return;
+  check_host_form(maker_->row);
+  plan_collect_before(made_by(*verb_, *maker_));
 }
 
 result_rows made_texts::results(result_rows rows, vertex_run& run) const {
@@ -442,7 +449,7 @@ result_rows run_with_texts(const planner::vertex& v, const made_texts& texts, ve
       case verb::join:
         return run_outer_join_of(w, *rows[0], rows[1], run);
       case verb::group_join:
-        return run_group_join_of(w, *rows[0], rows[1], run);
+        return run_group_join_of(w, *rows[0], rows[1], false, run);  // w ends with this run
       case verb::cross_join:
         return run_cross_join_of(w, *rows[0], *rows[1], run);
       default:

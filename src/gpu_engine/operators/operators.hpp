@@ -71,7 +71,9 @@ void plan_group_join(const planner::vertex& v);
 result_rows run_group_join(const planner::vertex& v, vertex_run& run);
 // The same of rows that are there, with these fields at least. One right side serves many calls.
 std::vector<bool> group_join_fields(const detail::logical& n, bool right);
-result_rows run_group_join_of(const planner::vertex& v, const device_rows& left, std::shared_ptr<const device_rows> right, vertex_run& run);
+// `stays`: may a table of the right side be kept for later rounds and blocks, by the address of v's node?
+result_rows run_group_join_of(const planner::vertex& v, const device_rows& left, std::shared_ptr<const device_rows> right, bool stays,
+                              vertex_run& run);
 
 // cross_join.cpp: all pairs.
 void plan_cross_join(const planner::vertex& v);

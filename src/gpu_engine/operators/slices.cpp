@@ -134,7 +134,8 @@ shared_rows sliced(const planner::vertex& v, vertex_run& run) {
 
 // Rows are computed many at a time: the first that fails may lie behind those that are wanted. The CPU goes row by row.
 shared_rows sliced_or_left(const planner::vertex& v, vertex_run& run) {
-  const bool stops_early = v.node->what == verb::take || v.node->what == verb::take_last || v.limit != ~0ull;
+  const bool stops_early = v.node->what == verb::take || v.node->what == verb::take_last || v.limit != ~0ull ||
+                           (v.node->what == verb::take_while && !bare(v.inputs.front()));
   const auto leave = [](const std::exception& e) {
     throw resource_error("gpu: a row failed that may not be wanted: " + std::string(e.what()));
   };

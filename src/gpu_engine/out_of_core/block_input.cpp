@@ -259,7 +259,7 @@ void block_input::take(const std::shared_ptr<const device_rows>& rows, std::uint
       consumer.release();
       if (!once_ || gone_ == 0) {  // else there may be no memory to make them once more
         forget_builds(run_.context());
-        forget_captured(run_.context());
+        forget_captured(run_.context(), run_.gpu());
       }
       if (from) from->give_way(attempt == 0 || again ? n : n / 2);
       if (!again) ++attempt;

@@ -92,7 +92,7 @@ class keyed_join {
     const std::vector<bool> brought = only ? as_they_lie : fields_of_blocks(left, as_they_lie);
     block_input input(left, brought, v_.row()->size + beside_left_row, run_, only);
     if (!outer_) {
-      blocks.join_by([&](const device_rows& rows) { return run_group_join_of(v_, rows, right, run_); });
+      blocks.join_by([&](const device_rows& rows) { return run_group_join_of(v_, rows, right, true, run_); });
       input.each(blocks);
       blocks.release();
     } else {
