@@ -37,7 +37,7 @@ struct generated {
 };
 
 // Where every row is kept, blocks are many and small: copies of collections to shared memory pay for rows that go through one, not for
-// rows that read an element of it (docs/gpu.md).
+// rows that read an element of it (docs/gpu-inside.md).
 bool is_worth_copies(const planner::branch& b) {
   kernel_source k;  // traces need one
   bool worth = !b.prefilters.empty();

@@ -35,8 +35,8 @@ void fuse_aggregate(rewriting& r) {
     const detail::user_function& f = v->node->functions.back();
     if (f.role == "groups") {
       note(r, v.get(),
-           "fuse_aggregate: no, the function takes query::Group, groups keep their rows (with `auto g` aggregates are kept up as rows "
-           "come)");
+           "fuse_aggregate: no, groups are read with their rows, which are kept (in select([](auto g) {...}) behind group_by(key) "
+           "aggregates are kept up as rows come)");
       continue;
     }
     const ir::traced& t = r.trace(f);
