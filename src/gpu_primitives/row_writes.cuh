@@ -152,6 +152,123 @@ __device__ __forceinline__ void copy_fields(u64 n, const Field* fields, Row* out
   detail::copy_field_words<Threads, Offset, u8>(n, fields, out, row_at);
 }
 
+// A field of rows that lie a field a column, of `rows` values, and where in a row it begins.
+template <u32 Offset, class Field>
+struct field_column {
+  using field = Field;
+  static constexpr u32 offset = Offset;
+  const Field* values;
+  u64 rows;
+};
+
+namespace detail {
+constexpr u32 gathered_bytes = 32 << 10;  // of shared memory, at most
+
+// Rows that a warp puts together at a time, a power of two; 0: too wide.
+template <u32 Threads, class Row>
+QUERY_GPU_BOTH constexpr u32 gathered_rows() {
+  u32 rows = warp_size;
+  while (rows && Threads / warp_size * rows * sizeof(Row) > gathered_bytes) rows /= 2;
+  return rows;
+}
+// The largest word of which field, offset and row are multiples.
+template <class Column, class Row>
+QUERY_GPU_BOTH constexpr u32 gathered_unit() {
+  constexpr u32 all = u32(sizeof(typename Column::field)) | Column::offset | u32(sizeof(Row));
+  return all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
+}
+template <u32 Bytes>
+struct unit_word;
+template <>
+struct unit_word<1> {
+  using type = u8;
+};
+template <>
+struct unit_word<2> {
+  using type = u16;
+};
+template <>
+struct unit_word<4> {
+  using type = u32;
+};
+
+// One field of a warp's rows, to their places in shared memory: neighbouring lanes read neighbouring words as they lie aligned in the
+// column, and put down what of them is the field's. `mine`: the row of lane r's place, `count` of which there are.
+template <u32 Rows, class Row, class Column>
+__device__ __forceinline__ void gather_field(const Column& column, u64 mine, u32 count, u8* rows) {
+  constexpr u32 size = sizeof(typename Column::field), unit = gathered_unit<Column, Row>(), words = (size + (4 - unit) + 3) / 4,
+                turns = (Rows * words + warp_size - 1) / warp_size, batch = turns < 4 ? turns : 4;  // loads on their way together
+  using piece = typename unit_word<unit>::type;
+  const u64 first = reinterpret_cast<u64>(column.values), end = first + column.rows * size;
+#pragma unroll 1
+  for (u32 turn = 0; turn < turns; turn += batch) {
+    u32 word[batch], at[batch];  // `at`: of the word's first byte in the rows, counted from one word before them
+    int place[batch];            // the same, in its field
+#pragma unroll
+    for (u32 b = 0; b < batch; ++b) {
+      const u32 x = (turn + b) * warp_size + lane_id(), r = x / words;
+      const u64 value = first + __shfl_sync(all_lanes, mine, static_cast<int>(r % warp_size)) * size,
+                from = (value & ~u64(3)) + (x - r * words) * 4;
+      place[b] = r < count && r < Rows ? static_cast<int>(from - value) : static_cast<int>(size);
+      at[b] = r * u32(sizeof(Row)) + Column::offset + 4 + static_cast<u32>(place[b]);
+      if (place[b] >= static_cast<int>(size)) continue;
+      if (from >= first && from + 4 <= end) {
+        word[b] = __ldg(reinterpret_cast<const u32*>(from));
+      } else {  // a word that the column's memory begins or ends in
+        word[b] = 0;
+        for (u32 k = 0; k < 4; ++k)
+          if (from + k >= first && from + k < end) word[b] |= u32(*reinterpret_cast<const u8*>(from + k)) << 8 * k;
+      }
+    }
+#pragma unroll
+    for (u32 b = 0; b < batch; ++b) {
+#pragma unroll
+      for (u32 k = 0; k < 4; k += unit) {
+        const int x = place[b] + static_cast<int>(k);
+        if (x >= 0 && x < static_cast<int>(size)) *reinterpret_cast<piece*>(rows + at[b] + k - 4) = static_cast<piece>(word[b] >> 8 * k);
+      }
+    }
+  }
+}
+
+template <u32 Threads, class Row, class At, class... Columns>
+__device__ __forceinline__ void gather_by_warps(u64 n, Row* out, const At& row_at, const Columns&... columns) {
+  constexpr u32 together = gathered_rows<Threads, Row>(), warps = Threads / warp_size;
+  __shared__ __align__(16) u8 stage[warps * together * sizeof(Row)];
+  u8* const rows = stage + threadIdx.x / warp_size * (together * sizeof(Row));
+  const u64 step = u64(gridDim.x) * warps * together;
+  for (u64 begin = (u64(blockIdx.x) * warps + threadIdx.x / warp_size) * together; begin < n; begin += step) {
+    const u32 count = static_cast<u32>(smaller(n - begin, u64(together)));
+    const u64 mine = lane_id() < count ? row_at(begin + lane_id()) : 0;
+    (gather_field<together, Row>(columns, mine, count, rows), ...);
+    __syncwarp();
+    u8* const to = reinterpret_cast<u8*>(out + begin);
+    const u32 bytes = count * u32(sizeof(Row));
+    if (reinterpret_cast<u64>(to) % 4 == 0) {
+#pragma unroll 4
+      for (u32 i = lane_id(); i < bytes / 4; i += warp_size) reinterpret_cast<u32*>(to)[i] = reinterpret_cast<const u32*>(rows)[i];
+      for (u32 i = bytes / 4 * 4 + lane_id(); i < bytes; i += warp_size) to[i] = rows[i];
+    } else {
+      for (u32 i = lane_id(); i < bytes; i += warp_size) to[i] = rows[i];
+    }
+    __syncwarp();  // read before the next rows come
+  }
+}
+}  // namespace detail
+
+// The row at `row_at(j)` of columns becomes out[j], for all j < n, by any number of blocks of Threads threads; called by all of them. For
+// rows of bytes, whose fields no store of words may write; others are put together by write_rows. A warp puts some rows together in
+// shared memory (32 KiB a block at most) and writes whole words: fields written one after the other touch each sector several times.
+template <u32 Threads, class Row, class At, class... Columns>
+__device__ __forceinline__ void gather_fields(u64 n, Row* out, const At& row_at, const Columns&... columns) {
+  constexpr u32 together = detail::gathered_rows<Threads, Row>();
+  if constexpr (together > 0 && together * sizeof(Row) % 4 == 0) {
+    if (((reinterpret_cast<u64>(columns.values) % detail::gathered_unit<Columns, Row>() == 0) && ...))
+      return detail::gather_by_warps<Threads>(n, out, row_at, columns...);
+  }
+  (copy_fields<Threads, Columns::offset>(n, columns.values, out, row_at), ...);
+}
+
 // out[j] = rows[row_at(j)] for all j < n, of rows that are copied as they lie, by any number of blocks of Threads threads; called by all of
 // them. Rows of an alignment below four (records of bytes) are copied by words where both tables begin at one: byte by byte they take ten
 // times as long.

@@ -138,39 +138,60 @@ struct two_fields {
   A a;
   B b;
 };
+// `at_once`: by gather_fields, else a field after the other.
 template <class A, class B>
-__global__ void __launch_bounds__(256) put_together(u64 n, const A* a, const B* b, two_fields<A, B>* out) {
-  copy_fields<256, 0>(n, a, out, [=](u64 j) { return n - 1 - j; });
-  copy_fields<256, u32(sizeof(A))>(n, b, out, [=](u64 j) { return j / 2; });
+__global__ void __launch_bounds__(256) put_together(bool at_once, u64 n, u64 rows, const A* a, const B* b, two_fields<A, B>* out) {
+  if (at_once)
+    return gather_fields<256>(
+        n, out, [=](u64 j) { return rows - 1 - j; }, field_column<0, A>{a, rows}, field_column<u32(sizeof(A)), B>{b, rows});
+  copy_fields<256, 0>(n, a, out, [=](u64 j) { return rows - 1 - j; });
+  copy_fields<256, u32(sizeof(A))>(n, b, out, [=](u64 j) { return rows - 1 - j; });
 }
+// `skipped`: values before the columns begin, and rows before the result does, which moves them off the words.
 template <class A, class B>
-void expect_put_together() {
-  static_assert(sizeof(two_fields<A, B>) == sizeof(A) + sizeof(B));
+void expect_put_together(u64 skipped = 0) {
+  using row = two_fields<A, B>;
+  static_assert(sizeof(row) == sizeof(A) + sizeof(B));
   for (const u64 n : interesting_sizes(256)) {
-    std::vector<A> a(n);
-    std::vector<B> b(n);
-    for (u64 i = 0; i < n; ++i) a[i] = made_row<A>(i), b[i] = made_row<B>(i + 7);
+    const u64 rows = n + n / 3;
+    std::vector<A> a(rows + skipped);
+    std::vector<B> b(rows + skipped);
+    for (u64 i = 0; i < rows; ++i) a[i + skipped] = made_row<A>(i), b[i + skipped] = made_row<B>(i + 7);
     const device_array<A> first(a);
     const device_array<B> second(b);
-    for (const u64 blocks : {u64(1), divide_up(n, 256) + 3}) {
-      const device_array<two_fields<A, B>> out(n + 1, 0);
-      put_together<A, B><<<unsigned(blocks), 256>>>(n, first.data(), second.data(), out.data());
-      finish();
-      const auto all = out.to_host();
-      for (u64 j = 0; j < n; ++j)
-        ASSERT_TRUE(std::memcmp(&all[j].a, &a[n - 1 - j], sizeof(A)) == 0 && std::memcmp(&all[j].b, &b[j / 2], sizeof(B)) == 0)
-            << "row " << j << " of " << n << ", " << sizeof(A) << " and " << sizeof(B) << " bytes";
-      const two_fields<A, B> none{};
-      EXPECT_EQ(std::memcmp(&all.back(), &none, sizeof none), 0) << "written behind the last row";
-    }
+    for (const bool at_once : {false, true})
+      for (const u64 blocks : {u64(1), divide_up(n, 256) + 3}) {
+        const device_array<row> out(n + skipped + 1, 0);
+        put_together<A, B>
+            <<<unsigned(blocks), 256>>>(at_once, n, rows, first.data() + skipped, second.data() + skipped, out.data() + skipped);
+        finish();
+        const auto all = out.to_host();
+        for (u64 j = 0; j < n; ++j) {
+          const row& r = all[j + skipped];
+          const u64 i = rows - 1 - j + skipped;
+          ASSERT_TRUE(std::memcmp(&r.a, &a[i], sizeof(A)) == 0 && std::memcmp(&r.b, &b[i], sizeof(B)) == 0)
+              << "row " << j << " of " << n << ", " << sizeof(A) << " and " << sizeof(B) << " bytes" << (at_once ? ", at once" : "");
+        }
+        const row none{};
+        EXPECT_EQ(std::memcmp(&all.back(), &none, sizeof none), 0) << "written behind the last row";
+        for (u64 j = 0; j < skipped; ++j) EXPECT_EQ(std::memcmp(&all[j], &none, sizeof none), 0) << "written before the first row";
+      }
   }
 }
 
 TEST_F(row_writes_test, put_rows_of_bytes_together) {
   expect_put_together<row_of<u8, 10>, row_of<u8, 90>>();
+  expect_put_together<row_of<u8, 10>, row_of<u8, 90>>(3);
   expect_put_together<row_of<u8, 3>, row_of<u8, 98>>();
+  expect_put_together<row_of<u8, 3>, row_of<u8, 98>>(1);
+  expect_put_together<row_of<u8, 4>, row_of<u8, 28>>();
+  expect_put_together<row_of<u8, 5>, row_of<u8, 28>>(2);
   expect_put_together<row_of<u16, 4>, row_of<u16, 10>>();
+  expect_put_together<row_of<u16, 5>, row_of<u16, 10>>(1);
   expect_put_together<row_of<u8, 1>, row_of<u8, 1>>();
+  expect_put_together<row_of<u8, 1>, row_of<u8, 300>>();   // fewer rows at a time
+  expect_put_together<row_of<u8, 2>, row_of<u8, 4002>>();  // one
+  expect_put_together<row_of<u8, 3>, row_of<u8, 5000>>();  // none: a field after the other
 }
 
 TEST_F(row_writes_test, write_each_row_once_whatever_its_width) {

@@ -188,11 +188,13 @@ class writer {
            std::all_of(in_.columns.begin(), in_.columns.end(), as_it_lies);
   }
   void copy_columns() {
-    for (std::uint32_t c = 0; c < in_.columns.size(); ++c)
-      k_.add("  copy_fields<256, " + std::to_string(in_.columns[c].offset) + ">(n, " +
-             k_.parameter({word::role::column, 0, c, 0}, "const " + k_.type_name(in_.columns[c].type) + "* __restrict__") +
-             ", out, [&](u64 j) { return row_at(p, j); });\n");
-    k_.add("}\n");
+    k_.add("  gather_fields<256>(n, out, [&](u64 j) { return row_at(p, j); }");
+    for (std::uint32_t c = 0; c < in_.columns.size(); ++c) {
+      const std::string type = k_.type_name(in_.columns[c].type);
+      k_.add(",\n    field_column<" + std::to_string(in_.columns[c].offset) + ", " + type + ">{" +
+             k_.parameter({word::role::column, 0, c, 0}, "const " + type + "* __restrict__") + ", " + rows() + "}");
+    }
+    k_.add(");\n}\n");
   }
 
   generated& g_;
