@@ -192,15 +192,25 @@ void stream::synchronize(const runtime::cancel_flag& cancel) const {
   std::optional<backoff> draining;  // from when the query was cancelled
   for (backoff b; !done(); b.pause()) {
     if (!draining && cancel.stopped()) draining.emplace();
-    if (draining && draining->seconds() > drain_seconds)
+    if (draining && draining->seconds() > drain_seconds) {
+      state_->waited_in_vain = true;
       throw resource_error("gpu: the device did not finish the work of a cancelled query: " + on().name());
+    }
   }
+  state_->waited_in_vain = false;
   cancel.check();
 }
 
+bool stream::hangs() const { return state_->waited_in_vain; }
+
 void stream::drain() const noexcept {
   try {
-    for (backoff b; !done() && b.seconds() < drain_seconds;) b.pause();
+    for (backoff b; !done(); b.pause()) {
+      if (!state_->waited_in_vain && b.seconds() < drain_seconds) continue;
+      state_->waited_in_vain = true;  // who waits next does not wait as long again
+      return;
+    }
+    state_->waited_in_vain = false;
   } catch (...) {  // the next call says so
   }
 }

@@ -9,6 +9,7 @@
 //   s.synchronize(cancel);
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -123,8 +124,10 @@ class stream {
   // resource_error for a device that is lost, or that does not finish in that time.
   void synchronize(const runtime::cancel_flag& cancel) const;
   static constexpr double drain_seconds = 60;
-  // The same for where something has failed already: returns when the work has ended, the device is lost, or that time is over.
+  // The same for where something has failed already: returns when the work has ended, the device is lost, or that time is over; of
+  // several who wait for work that never ends only the first takes it.
   void drain() const noexcept;
+  bool hangs() const;  // as a wait that was in vain has found
 
  private:
   std::shared_ptr<const stream_state> state_;
@@ -152,6 +155,7 @@ struct stream_state {
   const device& on;
   const std::uint64_t id;  // of this stream alone, in this process
   stream_handle handle = nullptr;
+  mutable std::atomic<bool> waited_in_vain = false;  // its work had not ended when the longest wait for it had
 };
 
 }  // namespace query::gpu_engine

@@ -479,5 +479,6 @@ reserved_room::reserved_room(device_memory& from, std::size_t bytes, const strea
 reserved_room::~reserved_room() { pool_->close_room(at_); }
 reserved_room::serving::serving(const reserved_room* room) : before_(std::exchange(serving_room, room)) {}
 reserved_room::serving::~serving() { serving_room = before_; }
+bool reserved_room::serving::here() { return serving_room != nullptr; }
 
 }  // namespace query::gpu_engine

@@ -82,6 +82,15 @@ const void* planned_as(const planner::vertex* v, const std::vector<planner::bran
 }
 const void* planned_as(const planner::branch& b) { return b.part_of ? b.part_of : &b; }
 
+// What only a run finds to have no code is the CPU's, too: no such exception may reach a user.
+template <class F> void generated_or_left(F f) {
+  try {
+    f();
+  } catch (const not_generated& e) {
+    throw resource_error(std::string("gpu: ") + e.what());
+  }
+}
+
 // Runs in wait(), on the thread that waits: the executor has nothing else to do meanwhile.
 class gpu_vertex final : public runtime::running_vertex {
  public:
@@ -89,7 +98,7 @@ class gpu_vertex final : public runtime::running_vertex {
       : gpus_(&gpus), gpu_(gpus.one()), kernels_(&kernels), vertex_(&v), out_(&out), context_(&context) {}
   void wait() override {
     try {
-      run();
+      generated_or_left([&] { run(); });
     } catch (...) {
       if (round_recording* r = round_recording::here()) r->spoil("a vertex failed");
       throw;
@@ -323,6 +332,12 @@ class engine final : public runtime::engine {
   }
   void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
             runtime::run_context& context) override {
+    generated_or_left([&] { fold_here(b, captures, kind, state, context); });
+  }
+
+ private:
+  void fold_here(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
+                 runtime::run_context& context) {
     if (shared_fold(b, captures, kind, state, context)) return;
     const std::shared_ptr<gpu_session> gpu = gpus_.one();
     const scoped_context here(gpu->on());
@@ -342,8 +357,6 @@ class engine final : public runtime::engine {
     }
     fold_in_blocks(b, kind, state, run);
   }
-
- private:
   // Where devices cannot share it, one of them folds.
   bool shared_fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind,
                    detail::fold_state& state, runtime::run_context& context) {

@@ -100,6 +100,7 @@ inline stream_lease::stream_lease(gpu_session& of) : of_(&of) {
 }
 inline stream_lease::~stream_lease() {
   stream_->drain();
+  if (stream_->hangs()) return;  // nobody else is to wait for it
   const std::lock_guard hold(of_->lock_);
   of_->idle_.push_back(std::move(stream_));
 }

@@ -36,6 +36,7 @@ class reserved_room {
     ~serving();
     serving(const serving&) = delete;
     serving& operator=(const serving&) = delete;
+    static bool here();  // does any room serve this thread? What lies there is not kept for later
 
    private:
     const reserved_room* before_;

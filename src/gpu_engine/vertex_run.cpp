@@ -114,7 +114,7 @@ std::shared_ptr<device_rows> vertex_run::uploaded(const void* key, const detail:
         wanted[i] = wanted[i] || before->has({row->field_list[i].offset, row->field_list[i].of});
   }
   auto made = upload_rows(gpu_, rows, row, choose_columns(row, wanted, rows.columns != nullptr), on(), *context_);
-  if (context_->loops) context_->copies[key] = made;
+  if (context_->loops && !reserved_room::serving::here()) context_->copies[key] = made;
   return made;
 }
 
@@ -311,6 +311,11 @@ void vertex_run::make_room(std::uint64_t bytes) {
   if (round_recording* r = round_recording::here()) r->spoil("functions make strings");
   room_.reset();  // what the run before wrote is of no use
   room_ = std::make_shared<const device_buffer>(allocate(std::max<std::uint64_t>(bytes, 256)));
+}
+
+void vertex_run::guess_room(std::uint64_t rows) {
+  constexpr std::uint64_t bytes_a_row = 32, share_of_memory = 4;  // where it is too little, the kernel runs twice
+  make_room(std::min(rows * bytes_a_row, gpu_->memory().available() / share_of_memory));
 }
 
 bool vertex_run::finish_texts(const kernel_source& k) {

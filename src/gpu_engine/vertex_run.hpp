@@ -92,6 +92,8 @@ class vertex_run {
   // status block is zero, and the kernel is to run once more.
   bool finish_texts(const kernel_source& k);
   void make_room(std::uint64_t bytes);
+  void guess_room(std::uint64_t rows);             // the first room, for strings of so many rows
+  void give_up_room() noexcept { room_.reset(); }  // nobody will read the strings
   void reset_status() { clear_ = false; }  // before the next work that uses it
 
  private:

@@ -2,6 +2,9 @@
 // driver double, whose kernels do nothing.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include <query/query.hpp>
 
 #include "gpu_engine/driver_double.hpp"
@@ -27,6 +30,13 @@ struct Symbol {
   double rate;
 };
 QUERY_RECORD(Symbol, id, rate);
+
+struct Person {
+  std::int64_t id;
+  std::string name;
+  double height;
+};
+QUERY_RECORD(Person, id, name, height);
 
 class block_kernels : public testing::Test {
  protected:
@@ -83,6 +93,30 @@ TEST_F(block_kernels, compile) {
       all.join(
           query::from(symbols_), symbol, [](auto s) { return s.id; }, [](auto t, auto s) { return t.price * s.rate; }),
       "place_rows");
+}
+
+// Build sides that do not fit are parted by the key, whose string lives as long as its hash is made.
+TEST_F(block_kernels, of_keys_that_make_strings_compile) {
+  const std::vector<Person> people(60'000, Person{1, "Ada", 2.0});
+  const std::vector<Person> others(40'000, Person{2, "ADA", 3.0});
+  const auto all = query::from(people).as_accelerated();
+  const auto lower = [](auto p) { return query::to_lower(p.name); };
+  const auto joined = all.join(query::from(others), lower, lower, [](auto a, auto b) { return a.height * b.height; });
+  compiles("joined by a made key", joined, "place_rows");
+  const auto in_parts = [&](const auto& q) {
+    EXPECT_NE(q.explain().find("partitions in host memory"), std::string::npos) << q.explain();
+    EXPECT_EQ(q.explain().find("went to the cpu"), std::string::npos) << q.explain();
+  };
+  const auto ordered = joined.order_by([](auto x) { return x; }).in(session_);
+  (void)ordered.to_vector();
+  in_parts(ordered);
+  const auto counted = joined.in(session_);
+  (void)counted.count();
+  in_parts(counted);
+  compiles("made before the join",
+           all.select([](auto p) { return query::make<Person>(p.id, p.name + "!", p.height); })
+               .join(query::from(others), [](auto p) { return p.id; }, [](auto p) { return p.id; }, [](auto a, auto) { return a.height; }),
+           "place_rows");
 }
 
 // Keys of each width, states of numbers, records and arrays; with ordinary aggregates beside them, and row-wise work before.

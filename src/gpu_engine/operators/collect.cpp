@@ -17,7 +17,6 @@ namespace {
 using detail::logical;
 using detail::verb;
 
-constexpr std::uint64_t guessed_text_bytes = 32;  // of new strings a row; where it is too little, the kernel runs twice
 constexpr std::size_t widest_item = 112;  // wider rows are staged as row numbers, and computed when they are written
 
 // The device's policy for items of a size that only generated code knows as a type.
@@ -141,7 +140,7 @@ result_rows run_collect_of(const planner::branch& b, const std::shared_ptr<const
     const std::array<const device_rows*, 1> inputs = {in.get()};
     if (g.source.makes_texts()) {
       run.reset_status();
-      run.make_room(std::min<std::uint64_t>(n * guessed_text_bytes, run.gpu().memory().available() / 4));
+      run.guess_room(n);
     }
     const auto launch_once = [&] {
       const std::size_t shared = run.shared_for_captured(g.source);

@@ -16,7 +16,6 @@ namespace query::gpu_engine {
 
 namespace {
 
-constexpr std::uint64_t guessed_text_bytes = 32;  // of new strings a row
 
 enum argument : std::uint32_t { out, total, groups, offsets, matches, argument_count };
 
@@ -108,7 +107,7 @@ class joining_lists {
     const kernel_source k = generate_lists(n_, inputs_[0]->layout());
     const auto f = run_.compile(k, "join_lists");
     run_.reset_status();
-    if (k.makes_texts()) run_.make_room(std::min<std::uint64_t>(n * guessed_text_bytes, run_.gpu().memory().available() / 4));
+    if (k.makes_texts()) run_.guess_room(n);
     const std::array<std::uint64_t, argument_count> args = {to, n, args_[join_group_of_probe], args_[join_offsets], heap};
     do {
       run_.context().cancel.check();

@@ -8,6 +8,7 @@
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/disk_cache.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/reserved_room.hpp"
 #include "gpu_engine/round_recording.hpp"
 
 namespace query::gpu_engine {
@@ -96,7 +97,7 @@ bool keeps_groups(const detail::logical& join, const build_side& side, vertex_ru
 }
 
 bool may_keep(const build_side& side, const build_table& t, const kernel_source& k, vertex_run& run) {
-  return side.stays && run.context().loops > 0 && !round_recording::here() && !reads_collections(k) &&
+  return side.stays && run.context().loops > 0 && !round_recording::here() && !reserved_room::serving::here() && !reads_collections(k) &&
          bytes_of(t) <= run.gpu().memory().available() / share_of_memory;
 }
 

@@ -15,6 +15,7 @@ enum argument : std::uint32_t { out };
 kernel_source generate(const planner::branch& b, const detail::logical& n, const detail::user_function& f,
                        std::uint32_t parts, const input_layout& in) {
   kernel_source k;
+  k.may_run_again();
   k.include("gpu_primitives/hash_keys.cuh");
   const row_pipeline row = generate_pipeline(k, b, in, 0);
   const ir::traced t = k.trace(n, f);
@@ -45,12 +46,13 @@ runtime::buffer key_places::of(const device_rows& block, vertex_run& run) {
   const device_buffer there = run.allocate(n * 4);
   const std::array<const device_rows*, 1> inputs = {&block};
   const auto f = run.compile(k, "place_rows");
-  run.launch(
-      k, *f,
-      {static_cast<unsigned>(std::min<std::uint64_t>((n + 255) / 256, std::uint64_t{resident_blocks(*f, 256)} * 8)),
-       256, 0},
-      inputs, std::array<std::uint64_t, 1>{there.address()});
-  run.finish(k);
+  const auto grid = static_cast<unsigned>(std::min<std::uint64_t>((n + 255) / 256, std::uint64_t{resident_blocks(*f, 256)} * 8));
+  if (k.makes_texts()) run.guess_room(n);
+  do {
+    run.context().cancel.check();
+    run.launch(k, *f, {grid, 256, 0}, inputs, std::array<std::uint64_t, 1>{there.address()});
+  } while (!run.finish_texts(k));
+  run.give_up_room();  // the places are all that is read of them
   run.gpu().copies().download_plain(places.data(), there.address(), n * 4, run.on(), run.context().scheduler,
                                     run.context().cancel);
   return places;

@@ -189,7 +189,9 @@ bool exceeds_memory(const planner::branch& b, vertex_run& run) {
   return n * a_row > most;
 }
 
-block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
+namespace {
+
+block_results in_blocks(const planner::vertex& v, vertex_run& run) {
   if (has_blocks(v)) {
     if (order_is_lost(v)) throw resource_error("gpu: memory: blocks do not keep the order that as_ordered() asks for");
     check_whole_inputs(v);
@@ -201,12 +203,8 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   const planner::branch &b = v.inputs.front(), &last = w.inputs.front();
   const bool sorts = v.node && v.node->what == verb::order_by;
   if (order_is_lost(v)) throw resource_error("gpu: memory: blocks do not keep the order that as_ordered() asks for");
-  try {
-    if (v.node && v.node->what == verb::group_by) return group_in_blocks(v, w, run);
-    if (v.node && v.node->what == verb::aggregate) return aggregate_in_blocks(v, w, run);
-  } catch (const not_generated& e) {  // row-wise work that makes strings runs before the groups, on rows that fit
-    throw resource_error(std::string("gpu: memory: ") + e.what());
-  }
+  if (v.node && v.node->what == verb::group_by) return group_in_blocks(v, w, run);
+  if (v.node && v.node->what == verb::aggregate) return aggregate_in_blocks(v, w, run);
   if (v.node && !sorts && v.node->what != verb::cached)
     throw resource_error("gpu: memory: " + v.node->label + " does not run in blocks");
   if (!same_on_device(v.row()))
@@ -231,13 +229,32 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   return results;
 }
 
-void fold_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run) {
+// Blocks need forms of their own of what a vertex does, of which some have no code: planning looks at the whole alone.
+template <class F> auto or_too_large(F f) {
+  try {
+    return f();
+  } catch (const not_generated& e) {
+    throw resource_error(std::string("gpu: memory: ") + e.what());
+  }
+}
+
+void folded_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run) {
   const planner::branch last = in_parts(b) ? last_part(b) : b;
   folding fold(last, kind, run);
   fold.state = state;
   block_input input(b, fields_of(b, kind != detail::fold_kind::count), 8, run);
   or_in_part([&] { input.each(fold); }, input, [&](const std::string& why) { throw runtime::folded_in_part(why, fold.state); });
   state = fold.state;
+}
+
+}  // namespace
+
+block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
+  return or_too_large([&] { return in_blocks(v, run); });
+}
+
+void fold_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run) {
+  or_too_large([&] { folded_in_blocks(b, kind, state, run); });
 }
 
 }  // namespace query::gpu_engine
