@@ -45,8 +45,8 @@ class failing_device : public faulty_device {
 };
 QUERY_ON_DEVICES(failing_device);
 
-// What is made to fail below.
-TEST_P(failing_device, that_does_not_fail_has_each_operator_to_itself) {
+// Or what fails below would not be the device.
+TEST_P(failing_device, that_does_not_fail_runs_each_operator) {
   for (const operation& o : each_operator()) {
     SCOPED_TRACE(o.name);
     (void)o.rows();
