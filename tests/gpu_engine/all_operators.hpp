@@ -39,7 +39,7 @@ struct Named {
   std::array<std::int32_t, 3> legs;
 };
 QUERY_RECORD(Named, name, legs);
-struct Packet {  // of nothing but bytes, and of more than a cell has
+struct Packet {  // of nothing but bytes, more than 16: sorts put it together field by field
   std::array<std::uint8_t, 10> address;
   std::array<std::uint8_t, 20> payload;
   std::int8_t port;
