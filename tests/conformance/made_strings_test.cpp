@@ -199,14 +199,16 @@ CONFORMS(made_strings, join_rows, "join", "left_join", "right_join", "full_join"
     const auto found = matches(
         rows, families(), [](const word& w) { return lower(w.name); }, [](const family& f) { return lower(f.name); });
     std::vector<std::tuple<std::int32_t, std::int32_t>> pairs, left;
-    std::vector<std::tuple<std::int32_t, std::int64_t>> lists;
+    std::vector<std::tuple<std::int32_t, std::int64_t, std::int64_t>> lists;
     std::vector<word> with, without;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (const family& f : found[i]) pairs.emplace_back(rows[i].id, f.rank);
       for (const family& f : found[i]) left.emplace_back(rows[i].id, f.rank);
       if (found[i].empty()) left.emplace_back(rows[i].id, 0);
       (found[i].empty() ? without : with).push_back(rows[i]);
-      lists.emplace_back(rows[i].id, std::ssize(found[i]));
+      std::int64_t ranks = 0;
+      for (const family& f : found[i]) ranks += f.rank;
+      lists.emplace_back(rows[i].id, std::ssize(found[i]), ranks);
     }
     EXPECT_SAME_ROWS(rows_of(e, source(e, rows).join(right, left_key, right_key, [](auto w, auto f) {
       return std::make_tuple(w.id, f.rank);
@@ -219,7 +221,7 @@ CONFORMS(made_strings, join_rows, "join", "left_join", "right_join", "full_join"
     EXPECT_SAME_ROWS(rows_of(e, source(e, rows).semi_join(right, left_key, right_key)), with);
     EXPECT_SAME_ROWS(rows_of(e, source(e, rows).anti_join(right, left_key, right_key)), without);
     EXPECT_SAME_ROWS(rows_of(e, source(e, rows).group_join(right, left_key, right_key, [](auto w, auto own) {
-      return std::make_tuple(w.id, query::cast<std::int64_t>(own.size()));
+      return std::make_tuple(w.id, query::cast<std::int64_t>(own.size()), query::sum(own, [](auto f) { return f.rank; }));
     })),
                      lists);
     // One side's keys are made, and rows go on behind the join.

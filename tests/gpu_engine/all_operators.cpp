@@ -65,6 +65,10 @@ std::vector<operation> operations(const sample_rows& rows, Session& session, con
   f("select_many", named.select_many([](auto n) { return n.legs; }));
   f("take", all.select(price).take(2000));
   f("skip", all.select(price).skip(2000));
+  f("take_while behind rows that are dropped",
+    all.where([](auto t) { return t.id % 3 != 0; }).select(price).take_while([](auto p) { return p < 2000.0; }));
+  f("skip_while behind rows that are dropped",
+    all.where([](auto t) { return t.id % 3 != 0; }).select(price).skip_while([](auto p) { return p < 100.0; }));
   f("take_while", all.select(price).take_while([](auto p) { return p < 100.0; }));
   f("zip", all.zip(other, [](auto t, auto s) { return t.price + s.rate; }));
   f("concat", all.select(price).concat(other.select([](auto s) { return s.rate; })));
@@ -72,9 +76,32 @@ std::vector<operation> operations(const sample_rows& rows, Session& session, con
   f("chunk", all.select(price).chunk(4, [](auto run) { return query::sum(run); }));
   f("collect", all.group_by(symbol).select([](auto g) { return g.collect([](auto t) { return t.price; }); }));
   f("groups", all.group_by(symbol).groups().select([](const Group<std::int32_t, Trade>& g) { return g.count(); }));  // which are fetched
+  const auto several = [](auto g) { return g.count() > 2; };
+  f("groups that are tested", all.group_by(symbol).where(several).select([](auto g) { return g.sum([](auto t) { return t.price; }); }));
+  f("groups with their rows, tested",
+    all.group_by(symbol).groups().where(several).select([](auto g) { return g.first([](auto t) { return t.price; }); }));
+  // Put together from columns that lie on the device.
+  const auto rates = query::broadcast(query::from(rows.symbols).as_accelerated().cached());
+  f("captured rows that are cached", all.where([rates](auto t) {
+                                          return rates.any(t, [](auto t, auto s) { return s.id == t.symbol && s.rate > 3.0; });
+                                        }).select(price));
   f("strings as keys", named.group_by(name).select([](auto g) { return g.count(); }));
   f("strings as results", named.select(name).distinct());
   f("strings that are made", named.select([](auto n) { return n.name + "!"; }));
+  const auto lower = [](auto n) { return query::to_lower(n.name); };
+  f("keys that are made", named.group_by(lower).select([](auto g) { return g.count(); }));
+  f("arguments of aggregates that are made",
+    named.group_by([](auto n) { return n.legs[0] % 7; }).select([](auto g) { return g.max([](auto n) { return n.name + "!"; }); }));
+  f("results of groups that are made", named.group_by(name).select([](auto g) { return "<" + g.key() + ">"; }));
+  f("join by keys that are made", named.join(query::from(rows.loud_names).as_accelerated(), lower, lower,
+                                             [](auto n, auto loud) { return n.legs[0] + loud.legs[0]; }));
+  f("order_by keys that are made", named.order_by([](auto n) { return n.name + "?"; }).select([](auto n) { return n.legs[0]; }));
+  f("distinct_by keys that are made", named.select(name).distinct_by([](auto n) { return query::to_lower(n); }));
+  f("order_by, records of bytes", query::from(rows.packets)
+                                      .as_accelerated()
+                                      .in(session)
+                                      .order_by([](auto p) { return p.address; })
+                                      .select([](auto p) { return p.port; }));
   f("order_by strings", named.order_by(name).select([](auto n) { return n.name; }));
   f("apply", all.select(price).apply_all([](std::span<const double> in) { return std::vector<double>(in.begin(), in.end()); },
                                          query::on_gpu([&calls](auto& in) {

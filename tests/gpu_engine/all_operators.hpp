@@ -39,19 +39,28 @@ struct Named {
   std::array<std::int32_t, 3> legs;
 };
 QUERY_RECORD(Named, name, legs);
+struct Packet {  // of nothing but bytes, more than 16: sorts put it together field by field
+  std::array<std::uint8_t, 10> address;
+  std::array<std::uint8_t, 20> payload;
+  std::int8_t port;
+};
+QUERY_RECORD(Packet, address, payload, port);
 
 // Numbers of which any sum is exact.
 struct sample_rows {
   std::vector<Trade> trades;
   std::vector<Symbol> symbols;
   std::vector<Spot> spots, middles;
-  std::vector<Named> names;
+  std::vector<Named> names, loud_names;
+  std::vector<Packet> packets;
   sample_rows() {
     for (int i = 0; i < 6000; ++i) trades.push_back({i, i % 7, i * 0.5});
     for (int i = 0; i < 50; ++i) symbols.push_back({i, 1.0 + i});
     for (int i = 0; i < 3000; ++i) spots.push_back(spot(i, i * 7 % 101));
     for (int i = 0; i < 30; ++i) middles.push_back(spot(i, i * 3));
     for (int i = 0; i < 2000; ++i) names.push_back({"a name that is not stored in place " + std::to_string(i % 90), {i, i + 1, 2}});
+    for (int i = 0; i < 60; ++i) loud_names.push_back({"A NAME THAT IS NOT STORED IN PLACE " + std::to_string(i), {i, 3, 4}});
+    for (int i = 0; i < 1500; ++i) packets.push_back(packet(i));
   }
 
  private:
@@ -59,6 +68,13 @@ struct sample_rows {
     Spot s{id, {}};
     s.x.fill(static_cast<float>(place));
     return s;
+  }
+  static Packet packet(int i) {
+    Packet p{{}, {}, static_cast<std::int8_t>(i % 100)};
+    p.address.fill(static_cast<std::uint8_t>(i * 37));
+    p.address.back() = static_cast<std::uint8_t>(i / 256);
+    p.payload.fill(static_cast<std::uint8_t>(i));
+    return p;
   }
 };
 

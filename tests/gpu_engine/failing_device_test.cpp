@@ -45,6 +45,15 @@ class failing_device : public faulty_device {
 };
 QUERY_ON_DEVICES(failing_device);
 
+// Or what fails below would not be the device.
+TEST_P(failing_device, that_does_not_fail_runs_each_operator) {
+  for (const operation& o : each_operator()) {
+    SCOPED_TRACE(o.name);
+    (void)o.rows();
+    EXPECT_EQ(o.explain().find("went to the cpu"), std::string::npos) << o.explain();
+  }
+}
+
 TEST_P(failing_device, without_memory_at_each_allocation_leaves_nothing_behind) {
   for (const std::size_t block_rows : {std::size_t{0}, std::size_t{2500}}) {
     use(block_rows);
@@ -68,7 +77,8 @@ TEST_P(failing_device, without_memory_at_each_allocation_leaves_nothing_behind) 
         if (real()) {
           EXPECT_EQ(mine, wanted) << "allocation " << k << " of " << count << o.explain();
         }
-        EXPECT_EQ(memory().counters().used, used) << "allocation " << k << " of " << count;
+        // Less, where another query's copy of captured rows was given up for it.
+        EXPECT_LE(memory().counters().used, used) << "allocation " << k << " of " << count;
       }
     }
   }
