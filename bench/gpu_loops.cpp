@@ -144,9 +144,12 @@ template <int D> void kmeans_of(options& with, std::size_t n, int k, bool check,
     for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
       for (std::size_t d = 0; d < D; ++d)
         worst = std::max(worst, std::abs(static_cast<double>(a[i].x[d]) - static_cast<double>(b[i].x[d])));
+    // Sums are added in another order. On a line a row that is as near to two centres may go to either after that, and moves one by the
+    // width of a bell over the rows that it has, of which some rows are let through.
+    const double most = on_a_line ? 1e-2 : 1e-3;
     std::printf("  the CPU's centres after 5 rounds: %zu of %zu, largest difference %g %s\n", a.size(), b.size(), worst,
-                worst < 1e-3 ? "ok" : "WRONG");
-    with.wrong |= !(worst < 1e-3);
+                worst < most ? "ok" : "WRONG");
+    with.wrong |= !(worst < most);
   }
   with.wrong |= !labels_are_right<D>(points, there, kmeans<D>(there, start, 5).to_vector());
   std::fflush(stdout);
