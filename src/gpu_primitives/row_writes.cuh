@@ -177,20 +177,6 @@ QUERY_GPU_BOTH constexpr u32 gathered_unit() {
   constexpr u32 all = u32(sizeof(typename Column::field)) | Column::offset | u32(sizeof(Row));
   return all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
 }
-template <u32 Bytes>
-struct unit_word;
-template <>
-struct unit_word<1> {
-  using type = u8;
-};
-template <>
-struct unit_word<2> {
-  using type = u16;
-};
-template <>
-struct unit_word<4> {
-  using type = u32;
-};
 
 // One field of a warp's rows, to their places in shared memory: neighbouring lanes read neighbouring words as they lie aligned in the
 // column, and put down what of them is the field's. `mine`: the row of lane r's place, `count` of which there are.
@@ -198,7 +184,7 @@ template <u32 Rows, class Row, class Column>
 __device__ __forceinline__ void gather_field(const Column& column, u64 mine, u32 count, u8* rows) {
   constexpr u32 size = sizeof(typename Column::field), unit = gathered_unit<Column, Row>(), words = (size + (4 - unit) + 3) / 4,
                 turns = (Rows * words + warp_size - 1) / warp_size, batch = turns < 4 ? turns : 4;  // loads on their way together
-  using piece = typename unit_word<unit>::type;
+  using piece = typename unsigned_of<unit>::type;
   const u64 first = reinterpret_cast<u64>(column.values), end = first + column.rows * size;
 #pragma unroll 1
   for (u32 turn = 0; turn < turns; turn += batch) {
@@ -259,6 +245,7 @@ __device__ __forceinline__ void gather_by_warps(u64 n, Row* out, const At& row_a
 // The row at `row_at(j)` of columns becomes out[j], for all j < n, by any number of blocks of Threads threads; called by all of them. For
 // rows of bytes, whose fields no store of words may write; others are put together by write_rows. A warp puts some rows together in
 // shared memory (32 KiB a block at most) and writes whole words: fields written one after the other touch each sector several times.
+// That is what remains for rows wider than a warp's part of the memory, and for columns that begin off their words.
 template <u32 Threads, class Row, class At, class... Columns>
 __device__ __forceinline__ void gather_fields(u64 n, Row* out, const At& row_at, const Columns&... columns) {
   constexpr u32 together = detail::gathered_rows<Threads, Row>();

@@ -15,25 +15,6 @@ namespace query::gpu {
 
 namespace detail {
 
-template <u32 Bytes>
-struct unsigned_of;
-template <>
-struct unsigned_of<1> {
-  using type = u8;
-};
-template <>
-struct unsigned_of<2> {
-  using type = u16;
-};
-template <>
-struct unsigned_of<4> {
-  using type = u32;
-};
-template <>
-struct unsigned_of<8> {
-  using type = u64;
-};
-
 template <class T>
 inline constexpr bool is_floating = false;
 template <>

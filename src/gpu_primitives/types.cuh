@@ -50,6 +50,28 @@ QUERY_GPU_BOTH inline void copy_bits(To& to, const From& from) {
 #endif
 }
 
+// The unsigned number of so many bytes.
+namespace detail {
+template <u32 Bytes>
+struct unsigned_of;
+template <>
+struct unsigned_of<1> {
+  using type = u8;
+};
+template <>
+struct unsigned_of<2> {
+  using type = u16;
+};
+template <>
+struct unsigned_of<4> {
+  using type = u32;
+};
+template <>
+struct unsigned_of<8> {
+  using type = u64;
+};
+}  // namespace detail
+
 // The empty payload: a sort of keys alone, a table without values.
 struct no_value {};
 
