@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::size_t most_remembered = 4096;
 constexpr int most_until_asked_again = 4096;
-// A host that others use as well makes one run of two as slow as it likes.
-constexpr int runs_to_try = 4;
+// A host that others use as well makes one run of two as slow as it likes. Where the least of them says little, more follow.
+constexpr int runs_to_try = 4, most_to_try = 12;
+constexpr double says_little = 1.5;
 // By so much the CPU must have been faster; and what takes so many times as long as before is another query under the same name.
 constexpr double faster = 0.95, much_longer = 3, at_least = 1e-3;
 
@@ -107,10 +108,13 @@ seen_ways::choice seen_ways::chosen(const seen& s) {
   if (s.asked < runs_to_know) return {};
   if (!s.last.elsewhere && (s.last.unsure || s.asked_least > too_short_to_ask)) return {};
   if (!s.last.elsewhere) return {way::cpu, as_before};
-  if (!s.last.weighed || s.last.cpu > close * s.last.there || std::max(s.asked_least, s.last.cpu) > short_enough_to_try) return {};
-  if (s.cpu < runs_to_try) return {way::cpu, "tried, as " + shown_seconds(s.last.there) + " were expected there, " +
-                                                 shown_seconds(s.last.cpu) + " here"};
-  if (s.cpu_least > faster * s.asked_least) return {};
+  // What was expected there may be less than any query takes there, which planning and waits are part of.
+  const double there = std::max(s.last.there, s.asked_least);
+  if (!s.last.weighed || s.last.cpu > close * there || std::max(s.asked_least, s.last.cpu) > short_enough_to_try) return {};
+  const bool slower = s.cpu_least > faster * s.asked_least, clearly = s.cpu_least > says_little * s.asked_least;
+  if (s.cpu < runs_to_try || (slower && !clearly && s.cpu < most_to_try))
+    return {way::cpu, "tried, as " + shown_seconds(s.last.there) + " were expected there, " + shown_seconds(s.last.cpu) + " here"};
+  if (slower) return {};
   return {way::cpu, "its runs took " + shown_seconds(s.cpu_least) + " here, " + shown_seconds(s.asked_least) + " there"};
 }
 

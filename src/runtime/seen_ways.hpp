@@ -2,7 +2,7 @@
 //
 // Expectations of a tenth of a millisecond are off by more than that, and asking several engines costs tens of microseconds by itself. So a
 // session remembers what whole queries took, from planning to the last row: where all of it stayed on the CPU twice, the next runs do not
-// ask; where expectations were close, the CPU runs it four times, and the faster way has the next runs. Then all is asked again.
+// ask; where expectations were close, the CPU runs it four to twelve times, and the faster way has the next runs. Then all is asked again.
 //
 //   const auto q = recognised(pipe, fold, session);
 //   const seen_ways::choice c = q ? session.ways.choose(*q) : seen_ways::choice{};

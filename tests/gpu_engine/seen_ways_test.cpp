@@ -45,9 +45,27 @@ TEST(seen_ways, cpu_is_tried_where_expectations_are_close_and_kept_where_it_is_f
 }
 TEST(seen_ways, what_was_chosen_stays_where_the_cpu_was_slower) {
   seen_ways w;
-  runs(w, there, 1e-3, 1.1e-3, 2 + tries);
+  runs(w, there, 1e-3, 1.6e-3, 2 + tries);
   EXPECT_EQ(w.choose(it).by, way::asked);
   EXPECT_EQ(w.shown(it).by, way::asked);
+}
+TEST(seen_ways, more_tries_follow_where_the_first_say_little) {
+  seen_ways close, in_the_end_faster;
+  runs(close, there, 1e-3, 1.1e-3, 2 + tries);
+  EXPECT_EQ(close.choose(it).by, way::cpu);
+  runs(close, there, 1e-3, 1.1e-3, 2 * tries);
+  EXPECT_EQ(close.choose(it).by, way::asked) << "not for ever";
+  runs(in_the_end_faster, there, 1e-3, 1.1e-3, 2 + tries);
+  runs(in_the_end_faster, there, 1e-3, 0.9e-3, 3 * tries);
+  EXPECT_EQ(in_the_end_faster.choose(it).by, way::cpu);
+}
+TEST(seen_ways, cpu_is_tried_where_what_ran_elsewhere_took_far_longer_than_expected) {
+  const expected_way too_short{.elsewhere = true, .there = 0.05e-3, .cpu = 0.3e-3};
+  seen_ways as_expected, longer;
+  runs(as_expected, too_short, 0.1e-3, 0, 2);
+  EXPECT_EQ(as_expected.choose(it).by, way::asked);
+  runs(longer, too_short, 0.2e-3, 0, 2);
+  EXPECT_EQ(longer.choose(it).by, way::cpu);
 }
 TEST(seen_ways, cpu_is_not_tried_where_it_is_expected_to_be_far_slower_or_long_or_where_nothing_was_weighed) {
   const expected_way far{.elsewhere = true, .there = 1e-3, .cpu = 3e-3}, long_one{.elsewhere = true, .there = 0.03, .cpu = 0.031},
