@@ -44,11 +44,13 @@ double costly_sum(const rows_query& q) {
 double where_rows(const rows_query& q) {
   return static_cast<double>(q.where([](auto r) { return r.weight > 900.0f; }).select([](auto r) { return r.value; }).to_vector().size());
 }
+template <std::uint32_t Groups> auto groups_of(const rows_query& q) {
+  return q.group_by([](auto r) { return r.key % Groups; }).select([](auto g) {
+    return std::pair(g.key(), g.sum([](auto r) { return r.value; }));
+  });
+}
 template <std::uint32_t Groups> double groups(const rows_query& q) {
-  return static_cast<double>(q.group_by([](auto r) { return r.key % Groups; })
-                                 .select([](auto g) { return std::pair(g.key(), g.sum([](auto r) { return r.value; })); })
-                                 .to_vector()
-                                 .size());
+  return static_cast<double>(groups_of<Groups>(q).to_vector().size());
 }
 double sorted(const rows_query& q) {
   return q.order_by([](auto r) { return r.value; }).to_vector().back().value;
@@ -303,6 +305,7 @@ void of_rows(table& t, std::size_t size, int rounds) {
     say("where, select, sum",
         open.where([](auto r) { return r.value > 1e6; }).select([](auto r) { return r.value * 0.5; }).explain("sum"));
     say("order_by", open.order_by([](auto r) { return r.value; }).explain());
+    say("group_by, 100 groups", groups_of<100>(open).explain());
   }
 }
 void of_points(table& t, std::size_t size, int rounds) {
