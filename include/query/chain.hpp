@@ -131,7 +131,7 @@ template <class T, class Chain = cpu::rows<T>> class Query
   Query require_gpu() const { return marked([](detail::logical& n) { n.accelerated = n.gpu_required = true; }); }
   // Permits the GPU to compute the functions of the verb before it and of those behind with fused multiply-adds, approximate
   // division, roots and exp, log, sin, cos of floats, and subnormal floats as zero: results differ from the CPU's in their last
-  // digits, of floats by a few units of 1e-7. Without it they are IEEE's. The CPU computes as ever. docs/gpu.md
+  // digits, of floats by a few units of 1e-7. Without it they are IEEE's. The CPU computes as ever. docs/gpu-verbs.md
   Query fast_math() const { return marked([](detail::logical& n) { n.fast_math = true; }); }
   // Orders the verb before it to an engine, whatever else was said: engine::cpu keeps it from the GPU; engine::gpu permits the
   // GPU from here on, as as_accelerated() does, and is a user_error where the GPU cannot run that verb.
