@@ -1,5 +1,5 @@
 // What a query whose kernels are known costs the host, in microseconds of its thread: planning, then the whole of it where the GPU is
-// forced, and where the cost model weighs it. Needs no GPU and no compiler: the engine runs on the tests' driver double, whose kernels
+// forced, where the cost model weighs it, without as_accelerated(), and where it is left to the CPU. Needs no GPU and no compiler: the engine runs on the tests' driver double, whose kernels
 // do nothing, so results mean nothing either; the double's own work is in the figures.
 //
 //   gpu_host_path [runs of each]      2000 by default
@@ -68,8 +68,10 @@ class measured {
   template <class Run> void line(const char* name, int times, const std::vector<Row>& rows, const Run& run) {
     const auto cached = [&](const query::Session& s) { return query::Query<Row>(query::from(rows).as_accelerated().in(s).cached()); };
     const query::Query<Row> forced = cached(forced_), weighed = cached(weighing_);
-    const double all = mean_us(times, [&] { run(forced); }), with = mean_us(times, [&] { run(weighed); });
-    std::printf("%-28s %10.1f %10.1f %10.1f\n", name, all, with, with - all);
+    const query::Query<Row> plain = query::from(rows).in(forced_), left = query::from(rows).as_accelerated().in(weighing_);
+    const double all = mean_us(times, [&] { run(forced); }), with = mean_us(times, [&] { weighing_.state()->ways.forget_all(), run(weighed); }),
+                 here = mean_us(times, [&] { run(plain); }), left_here = mean_us(times, [&] { run(left); });
+    std::printf("%-28s %10.1f %10.1f %10.1f %10.1f %10.1f\n", name, all, with, with - all, here, left_here);
     std::fflush(stdout);
   }
 
@@ -93,7 +95,7 @@ int main(int argc, char** argv) {
   std::vector<Side> sides(1000);
   for (std::uint32_t i = 0; i < sides.size(); ++i) sides[i] = {i, 1};
   measured m;
-  std::printf("%-28s %10s %10s %10s   us, 4,000 cached rows\n", "", "forced", "weighed", "weighing");
+  std::printf("%-28s %10s %10s %10s %10s %10s   us, 4,000 rows\n", "", "forced", "weighed", "weighing", "no GPU", "left here");
   const auto line = [&](const char* name, const auto& run) {
     if (only.empty() || only == name) m.line(name, times, rows, run);
   };

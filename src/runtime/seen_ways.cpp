@@ -17,9 +17,10 @@ namespace {
 
 constexpr std::size_t most_remembered = 4096;
 constexpr int most_until_asked_again = 4096;
-// A host that others use as well makes one run of two as slow as it likes. Where the least of them says little, more follow.
-constexpr int runs_to_try = 4, most_to_try = 12;
-constexpr double says_little = 1.5;
+// A host that others use as well makes one run of two as slow as it likes: where the least of them says little, more follow.
+constexpr int fewest_to_try = 2, runs_to_try = 4, most_to_try = 12;
+constexpr double far_slower = 2, says_little = 1.5;
+constexpr double little_lost = 0.5e-3;  // seconds, by a run that is expected to be so much slower
 // By so much the CPU must have been faster; and what takes so many times as long as before is another query under the same name.
 constexpr double faster = 0.95, much_longer = 3, at_least = 1e-3;
 
@@ -106,13 +107,16 @@ std::optional<std::uint64_t> recognised(const detail::pipe& p, std::optional<det
 
 seen_ways::choice seen_ways::chosen(const seen& s) {
   if (s.asked < runs_to_know) return {};
-  if (!s.last.elsewhere && (s.last.unsure || s.asked_least > too_short_to_ask)) return {};
+  if (!s.last.elsewhere && (s.last.may_save > worth_asking || s.asked_least > too_short_to_ask)) return {};
   if (!s.last.elsewhere) return {way::cpu, as_before};
   // What was expected there may be less than any query takes there, which planning and waits are part of.
   const double there = std::max(s.last.there, s.asked_least);
-  if (!s.last.weighed || s.last.cpu > close * there || std::max(s.asked_least, s.last.cpu) > short_enough_to_try) return {};
-  const bool slower = s.cpu_least > faster * s.asked_least, clearly = s.cpu_least > says_little * s.asked_least;
-  if (s.cpu < runs_to_try || (slower && !clearly && s.cpu < most_to_try))
+  if (!s.last.weighed || s.last.cpu > std::max(close * there, there + little_lost)) return {};
+  if (std::max(s.asked_least, s.last.cpu) > short_enough_to_try) return {};
+  const double times = s.cpu_least / s.asked_least;
+  const bool slower = times > faster;
+  const int tries = times > far_slower ? fewest_to_try : !slower || times > says_little ? runs_to_try : most_to_try;
+  if (s.cpu < tries)
     return {way::cpu, "tried, as " + shown_seconds(s.last.there) + " were expected there, " + shown_seconds(s.last.cpu) + " here"};
   if (slower) return {};
   return {way::cpu, "its runs took " + shown_seconds(s.cpu_least) + " here, " + shown_seconds(s.asked_least) + " there"};
@@ -137,6 +141,11 @@ seen_ways::choice seen_ways::shown(std::uint64_t query) const {
   if (it == all_.end()) return {};
   choice c = chosen(it->second);
   return c.why == as_before ? choice{} : c;
+}
+
+void seen_ways::forget_all() {
+  const std::lock_guard hold(lock_);
+  all_.clear();
 }
 
 void seen_ways::ran(std::uint64_t query, way by, const expected_way& expected, double seconds) {

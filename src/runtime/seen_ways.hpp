@@ -10,6 +10,7 @@
 //   if (q) session.ways.ran(*q, c.by, expected, seconds);
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <mutex>
@@ -34,12 +35,12 @@ std::optional<std::uint64_t> recognised(const detail::pipe& p, std::optional<det
 struct expected_way {
   bool elsewhere = false;  // something is not left to the CPU
   bool weighed = true;     // by seconds, all that is elsewhere: not divided among engines, nor demanded
-  bool unsure = false;     // the CPU has something that another engine may take once its kernels are compiled
+  double may_save = 0;     // seconds, by another engine that may take over from the CPU once its kernels are compiled
   double there = 0, cpu = 0;
 
   void add(bool on_cpu, const std::optional<planner::expected_seconds>& e) {
     if (on_cpu) {
-      unsure |= e && e->there < e->cpu;
+      if (e) may_save += std::max(0.0, e->cpu - e->there);
       return;
     }
     elsewhere = true;
@@ -61,10 +62,11 @@ class seen_ways {
   choice choose(std::uint64_t query);
   choice shown(std::uint64_t query) const;  // as the next run would choose, but for what says nothing: a run that would not ask
   void ran(std::uint64_t query, way by, const expected_way& expected, double seconds);
+  void forget_all();  // for measurements: the next runs are asked
 
   static constexpr int runs_to_know = 2;
   static constexpr int runs_until_asked_again = 64;        // at first; then twice as many each time, to a limit
-  static constexpr double too_short_to_ask = 2e-3;         // seconds
+  static constexpr double too_short_to_ask = 2e-3, worth_asking = 1e-4;  // seconds; to be saved
   static constexpr double short_enough_to_try = 20e-3, close = 2.5;  // expected of the CPU beside the way chosen
 
  private:

@@ -49,6 +49,11 @@ TEST(seen_ways, what_was_chosen_stays_where_the_cpu_was_slower) {
   EXPECT_EQ(w.choose(it).by, way::asked);
   EXPECT_EQ(w.shown(it).by, way::asked);
 }
+TEST(seen_ways, tries_end_early_where_the_cpu_is_far_slower) {
+  seen_ways w;
+  runs(w, there, 1e-3, 2.5e-3, 2 + 2);
+  EXPECT_EQ(w.choose(it).by, way::asked);
+}
 TEST(seen_ways, more_tries_follow_where_the_first_say_little) {
   seen_ways close, in_the_end_faster;
   runs(close, there, 1e-3, 1.1e-3, 2 + tries);
@@ -60,11 +65,11 @@ TEST(seen_ways, more_tries_follow_where_the_first_say_little) {
   EXPECT_EQ(in_the_end_faster.choose(it).by, way::cpu);
 }
 TEST(seen_ways, cpu_is_tried_where_what_ran_elsewhere_took_far_longer_than_expected) {
-  const expected_way too_short{.elsewhere = true, .there = 0.05e-3, .cpu = 0.3e-3};
+  const expected_way too_short{.elsewhere = true, .there = 0.05e-3, .cpu = 0.65e-3};
   seen_ways as_expected, longer;
   runs(as_expected, too_short, 0.1e-3, 0, 2);
   EXPECT_EQ(as_expected.choose(it).by, way::asked);
-  runs(longer, too_short, 0.2e-3, 0, 2);
+  runs(longer, too_short, 0.3e-3, 0, 2);
   EXPECT_EQ(longer.choose(it).by, way::cpu);
 }
 TEST(seen_ways, cpu_is_not_tried_where_it_is_expected_to_be_far_slower_or_long_or_where_nothing_was_weighed) {
@@ -84,8 +89,11 @@ TEST(seen_ways, what_stays_on_the_cpu_is_not_asked_about_each_time) {
   seen_ways long_ones, waits_for_kernels;
   runs(long_ones, here, 1e-2, 1e-2, 2);
   EXPECT_EQ(long_ones.choose(it).by, way::asked) << "asking costs nothing beside them";
-  runs(waits_for_kernels, {.unsure = true}, 1e-4, 1e-4, 2);
+  runs(waits_for_kernels, {.may_save = 1e-3}, 1e-4, 1e-4, 2);
   EXPECT_EQ(waits_for_kernels.choose(it).by, way::asked);
+  seen_ways waits_for_little;
+  runs(waits_for_little, {.may_save = 1e-5}, 1e-4, 1e-4, 2);
+  EXPECT_EQ(waits_for_little.choose(it).by, way::cpu) << "asking costs more";
 }
 TEST(seen_ways, all_is_asked_again_after_many_runs_and_ever_more_seldom) {
   seen_ways w;

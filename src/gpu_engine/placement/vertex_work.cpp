@@ -194,7 +194,8 @@ class counting {
     branch b;
     b.table = const_cast<vertex*>(&table);
     work& w = part(s_.stays && s_.stays(b));
-    (s_.on_device(table) ? w.on_device : w.up) += bytes;
+    if (!s_.on_device(table)) w.up += bytes;
+    else if (!table.also_here) w.on_device += bytes;
   }
   void bring(const branch& b, double n) {
     const ir::type* row = source_row(b);
@@ -203,7 +204,7 @@ class counting {
     work& w = part(s_.stays && s_.stays(b));
     const bool there = b.table ? s_.on_device(*b.table) : b.source->what == verb::placeholder && s_.variable_on_device;
     if (there) {
-      w.on_device += n * bytes_moved(row);
+      if (!b.table || !b.table->also_here) w.on_device += n * bytes_moved(row);
       return;
     }
     w.up += n * wanted;
