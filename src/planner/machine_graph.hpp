@@ -106,7 +106,6 @@ struct vertex {
   bool interpreted = false;             // traced functions of the breaker run by the interpreter; notes name the others
   bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
   bool kept_if_it_fits = false;         // a table if memory allows; else each reader computes its rows as they come
-  bool also_here = false;               // cached() rows that an engine keeps lie in this process's memory as well
   bool cut_off = false;                 // its table is made for the sake of an engine alone that takes this part, or the next
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all

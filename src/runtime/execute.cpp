@@ -90,7 +90,6 @@ class execution {
   // All of the result is there.
   void finished() {
     meter.finished();
-    runtime::keep_fetched(*graph, *session, context);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
     if (query_) session->ways.ran(*query_, way_.by, plan.expected, passed.count());
   }

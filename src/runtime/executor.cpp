@@ -226,19 +226,6 @@ vertex_rows executor::brought_there(const vertex& v, session_state::cached_rows 
   return found.rows;
 }
 
-void keep_fetched(const planner::machine_graph& g, session_state& session, const run_context& context) {
-  constexpr std::size_t most_kept = std::size_t{64} << 20;  // bytes
-  const std::size_t limit = context.pool.limit();
-  if (limit && context.pool.used() > limit / 2) return;
-  for (const auto& v : g.vertices) {
-    if (!v->node || v->node->what != verb::cached) continue;
-    const auto it = context.tables.find(v.get());
-    if (it == context.tables.end() || !it->second.kept || !it->second.here()) continue;
-    const table& t = it->second.rows;
-    if (t.type->trivial && t.n <= most_kept / t.type->size) session.keep_here_too(*v->node, it->second);
-  }
-}
-
 vertex_rows executor::run_placed(const vertex& v) {
   vertex_rows rows = run_by_engines(v);
   if (!v.node && v.inputs.size() == 1 && v.limit == ~0ull) note_seen(v.inputs.front(), size_of(rows), *context_);

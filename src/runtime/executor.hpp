@@ -73,8 +73,4 @@ class executor {
   std::vector<std::unique_ptr<planner::vertex>> brought_;                         // with found rows as their input
 };
 
-// After a run: rows of cached() that an engine keeps, and that came here for this query, stay here too, so that the next one need not
-// fetch them. As long as they are few, and the session's memory is not short.
-void keep_fetched(const planner::machine_graph& g, session_state& session, const run_context& context);
-
 }  // namespace query::runtime

@@ -268,7 +268,6 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
   for (std::size_t i = 0; i < g.vertices.size(); ++i) {
     vertex* const v = g.vertices[i].get();
     v->engine = "cpu";
-    v->also_here = v->node && v->node->what == verb::cached && session.keeps_here(*v->node, v->ordered);
     if (v->node && v->node->what == verb::do_while) {
       if (v->accelerated && v->why.empty())
         v->why = "the host drives the loop; its body is placed vertex by vertex, then weighed as a whole";

@@ -214,17 +214,6 @@ void session_state::keep_cached(const detail::logical& n, cached_rows rows) {
   const std::lock_guard hold(lock_);
   cached_[n.kept_as.get()] = {n.kept_as, std::move(rows)};
 }
-void session_state::keep_here_too(const detail::logical& n, const vertex_rows& rows) {
-  const std::lock_guard hold(lock_);
-  const auto it = cached_.find(n.kept_as.get());
-  if (it == cached_.end() || it->second.rows.rows.here() || it->second.rows.rows.kept != rows.kept) return;
-  it->second.rows.rows.rows = rows.rows;
-}
-bool session_state::keeps_here(const detail::logical& n, bool in_order) const {
-  const std::lock_guard hold(lock_);
-  const auto it = cached_.find(n.kept_as.get());
-  return it != cached_.end() && !it->second.by.expired() && (!in_order || it->second.rows.in_order) && it->second.rows.rows.here();
-}
 void session_state::forget_cached(const detail::logical& n, std::string_view engine) {
   const std::lock_guard hold(lock_);
   const auto it = cached_.find(n.kept_as.get());

@@ -62,9 +62,6 @@ class session_state {
   std::shared_ptr<std::mutex> computing(const detail::logical& n);
   void forget_dead();  // gives back what no query names any more
   void keep_cached(const detail::logical& n, cached_rows rows);
-  // Rows that an engine keeps, and that lie here since somebody has read them.
-  void keep_here_too(const detail::logical& n, const vertex_rows& rows);
-  bool keeps_here(const detail::logical& n, bool in_order) const;
   // What this engine keeps is lost: who next wants rows that it alone kept computes them again.
   void forget_cached(const detail::logical& n, std::string_view engine);
 
@@ -91,7 +88,7 @@ class session_state {
   mutable std::mutex notes_lock_;
   notes fallbacks_, pieces_;
   std::pair<std::uint64_t, std::string> all_fallbacks_;
-  mutable std::mutex lock_;
+  std::mutex lock_;
   std::unordered_map<const void*, kept> cached_;
   std::unordered_map<const void*, std::weak_ptr<std::mutex>> computing_;
 };

@@ -49,6 +49,12 @@ TEST(seen_ways, what_was_chosen_stays_where_the_cpu_was_slower) {
   EXPECT_EQ(w.choose(it).by, way::asked);
   EXPECT_EQ(w.shown(it).by, way::asked);
 }
+TEST(seen_ways, tries_end_where_they_fail) {
+  seen_ways w;
+  runs(w, there, 1e-3, 0, 2);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(w.choose(it).by, way::cpu);  // stopped, or out of memory
+  EXPECT_EQ(w.choose(it).by, way::asked);
+}
 TEST(seen_ways, tries_end_early_where_the_cpu_is_far_slower) {
   seen_ways w;
   runs(w, there, 1e-3, 2.5e-3, 2 + 2);
@@ -173,7 +179,10 @@ TEST_F(queries_seen, explain_says_why_the_cpu_has_it) {
   const auto name = *name_of(q);
   for (int i = 0; i < 2; ++i) state().ways.ran(name, way::asked, {.elsewhere = true, .there = 1e-3, .cpu = 1e-3}, 1e-3);
   EXPECT_NE(q.explain().find("tried, as 1.0 ms were expected there, 1.0 ms here"), std::string::npos) << q.explain();
-  for (int i = 0; i < tries; ++i) state().ways.ran(name, way::cpu, {}, 1e-4);
+  for (int i = 0; i < tries; ++i) {
+    EXPECT_EQ(state().ways.choose(name).by, way::cpu);
+    state().ways.ran(name, way::cpu, {}, 1e-4);
+  }
   EXPECT_NE(q.explain().find("not on gpu: its runs took 100 us here, 1.0 ms there"), std::string::npos) << q.explain();
   const std::size_t launches = fake_.launches_on(0);
   EXPECT_EQ(q.to_vector().size(), 5979u);

@@ -170,7 +170,7 @@ bool exceeds_memory(const planner::branch& b, vertex_run& run) {
   std::uint64_t n = 0;
   if (b.table) {
     const auto it = context.tables.find(b.table);
-    if (it == context.tables.end() || it->second.kept) return false;  // they lie there already
+    if (it == context.tables.end() || !it->second.here()) return false;
     n = it->second.rows.n;
   } else if (b.source->view) {
     detail::row_block rows;

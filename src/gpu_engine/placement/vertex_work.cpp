@@ -194,8 +194,7 @@ class counting {
     branch b;
     b.table = const_cast<vertex*>(&table);
     work& w = part(s_.stays && s_.stays(b));
-    if (!s_.on_device(table)) w.up += bytes;
-    else if (!table.also_here) w.on_device += bytes;
+    (s_.on_device(table) ? w.on_device : w.up) += bytes;
   }
   void bring(const branch& b, double n) {
     const ir::type* row = source_row(b);
@@ -204,7 +203,7 @@ class counting {
     work& w = part(s_.stays && s_.stays(b));
     const bool there = b.table ? s_.on_device(*b.table) : b.source->what == verb::placeholder && s_.variable_on_device;
     if (there) {
-      if (!b.table || !b.table->also_here) w.on_device += n * bytes_moved(row);
+      w.on_device += n * bytes_moved(row);
       return;
     }
     w.up += n * wanted;

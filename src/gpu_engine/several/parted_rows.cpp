@@ -4,7 +4,6 @@
 
 #include "gpu_engine/beside.hpp"
 #include "gpu_engine/several/peer_copy.hpp"
-#include "runtime/engine_failure.hpp"
 
 namespace query::gpu_engine {
 
@@ -42,17 +41,15 @@ void bring_to(const std::shared_ptr<gpu_session>& gpu, runtime::vertex_rows& row
   } else {
     return;
   }
-  // Between devices, also where the host has them: that is the faster way.
   std::shared_ptr<runtime::kept_rows> here;
-  try {
-    here = brought_together(parts, gpu, context);
-  } catch (const out_of_memory&) {
-    context.cancel.check();
-  } catch (const runtime::engine_failure&) {
-    if (!rows.here()) throw;
-    context.cancel.check();
+  if (!rows.here()) {
+    try {
+      here = brought_together(parts, gpu, context);
+    } catch (const out_of_memory&) {
+      context.cancel.check();
+    }
+    if (!here) context.fetched(rows);
   }
-  if (!here) context.fetched(rows);
   rows.kept = std::move(here);
 }
 
