@@ -54,6 +54,8 @@ inline constexpr u32 no_place = ~0u;
 
 // Words of the index: 0 empty, 1 busy, 0xffff: claimed when all places were gone; otherwise two bits of the hash, then place + 2.
 // Invariant: a word leaves `empty` once; a key passes only words of other keys, so that an empty or a late word ends its search.
+// A word is released when its key is written, and acquired by whoever reads the key. compute-sanitizer's racecheck reports both as hazards:
+// it knows barriers alone.
 template <class Key>
 struct shared_index {
   u16* words;
@@ -64,24 +66,18 @@ struct shared_index {
 
   __device__ __forceinline__ u32 home(u32 hash) const { return hash >> (32 - bits); }
   static __device__ __forceinline__ u32 tag(u32 hash) { return hash & 3u; }
-  __device__ __forceinline__ u32 word_at(u32 at) const { return *reinterpret_cast<volatile u16*>(words + at); }
+  // The key that the word names was written before it.
+  __device__ __forceinline__ u32 word_at(u32 at) const { return load_acquire_shared(words + at); }
   // Whether a word may be of a key with this hash: it names a place and has the tag.
   static __device__ __forceinline__ bool likely(u32 word, u32 hash) { return word >> 14 == tag(hash) && place_of(word) < 0x3ffdu; }
   static __device__ __forceinline__ u32 place_of(u32 word) { return (word & 0x3fffu) - 2; }
-
-  // Read after the word that named the place, as the address depends on it; the owner wrote the key before the word. compute-sanitizer's
-  // racecheck reports both as hazards: it knows barriers alone.
-  __device__ __forceinline__ Key key_at(u32 place) const {
-    asm volatile("" ::: "memory");
-    return keys[place];
-  }
 
   template <class Keys>
   __device__ __forceinline__ u32 find_or_claim(const Keys& policy, const Key& key, u32 hash) const {
     u32 at = home(hash);
 #pragma unroll 1
     while (true) {
-      u32 word = word_at(at);
+      const u32 word = word_at(at);
       if (word == 0) {
         if (*reinterpret_cast<volatile u32*>(count) >= capacity) {
           // Still empty after the last place was taken: nobody claims it for this key any more, so the key's rows are all outside.
@@ -89,22 +85,19 @@ struct shared_index {
           if (word_at(at) == 0) return no_place;
           continue;
         }
-        word = atomicCAS(words + at, u16(0), u16(1));
-        if (word == 0) {
-          const u32 place = atomicAdd(count, 1u);
-          if (place >= capacity) {
-            *reinterpret_cast<volatile u16*>(words + at) = 0xffffu;
-            return no_place;
-          }
-          keys[place] = key;
-          asm volatile("fence.acq_rel.cta;" ::: "memory");
-          *reinterpret_cast<volatile u16*>(words + at) = static_cast<u16>(tag(hash) << 14 | (place + 2));
-          return place;
+        if (atomicCAS(words + at, u16(0), u16(1)) != 0) continue;
+        const u32 place = atomicAdd(count, 1u);
+        if (place >= capacity) {
+          *reinterpret_cast<volatile u16*>(words + at) = 0xffffu;
+          return no_place;
         }
+        keys[place] = key;
+        store_release_shared(words + at, static_cast<u16>(tag(hash) << 14 | (place + 2)));
+        return place;
       }
       if (word == 1) continue;  // its owner writes the key and waits for nobody
       if (word == 0xffffu) return no_place;
-      if (likely(word, hash) && policy.equal(key_at(place_of(word)), key)) return place_of(word);
+      if (likely(word, hash) && policy.equal(keys[place_of(word)], key)) return place_of(word);
       at = (at + 1) & ((1u << bits) - 1);
     }
   }
@@ -344,7 +337,7 @@ __device__ __forceinline__ bool aggregate_tile(const Groups& groups, u64 first, 
     for (u32 j = 0; j < Items; ++j) {
       const bool likely = groups.index.likely(word[j], hash[j]);
       place[j] = likely ? groups.index.place_of(word[j]) : 0;
-      const bool found = likely && keys.equal(groups.index.key_at(place[j]), key[j]);
+      const bool found = likely && keys.equal(groups.index.keys[place[j]], key[j]);
       if (!found) missing |= 1u << j;
     }
     missing &= valid;

@@ -123,6 +123,15 @@ __device__ __forceinline__ void store_release(u32* p, u32 v) {
 __device__ __forceinline__ void store_release(u64* p, u64 v) {
   asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
 }
+// And in shared memory, by the threads of a block.
+__device__ __forceinline__ u32 load_acquire_shared(const u16* p) {
+  u16 v;
+  asm volatile("ld.acquire.cta.shared.u16 %0, [%1];" : "=h"(v) : "r"(static_cast<u32>(__cvta_generic_to_shared(p))) : "memory");
+  return v;
+}
+__device__ __forceinline__ void store_release_shared(u16* p, u16 v) {
+  asm volatile("st.release.cta.shared.u16 [%0], %1;" ::"r"(static_cast<u32>(__cvta_generic_to_shared(p))), "h"(v) : "memory");
+}
 
 namespace detail {
 
