@@ -315,6 +315,10 @@ class engine final : public runtime::engine {
     return answer;
   }
 
+  // What it compiles is known since it was asked.
+  void takes_again(const planner::vertex& v) override { placement_.kernels().planned(&v, {}); }
+  void takes_again(const planner::branch& b) override { placement_.kernels().planned(&b, {}); }
+
   std::vector<runtime::opinion> at_first_sight(const planner::machine_graph& g) const override { return not_worth_planning(g, placement_); }
   std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override { return together(g, placement_); }
 

@@ -121,6 +121,10 @@ class engine {
     return {false, "no folds"};
   }
   virtual void fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind, detail::fold_state&, run_context&) {}
+  // It took the same vertex or fold in earlier runs of the query, and takes this one without being asked. Where a run finds that
+  // it cannot after all, that is a resource_error as ever.
+  virtual void takes_again(const planner::vertex&) {}
+  virtual void takes_again(const planner::branch&) {}
   // A loop (do_while) whose body and condition were placed here, or some of them: then it is not used. Null: the executor runs it vertex
   // by vertex; explain() says `why_not` where the engine repeats others.
   virtual std::unique_ptr<round_repeater> repeater(const planner::vertex&, run_context&, std::string& /*why_not*/) { return nullptr; }

@@ -18,6 +18,8 @@ namespace query::runtime {
 // require_gpu() was said and the GPU cannot, resource_error where it was lost. `no_gpu`: why accelerated vertices stay on the CPU; "": they
 // need not. `how`: vertices all of whose rows are wanted may be cut at opaque functions (planner/opaque_cut.hpp).
 void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how);
+// All that is accelerated goes to the session's GPU, unasked, as in earlier runs that left it nothing.
+void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why);
 // What the session's GPU says of the fold of the result's rows: of those behind opaque functions where it takes that fold alone.
 verdict place_fold(planner::machine_graph& g, const session_state& session, detail::fold_kind kind);
 // Throws if a verb of the rows that the caller reads is ordered to the GPU, by on() or require_gpu(): user_error, or resource_error

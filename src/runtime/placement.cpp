@@ -260,6 +260,15 @@ verdict place_fold(planner::machine_graph& g, const session_state& session, deta
   return answer;
 }
 
+void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why) {
+  for (const auto& v : g.vertices) {
+    if (!v->accelerated) continue;
+    v->engine = "gpu";
+    v->why = why;
+    session.gpu()->takes_again(*v);
+  }
+}
+
 void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how) {
   const bool gpu = no_gpu.empty();
   if (gpu) cut_as_ordered(g, session, how);

@@ -32,6 +32,23 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   return o;
 }
 
+// A terminal verb that needs no engine: how many rows a table has.
+bool counts_a_table(const planner::branch& result, std::optional<fold_kind> fold) {
+  return fold == fold_kind::count && result.table && result.stages.empty() && result.prefilters.empty();
+}
+// Whether the terminal verb leaves nothing to the CPU's loops but to read what is there.
+bool ends_on_gpu(const planned_query& plan, std::optional<fold_kind> fold) {
+  const planner::branch& result = plan.graph->result;
+  if (!fold) return result.stages.empty() && result.prefilters.empty();
+  return plan.fold_shares.empty() && (plan.folds || counts_a_table(result, fold));
+}
+
+verdict fold_as_before(const planner::branch& result, fold_kind fold, session_state& session, const seen_ways::choice& way) {
+  if (counts_a_table(result, fold)) return {false, "a table has a size"};
+  session.gpu()->takes_again(result);
+  return {true, way.why};
+}
+
 // The fold by several engines at once, where that is expected to be faster; else why it is not divided, where it could be.
 std::string divide_if_faster(planned_query& plan, std::vector<offer> offers, const session_state& session, const std::string& terminal,
                              fold_kind fold) {
@@ -53,13 +70,15 @@ std::string divide_if_faster(planned_query& plan, std::vector<offer> offers, con
 planned_query plan_of(const pipe& p, const settings& s, session_state& session, const std::string& terminal, planner::reading how,
                       std::optional<fold_kind> fold, const seen_ways::choice& way) {
   const bool verified = verifies(session, s), here = way.by == seen_ways::way::cpu;
+  const bool there = way.by == seen_ways::way::gpu && gpu_to_plan_for(session);  // not lost since
   const std::string no_gpu = verified ? "verified queries run natively" : here ? way.why : "";
   planned_query plan;
   const auto make = [&](bool separate, bool may_separate = true) {
     planner::plan_options options = options_of(session, s, p);
     options.separate_result = (options.separate_result || separate) && may_separate;
     plan.graph = planner::make_machine_graph(p, terminal, options);
-    place(*plan.graph, session, no_gpu, how);
+    if (there) place_on_gpu(*plan.graph, session, way.why);
+    else place(*plan.graph, session, no_gpu, how);
   };
   const bool gpu = p.node->accelerated && no_gpu.empty() && gpu_to_plan_for(session);
   std::string left_here, left_whole;  // why rows are computed here, and why a fold is not divided
@@ -85,7 +104,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   if (!left_here.empty()) plan.graph->notes.push_back("rows: cpu: " + left_here);
   std::vector<offer> offers;  // of engines that could run the fold
   if (gpu && fold && plan.fold_shares.empty()) {
-    const verdict answer = place_fold(*plan.graph, session, *fold);
+    const verdict answer = there ? fold_as_before(plan.graph->result, *fold, session, way) : place_fold(*plan.graph, session, *fold);
     if (!answer) check_orders_of_result(plan.graph->result, answer.why, &session);
     if (answer) {
       plan.folds = session.gpu();
@@ -99,7 +118,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
     if (const std::string pieces = answer ? session.pieces_of(p.node.get(), terminal) : ""; !pieces.empty())
       plan.graph->notes.push_back(terminal + ": in the last run: " + pieces);
   }
-  if (fold && session.engines.empty() && no_gpu.empty())
+  if (fold && session.engines.empty() && no_gpu.empty() && !there)
     left_whole = divide_if_faster(plan, std::move(offers), session, terminal, *fold);
   if (!left_whole.empty()) plan.graph->notes.push_back(terminal + ": " + left_whole);
   if (!gpu) {
@@ -114,6 +133,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.expected = expected_of(*plan.graph, session);
   if (fold || expected_of_last)
     plan.expected.add(!plan.folds && plan.fold_shares.empty(), plan.fold_shares.empty() ? expected_of_last : std::nullopt);
+  plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(plan, fold);
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   return plan;
 }

@@ -16,6 +16,7 @@ using detail::verb;
 namespace {
 
 constexpr std::size_t most_remembered = 4096;
+constexpr const char* as_before = "as in its last runs";
 constexpr int most_until_asked_again = 4096;
 // A host that others use as well makes one run of two as slow as it likes: where the least of them says little, more follow.
 constexpr int fewest_to_try = 2, runs_to_try = 4, most_to_try = 12;
@@ -23,8 +24,6 @@ constexpr double far_slower = 2, says_little = 1.5;
 constexpr double little_lost = 0.5e-3;  // seconds, by a run that is expected to be so much slower
 // By so much the CPU must have been faster; and what takes so many times as long as before is another query under the same name.
 constexpr double faster = 0.95, much_longer = 3, at_least = 1e-3;
-
-constexpr const char* as_before = "as in its last runs";
 
 class fingerprint {
  public:
@@ -107,19 +106,22 @@ std::optional<std::uint64_t> recognised(const detail::pipe& p, std::optional<det
 
 seen_ways::choice seen_ways::chosen(const seen& s) {
   if (s.asked < runs_to_know) return {};
-  if (!s.last.elsewhere && (s.last.may_save > worth_asking || s.asked_least > too_short_to_ask)) return {};
+  if (!s.last.elsewhere && (s.last.may_save > worth_asking || s.chosen_least > too_short_to_ask)) return {};
   if (!s.last.elsewhere) return {way::cpu, as_before};
+  const bool unasked = s.last.all_on_gpu && s.chosen_least < short_enough_to_try;
+  const choice stays = unasked ? choice{way::gpu, as_before} : choice{};
+  if (unasked && s.gpu < runs_to_know) return stays;  // what it takes unasked is what the CPU has to beat
   // What was expected there may be less than any query takes there, which planning and waits are part of.
-  const double there = std::max(s.last.there, s.asked_least);
-  if (!s.last.weighed || s.last.cpu > std::max(close * there, there + little_lost)) return {};
-  if (std::max(s.asked_least, s.last.cpu) > short_enough_to_try) return {};
-  const double times = s.cpu_least / s.asked_least;
+  const double there = std::max(s.last.there, s.chosen_least);
+  if (!s.last.weighed || s.last.cpu > std::max(close * there, there + little_lost)) return stays;
+  if (std::max(s.chosen_least, s.last.cpu) > short_enough_to_try) return stays;
+  const double times = s.cpu_least / s.chosen_least;
   const bool slower = times > faster;
   const int tries = times > far_slower ? fewest_to_try : !slower || times > says_little ? runs_to_try : most_to_try;
   if (s.cpu < tries)
     return {way::cpu, "tried, as " + shown_seconds(s.last.there) + " were expected there, " + shown_seconds(s.last.cpu) + " here"};
-  if (slower) return {};
-  return {way::cpu, "its runs took " + shown_seconds(s.cpu_least) + " here, " + shown_seconds(s.asked_least) + " there"};
+  if (slower) return stays;
+  return {way::cpu, "its runs took " + shown_seconds(s.cpu_least) + " here, " + shown_seconds(s.chosen_least) + " there"};
 }
 
 seen_ways::choice seen_ways::choose(std::uint64_t query) {
@@ -134,6 +136,7 @@ seen_ways::choice seen_ways::choose(std::uint64_t query) {
   }
   choice c = chosen(s);
   s.cpu += c.by == way::cpu;  // counted before it runs: one that throws was a run as well
+  s.gpu += c.by == way::gpu;
   return c;
 }
 
@@ -155,22 +158,24 @@ void seen_ways::ran(std::uint64_t query, way by, const expected_way& expected, d
   if (all_.size() >= most_remembered && !all_.contains(query)) all_.clear();
   seen& s = all_[query];
   if (by == way::asked) {
-    if (s.asked && s.last.elsewhere != expected.elsewhere) s = {};
+    if (s.asked && (s.last.elsewhere != expected.elsewhere || s.last.all_on_gpu != expected.all_on_gpu)) s = {};
     ++s.asked;
-    s.asked_least = std::min(s.asked_least, seconds);
+    s.chosen_least = std::min(s.chosen_least, seconds);
     s.last = expected;
     return;
   }
-  const double before = s.last.elsewhere ? s.cpu_least : std::min(s.cpu_least, s.asked_least);
+  double& least = by == way::gpu ? s.chosen_least : s.cpu_least;
+  const double before = by == way::gpu || s.last.elsewhere ? least : std::min(s.cpu_least, s.chosen_least);
   if (seconds > much_longer * before + at_least) {
     all_.erase(query);
     return;
   }
-  s.cpu_least = std::min(s.cpu_least, seconds);
+  least = std::min(least, seconds);
 }
 
 expected_way expected_of(const planner::machine_graph& g, session_state& session) {
   expected_way all;
+  all.all_on_gpu = true;
   std::unordered_set<const planner::vertex*> met;
   std::vector<const planner::vertex*> open;
   const auto need = [&](const planner::vertex* v) {
@@ -185,6 +190,7 @@ expected_way expected_of(const planner::machine_graph& g, session_state& session
   while (!open.empty()) {
     const planner::vertex& v = *open.back();
     open.pop_back();
+    all.all_on_gpu &= !v.cut_off && (v.engine == "gpu" || !v.accelerated);
     if (v.node && v.node->what == verb::cached && session.find_cached(*v.node, v.ordered)) continue;
     for (const planner::branch& b : v.inputs) need_of(b);
     for (const planner::binding& c : v.captures) need(c.table);

@@ -1,8 +1,9 @@
-// Short queries that run again and again: whether the CPU alone is faster than the way that the engines' expectations chose.
+// Queries that run again and again: what the engines said of them, and whether the CPU alone is faster than the way that was chosen.
 //
 // Expectations of a tenth of a millisecond are off by more than that, and asking several engines costs tens of microseconds by itself. So a
-// session remembers what whole queries took, from planning to the last row: where all of it stayed on the CPU twice, the next runs do not
-// ask; where expectations were close, the CPU runs it four to twelve times, and the faster way has the next runs. Then all is asked again.
+// session remembers what whole queries took, from planning to the last row: where all of it stayed on the CPU twice, or went to the GPU
+// twice, the next runs do not ask; where expectations were close, the CPU runs it four to twelve times, and the faster way has the next
+// runs. Then all is asked again.
 //
 //   const auto q = recognised(pipe, fold, session);
 //   const seen_ways::choice c = q ? session.ways.choose(*q) : seen_ways::choice{};
@@ -34,6 +35,7 @@ std::optional<std::uint64_t> recognised(const detail::pipe& p, std::optional<det
 // What was expected of a plan for which engines were asked.
 struct expected_way {
   bool elsewhere = false;  // something is not left to the CPU
+  bool all_on_gpu = false;  // all that may be: by the session's GPU alone, in vertices that were not cut for it
   bool weighed = true;     // by seconds, all that is elsewhere: not divided among engines, nor demanded
   double may_save = 0;     // seconds, by another engine that may take over from the CPU once its kernels are compiled
   double there = 0, cpu = 0;
@@ -48,16 +50,16 @@ struct expected_way {
     if (e) there += e->there, cpu += e->cpu;
   }
 };
-// Of all vertices that would run; the fold behind them is not one.
+// Of all vertices that would run; the fold behind them, or rows that the reader computes, are none.
 expected_way expected_of(const planner::machine_graph& g, session_state& session);
 
 // Thread-safe.
 class seen_ways {
  public:
-  enum class way : std::uint8_t { asked, cpu };
+  enum class way : std::uint8_t { asked, cpu, gpu };
   struct choice {
     way by = way::asked;
-    std::string why = {};  // of the CPU, where it proved to be faster: for explain()
+    std::string why = {};  // where it proved to be faster: for explain()
   };
   choice choose(std::uint64_t query);
   choice shown(std::uint64_t query) const;  // as the next run would choose, but for what says nothing: a run that would not ask
@@ -71,8 +73,9 @@ class seen_ways {
 
  private:
   struct seen {
-    int asked = 0, cpu = 0, since = 0, until = runs_until_asked_again;
-    double asked_least = std::numeric_limits<double>::infinity(), cpu_least = std::numeric_limits<double>::infinity();
+    int asked = 0, gpu = 0, cpu = 0, since = 0, until = runs_until_asked_again;
+    // Of the way that was chosen, asked or not; of the CPU.
+    double chosen_least = std::numeric_limits<double>::infinity(), cpu_least = std::numeric_limits<double>::infinity();
     expected_way last;
   };
   static choice chosen(const seen& s);

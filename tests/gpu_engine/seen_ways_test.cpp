@@ -2,8 +2,12 @@
 // rule by itself, without clocks; and whole queries on the driver double.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <query/query.hpp>
@@ -101,6 +105,48 @@ TEST(seen_ways, what_stays_on_the_cpu_is_not_asked_about_each_time) {
   runs(waits_for_little, {.may_save = 1e-5}, 1e-4, 1e-4, 2);
   EXPECT_EQ(waits_for_little.choose(it).by, way::cpu) << "asking costs more";
 }
+TEST(seen_ways, what_the_gpu_has_is_not_asked_about_each_time) {
+  const expected_way all_there{.elsewhere = true, .all_on_gpu = true, .there = 1e-3, .cpu = 1e-1},
+      demanded{.elsewhere = true, .all_on_gpu = true, .weighed = false}, in_part{.elsewhere = true, .there = 1e-3, .cpu = 1e-1};
+  for (const expected_way& expected : {all_there, demanded}) {
+    seen_ways w;
+    runs(w, expected, 1e-3, 0, 2);
+    int n = 0;
+    for (; w.choose(it).by == way::gpu; ++n) w.ran(it, way::gpu, {}, 1e-3);
+    EXPECT_GT(n, seen_ways::runs_until_asked_again / 2);
+    EXPECT_LE(n, seen_ways::runs_until_asked_again);
+    EXPECT_EQ(w.shown(it).by, way::asked) << "explain() asks";
+  }
+  seen_ways parted, once, long_ones;
+  runs(parted, in_part, 1e-3, 0, 5);
+  EXPECT_EQ(parted.choose(it).by, way::asked) << "divided, or the CPU has some of it";
+  runs(once, in_part, 1e-3, 0, 2);
+  runs(once, all_there, 1e-3, 0, 1);
+  EXPECT_EQ(once.choose(it).by, way::asked) << "not twice yet";
+  runs(long_ones, all_there, 5e-2, 0, 5);
+  EXPECT_EQ(long_ones.choose(it).by, way::asked) << "asking costs nothing beside them";
+}
+TEST(seen_ways, cpu_has_to_beat_the_gpu_that_is_not_asked) {
+  const expected_way close{.elsewhere = true, .all_on_gpu = true, .there = 1e-3, .cpu = 1.2e-3};
+  seen_ways w;
+  const auto run_all = [&](int times, double asked, double on_gpu, double on_cpu) {
+    for (int i = 0; i < times; ++i) {
+      const way by = w.choose(it).by;
+      w.ran(it, by, close, by == way::cpu ? on_cpu : by == way::gpu ? on_gpu : asked);
+    }
+  };
+  run_all(2 + 2, 1e-3, 0.8e-3, 0.9e-3);
+  EXPECT_EQ(w.shown(it).by, way::cpu) << "it is tried now";
+  run_all(12, 1e-3, 0.8e-3, 0.9e-3);
+  EXPECT_EQ(w.choose(it).by, way::gpu) << "0.9 ms are less than 1 ms, but not than 0.8";
+}
+TEST(seen_ways, what_takes_far_longer_on_the_gpu_than_before_is_asked_at_once) {
+  seen_ways w;
+  runs(w, {.elsewhere = true, .all_on_gpu = true, .weighed = false}, 1e-3, 0, 3);
+  ASSERT_EQ(w.choose(it).by, way::gpu);
+  w.ran(it, way::gpu, {}, 5e-2);
+  EXPECT_EQ(w.choose(it).by, way::asked);
+}
 TEST(seen_ways, all_is_asked_again_after_many_runs_and_ever_more_seldom) {
   seen_ways w;
   const auto until_asked = [&] {
@@ -121,6 +167,40 @@ TEST(seen_ways, what_takes_far_longer_than_before_is_asked_at_once) {
   w.ran(it, way::cpu, {}, 5e-2);
   EXPECT_EQ(w.choose(it).by, way::asked);
 }
+
+// Counts what it is asked.
+class counting_engine final : public query::runtime::engine {
+ public:
+  explicit counting_engine(std::shared_ptr<query::runtime::engine> of) : of_(std::move(of)) {}
+  mutable int asked = 0;
+
+  std::string_view name() const override { return of_->name(); }
+  query::runtime::verdict accepts(const query::planner::vertex& v) const override {
+    ++asked;
+    return of_->accepts(v);
+  }
+  query::runtime::verdict accepts_fold(const query::planner::branch& b, const std::vector<query::planner::binding>& captures,
+                                       query::detail::fold_kind kind) const override {
+    ++asked;
+    return of_->accepts_fold(b, captures, kind);
+  }
+  void takes_again(const query::planner::vertex& v) override { of_->takes_again(v); }
+  void takes_again(const query::planner::branch& b) override { of_->takes_again(b); }
+  bool needs_whole_input(const query::planner::vertex& v, std::size_t input) const override { return of_->needs_whole_input(v, input); }
+  std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v,
+                                                        std::span<query::runtime::input_port* const> inputs,
+                                                        query::runtime::output_port& output, query::runtime::run_context& c) override {
+    return of_->start(v, inputs, output, c);
+  }
+  void fold(const query::planner::branch& b, const std::vector<query::planner::binding>& captures, query::detail::fold_kind kind,
+            query::detail::fold_state& state, query::runtime::run_context& context) override {
+    of_->fold(b, captures, kind, state, context);
+  }
+  int retries() const override { return of_->retries(); }
+
+ private:
+  std::shared_ptr<query::runtime::engine> of_;
+};
 
 struct Sale {
   std::int64_t id;
@@ -194,6 +274,76 @@ TEST_F(queries_seen, rows_that_stay_here_are_not_asked_about) {
   for (int i = 0; i < 2; ++i) state().ways.ran(*name_of(q), way::asked, here, 1e-5);
   EXPECT_EQ(q.to_vector().size(), 5979u);
   EXPECT_EQ(fake_.launches_on(0), 0u);
+}
+
+class queries_that_the_gpu_has : public queries_seen {
+ protected:
+  void SetUp() override {
+    queries_seen::SetUp();
+    counting_ = std::make_shared<counting_engine>(make_engine(device_, {std::size_t{64} << 20, 0}, kernels_));
+    counted_.state()->take_gpu(counting_);
+  }
+  auto there() { return query::from(sales_).as_accelerated().in(counted_); }
+  // How often the engine is asked, and how many kernels run, in the third run of a query.
+  template <class Run> std::pair<int, std::size_t> third(const Run& run) {
+    run(), run();
+    const int asked = counting_->asked;
+    const std::size_t launches = fake_.launches_on(0);
+    run();
+    return {counting_->asked - asked, fake_.launches_on(0) - launches};
+  }
+
+  std::shared_ptr<counting_engine> counting_;
+  query::Session counted_{{.threads = 2}};
+};
+
+const auto dear = [](auto s) { return s.price > 10; };
+
+TEST_F(queries_that_the_gpu_has, are_not_asked_about_from_the_third_run_on) {
+  const auto expect_unasked = [&](const char* what, const auto& run) {
+    const auto [asked, launches] = third(run);
+    EXPECT_EQ(asked, 0) << what;
+    EXPECT_GT(launches, 0u) << what;
+  };
+  expect_unasked("a fold", [&] { (void)there().where(dear).select(price).sum(); });
+  expect_unasked("rows", [&] { (void)there().where(dear).select(price).to_vector(); });
+  expect_unasked("a verb and a fold", [&] { (void)there().order_by(price).select(price).sum(); });
+  expect_unasked("how many rows a verb gives", [&] { (void)there().distinct_by([](auto s) { return s.shop; }).count(); });
+  const auto cached = there().cached();
+  (void)cached.count();
+  expect_unasked("rows that are kept there", [&] { (void)cached.where(dear).select(price).sum(); });
+  const std::vector<Sale> others(sales_.begin(), sales_.begin() + 100);
+  const auto id = [](auto s) { return s.id; };
+  expect_unasked("beside rows that are not accelerated", [&] {
+    (void)there().join(query::from(others), id, id, [](auto a, auto b) { return a.price + b.price; }).sum();
+  });
+}
+TEST_F(queries_that_the_gpu_has, in_part_are_asked_about_each_time) {
+  const auto opaque = [](const Sale& s) { return s.id % 3 != 0; };
+  EXPECT_GT(third([&] { (void)there().distinct_by(price).where(opaque).to_vector(); }).first, 0) << "the CPU filters what the GPU gives";
+  EXPECT_GT(third([&] { (void)there().where(opaque).order_by(price).to_vector(); }).first, 0) << "the CPU's part is cut off";
+  const auto kept = query::from(sales_).in(counted_).where(opaque).as_accelerated();
+  EXPECT_GT(third([&] { (void)kept.order_by(price).to_vector(); }).first, 0) << "so is what is not accelerated";
+}
+TEST_F(queries_that_the_gpu_has, go_to_the_cpu_where_a_captured_value_leaves_no_kernel) {
+  // As many branches as captured: sixty are too many to follow.
+  const auto steps = [&](int n) {
+    return there().select([n](auto s) {
+      std::int64_t passed = 0;
+      for (int i = 0; i < n; ++i)
+        if (s.price > 40.0 * i) ++passed;
+      return s.id * 0 + passed;
+    });
+  };
+  const auto few = steps(1);
+  ASSERT_EQ(third([&] { (void)few.to_vector(); }).first, 0);
+  const std::vector<std::int64_t> many = steps(60).to_vector();
+  ASSERT_EQ(many.size(), sales_.size());
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    std::int64_t passed = 0;
+    for (int k = 0; k < 60; ++k) passed += sales_[i].price > 40.0 * k;
+    ASSERT_EQ(many[i], passed) << i;
+  }
 }
 
 }  // namespace
