@@ -91,7 +91,10 @@ class execution {
   void finished() {
     meter.finished();
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-    if (query_) session->ways.ran(*query_, way_.by, plan.expected, passed.count());
+    if (!query_) return;
+    plan.expected.all_on_gpu &= !fell_back;
+    if (fell_back && plan.by == seen_ways::way::gpu) session->ways.forget(*query_);
+    else session->ways.ran(*query_, plan.by, plan.expected, passed.count());
   }
 
   // How many rows the result has, where they are a table as it is: nobody reads them for that, wherever they lie.
@@ -122,13 +125,16 @@ class execution {
 
  public:
   runtime::planned_query plan;
+  bool fell_back = false;  // the CPU has taken over something
   planner::machine_graph* graph;
   runtime::run_context context;
 
  private:
   void run_vertices() {
     if (have_run_) return;
-    runtime::executor(*graph, *session, context).run_vertices();
+    runtime::executor executor(*graph, *session, context);
+    executor.run_vertices();
+    fell_back |= executor.fell_back();
     if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
     have_run_ = true;
   }
@@ -141,7 +147,7 @@ class execution {
       session->note_fallback(last.get(), graph->terminal, lost.what());
     }
     have_run_ = false;
-    return true;
+    return fell_back = true;
   }
   // Vertices have named their verb; the rows of the last one are read here.
   [[noreturn]] void named(const runtime::rows_lost& lost) const {
@@ -287,6 +293,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
         runtime::rethrow_if_gpu_demanded(e.graph->result);
       }
       note(why);
+      e.fell_back = true;
     }
     runtime::taken_over(why, [&] {
       const auto clock = e.clock("cpu", k);
@@ -302,7 +309,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
 void run_single(const pipe& p, const settings& s, void* to) {
   execution e(p, s, "value", planner::reading::whole);
   const table t = e.read([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
-  e.meter.finished();
+  e.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
   if (t.type->trivial) std::memcpy(to, t.rows, t.type->size);
   else t.type->life.copy(to, t.rows, 1);

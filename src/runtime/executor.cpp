@@ -285,6 +285,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     }
     note_run(v, why);
     clock.forget();
+    fell_back_ = true;
     if (part) return run_rest(v, *part, *session_->cpu, *context_);
     return taken_over(why, [&] { return run_on(*session_->cpu, v, *session_->cpu, *context_); });
   }

@@ -43,6 +43,7 @@ class executor {
   executor(const planner::machine_graph& g, session_state& session, run_context& context)
       : graph_(&g), session_(&session), context_(&context) {}
   void run_vertices();  // all but the terminal
+  bool fell_back() const { return fell_back_; }  // the CPU took over a vertex that its engine could not run
 
  private:
   void run_in_round(const std::vector<planner::vertex*>& vertices);
@@ -70,6 +71,7 @@ class executor {
   session_state* session_;
   const detail::logical* demanding_loop_ = nullptr;  // the loop that is running, if the GPU is demanded for it
   run_context* context_;
+  bool fell_back_ = false;
   std::unordered_map<const planner::vertex*, session_state::cached_rows> found_;  // when the run began
   std::unordered_set<const planner::vertex*> spared_;                             // whose rows nobody but those would read
   std::vector<std::unique_ptr<planner::vertex>> brought_;                         // with found rows as their input

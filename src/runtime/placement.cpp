@@ -262,7 +262,7 @@ verdict place_fold(planner::machine_graph& g, const session_state& session, deta
 
 void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why) {
   for (const auto& v : g.vertices) {
-    if (!v->accelerated) continue;
+    if (!v->accelerated || lie_ready(*v)) continue;
     v->engine = "gpu";
     v->why = why;
     session.gpu()->takes_again(*v);

@@ -5,6 +5,7 @@
 
 #include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
+#include "planner/plan_shape.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/gpu_placement.hpp"
@@ -70,17 +71,20 @@ std::string divide_if_faster(planned_query& plan, std::vector<offer> offers, con
 planned_query plan_of(const pipe& p, const settings& s, session_state& session, const std::string& terminal, planner::reading how,
                       std::optional<fold_kind> fold, const seen_ways::choice& way) {
   const bool verified = verifies(session, s), here = way.by == seen_ways::way::cpu;
-  const bool there = way.by == seen_ways::way::gpu && gpu_to_plan_for(session);  // not lost since
+  bool there = way.by == seen_ways::way::gpu && gpu_to_plan_for(session);  // not lost since, and the plan is the same
   const std::string no_gpu = verified ? "verified queries run natively" : here ? way.why : "";
   planned_query plan;
+  const bool gpu = p.node->accelerated && no_gpu.empty() && gpu_to_plan_for(session);
+  std::uint64_t shape = 0;
   const auto make = [&](bool separate, bool may_separate = true) {
     planner::plan_options options = options_of(session, s, p);
     options.separate_result = (options.separate_result || separate) && may_separate;
     plan.graph = planner::make_machine_graph(p, terminal, options);
+    if (gpu) shape = planner::plan_shape(*plan.graph);
+    there = there && shape == way.shape;
     if (there) place_on_gpu(*plan.graph, session, way.why);
     else place(*plan.graph, session, no_gpu, how);
   };
-  const bool gpu = p.node->accelerated && no_gpu.empty() && gpu_to_plan_for(session);
   std::string left_here, left_whole;  // why rows are computed here, and why a fold is not divided
   std::optional<planner::expected_seconds> expected_of_last;  // rows, or fold
   if (gpu && !fold) {
@@ -134,6 +138,8 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   if (fold || expected_of_last)
     plan.expected.add(!plan.folds && plan.fold_shares.empty(), plan.fold_shares.empty() ? expected_of_last : std::nullopt);
   plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(plan, fold);
+  plan.expected.shape = shape;
+  plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   return plan;
 }

@@ -23,6 +23,7 @@ bool verifies(const session_state& session, const detail::settings& s);
 struct planned_query {
   std::unique_ptr<planner::machine_graph> graph;
   expected_way expected;
+  seen_ways::way by = seen_ways::way::asked;  // how it came about
   engine* folds = nullptr;                        // the engine that runs the terminal fold; null: the CPU
   std::vector<planner::engine_share> fold_shares;  // or several at once
 };

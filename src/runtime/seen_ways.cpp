@@ -66,7 +66,10 @@ class fingerprint {
       add(static_cast<const void*>(rows.columns ? rows.columns[0] : rows.rows));
       add(rows.n);
     }
-    for (const detail::order_key& k : n.order) add(std::uint64_t{k.descending} | std::uint64_t{k.nulls_first} << 1);
+    for (const detail::order_key& k : n.order) {
+      add(std::uint64_t{k.descending} | std::uint64_t{k.nulls_first} << 1);
+      add(k.custom.less);
+    }
     for (const detail::user_function& f : n.functions)
       if (!add(f)) return false;
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](const detail::pipe& p) { return add(*p.node); });
@@ -109,7 +112,7 @@ seen_ways::choice seen_ways::chosen(const seen& s) {
   if (!s.last.elsewhere && (s.last.may_save > worth_asking || s.chosen_least > too_short_to_ask)) return {};
   if (!s.last.elsewhere) return {way::cpu, as_before};
   const bool unasked = s.last.all_on_gpu && s.chosen_least < short_enough_to_try;
-  const choice stays = unasked ? choice{way::gpu, as_before} : choice{};
+  const choice stays = unasked ? choice{way::gpu, as_before, s.last.shape} : choice{};
   if (unasked && s.gpu < runs_to_know) return stays;  // what it takes unasked is what the CPU has to beat
   // What was expected there may be less than any query takes there, which planning and waits are part of.
   const double there = std::max(s.last.there, s.chosen_least);
@@ -148,6 +151,11 @@ seen_ways::choice seen_ways::shown(std::uint64_t query) const {
   return c.why == as_before ? choice{} : c;
 }
 
+void seen_ways::forget(std::uint64_t query) {
+  const std::lock_guard hold(lock_);
+  all_.erase(query);
+}
+
 void seen_ways::forget_all() {
   const std::lock_guard hold(lock_);
   all_.clear();
@@ -158,7 +166,9 @@ void seen_ways::ran(std::uint64_t query, way by, const expected_way& expected, d
   if (all_.size() >= most_remembered && !all_.contains(query)) all_.clear();
   seen& s = all_[query];
   if (by == way::asked) {
-    if (s.asked && (s.last.elsewhere != expected.elsewhere || s.last.all_on_gpu != expected.all_on_gpu)) s = {};
+    // Other functions, or another query: captured by reference, they may differ under one name.
+    if (s.asked && (s.last.elsewhere != expected.elsewhere || s.last.all_on_gpu != expected.all_on_gpu || s.last.shape != expected.shape))
+      s = {};
     ++s.asked;
     s.chosen_least = std::min(s.chosen_least, seconds);
     s.last = expected;
@@ -167,10 +177,18 @@ void seen_ways::ran(std::uint64_t query, way by, const expected_way& expected, d
   double& least = by == way::gpu ? s.chosen_least : s.cpu_least;
   const double before = by == way::gpu || s.last.elsewhere ? least : std::min(s.cpu_least, s.chosen_least);
   if (seconds > much_longer * before + at_least) {
-    all_.erase(query);
+    // What the CPU took stays, as others may use the GPU as well: it is not tried again for one slow run.
+    if (by == way::gpu) s.asked = s.gpu = 0, least = std::numeric_limits<double>::infinity();
+    else all_.erase(query);
     return;
   }
   least = std::min(least, seconds);
+}
+
+bool lie_ready(const planner::vertex& v) {
+  if (v.node || v.inputs.size() != 1) return false;
+  const planner::branch& b = v.inputs.front();
+  return b.source && b.source->view && b.stages.empty() && b.prefilters.empty();
 }
 
 expected_way expected_of(const planner::machine_graph& g, session_state& session) {
@@ -190,7 +208,7 @@ expected_way expected_of(const planner::machine_graph& g, session_state& session
   while (!open.empty()) {
     const planner::vertex& v = *open.back();
     open.pop_back();
-    all.all_on_gpu &= !v.cut_off && (v.engine == "gpu" || !v.accelerated);
+    all.all_on_gpu &= !v.cut_off && (v.engine == (lie_ready(v) ? "cpu" : "gpu") || !v.accelerated);
     if (v.node && v.node->what == verb::cached && session.find_cached(*v.node, v.ordered)) continue;
     for (const planner::branch& b : v.inputs) need_of(b);
     for (const planner::binding& c : v.captures) need(c.table);

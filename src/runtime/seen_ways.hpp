@@ -37,6 +37,7 @@ struct expected_way {
   bool elsewhere = false;  // something is not left to the CPU
   bool all_on_gpu = false;  // all that may be: by the session's GPU alone, in vertices that were not cut for it
   bool weighed = true;     // by seconds, all that is elsewhere: not divided among engines, nor demanded
+  std::uint64_t shape = 0;  // planner::plan_shape, before vertices were placed
   double may_save = 0;     // seconds, by another engine that may take over from the CPU once its kernels are compiled
   double there = 0, cpu = 0;
 
@@ -50,6 +51,8 @@ struct expected_way {
     if (e) there += e->there, cpu += e->cpu;
   }
 };
+// Rows of a container as they lie: nobody computes them, whatever engine has the vertex.
+bool lie_ready(const planner::vertex& v);
 // Of all vertices that would run; the fold behind them, or rows that the reader computes, are none.
 expected_way expected_of(const planner::machine_graph& g, session_state& session);
 
@@ -60,10 +63,12 @@ class seen_ways {
   struct choice {
     way by = way::asked;
     std::string why = {};  // where it proved to be faster: for explain()
+    std::uint64_t shape = 0;  // of the GPU's: what is planned otherwise now is asked about
   };
   choice choose(std::uint64_t query);
   choice shown(std::uint64_t query) const;  // as the next run would choose, but for what says nothing: a run that would not ask
   void ran(std::uint64_t query, way by, const expected_way& expected, double seconds);
+  void forget(std::uint64_t query);  // where the way that was chosen failed: the next runs are asked
   void forget_all();  // for measurements: the next runs are asked
 
   static constexpr int runs_to_know = 2;
