@@ -121,6 +121,7 @@ seen_ways::choice seen_ways::chosen(const seen& s) {
   const double times = s.cpu_least / s.chosen_least;
   const bool slower = times > faster;
   const int tries = times > far_slower ? fewest_to_try : !slower || times > says_little ? runs_to_try : most_to_try;
+  if (s.cpu < tries && unasked && s.gpu < s.cpu + runs_to_know) return stays;  // in turn: the least of more runs is less by itself
   if (s.cpu < tries)
     return {way::cpu, "tried, as " + shown_seconds(s.last.there) + " were expected there, " + shown_seconds(s.last.cpu) + " here"};
   if (slower) return stays;
