@@ -3,6 +3,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "ir/device_function.hpp"
 #include "ir/visit.hpp"
 
 namespace query::planner {
@@ -52,7 +53,7 @@ class shape {
     add(address(n.row));
     for (const detail::user_function& f : n.functions) add(f.trace());
   }
-  // Literals and strings are parameters of kernels, and so is which collection is read.
+  // Literals and strings are parameters of kernels, and so is which collection is read; what divides and how far bits are shifted is text.
   void add(const ir::traced& t) {
     if (!t) return add(1);
     std::unordered_map<const ir::node*, std::uint64_t> known;
@@ -60,16 +61,24 @@ class shape {
       std::uint64_t h = mix(static_cast<std::uint64_t>(n->what), address(n->type));
       if (n->what != ir::op::literal) {
         h = mix(h, n->id);
-        if (n->what != ir::op::collection) h = mix(h, n->bits);
+        if (n->what == ir::op::collection) h = mix(h, collections_.emplace(n->bits, collections_.size()).first->second);
+        else if (n->what == ir::op::call && n->bits) h = mix(h, ir::device_function_of(n)->content);
+        else h = mix(h, n->bits);
         for (const char c : n->text) h = mix(h, static_cast<unsigned char>(c));
       }
-      for (const ir::node* k : n->kids) h = mix(h, known[k]);
+      for (const ir::node* k : n->kids) h = mix(mix(h, known[k]), in_text(*n) && k->what == ir::op::literal ? k->bits : 0);
       known[n] = h;
     });
     add(known[t.root]);
   }
 
+  static bool in_text(const ir::node& n) {
+    const bool divides = n.what == ir::op::div || n.what == ir::op::mod || n.what == ir::op::shl || n.what == ir::op::shr;
+    return divides && !ir::is_floating(n.type->k);
+  }
+
   std::unordered_map<const vertex*, std::uint64_t> numbers_;
+  std::unordered_map<std::uint64_t, std::uint64_t> collections_;  // by their slots, as they are met
   std::uint64_t hash_ = 0;
 };
 

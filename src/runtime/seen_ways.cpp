@@ -168,8 +168,9 @@ void seen_ways::ran(std::uint64_t query, way by, const expected_way& expected, d
   seen& s = all_[query];
   if (by == way::asked) {
     // Other functions, or another query: captured by reference, they may differ under one name.
-    if (s.asked && (s.last.elsewhere != expected.elsewhere || s.last.all_on_gpu != expected.all_on_gpu || s.last.shape != expected.shape))
-      s = {};
+    const bool another = s.last.elsewhere != expected.elsewhere || s.last.all_on_gpu != expected.all_on_gpu ||
+                         (expected.elsewhere && s.last.shape != expected.shape);
+    if (s.asked && another) s = {};
     ++s.asked;
     s.chosen_least = std::min(s.chosen_least, seconds);
     s.last = expected;
@@ -178,11 +179,11 @@ void seen_ways::ran(std::uint64_t query, way by, const expected_way& expected, d
   double& least = by == way::gpu ? s.chosen_least : s.cpu_least;
   const double before = by == way::gpu || s.last.elsewhere ? least : std::min(s.cpu_least, s.chosen_least);
   if (seconds > much_longer * before + at_least) {
-    // What the CPU took stays, as others may use the GPU as well: it is not tried again for one slow run.
-    if (by == way::gpu) s.asked = s.gpu = 0, least = std::numeric_limits<double>::infinity();
-    else all_.erase(query);
+    // Once may be what others do on the host or the GPU meanwhile.
+    if (++s.slow == runs_to_know) all_.erase(query);
     return;
   }
+  s.slow = 0;
   least = std::min(least, seconds);
 }
 

@@ -78,7 +78,7 @@ class seen_ways {
 
  private:
   struct seen {
-    int asked = 0, gpu = 0, cpu = 0, since = 0, until = runs_until_asked_again;
+    int asked = 0, gpu = 0, cpu = 0, since = 0, until = runs_until_asked_again, slow = 0;
     // Of the way that was chosen, asked or not; of the CPU.
     double chosen_least = std::numeric_limits<double>::infinity(), cpu_least = std::numeric_limits<double>::infinity();
     expected_way last;
