@@ -66,7 +66,7 @@ const std::vector<Fill> fills = [] {
   return f;
 }();
 const std::vector<Stock> stocks{{0, 1}, {1, 1}, {2, 2}, {3, 2}, {99, 3}};
-const query::columns_of<Fill> columns = query::from(fills).to_columns();
+const query::columns_of<Fill> columns = query::from(fills).to_vectors();
 
 // The same rows in both sessions, and no native call in the one that interprets.
 template <class Q, class Run> void expect_interpreted(const Q& q, Run run, const char* what) {
