@@ -27,6 +27,7 @@ inline constexpr std::size_t column_batch_rows = 1024;
 struct column_batch {
   std::span<const column> columns;
   std::size_t n = 0;
+  std::uint64_t first = 0;  // number of the first row in its stream, where each row of the source is one of the batch
 };
 
 inline const std::byte* value_at(const column& c, std::size_t i) {

@@ -288,7 +288,7 @@ bool assign_records(const planner::branch& b, const std::vector<planner::binding
                     runtime::run_context& context) {
   if (b.stages.empty() || b.stages.back().how != planner::form::columns) return false;
   pipeline p(b, captures, context);
-  if (!p.columns()) return false;
+  if (!p.columns() || !p.source_rows()) return false;  // pieces of a stream do not outlive their window
   const auto parts = run_parts<kept_batches>(p, [&] { return std::make_unique<kept_batches>(*p.columns(), context.pool); });
   struct place {
     const kept_batches* rows;

@@ -80,7 +80,7 @@ class projection_step final : public column_step {
   class runner final : public column_sink {
    public:
     runner(const projection_step& s, column_sink& next) : projector_(s.projector_, *s.pool_), next_(&next) {}
-    void push(const column_batch& b) override { next_->push({projector_.run(b.columns, {}, b.n), b.n}); }
+    void push(const column_batch& b) override { next_->push({projector_.run(b.columns, {}, b.n), b.n, b.first}); }
 
    private:
     column_projector::runner projector_;
@@ -105,6 +105,7 @@ class record_sink final : public column_sink {
     detail::row_block out;
     out.rows = rows_.data();
     out.n = b.n;
+    out.first = b.first;
     out.owned = true;
     next_->push(out);
   }
@@ -161,7 +162,7 @@ column_steps::column_steps(const planner::branch& b, std::size_t n, const std::v
       row_(source_row_),
       source_schema_(planner::source_schema(b)),
       schema_(source_schema_) {
-  for (const planner::prefilter& f : b.prefilters) {
+  for (const planner::prefilter& f : n ? std::span(b.prefilters) : std::span<const planner::prefilter>()) {
     if (f.expression) {
       planner::interpretation test;
       test.expression = f.expression;
@@ -210,7 +211,7 @@ void column_steps::runner::push(const detail::row_block& b) {
   for (std::size_t from = 0; from < b.n; from += column_batch_rows) {
     if (b.columns) columns_of_source(of_->source_schema_, of_->source_row_, b.columns, from, columns_);
     else columns_of_rows(of_->source_schema_, b.rows, of_->source_row_->size, from, columns_);
-    head_->push({columns_, std::min(column_batch_rows, b.n - from)});
+    head_->push({columns_, std::min(column_batch_rows, b.n - from), b.first + from});
   }
 }
 

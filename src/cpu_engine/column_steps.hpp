@@ -1,4 +1,4 @@
-// The stages of a branch that run over columns (planner/column_forms.hpp): tests, projections and probes of hash tables, one after the other.
+// The stages of a branch that run over columns (planner/column_forms.hpp): tests, projections and probes, one after the other.
 //
 //   column_steps steps(branch, n, bindings, context);     // prepared once for a run: programs, hash tables
 //   auto run = steps.start(sink);                          // in each task
@@ -22,7 +22,7 @@ class column_step {
 
 class column_steps {
  public:
-  // The first n stages of b, behind its prefilters.
+  // The first n stages of b, behind its prefilters; with none of them, the columns of the source as they are.
   column_steps(const planner::branch& b, std::size_t n, const std::vector<detail::binding>& bindings, runtime::run_context& context);
   ~column_steps();
 

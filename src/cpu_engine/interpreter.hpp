@@ -24,8 +24,8 @@ namespace query::interpreter {
 
 struct code;
 
-// One field (or several adjacent ones) of a row, kept as a column: value i lies at base + i * stride. Columns of one batch may be selections
-// of different tables: after a join, each side's columns have the row numbers of that side.
+// One field (or several adjacent ones) of a row, kept as a column: value i lies at base + i * stride. Columns of one batch may be
+// selections of different tables: after a join, each side's columns have the row numbers of that side.
 struct column {
   const void* base = nullptr;
   std::size_t stride = 0;

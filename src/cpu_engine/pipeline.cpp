@@ -7,7 +7,6 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/column_steps.hpp"
-#include "cpu_engine/columns.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 #include "runtime/shared_rows.hpp"
@@ -47,32 +46,20 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
   }
   std::size_t over_columns = 0;  // stages, from the first on
   while (over_columns < b.stages.size() && b.stages[over_columns].how == planner::form::columns) ++over_columns;
-  if (over_columns && !stream_) {
+  const planner::stage* first = b.prefilters.empty() && !b.stages.empty() ? &b.stages.front() : nullptr;
+  const bool compiled_for_columns = first && first->native && first->native->reads_columns() && first->how == planner::form::native;
+  if (over_columns || (whole_.columns && !compiled_for_columns)) {
     over_columns_ = std::make_shared<const column_steps>(b, over_columns, bindings_, context);
     keeps_rows_ = over_columns_->keeps_rows();
     stages_.push_back(records_of(over_columns_, context));
-  } else {
-    over_columns = 0;
   }
-  const bool columns = whole_.columns != nullptr && !over_columns;
-  const planner::stage* first = b.prefilters.empty() && !b.stages.empty() ? &b.stages.front() : nullptr;
-  const bool compiled_for_columns = first && first->native && first->native->reads_columns() && first->how == planner::form::native;
-  const bool interprets_columns =
-      columns && first && first->how == planner::form::interpreted && first->what == planner::stage::kind::rowwise;
-  if (columns && !compiled_for_columns && !interprets_columns) stages_.push_back(rows_from_columns(source_row_, b.wanted));
   if (!over_columns)
     for (const planner::prefilter& f : b.prefilters) {
       stages_.push_back(prepare_prefilter(f, source_row_, context));
       keeps_rows_ = false;
     }
   for (const planner::stage& s : std::span(b.stages).subspan(over_columns)) {
-    if (&s == first && interprets_columns) {
-      planner::stage rest = s;
-      stages_.push_back(interpreted_columns(rest, b.wanted, context));
-      if (!rest.nodes.empty()) stages_.push_back(prepare_stage(rest, bindings_, context));
-    } else {
-      stages_.push_back(prepare_stage(s, bindings_, context));
-    }
+    stages_.push_back(prepare_stage(s, bindings_, context));
     if (s.what == planner::stage::kind::probe) keeps_rows_ = false;
     else if (s.native) keeps_rows_ = keeps_rows_ && s.native->keeps_position();
     else

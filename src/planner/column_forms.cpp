@@ -49,29 +49,30 @@ class walk {
   }
   bool pays() const { return pays_; }  // of those stages
 
+  // How many verbs of a stage, from the first on, can: a test narrows the rows, a projection gives others.
+  std::size_t nodes(const stage& s, const ir::type* row) {
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+      const logical& n = *s.nodes[i];
+      const detail::user_function& f = n.functions.front();
+      if (f.row != row) return i;
+      if (n.what == verb::where && f.native.filter) {
+        if (!evaluate(f, now_)) return i;
+      } else if (n.what == verb::select && f.native.map) {
+        const auto p = project(f, now_);
+        if (!p || !can_be_stored(n.row)) return i;
+        now_ = p->schema();
+      } else {
+        return i;
+      }
+      row = n.row;
+    }
+    return s.nodes.size();
+  }
+
  private:
   static const ir::type* row_of(const branch& b) { return b.table ? b.table->row() : b.source->row; }
 
-  bool rowwise(const stage& s, const ir::type* row) {
-    if (makes_records(s)) return true;
-    column_schema next = now_;
-    for (const logical* n : s.nodes) {
-      const detail::user_function& f = n->functions.front();
-      if (f.row != row) return false;
-      if (n->what == verb::where && f.native.filter) {
-        if (!evaluate(f, next)) return false;
-      } else if (n->what == verb::select && f.native.map) {
-        const auto p = project(f, next);
-        if (!p || !can_be_stored(n->row)) return false;
-        next = p->schema();
-      } else {
-        return false;
-      }
-      row = n->row;
-    }
-    now_ = std::move(next);
-    return true;
-  }
+  bool rowwise(const stage& s, const ir::type* row) { return nodes(s, row) == s.nodes.size(); }
 
   bool probe(const stage& s) {
     const logical& join = *s.join;
@@ -98,15 +99,40 @@ class walk {
 
 }  // namespace
 
-void choose_columns(machine_graph& g, bool to_columns) {
+// In a session that interprets: the verbs over a columnar source, up to the first whose function does not trace.
+static void interpret_over_columns(branch& b) {
+  if (!is_columnar(b) || !b.prefilters.empty() || b.stages.empty()) return;
+  stage& first = b.stages.front();
+  if (first.what != stage::kind::rowwise || first.how != form::interpreted) return;
+  const std::size_t n = walk(b).nodes(first, b.source->row);
+  if (n == 0) return;
+  stage rest = first;
+  first.how = form::columns;
+  if (n == first.nodes.size()) return;
+  const auto part = [&](stage& s, std::size_t from, std::size_t to) {
+    s.native = nullptr;
+    s.nodes.assign(rest.nodes.begin() + static_cast<std::ptrdiff_t>(from), rest.nodes.begin() + static_cast<std::ptrdiff_t>(to));
+    s.native_because.assign(rest.native_because.begin() + static_cast<std::ptrdiff_t>(from),
+                            rest.native_because.begin() + static_cast<std::ptrdiff_t>(to));
+    s.out = s.nodes.back()->row;
+  };
+  stage behind = rest;
+  part(first, 0, n);
+  part(behind, n, rest.nodes.size());
+  behind.in = first.out;
+  b.stages.insert(b.stages.begin() + 1, std::move(behind));
+}
+
+void choose_columns(machine_graph& g, const column_options& options) {
   const rules::edge_index edges(g);
   rules::each_branch(g, [&](branch& b, vertex* reader) {
     if (reader ? reader->engine != "cpu" || !reader->shares.empty() : g.result_engine != "cpu") return;
     if (!b.table && !b.source->view && b.source->what != verb::placeholder) return;  // streams begin with records
     if (b.table && b.table->streamed) return;
+    if (options.interpret) return interpret_over_columns(b);
     walk w(b);
     const std::size_t n = w.stages();
-    if (!w.pays() && !(to_columns && !reader && is_columnar(b))) return;
+    if (!w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
     for (std::size_t i = 0; i < n; ++i) {
       stage& s = b.stages[i];
       s.how = form::columns;

@@ -145,7 +145,7 @@ struct plan_options {
 // under must_trace that does not trace, require_gpu() without a GPU.
 std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string terminal, const plan_options& options);
 
-// How the terminal verb reads the result: as a whole, as a fold that keeps no row, all rows in order, as far as its user goes, or as columns.
+// How the terminal verb reads the result: as a whole, as a fold that keeps no row, all rows in order, as far as its user goes, as columns.
 enum class reading : std::uint8_t { whole, folded, in_order, on_demand, columns };
 // Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
 void mark_streams(machine_graph& g, reading how);

@@ -142,8 +142,8 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.expected.shape = shape;
   plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
-  // A session that compares compiled functions with their traces, or interprets, asks for one form of all functions.
-  if (!verified && !session.options.interpret) planner::choose_columns(*plan.graph, how == planner::reading::columns);
+  // Where compiled functions are compared with their traces, all of them run as compiled.
+  if (!verified) planner::choose_columns(*plan.graph, {how == planner::reading::columns, session.options.interpret});
   return plan;
 }
 
