@@ -205,7 +205,7 @@ template <class Sink, class Make> std::map<std::size_t, std::unique_ptr<Sink>> r
 }
 
 // ---------------------------------------------------------------- records
-// Batches that outlive the pipeline's tasks: their selections are copied, values that were computed are moved, the rest stays where it is.
+// Batches that outlive the pipeline's tasks: their selections and the values that were computed are copied, the rest stays where it is.
 class kept_batches final : public column_sink {
  public:
   kept_batches(const planner::column_schema& schema, runtime::buffer_pool& pool) : schema_(&schema), pool_(&pool) {}
@@ -218,9 +218,11 @@ class kept_batches final : public column_sink {
     for (std::size_t c = 0; c < b.columns.size(); ++c) {
       column now = b.columns[c];
       if (now.transient) {
-        computed_.emplace_back(schema_->columns[c].type, *pool_);
-        computed_.back().take_rows(const_cast<void*>(now.base), b.n);
-        now.base = computed_.back().data();
+        const ir::type* t = schema_->columns[c].type;
+        rows_buffer& values = computed_.emplace_back(t, *pool_);
+        gather_column(now, t, b.n, values.extend(b.n), t->size, false);
+        values.grow(b.n);
+        now = {values.data(), t->size, now.offset, t->size};
       } else if (now.select) {
         now.select = kept(b, c, first);
       }
