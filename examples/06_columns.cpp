@@ -1,4 +1,4 @@
-// A struct of arrays: only the columns that a query names are read. to_columns gives the result the same way.
+// A struct of arrays: only the columns that a query names are read. to_vectors gives the result the same way.
 #include <iostream>
 #include <vector>
 
@@ -25,7 +25,7 @@ int main() {
   const auto warm = readings.where([](auto r) { return r.temperature > 18; });
   std::cout << "warm: " << warm.count() << ", mean pressure then: " << *warm.average([](auto r) { return r.pressure; }) << "\n";
 
-  const query::columns_of<Reading> kept = warm.to_columns();
+  const query::columns_of<Reading> kept = warm.to_vectors();
   std::cout << kept.size() << " rows kept; the first is of station " << kept.get<0>().front() << "\n";
 
   // Which columns a query reads is in its plan.

@@ -1,6 +1,7 @@
 // The CPU engine: runs any vertex of a machine graph on the session's threads, in the caller's memory.
 #include <chrono>
 
+#include "cpu_engine/column_results.hpp"
 #include "cpu_engine/files.hpp"
 #include "cpu_engine/group_by.hpp"
 #include "cpu_engine/join.hpp"
@@ -84,6 +85,13 @@ class cpu_engine final : public runtime::local_engine {
   void stream(const planner::branch& b, const std::vector<planner::binding>& c, function_ref<void(std::uint64_t)> expected,
               function_ref<bool(const detail::row_block&)> take, runtime::run_context& context) override {
     stream_branch(b, c, expected, take, context);
+  }
+  detail::chunk_list columns(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
+    return collect_columns(b, c, context);
+  }
+  bool assign(const planner::branch& b, const std::vector<planner::binding>& c, function_ref<void*(std::uint64_t)> room,
+              runtime::run_context& context) override {
+    return assign_records(b, c, room, context);
   }
   std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& c,
                                            runtime::run_context& context) override {

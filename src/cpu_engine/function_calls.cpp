@@ -9,7 +9,6 @@
 
 #include "cpu_engine/captured.hpp"
 #include "cpu_engine/rows_buffer.hpp"
-#include "ir/visit.hpp"
 
 namespace query::cpu {
 
@@ -23,12 +22,6 @@ function_calls::function_calls(const detail::user_function& f, bool interpreted,
 }
 function_calls::function_calls(const ir::traced& p, const ir::type* row) : expression_(p), row_size_(row->size) {
   program_ = std::make_shared<const interpreter::program>(expression_.root);
-}
-
-bool function_calls::reads_fields_only() const {
-  bool whole = false;
-  ir::each_node(expression_.root, [&](const ir::node* n) { whole = whole || (n->what == ir::op::row && n->id == 0); });
-  return program_ && !whole;
 }
 
 void function_calls::filter(const interpreter::binding& rows, std::size_t n, bool* out, interpreter::scratch& s) const {

@@ -20,8 +20,6 @@ class function_calls {
   function_calls(const ir::traced& predicate, const ir::type* row);  // an expression over rows of `row` that never had native code
 
   bool is_interpreted() const { return program_ != nullptr; }
-  // Of an interpreted function: does it read fields alone? Then it runs over columns too.
-  bool reads_fields_only() const;
   void filter(const void* rows, std::size_t n, bool* out, interpreter::scratch& s) const;
   // Rows 0..n-1, or those that `select` names; constructs results in raw memory.
   void map(const void* rows, const std::uint32_t* select, std::size_t n, void* out, interpreter::scratch& s) const;

@@ -24,12 +24,15 @@ namespace query::interpreter {
 
 struct code;
 
-// One field (or several adjacent ones) of a row, kept as a column: value i lies at base + i * stride.
+// One field (or several adjacent ones) of a row, kept as a column: value i lies at base + i * stride. Columns of one batch may be
+// selections of different tables: after a join, each side's columns have the row numbers of that side.
 struct column {
   const void* base = nullptr;
   std::size_t stride = 0;
   std::size_t offset = 0;  // of the field in the row's type
   std::size_t size = 0;    // bytes of the row's type that the column covers
+  const std::uint32_t* select = nullptr;  // if not null: value i is number select[i]
+  bool transient = false;  // the values are overwritten by the next batch
 };
 
 // Where the rows of one row number are: objects at base + i * stride, columns, or objects at pointers[i].
@@ -37,7 +40,7 @@ struct binding {
   const void* base = nullptr;
   std::size_t stride = 0;
   std::span<const column> columns;               // if not empty, instead of base and stride
-  const std::uint32_t* select = nullptr;         // if not null: row i is number select[i] of the objects or columns
+  const std::uint32_t* select = nullptr;         // if not null: row i is number select[i] of the objects
   const void* const* pointers = nullptr;         // if not null, instead of all others; a null row reads as zeros
 };
 

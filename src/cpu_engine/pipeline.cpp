@@ -6,7 +6,7 @@
 #include <query/cpu/typed_segment.hpp>
 #include <query/errors.hpp>
 
-#include "cpu_engine/columns.hpp"
+#include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 #include "runtime/shared_rows.hpp"
@@ -44,24 +44,22 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
     owner_ = b.source->source;
     source_row_ = b.source->row;
   }
-  const bool columns = whole_.columns != nullptr;
+  std::size_t over_columns = 0;  // stages, from the first on
+  while (over_columns < b.stages.size() && b.stages[over_columns].how == planner::form::columns) ++over_columns;
   const planner::stage* first = b.prefilters.empty() && !b.stages.empty() ? &b.stages.front() : nullptr;
   const bool compiled_for_columns = first && first->native && first->native->reads_columns() && first->how == planner::form::native;
-  const bool interprets_columns =
-      columns && first && first->how == planner::form::interpreted && first->what == planner::stage::kind::rowwise;
-  if (columns && !compiled_for_columns && !interprets_columns) stages_.push_back(rows_from_columns(source_row_, b.wanted));
-  for (const planner::prefilter& f : b.prefilters) {
-    stages_.push_back(prepare_prefilter(f, source_row_, context));
-    keeps_rows_ = false;
+  if (over_columns || (whole_.columns && !compiled_for_columns)) {
+    over_columns_ = std::make_shared<const column_steps>(b, over_columns, bindings_, context);
+    keeps_rows_ = over_columns_->keeps_rows();
+    stages_.push_back(records_of(over_columns_, context));
   }
-  for (const planner::stage& s : b.stages) {
-    if (&s == first && interprets_columns) {
-      planner::stage rest = s;
-      stages_.push_back(interpreted_columns(rest, b.wanted, context));
-      if (!rest.nodes.empty()) stages_.push_back(prepare_stage(rest, bindings_, context));
-    } else {
-      stages_.push_back(prepare_stage(s, bindings_, context));
+  if (!over_columns)
+    for (const planner::prefilter& f : b.prefilters) {
+      stages_.push_back(prepare_prefilter(f, source_row_, context));
+      keeps_rows_ = false;
     }
+  for (const planner::stage& s : std::span(b.stages).subspan(over_columns)) {
+    stages_.push_back(prepare_stage(s, bindings_, context));
     if (s.what == planner::stage::kind::probe) keeps_rows_ = false;
     else if (s.native) keeps_rows_ = keeps_rows_ && s.native->keeps_position();
     else
@@ -71,6 +69,10 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
 }
 
 pipeline::~pipeline() = default;
+
+const planner::column_schema* pipeline::columns() const {
+  return over_columns_ && stages_.size() == 1 ? &over_columns_->schema() : nullptr;
+}
 
 std::optional<std::uint64_t> pipeline::source_rows() const {
   if (stream_) return std::nullopt;
@@ -254,6 +256,11 @@ template <class Push> void in_slices(const row_block& rows, const ir::type* row,
 void pipeline::part::run(batch_sink& to) const {
   chain c(of->stages_, to);
   in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { c.head->push(b); });
+}
+
+void pipeline::part::run_columns(column_sink& to) const {
+  const auto steps = of->over_columns_->start(to);
+  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { steps->push(b); });
 }
 
 void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const {

@@ -16,6 +16,7 @@
 #include "cpu_engine/row_pieces.hpp"
 #include "cpu_engine/rows_buffer.hpp"
 #include "planner/machine_graph.hpp"
+#include "planner/projection.hpp"
 #include "runtime/run_context.hpp"
 
 namespace query::cpu {
@@ -36,6 +37,10 @@ class prepared_stage {
   virtual std::unique_ptr<stage_runner> start(detail::batch_sink& next) const = 0;
 };
 
+
+class column_sink;   // column_batch.hpp
+class column_steps;  // column_steps.hpp
+
 class pipeline {
  public:
   pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context);
@@ -46,6 +51,7 @@ class pipeline {
     std::size_t index = 0;
     void run(detail::batch_sink& to) const;                              // batches in order
     void fold(detail::fold_kind k, detail::fold_state& state) const;     // of arithmetic rows, or count
+    void run_columns(column_sink& to) const;                             // batches of columns() in order
 
    private:
     friend class pipeline;
@@ -57,6 +63,8 @@ class pipeline {
   std::optional<std::uint64_t> source_rows() const;  // unknown for streams: generators, vertices that hand rows on
   bool keeps_rows() const { return keeps_rows_; }     // one row out for each row in
   std::optional<detail::table> as_table() const;      // the source itself, if nothing happens to it
+  // What batches of columns hold; null where the last stage gives records.
+  const planner::column_schema* columns() const;
 
   // Runs the next `most` parts in parallel, or fewer of a stream; body sees each once. False when the source has ended and
   // nothing ran.
@@ -80,6 +88,7 @@ class pipeline {
 
   runtime::run_context* context_;
   std::vector<detail::binding> bindings_;
+  std::shared_ptr<const column_steps> over_columns_;  // the first stages, where these run over columns
   std::vector<std::unique_ptr<prepared_stage>> stages_;
   const ir::type* row_;
   const ir::type* source_row_;

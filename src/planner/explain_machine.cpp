@@ -33,6 +33,7 @@ class writer {
     if (v.node && v.node->has_own_order()) to_.line(depth + 1, "keys: in the user's own order");
     if (const std::string w = wanted_text(v.row(), v.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
     if (v.limit != ~0ull) to_.line(depth + 1, "limit: the first " + std::to_string(v.limit) + " rows");
+    if (v.in_place) to_.line(depth + 1, "in place: its reader takes the source's columns");
     if (v.streamed) to_.line(depth + 1, "streamed: its reader takes the rows as they come");
     loop(v, depth + 1);
     for (const std::string& n : v.notes) to_.line(depth + 1, n);
@@ -74,7 +75,7 @@ class writer {
   }
   // Of a probe's functions, in sessions that interpret.
   static std::string forms(const stage& s) {
-    std::string all = s.how == form::interpreted ? ", interpreted" : "";
+    std::string all = s.how == form::interpreted ? ", interpreted" : s.how == form::columns ? ", over columns" : "";
     for (std::size_t i = 0; i < s.native_because.size(); ++i)
       if (!s.native_because[i].empty()) all += "; " + std::string(s.join->functions[i].role) + " natively: " + s.native_because[i];
     return all;

@@ -30,6 +30,7 @@ enum class form : std::uint8_t {
   native,       // the fused segment that the user's compiler made
   thunks,       // native batch calls, one function at a time
   interpreted,  // expressions, by the vectorised interpreter; functions without one as thunks
+  columns,      // expressions over columns; fields are renamed and never copied (column_forms.hpp)
 };
 
 // A predicate that rows meet before their stages: pushed down from above. Native if it takes the same row type where it
@@ -105,6 +106,7 @@ struct vertex {
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter; notes name the others
   bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
+  bool in_place = false;                // does not run: the joins that build on it read its source's columns (choose_columns)
   bool kept_if_it_fits = false;         // a table if memory allows; else each reader computes its rows as they come
   bool cut_off = false;                 // its table is made for the sake of an engine alone that takes this part, or the next
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
@@ -143,8 +145,8 @@ struct plan_options {
 // under must_trace that does not trace, require_gpu() without a GPU.
 std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string terminal, const plan_options& options);
 
-// How the terminal verb reads the result: as a whole, as a fold that keeps no row, all rows in order, or as far as its user goes.
-enum class reading : std::uint8_t { whole, folded, in_order, on_demand };
+// How the terminal verb reads the result: as a whole, as a fold that keeps no row, all rows in order, as far as its user goes, as columns.
+enum class reading : std::uint8_t { whole, folded, in_order, on_demand, columns };
 // Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
 void mark_streams(machine_graph& g, reading how);
 bool hands_on(detail::verb what);  // can give its first rows before it has seen the last

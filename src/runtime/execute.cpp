@@ -158,6 +158,38 @@ class execution {
   bool have_run_ = false;
 };
 
+// `room`, if not null: where the rows may be assigned all at once.
+void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint64_t)>* room, function_ref<void(std::uint64_t)> expected,
+                 function_ref<bool(const row_block&)> take) {
+  execution e(p, s, "rows", planner::reading::in_order);
+  bool handed_out = false;  // the expected number of rows, too: one that differs would be news
+  const auto expects = [&](std::uint64_t n) {
+    handed_out = true;
+    expected(n);
+  };
+  std::uint64_t taken = 0;
+  bool all = true;
+  const auto takes = [&](const row_block& b) {
+    handed_out = true;
+    taken += b.n;
+    return all = take(b);
+  };
+  const auto has_room = [&](std::uint64_t n) {
+    handed_out = true;
+    taken = n;
+    return (*room)(n);
+  };
+  e.read(
+      [&] {
+        if (room && e.session->cpu->assign(e.graph->result, e.graph->captures, has_room, e.context)) return;
+        e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context);
+      },
+      handed_out);
+  if (!all) return e.meter.finished();
+  e.finished();
+  runtime::note_seen(e.graph->result, taken, e.context);
+}
+
 }  // namespace
 
 table materialise(const pipe& p, const settings& s) {
@@ -179,23 +211,25 @@ table materialise(const pipe& p, const settings& s) {
 }
 
 void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
-  execution e(p, s, "rows", planner::reading::in_order);
-  bool handed_out = false;  // the expected number of rows, too: one that differs would be news
-  const auto expects = [&](std::uint64_t n) {
-    handed_out = true;
-    expected(n);
+  stream_rows(p, s, nullptr, expected, take);
+}
+
+void assign_or_stream(const pipe& p, const settings& s, function_ref<void*(std::uint64_t)> room, function_ref<void(std::uint64_t)> expected,
+                      function_ref<bool(const row_block&)> take) {
+  stream_rows(p, s, &room, expected, take);
+}
+
+std::shared_ptr<const chunk_list> collect_columns(const pipe& p, const settings& s) {
+  execution e(p, s, "rows", planner::reading::columns);
+  struct kept {
+    std::shared_ptr<session_state> session;  // owns the memory that the columns are in
+    std::shared_ptr<const void> columns;
   };
-  std::uint64_t taken = 0;
-  bool all = true;
-  const auto takes = [&](const row_block& b) {
-    handed_out = true;
-    taken += b.n;
-    return all = take(b);
-  };
-  e.read([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context); }, handed_out);
-  if (!all) return e.meter.finished();
+  chunk_list all = e.read([&] { return e.session->cpu->columns(e.graph->result, e.graph->captures, e.context); });
   e.finished();
-  runtime::note_seen(e.graph->result, taken, e.context);
+  runtime::note_seen(e.graph->result, all.rows, e.context);
+  all.owner = std::make_shared<kept>(kept{e.session, std::move(all.owner)});
+  return std::make_shared<const chunk_list>(std::move(all));
 }
 
 std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {

@@ -74,7 +74,7 @@ std::string pieces_run::taken() {
 void executor::run_vertices() {
   find_kept();
   for (const vertex* v : graph_->top) {
-    if (!v->streamed && !spared_.contains(v)) run(*v);
+    if (!v->streamed && !v->in_place && !spared_.contains(v)) run(*v);
     else if (context_->progress) context_->progress->vertex_done();
   }
 }
@@ -121,7 +121,7 @@ void executor::find_kept() {
 
 void executor::run_in_round(const std::vector<vertex*>& vertices) {
   for (const vertex* v : vertices)
-    if (!v->streamed) run(*v);
+    if (!v->streamed && !v->in_place) run(*v);
 }
 
 namespace {

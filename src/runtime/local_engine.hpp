@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include <query/column_chunks.hpp>
+
 #include "runtime/engine.hpp"
 
 namespace query::runtime {
@@ -21,6 +23,11 @@ class local_engine : public engine {
   // Batches in order, one thread at a time; `take` returns false to stop.
   virtual void stream(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void(std::uint64_t)> expected,
                       function_ref<bool(const detail::row_block&)> take, run_context& context) = 0;
+  // All rows as columns that the result owns.
+  virtual detail::chunk_list columns(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
+  // Assigns all rows to n value-initialised records that room(n) gives; false where rows are better streamed: nothing has been called.
+  virtual bool assign(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void*(std::uint64_t)> room,
+                      run_context& context) = 0;
   // Windows of batches on demand; the cursor uses the context, which the caller keeps alive.
   virtual std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& captures,
                                                    run_context& context) = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/column_forms.hpp"
 #include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
 #include "planner/plan_shape.hpp"
@@ -141,6 +142,8 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.expected.shape = shape;
   plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
+  // Where compiled functions are compared with their traces, all of them run as compiled.
+  if (!verified) planner::choose_columns(*plan.graph, {how == planner::reading::columns, session.options.interpret});
   return plan;
 }
 

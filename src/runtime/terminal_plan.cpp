@@ -16,6 +16,7 @@ enum class ending : std::uint8_t {
   rows,       // all of them, in order
   on_demand,  // as far as the reader goes
   whole,      // side by side
+  columns,
   first, last, two,
   fold,
   value,      // the one row of an aggregate
@@ -34,7 +35,8 @@ constexpr const char* group_function =
     "own: "
     "aggregate(f).explain()";
 constexpr terminal_verb verbs[] = {
-    {"to_vector", ending::rows}, {"to_columns", ending::rows}, {"to_map", ending::rows}, {"to_lookup", ending::rows, function},
+    {"to_vector", ending::rows}, {"to_columns", ending::columns}, {"to_vectors", ending::rows},
+    {"to_map", ending::rows}, {"to_lookup", ending::rows, function},
     {"for_each", ending::rows}, {"begin", ending::on_demand}, {"table", ending::rows}, {"print", ending::rows}, {"write_csv", ending::rows},
     {"describe", ending::whole}, {"sequence_equal", ending::on_demand},
     {"first", ending::first}, {"first_or_none", ending::first}, {"first_or_default", ending::first}, {"any", ending::first},
@@ -86,6 +88,7 @@ terminal_plan terminal_plan_of(const detail::pipe& rows, std::string_view termin
     case ending::rows: return {rows};
     case ending::on_demand: return {rows, reading::on_demand};
     case ending::whole: return {rows, reading::whole};
+    case ending::columns: return {rows, reading::columns};
     case ending::first: return {taken(rows, detail::verb::take, "take", 1, terminal, at), reading::on_demand};
     case ending::last: return {taken(rows, detail::verb::take_last, "take_last", 1, terminal, at)};
     case ending::two: return {taken(rows, detail::verb::take, "take", 2, terminal, at)};

@@ -47,6 +47,7 @@ constexpr std::array reasons = {
     cpu_reason{"end", read, before},
     cpu_reason{"for_each", read, before},
     cpu_reason{"to_columns", read, before},
+    cpu_reason{"to_vectors", read, before},
     cpu_reason{"to_map", read, before},
     cpu_reason{"write_csv", read, before},
     cpu_reason{"print", read, before},

@@ -99,7 +99,7 @@ CONFORMS(sequence, index_numbers_the_rows, "index") {
 }
 
 // The rows that index() gives are records: functions over them trace, sorts and groups take them as keys, tables and columns show them.
-CONFORMS(sequence, index_gives_records, "index", "to_columns", "table") {
+CONFORMS(sequence, index_gives_records, "index", "to_vectors", "table") {
   static_assert(query::ir::described_v<query::indexed<trade>>);
   const auto& rows = few_trades();
   const auto q = source(e, rows).index();
@@ -116,7 +116,7 @@ CONFORMS(sequence, index_gives_records, "index", "to_columns", "table") {
   EXPECT_ROWS(q.where(p).select(pick).to_vector(), wanted);
   std::reverse(wanted.begin(), wanted.end());
   EXPECT_ROWS(q.where(p).order_by_descending([](auto r) { return r.index; }).select(pick).to_vector(), wanted);
-  const auto columns = q.to_columns();
+  const auto columns = q.to_vectors();
   EXPECT_EQ(columns.size(), rows.size());
   EXPECT_EQ(columns.template get<0>()[7], 7);
   EXPECT_EQ(columns.template get<1>()[7].name, rows[7].name);

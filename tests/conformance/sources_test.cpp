@@ -134,7 +134,7 @@ CONFORMS(sources, endless_generators_end_with_take, "generate", "take", "take_wh
   EXPECT_TRUE(naturals.any([](auto x) { return x == 5000; }));
 }
 
-CONFORMS(sources, columns_are_read_without_the_other_fields, "columns", "to_columns") {
+CONFORMS(sources, columns_are_read_without_the_other_fields, "columns", "to_vectors") {
   for (const auto& d : ticks()) {
     SCOPED_TRACE(d.name);
     const auto id = selected(d.rows, [](const tick& t) { return t.id; }), key = selected(d.rows, [](const tick& t) { return t.key; });
@@ -149,15 +149,15 @@ CONFORMS(sources, columns_are_read_without_the_other_fields, "columns", "to_colu
     EXPECT_ROWS(q.order_by([](auto t) { return t.amount; }).take(20).to_vector(),
                 source(e, d.rows).order_by([](auto t) { return t.amount; }).take(20).to_vector());
     EXPECT_EQ(q.group_by([](auto t) { return t.key; }).count().count(), std::ssize(grouped(d.rows, [](const tick& t) { return t.key; })));
-    const auto columns = source(e, d.rows).where(p).to_columns();
+    const auto columns = source(e, d.rows).where(p).to_vectors();
     EXPECT_ROWS(on(e, query::from(query::columns(columns))).to_vector(), kept(d.rows, p));
   }
 }
 
-CONFORMS(sources, columns_of_strings_and_nulls, "columns", "to_columns") {
+CONFORMS(sources, columns_of_strings_and_nulls, "columns", "to_vectors") {
   for (const auto& d : trades()) {
     SCOPED_TRACE(d.name);
-    const auto columns = source(e, d.rows).to_columns();
+    const auto columns = source(e, d.rows).to_vectors();
     const auto q = on(e, query::from(query::columns(columns)));
     EXPECT_ROWS(q.to_vector(), d.rows);
     EXPECT_ROWS(q.where([](auto t) { return t.lot.has_value() && t.name != ""; }).to_vector(),

@@ -128,7 +128,7 @@ struct Stock {
 };
 QUERY_RECORD(Stock, symbol, sector);
 const std::vector<Fill> fills{{1, 10, 0.5, "here"}, {2, 20, 1.5, "there"}};
-const query::columns_of<Fill> columns = query::from(fills).to_columns();
+const query::columns_of<Fill> columns = query::from(fills).to_vectors();
 
 TEST(verify_reports, mark_the_columns_that_nobody_reads) {
   const auto rows = query::from(query::columns(columns)).verify();

@@ -318,7 +318,7 @@ TEST_F(opaque_middles, have_the_collections_that_they_captured) {
 }
 
 TEST_F(opaque_middles, hold_over_columns_and_where_functions_are_interpreted) {
-  const query::columns_of<Sale> columns = query::from(sales).in(alone).to_columns();
+  const query::columns_of<Sale> columns = query::from(sales).in(alone).to_vectors();
   query::Session interpreting({.threads = 3, .interpret = true});
   interpreting.state()->take_gpu(engine);
   const auto twice = [](auto s) { return std::array{s.amount, s.amount + 1}; };

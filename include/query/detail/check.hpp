@@ -351,6 +351,12 @@ struct to_columns {
     return record<T>;
   }
 };
+struct to_vectors {
+  template <class T> static constexpr bool of_record() {
+    static_assert(record<T>, "query: to_vectors: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
+    return record<T>;
+  }
+};
 struct table { QUERY_DETAIL_HAVE_DESCRIBED(table) };
 struct print { QUERY_DETAIL_HAVE_DESCRIBED(print) };
 struct describe { QUERY_DETAIL_HAVE_DESCRIBED(describe) };

@@ -54,7 +54,7 @@ struct after_error {
   QUERY_DETAIL_VERB(as_type) QUERY_DETAIL_VERB(sample) QUERY_DETAIL_VERB(default_if_empty) QUERY_DETAIL_VERB(order_descending)
   QUERY_DETAIL_VERB(require_gpu) QUERY_DETAIL_VERB(on) QUERY_DETAIL_VERB(fork) QUERY_DETAIL_VERB(apply_all) QUERY_DETAIL_VERB(partitioned)
   QUERY_DETAIL_VERB(hash_partitioned_by) QUERY_DETAIL_VERB(range_partitioned_by) QUERY_DETAIL_VERB(explain_dot) QUERY_DETAIL_VERB(get)
-  QUERY_DETAIL_VERB(fast_math)
+  QUERY_DETAIL_VERB(fast_math) QUERY_DETAIL_VERB(to_vectors)
 #undef QUERY_DETAIL_VERB
   const after_error* begin() const { return this; }
   const after_error* end() const { return this; }

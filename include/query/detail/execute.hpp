@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include <query/column_chunks.hpp>
 #include <query/detail/plan.hpp>
 #include <query/print.hpp>
 #include <query/session.hpp>
@@ -16,6 +17,11 @@ table materialise(const pipe& p, const settings& s);
 // Batches in order, each handed over by one thread at a time; `take` returns false to stop.
 // `expected`: the number of rows if it is known, told before the first batch.
 void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take);
+// All rows: assigned in parallel to n value-initialised records that room(n) gives, or taken in batches like those of stream.
+void assign_or_stream(const pipe& p, const settings& s, function_ref<void*(std::uint64_t)> room, function_ref<void(std::uint64_t)> expected,
+                      function_ref<bool(const row_block&)> take);
+// All rows as columns that the result owns.
+std::shared_ptr<const chunk_list> collect_columns(const pipe& p, const settings& s);
 
 // Rows as the reader asks for them: a window of batches is computed in parallel, then handed out.
 class row_cursor {

@@ -152,7 +152,7 @@ template <class Q, class T, class K, class KF> class Grouped {
   QUERY_DETAIL_NOT_HERE(verb, "say what becomes of each group first: group_by(key).select([](auto g) { return std::pair(g.key(), " \
                               "g.count()); }), or .groups(), a query of the groups with their rows")
   QUERY_DETAIL_NO_VALUE(sum) QUERY_DETAIL_NO_VALUE(average) QUERY_DETAIL_NO_VALUE(mean) QUERY_DETAIL_NO_VALUE(min)
-  QUERY_DETAIL_NO_VALUE(max)
+  QUERY_DETAIL_NO_VALUE(max) QUERY_DETAIL_NO_VALUE(to_vectors)
   QUERY_DETAIL_NO_VALUE(min_by) QUERY_DETAIL_NO_VALUE(max_by) QUERY_DETAIL_NO_VALUE(top) QUERY_DETAIL_NO_VALUE(join)
   QUERY_DETAIL_NO_VALUE(left_join) QUERY_DETAIL_NO_VALUE(distinct) QUERY_DETAIL_NO_VALUE(to_map) QUERY_DETAIL_NO_VALUE(to_lookup)
   QUERY_DETAIL_NO_VALUE(to_columns) QUERY_DETAIL_NO_VALUE(print) QUERY_DETAIL_NO_VALUE(table) QUERY_DETAIL_NO_VALUE(describe)

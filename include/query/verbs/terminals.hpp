@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <query/aggregates.hpp>
+#include <query/column_chunks.hpp>
 #include <query/csv.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
@@ -31,26 +32,42 @@ template <class Derived, class T> class terminals {
   // ---- rows
   std::vector<T> to_vector() const {
     std::vector<T> out;
-    detail::stream(pipe_of(), settings(),
-                   [&](std::uint64_t n) {
-                     out.reserve(static_cast<std::size_t>(n));
-                     if constexpr (!std::is_same_v<T, bool>) detail::fetch_pages(out.data(), out.capacity() * sizeof(T), settings());
-                   },
-                   [&](const detail::row_block& b) {
-                     T* r = static_cast<T*>(b.rows);
-                     if constexpr (std::is_trivially_copyable_v<T>) {
-                       out.insert(out.end(), r, r + b.n);
-                     } else if (b.owned) {
-                       for (std::size_t i = 0; i < b.n; ++i) out.push_back(std::move(r[i]));
-                     } else {
-                       out.insert(out.end(), static_cast<const T*>(r), static_cast<const T*>(r) + b.n);
-                     }
-                     return true;
-                   });
+    const auto reserve = [&](std::uint64_t n) {
+      out.reserve(static_cast<std::size_t>(n));
+      if constexpr (!std::is_same_v<T, bool>) detail::fetch_pages(out.data(), out.capacity() * sizeof(T), settings());
+    };
+    const auto append = [&](const detail::row_block& b) {
+      T* r = static_cast<T*>(b.rows);
+      if constexpr (std::is_trivially_copyable_v<T>) {
+        out.insert(out.end(), r, r + b.n);
+      } else if (b.owned) {
+        for (std::size_t i = 0; i < b.n; ++i) out.push_back(std::move(r[i]));
+      } else {
+        out.insert(out.end(), static_cast<const T*>(r), static_cast<const T*>(r) + b.n);
+      }
+      return true;
+    };
+    if constexpr (!std::is_trivially_copyable_v<T> && record<T>) {
+      // Records with strings are faster assigned by all threads than moved there by one.
+      const auto room = [&](std::uint64_t n) -> void* {
+        reserve(n);
+        out.resize(static_cast<std::size_t>(n));
+        return out.data();
+      };
+      detail::assign_or_stream(pipe_of(), settings(), room, reserve, append);
+    } else {
+      detail::stream(pipe_of(), settings(), reserve, append);
+    }
     return out;
   }
+  // The rows as columns that the result owns, in chunks (query/column_chunks.hpp): no container is filled. Rows are records.
   auto to_columns() const {
-    if constexpr (!check::to_columns::of_record<T>()) {
+    if constexpr (!check::to_columns::of_record<T>()) return check::after_error{};
+    else return column_chunks<T>(detail::collect_columns(pipe_of(), settings()));
+  }
+  // One std::vector a field.
+  auto to_vectors() const {
+    if constexpr (!check::to_vectors::of_record<T>()) {
       return check::after_error{};
     } else {
       columns_of<T> c;

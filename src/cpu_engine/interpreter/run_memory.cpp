@@ -12,14 +12,14 @@ lanes_at resolve(const frame& f, std::uint32_t slot, std::uint64_t offset, std::
   if (!s.row) return {s.base + offset, s.stride};
   const binding& b = *s.row;
   if (b.pointers) return {nullptr, 0, nullptr, b.pointers + s.first, offset};
-  const auto from = [&](const void* base, std::size_t stride, std::size_t at) -> lanes_at {
+  const auto from = [&](const void* base, std::size_t stride, std::size_t at, const std::uint32_t* select) -> lanes_at {
     const auto* p = static_cast<const std::byte*>(base) + at;
-    if (b.select) return {p, stride, b.select + s.first};
+    if (select) return {p, stride, select + s.first};
     return {p + s.first * stride, stride};
   };
-  if (b.columns.empty()) return from(b.base, b.stride, offset);
+  if (b.columns.empty()) return from(b.base, b.stride, offset, b.select);
   for (const column& c : b.columns)
-    if (c.offset <= offset && offset + size <= c.offset + c.size) return from(c.base, c.stride, offset - c.offset);
+    if (c.offset <= offset && offset + size <= c.offset + c.size) return from(c.base, c.stride, offset - c.offset, c.select);
   return {};
 }
 

@@ -1,0 +1,104 @@
+#include "cpu_engine/column_batch.hpp"
+
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+namespace query::cpu {
+
+void columns_of_rows(const planner::column_schema& schema, const void* rows, std::size_t row_size, std::size_t first,
+                     std::vector<column>& to) {
+  to.clear();
+  for (const auto& c : schema.columns)
+    to.push_back({static_cast<const std::byte*>(rows) + first * row_size + c.offset, row_size, c.offset, c.type->size});
+}
+
+void columns_of_source(const planner::column_schema& schema, const ir::type* row, const void* const* bases, std::size_t first,
+                       std::vector<column>& to) {
+  to.clear();
+  std::size_t field = 0;
+  for (const auto& c : schema.columns) {
+    while (row->field_list[field].offset != c.offset || row->field_list[field].of != c.type) ++field;
+    to.push_back({static_cast<const std::byte*>(bases[field]) + first * c.type->size, c.type->size, c.offset, c.type->size});
+  }
+}
+
+narrowed_columns::narrowed_columns() { selections_.reserve(4); }
+
+std::span<const column> narrowed_columns::narrow(std::span<const column> from, const std::uint32_t* rows, std::size_t n) {
+  columns_.assign(from.begin(), from.end());
+  used_ = 0;
+  for (column& c : columns_) {
+    if (!c.select) {
+      c.select = rows;
+      continue;
+    }
+    std::size_t at = 0;
+    while (at < used_ && selections_[at].before != c.select) ++at;
+    if (at == used_) {
+      if (used_ == selections_.size()) selections_.emplace_back();
+      selection& s = selections_[used_++];
+      s.before = c.select;
+      s.now.resize(n);
+      for (std::size_t i = 0; i < n; ++i) s.now[i] = c.select[rows[i]];
+    }
+    c.select = selections_[at].now.data();
+  }
+  return columns_;
+}
+
+namespace {
+
+template <std::size_t Width> void gather_fixed(const column& c, std::size_t n, std::byte* to, std::size_t stride) {
+  const auto* base = static_cast<const std::byte*>(c.base);
+  if (c.select && stride == Width) {
+    for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * Width, base + c.select[i] * c.stride, Width);
+  } else if (c.select) {
+    for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * stride, base + c.select[i] * c.stride, Width);
+  } else if (stride == Width && c.stride == Width) {
+    std::memcpy(to, base, n * Width);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * stride, base + i * c.stride, Width);
+  }
+}
+
+}  // namespace
+
+void gather_column(const column& c, const ir::type* t, std::size_t n, void* raw, std::size_t stride, bool assign) {
+  auto* to = static_cast<std::byte*>(raw);
+  if (t->trivial) {
+    switch (t->size) {
+      case 1: return gather_fixed<1>(c, n, to, stride);
+      case 2: return gather_fixed<2>(c, n, to, stride);
+      case 4: return gather_fixed<4>(c, n, to, stride);
+      case 8: return gather_fixed<8>(c, n, to, stride);
+      case 16: return gather_fixed<16>(c, n, to, stride);
+      default:
+        for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * stride, value_at(c, i), t->size);
+        return;
+    }
+  }
+  if (assign && t->k == ir::kind::string) {
+    for (std::size_t i = 0; i < n; ++i)
+      reinterpret_cast<std::string*>(to + i * stride)->assign(*reinterpret_cast<const std::string*>(value_at(c, i)));
+    return;
+  }
+  if (assign) {
+    for (std::size_t i = 0; i < n; ++i) t->life.copy_assign(to + i * stride, value_at(c, i));
+    return;
+  }
+  std::size_t made = 0;
+  try {
+    for (; made < n; ++made) t->life.copy(to + made * stride, value_at(c, made), 1);
+  } catch (...) {
+    for (std::size_t i = 0; i < made; ++i) t->life.destroy(to + i * stride, 1);
+    throw;
+  }
+}
+
+void assemble_rows(const planner::column_schema& schema, const column_batch& b, void* rows, std::size_t row_size) {
+  for (std::size_t c = 0; c < b.columns.size(); ++c)
+    gather_column(b.columns[c], schema.columns[c].type, b.n, static_cast<std::byte*>(rows) + schema.columns[c].offset, row_size, true);
+}
+
+}  // namespace query::cpu

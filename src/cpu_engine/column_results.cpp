@@ -1,0 +1,315 @@
+#include "cpu_engine/column_results.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "cpu_engine/column_steps.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+constexpr std::size_t chunk_rows = part_rows;
+constexpr std::size_t heap_bytes = std::size_t{1} << 18;
+constexpr std::size_t distance = 16;  // rows that a gather fetches ahead
+
+// ---------------------------------------------------------------- chunks
+// The characters of the strings of a chunk that are too long for their text.
+class text_pages {
+ public:
+  explicit text_pages(runtime::buffer_pool& pool) : pool_(&pool) {}
+  const char* keep(std::string_view s) {
+    if (s.size() > left_) {
+      const std::size_t bytes = std::max(heap_bytes, s.size());
+      pages_.push_back(pool_->allocate(bytes));
+      at_ = pages_.back().as<char>();
+      left_ = bytes;
+    }
+    char* const to = at_;
+    std::memcpy(to, s.data(), s.size());
+    at_ += s.size();
+    left_ -= s.size();
+    return to;
+  }
+
+ private:
+  runtime::buffer_pool* pool_;
+  std::vector<runtime::buffer> pages_;
+  char* at_ = nullptr;
+  std::size_t left_ = 0;
+};
+
+// A text of at most 12 characters as two words: a copy of so few bytes of any number takes several times as long.
+void put_short_text(const std::string& s, text* to) {
+#ifdef _GLIBCXX_STRING
+  // Whether they lie in the string or on the heap, 16 bytes can be read there: the string's own buffer has 16, the heap's more.
+  std::uint64_t low, high;
+  std::memcpy(&low, s.data(), 8);
+  std::memcpy(&high, s.data() + 8, 8);
+  const std::uint64_t n = s.size();
+  low &= n >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * n)) - 1;
+  high &= n <= 8 ? 0 : (std::uint64_t{1} << (8 * (n - 8))) - 1;
+  const std::uint64_t words[2] = {n | low << 32, low >> 32 | high << 32};
+  std::memcpy(static_cast<void*>(to), words, sizeof words);
+#else
+  ::new (static_cast<void*>(to)) text(std::string_view(s));
+#endif
+}
+
+// One chunk that is being filled.
+class chunk_memory {
+ public:
+  chunk_memory(const ir::type* row, std::size_t capacity, runtime::buffer_pool& pool) : row_(row), capacity_(capacity), texts_(pool) {
+    for (const ir::field& f : row->field_list)
+      columns_.push_back(pool.allocate(runtime::buffer_pool::checked_bytes(capacity, width(f.of))));
+  }
+  chunk_memory(const chunk_memory&) = delete;
+  chunk_memory& operator=(const chunk_memory&) = delete;
+  ~chunk_memory() {
+    for (std::size_t f = 0; f < alive_; ++f)
+      if (const ir::type* t = row_->field_list[f].of; t->k != ir::kind::string) destroy_rows(t, columns_[f].data(), n_);
+  }
+
+  std::size_t room() const { return capacity_ - n_; }
+  detail::chunk_list::chunk chunk() const {
+    detail::chunk_list::chunk c{n_, {}};
+    for (const runtime::buffer& b : columns_) c.columns.push_back(b.data());
+    return c;
+  }
+
+  // Rows [first, first + k) of a batch.
+  void append(const planner::column_schema& schema, std::span<const column> columns, std::size_t first, std::size_t k) {
+    std::size_t f = 0;
+    try {
+      for (; f < columns_.size(); ++f) append(row_->field_list[f], f, schema, columns, first, k);
+    } catch (...) {
+      for (std::size_t done = 0; done < f; ++done) {
+        const ir::type* t = row_->field_list[done].of;
+        if (t->k != ir::kind::string) destroy_rows(t, columns_[done].as<std::byte>() + n_ * width(t), k);
+      }
+      throw;
+    }
+    n_ += k;
+    alive_ = columns_.size();
+  }
+
+ private:
+  static std::size_t width(const ir::type* t) { return t->k == ir::kind::string ? sizeof(text) : t->size; }
+  static column part_from(column c, std::size_t within, std::size_t first) {
+    c.base = static_cast<const std::byte*>(c.base) + within;
+    if (c.select) c.select += first;
+    else c.base = static_cast<const std::byte*>(c.base) + first * c.stride;
+    return c;
+  }
+
+  void append(const ir::field& f, std::size_t number, const planner::column_schema& schema, std::span<const column> columns,
+              std::size_t first, std::size_t k) {
+    std::byte* const to = columns_[number].as<std::byte>() + n_ * width(f.of);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const auto& held = schema.columns[c];
+      if (held.offset > f.offset || held.offset + held.type->size < f.offset + f.of->size) continue;
+      const column from = part_from(columns[c], f.offset - held.offset, first);
+      if (f.of->k == ir::kind::string) append_texts(from, k, reinterpret_cast<text*>(to));
+      else gather_column(from, f.of, k, to, f.of->size, false);
+      return;
+    }
+    if (f.of->k == ir::kind::string) {  // no column holds it: nobody gave it a value
+      std::uninitialized_value_construct_n(reinterpret_cast<text*>(to), k);
+      return;
+    }
+    // Parts of it lie in columns of their own.
+    if (f.of->life.construct) f.of->life.construct(to, k);
+    try {
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        const auto& held = schema.columns[c];
+        if (held.offset < f.offset || held.offset + held.type->size > f.offset + f.of->size) continue;
+        gather_column(part_from(columns[c], 0, first), held.type, k, to + (held.offset - f.offset), f.of->size, true);
+      }
+    } catch (...) {
+      destroy_rows(f.of, to, k);
+      throw;
+    }
+  }
+  void append_texts(const column& c, std::size_t k, text* to) {
+    for (std::size_t i = 0; i < k; ++i) {
+      if (c.select && i + distance < k) __builtin_prefetch(value_at(c, i + distance));
+      const std::string& s = *reinterpret_cast<const std::string*>(value_at(c, i));
+      if (s.size() <= text::inline_size) put_short_text(s, to + i);
+      else ::new (static_cast<void*>(to + i)) text(std::string_view(texts_.keep(s), s.size()));
+    }
+  }
+
+  const ir::type* row_;
+  std::size_t capacity_, n_ = 0, alive_ = 0;
+  std::vector<runtime::buffer> columns_;
+  text_pages texts_;
+};
+
+// Rows of one part, in chunks.
+class chunk_sink final : public column_sink {
+ public:
+  chunk_sink(const planner::column_schema& schema, const ir::type* row, std::size_t expected, runtime::buffer_pool& pool)
+      : schema_(&schema), row_(row), capacity_(std::clamp(expected, column_batch_rows, chunk_rows)), pool_(&pool) {}
+  void push(const column_batch& b) override {
+    for (std::size_t from = 0; from < b.n;) {
+      if (chunks_.empty() || chunks_.back()->room() == 0) chunks_.push_back(std::make_unique<chunk_memory>(row_, capacity_, *pool_));
+      const std::size_t k = std::min(chunks_.back()->room(), b.n - from);
+      chunks_.back()->append(*schema_, b.columns, from, k);
+      from += k;
+    }
+  }
+  std::vector<std::unique_ptr<chunk_memory>> take() { return std::move(chunks_); }
+
+ private:
+  const planner::column_schema* schema_;
+  const ir::type* row_;
+  std::size_t capacity_;
+  runtime::buffer_pool* pool_;
+  std::vector<std::unique_ptr<chunk_memory>> chunks_;
+};
+
+// Records of a branch that gives no columns, seen as one column of whole rows.
+class records_as_columns final : public detail::batch_sink {
+ public:
+  records_as_columns(const ir::type* row, column_sink& to) : row_(row), to_(&to) {}
+  void push(const detail::row_block& b) override {
+    for (std::size_t from = 0; from < b.n; from += column_batch_rows) {
+      const column all{static_cast<const std::byte*>(b.rows) + from * row_->size, row_->size, 0, row_->size};
+      to_->push({{&all, 1}, std::min(column_batch_rows, b.n - from)});
+    }
+  }
+
+ private:
+  const ir::type* row_;
+  column_sink* to_;
+};
+
+// Runs all parts; sink(part) makes the receiver of each, keep(index, sink) takes what it has received.
+template <class Sink, class Make> std::map<std::size_t, std::unique_ptr<Sink>> run_parts(pipeline& p, Make make) {
+  std::mutex lock;
+  std::map<std::size_t, std::unique_ptr<Sink>> all;
+  p.run_all([&](const pipeline::part& part) {
+    auto sink = make();
+    if (p.columns()) {
+      part.run_columns(*sink);
+    } else {
+      records_as_columns rows(p.row(), *sink);
+      part.run(rows);
+    }
+    const std::lock_guard hold(lock);
+    all.emplace(part.index, std::move(sink));
+  });
+  return all;
+}
+
+// ---------------------------------------------------------------- records
+// Batches that outlive the pipeline's tasks: their selections and the values that were computed are copied, the rest stays where it is.
+class kept_batches final : public column_sink {
+ public:
+  kept_batches(const planner::column_schema& schema, runtime::buffer_pool& pool) : schema_(&schema), pool_(&pool) {}
+  void push(const column_batch& b) override {
+    if (pieces_.empty() || selected_ + b.columns.size() * b.n > pieces_.back().size() / sizeof(std::uint32_t)) {
+      pieces_.push_back(pool_->allocate_array<std::uint32_t>(std::max<std::size_t>(selections_a_piece, b.columns.size() * b.n)));
+      selected_ = 0;
+    }
+    const std::size_t first = columns_.size();
+    for (std::size_t c = 0; c < b.columns.size(); ++c) {
+      column now = b.columns[c];
+      if (now.transient) {
+        const ir::type* t = schema_->columns[c].type;
+        rows_buffer& values = computed_.emplace_back(t, *pool_);
+        gather_column(now, t, b.n, values.extend(b.n), t->size, false);
+        values.grow(b.n);
+        now = {values.data(), t->size, now.offset, t->size};
+      } else if (now.select) {
+        now.select = kept(b, c, first);
+      }
+      columns_.push_back(now);
+    }
+    sizes_.push_back(b.n);
+    rows_ += b.n;
+  }
+  std::size_t rows() const { return rows_; }
+  void assign(void* rows, std::size_t row_size, const runtime::cancel_flag& cancel) const {
+    auto* to = static_cast<std::byte*>(rows);
+    const std::size_t width = schema_->columns.size();
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      cancel.check();
+      assemble_rows(*schema_, {std::span(columns_).subspan(i * width, width), sizes_[i]}, to, row_size);
+      to += sizes_[i] * row_size;
+    }
+  }
+
+ private:
+  static constexpr std::size_t selections_a_piece = std::size_t{1} << 16;
+
+  // Columns of one table have one selection.
+  const std::uint32_t* kept(const column_batch& b, std::size_t c, std::size_t first) {
+    for (std::size_t before = 0; before < c; ++before)
+      if (!b.columns[before].transient && b.columns[before].select == b.columns[c].select) return columns_[first + before].select;
+    auto* const to = pieces_.back().as<std::uint32_t>() + selected_;
+    std::memcpy(to, b.columns[c].select, b.n * sizeof *to);
+    selected_ += b.n;
+    return to;
+  }
+
+  const planner::column_schema* schema_;
+  runtime::buffer_pool* pool_;
+  std::vector<column> columns_;
+  std::vector<std::size_t> sizes_;
+  std::vector<runtime::buffer> pieces_;  // selections
+  std::size_t selected_ = 0;             // of the last piece
+  std::vector<rows_buffer> computed_;
+  std::size_t rows_ = 0;
+};
+
+}  // namespace
+
+detail::chunk_list collect_columns(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context) {
+  auto p = std::make_unique<pipeline>(b, captures, context);
+  const planner::column_schema records = planner::column_schema::of_rows(p->row());
+  const planner::column_schema& schema = p->columns() ? *p->columns() : records;
+  const auto source_rows = p->source_rows();
+  const std::size_t expected = source_rows ? static_cast<std::size_t>(std::min<std::uint64_t>(*source_rows, chunk_rows)) : 0;
+  auto parts = run_parts<chunk_sink>(*p, [&] { return std::make_unique<chunk_sink>(schema, p->row(), expected, context.pool); });
+  detail::chunk_list all;
+  auto kept = std::make_shared<std::vector<std::unique_ptr<chunk_memory>>>();
+  for (auto& [index, sink] : parts)
+    for (auto& c : sink->take()) {
+      all.chunks.push_back(c->chunk());
+      all.rows += all.chunks.back().n;
+      kept->push_back(std::move(c));
+    }
+  all.owner = std::move(kept);
+  return all;
+}
+
+bool assign_records(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void*(std::uint64_t)> room,
+                    runtime::run_context& context) {
+  if (b.stages.empty() || b.stages.back().how != planner::form::columns) return false;
+  pipeline p(b, captures, context);
+  if (!p.columns() || !p.source_rows()) return false;  // pieces of a stream do not outlive their window
+  const auto parts = run_parts<kept_batches>(p, [&] { return std::make_unique<kept_batches>(*p.columns(), context.pool); });
+  struct place {
+    const kept_batches* rows;
+    std::uint64_t first;
+  };
+  std::vector<place> places;
+  std::uint64_t n = 0;
+  for (const auto& [index, rows] : parts) {
+    places.push_back({rows.get(), n});
+    n += rows->rows();
+  }
+  auto* const records = static_cast<std::byte*>(room(n));
+  context.scheduler.for_each(
+      places.size(),
+      [&](std::size_t i) {
+        places[i].rows->assign(records + places[i].first * p.row()->size, p.row()->size, context.cancel);
+      },
+      context.cancel);
+  return true;
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,301 @@
+#include "cpu_engine/column_steps.hpp"
+
+#include <algorithm>
+
+#include <query/detail/failure.hpp>
+#include <query/errors.hpp>
+
+#include "cpu_engine/captured.hpp"
+#include "cpu_engine/vertex_tasks.hpp"
+#include "ir/analysis.hpp"
+#include "planner/column_forms.hpp"
+
+namespace query::cpu {
+
+using detail::logical;
+using detail::verb;
+
+namespace {
+
+[[noreturn]] void not_columnar() { throw internal_error("query: a stage was planned for columns and cannot read them"); }
+
+// What the library finds wrong in a function, with the verb that the function belongs to; none: whoever runs the step names it.
+template <class Call> void placed(const logical* node, Call call) {
+  try {
+    call();
+  } catch (const detail::unplaced_error& e) {
+    if (!node) throw;
+    detail::fail_at(e, *node);
+  }
+}
+
+interpreter::binding rows_in(std::span<const column> columns) {
+  interpreter::binding b;
+  b.columns = columns;
+  return b;
+}
+
+class test_step final : public column_step {
+ public:
+  test_step(planner::interpretation f, const logical* node)
+      : function_(std::move(f)), program_(function_.expression.root), node_(node) {}
+  std::unique_ptr<column_sink> start(column_sink& next) const override { return std::make_unique<runner>(*this, next); }
+
+ private:
+  class runner final : public column_sink {
+   public:
+    runner(const test_step& s, column_sink& next) : step_(&s), next_(&next) {}
+    void push(const column_batch& b) override {
+      const interpreter::binding rows = rows_in(b.columns);
+      const auto collections = captured_collections(step_->function_.captures);
+      placed(step_->node_, [&] { step_->program_.filter({&rows, 1}, {collections, {}}, b.n, pass_, scratch_); });
+      std::size_t n = 0;
+      for (std::size_t i = 0; i < b.n; ++i) {
+        chosen_[n] = static_cast<std::uint32_t>(i);
+        n += pass_[i];
+      }
+      if (n == b.n) next_->push(b);
+      else if (n) next_->push({narrowed_.narrow(b.columns, chosen_, n), n});
+    }
+
+   private:
+    const test_step* step_;
+    column_sink* next_;
+    interpreter::scratch scratch_;
+    narrowed_columns narrowed_;
+    bool pass_[column_batch_rows];
+    std::uint32_t chosen_[column_batch_rows];
+  };
+  planner::interpretation function_;
+  interpreter::program program_;
+  const logical* node_;
+};
+
+class projection_step final : public column_step {
+ public:
+  projection_step(planner::projection p, const logical* node, runtime::buffer_pool& pool) : projector_(std::move(p), node), pool_(&pool) {}
+  std::unique_ptr<column_sink> start(column_sink& next) const override { return std::make_unique<runner>(*this, next); }
+
+ private:
+  class runner final : public column_sink {
+   public:
+    runner(const projection_step& s, column_sink& next) : projector_(s.projector_, *s.pool_), next_(&next) {}
+    void push(const column_batch& b) override { next_->push({projector_.run(b.columns, {}, b.n), b.n, b.first}); }
+
+   private:
+    column_projector::runner projector_;
+    column_sink* next_;
+  };
+  column_projector projector_;
+  runtime::buffer_pool* pool_;
+};
+
+// Records of each batch, put together over those of the last one.
+class record_sink final : public column_sink {
+ public:
+  record_sink(const planner::column_schema& schema, const ir::type* row, runtime::buffer_pool& pool, detail::batch_sink& next)
+      : schema_(&schema), rows_(row, pool), next_(&next) {}
+  void push(const column_batch& b) override {
+    if (counted_) {
+      *counted_ += b.n;
+      return;
+    }
+    make_records(b.n);
+    assemble_rows(*schema_, b, rows_.data(), rows_.type()->size);
+    detail::row_block out;
+    out.rows = rows_.data();
+    out.n = b.n;
+    out.first = b.first;
+    out.owned = true;
+    next_->push(out);
+  }
+  // Nobody reads the rows.
+  void count_into(std::uint64_t* count) { counted_ = count; }
+
+ private:
+  void make_records(std::size_t n) {
+    if (n <= rows_.size()) return;
+    const ir::type* t = rows_.type();
+    const std::size_t more = n - rows_.size();
+    void* const raw = rows_.extend(more);
+    if (t->life.construct) t->life.construct(raw, more);
+    rows_.grow(more);
+  }
+  const planner::column_schema* schema_;
+  rows_buffer rows_;
+  detail::batch_sink* next_;
+  std::uint64_t* counted_ = nullptr;
+};
+
+class record_stage final : public prepared_stage {
+ public:
+  record_stage(std::shared_ptr<const column_steps> s, runtime::buffer_pool& pool) : steps_(std::move(s)), pool_(&pool) {}
+  std::unique_ptr<stage_runner> start(detail::batch_sink& next) const override { return std::make_unique<runner>(*this, next); }
+
+ private:
+  class runner final : public stage_runner {
+   public:
+    runner(const record_stage& s, detail::batch_sink& next)
+        : records_(s.steps_->schema(), s.steps_->row(), *s.pool_, next), steps_(*s.steps_, records_) {}
+    void push(const detail::row_block& b) override { steps_.push(b); }
+    bool fold(detail::fold_kind k, const detail::row_block& b, detail::fold_state& state) override {
+      if (k != detail::fold_kind::count) return false;
+      records_.count_into(&state.count);
+      steps_.push(b);
+      return true;
+    }
+
+   private:
+    record_sink records_;
+    column_steps::runner steps_;
+  };
+  std::shared_ptr<const column_steps> steps_;
+  runtime::buffer_pool* pool_;
+};
+
+}  // namespace
+
+// ---------------------------------------------------------------- steps
+column_steps::column_steps(const planner::branch& b, std::size_t n, const std::vector<detail::binding>& bindings,
+                           runtime::run_context& context)
+    : source_row_(b.table ? b.table->row() : b.source->row),
+      row_(source_row_),
+      source_schema_(planner::source_schema(b)),
+      schema_(source_schema_) {
+  for (const planner::prefilter& f : n ? std::span(b.prefilters) : std::span<const planner::prefilter>()) {
+    if (f.expression) {
+      planner::interpretation test;
+      test.expression = f.expression;
+      steps_.push_back(std::make_unique<test_step>(std::move(test), nullptr));
+      keeps_rows_ = false;
+    } else {
+      add_test(*f.function, nullptr);
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const planner::stage& s = b.stages[i];
+    row_ = s.out;
+    if (s.what == planner::stage::kind::probe) {
+      steps_.push_back(make_column_probe(s, schema_, bindings, context));
+      keeps_rows_ = false;
+      continue;
+    }
+    for (const logical* node : s.nodes) {
+      placed(node, [&] {
+        if (node->what == verb::where) return add_test(node->functions.front(), node);
+        auto p = planner::project(node->functions.front(), schema_);
+        if (!p) not_columnar();
+        schema_ = p->schema();
+        steps_.push_back(std::make_unique<projection_step>(std::move(*p), node, context.pool));
+      });
+    }
+  }
+}
+column_steps::~column_steps() = default;
+
+void column_steps::add_test(const detail::user_function& f, const logical* node) {
+  auto test = planner::evaluate(f, schema_);
+  if (!test) not_columnar();
+  steps_.push_back(std::make_unique<test_step>(std::move(*test), node));
+  keeps_rows_ = false;
+}
+
+column_steps::runner::runner(const column_steps& s, column_sink& to) : of_(&s), head_(&to) {
+  for (std::size_t i = s.steps_.size(); i-- > 0;) {
+    started_.push_back(s.steps_[i]->start(*head_));
+    head_ = started_.back().get();
+  }
+}
+
+void column_steps::runner::push(const detail::row_block& b) {
+  for (std::size_t from = 0; from < b.n; from += column_batch_rows) {
+    if (b.columns) columns_of_source(of_->source_schema_, of_->source_row_, b.columns, from, columns_);
+    else columns_of_rows(of_->source_schema_, b.rows, of_->source_row_->size, from, columns_);
+    head_->push({columns_, std::min(column_batch_rows, b.n - from), b.first + from});
+  }
+}
+
+std::unique_ptr<prepared_stage> records_of(std::shared_ptr<const column_steps> steps, runtime::run_context& context) {
+  return std::make_unique<record_stage>(std::move(steps), context.pool);
+}
+
+// ---------------------------------------------------------------- projections
+column_projector::column_projector(planner::projection p, const logical* node) : projection_(std::move(p)), node_(node) {
+  for (const planner::projected_part& part : projection_.parts)
+    if (part.computed) programs_.emplace_back(part.computed);
+}
+
+column_projector::runner::runner(const column_projector& p, runtime::buffer_pool& pool) : of_(&p) {
+  for (const planner::projected_part& part : p.projection_.parts)
+    if (part.computed) computed_.emplace_back(part.type, pool);
+  scratches_.resize(computed_.size());
+}
+
+std::span<const column> column_projector::runner::run(std::span<const column> left, std::span<const column> right, std::size_t n) {
+  const std::span<const column> sides[2] = {left, right};
+  const interpreter::binding rows[2] = {rows_in(left), rows_in(right)};
+  const auto collections = captured_collections(of_->projection_.function.captures);
+  columns_.clear();
+  std::size_t program = 0;
+  for (const planner::projected_part& part : of_->projection_.parts) {
+    if (!part.computed) {
+      column c = sides[part.side][part.column];
+      c.base = static_cast<const std::byte*>(c.base) + part.within;
+      c.offset = part.to;
+      c.size = part.type->size;
+      columns_.push_back(c);
+      continue;
+    }
+    rows_buffer& values = computed_[program];
+    values.clear();
+    placed(of_->node_, [&] { of_->programs_[program].run(rows, {collections, {}}, n, values.extend(n), scratches_[program]); });
+    values.grow(n);
+    columns_.push_back({values.data(), part.type->size, part.to, part.type->size, nullptr, true});
+    ++program;
+  }
+  return columns_;
+}
+
+// ---------------------------------------------------------------- values
+column_values::column_values(const detail::user_function& f, const planner::column_schema& schema) : type_(f.result) {
+  auto found = planner::evaluate(f, schema);
+  if (!found) not_columnar();
+  function_ = std::move(*found);
+  const auto field = ir::is_row_field(function_.expression.root);
+  if (!field || field->type != type_) {
+    program_.emplace(function_.expression.root);
+    return;
+  }
+  while (schema.columns[column_].offset > field->offset ||
+         field->offset + type_->size > schema.columns[column_].offset + schema.columns[column_].type->size)
+    ++column_;
+  within_ = field->offset - schema.columns[column_].offset;
+}
+
+const void* column_values::in_place(std::span<const column> columns) const {
+  if (program_) return nullptr;
+  const column& c = columns[column_];
+  return c.select || c.stride != type_->size ? nullptr : static_cast<const std::byte*>(c.base) + within_;
+}
+
+void column_values::map(std::span<const column> columns, std::size_t n, void* out, interpreter::scratch& s) const {
+  if (program_) {
+    const interpreter::binding rows = rows_in(columns);
+    const auto collections = captured_collections(function_.captures);
+    program_->run({&rows, 1}, {collections, {}}, n, out, s);
+    return;
+  }
+  column c = columns[column_];
+  c.base = static_cast<const std::byte*>(c.base) + within_;
+  gather_column(c, type_, n, out, type_->size, false);
+}
+
+const void* column_values::adjacent(std::span<const column> columns, std::size_t n, rows_buffer& memory, interpreter::scratch& s) const {
+  if (const void* there = in_place(columns)) return there;
+  memory.clear();
+  map(columns, n, memory.extend(n), s);
+  memory.grow(n);
+  return memory.data();
+}
+
+}  // namespace query::cpu

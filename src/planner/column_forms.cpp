@@ -1,0 +1,146 @@
+#include "planner/column_forms.hpp"
+
+#include <algorithm>
+
+#include "planner/rules/edges.hpp"
+
+namespace query::planner {
+
+using detail::join_kind;
+using detail::verb;
+
+column_schema source_schema(const branch& b) {
+  if (b.source && b.source->what == verb::source_columns) return column_schema::of_fields(b.source->row, b.wanted);
+  return column_schema::of_rows(b.table ? b.table->row() : b.source->row);
+}
+
+// The rows of a columnar source as they are: a stage without a verb.
+static bool makes_records(const stage& s) { return s.what == stage::kind::rowwise && s.nodes.empty(); }
+
+bool is_bare_source(const vertex& v) {
+  return !v.node && v.inputs.size() == 1 && v.limit == ~0ull && v.engine == "cpu" && v.inputs.front().source &&
+         v.inputs.front().source->view && v.inputs.front().prefilters.empty() &&
+         std::all_of(v.inputs.front().stages.begin(), v.inputs.front().stages.end(), makes_records);
+}
+
+namespace {
+
+bool is_columnar(const branch& b) { return b.source && b.source->what == verb::source_columns; }
+
+bool can_be_stored(const ir::type* t) { return t->trivial || (t->life.copy_assign && t->life.construct); }
+
+// What running the first stages of a branch over columns would be.
+class walk {
+ public:
+  explicit walk(const branch& b) : branch_(&b), now_(source_schema(b)), costly_(is_columnar(b) || !row_of(b)->trivial) {}
+
+  // The number of stages, from the first on, that can.
+  std::size_t stages() {
+    for (const prefilter& f : branch_->prefilters)
+      if (f.expression ? !readable(f.expression.root, now_) : !evaluate(*f.function, now_)) return 0;
+    const ir::type* row = row_of(*branch_);
+    std::size_t n = 0;
+    for (const stage& s : branch_->stages) {
+      if (!can_be_stored(row) || !(s.what == stage::kind::probe ? probe(s) : rowwise(s, row))) break;
+      row = s.out;
+      ++n;
+    }
+    return n;
+  }
+  bool pays() const { return pays_; }  // of those stages
+
+  // How many verbs of a stage, from the first on, can: a test narrows the rows, a projection gives others.
+  std::size_t nodes(const stage& s, const ir::type* row) {
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+      const logical& n = *s.nodes[i];
+      const detail::user_function& f = n.functions.front();
+      if (f.row != row) return i;
+      if (n.what == verb::where && f.native.filter) {
+        if (!evaluate(f, now_)) return i;
+      } else if (n.what == verb::select && f.native.map) {
+        const auto p = project(f, now_);
+        if (!p || !can_be_stored(n.row)) return i;
+        now_ = p->schema();
+      } else {
+        return i;
+      }
+      row = n.row;
+    }
+    return s.nodes.size();
+  }
+
+ private:
+  static const ir::type* row_of(const branch& b) { return b.table ? b.table->row() : b.source->row; }
+
+  bool rowwise(const stage& s, const ir::type* row) { return nodes(s, row) == s.nodes.size(); }
+
+  bool probe(const stage& s) {
+    const logical& join = *s.join;
+    if (join.has_own_equality() || join.inputs.empty()) return false;
+    const column_schema build = is_bare_source(*s.build) ? source_schema(s.build->inputs.front()) : column_schema::of_rows(s.build->row());
+    const bool left_built = s.build_left;
+    if (!evaluate(join.functions[left_built ? 1 : 0], now_) || !evaluate(join.functions[left_built ? 0 : 1], build)) return false;
+    if (join.join == join_kind::semi || join.join == join_kind::anti) return !left_built;
+    if (join.join != join_kind::inner) return false;
+    const auto p = left_built ? project(join.functions[2], build, &now_) : project(join.functions[2], now_, &build);
+    if (!p || !can_be_stored(join.row)) return false;
+    const bool costly = costly_ || !s.build->row()->trivial || (is_bare_source(*s.build) && is_columnar(s.build->inputs.front()));
+    pays_ = pays_ || (costly && p->renames());
+    costly_ = costly;
+    now_ = p->schema();
+    return true;
+  }
+
+  const branch* branch_;
+  column_schema now_;
+  bool costly_;        // records of these rows would be put together out of columns, or copied with what they own
+  bool pays_ = false;  // a join gives columns of both sides, which records would copy
+};
+
+}  // namespace
+
+// In a session that interprets: the verbs over a columnar source, up to the first whose function does not trace.
+static void interpret_over_columns(branch& b) {
+  if (!is_columnar(b) || !b.prefilters.empty() || b.stages.empty()) return;
+  stage& first = b.stages.front();
+  if (first.what != stage::kind::rowwise || first.how != form::interpreted) return;
+  const std::size_t n = walk(b).nodes(first, b.source->row);
+  if (n == 0) return;
+  stage rest = first;
+  first.how = form::columns;
+  if (n == first.nodes.size()) return;
+  const auto part = [&](stage& s, std::size_t from, std::size_t to) {
+    s.native = nullptr;
+    s.nodes.assign(rest.nodes.begin() + static_cast<std::ptrdiff_t>(from), rest.nodes.begin() + static_cast<std::ptrdiff_t>(to));
+    s.native_because.assign(rest.native_because.begin() + static_cast<std::ptrdiff_t>(from),
+                            rest.native_because.begin() + static_cast<std::ptrdiff_t>(to));
+    s.out = s.nodes.back()->row;
+  };
+  stage behind = rest;
+  part(first, 0, n);
+  part(behind, n, rest.nodes.size());
+  behind.in = first.out;
+  b.stages.insert(b.stages.begin() + 1, std::move(behind));
+}
+
+void choose_columns(machine_graph& g, const column_options& options) {
+  const rules::edge_index edges(g);
+  rules::each_branch(g, [&](branch& b, vertex* reader) {
+    if (reader ? reader->engine != "cpu" || !reader->shares.empty() : g.result_engine != "cpu") return;
+    if (!b.table && !b.source->view && b.source->what != verb::placeholder) return;  // streams begin with records
+    if (b.table && b.table->streamed) return;
+    if (options.interpret) return interpret_over_columns(b);
+    walk w(b);
+    const std::size_t n = w.stages();
+    if (!w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
+    for (std::size_t i = 0; i < n; ++i) {
+      stage& s = b.stages[i];
+      s.how = form::columns;
+      if (s.what != stage::kind::probe || !is_bare_source(*s.build)) continue;
+      const rules::edge only = edges.only_reader(*s.build);
+      s.build->in_place = only.how == rules::edge::kind::build && only.through == &b;
+    }
+  });
+}
+
+}  // namespace query::planner

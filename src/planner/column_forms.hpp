@@ -1,0 +1,26 @@
+// Which stages of a branch run over columns instead of records: decided here alone, for explain() as for the CPU engine.
+//
+// A stage can, if every function of it traces and reads no more of a row than a column holds. It does where records would cost: rows that
+// hold strings or lists would be put together only to be taken apart, and a join would copy every field of both sides. Rows of plain
+// numbers stay with the loops that the user's compiler made. The expressions and the layout of the source decide, never the number of rows.
+#pragma once
+
+#include "planner/machine_graph.hpp"
+#include "planner/projection.hpp"
+
+namespace query::planner {
+
+// Marks the stages (form::columns) of all branches that the CPU runs, and the build sides that are read where they lie
+// (vertex::in_place). After the vertices have been placed on engines.
+struct column_options {
+  bool to_columns = false;  // the terminal verb wants columns
+  bool interpret = false;   // the session interprets: all that can over columnar sources, as far as it can
+};
+void choose_columns(machine_graph& g, const column_options& options);
+
+// The columns that a branch begins with.
+column_schema source_schema(const branch& b);
+// A vertex that only names a source: its readers take the source's columns.
+bool is_bare_source(const vertex& v);
+
+}  // namespace query::planner
