@@ -1,7 +1,7 @@
 // The corpus of lambda forms: what C++ programmers write, what becomes of it, and the check that both lives agree.
 //
 // A form is traced, interpreted on random rows and compared with its native results; or it is opaque for the expected
-// reason. Forms that must not compile are files of tests/compile_fail. docs/lambda-forms.md is the table of all.
+// reason. Forms that must not compile are files of tests/compile_fail. lambda_forms.md is the table of all.
 //
 //   TRACED("product", [](auto t) { return t.price * t.qty; });
 //   OPAQUE("typed local", "a traced value became a plain", [](auto t) { double p = t.price; return p; });
