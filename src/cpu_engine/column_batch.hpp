@@ -21,7 +21,7 @@ namespace query::cpu {
 using interpreter::column;
 
 // A batch holds at most so many rows.
-inline constexpr std::size_t column_batch_rows = 1024;
+inline constexpr std::size_t column_batch_rows = 1024;  // cpu::batch_rows
 
 // Columns in the order of the schema that its receiver was prepared for. What they point to lives as long as the call that hands it on.
 struct column_batch {
@@ -29,6 +29,13 @@ struct column_batch {
   std::size_t n = 0;
   std::uint64_t first = 0;  // number of the first row in its stream, where each row of the source is one of the batch
 };
+
+// Rows [first, first + n) of a column.
+inline column part_of(column c, std::size_t first) {
+  if (c.select) c.select += first;
+  else c.base = static_cast<const std::byte*>(c.base) + first * c.stride;
+  return c;
+}
 
 inline const std::byte* value_at(const column& c, std::size_t i) {
   return static_cast<const std::byte*>(c.base) + (c.select ? c.select[i] : i) * c.stride;

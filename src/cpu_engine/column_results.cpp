@@ -12,6 +12,7 @@ namespace query::cpu {
 namespace {
 
 constexpr std::size_t chunk_rows = part_rows;
+constexpr std::size_t most_column_bytes = std::size_t{4} << 20;  // of a field in a chunk
 constexpr std::size_t heap_bytes = std::size_t{1} << 18;
 constexpr std::size_t distance = 16;  // rows that a gather fetches ahead
 
@@ -99,9 +100,7 @@ class chunk_memory {
   static std::size_t width(const ir::type* t) { return t->k == ir::kind::string ? sizeof(text) : t->size; }
   static column part_from(column c, std::size_t within, std::size_t first) {
     c.base = static_cast<const std::byte*>(c.base) + within;
-    if (c.select) c.select += first;
-    else c.base = static_cast<const std::byte*>(c.base) + first * c.stride;
-    return c;
+    return part_of(c, first);
   }
 
   void append(const ir::field& f, std::size_t number, const planner::column_schema& schema, std::span<const column> columns,
@@ -151,7 +150,10 @@ class chunk_memory {
 class chunk_sink final : public column_sink {
  public:
   chunk_sink(const planner::column_schema& schema, const ir::type* row, std::size_t expected, runtime::buffer_pool& pool)
-      : schema_(&schema), row_(row), capacity_(std::clamp(expected, column_batch_rows, chunk_rows)), pool_(&pool) {}
+      : schema_(&schema), row_(row), capacity_(std::clamp(expected, column_batch_rows, chunk_rows)), pool_(&pool) {
+    for (const ir::field& f : row->field_list)
+      capacity_ = std::clamp<std::size_t>(most_column_bytes / std::max<std::size_t>(f.of->size, 1), 1, capacity_);
+  }
   void push(const column_batch& b) override {
     for (std::size_t from = 0; from < b.n;) {
       if (chunks_.empty() || chunks_.back()->room() == 0) chunks_.push_back(std::make_unique<chunk_memory>(row_, capacity_, *pool_));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <query/cpu/typed_segment.hpp>
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
@@ -100,6 +101,20 @@ class record_sink final : public column_sink {
       *counted_ += b.n;
       return;
     }
+    // Fewer at a time where they are large.
+    const std::size_t most = rows_a_batch(rows_.type()->size);
+    if (b.n <= most) return hand_on(b);
+    for (std::size_t from = 0; from < b.n; from += most) {
+      part_.clear();
+      for (const column& c : b.columns) part_.push_back(part_of(c, from));
+      hand_on({part_, std::min(most, b.n - from), b.first + from});
+    }
+  }
+  // Nobody reads the rows.
+  void count_into(std::uint64_t* count) { counted_ = count; }
+
+ private:
+  void hand_on(const column_batch& b) {
     make_records(b.n);
     assemble_rows(*schema_, b, rows_.data(), rows_.type()->size);
     detail::row_block out;
@@ -109,10 +124,6 @@ class record_sink final : public column_sink {
     out.owned = true;
     next_->push(out);
   }
-  // Nobody reads the rows.
-  void count_into(std::uint64_t* count) { counted_ = count; }
-
- private:
   void make_records(std::size_t n) {
     if (n <= rows_.size()) return;
     const ir::type* t = rows_.type();
@@ -124,6 +135,7 @@ class record_sink final : public column_sink {
   const planner::column_schema* schema_;
   rows_buffer rows_;
   detail::batch_sink* next_;
+  std::vector<column> part_;
   std::uint64_t* counted_ = nullptr;
 };
 
@@ -208,10 +220,11 @@ column_steps::runner::runner(const column_steps& s, column_sink& to) : of_(&s), 
 }
 
 void column_steps::runner::push(const detail::row_block& b) {
-  for (std::size_t from = 0; from < b.n; from += column_batch_rows) {
+  const std::size_t most = rows_a_batch(std::max(of_->source_row_->size, of_->row_->size));
+  for (std::size_t from = 0; from < b.n; from += most) {
     if (b.columns) columns_of_source(of_->source_schema_, of_->source_row_, b.columns, from, columns_);
     else columns_of_rows(of_->source_schema_, b.rows, of_->source_row_->size, from, columns_);
-    head_->push({columns_, std::min(column_batch_rows, b.n - from), b.first + from});
+    head_->push({columns_, std::min(most, b.n - from), b.first + from});
   }
 }
 
