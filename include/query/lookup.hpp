@@ -7,12 +7,13 @@
 #include <vector>
 
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 #include <query/group.hpp>
 
 namespace query {
 
 namespace detail {
-// Sorts positions by less(i, j); stable (merge sort, out of line).
+// Sorts positions by less(i, j); stable (merge sort, out of line). Throws cancelled where the verb's limits end (run_limits).
 std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::size_t, std::size_t)> less);
 // The library's order of described values: all NaNs are equal and largest.
 bool value_less(const ir::type* t, const void* a, const void* b);
@@ -107,10 +108,13 @@ template <class K, class V> class map_of {
         entries_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(entries_[a].first, entries_[b].first); });
     std::vector<std::pair<K, V>> sorted;
     sorted.reserve(order.size());
-    for (std::size_t i : order) {
-      if (!sorted.empty() && !detail::key_less(sorted.back().first, entries_[i].first)) two_rows(verb, at);
-      sorted.push_back(std::move(entries_[i]));
-    }
+    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) {
+        auto& entry = entries_[order[i]];
+        if (!sorted.empty() && !detail::key_less(sorted.back().first, entry.first)) two_rows(verb, at);
+        sorted.push_back(std::move(entry));
+      }
+    });
     entries_ = std::move(sorted);
   }
   std::size_t size() const { return entries_.size(); }

@@ -22,13 +22,14 @@ namespace {
 class gathered_rows {
  public:
   gathered_rows(const ir::type* row, const std::vector<bool>& wanted)
-      : row_(row), wanted_(&wanted), memory_(new std::byte[batch_rows * row->size + row->align]) {}
+      : row_(row), wanted_(&wanted), memory_(new std::byte[rows_a_batch(row->size) * row->size + row->align]) {}
 
-  // Rows from...from + n - 1, or of those the k that `select` names, for the length of the call.
+  // Rows from...from + n - 1, or of those the k that `select` names, for the length of the call: at most rows_a_batch of them.
   void hand_on(const row_block& b, std::size_t from, const std::uint32_t* select, std::size_t k, batch_sink& to) {
     void* raw = memory_.get();
-    std::size_t space = batch_rows * row_->size + row_->align;
-    std::byte* rows = static_cast<std::byte*>(std::align(row_->align, batch_rows * row_->size, raw, space));
+    const std::size_t bytes = rows_a_batch(row_->size) * row_->size;
+    std::size_t space = bytes + row_->align;
+    std::byte* rows = static_cast<std::byte*>(std::align(row_->align, bytes, raw, space));
     if (row_->trivial) std::memset(rows, 0, k * row_->size);
     else row_->life.construct(rows, k);
     struct guard {
@@ -70,12 +71,13 @@ class gather_stage final : public prepared_stage {
  private:
   class runner final : public stage_runner {
    public:
-    runner(const gather_stage& s, batch_sink& next) : rows_(s.row_, s.wanted_), next_(&next) {}
+    runner(const gather_stage& s, batch_sink& next) : most_(rows_a_batch(s.row_->size)), rows_(s.row_, s.wanted_), next_(&next) {}
     void push(const row_block& b) override {
-      for (std::size_t from = 0; from < b.n; from += batch_rows) rows_.hand_on(b, from, nullptr, std::min(batch_rows, b.n - from), *next_);
+      for (std::size_t from = 0; from < b.n; from += most_) rows_.hand_on(b, from, nullptr, std::min(most_, b.n - from), *next_);
     }
 
    private:
+    std::size_t most_;
     gathered_rows rows_;
     batch_sink* next_;
   };
@@ -107,7 +109,8 @@ class columns_stage final : public prepared_stage {
       if (!s.maps_.empty()) mapped_.emplace(s.maps_.front().node->row, *s.pool_);
     }
     void push(const row_block& b) override {
-      for (std::size_t from = 0; from < b.n; from += batch_rows) batch(b, from, std::min(batch_rows, b.n - from));
+      const std::size_t most = rows_a_batch(stage_->row_->size);
+      for (std::size_t from = 0; from < b.n; from += most) batch(b, from, std::min(most, b.n - from));
     }
 
    private:

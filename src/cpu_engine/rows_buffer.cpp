@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include <query/cpu/typed_segment.hpp>
 #include <query/detail/failure.hpp>
 
 namespace query::cpu {
@@ -100,7 +101,7 @@ void* rows_buffer::extend(std::size_t n) {
   if (n_ + n > capacity_) {
     std::size_t next = capacity_ + capacity_ / 2;
     if (next < n_ + n) next = n_ + n;
-    if (next < 1024) next = 1024;
+    if (const std::size_t least = rows_a_batch(type_->size); next < least) next = least;
     reserve(next);
   }
   return at(n_);

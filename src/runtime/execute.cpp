@@ -51,14 +51,17 @@ class execution {
       return f();
     } catch (const unplaced_error& e) {
       fail_at(e, *last);
+    } catch (const runtime::unplaced_cancelled& e) {
+      runtime::fail_at(e, *last);
     }
   }
   execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
       : last(p.node),
         session(runtime::session_of(s)),
         watch(s),
-        watched(session->deadlines.follow(*watch.flag)),
+        watched((placed([&] { watch.flag->check(); }), session->deadlines.follow(*watch.flag))),
         meter(s),
+        beat_(meter, *watch.flag),
         query_(runtime::known_query(p, s, *session, how, fold)),
         way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
         plan(runtime::plan_query(traces, p, s, *session, terminal, how, fold, way_)),
@@ -119,6 +122,7 @@ class execution {
   planner::trace_memo traces;
 
  private:
+  runtime::progress_beat beat_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   const std::optional<std::uint64_t> query_;
   const seen_ways::choice way_;
@@ -187,10 +191,21 @@ void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> 
   };
   std::uint64_t taken = 0;
   bool all = true;
+  // A few rows at a time, with a look at the clock before each: the source may be one block, and the user's vector copies it.
+  const std::size_t a_look = std::clamp<std::size_t>((std::size_t{1} << 20) / e.last->row->size, 1, 1 << 14);
   const auto takes = [&](const row_block& b) {
     handed_out = true;
-    taken += b.n;
-    return all = take(b);
+    const stop_point stop;
+    for (std::size_t from = 0; all && from < b.n; from += a_look) {
+      stop.check();
+      row_block some = b;
+      some.rows = static_cast<std::byte*>(b.rows) + from * e.last->row->size;
+      some.n = std::min(a_look, b.n - from);
+      some.first = b.first + from;
+      taken += some.n;
+      all = take(some);
+    }
+    return all;
   };
   e.read([&] { e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context); }, handed_out);
   if (!all) return e.meter.finished();
@@ -207,7 +222,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
     // is a load; the session's deadline_watch reads the clock.
     bool next(row_block& b) override {
       const stop_state& stop = run_.watch.flag->state();
-      if (stop.stopped_now.load(std::memory_order_relaxed)) throw_stopped(stop);
+      if (stop.stopped_now.load(std::memory_order_relaxed)) run_.placed([&] { throw_stopped(stop); });
       if (given_ == block_.n) {
         block_ = {};
         given_ = 0;
@@ -347,7 +362,9 @@ void fetch_pages(void* at, std::size_t bytes, const settings& s) {
   // Refused by kernels before 5.14; then pages come as they are touched.
   constexpr std::uintptr_t part = 8 * huge;
   if (to - from < 4 * part) return;
+  const stop_point stop;
   runtime::session_of(s)->scheduler->for_each((to - from + part - 1) / part, [&](std::size_t i) {
+    stop.check();
     const std::uintptr_t begin = from + i * part;
     (void)::madvise(reinterpret_cast<void*>(begin), std::min(part, to - begin), MADV_POPULATE_WRITE);
   }, {});
@@ -359,8 +376,13 @@ void fetch_pages(void* at, std::size_t bytes, const settings& s) {
 std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const print_options& options) {
   return data::print_table(t.type, t.rows, t.n, total, options, planner::column_names(*p.node));
 }
-std::string describe_rows(const table& t, const pipe& p) {
-  const auto columns = data::summarise(t.type, t.rows, t.n, true, planner::column_names(*p.node));
+std::string describe_rows(const pipe& p, const settings& s) {
+  execution e(p, s, "", planner::reading::whole);
+  const auto columns = e.read([&] {
+    const table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
+    return data::summarise(t.type, t.rows, t.n, true, planner::column_names(*p.node));
+  });
+  e.finished();
   return data::print_summary(columns);
 }
 
@@ -395,9 +417,29 @@ std::shared_ptr<const logical> csv_source(const std::string& path, const void* o
 std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::size_t, std::size_t)> less) {
   std::vector<std::size_t> order(n);
   for (std::size_t i = 0; i < n; ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return less(a, b); });
+  const stop_point stop;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    stop.check();
+    return less(a, b);
+  });
   return order;
 }
+
+struct run_limits::state {
+  state(const settings& s, const char* verb, call_site at) : session(runtime::session_of(s)), watch(s) {
+    watch.flag->name_place(std::string(verb) + " (" + place_of(at) + ")");
+    watched = session->deadlines.follow(*watch.flag);
+    scope.emplace(watch.flag->state());
+  }
+  std::shared_ptr<session_state> session;
+  runtime::stop_watch watch;
+  std::unique_ptr<runtime::deadline_watch::watched> watched;
+  std::optional<stop_scope> scope;
+};
+run_limits::run_limits(const settings& s, const char* verb, call_site at) {
+  if (s && (s->seconds > 0 || !s->stops.empty())) state_ = std::make_unique<state>(s, verb, at);
+}
+run_limits::~run_limits() = default;
 
 }  // namespace query::detail
 

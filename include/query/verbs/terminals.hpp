@@ -66,6 +66,7 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::to_lookup::key<F, T>()) {
       return check::after_error{};
     } else {
+      const detail::run_limits limits(settings(), "to_lookup", at);
       auto groups = self().group_by(key, at, "to_lookup").groups(at).as_ordered().to_vector();
       return lookup<detail::result_of<F, T>, T>(std::move(groups));
     }
@@ -77,6 +78,7 @@ template <class Derived, class T> class terminals {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
+      const detail::run_limits limits(settings(), "to_lookup", at);
       return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(),
                           custom_keys<K>(equal, hash));
     }
@@ -339,7 +341,7 @@ template <class Derived, class T> class terminals {
   // Count, nulls, mean, stddev, min, max of every column, as a table.
   std::string describe() const {
     if constexpr (!check::describe::described<T>()) return {};
-    else return detail::describe_rows(detail::materialise(pipe_of(), settings()), pipe_of());
+    else return detail::describe_rows(pipe_of(), settings());
   }
   // Writes beside the file and renames at the end: nothing is half written.
   void write_csv(const std::string& path, const csv_options& options = {}, call_site at = call_site::here()) const {
@@ -402,6 +404,7 @@ template <class Derived, class T> class terminals {
   template <class F, class V, class... Keys> auto mapped(const F& key, const V& value, call_site at, Keys... keys) const {
     using K = detail::result_of<F, T>;
     using E = detail::result_of<V, T>;
+    const detail::run_limits limits(settings(), "to_map", at);
     map_of<K, E> m;
     visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
     m.seal("to_map", std::move(keys)..., at);
