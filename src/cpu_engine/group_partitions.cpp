@@ -11,6 +11,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/key_column.hpp"
+#include "cpu_engine/key_tables.hpp"
 #include "cpu_engine/scattered_keys.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 

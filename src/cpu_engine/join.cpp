@@ -7,6 +7,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/key_tables.hpp"
 #include "cpu_engine/pieces.hpp"
 
 namespace query::cpu {

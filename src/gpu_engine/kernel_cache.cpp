@@ -104,7 +104,10 @@ struct kernel_cache::state {
   };
 
   std::shared_ptr<const kernel> make_kernel(const std::string& entry, const device& d, std::shared_ptr<const loaded_module> from);
-  using future_module = std::shared_future<std::shared_ptr<const loaded_module>>;
+  struct future_module {
+    std::shared_future<std::shared_ptr<const loaded_module>> made;
+    std::chrono::steady_clock::time_point begun;
+  };
   using task = std::function<void()>;
   std::pair<future_module, task> module_of(const std::string& source, const device& d, std::span<const device_code> functions);
   std::shared_ptr<const loaded_module> wait_for_module(const std::string& source, const device& d, std::span<const device_code> functions);
@@ -226,7 +229,8 @@ std::pair<kernel_cache::state::future_module, kernel_cache::state::task> kernel_
   const std::lock_guard lock(mutex);
   if (const auto found = modules.find(place); found != modules.end()) return {found->second, nullptr};
   const auto promise = std::make_shared<std::promise<std::shared_ptr<const loaded_module>>>();
-  const future_module made = modules.emplace(place, promise->get_future().share()).first->second;
+  const future_module made =
+      modules.emplace(place, future_module{promise->get_future().share(), std::chrono::steady_clock::now()}).first->second;
   return {made, [this, promise, key = std::move(key), place = std::move(place), source, &d,
                  of = std::vector<device_code>(functions.begin(), functions.end())] {
             try {
@@ -241,15 +245,22 @@ std::pair<kernel_cache::state::future_module, kernel_cache::state::task> kernel_
           }};
 }
 
-// A compilation takes a tenth of a second and more and cannot be stopped; who waits for it can.
+// A compilation takes a tenth of a second, or minutes, and cannot be stopped; who waits for it can, and does after a while: a query that
+// the CPU may run, too, is not to wait for a kernel longer than for its rows.
 std::shared_ptr<const loaded_module> kernel_cache::state::wait_for_module(const std::string& source, const device& d,
                                                                           std::span<const device_code> functions) {
   constexpr std::chrono::milliseconds a_look{1};
-  const auto [made, make] = module_of(source, d, functions);
+  const auto [module, make] = module_of(source, d, functions);
   if (make && !begin(make)) make();
   const detail::stop_point stop;
-  while (made.wait_for(a_look) != std::future_status::ready) stop.check();
-  return made.get();
+  const std::chrono::duration<double> patience(options.patience);
+  while (module.made.wait_for(a_look) != std::future_status::ready) {
+    stop.check();
+    if (!waits_for_kernels::here() && std::chrono::steady_clock::now() - module.begun > patience)
+      throw still_compiling("gpu: a kernel was still being compiled after " + std::to_string(static_cast<int>(options.patience)) +
+                            " s; queries that come when it is done use it");
+  }
+  return module.made.get();
 }
 
 std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std::string& key, const std::string& source,

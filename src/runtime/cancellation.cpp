@@ -14,9 +14,10 @@ std::string seconds_text(double s) {
 }
 }  // namespace
 
-void fail_at(const unplaced_cancelled& e, const detail::logical& verb) {
-  throw cancelled(std::string(e.what()) + ", while running " + verb.label + " (" + detail::place_of(verb.where) + ")");
+void fail_at(const unplaced_cancelled& e, std::string_view verb, detail::call_site where) {
+  throw cancelled(std::string(e.what()) + ", while running " + std::string(verb) + " (" + detail::place_of(where) + ")");
 }
+void fail_at(const unplaced_cancelled& e, const detail::logical& verb) { fail_at(e, verb.label, verb.where); }
 
 void cancel_flag::throw_cancelled(stop_reason why) const {
   std::string text = why == stop_reason::deadline ? "query: cancelled: deadline" : "query: cancelled: stop requested";

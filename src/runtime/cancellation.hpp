@@ -16,6 +16,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <query/detail/plan.hpp>
@@ -30,6 +31,7 @@ enum class stop_reason : unsigned char { none, stop_requested, deadline };
 struct unplaced_cancelled : cancelled {
   using cancelled::cancelled;
 };
+[[noreturn]] void fail_at(const unplaced_cancelled& e, std::string_view verb, detail::call_site where);
 [[noreturn]] void fail_at(const unplaced_cancelled& e, const detail::logical& verb);
 
 class cancel_flag : private detail::stop_state {

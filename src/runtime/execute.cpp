@@ -52,11 +52,13 @@ class execution {
     } catch (const unplaced_error& e) {
       fail_at(e, *last);
     } catch (const runtime::unplaced_cancelled& e) {
-      runtime::fail_at(e, *last);
+      runtime::fail_at(e, terminal_, where_);
     }
   }
   execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
       : last(p.node),
+        terminal_(fold ? terminal : last->label),
+        where_(last->where),
         session(runtime::session_of(s)),
         watch(s),
         watched((placed([&] { watch.flag->check(); }), session->deadlines.follow(*watch.flag))),
@@ -90,6 +92,12 @@ class execution {
   }
   static constexpr bool nothing_handed_out = false;
 
+  // The terminal verb that reads the rows, where it is known: what is stopped outside of the vertices is stopped there.
+  void read_by(const char* verb, call_site at) {
+    terminal_ = verb;
+    where_ = at;
+  }
+
   // All of the result is there.
   void finished() {
     meter.finished();
@@ -115,6 +123,12 @@ class execution {
   }
 
   std::shared_ptr<const logical> last;  // verb of the plan
+
+ private:
+  std::string terminal_;
+  call_site where_;
+
+ public:
   std::shared_ptr<session_state> session;
   runtime::stop_watch watch;
   std::unique_ptr<runtime::deadline_watch::watched> watched;
@@ -182,8 +196,11 @@ table materialise(const pipe& p, const settings& s) {
   return t;
 }
 
-void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
+namespace {
+void stream_to(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take,
+               const char* terminal, call_site where) {
   execution e(p, s, "rows", planner::reading::in_order);
+  if (terminal) e.read_by(terminal, where);
   bool handed_out = false;  // the expected number of rows, too: one that differs would be news
   const auto expects = [&](std::uint64_t n) {
     handed_out = true;
@@ -211,6 +228,10 @@ void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> 
   if (!all) return e.meter.finished();
   e.finished();
   runtime::note_seen(e.graph->result, taken, e.context);
+}
+}  // namespace
+void stream(const pipe& p, const settings& s, function_ref<void(std::uint64_t)> expected, function_ref<bool(const row_block&)> take) {
+  stream_to(p, s, expected, take, nullptr, {});
 }
 
 std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
@@ -378,6 +399,7 @@ std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const
 }
 std::string describe_rows(const pipe& p, const settings& s) {
   execution e(p, s, "", planner::reading::whole);
+  e.read_by("describe", p.node->where);
   const auto columns = e.read([&] {
     const table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
     return data::summarise(t.type, t.rows, t.n, true, planner::column_names(*p.node));
@@ -397,10 +419,10 @@ void write_csv_file(const pipe& p, const settings& s, const std::string& path, c
   };
   std::optional<data::csv_writer> writer;
   placed([&] { writer.emplace(path, *static_cast<const csv_options*>(options), p.node->row); });
-  stream(p, s, [](std::uint64_t) {}, [&](const row_block& b) {
+  stream_to(p, s, [](std::uint64_t) {}, [&](const row_block& b) {
     placed([&] { writer->write(b.rows, b.n); });
     return true;
-  });
+  }, "write_csv", where);
   placed([&] { writer->finish(); });
 }
 
