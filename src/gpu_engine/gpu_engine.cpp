@@ -346,6 +346,7 @@ class engine final : public runtime::engine {
     if (shared_fold(b, captures, kind, state, context)) return;
     const std::shared_ptr<gpu_session> gpu = gpus_.one();
     const scoped_context here(gpu->on());
+    const waits_for_kernels waits(planner::demands_gpu(b));
     bring_inputs(gpu, b, context);
     bring_captures(gpu, captures, context);
     vertex_run run(gpu, captures, context);
