@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/discard.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 #include <query/group.hpp>
@@ -55,6 +56,7 @@ template <class K, class T> class lookup {
   lookup(std::vector<Group<K, T>> groups, detail::key_calls keys)
       : groups_(std::move(groups)), own_(std::move(keys), groups_.size(), [this](std::size_t i) { return address(i); }) {}
   explicit lookup(std::vector<Group<K, T>> groups) : groups_(std::move(groups)) {
+    const detail::discarded_if_stopped<std::vector<Group<K, T>>, T> left(groups_);
     order_ = detail::sorted_positions(groups_.size(),
                                       [&](std::size_t a, std::size_t b) { return detail::key_less(groups_[a].key(), groups_[b].key()); });
   }
@@ -99,14 +101,17 @@ template <class K, class V> class map_of {
  public:
   void insert(K k, V v) { entries_.emplace_back(std::move(k), std::move(v)); }
   void seal(const char* verb, detail::key_calls keys, detail::call_site at) {
+    const left_behind left(entries_);
     const auto key_at = [this](std::size_t i) { return address(i); };
     own_ = detail::own_key_index(std::move(keys), entries_.size(), key_at);
     if (own_.duplicate(key_at)) two_rows(verb, at);
   }
   void seal(const char* verb, detail::call_site at) {
+    const left_behind left(entries_);
     const auto order = detail::sorted_positions(
         entries_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(entries_[a].first, entries_[b].first); });
     std::vector<std::pair<K, V>> sorted;
+    const left_behind sorted_left(sorted);
     sorted.reserve(order.size());
     detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
       for (; i < end; ++i) {
@@ -136,6 +141,7 @@ template <class K, class V> class map_of {
   }
 
  private:
+  using left_behind = detail::discarded_if_stopped<std::vector<std::pair<K, V>>>;
   [[noreturn]] static void two_rows(const char* verb, detail::call_site at) {
     detail::fail(verb, "two rows have the same key; use to_lookup, or distinct_by first", at);
   }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <query/detail/discard.hpp>
 #include <query/errors.hpp>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -124,11 +125,12 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     if (bytes == 0) return b;
     const std::size_t size = size_class(bytes);
     if (size == 0) refuse(bytes, "more than there are addresses");
+    if (exceeds(size)) detail::wait_for_discarded();  // a stopped query's rows may be on their way
     {
       const std::lock_guard lock(mutex_);
       b.data_ = reuse(size, b.capacity_);
       if (b.data_ == nullptr) {
-        if (limit_ != 0 && (size > limit_ || used_ > limit_ - size)) refuse(size, "over the session's limit");
+        if (over_limit(size)) refuse(size, "over the session's limit");
         if (limit_ != 0 && used_ + cached_ > limit_ - size) trim_locked(limit_ - size - used_);
         b.capacity_ = size;
         used_ += size;  // reserved before the lock is left
@@ -201,6 +203,11 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   }
 
  private:
+  bool over_limit(std::size_t size) const { return limit_ != 0 && (size > limit_ || used_ > limit_ - size); }
+  bool exceeds(std::size_t size) const {
+    const std::lock_guard lock(mutex_);
+    return over_limit(size);
+  }
   std::size_t locked(const std::size_t& value) const {
     const std::lock_guard lock(mutex_);
     return value;

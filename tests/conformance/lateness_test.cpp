@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -12,9 +13,12 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <optional>
+#include <stop_token>
 #include <thread>
 #include <unistd.h>
 
+#include "conformance/compiled_kernels.hpp"
 #include "conformance/engines.hpp"
 
 namespace conformance {

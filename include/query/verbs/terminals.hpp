@@ -5,6 +5,7 @@
 
 #include <query/aggregates.hpp>
 #include <query/csv.hpp>
+#include <query/detail/discard.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
 #include <query/print.hpp>
@@ -31,6 +32,7 @@ template <class Derived, class T> class terminals {
   // ---- rows
   std::vector<T> to_vector() const {
     std::vector<T> out;
+    const detail::discarded_if_stopped left(out);
     detail::stream(pipe_of(), settings(),
                    [&](std::uint64_t n) {
                      out.reserve(static_cast<std::size_t>(n));
