@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <typeinfo>
 
@@ -61,7 +62,7 @@ class execution {
         where_(last->where),
         session(runtime::session_of(s)),
         watch(s),
-        watched((placed([&] { watch.flag->check(); }), session->deadlines.follow(*watch.flag))),
+        watched(followed()),
         meter(s),
         beat_(meter, *watch.flag),
         query_(runtime::known_query(p, s, *session, how, fold)),
@@ -74,6 +75,16 @@ class execution {
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
     read([] {});
+  }
+
+  // No work begins after a stop.
+  std::unique_ptr<runtime::deadline_watch::watched> followed() const {
+    try {
+      watch.flag->check();
+    } catch (const runtime::unplaced_cancelled& e) {
+      runtime::fail_at(e, terminal_, where_);
+    }
+    return session->deadlines.follow(*watch.flag);
   }
 
   // f reads what the vertices gave. Where an engine is lost with rows that it alone had, all of them run again on the CPU, and so does f,
@@ -448,18 +459,36 @@ std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::
 }
 
 struct run_limits::state {
-  state(const settings& s, const char* verb, call_site at) : session(runtime::session_of(s)), watch(s) {
-    watch.flag->name_place(std::string(verb) + " (" + place_of(at) + ")");
-    watched = session->deadlines.follow(*watch.flag);
-    scope.emplace(watch.flag->state());
+  using clock = std::chrono::steady_clock;
+  state(const settings& s, std::string where) : given(s), place(std::move(where)) {}
+  const settings given;
+  const std::string place;
+  const clock::time_point begun = clock::now();
+  // While it has taken over.
+  std::shared_ptr<session_state> session{};
+  std::optional<runtime::stop_watch> watch{};
+  std::unique_ptr<runtime::deadline_watch::watched> watched{};
+  std::optional<stop_scope> scope{};
+
+  void take_over() {
+    run_settings left = *given;
+    const std::chrono::duration<double> passed = clock::now() - begun;
+    if (left.seconds > 0) left.seconds = std::max(left.seconds - passed.count(), std::numeric_limits<double>::min());
+    session = runtime::session_of(given);
+    watch.emplace(std::make_shared<const run_settings>(std::move(left)));
+    watch->flag->name_limits(given->seconds);
+    watch->flag->name_place(place);
+    watched = session->deadlines.follow(*watch->flag);
+    scope.emplace(watch->flag->state());
+    watch->flag->check();
   }
-  std::shared_ptr<session_state> session;
-  runtime::stop_watch watch;
-  std::unique_ptr<runtime::deadline_watch::watched> watched;
-  std::optional<stop_scope> scope;
 };
 run_limits::run_limits(const settings& s, const char* verb, call_site at) {
-  if (s && (s->seconds > 0 || !s->stops.empty())) state_ = std::make_unique<state>(s, verb, at);
+  if (s && (s->seconds > 0 || !s->stops.empty()))
+    state_ = std::make_unique<state>(s, std::string(verb) + " (" + place_of(at) + ")");
+}
+void run_limits::take_over() {
+  if (state_) state_->take_over();
 }
 run_limits::~run_limits() = default;
 

@@ -31,7 +31,10 @@ const std::vector<Page>& pages() {
 template <class Run> void check_small(const engine_config& e, const char* verb, Run run) {
   if (e.accelerate) return;
   SCOPED_TRACE(verb);
-  query::Session small({.threads = 4, .memory_limit = 12u << 20, .interpret = std::string(e.column) == "interpreter", .gpu = query::gpu_use::off});
+  query::Session small({.threads = 4,
+                        .memory_limit = 12u << 20,
+                        .interpret = std::string(e.column) == "interpreter",
+                        .gpu = query::gpu_use::off});
   EXPECT_NO_THROW(run(query::from(pages()).in(small), small));
   EXPECT_LT(small.memory_peak(), 12u << 20);
 }
@@ -41,7 +44,9 @@ constexpr auto id = [](const auto& p) { return p.id; };
 CONFORMS(few_large_rows, need_little_memory, "where", "select", "join", "generate", "order_by", "distinct_by", "group_by", "zip", "chunk",
          "concat", "group_join", "cross_join") {
   check_small(e, "where", [](auto q, auto&) { EXPECT_EQ(q.where([](auto p) { return p.id != 1; }).to_vector().size(), 2u); });
-  check_small(e, "where, by hand", [](auto q, auto&) { EXPECT_EQ(q.where([](const Page& p) { return p.id != 1; }).to_vector().size(), 2u); });
+  check_small(e, "where, by hand", [](auto q, auto&) {
+    EXPECT_EQ(q.where([](const Page& p) { return p.id != 1; }).to_vector().size(), 2u);
+  });
   check_small(e, "select", [](auto q, auto&) {
     EXPECT_EQ(q.select([](const Page& p) { return p; }).to_vector(), pages());
   });
@@ -55,7 +60,8 @@ CONFORMS(few_large_rows, need_little_memory, "where", "select", "join", "generat
     EXPECT_EQ(joined.size(), 3u);
   });
   check_small(e, "group_join", [](auto q, auto&) {
-    EXPECT_EQ(q.group_join(q, id, id, [](const Page& a, const std::vector<Page>& b) { return b.empty() ? a : b.front(); }).to_vector().size(), 3u);
+    const auto first = [](const Page& a, const std::vector<Page>& b) { return b.empty() ? a : b.front(); };
+    EXPECT_EQ(q.group_join(q, id, id, first).to_vector().size(), 3u);
   });
   check_small(e, "cross_join", [](auto q, auto&) {
     EXPECT_EQ(q.cross_join(q.take(1), [](const Page& a, const Page&) { return a; }).to_vector().size(), 3u);
@@ -87,7 +93,9 @@ CONFORMS(few_large_rows, many_of_them_keep_their_order, "select", "where", "join
   EXPECT_EQ(q.where([](const Page& p) { return p.id >= 0; }).to_vector(), many);
   EXPECT_EQ(q.join(q, id, id, [](const Page& a, const Page&) { return a; }).as_ordered().to_vector(), many);
   EXPECT_EQ(q.chunk(1, [](std::span<const Page> r) { return r[0]; }).to_vector(), many);
-  const auto made = query::generate([i = std::size_t{0}, &many]() mutable { return i < many.size() ? std::optional(many[i++]) : std::nullopt; });
+  const auto made = query::generate([i = std::size_t{0}, &many]() mutable {
+    return i < many.size() ? std::optional(many[i++]) : std::nullopt;
+  });
   EXPECT_EQ(on(e, made).to_vector(), many);
 }
 

@@ -1,7 +1,8 @@
 // How late a query notices its deadline, in every verb and terminal: whatever it is about when the time is over, at most 20 ms.
 //
 // Measured in this process's processor time from the deadline on, as a machine with other work takes any time on the clock; that of
-// all threads together. Tests fail above a bound that is wider by far, and print what they found.
+// all threads together. (On a GPU on the clock, as threads that compile kernels go on.) Tests fail above a bound that is wider by far,
+// and print what they found.
 #include <time.h>
 
 #include <algorithm>
@@ -98,19 +99,26 @@ class noted_moment {
 // run(seconds): with that timeout. Stopped when three, six and nine tenths of its own time are over.
 void check_lateness(const engine_config& e, const char* verb, const std::function<void(double)>& run) {
   SCOPED_TRACE(verb);
-  const auto begin = std::chrono::steady_clock::now();
+  auto begin = std::chrono::steady_clock::now();
   run(std::numeric_limits<double>::infinity());
+  if (e.accelerate) {  // its kernels are there now
+    begin = std::chrono::steady_clock::now();
+    run(std::numeric_limits<double>::infinity());
+  }
   const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   double worst = 0;
   int stopped = 0;
   for (const double part : {0.3, 0.6, 0.9}) {
     noted_moment over(whole * part);
+    const auto started = std::chrono::steady_clock::now();
     try {
       run(whole * part);
     } catch (const query::cancelled&) {
       ++stopped;
     }
-    worst = std::max(worst, over.since());
+    const double on_the_clock = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() - whole * part;
+    const double processor = over.since();
+    worst = std::max(worst, e.accelerate ? on_the_clock : processor);
   }
   std::printf("%-24s %-22s %7.1f ms, stopped %d times of 3, at most %5.1f ms late\n", e.name, verb, whole * 1e3, stopped, worst * 1e3);
   if (computes(e)) EXPECT_LT(worst, bound);
@@ -178,7 +186,8 @@ CONFORMS(lateness, of_groups_and_sets, "timeout", "group_by", "group_by.groups",
   LATE("group_by.groups", ROWS.group_by(name).groups().to_vector());
   LATE("medians", NUMBERS.group_by([](auto x) { return x % 7; }).select([](auto g) { return g.median(itself); }).to_vector());
   LATE("count_by", ROWS.count_by(name).to_vector());
-  LATE("group_by of a generator", on(e, query::range(std::int64_t{0}, numbers_there)).timeout(t).group_by([](auto x) { return x / 2; }).select(sums).to_vector());
+  const auto made = on(e, query::range(std::int64_t{0}, numbers_there));
+  LATE("group_by of a stream", made.timeout(t).group_by([](auto x) { return x / 2; }).select(sums).to_vector());
   LATE("distinct", NUMBERS.distinct().to_vector());
   LATE("distinct_by", ROWS.distinct_by(name).to_vector());
   LATE("union_with", NUMBERS.union_with(source(e, numbers())).to_vector());
@@ -204,8 +213,8 @@ CONFORMS(lateness, of_joins, "timeout", "join", "full_join", "group_join", "semi
   LATE("concat", ROWS.concat(source(e, rows())).to_vector());
 }
 
-CONFORMS(lateness, of_row_wise_verbs_and_runs, "timeout", "where", "select", "select_many", "index", "chunk", "window", "apply", "take_last",
-         "skip_last", "take_while", "skip_while", "generate", "cached") {
+CONFORMS(lateness, of_row_wise_verbs_and_runs, "timeout", "where", "select", "select_many", "index", "chunk", "window", "apply",
+         "take_last", "skip_last", "take_while", "skip_while", "generate", "cached") {
   const auto there = [](auto r) { return r.key >= 0; };
   LATE("where", ROWS.where(there).to_vector());
   LATE("select", ROWS.select(name).to_vector());
@@ -244,8 +253,9 @@ CONFORMS(lateness, is_explained, "timeout", "stop_on") {
     EXPECT_NE(text.find(" (lateness_test.cpp:"), std::string::npos) << text;
   };
   const auto some = source(e, numbers());
-  says(stopped_with([&] { some.stop_on(stop.get_token()).order_by(itself, stopping).to_vector(); }), "stop requested by stop_on", "order_by");
-  says(stopped_with([&] { some.stop_on(stop.get_token()).order_by(itself).to_vector(); }), "stop requested by stop_on", "order_by");
+  const auto stoppable = some.stop_on(stop.get_token());
+  says(stopped_with([&] { stoppable.order_by(itself, stopping).to_vector(); }), "stop requested by stop_on", "order_by");
+  says(stopped_with([&] { stoppable.order_by(itself).to_vector(); }), "stop requested by stop_on", "order_by");
   says(stopped_with([&] { some.timeout(0).sum(); }), "deadline of timeout(0)", "sum");
   const auto endless = on(e, query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); })).timeout(0.03125);
   says(stopped_with([&] { endless.count(); }), "deadline of timeout(0.03125)", "count");

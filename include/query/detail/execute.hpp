@@ -44,14 +44,15 @@ std::string explain_dot(const pipe& p, const settings& s, std::string_view termi
 // session fetch from the system first (that costs more than the filling).
 void fetch_pages(void* at, std::size_t bytes, const settings& s);
 
-// A verb's limits, timeout and stop_on, in what it does with rows after their query has run, such as sorting the keys of a lookup: made
-// before the query, it is what loops of this thread look at (stop.hpp) until it goes.
+// A verb's limits, timeout and stop_on, in what it does with rows after their query has run, such as sorting the keys of a lookup. Made
+// before the query; from take_over() on, loops of this thread look at them (stop.hpp) until it goes.
 class run_limits {
  public:
   run_limits(const settings& s, const char* verb, call_site at);
   ~run_limits();
   run_limits(const run_limits&) = delete;
   run_limits& operator=(const run_limits&) = delete;
+  void take_over();
 
  private:
   struct state;

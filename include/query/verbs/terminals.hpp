@@ -68,8 +68,9 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::to_lookup::key<F, T>()) {
       return check::after_error{};
     } else {
-      const detail::run_limits limits(settings(), "to_lookup", at);
+      detail::run_limits limits(settings(), "to_lookup", at);
       auto groups = self().group_by(key, at, "to_lookup").groups(at).as_ordered().to_vector();
+      limits.take_over();
       return lookup<detail::result_of<F, T>, T>(std::move(groups));
     }
   }
@@ -80,9 +81,10 @@ template <class Derived, class T> class terminals {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
-      const detail::run_limits limits(settings(), "to_lookup", at);
-      return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(),
-                          custom_keys<K>(equal, hash));
+      detail::run_limits limits(settings(), "to_lookup", at);
+      auto groups = self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector();
+      limits.take_over();
+      return lookup<K, T>(std::move(groups), custom_keys<K>(equal, hash));
     }
   }
   template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal, T>(); }
@@ -406,9 +408,10 @@ template <class Derived, class T> class terminals {
   template <class F, class V, class... Keys> auto mapped(const F& key, const V& value, call_site at, Keys... keys) const {
     using K = detail::result_of<F, T>;
     using E = detail::result_of<V, T>;
-    const detail::run_limits limits(settings(), "to_map", at);
+    detail::run_limits limits(settings(), "to_map", at);
     map_of<K, E> m;
     visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
+    limits.take_over();
     m.seal("to_map", std::move(keys)..., at);
     return m;
   }
