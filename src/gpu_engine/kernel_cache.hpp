@@ -91,7 +91,8 @@ class kernel_cache {
   // asks for one of a new source waits for that one only; no entry: begins all, waits for none, null unless one is there. It stays loaded
   // as long as the returned kernel at least. Throws internal_error if the source does not compile or has no such function,
   // resource_error without a compiler, still_compiling where it takes longer than `patience`, cancelled where the query that this thread
-  // works for stops: threads of the cache's compile, so that who waits may leave, and what they make is there for the next. The source of kernels that call `functions` says which, for the key.
+  // works for stops: threads of the cache's compile, so that who waits may leave, and what they make is there for the next. The source
+  // of kernels that call `functions` says which, for the key.
   std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d,
                                     std::span<const device_code> functions = {});
 
