@@ -121,7 +121,9 @@ void check_lateness(const engine_config& e, const char* verb, const std::functio
     worst = std::max(worst, e.accelerate ? on_the_clock : processor);
   }
   std::printf("%-24s %-22s %7.1f ms, stopped %d times of 3, at most %5.1f ms late\n", e.name, verb, whole * 1e3, stopped, worst * 1e3);
-  if (computes(e)) EXPECT_LT(worst, bound);
+  if (computes(e)) {
+    EXPECT_LT(worst, bound);
+  }
 }
 
 constexpr auto key = [](const auto& r) { return r.key; };
