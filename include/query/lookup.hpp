@@ -56,7 +56,7 @@ template <class K, class T> class lookup {
   lookup(std::vector<Group<K, T>> groups, detail::key_calls keys)
       : groups_(std::move(groups)), own_(std::move(keys), groups_.size(), [this](std::size_t i) { return address(i); }) {}
   explicit lookup(std::vector<Group<K, T>> groups) : groups_(std::move(groups)) {
-    const detail::discarded_if_stopped<std::vector<Group<K, T>>, T> left(groups_);
+    const detail::discarded_if_stopped left(groups_);
     order_ = detail::sorted_positions(groups_.size(),
                                       [&](std::size_t a, std::size_t b) { return detail::key_less(groups_[a].key(), groups_[b].key()); });
   }

@@ -258,12 +258,16 @@ CONFORMS(lateness, is_explained, "timeout", "stop_on") {
   const auto stoppable = some.stop_on(stop.get_token());
   says(stopped_with([&] { stoppable.order_by(itself, stopping).to_vector(); }), "stop requested by stop_on", "order_by");
   says(stopped_with([&] { stoppable.order_by(itself).to_vector(); }), "stop requested by stop_on", "order_by");
-  says(stopped_with([&] { some.timeout(0).sum(); }), "deadline of timeout(0)", "sum");
+  says(stopped_with([&] { some.select([](auto x) { return x + 1; }).timeout(0).sum(); }), "deadline of timeout(0)", "sum");
   const auto endless = on(e, query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); })).timeout(0.03125);
   says(stopped_with([&] { endless.count(); }), "deadline of timeout(0.03125)", "count");
   says(stopped_with([&] { endless.distinct().count(); }), "deadline of timeout(0.03125)", "distinct");
   says(stopped_with([&] { endless.group_by(itself).count().to_vector(); }), "deadline of timeout(0.03125)", "group_by");
-  says(stopped_with([&] { source(e, rows()).timeout(0).write_csv("/nowhere/never"); }), "deadline of timeout(0)", "write_csv");
+  const std::string path = testing::TempDir() + "query_never_" + std::to_string(::getpid()) + ".csv";
+  const auto all = source(e, rows());
+  says(stopped_with([&] { all.timeout(1e-9).write_csv(path); }), "deadline of timeout(1e-09)", "write_csv");
+  says(stopped_with([&] { all.timeout(1e-9).to_map([](const Sold& r) { return r.id; }); }), "deadline of timeout(1e-09)", "");
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 // Reports come while no part of the work ends: the user's function, or the body of the caller's loop, is slow.

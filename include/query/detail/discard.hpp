@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 #include <query/detail/type.hpp>
@@ -15,6 +17,14 @@
 namespace query::detail {
 
 inline constexpr std::size_t discarded_rows = 4096;  // fewer are destroyed where they are
+
+// Types that own memory and are seen by nobody when they go: those that the library looks into, and what it makes of them.
+template <class T> constexpr bool owns_memory() {
+  if constexpr (std::is_trivially_destructible_v<T>) return false;
+  else if constexpr (requires { typename T::query_part_types; }) return ir::described_v<typename T::query_part_types>;
+  else return ir::described_v<T>;
+}
+template <class T> inline constexpr bool owns_memory_v = owns_memory<T>();
 
 // Destroys it soon, in another thread, if this was the last of its owners.
 void discard(std::shared_ptr<void> rows) noexcept;
@@ -25,7 +35,7 @@ template <class C, class T = typename C::value_type> class discarded_if_stopped 
  public:
   explicit discarded_if_stopped(C& rows) : rows_(&rows) {}
   ~discarded_if_stopped() {
-    if constexpr (ir::described_v<T> && !std::is_trivially_destructible_v<T>)
+    if constexpr (owns_memory_v<T>)
       if (std::uncaught_exceptions() > before_ && rows_->size() > discarded_rows) {
         try {
           discard(std::make_shared<C>(std::move(*rows_)));

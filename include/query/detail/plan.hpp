@@ -203,6 +203,7 @@ struct logical : std::enable_shared_from_this<logical> {
   bool fast_math = false;                  // .fast_math() at or below this node
   bool ordered = false;                    // .as_ordered()
   std::optional<engine> ordered_to;        // .on(engine): this verb, and no other
+  bool states_own_memory = false;          // group_by: what its states destroy is memory alone, on whatever thread (discard.hpp)
 
   // Verb by verb; the rest keep their defaults.
   std::shared_ptr<const void> source;      // owner of a source's rows or of a captured container
