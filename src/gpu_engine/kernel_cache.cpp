@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <system_error>
@@ -85,7 +86,8 @@ struct kernel_cache::state {
         files(options.folder ? *options.folder : disk_cache::default_folder(), options.folder_limit),
         threads(options.threads   ? *options.threads
                 : options.compile ? 0
-                                  : std::max(std::thread::hardware_concurrency(), 1u) - 1) {
+                                  : std::max(std::thread::hardware_concurrency(), 1u) - 1),
+        patience(options.patience.value_or(options.compile ? std::numeric_limits<double>::infinity() : 5)) {
     if (!options.compile)
       options.compile = [this](std::string_view source, int capability) { return compile_here(options, source, capability); };
     if (!options.link)
@@ -130,6 +132,7 @@ struct kernel_cache::state {
   const bool own_link;
   const disk_cache files;
   const unsigned threads;
+  const double patience;  // seconds
 
   std::mutex mutex;
   std::unordered_map<std::string, future_module, key_hash> modules;  // by device and full key
@@ -253,11 +256,11 @@ std::shared_ptr<const loaded_module> kernel_cache::state::wait_for_module(const 
   const auto [module, make] = module_of(source, d, functions);
   if (make && !begin(make)) make();
   const detail::stop_point stop;
-  const std::chrono::duration<double> patience(options.patience);
   while (module.made.wait_for(a_look) != std::future_status::ready) {
     stop.check();
-    if (!waits_for_kernels::here() && std::chrono::steady_clock::now() - module.begun > patience)
-      throw still_compiling("gpu: a kernel was still being compiled after " + std::to_string(static_cast<int>(options.patience)) +
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - module.begun;
+    if (!waits_for_kernels::here() && passed.count() > patience)
+      throw still_compiling("gpu: a kernel was still being compiled after " + std::to_string(static_cast<int>(passed.count())) +
                             " s; queries that come when it is done use it");
   }
   return module.made.get();

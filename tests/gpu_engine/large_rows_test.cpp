@@ -19,12 +19,12 @@ using namespace query::gpu_engine;
 
 template <std::size_t Bytes> struct Page {
   std::int64_t id = 0;
-  std::array<std::uint8_t, Bytes - 8> bytes{};
+  std::array<double, Bytes / 8 - 1> values{};
 };
 using Large = Page<65536>;
 using Small = Page<1024>;
-QUERY_RECORD(Large, id, bytes);
-QUERY_RECORD(Small, id, bytes);
+QUERY_RECORD(Large, id, values);
+QUERY_RECORD(Small, id, values);
 
 template <class Row> std::string plan_of_least(query::Session& session) {
   const std::vector<Row> rows(3);
