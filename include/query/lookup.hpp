@@ -6,13 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/discard.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 #include <query/group.hpp>
 
 namespace query {
 
 namespace detail {
-// Sorts positions by less(i, j); stable (merge sort, out of line).
+// Sorts positions by less(i, j); stable (merge sort, out of line). Throws cancelled where the verb's limits end (run_limits).
 std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::size_t, std::size_t)> less);
 // The library's order of described values: all NaNs are equal and largest.
 bool value_less(const ir::type* t, const void* a, const void* b);
@@ -54,6 +56,7 @@ template <class K, class T> class lookup {
   lookup(std::vector<Group<K, T>> groups, detail::key_calls keys)
       : groups_(std::move(groups)), own_(std::move(keys), groups_.size(), [this](std::size_t i) { return address(i); }) {}
   explicit lookup(std::vector<Group<K, T>> groups) : groups_(std::move(groups)) {
+    const detail::discarded_if_stopped left(groups_);
     order_ = detail::sorted_positions(groups_.size(),
                                       [&](std::size_t a, std::size_t b) { return detail::key_less(groups_[a].key(), groups_[b].key()); });
   }
@@ -98,19 +101,25 @@ template <class K, class V> class map_of {
  public:
   void insert(K k, V v) { entries_.emplace_back(std::move(k), std::move(v)); }
   void seal(const char* verb, detail::key_calls keys, detail::call_site at) {
+    const left_behind left(entries_);
     const auto key_at = [this](std::size_t i) { return address(i); };
     own_ = detail::own_key_index(std::move(keys), entries_.size(), key_at);
     if (own_.duplicate(key_at)) two_rows(verb, at);
   }
   void seal(const char* verb, detail::call_site at) {
+    const left_behind left(entries_);
     const auto order = detail::sorted_positions(
         entries_.size(), [&](std::size_t a, std::size_t b) { return detail::key_less(entries_[a].first, entries_[b].first); });
     std::vector<std::pair<K, V>> sorted;
+    const left_behind sorted_left(sorted);
     sorted.reserve(order.size());
-    for (std::size_t i : order) {
-      if (!sorted.empty() && !detail::key_less(sorted.back().first, entries_[i].first)) two_rows(verb, at);
-      sorted.push_back(std::move(entries_[i]));
-    }
+    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) {
+        auto& entry = entries_[order[i]];
+        if (!sorted.empty() && !detail::key_less(sorted.back().first, entry.first)) two_rows(verb, at);
+        sorted.push_back(std::move(entry));
+      }
+    });
     entries_ = std::move(sorted);
   }
   std::size_t size() const { return entries_.size(); }
@@ -132,6 +141,7 @@ template <class K, class V> class map_of {
   }
 
  private:
+  using left_behind = detail::discarded_if_stopped<std::vector<std::pair<K, V>>>;
   [[noreturn]] static void two_rows(const char* verb, detail::call_site at) {
     detail::fail(verb, "two rows have the same key; use to_lookup, or distinct_by first", at);
   }

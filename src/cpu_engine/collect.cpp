@@ -112,7 +112,11 @@ detail::table collect_rest(pipeline& p, std::uint64_t limit) {
         context.cancel);
     out.grow(total);
   } else {
-    for (rows_buffer& r : pieces) out.take_rows(r.data(), r.size());
+    for (rows_buffer& r : pieces) {
+      context.cancel.check();
+      out.take_rows(r.data(), r.size());
+      r.clear();
+    }
   }
   return std::move(out).to_table();
 }

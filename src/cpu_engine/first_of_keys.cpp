@@ -30,7 +30,7 @@ void flag_first(grouper& groups, const void* keys, const ir::type* type, std::si
   std::size_t seen = groups.size();
   for (std::size_t from = 0; from < n; from += batch_rows) {
     const std::size_t m = std::min(batch_rows, n - from);
-    if (from % part_rows == 0) cancel.check();
+    cancel.check();
     groups.find_or_insert(row_at(keys, type, from), m, ids);
     for (std::size_t i = 0; i < m; ++i) {
       flags[from + i] = ids[i] == seen;
@@ -47,7 +47,7 @@ void flag_first_by_id(grouper& groups, const keys_at& keys, const Id* rows, std:
   std::size_t seen = 0;
   for (std::size_t from = 0; from < n; from += batch_rows) {
     const std::size_t m = std::min(batch_rows, n - from);
-    if (from % part_rows == 0) tasks.cancel().check();
+    tasks.cancel().check();
     batch.clear();
     gather_rows(keys.type, batch.extend(m), keys.base, rows + from, m);
     batch.grow(m);
@@ -107,7 +107,9 @@ permutation reduce_locally(const keys_at& keys, std::uint8_t* flags, const verte
   // Fewer each time, as most rows of the sample were repeats; else the rest goes by its hash.
   const permutation chosen = first_of_keys(keys.type, candidate_keys.data(), candidates.size(), keys.custom, tasks);
   permutation first(chosen.size(), keys.n, tasks.pool());
-  for (std::size_t i = 0; i < chosen.size(); ++i) first.set(i, candidates[chosen[i]]);
+  tasks.chunks(chosen.size(), [&](std::size_t from, std::size_t k) {
+    for (std::size_t i = from; i < from + k; ++i) first.set(i, candidates[chosen[i]]);
+  });
   return first;
 }
 

@@ -109,7 +109,10 @@ detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& con
       sink s(*parts[part.index - first]);
       part.run(s);
     });
-    for (const auto& s : parts) total->merge(nullptr, *s, 0, 1);
+    for (const auto& s : parts) {
+      context.cancel.check();
+      total->merge(nullptr, *s, 0, 1);
+    }
     if (!more || known) break;
   }
   rows_buffer out(n.row, context.pool);

@@ -11,6 +11,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/key_column.hpp"
+#include "cpu_engine/key_tables.hpp"
 #include "cpu_engine/scattered_keys.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
@@ -74,10 +75,12 @@ class numbered_rows {
     const runtime::buffer where = tasks.pool().allocate_array<std::uint16_t>(n);
     std::vector<std::size_t> counts(chunks * partitions, 0);
     tasks.for_each(chunks, [&](std::size_t c) {
+      const detail::stop_point stop;
       std::uint64_t hashes[batch_rows];
       const std::size_t end = std::min(n, (c + 1) * per_chunk);
       for (std::size_t from = c * per_chunk; from < end; from += batch_rows) {
         const std::size_t k = std::min(batch_rows, end - from);
+        stop.check();
         hash_rows(keys_, equality, from, k, hashes);
         for (std::size_t i = 0; i < k; ++i) {
           const std::size_t p = static_cast<std::size_t>(hashes[i] >> (64 - bits));
@@ -99,8 +102,9 @@ class numbered_rows {
     rows_ = tasks.pool().allocate_array<std::uint32_t>(n);
     tasks.for_each(chunks, [&](std::size_t c) {
       std::size_t* to = &place[c * partitions];
-      for (std::size_t i = c * per_chunk; i < std::min(n, (c + 1) * per_chunk); ++i)
-        rows_.as<std::uint32_t>()[to[where.as<std::uint16_t>()[i]]++] = static_cast<std::uint32_t>(i);
+      detail::in_runs<rows_a_look>(c * per_chunk, std::min(n, (c + 1) * per_chunk), [&](std::size_t i, std::size_t end) {
+        for (; i < end; ++i) rows_.as<std::uint32_t>()[to[where.as<std::uint16_t>()[i]]++] = static_cast<std::uint32_t>(i);
+      });
     });
   }
 
@@ -185,6 +189,7 @@ detail::table group_partitioned(const planner::vertex& v, std::unique_ptr<group_
   out.reserve(total ? total : 1);
   if (!v.ordered) {
     for (rows_buffer& r : results) {
+      context.cancel.check();
       out.take_rows(r.data(), r.size());
       r = rows_buffer(n.row, context.pool);
     }
@@ -197,8 +202,14 @@ detail::table group_partitioned(const planner::vertex& v, std::unique_ptr<group_
     for (std::size_t p = 0; p < partitions; ++p)
       for (std::size_t i = 0; i < results[p].size(); ++i)
         order.push_back({firsts[p].as<std::uint32_t>()[i], static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(i)});
-    std::sort(order.begin(), order.end(), [](const origin& a, const origin& b) { return a.first < b.first; });
-    for (const origin& o : order) out.take_rows(results[o.partition].at(o.position), 1);
+    const detail::stop_point stop;
+    std::sort(order.begin(), order.end(), [&](const origin& a, const origin& b) {
+      stop.check();
+      return a.first < b.first;
+    });
+    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) out.take_rows(results[order[i].partition].at(order[i].position), 1);
+    });
   }
   return std::move(out).to_table();
 }

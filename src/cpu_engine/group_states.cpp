@@ -1,6 +1,10 @@
 #include "cpu_engine/group_states.hpp"
 
+#include <exception>
+#include <new>
 #include <utility>
+
+#include <query/detail/discard.hpp>
 
 #include "cpu_engine/interpreted_states.hpp"
 
@@ -11,11 +15,14 @@ namespace {
 // States as the user's compiler laid them out, side by side.
 class compiled_states final : public group_states {
  public:
-  compiled_states(const detail::aggregate_calls& calls, std::shared_ptr<const void> self, runtime::buffer_pool& pool)
-      : calls_(&calls), self_(std::move(self)), pool_(&pool) {}
+  compiled_states(const detail::logical& n, std::shared_ptr<const void> self, runtime::buffer_pool& pool)
+      : calls_(&n.aggregate), own_memory_(n.states_own_memory), self_(std::move(self)), pool_(&pool) {}
   compiled_states(const compiled_states&) = delete;
   compiled_states& operator=(const compiled_states&) = delete;
-  ~compiled_states() override { compiled_states::clear(); }
+  ~compiled_states() override {
+    if (own_memory_ && n_ > detail::discarded_rows && std::uncaught_exceptions() > 0) leave();
+    compiled_states::clear();
+  }
 
   void grow_to(std::size_t n) override {
     if (n <= n_) return;
@@ -50,8 +57,25 @@ class compiled_states final : public group_states {
 
  private:
   void* at(std::size_t i) const { return memory_.as<std::byte>() + i * calls_->state_size; }
+  // To the thread that destroys what stopped queries leave.
+  void leave() noexcept {
+    struct left_states {
+      left_states(void (*d)(void*, std::size_t), runtime::buffer m, std::size_t count) : destroy(d), memory(std::move(m)), n(count) {}
+      ~left_states() { destroy(memory.data(), n); }
+      void (*destroy)(void*, std::size_t);
+      runtime::buffer memory;
+      std::size_t n;
+    };
+    try {
+      auto left = std::make_shared<left_states>(calls_->destroy, std::move(memory_), n_);
+      n_ = 0;
+      detail::discard(std::move(left));
+    } catch (const std::bad_alloc&) {  // then they are destroyed here
+    }
+  }
 
   const detail::aggregate_calls* calls_;
+  const bool own_memory_;
   std::shared_ptr<const void> self_;
   runtime::buffer_pool* pool_;
   runtime::buffer memory_;
@@ -73,7 +97,7 @@ group_program::~group_program() = default;
 
 std::unique_ptr<group_states> group_program::states(runtime::buffer_pool& pool) const {
   if (expressions_) return make_interpreted_states(expressions_, pool);
-  return std::make_unique<compiled_states>(node_->aggregate, compiled_, pool);
+  return std::make_unique<compiled_states>(*node_, compiled_, pool);
 }
 
 }  // namespace query::cpu

@@ -61,7 +61,9 @@ class group_table {
   // not null, gets the id of the row that each new group came from; groups are numbered as they appear.
   template <class Fetch>
   void update_by_id(const void* rows, const std::uint32_t* ids, std::size_t n, const Fetch& fetch, std::vector<std::uint32_t>* opened) {
+    const detail::stop_point stop;
     for (std::size_t from = 0; from < n; from += batch_rows) {
+      stop.check();
       const std::size_t k = std::min(batch_rows, n - from);
       const std::uint32_t* chosen = ids + from;
       keys_.clear();
@@ -72,13 +74,18 @@ class group_table {
   }
   // The same where the keys lie side by side: the i-th is that of the row ids[i].
   void update_keyed(const void* rows, const std::uint32_t* ids, const void* keys, std::size_t n, std::vector<std::uint32_t>* opened) {
-    for (std::size_t from = 0; from < n; from += batch_rows)
+    const detail::stop_point stop;
+    for (std::size_t from = 0; from < n; from += batch_rows) {
+      stop.check();
       update_batch(rows, ids + from, static_cast<const std::byte*>(keys) + from * node_->key->size, std::min(batch_rows, n - from), opened);
+    }
   }
   // Takes over another table's groups; the other one is empty afterwards.
   void merge(group_table& o) {
     const std::size_t key_size = node_->key->size;
+    const detail::stop_point stop;
     for (std::size_t from = 0; from < o.groups.size(); from += batch_rows) {
+      stop.check();
       const std::size_t k = std::min(batch_rows, o.groups.size() - from);
       groups.find_or_insert(static_cast<const std::byte*>(o.groups.keys()) + from * key_size, k, ids_);
       states_->grow_to(groups.size());
@@ -88,7 +95,9 @@ class group_table {
   }
   // Takes over those groups of another table, which other threads may ask for other groups meanwhile.
   void merge(group_table& o, const std::uint32_t* chosen, std::size_t n) {
+    const detail::stop_point stop;
     for (std::size_t from = 0; from < n; from += batch_rows) {
+      stop.check();
       const std::size_t k = std::min(batch_rows, n - from);
       keys_.clear();
       gather_rows(node_->key, keys_.extend(k), o.groups.keys(), chosen + from, k);

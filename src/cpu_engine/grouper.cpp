@@ -220,12 +220,14 @@ class key_table {
     const std::size_t room = std::max(size_, expected_);
     if (form_ == form::narrow) narrow_.make_room(room);
     else word_.make_room(room);
-    for (std::uint64_t i = 0; i < range_; ++i) {
-      const std::uint32_t id = index_.as<std::uint32_t>()[i];
-      if (id == no_id) continue;
-      if (form_ == form::narrow) narrow_.insert(static_cast<std::uint32_t>(low_ + i), id);
-      else word_.insert(low_ + i, id);
-    }
+    detail::in_runs<rows_a_look>(0, range_, [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) {
+        const std::uint32_t id = index_.as<std::uint32_t>()[i];
+        if (id == no_id) continue;
+        if (form_ == form::narrow) narrow_.insert(static_cast<std::uint32_t>(low_ + i), id);
+        else word_.insert(low_ + i, id);
+      }
+    });
     index_.reset();
     range_ = 0;
     dense_ = false;
@@ -239,7 +241,9 @@ class key_table {
     wide_ = tagged_table(*pool_);
     wide_.make_room(std::max(size_ + b.n, expected_));
     wide_word words[block_keys];
+    const detail::stop_point stop;
     for (std::size_t id = 0; id < size_; id += block_keys) {
+      stop.check();
       const std::size_t m = std::min(block_keys, size_ - id);
       words_.encode(form_, b.owner->key(static_cast<std::uint32_t>(id)), m, words);
       for (std::size_t i = 0; i < m; ++i) wide_.insert(words[i]);

@@ -7,6 +7,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/key_tables.hpp"
 #include "cpu_engine/pieces.hpp"
 
 namespace query::cpu {
@@ -80,7 +81,7 @@ class batch_keys {
   const void* adjacent(const std::byte* rows, std::size_t n) {
     if (part_ && row_->size == keys_.type()->size) return rows + *part_;
     keys_.clear();
-    calls_->map(rows, nullptr, n, keys_.extend(batch_rows), scratch_);
+    calls_->map(rows, nullptr, n, keys_.extend(n), scratch_);
     keys_.grow(n);
     return keys_.data();
   }
@@ -101,13 +102,14 @@ class join_probe::pair_runner final : public stage_runner {
   pair_runner(const prepared& p, batch_sink& next)
       : p_(&p),
         keys_(p.key, p.key_type, p.probe_type, p.key_part, p.pool),
-        matches_(batch_rows),
+        a_batch_(rows_a_batch(p.result->result()->size)),
+        matches_(a_batch_),
         out_(p.result->result(), p.pool),
         next_(&next) {}
 
   void push(const row_block& b) override {
-    for (std::size_t from = 0; from < b.n; from += batch_rows)
-      probe(static_cast<const std::byte*>(b.rows) + from * p_->probe_type->size, std::min(batch_rows, b.n - from));
+    for (std::size_t from = 0; from < b.n; from += a_batch_)
+      probe(static_cast<const std::byte*>(b.rows) + from * p_->probe_type->size, std::min(a_batch_, b.n - from));
   }
   // Counting pairs needs neither the build rows nor the result function.
   bool fold(detail::fold_kind k, const row_block& b, detail::fold_state& state) override {
@@ -179,7 +181,7 @@ class join_probe::pair_runner final : public stage_runner {
   }
   void emit(std::size_t n) {
     out_.clear();
-    void* to = out_.extend(batch_rows);
+    void* to = out_.extend(n);
     if (p_->build_left) p_->result->map(built_, streamed_, n, to, scratch_);
     else p_->result->map(streamed_, built_, n, to, scratch_);
     out_.grow(n);
@@ -192,6 +194,7 @@ class join_probe::pair_runner final : public stage_runner {
 
   const prepared* p_;
   batch_keys keys_;
+  std::size_t a_batch_;  // results of a batch at most, and rows looked up for them
   join_table::cursor cursor_;
   match_batch matches_;
   const void* streamed_[batch_rows];
@@ -268,7 +271,7 @@ rows_buffer join_probe::unmatched(const vertex_tasks& tasks) const {
   std::vector<const void*> rows;
   const join_table& table = p_->build.table();
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    if (i % part_rows == 0) tasks.cancel().check();
+    if (i % rows_a_look == 0) tasks.cancel().check();
     if (!table.matched(i)) rows.push_back(p_->build.row(i));
   }
   const std::vector<const void*> nothing(std::min(rows.size(), part_rows));

@@ -17,8 +17,8 @@ namespace query::cpu {
 
 namespace {
 
-// Matches in one go; a batch with more is cut, down to a single left row.
-constexpr std::uint64_t most_matches = 1 << 16;
+// Matches in one go, and their bytes; a batch with more is cut, down to a single left row.
+constexpr std::uint64_t most_matches = 1 << 16, most_match_bytes = std::uint64_t{16} << 20;
 
 class group_join_sink final : public detail::batch_sink {
  public:
@@ -27,6 +27,7 @@ class group_join_sink final : public detail::batch_sink {
       : join_(&join),
         build_(&build),
         key_(&key),
+        most_matches_(std::clamp<std::uint64_t>(most_match_bytes / join.functions[1].row->size, 1, most_matches)),
         keys_(join.functions[0].result, pool),
         lists_(static_cast<const ir::type*>(join.source.get()), batch_rows, pool),
         result_(&result),
@@ -47,7 +48,7 @@ class group_join_sink final : public detail::batch_sink {
     for (std::size_t i = 0; i < n;) {
       std::uint64_t matches = counts_[i];
       std::size_t j = i + 1;
-      while (j < n && matches + counts_[j] <= most_matches) matches += counts_[j++];
+      while (j < n && matches + counts_[j] <= most_matches_) matches += counts_[j++];
       join_run(rows, i, j);
       i = j;
     }
@@ -71,6 +72,7 @@ class group_join_sink final : public detail::batch_sink {
   const detail::logical* join_;
   const hashed_rows* build_;
   const function_calls* key_;
+  std::uint64_t most_matches_;
   rows_buffer keys_;
   row_lists lists_;
   const pair_calls* result_;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/key_hash.hpp"
@@ -25,6 +26,7 @@ namespace query::cpu {
 
 inline constexpr std::uint32_t no_id = detail::known_keys::absent;
 inline constexpr std::size_t prefetch_distance = 16;
+inline constexpr std::size_t rows_a_look = std::size_t{1} << 14;  // in loops without calls of the user's; some nanoseconds a row
 inline constexpr std::size_t prefetched_bytes = std::size_t{1} << 19;  // tables beyond miss the cache often enough
 
 inline void check_key_count(std::size_t n) {
@@ -51,8 +53,10 @@ class slot_table {
     const std::size_t count = old ? mask_ + 1 : 0;
     slots_ = std::move(bigger);
     mask_ = wanted - 1;
-    for (std::size_t i = 0; i < count; ++i)
-      if (const slot s = old.template as<slot>()[i]; s.id != no_id) place(s);
+    detail::in_runs<rows_a_look>(0, count, [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i)
+        if (const slot s = old.template as<slot>()[i]; s.id != no_id) place(s);
+    });
   }
   void prefetch(std::uint64_t hash) const { __builtin_prefetch(slots_.template as<slot>() + (hash & mask_)); }
 
@@ -130,7 +134,9 @@ class tagged_table {
     std::memset(bigger.data(), 0xff, bigger.size());
     slots_ = std::move(bigger);
     mask_ = wanted - 1;
-    for (std::uint32_t id = 0; id < size_; ++id) place(hash(word(id)), id);
+    detail::in_runs<rows_a_look>(0, size_, [&](std::size_t id, std::size_t end) {
+      for (; id < end; ++id) place(hash(word(static_cast<std::uint32_t>(id))), static_cast<std::uint32_t>(id));
+    });
   }
   void prefetch(std::uint64_t hash) const { __builtin_prefetch(slots_.as<slot>() + (hash & mask_)); }
   void prefetch_word(std::uint64_t hash) const {

@@ -7,16 +7,22 @@
 #include <cstddef>
 #include <utility>
 
+#include <query/detail/stop.hpp>
+
 #include "runtime/scheduler.hpp"
 
 namespace query::cpu {
 
 // Sorts n elements at `data` with as many at `spare`; the result is in `data`. Chunks are sorted side by side, then merged
-// two by two. O(n log n) comparisons.
+// two by two. O(n log n) comparisons, with a look at the query's state before each: a comparison may be the user's.
 template <class Element, class Less>
-void merge_sort(Element* data, Element* spare, std::size_t n, const Less& less, runtime::scheduler& scheduler,
+void merge_sort(Element* data, Element* spare, std::size_t n, const Less& given, runtime::scheduler& scheduler,
                 const runtime::cancel_flag& cancel) {
   constexpr std::size_t smallest = 4096;
+  const auto less = [&given, looked = detail::stop_point(cancel.state())](const Element& a, const Element& b) {
+    looked.check();
+    return given(a, b);
+  };
   if (n < 2 || std::is_sorted(data, data + n, less)) return;
   std::size_t chunk = std::max(smallest, n / (4 * static_cast<std::size_t>(scheduler.concurrency())) + 1);
   const auto chunks = [&] { return (n + chunk - 1) / chunk; };

@@ -98,6 +98,7 @@ key_encoder::key_encoder(std::span<const sort_key> keys, std::size_t rows) {
     if (k.custom.compare != nullptr) exact_ = false;
     else add(*k.type, static_cast<const std::byte*>(k.base), k, rows);
     if (!exact_) {
+      if (k.custom.compare == nullptr && k.type->k == ir::kind::string) cut_string_ = static_cast<std::size_t>(&k - keys.data());
       string_ends_ = string_ends_ && &k == &keys.back() && k.type->k == ir::kind::string;
       return;
     }

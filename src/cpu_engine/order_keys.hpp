@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -65,6 +66,10 @@ class key_encoder {
   unsigned bits() const { return bits_; }  // significant low bits of each word, at most 128; 0 if nothing can be encoded
   bool exact() const { return exact_; }    // equal words mean equal keys; otherwise compare_rows decides ties
 
+  // The key, by its number, whose words hold the first characters of a string and no more of it, if it is a plain string whose order is
+  // the library's: rows with equal words are equal in the keys before it.
+  std::optional<std::size_t> cut_string() const { return cut_string_; }
+
   // Rows with this same word are equal in all keys.
   bool decides(std::uint64_t word) const { return exact_ || short_string(static_cast<unsigned>(word & 0xff)); }
   bool decides(const wide_word& word) const { return decides(word.low); }
@@ -93,6 +98,7 @@ class key_encoder {
   }
 
   std::vector<step> steps_;
+  std::optional<std::size_t> cut_string_;
   unsigned bits_ = 0;
   unsigned string_characters_ = 0;
   bool exact_ = true;

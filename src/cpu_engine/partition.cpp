@@ -1,5 +1,6 @@
 // hash_partitioned_by, range_partitioned_by, partitioned: rows side by side by partition (runtime/partition_bounds.hpp).
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -61,12 +62,18 @@ placed_rows by_range(const planner::vertex& v, const detail::table& rows, std::s
   for (std::size_t p = 1; p <= parts; ++p) {
     end = std::max(end, even_end(rows.n, parts, p));
     if (end > 0)
-      while (end < rows.n && compare_rows({&key, 1}, order[end - 1], order[end]) == 0) ++end;
+      for (; end < rows.n && compare_rows({&key, 1}, order[end - 1], order[end]) == 0; ++end) tasks.cancel().check();
     placed.ends.push_back(end);
   }
   tasks.for_each(parts, [&](std::size_t p) {
     const std::size_t first = p ? placed.ends[p - 1] : 0;
-    placed.order.visit([&](auto* ids) { std::sort(ids + first, ids + placed.ends[p]); });
+    const detail::stop_point stop;
+    placed.order.visit([&](auto* ids) {
+      std::sort(ids + first, ids + placed.ends[p], [&](const auto& a, const auto& b) {
+        stop.check();
+        return a < b;
+      });
+    });
   });
   return placed;
 }

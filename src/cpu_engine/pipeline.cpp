@@ -232,9 +232,10 @@ class fold_last final : public batch_sink {
 };
 
 // Parts reach the stages in slices of fixed size: sums do not depend on the length of parts (limit_parts), and a query that
-// should stop ends its slices, not its parts: a user's function may take a millisecond a row.
-constexpr std::size_t slice_rows = 1 << 13;
+// should stop ends its slices, not its parts: a user's function may take a millisecond a row. Those of large rows have fewer.
+constexpr std::size_t most_slice_rows = 1 << 13, most_slice_bytes = std::size_t{4} << 20;
 template <class Push> void in_slices(const row_block& rows, const ir::type* row, const runtime::cancel_flag& cancel, Push push) {
+  const std::size_t slice_rows = std::clamp<std::size_t>(most_slice_bytes / row->size, 1, most_slice_rows);
   for (std::size_t from = 0; from < rows.n; from += slice_rows) {
     cancel.check();
     row_block b = rows;

@@ -54,7 +54,9 @@ class sorter {
     }
     const range all = find_range(a, n);
     if (all.sorted) return a;
-    const auto lying = [a](std::size_t begin, std::size_t end, auto f) { f(a + begin, end - begin); };
+    const auto lying = [a](std::size_t begin, std::size_t end, auto f) {
+      for (; begin < end; begin += a_look) f(a + begin, std::min(a_look, end - begin));
+    };
     sort_buckets(b, a, partition(lying, b, n, all), nullptr);
     return b;
   }
@@ -80,6 +82,7 @@ class sorter {
 
  private:
   static constexpr std::size_t block_size = 1024;
+  static constexpr std::size_t a_look = std::size_t{1} << 16;  // elements between two looks whether to go on
 
   key_type key(const E& e) const { return static_cast<key_type>(key_of(e) >> ignored_); }
 
@@ -138,6 +141,7 @@ class sorter {
     scheduler_.for_each(count, [&](std::size_t c) {
       std::size_t* mine = at.data() + c * buckets;
       from(chunk_begin(c, count, n), chunk_begin(c + 1, count, n), [&](const E* e, std::size_t k) {
+        cancel_.check();
         for (std::size_t i = 0; i < k; ++i) ++mine[digit(e[i])];
       });
     }, cancel_);
@@ -154,7 +158,12 @@ class sorter {
     begins[buckets] = sum;
     scheduler_.for_each(count, [&](std::size_t c) {
       const runtime::buffer lines = pool_.allocate(buckets * per_line * sizeof(E));
-      const auto mine = [&](auto f) { from(chunk_begin(c, count, n), chunk_begin(c + 1, count, n), f); };
+      const auto mine = [&](auto f) {
+        from(chunk_begin(c, count, n), chunk_begin(c + 1, count, n), [&](const E* e, std::size_t k) {
+          cancel_.check();
+          f(e, k);
+        });
+      };
       scatter(mine, to, at.data() + c * buckets, buckets, lines.template as<E>(), digit);
     }, cancel_);
     return begins;

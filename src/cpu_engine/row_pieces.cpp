@@ -16,11 +16,12 @@ class generated final : public row_pieces {
       : stream_(std::move(stream)), row_(row), context_(&context) {}
   bool next(detail::table& rows, std::size_t about) override {
     if (ended_) return false;
+    about = std::clamp<std::size_t>(most_bytes / row_->size, 1, about);
     rows_buffer made(row_, context_->pool);
-    made.reserve(about);
+    made.reserve(std::min(about, std::max<std::size_t>(first_bytes / row_->size, 1)));  // larger pieces grow, as there may be few rows
     while (made.size() < about) {
       context_->cancel.check();
-      const std::size_t most = std::min(batch_rows, about - made.size());
+      const std::size_t most = std::min(rows_a_batch(row_->size), about - made.size());
       const std::size_t k = stream_->next(made.extend(most), most);
       if (k == 0) {
         ended_ = true;
@@ -35,6 +36,8 @@ class generated final : public row_pieces {
   bool prompt() const override { return true; }
 
  private:
+  static constexpr std::size_t first_bytes = std::size_t{2} << 20, most_bytes = std::size_t{16} << 20;
+
   std::unique_ptr<detail::row_stream> stream_;
   const ir::type* row_;
   runtime::run_context* context_;

@@ -1,8 +1,13 @@
 #include "cpu_engine/rows_buffer.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <utility>
 
+#include <query/cpu/typed_segment.hpp>
+#include <query/detail/discard.hpp>
 #include <query/detail/failure.hpp>
 
 namespace query::cpu {
@@ -81,7 +86,27 @@ rows_buffer& rows_buffer::operator=(rows_buffer&& o) noexcept {
   return *this;
 }
 
-rows_buffer::~rows_buffer() { clear(); }
+namespace {
+// Rows of kinds that the library looks into own memory, no more.
+bool owns_memory_only(const ir::type* t) {
+  if (t->trivial) return true;
+  if (t->k == ir::kind::opaque) return false;
+  if (t->k == ir::kind::record)
+    return !t->field_list.empty() &&
+           std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return owns_memory_only(f.of); });
+  return !t->element || owns_memory_only(t->element);
+}
+}  // namespace
+
+rows_buffer::~rows_buffer() {
+  if (n_ > detail::discarded_rows && !type_->trivial && std::uncaught_exceptions() > 0 && owns_memory_only(type_)) {
+    try {
+      detail::discard(std::make_shared<rows_buffer>(std::move(*this)));
+    } catch (const std::bad_alloc&) {  // then they are destroyed here
+    }
+  }
+  clear();
+}
 
 void rows_buffer::clear() {
   destroy_rows(type_, memory_.data(), n_);
@@ -100,7 +125,7 @@ void* rows_buffer::extend(std::size_t n) {
   if (n_ + n > capacity_) {
     std::size_t next = capacity_ + capacity_ / 2;
     if (next < n_ + n) next = n_ + n;
-    if (next < 1024) next = 1024;
+    if (const std::size_t least = rows_a_batch(type_->size); next < least) next = least;
     reserve(next);
   }
   return at(n_);

@@ -41,7 +41,8 @@ class interpreted_run {
   interpreter::scratch scratch_;
 };
 
-// Calls the vertex's function for each of `count` runs: `a_task` of them one after the other, tasks side by side.
+// Calls the vertex's function for each of `count` runs: `a_task` of them one after the other, tasks side by side. Runs of one length, at
+// one distance, share a call.
 detail::table call_runs(const planner::vertex& v, const detail::table& rows, std::size_t count, std::size_t a_task,
                         const vertex_tasks& tasks, function_ref<run(std::size_t)> at) {
   const detail::logical& node = *v.node;
@@ -56,10 +57,22 @@ detail::table call_runs(const planner::vertex& v, const detail::table& rows, std
     std::optional<interpreted_run> interpreted;
     if (function.is_interpreted()) interpreted.emplace(function, f.row, tasks.pool());
     const detail::stop_point stop;
-    for (std::size_t i = t * a_task; i < std::min(count, (t + 1) * a_task); ++i) {
+    for (std::size_t i = t * a_task, end = std::min(count, i + a_task); i < end;) {
       const run r = at(i);
-      if (interpreted) interpreted->call(rows, r, results[t]);
-      else node.rows_call(f.f.get(), row_at(rows, r.first), r.n, sink);
+      if (interpreted) {
+        interpreted->call(rows, r, results[t]);
+        ++i;
+      } else {
+        detail::row_runs alike{r.n, 0, 1};
+        if (i + 1 < end) alike.step = at(i + 1).first - r.first;
+        while (i + alike.count < end) {
+          const run next = at(i + alike.count);
+          if (next.n != r.n || next.first != r.first + alike.count * alike.step) break;
+          ++alike.count;
+        }
+        node.rows_call(f.f.get(), row_at(rows, r.first), alike, sink);
+        i += alike.count;
+      }
       stop.check();
     }
   });

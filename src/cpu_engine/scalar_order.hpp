@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include <query/detail/type.hpp>
@@ -94,7 +95,7 @@ inline std::uint64_t load_bytes(const char* at, std::size_t n) {
 }
 
 // The first characters (7 or 15), most significant first, then the length, at most one more than the characters.
-inline u128 string_word(const std::string& s, unsigned characters) {
+inline u128 string_word(std::string_view s, unsigned characters) {
   const std::size_t n = s.size();
   if (characters == 7) return __builtin_bswap64(load_bytes(s.data(), std::min<std::size_t>(n, 7))) | std::min<std::size_t>(n, 8);
   const std::uint64_t high = __builtin_bswap64(load_bytes(s.data(), std::min<std::size_t>(n, 8)));

@@ -95,8 +95,10 @@ void scattered_keys::scatter(const function_calls& key, key_equality equality, c
     const std::size_t p = partition_of[i];
     ids[p][next[p]++] = static_cast<std::uint32_t>(first + i);
   }
-  for (band& b : to.bands)
+  for (band& b : to.bands) {
+    tasks.cancel().check();
     take_keys(type_, keys.data(), b.rows.as<std::uint32_t>(), first, b.rows.size() / sizeof(std::uint32_t), b.keys);
+  }
 }
 
 std::size_t scattered_keys::rows_of(std::size_t partition) const {

@@ -13,7 +13,9 @@ namespace {
 permutation shortened(permutation rows, std::uint64_t most, std::size_t of, const vertex_tasks& tasks) {
   if (rows.size() <= most) return rows;
   permutation fewer(static_cast<std::size_t>(most), of, tasks.pool());
-  for (std::size_t i = 0; i < fewer.size(); ++i) fewer.set(i, rows[i]);
+  tasks.chunks(fewer.size(), [&](std::size_t first, std::size_t k) {
+    for (std::size_t i = first; i < first + k; ++i) fewer.set(i, rows[i]);
+  });
   return fewer;
 }
 
@@ -39,7 +41,9 @@ detail::table rows_found(const planner::vertex& v, bool wanted, const vertex_tas
   });
   const permutation first = first_of_keys(keys.type(), found_keys.data(), found.size(), custom, tasks);
   permutation result(first.size(), rows.table.n, tasks.pool());
-  for (std::size_t i = 0; i < first.size(); ++i) result.set(i, found[first[i]]);
+  tasks.chunks(first.size(), [&](std::size_t from, std::size_t k) {
+    for (std::size_t i = from; i < from + k; ++i) result.set(i, found[first[i]]);
+  });
   return take_rows_by_id(rows, shortened(std::move(result), v.limit, rows.table.n, tasks), tasks);
 }
 

@@ -6,8 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/stop.hpp>
+
 #include "cpu_engine/merge_sort.hpp"
 #include "cpu_engine/radix_sort.hpp"
+#include "cpu_engine/string_sort.hpp"
 
 namespace query::cpu {
 namespace {
@@ -60,10 +63,20 @@ template <class WordAt>
 void compare_ties(const environment& env, permutation& rows, const WordAt& word) {
   rows.visit([&](auto* ids) {
     using id = std::remove_pointer_t<decltype(ids)>;
-    const auto less = [&](id a, id b) { return compare_rows(env.keys, a, b) < 0; };
+    const auto less = [&, looked = detail::stop_point(env.cancel.state())](id a, id b) {
+      looked.check();
+      return compare_rows(env.keys, a, b) < 0;
+    };
+    const auto cut = env.encoder.cut_string();
     for_each_run(env, [&](std::size_t i, std::size_t j) { return word(i) == word(j); },
                  [&](std::size_t begin, std::size_t end, bool parallel) {
       if (env.encoder.decides(word(begin))) return;
+      if (cut && end - begin > string_sorter<id>::few) {
+        runtime::serial_scheduler alone;
+        string_sorter<id> strings(env.keys, *cut, parallel ? env.scheduler : alone, env.pool, env.cancel);
+        strings.sort(ids + begin, end - begin);
+        return;
+      }
       if (!parallel) {
         if (!std::is_sorted(ids + begin, ids + end, less)) std::stable_sort(ids + begin, ids + end, less);
         return;

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/radix_sort.hpp"
@@ -76,8 +77,9 @@ void count_values(const std::byte* values, std::byte* to, const job& j) {
   const std::size_t parts = std::min<std::size_t>(j.chunks(), static_cast<std::size_t>(j.scheduler.concurrency()));
   std::vector<std::size_t> counts(parts * kinds);
   j.scheduler.for_each(parts, [&](std::size_t p) {
-    for (std::size_t i = j.n / parts * p, end = p + 1 == parts ? j.n : j.n / parts * (p + 1); i < end; ++i)
-      ++counts[p * kinds + code::encode(load<Word>(values, i))];
+    detail::in_runs<chunk_values>(j.n / parts * p, p + 1 == parts ? j.n : j.n / parts * (p + 1), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) ++counts[p * kinds + code::encode(load<Word>(values, i))];
+    });
   }, j.cancel);
   std::vector<std::size_t> ends(kinds);
   std::size_t sum = 0;

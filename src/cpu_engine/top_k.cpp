@@ -89,10 +89,13 @@ permutation top_k(std::span<const sort_key> keys, std::size_t n, std::size_t k, 
       const std::size_t m = std::min(block_rows, end - i);
       encoder.encode(i, m, words);
       parts[p].add(words, i, m);
-      if (i / block_rows % 64 == 0) cancel.check();
+      cancel.check();
     }
   }, cancel);
-  for (std::size_t p = 1; p < parts.size(); ++p) parts[0].add(parts[p]);
+  for (std::size_t p = 1; p < parts.size(); ++p) {
+    cancel.check();
+    parts[0].add(parts[p]);
+  }
   const std::vector<candidate>& best = parts[0].finish();
   permutation result(k, n, pool);
   for (std::size_t i = 0; i < k; ++i) result.set(i, best[i].row);

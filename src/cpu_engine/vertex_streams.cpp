@@ -152,6 +152,9 @@ class placed_rows final : public vertex_rows {
     } catch (const detail::unplaced_error& e) {
       if (!v_->node) throw;
       detail::fail_at(e, *v_->node);
+    } catch (const runtime::unplaced_cancelled& e) {
+      if (!v_->node) throw;
+      runtime::fail_at(e, *v_->node);
     }
   }
 

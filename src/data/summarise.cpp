@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <query/detail/stop.hpp>
+
 #include "data/csv_value.hpp"
 #include "data/format_value.hpp"
 #include "data/leaf_columns.hpp"
@@ -36,7 +38,11 @@ template <class T> inline constexpr bool is_number = !std::is_same_v<T, std::str
 
 template <class T> std::uint64_t distinct_of(std::vector<T>& values) {
   const auto first_nan = std::partition(values.begin(), values.end(), [](const T& x) { return !is_nan(x); });
-  std::sort(values.begin(), first_nan);
+  const detail::stop_point stop;
+  std::sort(values.begin(), first_nan, [&](const T& a, const T& b) {
+    stop.check();
+    return a < b;
+  });
   return static_cast<std::uint64_t>(std::unique(values.begin(), first_nan) - values.begin()) + (first_nan != values.end());
 }
 
@@ -62,9 +68,11 @@ class moments {
 // The values of a column that are not null, in row order.
 template <class Each>
 void for_each_value(const leaf_column& leaf, const ir::type* row, const void* rows, std::size_t n, Each each) {
-  const auto* at = static_cast<const std::byte*>(rows);
-  for (std::size_t i = 0; i < n; ++i, at += row->size)
-    if (const void* value = leaf.value(at)) each(value);
+  constexpr std::size_t a_look = 1 << 12;
+  detail::in_runs<a_look>(0, n, [&](std::size_t i, std::size_t end) {
+    for (const std::byte* at = static_cast<const std::byte*>(rows) + i * row->size; i < end; ++i, at += row->size)
+      if (const void* value = leaf.value(at)) each(value);
+  });
 }
 
 template <class T> std::string text_of(const ir::type* type, const T& value) {

@@ -111,6 +111,7 @@ class gpu_vertex final : public runtime::running_vertex {
   void run() {
     const auto begin = std::chrono::steady_clock::now();
     const scoped_context here(gpu_->on());  // once for all that follows
+    const waits_for_kernels waits(planner::demands_gpu(*vertex_));
     out_->tell(runtime::signal::begin_stream);
     if (!on_several()) {
       for (const planner::branch& b : vertex_->inputs) bring_inputs(gpu_, b, *context_);
@@ -345,6 +346,7 @@ class engine final : public runtime::engine {
     if (shared_fold(b, captures, kind, state, context)) return;
     const std::shared_ptr<gpu_session> gpu = gpus_.one();
     const scoped_context here(gpu->on());
+    const waits_for_kernels waits(planner::demands_gpu(b));
     bring_inputs(gpu, b, context);
     bring_captures(gpu, captures, context);
     vertex_run run(gpu, captures, context);

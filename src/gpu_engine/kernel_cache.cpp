@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <system_error>
@@ -85,7 +86,8 @@ struct kernel_cache::state {
         files(options.folder ? *options.folder : disk_cache::default_folder(), options.folder_limit),
         threads(options.threads   ? *options.threads
                 : options.compile ? 0
-                                  : std::max(std::thread::hardware_concurrency(), 1u) - 1) {
+                                  : std::max(std::thread::hardware_concurrency(), 1u) - 1),
+        patience(options.patience.value_or(options.compile ? std::numeric_limits<double>::infinity() : 5)) {
     if (!options.compile)
       options.compile = [this](std::string_view source, int capability) { return compile_here(options, source, capability); };
     if (!options.link)
@@ -104,7 +106,10 @@ struct kernel_cache::state {
   };
 
   std::shared_ptr<const kernel> make_kernel(const std::string& entry, const device& d, std::shared_ptr<const loaded_module> from);
-  using future_module = std::shared_future<std::shared_ptr<const loaded_module>>;
+  struct future_module {
+    std::shared_future<std::shared_ptr<const loaded_module>> made;
+    std::chrono::steady_clock::time_point begun;
+  };
   using task = std::function<void()>;
   std::pair<future_module, task> module_of(const std::string& source, const device& d, std::span<const device_code> functions);
   std::shared_ptr<const loaded_module> wait_for_module(const std::string& source, const device& d, std::span<const device_code> functions);
@@ -127,6 +132,7 @@ struct kernel_cache::state {
   const bool own_link;
   const disk_cache files;
   const unsigned threads;
+  const double patience;  // seconds
 
   std::mutex mutex;
   std::unordered_map<std::string, future_module, key_hash> modules;  // by device and full key
@@ -226,7 +232,8 @@ std::pair<kernel_cache::state::future_module, kernel_cache::state::task> kernel_
   const std::lock_guard lock(mutex);
   if (const auto found = modules.find(place); found != modules.end()) return {found->second, nullptr};
   const auto promise = std::make_shared<std::promise<std::shared_ptr<const loaded_module>>>();
-  const future_module made = modules.emplace(place, promise->get_future().share()).first->second;
+  const future_module made =
+      modules.emplace(place, future_module{promise->get_future().share(), std::chrono::steady_clock::now()}).first->second;
   return {made, [this, promise, key = std::move(key), place = std::move(place), source, &d,
                  of = std::vector<device_code>(functions.begin(), functions.end())] {
             try {
@@ -241,15 +248,22 @@ std::pair<kernel_cache::state::future_module, kernel_cache::state::task> kernel_
           }};
 }
 
-// A compilation takes a tenth of a second and more and cannot be stopped; who waits for it can.
+// A compilation takes a tenth of a second, or minutes, and cannot be stopped; who waits for it can, and does after a while: a query that
+// the CPU may run, too, is not to wait for a kernel longer than for its rows.
 std::shared_ptr<const loaded_module> kernel_cache::state::wait_for_module(const std::string& source, const device& d,
                                                                           std::span<const device_code> functions) {
   constexpr std::chrono::milliseconds a_look{1};
-  const auto [made, make] = module_of(source, d, functions);
+  const auto [module, make] = module_of(source, d, functions);
   if (make && !begin(make)) make();
   const detail::stop_point stop;
-  while (made.wait_for(a_look) != std::future_status::ready) stop.check();
-  return made.get();
+  while (module.made.wait_for(a_look) != std::future_status::ready) {
+    stop.check();
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - module.begun;
+    if (!waits_for_kernels::here() && passed.count() > patience)
+      throw still_compiling("gpu: a kernel was still being compiled after " + std::to_string(static_cast<int>(passed.count())) +
+                            " s; queries that come when it is done use it");
+  }
+  return module.made.get();
 }
 
 std::shared_ptr<const loaded_module> kernel_cache::state::make_module(const std::string& key, const std::string& source,

@@ -21,6 +21,7 @@
 #include "gpu_engine/disk_cache.hpp"
 #include "gpu_engine/linker.hpp"
 #include "gpu_engine/nvrtc.hpp"
+#include "runtime/engine_failure.hpp"
 
 namespace query::gpu_engine {
 
@@ -43,6 +44,24 @@ struct kernel_cache_counters {
   double compile_seconds = 0;
 };
 
+// Where the CPU takes over from a kernel that is not there yet.
+struct still_compiling : runtime::engine_failure {
+  using runtime::engine_failure::engine_failure;
+};
+// This thread waits for kernels however long they take, if `demanded`: nothing else may run its query.
+class waits_for_kernels {
+ public:
+  explicit waits_for_kernels(bool demanded) : before_(here_) { here_ = here_ || demanded; }
+  ~waits_for_kernels() { here_ = before_; }
+  waits_for_kernels(const waits_for_kernels&) = delete;
+  waits_for_kernels& operator=(const waits_for_kernels&) = delete;
+  static bool here() { return here_; }
+
+ private:
+  static inline thread_local bool here_ = false;
+  bool before_;
+};
+
 // Thread-safe: threads that ask for one source at once compile it once.
 class kernel_cache {
  public:
@@ -59,6 +78,9 @@ class kernel_cache {
     // Threads that make the other kernels of a program while its first one is made; nothing: one less than there are cores, none with a
     // `compile` of one's own. Tests.
     std::optional<unsigned> threads = {};
+    // Seconds after the beginning of a compilation in which queries wait for it: then the CPU takes over, and it goes on for those to come.
+    // Nothing: five, without an end with a `compile` of one's own. Tests.
+    std::optional<double> patience = {};
     std::size_t programs = 1024;  // sources kept in memory for each device; of more, those not asked for longest leave, a quarter at a time
   };
   explicit kernel_cache(settings s);
@@ -69,8 +91,9 @@ class kernel_cache {
   // The function `entry` of the source, on a device. Kernels of one source are compiled and kept each for itself, at the same time: who
   // asks for one of a new source waits for that one only; no entry: begins all, waits for none, null unless one is there. It stays loaded
   // as long as the returned kernel at least. Throws internal_error if the source does not compile or has no such function,
-  // resource_error without a compiler, cancelled where the query that this thread works for stops: threads of the cache's compile, so that
-  // who waits may leave, and what they make is there for the next. The source of kernels that call `functions` says which, for the key.
+  // resource_error without a compiler, still_compiling where it takes longer than `patience`, cancelled where the query that this thread
+  // works for stops: threads of the cache's compile, so that who waits may leave, and what they make is there for the next. The source
+  // of kernels that call `functions` says which, for the key.
   std::shared_ptr<const kernel> get(const std::string& source, const std::string& entry, const device& d,
                                     std::span<const device_code> functions = {});
 

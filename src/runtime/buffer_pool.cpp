@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <list>
 #include <map>
 #include <mutex>
 #include <new>
 #include <string>
 #include <vector>
 
+#include <query/detail/discard.hpp>
 #include <query/errors.hpp>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -92,21 +94,43 @@ std::string readable(std::size_t bytes) {
 
 }  // namespace
 
+// The pools of this process that keep memory and have no living buffers, the one that was in use last at the front.
+class idle_list {
+ public:
+  static idle_list& of_process() {
+    static idle_list* const all = new idle_list;  // outlives the pools of static sessions
+    return *all;
+  }
+  void rests(class pool_state& p);
+  void ends(class pool_state& p) noexcept {
+    const std::lock_guard hold(lock_);
+    pools_.remove(&p);
+  }
+
+ private:
+  std::mutex lock_;  // taken before a pool's
+  std::list<class pool_state*> pools_;
+};
+
 class pool_state : public std::enable_shared_from_this<pool_state> {
  public:
   explicit pool_state(std::size_t limit) : limit_(limit) {}
-  ~pool_state() { trim(0); }
+  ~pool_state() {
+    idle_list::of_process().ends(*this);
+    trim(0);
+  }
 
   buffer allocate(std::size_t bytes) {
     buffer b;
     if (bytes == 0) return b;
     const std::size_t size = size_class(bytes);
     if (size == 0) refuse(bytes, "more than there are addresses");
+    if (exceeds(size)) detail::wait_for_discarded();  // a stopped query's rows may be on their way
     {
       const std::lock_guard lock(mutex_);
       b.data_ = reuse(size, b.capacity_);
       if (b.data_ == nullptr) {
-        if (limit_ != 0 && (size > limit_ || used_ > limit_ - size)) refuse(size, "over the session's limit");
+        if (over_limit(size)) refuse(size, "over the session's limit");
         if (limit_ != 0 && used_ + cached_ > limit_ - size) trim_locked(limit_ - size - used_);
         b.capacity_ = size;
         used_ += size;  // reserved before the lock is left
@@ -133,7 +157,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   }
 
   void release(void* at, std::size_t capacity, std::size_t used) noexcept {
-    bool kept = false;
+    bool kept = false, rests = false;
     if (capacity >= smallest_kept) poison(at, capacity, used);
     {
       const std::lock_guard lock(mutex_);
@@ -146,8 +170,15 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
         } catch (const std::bad_alloc&) {  // then it is not kept
         }
       }
+      rests = used_ == 0 && cached_ > 0;
     }
     if (!kept) give_to_system(at, capacity);
+    if (rests) idle_list::of_process().rests(*this);
+  }
+  // What it keeps, unless it is in use again.
+  void trim_if_idle() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (used_ == 0) trim_locked(0);
   }
 
   void trim(std::size_t keep) noexcept {
@@ -172,6 +203,11 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   }
 
  private:
+  bool over_limit(std::size_t size) const { return limit_ != 0 && (size > limit_ || used_ > limit_ - size); }
+  bool exceeds(std::size_t size) const {
+    const std::lock_guard lock(mutex_);
+    return over_limit(size);
+  }
   std::size_t locked(const std::size_t& value) const {
     const std::lock_guard lock(mutex_);
     return value;
@@ -213,6 +249,16 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   std::size_t used_ = 0, peak_ = 0, cached_ = 0;
   bool closed_ = false;
 };
+
+void idle_list::rests(pool_state& p) {
+  const std::lock_guard hold(lock_);
+  if (!pools_.empty() && pools_.front() == &p) return;
+  if (const auto at = std::find(pools_.begin(), pools_.end(), &p); at != pools_.end()) pools_.splice(pools_.begin(), pools_, at);
+  else pools_.push_front(&p);
+  if (pools_.size() <= buffer_pool::idle_pools) return;
+  pools_.back()->trim_if_idle();
+  pools_.pop_back();
+}
 
 void buffer::reset() noexcept {
   if (data_ == nullptr) return;

@@ -1,7 +1,8 @@
 // Memory of one session: blocks, tables, partitions and results come from here and go back for the next query.
 //
 // Fresh pages from the system are the largest single cost of a group-by or a join (3x to 4.5x, measured), so big
-// buffers are huge pages that are kept and reused by size class, and given back when the session's limit is near.
+// buffers are huge pages that are kept and reused by size class, and given back when the session's limit is near. A pool without living
+// buffers keeps its memory only while it is one of the few that were in use last: programs may have hundreds of sessions.
 //
 //   buffer_pool pool(8ull << 30);
 //   buffer rows = pool.allocate(n * sizeof(Row));   // 64-byte aligned, uninitialised; back in the pool when destroyed
@@ -79,6 +80,8 @@ class buffer_pool {
   std::size_t cached() const;  // bytes kept for reuse
   void reset_peak();           // peak() = used()
   void trim(std::size_t keep_bytes = 0);  // gives cached memory back to the system, largest buffers first
+
+  static constexpr std::size_t idle_pools = 8;  // of a process that keep memory
 
   static std::size_t checked_bytes(std::size_t n, std::size_t size);  // n * size, or resource_error on overflow
 

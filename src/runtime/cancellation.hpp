@@ -15,14 +15,24 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include <query/detail/plan.hpp>
 #include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 namespace query::runtime {
 
 enum class stop_reason : unsigned char { none, stop_requested, deadline };
+
+// Thrown where a query stops; who runs its verbs says at which one, and throws cancelled.
+struct unplaced_cancelled : cancelled {
+  using cancelled::cancelled;
+};
+[[noreturn]] void fail_at(const unplaced_cancelled& e, std::string_view verb, detail::call_site where);
+[[noreturn]] void fail_at(const unplaced_cancelled& e, const detail::logical& verb);
 
 class cancel_flag : private detail::stop_state {
  public:
@@ -38,6 +48,19 @@ class cancel_flag : private detail::stop_state {
       : stop_state{false, &throw_reason}, deadline_(deadline), asked_(std::move(asked)) {}
   cancel_flag(const cancel_flag&) = delete;
   cancel_flag& operator=(const cancel_flag&) = delete;
+
+  // What stops the query in its user's words, for the message: timeout(seconds), if there is one, and stop_on.
+  void name_limits(double seconds) { limits_ = seconds; }
+  // Where the query is, for the message of who looks at this flag alone.
+  void name_place(std::string where) { place_ = std::move(where); }
+  // Stops the query by an exception that check() throws.
+  void fail(std::exception_ptr e) const noexcept {
+    {
+      const std::lock_guard hold(asking_);
+      if (!thrown_) thrown_ = std::move(e);
+    }
+    set(stop_reason::stop_requested);
+  }
 
   // Stops the query; the first reason stays.
   void cancel(stop_reason why = stop_reason::stop_requested) noexcept { set(why); }
@@ -65,10 +88,11 @@ class cancel_flag : private detail::stop_state {
     const stop_reason why = reason();
     if (why == stop_reason::none) return;
     if (const std::lock_guard hold(asking_); thrown_) std::rethrow_exception(thrown_);
-    throw cancelled(why == stop_reason::deadline ? "query: cancelled: deadline" : "query: cancelled: stop requested");
+    throw_cancelled(why);
   }
 
  private:
+  [[noreturn]] void throw_cancelled(stop_reason why) const;
   struct raise {
     cancel_flag* flag;
     void operator()() const noexcept { flag->set(stop_reason::stop_requested); }
@@ -100,7 +124,9 @@ class cancel_flag : private detail::stop_state {
   mutable std::mutex asking_;  // guards what follows
   mutable clock::time_point next_{};
   mutable std::exception_ptr thrown_;
-  std::optional<std::stop_callback<raise>> told_;  // last: it may be called as soon as it is there
+  std::optional<std::stop_callback<raise>> told_;  // it may be called as soon as it is there, and sets why_ alone
+  std::optional<double> limits_;                   // seconds of the timeout; 0: none
+  std::string place_;
 };
 
 }  // namespace query::runtime

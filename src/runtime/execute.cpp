@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <typeinfo>
 
@@ -51,14 +52,19 @@ class execution {
       return f();
     } catch (const unplaced_error& e) {
       fail_at(e, *last);
+    } catch (const runtime::unplaced_cancelled& e) {
+      runtime::fail_at(e, terminal_, where_);
     }
   }
   execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
       : last(p.node),
+        terminal_(fold ? terminal : last->label),
+        where_(last->where),
         session(runtime::session_of(s)),
         watch(s),
-        watched(session->deadlines.follow(*watch.flag)),
+        watched(followed()),
         meter(s),
+        beat_(meter, *watch.flag),
         query_(runtime::known_query(p, s, *session, how, fold)),
         way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
         plan(runtime::plan_query(traces, p, s, *session, terminal, how, fold, way_)),
@@ -69,6 +75,16 @@ class execution {
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
     read([] {});
+  }
+
+  // No work begins after a stop.
+  std::unique_ptr<runtime::deadline_watch::watched> followed() const {
+    try {
+      watch.flag->check();
+    } catch (const runtime::unplaced_cancelled& e) {
+      runtime::fail_at(e, terminal_, where_);
+    }
+    return session->deadlines.follow(*watch.flag);
   }
 
   // f reads what the vertices gave. Where an engine is lost with rows that it alone had, all of them run again on the CPU, and so does f,
@@ -86,6 +102,12 @@ class execution {
     }
   }
   static constexpr bool nothing_handed_out = false;
+
+  // The terminal verb that reads the rows, where it is known: what is stopped outside of the vertices is stopped there.
+  void read_by(const char* verb, call_site at) {
+    terminal_ = verb;
+    where_ = at;
+  }
 
   // All of the result is there.
   void finished() {
@@ -112,6 +134,12 @@ class execution {
   }
 
   std::shared_ptr<const logical> last;  // verb of the plan
+
+ private:
+  std::string terminal_;
+  call_site where_;
+
+ public:
   std::shared_ptr<session_state> session;
   runtime::stop_watch watch;
   std::unique_ptr<runtime::deadline_watch::watched> watched;
@@ -119,6 +147,7 @@ class execution {
   planner::trace_memo traces;
 
  private:
+  runtime::progress_beat beat_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   const std::optional<std::uint64_t> query_;
   const seen_ways::choice way_;
@@ -158,10 +187,11 @@ class execution {
   bool have_run_ = false;
 };
 
-// `room`, if not null: where the rows may be assigned all at once.
+// `room`, if not null: where the rows may be assigned all at once. `terminal`, if not null: the verb that reads them, for messages.
 void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint64_t)>* room, function_ref<void(std::uint64_t)> expected,
-                 function_ref<bool(const row_block&)> take) {
+                 function_ref<bool(const row_block&)> take, const char* terminal = nullptr, call_site where = {}) {
   execution e(p, s, "rows", planner::reading::in_order);
+  if (terminal) e.read_by(terminal, where);
   bool handed_out = false;  // the expected number of rows, too: one that differs would be news
   const auto expects = [&](std::uint64_t n) {
     handed_out = true;
@@ -169,10 +199,21 @@ void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint6
   };
   std::uint64_t taken = 0;
   bool all = true;
+  // A few rows at a time, with a look at the clock before each: the source may be one block, and the user's vector copies it.
+  const std::size_t a_look = std::clamp<std::size_t>((std::size_t{1} << 20) / e.last->row->size, 1, 1 << 14);
   const auto takes = [&](const row_block& b) {
     handed_out = true;
-    taken += b.n;
-    return all = take(b);
+    const stop_point stop;
+    for (std::size_t from = 0; all && from < b.n; from += a_look) {
+      stop.check();
+      row_block some = b;
+      some.rows = static_cast<std::byte*>(b.rows) + from * e.last->row->size;
+      some.n = std::min(a_look, b.n - from);
+      some.first = b.first + from;
+      taken += some.n;
+      all = take(some);
+    }
+    return all;
   };
   const auto has_room = [&](std::uint64_t n) {
     handed_out = true;
@@ -241,7 +282,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
     // is a load; the session's deadline_watch reads the clock.
     bool next(row_block& b) override {
       const stop_state& stop = run_.watch.flag->state();
-      if (stop.stopped_now.load(std::memory_order_relaxed)) throw_stopped(stop);
+      if (stop.stopped_now.load(std::memory_order_relaxed)) run_.placed([&] { throw_stopped(stop); });
       if (given_ == block_.n) {
         block_ = {};
         given_ = 0;
@@ -381,7 +422,9 @@ void fetch_pages(void* at, std::size_t bytes, const settings& s) {
   // Refused by kernels before 5.14; then pages come as they are touched.
   constexpr std::uintptr_t part = 8 * huge;
   if (to - from < 4 * part) return;
+  const stop_point stop;
   runtime::session_of(s)->scheduler->for_each((to - from + part - 1) / part, [&](std::size_t i) {
+    stop.check();
     const std::uintptr_t begin = from + i * part;
     (void)::madvise(reinterpret_cast<void*>(begin), std::min(part, to - begin), MADV_POPULATE_WRITE);
   }, {});
@@ -393,8 +436,14 @@ void fetch_pages(void* at, std::size_t bytes, const settings& s) {
 std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const print_options& options) {
   return data::print_table(t.type, t.rows, t.n, total, options, planner::column_names(*p.node));
 }
-std::string describe_rows(const table& t, const pipe& p) {
-  const auto columns = data::summarise(t.type, t.rows, t.n, true, planner::column_names(*p.node));
+std::string describe_rows(const pipe& p, const settings& s) {
+  execution e(p, s, "", planner::reading::whole);
+  e.read_by("describe", p.node->where);
+  const auto columns = e.read([&] {
+    const table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
+    return data::summarise(t.type, t.rows, t.n, true, planner::column_names(*p.node));
+  });
+  e.finished();
   return data::print_summary(columns);
 }
 
@@ -409,10 +458,10 @@ void write_csv_file(const pipe& p, const settings& s, const std::string& path, c
   };
   std::optional<data::csv_writer> writer;
   placed([&] { writer.emplace(path, *static_cast<const csv_options*>(options), p.node->row); });
-  stream(p, s, [](std::uint64_t) {}, [&](const row_block& b) {
+  stream_rows(p, s, nullptr, [](std::uint64_t) {}, [&](const row_block& b) {
     placed([&] { writer->write(b.rows, b.n); });
     return true;
-  });
+  }, "write_csv", where);
   placed([&] { writer->finish(); });
 }
 
@@ -429,9 +478,47 @@ std::shared_ptr<const logical> csv_source(const std::string& path, const void* o
 std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::size_t, std::size_t)> less) {
   std::vector<std::size_t> order(n);
   for (std::size_t i = 0; i < n; ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return less(a, b); });
+  const stop_point stop;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    stop.check();
+    return less(a, b);
+  });
   return order;
 }
+
+struct run_limits::state {
+  using clock = std::chrono::steady_clock;
+  state(const settings& s, std::string where) : given(s), place(std::move(where)) {}
+  const settings given;
+  const std::string place;
+  const clock::time_point begun = clock::now();
+  // While it has taken over.
+  std::shared_ptr<session_state> session{};
+  std::optional<runtime::stop_watch> watch{};
+  std::unique_ptr<runtime::deadline_watch::watched> watched{};
+  std::optional<stop_scope> scope{};
+
+  void take_over() {
+    run_settings left = *given;
+    const std::chrono::duration<double> passed = clock::now() - begun;
+    if (left.seconds > 0) left.seconds = std::max(left.seconds - passed.count(), std::numeric_limits<double>::min());
+    session = runtime::session_of(given);
+    watch.emplace(std::make_shared<const run_settings>(std::move(left)));
+    watch->flag->name_limits(given->seconds);
+    watch->flag->name_place(place);
+    watched = session->deadlines.follow(*watch->flag);
+    scope.emplace(watch->flag->state());
+    watch->flag->check();
+  }
+};
+run_limits::run_limits(const settings& s, const char* verb, call_site at) {
+  if (s && (s->seconds > 0 || !s->stops.empty()))
+    state_ = std::make_unique<state>(s, std::string(verb) + " (" + place_of(at) + ")");
+}
+void run_limits::take_over() {
+  if (state_) state_->take_over();
+}
+run_limits::~run_limits() = default;
 
 }  // namespace query::detail
 

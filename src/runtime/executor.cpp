@@ -154,6 +154,9 @@ void executor::run(const vertex& v) {
   } catch (const detail::unplaced_error& e) {
     if (!v.node) throw;
     detail::fail_at(e, *v.node);
+  } catch (const unplaced_cancelled& e) {
+    if (const detail::logical* verb = last_verb(v)) fail_at(e, *verb);
+    throw;
   } catch (const rows_lost& e) {
     throw rows_lost(with_verb(e, v), e.engine);
   } catch (const resource_error& e) {

@@ -1,13 +1,16 @@
 // Keys found by the user's equality and hash, out of line for to_lookup and to_map (include/query/lookup.hpp).
 #include <algorithm>
 
+#include <query/detail/stop.hpp>
 #include <query/lookup.hpp>
 
 namespace query::detail {
 
 own_key_index::own_key_index(key_calls calls, std::size_t n, function_ref<const void*(std::size_t)> key_at) : calls_(std::move(calls)) {
   std::vector<std::uint64_t> hashes(n);
-  for (std::size_t i = 0; i < n; ++i) hashes[i] = hash(key_at(i));
+  in_runs(0, n, [&](std::size_t i, std::size_t end) {
+    for (; i < end; ++i) hashes[i] = hash(key_at(i));
+  });
   order_ = sorted_positions(n, [&](std::size_t a, std::size_t b) { return hashes[a] < hashes[b]; });
   for (const std::size_t i : order_) hashes_.push_back(hashes[i]);
 }
@@ -23,8 +26,11 @@ std::size_t own_key_index::find(const void* key, function_ref<const void*(std::s
 
 bool own_key_index::duplicate(function_ref<const void*(std::size_t)> key_at) const {
   // The first key of each that is equal to it, among those with its hash.
-  for (const std::size_t i : order_)
+  const stop_point stop;
+  for (const std::size_t i : order_) {
+    stop.check();
     if (find(key_at(i), key_at) != i) return true;
+  }
   return false;
 }
 

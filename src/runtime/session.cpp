@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include <query/detail/discard.hpp>
 #include <query/detail/failure.hpp>
 
 #include "runtime/engine_failure.hpp"
@@ -248,6 +249,7 @@ int Session::threads() const { return state_->scheduler->concurrency(); }
 std::size_t Session::memory_limit() const { return state_->pool.limit(); }
 std::size_t Session::memory_used() const {
   state_->forget_dead();
+  detail::wait_for_discarded();
   return state_->pool.used();
 }
 std::size_t Session::memory_peak() const { return state_->pool.peak(); }
@@ -255,6 +257,7 @@ void Session::reset_memory_peak() { state_->pool.reset_peak(); }
 std::string Session::gpu_status() const { return runtime::gpu_status(*state_); }
 void Session::trim() {
   state_->forget_dead();
+  detail::wait_for_discarded();
   state_->pool.trim();
   for (const auto& e : state_->engines) e->trim();
   if (runtime::engine* gpu = state_->gpu_if_made()) gpu->trim();

@@ -1,7 +1,7 @@
 // How a run is told to stop, by its settings: standard tokens call back, those of the user's own kinds are asked, the clock is read.
 //
-//   stop_watch watch(settings);   // throws cancelled where a token is stopped already: no work begins after that
-//   watch.flag->check();
+//   stop_watch watch(settings);
+//   watch.flag->check();   // throws cancelled where a token is stopped already: no work begins after that
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ struct stop_watch {
     if (asked.empty()) flag.emplace(std::stop_token(), deadline_of(s));
     else flag.emplace(any, deadline_of(s));
     for (const std::stop_token& t : calling) told.emplace_back(t, stop{&*flag, called});
-    flag->check();
+    if (s) flag->name_limits(s->seconds);
   }
   struct stop {
     cancel_flag* flag;

@@ -245,6 +245,31 @@ TEST_F(kernel_cache_test, who_waits_for_a_compilation_leaves_when_its_query_stop
   EXPECT_EQ(cache.counters().compiled, 1u);
 }
 
+// A compilation may take minutes: the CPU takes over, and who comes after it has the kernel.
+TEST_F(kernel_cache_test, nobody_waits_for_a_compilation_for_long) {
+  std::promise<void> go_on;
+  const std::shared_future<void> may_go_on = go_on.get_future().share();
+  kernel_cache::settings s = settings();
+  s.patience = 0.05;
+  s.compile = [&](std::string_view source, int capability) {
+    may_go_on.wait();
+    return image_for(source, capability);
+  };
+  kernel_cache cache(s);
+  EXPECT_THROW(cache.get("source", "twice", gpu_), still_compiling);
+  // From the beginning of the compilation on: the next one waits no more.
+  EXPECT_THROW(cache.get("source", "twice", gpu_), still_compiling);
+  auto demanded = std::async(std::launch::async, [&] {
+    const waits_for_kernels waits(true);
+    return cache.get("source", "twice", gpu_);
+  });
+  EXPECT_EQ(demanded.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  go_on.set_value();
+  EXPECT_NE(demanded.get(), nullptr);
+  EXPECT_NE(cache.get("source", "twice", gpu_), nullptr);
+  EXPECT_EQ(cache.counters().compiled, 1u);
+}
+
 TEST_F(kernel_cache_test, begins_nothing_without_threads) {
   kernel_cache::settings s = settings();
   s.threads = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +104,30 @@ TEST(buffer_pool, trims_on_request) {
   pool.allocate(4 * mib);
   pool.trim();
   EXPECT_EQ(pool.cached(), 0u);
+}
+
+// Of a program with hundreds of sessions.
+TEST(buffer_pool, keeps_memory_in_the_few_that_were_used_last) {
+  std::vector<std::unique_ptr<buffer_pool>> pools;
+  for (std::size_t i = 0; i < 3 * buffer_pool::idle_pools; ++i) {
+    pools.push_back(std::make_unique<buffer_pool>());
+    pools.back()->allocate(4 * mib);
+  }
+  const auto keeping = [&] {
+    std::size_t n = 0;
+    for (const auto& p : pools) n += p->cached() > 0;
+    return n;
+  };
+  EXPECT_LE(keeping(), buffer_pool::idle_pools);
+  EXPECT_EQ(pools.front()->cached(), 0u);
+  EXPECT_GE(pools.back()->cached(), 4 * mib);
+  // One that is in use keeps what it has, whoever rests meanwhile.
+  const buffer held = pools.front()->allocate(mib);
+  pools.front()->allocate(4 * mib);
+  for (const auto& p : pools)
+    if (p != pools.front()) p->allocate(4 * mib);
+  EXPECT_GE(pools.front()->cached(), 4 * mib);
+  pools.clear();
 }
 
 TEST(buffer, moves_its_ownership) {

@@ -67,6 +67,25 @@ TEST(cancel_flag, follows_a_deadline) {
   EXPECT_FALSE(early.stopped());
 }
 
+TEST(cancel_flag, names_its_limits_and_its_place) {
+  cancel_flag late(cancel_flag::clock::now() - std::chrono::seconds(1));
+  late.name_limits(2.5);
+  EXPECT_EQ(message(late), "query: cancelled: deadline of timeout(2.5)");
+  late.name_place("to_map (plan.cpp:12)");
+  EXPECT_EQ(message(late), "query: cancelled: deadline of timeout(2.5), while running to_map (plan.cpp:12)");
+  cancel_flag asked;
+  asked.name_limits(0);
+  asked.cancel();
+  EXPECT_EQ(message(asked), "query: cancelled: stop requested by stop_on");
+}
+
+TEST(cancel_flag, throws_what_it_was_failed_with) {
+  const cancel_flag flag;
+  flag.fail(std::make_exception_ptr(std::out_of_range("a report")));
+  EXPECT_TRUE(flag.stopped());
+  EXPECT_THROW(flag.check(), std::out_of_range);
+}
+
 TEST(cancel_flag, keeps_its_first_reason) {
   cancel_flag flag;
   flag.cancel(stop_reason::deadline);

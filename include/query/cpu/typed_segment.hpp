@@ -11,12 +11,19 @@
 namespace query::cpu {
 
 inline constexpr std::size_t batch_rows = 1024;
+// Memory begins by bytes: fewer rows of a large type make a batch.
+inline constexpr std::size_t batch_bytes = std::size_t{1} << 18;
+constexpr std::size_t rows_a_batch(std::size_t row_size) {
+  const std::size_t n = batch_bytes / (row_size ? row_size : 1);
+  return n < 1 ? 1 : n < batch_rows ? n : batch_rows;
+}
 
-// At most batch_rows rows of T, in raw memory; whoever receives them may move from them.
+// At most `most` rows of T, in raw memory; whoever receives them may move from them.
 template <class T> class batch {
  public:
+  static constexpr std::size_t most = rows_a_batch(sizeof(T));
   batch()
-      : memory_(::operator new((batch_rows + 1) * sizeof(T), std::align_val_t{alignof(T) < 64 ? 64 : alignof(T)})),
+      : memory_(::operator new((most + 1) * sizeof(T), std::align_val_t{alignof(T) < 64 ? 64 : alignof(T)})),
         rows_(static_cast<T*>(memory_)) {}
   ~batch() {
     clear();
@@ -28,7 +35,7 @@ template <class T> class batch {
   T* data() { return rows_; }
   std::size_t size() const { return n_; }
   void grow(std::size_t k) { n_ += k; }
-  bool full() const { return n_ == batch_rows; }
+  bool full() const { return n_ == most; }
   void clear() {
     if constexpr (!std::is_trivially_destructible_v<T>) std::destroy_n(rows_, n_);
     n_ = 0;
@@ -66,8 +73,8 @@ template <class Chain> class typed_segment final : public detail::segment {
     batch<T> given;
     if constexpr (Chain::maskable && std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>) {
       // At most one row out for each row in: no test of capacity a row.
-      for (std::size_t i = 0; i < v.n; i += batch_rows) {
-        const std::size_t to_row = i + batch_rows < v.n ? i + batch_rows : v.n;
+      for (std::size_t i = 0; i < v.n; i += given.most) {
+        const std::size_t to_row = i + given.most < v.n ? i + given.most : v.n;
         T* p = given.data();
         std::size_t n = 0;
         if (speculate || !Chain::filters)

@@ -50,10 +50,25 @@ std::string explain_dot(const pipe& p, const settings& s, std::string_view termi
 // session fetch from the system first (that costs more than the filling).
 void fetch_pages(void* at, std::size_t bytes, const settings& s);
 
+// A verb's limits, timeout and stop_on, in what it does with rows after their query has run, such as sorting the keys of a lookup. Made
+// before the query; from take_over() on, loops of this thread look at them (stop.hpp) until it goes.
+class run_limits {
+ public:
+  run_limits(const settings& s, const char* verb, call_site at);
+  ~run_limits();
+  run_limits(const run_limits&) = delete;
+  run_limits& operator=(const run_limits&) = delete;
+  void take_over();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;  // null: there are none
+};
+
 // Sinks and views over whole tables, out of line.
 // Rows of the pipe, which knows what their columns are called.
 std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const print_options& options);
-std::string describe_rows(const table& t, const pipe& p);
+std::string describe_rows(const pipe& p, const settings& s);
 void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* csv_options, call_site where);
 std::shared_ptr<const logical> csv_source(const std::string& path, const void* csv_options, const ir::type* row, call_site where);
 

@@ -158,8 +158,13 @@ class row_stream {
   virtual std::size_t next(void* raw, std::size_t most) = 0;  // constructs up to `most` rows; 0 at the end
 };
 
-// A function over whole partitions or tables, called through its row types.
-using rows_function = void (*)(const void* f, const void* rows, std::size_t n, batch_sink& to);
+// `count` runs of `length` rows each, the first of which is number 0, `step` and so on: what apply, chunk and window call functions of.
+struct row_runs {
+  std::size_t length = 0, step = 0, count = 1;
+};
+// A function of runs of rows, called through its row types: what it gives for each goes to the sink, in order. Many runs share a call,
+// as a call has a batch of its own.
+using rows_function = void (*)(const void* f, const void* rows, const row_runs& runs, batch_sink& to);
 
 // ---------------------------------------------------------------- nodes
 enum class verb : std::uint8_t {
@@ -198,6 +203,7 @@ struct logical : std::enable_shared_from_this<logical> {
   bool fast_math = false;                  // .fast_math() at or below this node
   bool ordered = false;                    // .as_ordered()
   std::optional<engine> ordered_to;        // .on(engine): this verb, and no other
+  bool states_own_memory = false;          // group_by: what its states destroy is memory alone, on whatever thread (discard.hpp)
 
   // Verb by verb; the rest keep their defaults.
   std::shared_ptr<const void> source;      // owner of a source's rows or of a captured container
@@ -213,7 +219,7 @@ struct logical : std::enable_shared_from_this<logical> {
   std::uint64_t step = 1;                  // window; source_stream with a count: row i is the value that begins `source`, plus i times this
   std::uint64_t seed = 0;                  // sample
   bool all = false;                        // apply: the whole input at once; chunk, window: the runs themselves, as lists
-  rows_function rows_call = nullptr;       // apply, chunk, window: calls functions[0] over a run of rows
+  rows_function rows_call = nullptr;       // apply, chunk, window: calls functions[0] over runs of rows
   std::shared_ptr<const void> gpu_form;    // apply: the user's function for the GPU, and how to call it
   void (*gpu_call)(const void* g, gpu_apply_port& port) = nullptr;
   std::shared_ptr<const void> kept_as;     // cached: what sessions know its rows by; copies of the node, with more words, share it

@@ -31,6 +31,8 @@ extern constinit thread_local const stop_state* stop_here;
 // What this thread looks at. Made once before a loop.
 class stop_point {
  public:
+  stop_point() = default;
+  explicit stop_point(const stop_state& s) : state_(&s) {}  // of that query, on whatever thread
   QUERY_INLINE void check() const {
     if (state_->stopped_now.load(std::memory_order_relaxed)) [[unlikely]]
       throw_stopped(*state_);

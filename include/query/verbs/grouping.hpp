@@ -2,6 +2,7 @@
 #pragma once
 
 #include <query/aggregates.hpp>
+#include <query/detail/discard.hpp>
 #include <query/group.hpp>
 #include <query/verbs/breaker.hpp>
 #include <query/verbs/ordering.hpp>
@@ -206,6 +207,7 @@ template <class Q, class T, class K, class KF> class Grouped {
     u.result = ir::describe<Out>();
     n->functions.push_back(std::move(u));
     n->aggregate = agg::calls_of<A, K, T, F, Record>();
+    n->states_own_memory = detail::owns_memory_v<typename A::template state<T>>;
     if constexpr (detail::integer_key<K>) n->aggregate.update_known = &agg::update_known<A, K, T, KF>;
     (void)at;
     return verbs::finish<Out>(std::move(n), q_);

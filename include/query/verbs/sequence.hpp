@@ -291,19 +291,29 @@ template <class Derived, class T> class sequence {
     return finish<T>(std::move(node), self());
   }
   template <class F, class Out> static detail::rows_function caller() {
-    return [](const void* f, const void* rows, std::size_t n, detail::batch_sink& to) {
-      decltype(auto) result = (*static_cast<const F*>(f))(std::span<const T>(static_cast<const T*>(rows), n));
+    return [](const void* f, const void* rows, const detail::row_runs& runs, detail::batch_sink& to) {
+      const F& g = *static_cast<const F*>(f);
       cpu::batch<Out> out;
-      const auto put = [&](auto&& x) {
+      const auto put = [&](auto&& x) QUERY_INLINE {
         ::new (static_cast<void*>(out.end())) Out(std::forward<decltype(x)>(x));
         out.grow(1);
         if (out.full()) out.flush(to);
       };
-      if constexpr (over_rows<T, F>::many) {
-        for (auto&& x : result) put(x);
-      } else {
-        put(std::move(result));
-      }
+      detail::in_runs(0, runs.count, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+        for (; i < end; ++i) {
+          decltype(auto) result = g(std::span<const T>(static_cast<const T*>(rows) + i * runs.step, runs.length));
+          if constexpr (over_rows<T, F>::many) {
+            const detail::stop_point stop;
+            std::size_t given = 0;
+            for (auto&& x : result) {
+              put(x);
+              if (++given % detail::calls_a_look == 0) stop.check();
+            }
+          } else {
+            put(std::move(result));
+          }
+        }
+      });
       out.flush(to);
     };
   }

@@ -6,6 +6,8 @@
 #include <query/aggregates.hpp>
 #include <query/column_chunks.hpp>
 #include <query/csv.hpp>
+#include <query/detail/discard.hpp>
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
 #include <query/print.hpp>
@@ -32,6 +34,7 @@ template <class Derived, class T> class terminals {
   // ---- rows
   std::vector<T> to_vector() const {
     std::vector<T> out;
+    const detail::discarded_if_stopped left(out);
     const auto reserve = [&](std::uint64_t n) {
       out.reserve(static_cast<std::size_t>(n));
       if constexpr (!std::is_same_v<T, bool>) detail::fetch_pages(out.data(), out.capacity() * sizeof(T), settings());
@@ -51,7 +54,7 @@ template <class Derived, class T> class terminals {
       // Records with strings are faster assigned by all threads than moved there by one.
       const auto room = [&](std::uint64_t n) -> void* {
         reserve(n);
-        out.resize(static_cast<std::size_t>(n));
+        detail::in_runs(0, static_cast<std::size_t>(n), [&](std::size_t, std::size_t end) { out.resize(end); });
         return out.data();
       };
       detail::assign_or_stream(pipe_of(), settings(), room, reserve, append);
@@ -83,7 +86,9 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::to_lookup::key<F, T>()) {
       return check::after_error{};
     } else {
+      detail::run_limits limits(settings(), "to_lookup", at);
       auto groups = self().group_by(key, at, "to_lookup").groups(at).as_ordered().to_vector();
+      limits.take_over();
       return lookup<detail::result_of<F, T>, T>(std::move(groups));
     }
   }
@@ -94,8 +99,10 @@ template <class Derived, class T> class terminals {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
-      return lookup<K, T>(self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector(),
-                          custom_keys<K>(equal, hash));
+      detail::run_limits limits(settings(), "to_lookup", at);
+      auto groups = self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector();
+      limits.take_over();
+      return lookup<K, T>(std::move(groups), custom_keys<K>(equal, hash));
     }
   }
   template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal, T>(); }
@@ -356,7 +363,7 @@ template <class Derived, class T> class terminals {
   // Count, nulls, mean, stddev, min, max of every column, as a table.
   std::string describe() const {
     if constexpr (!check::describe::described<T>()) return {};
-    else return detail::describe_rows(detail::materialise(pipe_of(), settings()), pipe_of());
+    else return detail::describe_rows(pipe_of(), settings());
   }
   // Writes beside the file and renames at the end: nothing is half written.
   void write_csv(const std::string& path, const csv_options& options = {}, call_site at = call_site::here()) const {
@@ -419,8 +426,10 @@ template <class Derived, class T> class terminals {
   template <class F, class V, class... Keys> auto mapped(const F& key, const V& value, call_site at, Keys... keys) const {
     using K = detail::result_of<F, T>;
     using E = detail::result_of<V, T>;
+    detail::run_limits limits(settings(), "to_map", at);
     map_of<K, E> m;
     visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
+    limits.take_over();
     m.seal("to_map", std::move(keys)..., at);
     return m;
   }

@@ -26,7 +26,7 @@ void check_run_function(const detail::logical& n, const rows_buffer& rows, const
   for (std::size_t first = 0, seen = 0; first + length <= rows.size() && seen < most_rows; first += step, seen += length) {
     rows_buffer native(n.row, pool), result(n.row, pool);
     append_rows_sink sink(native);
-    n.rows_call(f.f.get(), rows.at(first), length, sink);
+    n.rows_call(f.f.get(), rows.at(first), {length, 0, 1}, sink);
     list.start(0, length);
     for (std::size_t i = 0; i < length; ++i) list.add(0, rows.at(first + i));
     traced.map(list.list(0), nullptr, 1, result.extend(1), scratch);

@@ -13,6 +13,15 @@ namespace {
 
 std::string number(std::size_t n) { return std::to_string(n); }
 
+// A thread that hands on a whole row holds it. Of larger ones the code grows with their size, and takes minutes to compile.
+constexpr std::size_t most_row_bytes = 2048;
+void check_held(const ir::type* row, const aggregate_call& c) {
+  const std::size_t bytes = device_layout(row).size;
+  if (bytes > most_row_bytes)
+    throw not_generated(std::string(ir::name_of(c.what)) + " of rows of " + number(bytes) + " bytes: a thread of a kernel holds at most " +
+                        number(most_row_bytes) + " of a row");
+}
+
 }  // namespace
 
 void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::type* key, const ir::type* result, const std::string& fetch,
@@ -86,6 +95,7 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
       case aggregate_kind::last:
       case aggregate_kind::arg_min:
       case aggregate_kind::arg_max: {
+        check_held(row, c);
         const std::string at = "row" + j;
         body += "  " + k.type_name(row) + " " + at + "{};\n  if (" + n + " != ~u64(0)) " + fetch + "(p, " + n + ", " + at + ");\n";
         if (c.what == aggregate_kind::first || c.what == aggregate_kind::last) {

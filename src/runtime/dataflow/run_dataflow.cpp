@@ -121,6 +121,7 @@ dataflow::run_report run_dataflow(flow_plan& plan) {
 
   {
     const stop_watch watch(plan.how, [&run] { run.nudge(); });
+    watch.flag->check();
     try {
       for (auto& v : vertices) v->start();
     } catch (const std::system_error& e) {

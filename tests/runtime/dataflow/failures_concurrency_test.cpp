@@ -80,8 +80,8 @@ TEST(dataflow_failures, a_stop_token_ends_vertices_that_wait) {
     read_all(in);
   }, reads(a));
   g.stop_on(stop.get_token());
-  EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: stop requested");
-  EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: stop requested") << "before it begins";
+  EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: stop requested by stop_on");
+  EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: stop requested by stop_on") << "before it begins";
 }
 
 TEST(dataflow_failures, a_token_of_ones_own_is_asked) {
@@ -100,7 +100,7 @@ TEST(dataflow_failures, a_token_of_ones_own_is_asked) {
     read_all(in);
   }, reads(a));
   g.stop_on(token{&stopped});
-  EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: stop requested");
+  EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: stop requested by stop_on");
 }
 
 TEST(dataflow_failures, a_deadline_ends_the_run) {
@@ -109,7 +109,7 @@ TEST(dataflow_failures, a_deadline_ends_the_run) {
   g.vertex("write", for_ever, writes(a)).vertex("read", read_all, reads(a));
   g.timeout(0.03);
   const auto begin = clock::now();
-  EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: deadline");
+  EXPECT_EQ(message_of<query::cancelled>([&] { g.run(); }), "query: cancelled: deadline of timeout(0.03)");
   EXPECT_GE(clock::now() - begin, std::chrono::milliseconds(30));
   EXPECT_LT(clock::now() - begin, std::chrono::seconds(120));
 }

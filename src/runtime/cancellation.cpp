@@ -1,0 +1,30 @@
+#include "runtime/cancellation.hpp"
+
+#include <charconv>
+
+#include <query/detail/failure.hpp>
+
+namespace query::runtime {
+
+namespace {
+std::string seconds_text(double s) {
+  if (s < 1e-300) return "0";  // timeout(0): the least there is, as 0 means none
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, s).ptr};
+}
+}  // namespace
+
+void fail_at(const unplaced_cancelled& e, std::string_view verb, detail::call_site where) {
+  throw cancelled(std::string(e.what()) + ", while running " + std::string(verb) + " (" + detail::place_of(where) + ")");
+}
+void fail_at(const unplaced_cancelled& e, const detail::logical& verb) { fail_at(e, verb.label, verb.where); }
+
+void cancel_flag::throw_cancelled(stop_reason why) const {
+  std::string text = why == stop_reason::deadline ? "query: cancelled: deadline" : "query: cancelled: stop requested";
+  if (limits_ && why == stop_reason::deadline) text += " of timeout(" + seconds_text(*limits_) + ")";
+  else if (limits_) text += " by stop_on";
+  if (place_.empty()) throw unplaced_cancelled(text);
+  throw cancelled(text + ", while running " + place_);
+}
+
+}  // namespace query::runtime

@@ -1,0 +1,73 @@
+// The thread of query/detail/discard.hpp.
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <query/detail/discard.hpp>
+
+namespace query::detail {
+
+namespace {
+
+class discarded_rows_thread {
+ public:
+  static discarded_rows_thread& of_process() {
+    static discarded_rows_thread one;
+    return one;
+  }
+  ~discarded_rows_thread() {
+    {
+      const std::lock_guard hold(lock_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void add(std::shared_ptr<void> rows) {
+    const std::lock_guard hold(lock_);
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    left_.push_back(std::move(rows));
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock hold(lock_);
+    changed_.wait(hold, [this] { return left_.empty() && !at_work_; });
+  }
+
+ private:
+  void run() {
+    std::unique_lock hold(lock_);
+    while (true) {
+      changed_.wait(hold, [this] { return ends_ || !left_.empty(); });
+      if (left_.empty()) return;
+      std::vector<std::shared_ptr<void>> now = std::move(left_);
+      left_.clear();
+      at_work_ = true;
+      hold.unlock();
+      now.clear();
+      hold.lock();
+      at_work_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex lock_;  // guards what follows
+  std::condition_variable changed_;
+  std::vector<std::shared_ptr<void>> left_;
+  bool at_work_ = false, ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+void discard(std::shared_ptr<void> rows) noexcept {
+  try {
+    discarded_rows_thread::of_process().add(std::move(rows));
+  } catch (const std::exception&) {  // no thread, or no memory: they go here
+  }
+}
+void wait_for_discarded() { discarded_rows_thread::of_process().wait(); }
+
+}  // namespace query::detail

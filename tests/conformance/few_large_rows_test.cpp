@@ -1,0 +1,103 @@
+// A few rows of 64 KiB ask for little more memory than they have: buffers begin by bytes, not by numbers of rows.
+#include <array>
+
+#include "conformance/compare.hpp"
+#include "conformance/engines.hpp"
+
+namespace conformance {
+namespace {
+
+struct Page {
+  std::int64_t id = 0;
+  std::array<std::uint8_t, 65528> bytes{};
+  bool operator==(const Page&) const = default;
+};
+QUERY_RECORD(Page, id, bytes);
+static_assert(sizeof(Page) == 65536);
+
+const std::vector<Page>& pages() {
+  static const std::vector<Page> three = [] {
+    std::vector<Page> v(3);
+    for (std::int64_t i = 0; i < 3; ++i) {
+      v[static_cast<std::size_t>(i)].id = 2 - i;
+      v[static_cast<std::size_t>(i)].bytes[7] = static_cast<std::uint8_t>(i);
+    }
+    return v;
+  }();
+  return three;
+}
+
+// In a session of its own, which may have 12 MiB.
+template <class Run> void check_small(const engine_config& e, const char* verb, Run run) {
+  if (e.accelerate) return;
+  SCOPED_TRACE(verb);
+  query::Session small({.threads = 4,
+                        .memory_limit = 12u << 20,
+                        .interpret = std::string(e.column) == "interpreter",
+                        .gpu = query::gpu_use::off});
+  EXPECT_NO_THROW(run(query::from(pages()).in(small), small));
+  EXPECT_LT(small.memory_peak(), 12u << 20);
+}
+
+constexpr auto id = [](const auto& p) { return p.id; };
+
+CONFORMS(few_large_rows, need_little_memory, "where", "select", "join", "generate", "order_by", "distinct_by", "group_by", "zip", "chunk",
+         "concat", "group_join", "cross_join") {
+  check_small(e, "where", [](auto q, auto&) { EXPECT_EQ(q.where([](auto p) { return p.id != 1; }).to_vector().size(), 2u); });
+  check_small(e, "where, by hand", [](auto q, auto&) {
+    EXPECT_EQ(q.where([](const Page& p) { return p.id != 1; }).to_vector().size(), 2u);
+  });
+  check_small(e, "select", [](auto q, auto&) {
+    EXPECT_EQ(q.select([](const Page& p) { return p; }).to_vector(), pages());
+  });
+  check_small(e, "select and sort", [](auto q, auto&) {
+    const auto sorted = q.select([](const Page& p) { return p; }).order_by(id).to_vector();
+    ASSERT_EQ(sorted.size(), 3u);
+    EXPECT_EQ(sorted.front(), pages().back());
+  });
+  check_small(e, "join", [](auto q, auto&) {
+    const auto joined = q.join(q, id, id, [](const Page&, const Page& b) { return b; }).to_vector();
+    EXPECT_EQ(joined.size(), 3u);
+  });
+  check_small(e, "group_join", [](auto q, auto&) {
+    const auto first = [](const Page& a, const std::vector<Page>& b) { return b.empty() ? a : b.front(); };
+    EXPECT_EQ(q.group_join(q, id, id, first).to_vector().size(), 3u);
+  });
+  check_small(e, "cross_join", [](auto q, auto&) {
+    EXPECT_EQ(q.cross_join(q.take(1), [](const Page& a, const Page&) { return a; }).to_vector().size(), 3u);
+  });
+  check_small(e, "zip", [](auto q, auto&) {
+    EXPECT_EQ(q.zip(q, [](const Page& a, const Page&) { return a; }).to_vector(), pages());
+  });
+  check_small(e, "distinct_by", [](auto q, auto&) { EXPECT_EQ(q.distinct_by(id).to_vector().size(), 3u); });
+  check_small(e, "group_by", [](auto q, auto&) {
+    EXPECT_EQ(q.group_by(id).select([](auto g) { return g.arg_min([](auto p) { return p.id; }); }).to_vector().size(), 3u);
+  });
+  check_small(e, "chunk", [](auto q, auto&) {
+    EXPECT_EQ(q.chunk(2, [](std::span<const Page> r) { return r[0]; }).to_vector().size(), 2u);
+  });
+  check_small(e, "concat", [](auto q, auto&) { EXPECT_EQ(q.where([](auto p) { return p.id < 9; }).concat(q).to_vector().size(), 6u); });
+  check_small(e, "generate", [](auto, query::Session& s) {
+    const auto made = query::generate([i = std::size_t{0}]() mutable { return i < 3 ? std::optional(pages()[i++]) : std::nullopt; }).in(s);
+    EXPECT_EQ(made.to_vector(), pages());
+    EXPECT_EQ(made.where([](auto p) { return p.id > 0; }).count(), 2);
+  });
+}
+
+// More rows than a buffer begins with, in verbs whose batches have fewer rows of large types.
+CONFORMS(few_large_rows, many_of_them_keep_their_order, "select", "where", "join", "chunk", "generate") {
+  std::vector<Page> many(40);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i].id = static_cast<std::int64_t>(i);
+  const auto q = source(e, many);
+  EXPECT_EQ(q.select([](const Page& p) { return p; }).to_vector(), many);
+  EXPECT_EQ(q.where([](const Page& p) { return p.id >= 0; }).to_vector(), many);
+  EXPECT_EQ(q.join(q, id, id, [](const Page& a, const Page&) { return a; }).as_ordered().to_vector(), many);
+  EXPECT_EQ(q.chunk(1, [](std::span<const Page> r) { return r[0]; }).to_vector(), many);
+  const auto made = query::generate([i = std::size_t{0}, &many]() mutable {
+    return i < many.size() ? std::optional(many[i++]) : std::nullopt;
+  });
+  EXPECT_EQ(on(e, made).to_vector(), many);
+}
+
+}  // namespace
+}  // namespace conformance

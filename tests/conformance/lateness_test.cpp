@@ -1,0 +1,306 @@
+// How late a query notices its deadline, in every verb and terminal: whatever it is about when the time is over, at most 20 ms.
+//
+// Measured in this process's processor time from the deadline on, as a machine with other work takes any time on the clock; that of
+// all threads together. (On a GPU on the clock, as threads that compile kernels go on.) Tests fail above a bound that is wider by far,
+// and print what they found.
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <unistd.h>
+
+#include "conformance/compiled_kernels.hpp"
+#include "conformance/engines.hpp"
+
+namespace conformance {
+namespace {
+
+struct Sold {
+  std::int64_t id = 0, key = 0;
+  double price = 0;
+  std::string name;
+};
+QUERY_RECORD(Sold, id, key, price, name);
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double bound = 10;  // seconds
+constexpr std::int64_t numbers_there = 100'000, rows_there = 30'000;
+#else
+constexpr double bound = 0.25;
+constexpr std::int64_t numbers_there = 1'000'000, rows_there = 200'000;
+#endif
+
+std::uint64_t scattered(std::int64_t i) { return static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u >> 20; }
+const std::vector<std::int64_t>& numbers() {
+  static const std::vector<std::int64_t> v = [] {
+    std::vector<std::int64_t> n;
+    for (std::int64_t i = 0; i < numbers_there; ++i) n.push_back(static_cast<std::int64_t>(scattered(i) % (numbers_there / 2)));
+    return n;
+  }();
+  return v;
+}
+const std::vector<Sold>& rows() {
+  static const std::vector<Sold> v = [] {
+    std::vector<Sold> r;
+    for (std::int64_t i = 0; i < rows_there; ++i) {
+      const auto k = static_cast<std::int64_t>(scattered(i) % (rows_there / 2));
+      r.push_back({i, k, static_cast<double>(k) / 7, "a name that is longer than what a string holds in itself " + std::to_string(k)});
+    }
+    return r;
+  }();
+  return v;
+}
+
+double processor_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// Notes the processor time at a moment to come.
+class noted_moment {
+ public:
+  explicit noted_moment(double seconds_from_now)
+      : thread_([this, seconds_from_now] {
+          std::unique_lock hold(lock_);
+          over_.wait_for(hold, std::chrono::duration<double>(seconds_from_now), [this] { return done_; });
+          then_ = processor_seconds();
+        }) {}
+  // Seconds of processor time since; 0 where it has not come yet.
+  double since() {
+    const double now = processor_seconds();
+    {
+      const std::lock_guard hold(lock_);
+      done_ = true;
+    }
+    over_.notify_all();
+    thread_.join();
+    return std::max(0.0, now - then_);
+  }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable over_;
+  bool done_ = false;
+  double then_ = 0;
+  std::thread thread_;
+};
+
+// run(seconds): with that timeout. Stopped when three, six and nine tenths of its own time are over.
+void check_lateness(const engine_config& e, const char* verb, const std::function<void(double)>& run) {
+  SCOPED_TRACE(verb);
+  auto begin = std::chrono::steady_clock::now();
+  run(std::numeric_limits<double>::infinity());
+  if (e.accelerate) {  // its kernels are there now
+    begin = std::chrono::steady_clock::now();
+    run(std::numeric_limits<double>::infinity());
+  }
+  const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  double worst = 0;
+  int stopped = 0;
+  for (const double part : {0.3, 0.6, 0.9}) {
+    noted_moment over(whole * part);
+    const auto started = std::chrono::steady_clock::now();
+    try {
+      run(whole * part);
+    } catch (const query::cancelled&) {
+      ++stopped;
+    }
+    const double on_the_clock = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() - whole * part;
+    const double processor = over.since();
+    worst = std::max(worst, e.accelerate ? on_the_clock : processor);
+  }
+  std::printf("%-24s %-22s %7.1f ms, stopped %d times of 3, at most %5.1f ms late\n", e.name, verb, whole * 1e3, stopped, worst * 1e3);
+  if (computes(e)) {
+    EXPECT_LT(worst, bound);
+  }
+}
+
+constexpr auto key = [](const auto& r) { return r.key; };
+constexpr auto name = [](const auto& r) { return r.name; };
+constexpr auto itself = [](const auto& x) { return x; };
+
+#define LATE(verb, ...) check_lateness(e, verb, [&]([[maybe_unused]] double t) { (void)(__VA_ARGS__); })
+#define NUMBERS source(e, numbers()).timeout(t)
+#define ROWS source(e, rows()).timeout(t)
+
+CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_lookup", "to_map", "describe", "write_csv", "table", "for_each",
+         "begin", "sequence_equal", "min_by", "reduce", "count", "sum") {
+  const std::string path = testing::TempDir() + "query_late_" + std::to_string(::getpid()) + ".csv";
+  LATE("to_vector", NUMBERS.to_vector());
+  LATE("to_vector, strings", ROWS.to_vector());
+  LATE("to_columns", ROWS.to_columns());
+  LATE("to_lookup", ROWS.to_lookup(key));
+  LATE("to_lookup, strings", ROWS.to_lookup(name));
+  LATE("to_map", ROWS.to_map([](const Sold& r) { return r.id; }));
+  LATE("to_map, strings", ROWS.to_map([](const Sold& r) { return r.name + std::to_string(r.id); }));
+  LATE("describe", ROWS.describe());
+  LATE("write_csv", (ROWS.write_csv(path), 0));
+  LATE("table", ROWS.table());
+  LATE("for_each", (ROWS.for_each([](const Sold&) {}), 0));
+  LATE("range-for", [&] {
+    std::int64_t sum = 0;
+    for (const Sold& r : ROWS.where([](auto x) { return x.key >= 0; })) sum += r.key;
+    return sum;
+  }());
+  LATE("sequence_equal", NUMBERS.sequence_equal(source(e, numbers())));
+  LATE("min_by", ROWS.min_by(name));
+  LATE("median", NUMBERS.reduce([](auto g) { return g.median(itself); }));
+  LATE("count_distinct", NUMBERS.reduce([](auto g) { return g.count_distinct(itself); }));
+  LATE("collect", ROWS.reduce([](auto g) { return g.collect(name); }));
+  LATE("count", ROWS.where([](auto r) { return r.name != ""; }).count());
+  LATE("sum", NUMBERS.select([](auto x) { return x % 1000; }).sum());
+  std::filesystem::remove(path);
+}
+
+CONFORMS(lateness, of_orders, "timeout", "order", "order_by", "then_by", "top", "reverse", "sample", "range_partitioned_by",
+         "hash_partitioned_by") {
+  LATE("order", NUMBERS.order().to_vector());
+  LATE("order, strings", ROWS.select(name).order().to_vector());
+  LATE("order_by", ROWS.order_by([](auto r) { return r.price; }).to_vector());
+  LATE("order_by, strings", ROWS.order_by(name).to_vector());
+  LATE("order_by, own", NUMBERS.order_by(itself, [](std::int64_t a, std::int64_t b) { return a < b; }).to_vector());
+  LATE("then_by", ROWS.order_by([](auto r) { return r.key % 10; }).then_by(name).to_vector());
+  LATE("top", ROWS.top(1000, name).to_vector());
+  LATE("reverse", ROWS.reverse().to_vector());
+  LATE("sample", ROWS.sample(rows_there / 2, 7).to_vector());
+  LATE("range_partitioned_by", ROWS.range_partitioned_by(name, 16).to_vector());
+  LATE("hash_partitioned_by", ROWS.hash_partitioned_by(key, 16).to_vector());
+}
+
+CONFORMS(lateness, of_groups_and_sets, "timeout", "group_by", "group_by.groups", "count_by", "distinct", "distinct_by", "union_with",
+         "intersect", "except", "aggregate_by") {
+  const auto sums = [](auto g) { return std::pair(g.key(), g.count()); };
+  LATE("group_by, few", NUMBERS.group_by([](auto x) { return x % 100; }).select(sums).to_vector());
+  LATE("group_by, many", NUMBERS.group_by(itself).select(sums).to_vector());
+  LATE("group_by, ordered", NUMBERS.group_by(itself).select(sums).as_ordered().to_vector());
+  LATE("group_by, strings", ROWS.group_by(name).select(sums).to_vector());
+  LATE("group_by.groups", ROWS.group_by(name).groups().to_vector());
+  LATE("medians", NUMBERS.group_by([](auto x) { return x % 7; }).select([](auto g) { return g.median(itself); }).to_vector());
+  LATE("count_by", ROWS.count_by(name).to_vector());
+  const auto made = on(e, query::range(std::int64_t{0}, numbers_there));
+  LATE("group_by of a stream", made.timeout(t).group_by([](auto x) { return x / 2; }).select(sums).to_vector());
+  LATE("distinct", NUMBERS.distinct().to_vector());
+  LATE("distinct_by", ROWS.distinct_by(name).to_vector());
+  LATE("union_with", NUMBERS.union_with(source(e, numbers())).to_vector());
+  LATE("intersect", NUMBERS.intersect(source(e, numbers())).to_vector());
+  LATE("except", NUMBERS.except(source(e, numbers()).take(1000)).to_vector());
+}
+
+CONFORMS(lateness, of_joins, "timeout", "join", "full_join", "group_join", "semi_join", "cross_join", "zip", "concat") {
+  const auto first = [](const auto& a, const auto&) { return a.id; };
+  LATE("join", ROWS.join(source(e, rows()), key, key, first).to_vector());
+  LATE("join, strings", ROWS.join(source(e, rows()), name, name, first).to_vector());
+  LATE("join, built", ROWS.take(100).join(source(e, rows()), name, name, first).to_vector());
+  LATE("full_join", NUMBERS.full_join(source(e, numbers()), [](auto x) { return x; }, [](auto x) { return x + numbers_there / 4; },
+                                      [](const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
+                                        return a.value_or(0) + b.value_or(0);
+                                      }).take(5'000'000).count());
+  LATE("group_join", ROWS.group_join(source(e, rows()), key, key, [](const Sold& a, const std::vector<Sold>& b) {
+                           return a.id + static_cast<std::int64_t>(b.size());
+                         }).to_vector());
+  LATE("semi_join", ROWS.semi_join(source(e, rows()), name, name).to_vector());
+  LATE("cross_join", ROWS.take(1000).cross_join(source(e, rows()).take(1000), first).to_vector());
+  LATE("zip", ROWS.zip(source(e, rows()), [](const Sold& a, const Sold& b) { return std::pair(a.name, b.id); }).to_vector());
+  LATE("concat", ROWS.concat(source(e, rows())).to_vector());
+}
+
+CONFORMS(lateness, of_row_wise_verbs_and_runs, "timeout", "where", "select", "select_many", "index", "chunk", "window", "apply",
+         "take_last", "skip_last", "take_while", "skip_while", "generate", "cached") {
+  const auto there = [](auto r) { return r.key >= 0; };
+  LATE("where", ROWS.where(there).to_vector());
+  LATE("select", ROWS.select(name).to_vector());
+  LATE("select_many", NUMBERS.select_many([](const std::int64_t& x) { return std::vector<std::int64_t>{x, x}; }).to_vector());
+  LATE("index", ROWS.index().to_vector());
+  LATE("chunk", NUMBERS.chunk(10, [](std::span<const std::int64_t> r) { return r[0]; }).to_vector());
+  LATE("chunk, lists", NUMBERS.chunk(10).to_vector());
+  LATE("window", NUMBERS.window(10, [](std::span<const std::int64_t> r) { return r[0] + r[9]; }).to_vector());
+  LATE("window, lists", NUMBERS.window(10).count());
+  LATE("apply", NUMBERS.apply([](std::span<const std::int64_t> r) { return std::vector<std::int64_t>(r.begin(), r.end()); }).to_vector());
+  LATE("take_last", ROWS.where(there).take_last(rows_there - 10).to_vector());
+  LATE("skip_last", ROWS.where(there).skip_last(10).to_vector());
+  LATE("take_while", ROWS.take_while(there).to_vector());
+  LATE("skip_while", ROWS.skip_while([](auto r) { return r.id < 10; }).to_vector());
+  LATE("generate", on(e, query::generate([i = std::int64_t{0}]() mutable {
+                        return i < numbers_there ? std::optional(i++) : std::nullopt;
+                      })).timeout(t).to_vector());
+  LATE("cached", ROWS.where(there).cached().to_vector());
+}
+
+template <class F> std::string stopped_with(F run) {
+  try {
+    run();
+  } catch (const query::cancelled& e) {
+    return e.what();
+  }
+  return "not stopped";
+}
+
+// Verb, place and limit.
+CONFORMS(lateness, is_explained, "timeout", "stop_on") {
+  std::stop_source stop;
+  const auto stopping = [&](std::int64_t a, std::int64_t b) { return stop.request_stop(), a < b; };
+  const auto says = [](const std::string& text, const std::string& begin, const std::string& verb) {
+    EXPECT_EQ(text.rfind("query: cancelled: " + begin + ", while running " + verb, 0), 0u) << text;
+    EXPECT_NE(text.find(" (lateness_test.cpp:"), std::string::npos) << text;
+  };
+  const auto some = source(e, numbers());
+  const auto stoppable = some.stop_on(stop.get_token());
+  says(stopped_with([&] { stoppable.order_by(itself, stopping).to_vector(); }), "stop requested by stop_on", "order_by");
+  says(stopped_with([&] { stoppable.order_by(itself).to_vector(); }), "stop requested by stop_on", "order_by");
+  says(stopped_with([&] { some.select([](auto x) { return x + 1; }).timeout(0).sum(); }), "deadline of timeout(0)", "sum");
+  const auto endless = on(e, query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); })).timeout(0.03125);
+  says(stopped_with([&] { endless.count(); }), "deadline of timeout(0.03125)", "count");
+  says(stopped_with([&] { endless.distinct().count(); }), "deadline of timeout(0.03125)", "distinct");
+  says(stopped_with([&] { endless.group_by(itself).count().to_vector(); }), "deadline of timeout(0.03125)", "group_by");
+  const std::string path = testing::TempDir() + "query_never_" + std::to_string(::getpid()) + ".csv";
+  const auto all = source(e, rows());
+  says(stopped_with([&] { all.timeout(1e-9).write_csv(path); }), "deadline of timeout(1e-09)", "write_csv");
+  says(stopped_with([&] { all.timeout(1e-9).to_map([](const Sold& r) { return r.id; }); }), "deadline of timeout(1e-09)", "");
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// Reports come while no part of the work ends: the user's function, or the body of the caller's loop, is slow.
+CONFORMS(lateness, of_reports_of_progress, "on_progress") {
+  using clock = std::chrono::steady_clock;
+  const auto check = [&](const char* verb, auto run) {
+    SCOPED_TRACE(verb);
+    std::atomic<int> reports = 0;
+    std::atomic<double> last = -1;
+    const auto begin = clock::now();
+    run([&](double fraction) {
+      ++reports;
+      EXPECT_GE(fraction, last.exchange(fraction));
+    });
+    const std::chrono::duration<double> passed = clock::now() - begin;
+    EXPECT_GE(reports, passed.count() * 2) << passed.count();  // of twenty a second
+    EXPECT_EQ(last, 1.0);
+  };
+  const std::vector<std::int64_t> few = {5, 3, 9, 1, 7, 2, 8, 4, 6, 0};
+  const auto slow = [](std::int64_t x) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(80));
+    return x;
+  };
+  check("sum", [&](auto report) { source(e, few).on_progress(report).select(query::opaque(slow)).sum(); });
+  check("order_by", [&](auto report) { source(e, few).on_progress(report).order_by(query::opaque(slow)).to_vector(); });
+  check("own order", [&](auto report) {
+    source(e, few).on_progress(report).order_by(itself, [&](std::int64_t a, std::int64_t b) { return slow(a) < b; }).to_vector();
+  });
+  check("the right side of a join", [&](auto report) {
+    source(e, few).on_progress(report).join(source(e, few), itself, query::opaque(slow), [](auto a, auto) { return a; }).to_vector();
+  });
+  check("for_each", [&](auto report) { source(e, few).on_progress(report).for_each([&](const std::int64_t& x) { slow(x); }); });
+}
+
+}  // namespace
+}  // namespace conformance
