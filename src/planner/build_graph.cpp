@@ -329,8 +329,9 @@ class builder {
     if (loops_around_ == most_loops)
       detail::fail("do_while", "loops are nested more than " + std::to_string(most_loops) + " deep", n.where);
     ++loops_around_;
-    part_of_loop body = co_await make_part(n.inputs[1], {n.slot}), test;
-    if (n.inputs.size() > 2) test = co_await make_part(n.inputs[2], {n.previous_slot, n.next_slot});
+    std::vector<std::uint64_t> of_body{n.slot}, of_test{n.previous_slot, n.next_slot};
+    part_of_loop body = co_await make_part(n.inputs[1], std::move(of_body)), test;
+    if (n.inputs.size() > 2) test = co_await make_part(n.inputs[2], std::move(of_test));
     --loops_around_;
 
     for (const detail::user_function& f : n.functions)

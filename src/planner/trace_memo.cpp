@@ -13,7 +13,7 @@ trace_memo::scope::~scope() { memo_here = before_; }
 
 trace_memo* trace_memo::here() { return memo_here; }
 void trace_memo::forget_here() {
-  if (memo_here) memo_here->known_.clear();
+  if (memo_here) decltype(memo_here->known_)().swap(memo_here->known_);  // clear() would keep the room for all, and go through it each time
 }
 
 ir::traced trace_memo::trace_of(const detail::user_function& f) {

@@ -1,0 +1,302 @@
+// Plans of 100,000 verbs, grown in loops: on a small stack, in linear time.
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <query/query.hpp>
+
+namespace {
+
+using rows = query::Query<int>;
+
+// Sanitizers take more of a stack for each frame, and more time for each step.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+#else
+constexpr bool sanitized = false;
+#endif
+constexpr std::size_t small_stack = (sanitized ? std::size_t{4096} : std::size_t{512}) << 10;
+constexpr int many = sanitized ? 10'000 : 100'000;
+
+// Runs f on a thread with a small stack; what it throws is thrown here.
+void on_small_stack(const std::function<void()>& f) {
+  struct call {
+    const std::function<void()>& f;
+    std::exception_ptr error;
+  } c{f, nullptr};
+  pthread_attr_t with;
+  ASSERT_EQ(pthread_attr_init(&with), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&with, small_stack), 0);
+  pthread_t thread;
+  const auto body = [](void* p) -> void* {
+    call& c = *static_cast<call*>(p);
+    try {
+      c.f();
+    } catch (...) {
+      c.error = std::current_exception();
+    }
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &with, body, &c), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&with);
+  if (c.error) std::rethrow_exception(c.error);
+}
+
+const std::vector<int> three{3, 1, 2};
+const std::vector<int> seven{7};
+
+using step = std::function<rows(const rows&, int)>;
+rows grown(const step& more, int verbs) {
+  rows q = query::from(three);
+  for (int i = 0; i < verbs; ++i) q = more(q, i);
+  return q;
+}
+
+// Grown and read in all the ways that plans are: by rows, as a fold, row by row, as text. What it gives is for the test to check.
+struct results {
+  std::vector<int> all;
+  std::int64_t count = 0;
+  std::vector<int> one_by_one;
+  std::size_t text = 0;
+};
+results read(const rows& q) {
+  results r;
+  r.all = q.to_vector();
+  r.count = q.count();
+  for (const int x : q) r.one_by_one.push_back(x);
+  r.text = q.explain().size() + q.explain_dot("count").size();
+  return r;
+}
+
+double seconds_of(const std::function<void()>& f) {
+  const auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The results of `verbs` verbs on a small stack. Four times as many verbs take less than eight times as long, where that is long enough
+// to be told.
+results linear(const step& more, int verbs) {
+  results r;
+  const auto run = [&](int n) { on_small_stack([&] { r = read(grown(more, n)); }); };
+  const double quarter = seconds_of([&] { run(verbs / 4); });
+  const double whole = seconds_of([&] { run(verbs); });
+  EXPECT_LT(whole, std::max(8 * quarter, 1.0)) << verbs << " verbs, a quarter of them in " << quarter << " s";
+  return r;
+}
+
+void gives(const results& r, const std::vector<int>& wanted) {
+  EXPECT_EQ(r.all, wanted);
+  EXPECT_EQ(r.count, std::ssize(wanted));
+  EXPECT_EQ(r.one_by_one, wanted);
+  EXPECT_GT(r.text, 0u);
+}
+
+TEST(long_plans, append) {
+  std::vector<int> wanted = three;
+  for (int i = 0; i < many; ++i) wanted.push_back(i);
+  gives(linear([](const rows& q, int i) -> rows { return q.append(i); }, many), wanted);
+}
+
+TEST(long_plans, prepend) {
+  std::vector<int> wanted;
+  for (int i = many; i-- > 0;) wanted.push_back(i);
+  wanted.insert(wanted.end(), three.begin(), three.end());
+  gives(linear([](const rows& q, int i) -> rows { return q.prepend(i); }, many), wanted);
+}
+
+TEST(long_plans, concat_of_both_sides) {
+  const auto r = linear([](const rows& q, int i) -> rows { return i % 2 ? q.concat(query::from(seven)) : query::from(seven).concat(q); }, many);
+  std::vector<int> wanted(many / 2, 7);
+  wanted.insert(wanted.end(), three.begin(), three.end());
+  wanted.resize(many + 3, 7);
+  gives(r, wanted);
+}
+
+TEST(long_plans, where) {
+  gives(linear([](const rows& q, int i) -> rows { return q.where([i](auto x) { return x != i + 3; }); }, many), {1, 2});
+}
+
+TEST(long_plans, where_that_cannot_be_traced) {
+  gives(linear([](const rows& q, int i) -> rows { return q.where([i](const int& x) { return x != i + 3; }); }, many), {1, 2});
+}
+
+TEST(long_plans, select) {
+  gives(linear([](const rows& q, int) -> rows { return q.select([](auto x) { return x + 1; }); }, many), {3 + many, 1 + many, 2 + many});
+}
+
+TEST(long_plans, union_with) {
+  auto r = linear([](const rows& q, int i) -> rows { return q.union_with(query::from(std::vector<int>{i % 10})); }, many);
+  for (auto* all : {&r.all, &r.one_by_one}) std::sort(all->begin(), all->end());
+  gives(r, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+}
+
+TEST(long_plans, take_and_skip) {
+  gives(linear([](const rows& q, int i) -> rows { return i % 2 ? rows(q.take(2)) : rows(q.skip(0)); }, many / 2), {3, 1});
+}
+
+TEST(long_plans, distinct) {
+  gives(linear([](const rows& q, int) -> rows { return q.distinct(); }, many), three);
+}
+
+TEST(long_plans, order_by) {
+  gives(linear([](const rows& q, int) -> rows { return q.order_by([](auto x) { return x; }); }, many / 4), {1, 2, 3});
+}
+
+TEST(long_plans, reverse) {
+  gives(linear([](const rows& q, int) -> rows { return q.reverse(); }, many / 4 * 2), three);
+}
+
+TEST(long_plans, reverse_between_tests) {
+  const auto more = [](const rows& q, int i) -> rows { return i % 2 ? rows(q.reverse()) : rows(q.where([](auto x) { return x > 1; })); };
+  gives(linear(more, many / 5), {3, 2});
+}
+
+TEST(long_plans, join) {
+  const auto key = [](auto x) { return x; };
+  const auto left = [](auto x, auto) { return x; };
+  const auto more = [&](const rows& q, int) -> rows { return q.join(query::from(three), key, key, left); };
+  auto r = linear(more, many / 25);
+  for (auto* all : {&r.all, &r.one_by_one}) std::sort(all->begin(), all->end());
+  gives(r, {1, 2, 3});
+}
+
+TEST(long_plans, group_by) {
+  const auto more = [](const rows& q, int) -> rows { return q.group_by([](auto x) { return x; }).select([](auto g) { return g.key(); }); };
+  auto r = linear(more, many / 25);
+  for (auto* all : {&r.all, &r.one_by_one}) std::sort(all->begin(), all->end());
+  gives(r, {1, 2, 3});
+}
+
+TEST(long_plans, zip) {
+  const auto more = [](const rows& q, int) -> rows { return q.zip(query::from(three), [](auto a, auto) { return a; }); };
+  gives(linear(more, many / 4), three);
+}
+
+TEST(long_plans, do_while) {
+  const auto more = [](const rows& q, int) -> rows {
+    return q.do_while([](auto now) { return now.select([](auto x) { return x + 1; }); }, query::times(1));
+  };
+  gives(linear(more, many / 25), {3 + many / 25, 1 + many / 25, 2 + many / 25});
+}
+
+TEST(long_plans, captured_queries_in_each_other) {
+  const auto more = [](const rows& q, int) -> rows {
+    return query::from(three).where([before = query::broadcast(q)](auto x) {
+      return before.any(x, [](auto x, auto y) { return x == y; });
+    });
+  };
+  gives(linear(more, many / 25), three);
+}
+
+TEST(long_plans, a_loop_over_concatenated_sources_begins_at_once) {
+  rows q = grown([](const rows& q, int i) -> rows { return q.append(i); }, many);
+  int first = 0;
+  for (const int x : q) {
+    first = x;
+    break;
+  }
+  EXPECT_EQ(first, 3);
+}
+
+TEST(long_plans, a_generator_without_an_end_goes_through_many_tests) {
+  const auto generated = [n = 0]() mutable -> std::optional<int> { return n++; };
+  on_small_stack([&] {
+    rows q = query::generate(generated);
+    for (int i = 0; i < many / 10; ++i) q = q.where([i](auto x) { return x != i; });
+    EXPECT_EQ(q.first(), many / 10);
+  });
+}
+
+TEST(long_plans, a_stream_through_too_many_verbs_is_an_error) {
+  const auto generated = [n = 0]() mutable -> std::optional<int> { return n++; };
+  on_small_stack([&] {
+    rows q = query::generate(generated);
+    for (int i = 0; i < 100'000; ++i) q = q.skip_while([](auto x) { return x < 0; });
+    try {
+      (void)q.first();
+      FAIL() << "read through 100,000 streams";
+    } catch (const query::user_error& e) {
+      EXPECT_NE(std::string(e.what()).find("too many verbs hand the rows of one source on"), std::string::npos) << e.what();
+    }
+  });
+}
+
+TEST(long_plans, loops_nested_too_deep_are_an_error) {
+  const std::function<rows(const rows&, int)> nested = [&](const rows& q, int depth) -> rows {
+    if (!depth) return q.select([](auto x) { return x + 1; });
+    return q.do_while([&](const rows& now) { return nested(now, depth - 1); }, query::times(1));
+  };
+  EXPECT_EQ(nested(query::from(three), 50).to_vector(), (std::vector<int>{4, 2, 3}));
+  try {
+    (void)nested(query::from(three), 100).to_vector();
+    FAIL() << "a hundred loops within each other ran";
+  } catch (const query::user_error& e) {
+    EXPECT_NE(std::string(e.what()).find("do_while: loops are nested more than 64 deep"), std::string::npos) << e.what();
+  }
+}
+
+// Conditions within each other, and sums of many terms.
+template <class F> std::string plan_of(const F& f) { return query::from(three).select(f).explain(); }
+
+TEST(long_plans, long_expressions_are_traced_as_far_as_they_can_be_run) {
+  const auto sum = [](int terms) {
+    return [terms](auto x) {
+      auto all = x + 0;
+      for (int i = 0; i < terms; ++i) all = all + x;
+      return all;
+    };
+  };
+  const auto wanted = [](int terms) {
+    std::vector<int> all;
+    for (const int x : three) all.push_back(x * (terms + 1));
+    return all;
+  };
+  on_small_stack([&] {
+    query::Session interpreting({.interpret = true});
+    for (const int terms : {1'000, 30'000, 100'000})
+      EXPECT_EQ(query::from(three).in(interpreting).select(sum(terms)).to_vector(), wanted(terms)) << terms << " terms";
+    EXPECT_EQ(plan_of(sum(30'000)).find("opaque"), std::string::npos);
+    EXPECT_NE(plan_of(sum(100'000)).find("opaque: the expression has more than 65536 nodes"), std::string::npos);
+  });
+}
+
+TEST(long_plans, conditions_within_each_other_are_traced_as_far_as_they_can_be_run) {
+  const auto chosen = [](int choices) {
+    return [choices](auto x) {
+      auto y = x + 0;
+      for (int i = 0; i < choices; ++i) y = query::iff(query::lazy(y) > i, 100 / y, y + 1);
+      return y;
+    };
+  };
+  const auto wanted = [](int choices) {
+    std::vector<int> all;
+    for (int y : three) {
+      for (int i = 0; i < choices; ++i) y = y > i ? 100 / y : y + 1;
+      all.push_back(y);
+    }
+    return all;
+  };
+  on_small_stack([&] {
+    query::Session interpreting({.interpret = true});
+    for (const int choices : {10, 900, 20'000})
+      EXPECT_EQ(query::from(three).in(interpreting).select(chosen(choices)).to_vector(), wanted(choices)) << choices << " choices";
+    EXPECT_NE(plan_of(chosen(20'000)).find("opaque: the expression has more than 1000 conditions within each other"), std::string::npos);
+  });
+}
+
+}  // namespace
