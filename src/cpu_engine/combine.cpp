@@ -8,10 +8,16 @@
 
 namespace query::cpu {
 
-detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+detail::table rows_of_inputs(const planner::vertex& v, std::uint64_t limit, const vertex_tasks& tasks) {
   std::vector<piece> all;
-  for (std::size_t i = 0; i < v.inputs.size() && rows_in(all) < v.limit; ++i) {
-    if (v.limit == ~0ull) {
+  std::uint64_t reached = 0;  // rows in the pieces that were counted
+  std::size_t counted = 0;
+  const auto rows = [&] {
+    for (; counted < all.size(); ++counted) reached += all[counted].size();
+    return reached;
+  };
+  for (std::size_t i = 0; i < v.inputs.size() && rows() < limit; ++i) {
+    if (limit == ~0ull) {
       pipeline input(v.inputs[i], v.captures, tasks.context());
       if (auto whole = input.as_table()) {
         all.emplace_back(std::move(*whole));
@@ -22,13 +28,15 @@ detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) {
         part.run(sink);
       }, all);
     } else {
-      row_prefix rows(v.inputs[i], v, tasks);
-      rows.reach(v.limit - rows_in(all));
-      for (piece& p : std::move(rows).pieces()) all.push_back(std::move(p));
+      row_prefix input(v.inputs[i], v, tasks);
+      input.reach(limit - rows());
+      for (piece& p : std::move(input).pieces()) all.push_back(std::move(p));
     }
   }
-  return slice(side_by_side(std::move(all), v.node->row, tasks), 0, v.limit);
+  return slice(side_by_side(std::move(all), v.node->row, tasks), 0, limit);
 }
+
+detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_of_inputs(v, v.limit, tasks); }
 
 namespace {
 

@@ -51,15 +51,15 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
   if (over_columns || (whole_.columns && !compiled_for_columns)) {
     over_columns_ = std::make_shared<const column_steps>(b, over_columns, bindings_, context);
     keeps_rows_ = over_columns_->keeps_rows();
-    stages_.push_back(records_of(over_columns_, context));
+    add_step(records_of(over_columns_, context), over_columns_->row());
   }
   if (!over_columns)
     for (const planner::prefilter& f : b.prefilters) {
-      stages_.push_back(prepare_prefilter(f, source_row_, context));
+      add_step(prepare_prefilter(f, source_row_, context), source_row_);
       keeps_rows_ = false;
     }
   for (const planner::stage& s : std::span(b.stages).subspan(over_columns)) {
-    stages_.push_back(prepare_stage(s, bindings_, context));
+    add_step(prepare_stage(s, bindings_, context), s.out);
     if (s.what == planner::stage::kind::probe) keeps_rows_ = false;
     else if (s.native) keeps_rows_ = keeps_rows_ && s.native->keeps_position();
     else
@@ -71,7 +71,7 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
 pipeline::~pipeline() = default;
 
 const planner::column_schema* pipeline::columns() const {
-  return over_columns_ && stages_.size() == 1 ? &over_columns_->schema() : nullptr;
+  return over_columns_ && steps_.size() == 1 ? &over_columns_->schema() : nullptr;
 }
 
 std::optional<std::uint64_t> pipeline::source_rows() const {
@@ -80,7 +80,7 @@ std::optional<std::uint64_t> pipeline::source_rows() const {
 }
 
 std::optional<detail::table> pipeline::as_table() const {
-  if (stream_ || !stages_.empty() || whole_.columns) return std::nullopt;
+  if (stream_ || !steps_.empty() || whole_.columns) return std::nullopt;
   detail::table t;
   t.owner = std::const_pointer_cast<void>(owner_);
   t.rows = whole_.rows;
@@ -193,15 +193,13 @@ struct shifted_columns {
   }
 };
 
-struct chain {
-  std::vector<std::unique_ptr<stage_runner>> runners;
-  batch_sink* head;
-  chain(const std::vector<std::unique_ptr<prepared_stage>>& stages, batch_sink& to) : head(&to) {
-    for (std::size_t i = stages.size(); i-- > 0;) {
-      runners.push_back(stages[i]->start(*head));
-      head = runners.back().get();
-    }
-  }
+class append_to final : public batch_sink {
+ public:
+  explicit append_to(rows_buffer& to) : to_(&to) {}
+  void push(const row_block& b) override { to_->append(b); }
+
+ private:
+  rows_buffer* to_;
 };
 
 // The end of a chain that folds: the last stage folds by itself if it can.
@@ -252,11 +250,72 @@ template <class Push> void in_slices(const row_block& rows, const ir::type* row,
   }
 }
 
+// A few steps at work, each handing its batches to the next. The first of their runners takes the rows.
+class chain {
+ public:
+  template <class Steps> chain(const Steps& steps, std::size_t first, std::size_t end, batch_sink& to) : head_(&to) {
+    for (std::size_t i = end; i-- > first;) add(*steps[i].stage);
+  }
+  // The last step folds by itself if it can.
+  template <class Steps>
+  chain(const Steps& steps, std::size_t first, std::size_t end, batch_sink& to, detail::fold_kind k, detail::fold_state& state)
+      : head_(&to) {
+    for (std::size_t i = end; i-- > first;) {
+      add(*steps[i].stage);
+      if (last_) continue;
+      last_.emplace(*runners_.back(), k, state);
+      head_ = &*last_;
+    }
+  }
+  void push(const row_block& b) { head_->push(b); }
+
+ private:
+  void add(const prepared_stage& s) {
+    runners_.push_back(s.start(*head_));
+    head_ = runners_.back().get();
+  }
+  std::vector<std::unique_ptr<stage_runner>> runners_;
+  std::optional<fold_last> last_;
+  batch_sink* head_;
+};
+
+// Steps call each other, so many of them at most: between one group and the next the rows of a slice wait in a buffer.
+constexpr std::size_t most_nested = 32;
+
 }  // namespace
 
+// Runs all groups but the last over each slice; `last` takes the rows from the step where that begins.
+template <class Push> void pipeline::part::run_groups(Push last) const {
+  const std::vector<step>& steps = of->steps_;
+  const std::size_t from = (steps.size() - 1) / most_nested * most_nested;
+  const runtime::cancel_flag& cancel = of->context_->cancel;
+  in_slices(rows, of->source_row_, cancel, [&](const row_block& b) {
+    row_block now = b;
+    rows_buffer held(of->source_row_, of->context_->pool);
+    for (std::size_t first = 0; first < from && now.n; first += most_nested) {
+      rows_buffer given(steps[first + most_nested - 1].out, of->context_->pool);
+      append_to sink(given);
+      chain c(steps, first, first + most_nested, sink);
+      if (first == 0) c.push(now);
+      else in_slices(now, held.type(), cancel, [&](const row_block& some) { c.push(some); });
+      held = std::move(given);
+      now = {};
+      now.rows = held.data();
+      now.n = held.size();
+      now.owned = true;
+    }
+    if (now.n) in_slices(now, held.type(), cancel, [&](const row_block& some) { last(from, some); });
+  });
+}
+
 void pipeline::part::run(batch_sink& to) const {
-  chain c(of->stages_, to);
-  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { c.head->push(b); });
+  const std::vector<step>& steps = of->steps_;
+  if (steps.size() > most_nested) {
+    run_groups([&](std::size_t from, const row_block& b) { chain(steps, from, steps.size(), to).push(b); });
+    return;
+  }
+  chain c(steps, 0, steps.size(), to);
+  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { c.push(b); });
 }
 
 void pipeline::part::run_columns(column_sink& to) const {
@@ -265,24 +324,14 @@ void pipeline::part::run_columns(column_sink& to) const {
 }
 
 void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const {
+  const std::vector<step>& steps = of->steps_;
   fold_end end(k, of->row_, state);
-  if (of->stages_.empty()) {
-    in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { end.push(b); });
+  if (steps.size() > most_nested) {
+    run_groups([&](std::size_t from, const row_block& b) { chain(steps, from, steps.size(), end, k, state).push(b); });
     return;
   }
-  std::vector<std::unique_ptr<stage_runner>> runners;
-  batch_sink* head = &end;
-  std::unique_ptr<fold_last> last;
-  for (std::size_t i = of->stages_.size(); i-- > 0;) {
-    runners.push_back(of->stages_[i]->start(*head));
-    if (!last) {
-      last = std::make_unique<fold_last>(*runners.back(), k, state);
-      head = last.get();
-    } else {
-      head = runners.back().get();
-    }
-  }
-  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { head->push(b); });
+  chain c(steps, 0, steps.size(), end, k, state);
+  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { c.push(b); });
 }
 
 }  // namespace query::cpu

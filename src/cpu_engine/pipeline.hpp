@@ -55,6 +55,7 @@ class pipeline {
 
    private:
     friend class pipeline;
+    template <class Push> void run_groups(Push last) const;
     const pipeline* of = nullptr;
     detail::row_block rows;
   };
@@ -89,7 +90,12 @@ class pipeline {
   runtime::run_context* context_;
   std::vector<detail::binding> bindings_;
   std::shared_ptr<const column_steps> over_columns_;  // the first stages, where these run over columns
-  std::vector<std::unique_ptr<prepared_stage>> stages_;
+  struct step {
+    std::unique_ptr<prepared_stage> stage;
+    const ir::type* out;  // the rows that it gives
+  };
+  void add_step(std::unique_ptr<prepared_stage> stage, const ir::type* out) { steps_.push_back({std::move(stage), out}); }
+  std::vector<step> steps_;
   const ir::type* row_;
   const ir::type* source_row_;
   bool keeps_rows_ = true;

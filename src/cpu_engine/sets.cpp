@@ -49,8 +49,10 @@ detail::table rows_found(const planner::vertex& v, bool wanted, const vertex_tas
 
 }  // namespace
 
-detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  const input_rows rows = collect_input(v, 0, tasks);
+namespace {
+
+// One row for each key, the first.
+detail::table first_rows_of_keys(const planner::vertex& v, const input_rows& rows, const vertex_tasks& tasks) {
   permutation first;
   {
     const key_column keys(v.node->functions[0], v.interpreted, rows.table, tasks, key_column::layout::adjacent);
@@ -60,7 +62,15 @@ detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks)
   return take_rows_by_id(rows, shortened(std::move(first), v.limit, rows.table.n, tasks), tasks);
 }
 
+}  // namespace
+
+detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  return first_rows_of_keys(v, collect_input(v, 0, tasks), tasks);
+}
+
 detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  // More are those of unions below (planner/rules/merge_concat.cpp).
+  if (v.inputs.size() > 2) return first_rows_of_keys(v, {rows_of_inputs(v, ~0ull, tasks), false}, tasks);
   const input_rows a = collect_input(v, 0, tasks), b = collect_input(v, 1, tasks);
   const std::size_t from_a = a.table.n, n = from_a + b.table.n;
   permutation first;

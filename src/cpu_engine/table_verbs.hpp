@@ -30,6 +30,8 @@ detail::table intersect_rows(const planner::vertex& v, const vertex_tasks& tasks
 detail::table except_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
 // combine.cpp
+// The rows of all inputs one after the other, the first `limit` of them: of concat, and of unions of more than two.
+detail::table rows_of_inputs(const planner::vertex& v, std::uint64_t limit, const vertex_tasks& tasks);
 detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks);

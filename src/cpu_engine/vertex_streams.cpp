@@ -7,6 +7,7 @@
 
 #include "cpu_engine/files.hpp"
 #include "cpu_engine/verify.hpp"
+#include "runtime/stack_room.hpp"
 
 namespace query::cpu {
 
@@ -147,6 +148,9 @@ class placed_rows final : public vertex_rows {
   placed_rows(const planner::vertex& v, runtime::run_context& context) : v_(&v), context_(&context) {}
   bool next(detail::table& rows, std::size_t about) override {
     try {
+      if (!runtime::stack_room())
+        throw detail::unplaced_error("too many verbs hand the rows of one source on to each other for the stack of this thread; put rows "
+                                     "into a container on the way");
       if (!of_) of_ = open_without_limit(*v_, *context_);
       return of_->next(rows, about);
     } catch (const detail::unplaced_error& e) {
@@ -167,7 +171,7 @@ class placed_rows final : public vertex_rows {
 }  // namespace
 
 std::unique_ptr<row_pieces> open_vertex(const planner::vertex& v, runtime::run_context& context) {
-  if (context.verify) verify_vertex(v, context);
+  if (context.verify && runtime::stack_room()) verify_vertex(v, context);
   std::unique_ptr<row_pieces> rows;
   if (v.node && v.node->what == verb::source_file) rows = stream_of_file(v, context);
   else rows = std::make_unique<placed_rows>(v, context);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include <ir/visit.hpp>
 
@@ -28,11 +29,18 @@ range range_of(kind k) {
 
 // The values that an integer expression can have, seen through widening casts and literals.
 range values_of(const node* n) {
-  const range own = range_of(n->type->k);
-  if (n->what == op::cast && is_arithmetic(n->kids[0]->type->k) && !is_floating(n->kids[0]->type->k)) {
-    const range inner = values_of(n->kids[0]);
-    if (inner.low >= own.low && inner.high <= own.high) return inner;
+  const auto of_integer = [](const node* c) {
+    return c->what == op::cast && is_arithmetic(c->kids[0]->type->k) && !is_floating(c->kids[0]->type->k);
+  };
+  if (of_integer(n)) {
+    std::vector<range> wider{range_of(n->type->k)};
+    for (n = n->kids[0]; of_integer(n); n = n->kids[0]) wider.push_back(range_of(n->type->k));
+    range r = values_of(n);
+    for (auto own = wider.rbegin(); own != wider.rend(); ++own)
+      if (r.low < own->low || r.high > own->high) r = *own;
+    return r;
   }
+  const range own = range_of(n->type->k);
   if (n->what == op::literal && is_signed_integer(n->type->k)) {
     const std::uint64_t bits = n->bits << (64 - 8 * n->type->size);
     const long double v = static_cast<std::int64_t>(bits) >> (64 - 8 * n->type->size);

@@ -1,7 +1,9 @@
 #include <query/detail/node.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <query/detail/tracer.hpp>
@@ -37,6 +39,12 @@ struct equal_nodes {
   bool operator()(const node* a, const node* b) const { return *a == *b; }
 };
 
+// Chooses which of its kids count: who runs it enters them one within the other.
+bool chooses(const node& n) {
+  return n.what == op::select || n.what == op::logical_and || n.what == op::logical_or || n.what == op::nested || n.what == op::loop;
+}
+constexpr std::uint32_t most_choices = 1000;
+
 bool is_literal(const node* n, bool value) {
   return n->what == op::literal && n->type->k == kind::boolean && ((n->bits & 1) != 0) == value;
 }
@@ -47,6 +55,7 @@ struct arena::impl {
   std::deque<node> nodes;
   std::unordered_set<const node*, by_identity, equal_nodes> known;
   std::size_t max_nodes = limits().nodes;
+  std::unordered_map<const node*, std::uint32_t> choices;  // within each other, of nodes that have some
   // That nodes call: one that a lambda makes inside ends with the lambda, before its second trace and before kernels are generated.
   std::vector<std::shared_ptr<const detail::held_device_function>> called;
 };
@@ -65,10 +74,17 @@ const node* arena::put(node n) {
   if (auto it = impl_->known.find(&n); it != impl_->known.end()) return *it;
   if (impl_->nodes.size() >= impl_->max_nodes)
     give_up("the expression has more than " + std::to_string(impl_->max_nodes) + " nodes (a long or endless loop?)");
+  std::uint32_t choices = 0;
+  for (const node* k : n.kids)
+    if (const auto it = impl_->choices.find(k); it != impl_->choices.end()) choices = std::max(choices, it->second);
+  choices += chooses(n);
+  if (choices > most_choices)
+    give_up("the expression has more than " + std::to_string(most_choices) + " conditions within each other (a long or endless loop?)");
   n.shape = shape_of(n);
   if (auto function = living_device_function(n)) impl_->called.push_back(std::move(function));
   const node* stored = &impl_->nodes.emplace_back(std::move(n));
   impl_->known.insert(stored);
+  if (choices) impl_->choices.emplace(stored, choices);
   return stored;
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t max_text = 4096;
 constexpr int max_depth = 48;
-constexpr std::size_t max_items = 8;  // of a list, before it is shortened
+constexpr std::size_t max_items = 8, max_fields = 64;  // of an array, a record, before it is shortened
 constexpr std::size_t max_string = 64;
 
 std::string_view symbol(op o) {
@@ -124,9 +124,10 @@ class writer {
 
  private:
   void list(const node* n, std::size_t first, int depth) {
+    const std::size_t most = n->type && n->type->k == kind::record ? max_fields : max_items;
     for (std::size_t i = first; i < n->kids.size(); ++i) {
       if (i > first) out_ += ", ";
-      if (n->what == op::make && i - first == max_items && n->kids.size() > max_items + 1) {
+      if (n->what == op::make && i - first == most && n->kids.size() > most + 1) {
         out_ += numbered("... ", n->kids.size() - i, " more");
         return;
       }
@@ -199,6 +200,7 @@ void writer::write(const node* n, int depth) {
       out_ += '}';
       return;
     case op::cast: return call(n->type->name, n, depth);
+    case op::select: return call("iff", n, depth);  // as users write it: select is a verb
     case op::negate:
     case op::bit_not:
     case op::logical_not:

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 #include <query/detail/binding.hpp>
 #include <query/detail/failure.hpp>
@@ -13,6 +14,7 @@
 #include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
+#include "planner/plan_walk.hpp"
 #include "planner/rules.hpp"
 
 namespace query::planner {
@@ -41,12 +43,7 @@ class builder {
   // `in_order`: what some reader wants in LINQ's order, of verbs that several read (known_as). An earlier builder found it.
   builder(machine_graph& g, const plan_options& o, std::set<const void*>& in_order) : graph_(g), options_(o), in_order_(in_order) {}
 
-  branch build(const pipe& p) {
-    branch b;
-    std::set<std::uint64_t> slots;
-    follow(p, b, slots);
-    return b;
-  }
+  branch result_of(const pipe& p) { return run(build(p)); }
   void separate_result() {
     vertex* v = add_vertex();
     v->inputs.push_back(std::move(graph_.result));
@@ -59,66 +56,71 @@ class builder {
   }
   // Bindings that the functions collected since the last call need.
   std::vector<binding> take_captures() { return std::move(captures_); }
-  std::set<std::uint64_t> slots_of(const branch& b) const {
-    std::set<std::uint64_t> s;
-    add_slots(b, s);
-    return s;
-  }
 
  private:
-  // Appends what a pipe does to the branch, sources first.
-  void follow(const pipe& p, branch& b, std::set<std::uint64_t>& slots) {
+  // What rows of a branch meet, from its end back to where they come from: a compiled loop, or a probe.
+  struct step {
+    const pipe* at;
+    bool ordered;  // as_ordered() holds there
+    std::optional<stage> probe = {};
+  };
+
+  plan_walk<branch> build(const pipe& end) {
     // as_ordered() holds for what lies below, down to the verb whose order is free.
     const bool outer = ordered_;
-    follow_ordered(p, b, slots);
-    ordered_ = outer;
-  }
-  void follow_ordered(const pipe& p, branch& b, std::set<std::uint64_t>& slots) {
-    ordered_ = ordered_ || p.node->ordered;
-    if (p.native) {
-      for (const logical* n = p.node.get(); n != p.native->origin.node.get() && detail::row_wise(n->what); n = n->inputs.front().node.get())
-        ordered_ = ordered_ || n->ordered;
-      follow(p.native->origin, b, slots);
-      add_segment(p, b);
-      return;
+    std::vector<step> steps;
+    const pipe* p = &end;
+    while (true) {
+      ordered_ = ordered_ || p->node->ordered;
+      if (p->native) {
+        const pipe& origin = p->native->origin;
+        for (const logical* n = p->node.get(); n != origin.node.get() && detail::row_wise(n->what); n = n->inputs.front().node.get())
+          ordered_ = ordered_ || n->ordered;
+        steps.push_back({p, ordered_});
+        p = &origin;
+      } else if (is_probe(*p->node)) {
+        stage s = co_await probe_of(*p->node);
+        steps.push_back({p, ordered_, std::move(s)});
+        p = &p->node->inputs[steps.back().probe->build_left ? 1 : 0];
+      } else {
+        break;
+      }
     }
+    branch b;
+    co_await begin(*p, b);
+    for (; !steps.empty(); steps.pop_back()) {
+      step& s = steps.back();
+      ordered_ = s.ordered;
+      if (s.probe) co_await add_probe(std::move(*s.probe), b);
+      else co_await add_segment(*s.at, b);
+    }
+    ordered_ = outer;
+    co_return b;
+  }
+
+  // Where the rows of a branch come from.
+  plan_walk<void> begin(const pipe& p, branch& b) {
     const logical& n = *p.node;
+    b.row = n.row;
     switch (n.what) {
       case verb::source_rows:
       case verb::source_columns:
       case verb::source_stream:
         check(n);
         b.source = &n;
-        b.row = n.row;
-        return;
-      case verb::source_file:
-        b.table = make_vertex(n, {});
-        b.row = n.row;
-        return;
+        break;
       case verb::placeholder:
         if (std::find(open_slots_.begin(), open_slots_.end(), n.slot) == open_slots_.end())
           detail::fail("do_while", "the loop's placeholder was run by a terminal verb, or used outside its loop; inside the body, use "
                                    "query::broadcast(rows) or query::value_of(rows) instead of terminal verbs", n.where);
         b.source = &n;
-        b.row = n.row;
-        return;
-      case verb::join:
-        if (n.join != join_kind::right && n.join != join_kind::full) {
-          add_probe(p, b, slots);
-          return;
-        }
         break;
-      case verb::do_while:
-        b.table = make_loop(p);
-        b.row = n.row;
-        return;
-      default: break;
+      case verb::do_while: b.table = co_await make_loop(n); break;
+      default: b.table = co_await make_vertex(n);
     }
-    b.table = make_vertex(n, n.inputs);
-    b.row = n.row;
   }
 
-  void add_segment(const pipe& p, branch& b) {
+  plan_walk<void> add_segment(const pipe& p, branch& b) {
     stage s;
     s.native = p.native;
     s.in = p.native->in;
@@ -130,7 +132,7 @@ class builder {
     for (const logical* n : s.nodes) {
       check(*n);
       for (const detail::user_function& f : n->functions) {
-        capture(*n, f);
+        for (const auto& c : unbound(*n, f)) co_await bind(*c);
         const ir::traced t = trace_of(*n, f);
         // What runs before the first filter meets the same rows in either loop.
         if (filtered && !(t && ir::speculatable(t.root))) speculatable = false;
@@ -158,8 +160,11 @@ class builder {
     b.row = v->inputs.front().row;
   }
 
-  void add_probe(const pipe& p, branch& b, std::set<std::uint64_t>& slots) {
-    const logical& n = *p.node;
+  static bool is_probe(const logical& n) {
+    return n.what == verb::join && n.join != join_kind::right && n.join != join_kind::full;
+  }
+  // A join's stage with the table that its rows meet.
+  plan_walk<stage> probe_of(const logical& n) {
     check(n);
     stage s;
     s.what = stage::kind::probe;
@@ -169,19 +174,24 @@ class builder {
     s.any_order = n.join == join_kind::inner && !ordered_;
     s.build_left = s.any_order && left && right && *left < *right;
     std::vector<binding> outer = take_captures();
-    s.build = make_table(n.inputs[s.build_left ? 0 : 1]);
+    s.build = co_await make_table(n.inputs[s.build_left ? 0 : 1]);
     captures_ = std::move(outer);
-    follow(n.inputs[s.build_left ? 1 : 0], b, slots);
-    for (const detail::user_function& f : n.functions) capture(n, f);
+    co_return s;
+  }
+  plan_walk<void> add_probe(stage s, branch& b) {
+    for (const detail::user_function& f : s.join->functions)
+      for (const auto& c : unbound(*s.join, f)) co_await bind(*c);
     s.in = b.row;
-    s.out = n.row;
-    b.row = n.row;
+    s.out = s.join->row;
+    b.row = s.join->row;
     b.stages.push_back(std::move(s));
   }
   // Rows of a pipe without filters or growth, if that is known before it runs.
-  static std::optional<std::uint64_t> length_of(const pipe& p) {
-    const logical& n = *p.node;
-    if (p.native) return p.native->keeps_position() ? length_of(p.native->origin) : std::nullopt;
+  static std::optional<std::uint64_t> length_of(const pipe& end) {
+    const pipe* p = &end;
+    for (; p->native; p = &p->native->origin)
+      if (!p->native->keeps_position()) return std::nullopt;
+    const logical& n = *p->node;
     if (!n.view) return std::nullopt;
     detail::row_block b;
     n.view(n.source.get(), b);
@@ -206,28 +216,28 @@ class builder {
 
   // A pipe as a table of its own: the source's rows if it has them side by side. Common ones are one table too: what joins itself
   // again and again would double with every join.
-  vertex* make_table(const pipe& p) {
+  plan_walk<vertex*> make_table(const pipe& p) {
     const auto key = std::tuple(p.node.get(), p.native.get(), ordered_);
-    if (const auto it = tables_.find(key); it != tables_.end()) return it->second;
-    branch b = build(p);
-    if (b.table && b.stages.empty() && b.prefilters.empty()) return b.table;
+    if (const auto it = tables_.find(key); it != tables_.end()) co_return it->second;
+    branch b = co_await build(p);
+    if (b.table && b.stages.empty() && b.prefilters.empty()) co_return b.table;
     vertex* v = add_vertex();
     v->captures = take_captures();
     v->inputs.push_back(std::move(b));
     finish(*v);
     if (v->slots.empty()) tables_[key] = v;
-    return v;
+    co_return v;
   }
 
   // Words behind cached() copy its node, but it is the same rows.
   static const void* known_as(const logical& n) { return n.kept_as ? n.kept_as.get() : static_cast<const void*>(&n); }
   // Whether as_ordered() means anything to a verb that keeps the order of its rows: below is one whose order is free.
-  static bool order_is_free(const branch& b) {
-    return std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; }) ||
-           (b.table && order_is_free(*b.table));
+  bool order_is_free(const branch& b) const {
+    return (b.table && free_order_.contains(b.table)) ||
+           std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; });
   }
-  static bool order_is_free(const vertex& v) {
-    const auto any_input = [&] { return std::any_of(v.inputs.begin(), v.inputs.end(), [](const branch& b) { return order_is_free(b); }); };
+  bool order_is_free(const vertex& v) const {
+    const auto any_input = [&] { return std::any_of(v.inputs.begin(), v.inputs.end(), [&](const branch& b) { return order_is_free(b); }); };
     if (!v.node) return any_input();
     switch (v.node->what) {
       case verb::source_file: case verb::order_by: case verb::aggregate: return false;
@@ -243,14 +253,14 @@ class builder {
     v.accelerated = v.accelerated || n.accelerated;
   }
 
-  vertex* make_vertex(const logical& n, const std::vector<pipe>& inputs) {
+  plan_walk<vertex*> make_vertex(const logical& n) {
     if (auto it = made_.find(known_as(n)); it != made_.end()) {  // common subplans run once
       if (ordered_ && keeps_order(n.what) && in_order_.insert(known_as(n)).second) again_ = true;
       vertex* v = it->second;
       if (v->node->what != verb::cached) v->ordered = v->ordered || ordered_;
       else check(n);
       take_words(*v, n);
-      return v;
+      co_return v;
     }
     check(n);
     const bool outer_order = ordered_;
@@ -260,8 +270,9 @@ class builder {
     ordered_ = ordered_ && keeps_order(n.what);
     std::vector<binding> outer = take_captures();
     std::vector<branch> branches;
-    for (const pipe& p : inputs) branches.push_back(build(p));
-    for (const detail::user_function& f : n.functions) capture(n, f);
+    for (const pipe& p : n.inputs) branches.push_back(co_await build(p));
+    for (const detail::user_function& f : n.functions)
+      for (const auto& c : unbound(n, f)) co_await bind(*c);
     vertex* v = add_vertex();
     v->node = &n;
     v->inputs = std::move(branches);
@@ -271,64 +282,70 @@ class builder {
     ordered_ = outer_order;
     finish(*v);
     if (v->slots.empty()) made_[known_as(n)] = v;
-    return v;
+    co_return v;
   }
 
-  vertex* make_loop(const pipe& p) {
-    const logical& n = *p.node;
-    if (auto it = made_.find(&n); it != made_.end()) return it->second;
+  // The vertices of a loop's body, or of its condition: those that depend on its rows, and the one whose table it gives.
+  struct part_of_loop {
+    std::vector<vertex*> varying;
+    branch result;
+  };
+  plan_walk<part_of_loop> make_part(const pipe& p, std::vector<std::uint64_t> slots) {
+    open_slots_.insert(open_slots_.end(), slots.begin(), slots.end());
+    const auto before = static_cast<std::ptrdiff_t>(order_.size());
+    part_of_loop part;
+    branch b = co_await build(p);
+    if (b.table && b.stages.empty()) {
+      part.result.table = b.table;
+    } else {
+      vertex* t = add_vertex();
+      t->inputs.push_back(std::move(b));
+      t->captures = take_captures();
+      finish(*t);
+      part.result.table = t;
+    }
+    const auto stays = std::stable_partition(order_.begin() + before, order_.end(), [&](const vertex* v) {
+      return std::none_of(v->slots.begin(), v->slots.end(),
+                          [&](std::uint64_t s) { return std::find(slots.begin(), slots.end(), s) != slots.end(); });
+    });
+    part.varying.assign(stays, order_.end());
+    order_.erase(stays, order_.end());
+    for (auto v = order_.begin() + before; v != order_.end(); ++v)
+      (*v)->notes.push_back("hoisted: does not depend on the loop's rows, computed once");
+    open_slots_.resize(open_slots_.size() - slots.size());
+    part.result.row = part.result.table->row();
+    co_return part;
+  }
+
+  plan_walk<vertex*> make_loop(const logical& n) {
+    if (auto it = made_.find(&n); it != made_.end()) co_return it->second;
     check(n);
     std::vector<binding> outer = take_captures();
-    branch start = build(n.inputs[0]);
+    branch start = co_await build(n.inputs[0]);
     std::vector<binding> start_captures = take_captures();
 
-    const auto part = [&](const pipe& q, std::vector<std::uint64_t> slots, std::vector<vertex*>& varying, branch& result) {
-      open_slots_.insert(open_slots_.end(), slots.begin(), slots.end());
-      const std::size_t before = order_.size();
-      vertex* t = nullptr;
-      {
-        branch b = build(q);
-        if (b.table && b.stages.empty()) {
-          t = b.table;
-        } else {
-          t = add_vertex();
-          t->inputs.push_back(std::move(b));
-          t->captures = take_captures();
-          finish(*t);
-        }
-      }
-      for (std::size_t i = before; i < order_.size();) {
-        vertex* v = order_[i];
-        const bool varies = std::any_of(v->slots.begin(), v->slots.end(),
-                                        [&](std::uint64_t s) { return std::find(slots.begin(), slots.end(), s) != slots.end(); });
-        if (varies) {
-          varying.push_back(v);
-          order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
-        } else {
-          v->notes.push_back("hoisted: does not depend on the loop's rows, computed once");
-          ++i;
-        }
-      }
-      for (std::size_t i = 0; i < slots.size(); ++i) open_slots_.pop_back();
-      result.table = t;
-      result.row = t->row();
-    };
-    std::vector<vertex*> body, test;
-    branch body_result, test_result;
-    part(n.inputs[1], {n.slot}, body, body_result);
-    if (n.inputs.size() > 2) part(n.inputs[2], {n.previous_slot, n.next_slot}, test, test_result);
+    // Each loop runs within the one around it.
+    constexpr int most_loops = 64;
+    if (loops_around_ == most_loops)
+      detail::fail("do_while", "loops are nested more than " + std::to_string(most_loops) + " deep", n.where);
+    ++loops_around_;
+    std::vector<std::uint64_t> of_body{n.slot}, of_test{n.previous_slot, n.next_slot};
+    part_of_loop body = co_await make_part(n.inputs[1], std::move(of_body)), test;
+    if (n.inputs.size() > 2) test = co_await make_part(n.inputs[2], std::move(of_test));
+    --loops_around_;
 
-    for (const detail::user_function& f : n.functions) capture(n, f);
+    for (const detail::user_function& f : n.functions)
+      for (const auto& c : unbound(n, f)) co_await bind(*c);
     vertex* v = add_vertex();
     v->node = &n;
     v->inputs.push_back(std::move(start));
     v->captures = take_captures();
     v->captures.insert(v->captures.end(), start_captures.begin(), start_captures.end());
     captures_ = std::move(outer);
-    v->body = std::move(body);
-    v->test = std::move(test);
-    v->body_result = body_result;
-    v->test_result = test_result;
+    v->body = std::move(body.varying);
+    v->test = std::move(test.varying);
+    v->body_result = body.result;
+    v->test_result = test.result;
     finish(*v);
     std::set<std::uint64_t> slots(v->slots.begin(), v->slots.end());
     for (const vertex* w : v->body) slots.insert(w->slots.begin(), w->slots.end());
@@ -338,39 +355,47 @@ class builder {
     slots.erase(n.next_slot);
     v->slots.assign(slots.begin(), slots.end());
     if (v->slots.empty()) made_[&n] = v;
-    return v;
+    co_return v;
   }
 
   // Captured collections: those copied into the function, and those that its trace names (captures by reference).
-  void capture(const logical& n, const detail::user_function& f) {
+  using captured = std::vector<std::shared_ptr<const detail::capture>>;
+  captured all_captures(const logical& n, const detail::user_function& f) const {
     check_device_form(n, f);
     // Copies of the function tell what it captured by value, its trace what it captured by reference.
-    std::vector<std::shared_ptr<const detail::capture>> all = f.captures;
-    {
-      const detail::capture_recorder recorder;
-      (void)trace_of(n, f);
-      for (const auto& c : recorder.found())
-        if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) {
-          // Settings of what is captured by value were taken over when the query was written.
-          if (!detail::covers(options_.settings, c->settings))
-            detail::fail(n.label, "a query captured by reference has a session, stop token or timeout of its own; capture it by value",
-                         n.where);
-          all.push_back(c);
-        }
-    }
-    for (const auto& c : all) {
-      if (c->owner || std::any_of(captures_.begin(), captures_.end(), [&](const binding& b) { return b.slot == c->slot; })) continue;
-      if (auto it = bound_.find(c->slot); it != bound_.end()) {
-        captures_.push_back({c->slot, it->second});
-        continue;
+    captured all = f.captures;
+    const detail::capture_recorder recorder;
+    (void)trace_of(n, f);
+    for (const auto& c : recorder.found())
+      if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) {
+        // Settings of what is captured by value were taken over when the query was written.
+        if (!detail::covers(options_.settings, c->settings))
+          detail::fail(n.label, "a query captured by reference has a session, stop token or timeout of its own; capture it by value",
+                       n.where);
+        all.push_back(c);
       }
-      std::vector<binding> outer = std::move(captures_);
-      captures_.clear();
-      vertex* t = make_table(*static_cast<const pipe*>(c->plan.get()));
-      captures_ = std::move(outer);
-      captures_.push_back({c->slot, t});
-      if (t->slots.empty()) bound_[c->slot] = t;
+    return all;
+  }
+  // Those that are yet to be bound to a table.
+  captured unbound(const logical& n, const detail::user_function& f) const {
+    captured some = all_captures(n, f);
+    std::erase_if(some, [&](const auto& c) { return c->owner || is_bound(*c); });
+    return some;
+  }
+  bool is_bound(const detail::capture& c) const {
+    return std::any_of(captures_.begin(), captures_.end(), [&](const binding& b) { return b.slot == c.slot; });
+  }
+  plan_walk<void> bind(const detail::capture& c) {
+    if (is_bound(c)) co_return;
+    if (auto it = bound_.find(c.slot); it != bound_.end()) {
+      captures_.push_back({c.slot, it->second});
+      co_return;
     }
+    std::vector<binding> outer = take_captures();
+    vertex* t = co_await make_table(*static_cast<const pipe*>(c.plan.get()));
+    captures_ = std::move(outer);
+    captures_.push_back({c.slot, t});
+    if (t->slots.empty()) bound_[c.slot] = t;
   }
 
   // What a device function was compiled for is compared with the host's records on machines without a GPU too.
@@ -400,7 +425,7 @@ class builder {
       if (x.build) s.insert(x.build->slots.begin(), x.build->slots.end());
   }
   void finish(vertex& v) {
-    v.id = static_cast<int>(graph_.vertices.size());
+    if (order_is_free(v)) free_order_.insert(&v);
     std::set<std::uint64_t> s;
     for (const branch& b : v.inputs) add_slots(b, s);
     for (const binding& c : v.captures) s.insert(c.table->slots.begin(), c.table->slots.end());
@@ -420,6 +445,8 @@ class builder {
   bool again_ = false;
   std::map<std::tuple<const logical*, const detail::segment*, bool>, vertex*> tables_;
   std::map<std::uint64_t, vertex*> bound_;
+  std::unordered_set<const vertex*> free_order_;
+  int loops_around_ = 0;
 
  public:
   const std::vector<vertex*>& order() const { return order_; }
@@ -438,7 +465,7 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
   for (bool again = true; again;) {
     g->vertices.clear();
     builder b(*g, options, in_order);
-    g->result = b.build(root);
+    g->result = b.result_of(root);
     g->captures = b.take_captures();
     if (options.separate_result && !g->result.stages.empty()) b.separate_result();
     g->top.assign(b.order().begin(), b.order().end());

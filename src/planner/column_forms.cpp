@@ -41,7 +41,7 @@ class walk {
     const ir::type* row = row_of(*branch_);
     std::size_t n = 0;
     for (const stage& s : branch_->stages) {
-      if (!can_be_stored(row) || !(s.what == stage::kind::probe ? probe(s) : rowwise(s, row))) break;
+      if (n == most_stages || !can_be_stored(row) || !(s.what == stage::kind::probe ? probe(s) : rowwise(s, row))) break;
       row = s.out;
       ++n;
     }
@@ -70,6 +70,9 @@ class walk {
   }
 
  private:
+  // They call each other; those behind them take records, and wait in groups of their own.
+  static constexpr std::size_t most_stages = 32;
+
   static const ir::type* row_of(const branch& b) { return b.table ? b.table->row() : b.source->row; }
 
   bool rowwise(const stage& s, const ir::type* row) { return nodes(s, row) == s.nodes.size(); }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <unordered_map>
 
 #include "planner/names.hpp"
+#include "planner/plan_walk.hpp"
 
 namespace query::planner {
 
@@ -182,25 +184,43 @@ void number_rest(names& of, const ir::type* t, const std::string& name, std::siz
   ++at;
 }
 
-std::vector<names> names_of_fields(const logical& n) {
-  if (!is_tuple(n.row)) return {};
-  if (keeps_rows(n)) return names_of_fields(*n.inputs.front().node);
-  if (!makes_rows(n) || n.functions.empty()) return {};
+// Of the fields of a row, from those of the rows below. What is below two verbs is looked at once.
+class naming {
+ public:
+  plan_walk<std::vector<names>> fields_of(const logical& last);
+
+ private:
+  plan_walk<std::vector<names>> made_by(const logical& n);
+  std::unordered_map<const logical*, std::vector<names>> known_;
+};
+
+plan_walk<std::vector<names>> naming::fields_of(const logical& last) {
+  if (!is_tuple(last.row)) co_return std::vector<names>();
+  const logical* n = &last;
+  while (keeps_rows(*n)) n = n->inputs.front().node.get();
+  if (!makes_rows(*n) || n->functions.empty()) co_return std::vector<names>();
+  if (const auto at = known_.find(n); at != known_.end()) co_return at->second;
+  std::vector<names> all = co_await made_by(*n);
+  known_.emplace(n, all);
+  co_return all;
+}
+
+plan_walk<std::vector<names>> naming::made_by(const logical& n) {
   const std::vector<ir::field>& fields = n.row->field_list;
   const ir::traced made = n.functions.back().trace();
   const ir::traced key = n.what == verb::group_by ? n.functions.front().trace() : ir::traced();
   known_names known;
   if (!n.inputs.empty()) {
-    known.below = names_of_fields(*n.inputs.front().node);
+    known.below = co_await fields_of(*n.inputs.front().node);
     known.rows = n.inputs.front().node->row;
   }
   known.key = key ? key.root : nullptr;
   known.two_rows = n.what == verb::join || n.what == verb::cross_join || n.what == verb::zip;
-  if (known.two_rows && n.inputs.size() > 1) known.right = names_of_fields(*n.inputs[1].node);
+  if (known.two_rows && n.inputs.size() > 1) known.right = co_await fields_of(*n.inputs[1].node);
   const bool folded = !made && n.label == "aggregate_by" && fields.size() == 2;
-  if (!made && !folded) return {};
-  if (made && made.root->what == ir::op::row && made.root->id == 0) return known.below;
-  if (made && (made.root->what != ir::op::make || made.root->kids.size() != fields.size())) return {};
+  if (!made && !folded) co_return std::vector<names>();
+  if (made && made.root->what == ir::op::row && made.root->id == 0) co_return known.below;
+  if (made && (made.root->what != ir::op::make || made.root->kids.size() != fields.size())) co_return std::vector<names>();
   std::vector<names> all;
   names before;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -215,13 +235,14 @@ std::vector<names> names_of_fields(const logical& n) {
     before.insert(before.end(), of.begin(), of.end());
     all.push_back(std::move(of));
   }
-  return all;
+  co_return all;
 }
 
 }  // namespace
 
 std::vector<std::string> column_names(const logical& n) {
-  return flat(names_of_fields(n));
+  naming all;
+  return flat(run(all.fields_of(n)));
 }
 
 }  // namespace query::planner

@@ -83,10 +83,4 @@ std::vector<std::uint64_t> slots_of(const branch& b, const std::vector<binding>&
   return {all.begin(), all.end()};
 }
 
-void number_before(machine_graph& g, const vertex& reader, vertex& v) {
-  v.id = reader.id;
-  for (const auto& x : g.vertices)
-    if (x->id >= v.id) ++x->id;
-}
-
 }  // namespace query::planner

@@ -23,7 +23,5 @@ branch cut_branch(branch& b, std::size_t stages, std::size_t verbs, vertex* tabl
 
 // The variables of loops that a branch and captured collections depend on.
 std::vector<std::uint64_t> slots_of(const branch& b, const std::vector<binding>& captures);
-// Gives v, which is not in the graph yet, the reader's number; numbers go on in the order in which vertices run.
-void number_before(machine_graph& g, const vertex& reader, vertex& v);
 
 }  // namespace query::planner

@@ -11,7 +11,9 @@ using detail::verb;
 
 void text::line(int depth, std::string_view left, std::string_view right) {
   constexpr std::size_t right_column = 72;
-  std::string l(static_cast<std::size_t>(depth) * 2, ' ');
+  // Beyond that, what is indented more cannot be told apart: plans may be thousands of verbs deep.
+  constexpr int deepest = 40;
+  std::string l(static_cast<std::size_t>(std::min(depth, deepest)) * 2, ' ');
   l += left;
   if (!right.empty()) {
     l.resize(std::max(l.size() + 2, right_column), ' ');
@@ -19,6 +21,20 @@ void text::line(int depth, std::string_view left, std::string_view right) {
   }
   out_ += l;
   out_ += '\n';
+}
+
+void text::wrapped(int depth, std::string_view left, std::string_view right) {
+  constexpr std::size_t width = 100;
+  while (left.size() > longest_shown) {
+    std::size_t at = left.rfind(", ", width);
+    if (at == std::string_view::npos || at < width / 2) at = left.rfind(' ', width);
+    const std::size_t end = at == std::string_view::npos || at < width / 2 ? width : left[at] == ',' ? at + 1 : at;
+    line(depth, left.substr(0, end), right);
+    left.remove_prefix(left[end] == ' ' ? end + 1 : end);
+    if (!right.empty()) ++depth;  // of all lines but the first
+    right = {};
+  }
+  line(depth, left, right);
 }
 
 std::string source_text(const logical& n) { return n.label + " of " + std::string(n.row->name); }
@@ -85,7 +101,48 @@ std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted) {
   return (all.empty() ? "none" : all) + " of " + std::to_string(wanted.size());
 }
 
-std::string vertex_name(const vertex& v) { return v.node ? verb_of(*v.node) : "collect"; }
+vertex_names::vertex_names(const machine_graph& g) {
+  for (const vertex* v : g.top) add(*v);
+  const auto joins_of = [&](const branch& b) {
+    for (const stage& s : b.stages) {
+      if (!s.build) continue;
+      std::vector<const logical*>& all = joins_[s.build];
+      if (std::find(all.begin(), all.end(), s.join) == all.end()) all.push_back(s.join);
+    }
+  };
+  for (const auto& v : g.vertices)
+    for (const branch& b : v->inputs) joins_of(b);
+  joins_of(g.result);
+}
+
+void vertex_names::add(const std::vector<vertex*>& vertices) {
+  for (const vertex* v : vertices) add(*v);
+}
+void vertex_names::add(const vertex& v) {
+  numbers_.emplace(&v, static_cast<int>(numbers_.size()) + 1);
+  add(v.body);
+  add(v.test);
+}
+
+std::string vertex_names::number(const vertex& v) const {
+  const auto at = numbers_.find(&v);
+  return "v" + (at == numbers_.end() ? "?" : std::to_string(at->second));
+}
+
+std::string vertex_names::verb(const vertex& v) const {
+  if (v.node) return verb_of(*v.node);
+  const auto at = joins_.find(&v);
+  return at == joins_.end() ? "collect" : "hash table of " + at->second.front()->label;
+}
+
+std::string vertex_names::hash_tables_of(const vertex& v) const {
+  const auto at = joins_.find(&v);
+  // The name of a vertex without a verb tells of the only one.
+  if (at == joins_.end() || (!v.node && at->second.size() == 1)) return {};
+  std::string all;
+  for (const logical* join : at->second) all += (all.empty() ? "" : ", ") + join->label + " @" + place_of(join->where);
+  return all;
+}
 
 std::string explain(const machine_graph& g) {
   text t;

@@ -1,4 +1,5 @@
 // The machine graph for Graphviz: dot -Tsvg plan.dot
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -21,11 +22,9 @@ std::string dot_quoted(std::string_view s) {
 
 namespace {
 
-std::string id_of(const vertex& v) { return "v" + std::to_string(v.id); }
-
 class writer {
  public:
-  explicit writer(text& to) : to_(to) {}
+  writer(text& to, const machine_graph& g) : to_(to), names_(g) {}
 
   void write(const vertex& v, int depth) {
     if (v.node && v.node->what == verb::do_while) {
@@ -37,7 +36,7 @@ class writer {
       if (v.body_result.table) edge(id_of(*v.body_result.table), id_of(v), "rows of a round", "dashed");
       if (v.test_result.table) edge(id_of(*v.test_result.table), id_of(v), "goes on while", "dashed");
     }
-    std::string label = id_of(v) + " " + vertex_name(v) + "\n" + v.engine;
+    std::string label = id_of(v) + " " + names_.verb(v) + "\n" + v.engine;
     if (v.limit != ~0ull) label += "\nfirst " + std::to_string(v.limit) + " rows";
     to_.line(depth, id_of(v) + " [label=" + dot_quoted(label) + "];");
     for (const branch& b : v.inputs) rows(b, id_of(v));
@@ -52,14 +51,14 @@ class writer {
   }
 
  private:
+  std::string id_of(const vertex& v) const { return names_.number(v); }
   void edge(const std::string& from, const std::string& to, const std::string& label, const std::string& style = "solid") {
     edges_.push_back(from + " -> " + to + " [label=" + dot_quoted(label) + ", style=" + style + "];");
   }
   std::string source(const logical& n) {
-    for (const auto& [known, id] : sources_)
-      if (known == &n) return id;
-    sources_.emplace_back(&n, "s" + std::to_string(sources_.size() + 1));
-    return sources_.back().second;
+    const auto [at, is_new] = source_ids_.emplace(&n, "s" + std::to_string(sources_.size() + 1));
+    if (is_new) sources_.emplace_back(&n, at->second);
+    return at->second;
   }
   void rows(const branch& b, const std::string& reader) {
     std::string label;
@@ -79,7 +78,9 @@ class writer {
   }
 
   text& to_;
-  std::vector<std::pair<const logical*, std::string>> sources_;
+  const vertex_names names_;
+  std::vector<std::pair<const logical*, std::string>> sources_;  // in the order in which they are met
+  std::unordered_map<const logical*, std::string> source_ids_;
   std::vector<std::string> edges_;
 };
 
@@ -89,7 +90,7 @@ std::string explain_dot(const machine_graph& g) {
   text t;
   t.line(0, "digraph query {");
   t.line(1, "rankdir=BT; node [shape=box, fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\", fontsize=10];");
-  writer w(t);
+  writer w(t, g);
   for (const vertex* v : g.top) w.write(*v, 1);
   w.result(g);
   t.line(0, "}");

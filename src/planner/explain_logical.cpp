@@ -5,13 +5,14 @@
 //     where                                        @plan.cpp:11
 //       predicate: (qty > 100)                     traced
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include <query/detail/binding.hpp>
 
 #include "ir/device_function.hpp"
 #include "planner/explain_text.hpp"
 #include "planner/names.hpp"
+#include "planner/plan_walk.hpp"
 
 namespace query::planner {
 
@@ -23,27 +24,27 @@ class writer {
  public:
   explicit writer(text& to) : to_(to) {}
 
-  void chain(const logical& n, int depth) {
+  plan_walk<void> chain(const logical& n, int depth) {
     const bool first_time = written_.insert(&n).second;
     if (!first_time && !n.inputs.empty()) {
       to_.line(depth, "the rows of " + verb_of(n) + ", as above", "@" + planner::place_of(n.where));
-      return;
+      co_return;
     }
     if (n.inputs.empty()) {
       to_.line(depth,
                n.what == verb::source_file ? n.label + " of " + std::string(n.row->name)
                                            : source_text(n) + accelerated(n) + fast_math(n) + name(n),
                "@" + planner::place_of(n.where));
-      return;
+      co_return;
     }
-    chain(*n.inputs.front().node, depth);
+    co_await chain(*n.inputs.front().node, depth);
     to_.line(depth, verb_of(n) + words(n) + name(n), "@" + planner::place_of(n.where));
     const bool only_lists = n.all && (n.what == verb::chunk || n.what == verb::window);  // by no function of the user's
     for (const detail::user_function& f : n.functions)
-      if (!only_lists) function(f, n, depth + 1);
+      if (!only_lists) co_await function(f, n, depth + 1);
     for (std::size_t i = 1; i < n.inputs.size(); ++i) {
       to_.line(depth + 1, title(n, i));
-      chain(*n.inputs[i].node, depth + 2);
+      co_await chain(*n.inputs[i].node, depth + 2);
     }
   }
 
@@ -82,30 +83,31 @@ class writer {
     if (n.order[i].custom.less) o += ", in the user's own order";
     return o;
   }
-  void function(const detail::user_function& f, const logical& n, int depth) {
+  plan_walk<void> function(const detail::user_function& f, const logical& n, int depth) {
     const ir::traced t = f.trace();
     const std::string role(f.role);
     if (f.device)
       to_.line(depth, role + ": " + detail::function_of(*f.device).symbol + order(n, f),
                "accelerated, by " + std::string(detail::name_of(detail::function_of(*f.device).form)));
-    else if (t) to_.line(depth, role + ": " + shown(t) + order(n, f), "traced");
+    else if (t) to_.wrapped(depth, role + ": " + shown(t, std::string::npos) + order(n, f), "traced");
     else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, "@" + planner::place_of(n.where));
     for (const auto& c : f.captures)
       to_.line(depth + 1, c->owner ? "captures " + std::to_string(c->size) + " rows of " + std::string(c->element->name)
                                    : "captures the rows of a query of " + std::string(c->element->name));
     for (const auto& c : f.captures)
-      if (c->plan) chain(*static_cast<const pipe*>(c->plan.get())->node, depth + 2);
+      if (c->plan) co_await chain(*static_cast<const pipe*>(c->plan.get())->node, depth + 2);
   }
 
   text& to_;
-  std::set<const logical*> written_;
+  std::unordered_set<const logical*> written_;
 };
 
 }  // namespace
 
 void explain_logical(const machine_graph& g, text& to) {
   to.line(0, g.terminal.empty() ? "query" : "query, for " + g.terminal);
-  writer(to).chain(*g.root.node, 1);
+  writer w(to);
+  run(w.chain(*g.root.node, 1));
 }
 
 }  // namespace query::planner

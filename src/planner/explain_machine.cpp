@@ -17,26 +17,29 @@ using detail::verb;
 
 namespace {
 
-std::string number(const vertex& v) { return "v" + std::to_string(v.id); }
-
 class writer {
  public:
-  writer(text& to, const machine_graph& g) : to_(to), no_gpu_(g.no_gpu) {}
+  writer(text& to, const machine_graph& g) : to_(to), names_(g), no_gpu_(g.no_gpu) {}
 
   void write(const vertex& v, int depth) {
     std::string engine = v.engine;
     if (!v.why.empty()) engine += ": " + once(v.why);
-    to_.line(depth, number(v) + " " + vertex_name(v) + (v.interpreted && v.engine != "gpu" ? ", interpreted" : ""), engine);
+    to_.line(depth, number(v) + " " + names_.verb(v) + (v.interpreted && v.engine != "gpu" ? ", interpreted" : ""), engine);
     for (const branch& b : v.inputs) rows(b, engine_of_forms(v.engine, v.shares), depth + 1);
     captures(v.captures, depth + 1);
     if (v.node && v.node->has_own_equality()) to_.line(depth + 1, "keys: by the user's own equality and hash");
     if (v.node && v.node->has_own_order()) to_.line(depth + 1, "keys: in the user's own order");
     if (const std::string w = wanted_text(v.row(), v.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
+    if (const std::string joins = names_.hash_tables_of(v); !joins.empty()) to_.line(depth + 1, "hash table of " + joins);
     if (v.limit != ~0ull) to_.line(depth + 1, "limit: the first " + std::to_string(v.limit) + " rows");
     if (v.in_place) to_.line(depth + 1, "in place: its reader takes the source's columns");
     if (v.streamed) to_.line(depth + 1, "streamed: its reader takes the rows as they come");
     loop(v, depth + 1);
     for (const std::string& n : v.notes) to_.line(depth + 1, n);
+    if (v.kept_for_rounds.empty()) return;
+    std::string kept;
+    for (const vertex* w : v.kept_for_rounds) kept += (kept.empty() ? "" : ", ") + number(*w);
+    to_.line(depth + 1, "hoist_invariants: " + kept + " computed once, kept for all rounds");
   }
   void result(const machine_graph& g) {
     to_.line(1, g.terminal.empty() ? "result" : "result, for " + g.terminal,
@@ -69,7 +72,8 @@ class writer {
     for (const stage& s : b.stages)
       to_.line(depth + 1, s.what == stage::kind::probe ? probe(s, engine) : verbs_text(s) + ": " + form_text(s, engine));
   }
-  static std::string probe(const stage& s, const std::string& engine) {
+  std::string number(const vertex& v) const { return names_.number(v); }
+  std::string probe(const stage& s, const std::string& engine) const {
     return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build) +
            (s.join->has_own_equality() ? ", by the user's own equality" : "") + (engine == "gpu" ? "" : forms(s));
   }
@@ -95,6 +99,7 @@ class writer {
   }
 
   text& to_;
+  const vertex_names names_;
   const std::string& no_gpu_;
   bool no_gpu_said_ = false;
 };

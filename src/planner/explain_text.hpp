@@ -6,6 +6,8 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "planner/machine_graph.hpp"
 
@@ -15,10 +17,29 @@ class text {
  public:
   // `depth` levels of two blanks, then `left`; `right` begins at a column of its own.
   void line(int depth, std::string_view left, std::string_view right = {});
+  // The same of long expressions: what does not fit goes on in lines below.
+  void wrapped(int depth, std::string_view left, std::string_view right);
   std::string take() { return std::move(out_); }
 
  private:
   std::string out_;
+};
+
+// What vertices are called: numbered as explain() writes them, loops before what they repeat; those that only make the hash table of a
+// join say so.
+class vertex_names {
+ public:
+  explicit vertex_names(const machine_graph& g);
+  std::string number(const vertex& v) const;  // "v3"
+  std::string verb(const vertex& v) const;    // "group_by", "collect", "hash table of join"
+  // The joins whose hash table is made of the rows, which are a verb's: "join @plan.cpp:12"
+  std::string hash_tables_of(const vertex& v) const;
+
+ private:
+  void add(const std::vector<vertex*>& vertices);
+  void add(const vertex& v);
+  std::unordered_map<const vertex*, int> numbers_;
+  std::unordered_map<const vertex*, std::vector<const logical*>> joins_;  // that probe a hash table of the vertex's rows
 };
 
 // The query as it was written, source first; further inputs of a verb are indented below it.
@@ -34,8 +55,6 @@ std::string verbs_text(const stage& s);
 std::string form_text(const stage& s, std::string_view engine);  // as engine_of_forms has it
 // "price, qty of 5 columns"; empty for all of them
 std::string wanted_text(const ir::type* row, const std::vector<bool>& wanted);
-// "group_by", "collect"
-std::string vertex_name(const vertex& v);
 // A text in DOT: "a \"b\"\nc"
 std::string dot_quoted(std::string_view s);
 

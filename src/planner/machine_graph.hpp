@@ -92,7 +92,6 @@ struct expected_seconds {
 };
 
 struct vertex {
-  int id = 0;
   const logical* node = nullptr;        // the breaker; null: rows are collected as they come
   std::vector<branch> inputs;
   std::vector<binding> captures;
@@ -116,6 +115,7 @@ struct vertex {
   std::vector<vertex*> body;            // vertices run again each round, in order
   std::vector<vertex*> test;            // those of the condition
   branch body_result, test_result;
+  std::vector<const vertex*> kept_for_rounds;  // computed once before the first (hoist_invariants)
 
   const ir::type* row() const;
 };

@@ -34,8 +34,7 @@ std::string place_of(const detail::call_site& at) {
   return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(at.line);
 }
 
-std::string shown(const ir::traced& t) {
-  constexpr std::size_t longest = 120;
+std::string shown(const ir::traced& t, std::size_t longest) {
   constexpr std::string_view word = "collection";
   const std::string text = ir::show(t);
   std::string out;

@@ -11,7 +11,8 @@ namespace query::planner {
 std::string verb_of(const detail::logical& n);
 // "plan.cpp:12", without folders: the same on every machine.
 std::string place_of(const detail::call_site& at);
-// An expression, cut where it gets long; captured collections are numbered by appearance: slots differ from run to run.
-std::string shown(const ir::traced& t);
+// An expression, cut where it gets longer; captured collections are numbered by appearance: slots differ from run to run.
+inline constexpr std::size_t longest_shown = 120;
+std::string shown(const ir::traced& t, std::size_t longest = longest_shown);
 
 }  // namespace query::planner

@@ -197,12 +197,9 @@ void make_cut(machine_graph& g, vertex& v, opaque_cut cut) {
   for (branch& b : cut.rest.inputs)
     if (std::any_of(cut.fronts.begin(), cut.fronts.end(), [&](const auto& f) { return f.get() == b.table; })) b.number = ++branches;
   const bool in_graph = std::any_of(g.vertices.begin(), g.vertices.end(), [&](const auto& x) { return x.get() == &v; });
-  const int id = v.id;
   v = std::move(cut.rest);
-  v.id = id;
   std::vector<vertex*> fronts;
   for (auto& f : cut.fronts) {
-    number_before(g, v, *f);
     fronts.push_back(f.get());
     const auto at = std::find_if(g.vertices.begin(), g.vertices.end(), [&](const auto& x) { return x.get() == &v; });
     g.vertices.insert(at, std::move(f));
@@ -223,8 +220,6 @@ void drop_last(machine_graph& g) {
   g.result = last->inputs.front();
   g.captures = last->captures;
   g.notes.insert(g.notes.end(), last->notes.begin(), last->notes.end());
-  for (const auto& v : g.vertices)
-    if (v->id > last->id) --v->id;
   std::erase(g.top, last);
   std::erase_if(g.vertices, [&](const auto& v) { return v.get() == last; });
 }

@@ -6,6 +6,8 @@ namespace query::planner {
 
 void apply_rules(machine_graph& g, const plan_options& options) {
   rules::rewriting r(g, options);
+  // Chains of them are one vertex for all rules below.
+  rules::merge_concat(r);
   // Vertices that are not needed go first, so that predicates and limits find their way past them.
   rules::remove_order(r);
   rules::merge_distinct(r);

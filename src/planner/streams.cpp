@@ -6,7 +6,10 @@
 // - a reader that sees each row once (a count, group_by) needs no memory for those of a generator, whose number nobody knows, nor
 //   for the pairs of a cross_join, of which there are many.
 // Whatever needs all rows side by side anyway has the faster table below it.
-#include <map>
+//
+// Vertices that hand rows on call each other, each on top of its reader: one of so many is a table, unless rows without a known end
+// must come through for a reader that may stop early (cpu_engine/vertex_streams.cpp says where the stack ends first).
+#include <unordered_map>
 
 #include "planner/machine_graph.hpp"
 #include "planner/rules/edges.hpp"
@@ -79,10 +82,24 @@ class marking {
       if (e.how != edge::kind::rows || !together(v, e.reader)) continue;
       one_by_one_[&v] = e.reader ? e.reader->streamed && one_by_one_[e.reader] : how_ == reading::on_demand;
       v.streamed = makes_pairs(v) ? wants_pairs(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e);
+      bound_nesting(v, e.reader);
     }
   }
 
  private:
+  struct nesting {
+    int streams = 0;          // that call each other, up to this one
+    bool stops_early = false; // a reader above may
+  };
+  void bound_nesting(vertex& v, const vertex* reader) {
+    constexpr int most = 32;
+    const nesting above = reader && reader->streamed ? nested_[reader] : nesting();
+    nesting& here = nested_[&v];
+    here.stops_early = reader ? above.stops_early || reads_no_further_than_needed(*reader) : how_ == reading::on_demand;
+    here.streams = above.streams + 1;
+    const bool endless = flows_[&v] && here.stops_early;
+    if (here.streams > most && !endless) v.streamed = false;
+  }
   // Run in the same round of the same loop: what a loop keeps for its rounds is a table.
   bool together(const vertex& v, const vertex* reader) {
     if (!reader) return runs_in_[&v] == static_cast<const void*>(&graph_->top);
@@ -113,9 +130,10 @@ class marking {
 
   machine_graph* graph_;
   reading how_;
-  std::map<const vertex*, const void*> runs_in_;  // the list of vertices that it stands in
-  std::map<const vertex*, bool> flows_;           // has an input of unknown length
-  std::map<const vertex*, bool> one_by_one_;      // read by a loop over rows, through others
+  std::unordered_map<const vertex*, const void*> runs_in_;  // the list of vertices that it stands in
+  std::unordered_map<const vertex*, bool> flows_;           // has an input of unknown length
+  std::unordered_map<const vertex*, bool> one_by_one_;      // read by a loop over rows, through others
+  std::unordered_map<const vertex*, nesting> nested_;
 };
 
 }  // namespace

@@ -10,7 +10,9 @@
 //   f.trace();   // does not; its captures are told to a capture_recorder as if it did
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include <query/detail/plan.hpp>
@@ -40,11 +42,18 @@ class trace_memo {
  private:
   struct entry {
     std::shared_ptr<const void> f;  // kept: another function may not take its address
-    ir::traced (*retrace)(const void* f);
     ir::traced trace;
     std::vector<std::shared_ptr<const detail::capture>> captures;  // that the trace names
   };
-  std::vector<entry> known_;  // few
+  struct key {
+    const void* f;
+    ir::traced (*retrace)(const void* f);
+    bool operator==(const key&) const = default;
+  };
+  struct hash_of_key {
+    std::size_t operator()(const key& k) const { return std::hash<const void*>{}(k.f); }
+  };
+  std::unordered_map<key, entry, hash_of_key> known_;
 };
 
 }  // namespace query::planner

@@ -192,8 +192,6 @@ std::size_t cut_at_opaque(planner::machine_graph& g, vertex& v, bool whole, cons
 // What a terminal verb folds, as a vertex that is not in the graph.
 vertex end_of(const planner::machine_graph& g) {
   vertex end;
-  end.id = 1;
-  for (const auto& v : g.vertices) end.id = std::max(end.id, v->id + 1);
   end.inputs.push_back(g.result);
   end.captures = g.captures;
   return end;

@@ -160,7 +160,7 @@ TEST(substitute, refuses_what_it_cannot_take_apart) {
   EXPECT_EQ(substitute(a, misaligned, rows), nullptr);
   const node* whole[] = {computed};
   EXPECT_EQ(show(substitute(a, a.put(op::field, describe<float>(), {}, offsetof(Out, at) + 4, 0, "at.y"), whole)),
-            "select(true, row, row).at.y");
+            "iff(true, row, row).at.y");
 }
 
 TEST(substitute, keeps_rows_without_a_replacement) {

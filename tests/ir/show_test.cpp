@@ -42,10 +42,10 @@ template <class F> std::string text(const F& f) {
 TEST(show, writes_infix_text_with_casts_and_paths) {
   EXPECT_EQ(text([](auto t) { return t.price * query::cast<double>(t.qty); }), "(price * f64(qty))");
   EXPECT_EQ(text([](auto t) { return -t.best.price > 1.5 && t.w < 0.25f; }), "((-best.price > 1.5) && (w < 0.25f))");
-  EXPECT_EQ(text([](auto t) { return query::iff(query::lazy(t.symbol) == 3, t.price, 0.0); }), "select((symbol == 3), price, 0.0)");
+  EXPECT_EQ(text([](auto t) { return query::iff(query::lazy(t.symbol) == 3, t.price, 0.0); }), "iff((symbol == 3), price, 0.0)");
   EXPECT_EQ(text([](auto t) { return query::make<Vwap>(t.symbol, query::sqrt(t.price)); }), "Vwap{symbol, sqrt(price)}");
   EXPECT_EQ(text([](auto t) { return t.name + "a\"b\n"; }), "(name + \"a\\\"b\\n\")");
-  EXPECT_EQ(text([](auto t) { return t.fee.value_or(2.0); }), "select(has_value(fee), value(fee), 2.0)");
+  EXPECT_EQ(text([](auto t) { return t.fee.value_or(2.0); }), "iff(has_value(fee), value(fee), 2.0)");
   EXPECT_EQ(text([](auto t) { return query::sum(t.legs, [](auto l) { return l.price * 2; }); }), "sum(legs, e2 -> (e2.price * 2.0))");
   EXPECT_EQ(text([](auto t) { return query::loop(t.price, [](auto p) { return p > 1; }, [](auto p) { return p / 2; }); }),
             "loop(v2 = price, while (v2 > 1.0), next (v2 / 2.0))");

@@ -20,6 +20,8 @@ struct run_settings;  // include/query/session.hpp
 
 // One captured collection; immutable.
 struct capture {
+  ~capture();  // a plan may be long: detail::release
+
   std::uint64_t slot = 0;  // unique in the process
   const ir::type* element = nullptr;
   std::shared_ptr<const void> plan;   // what to run when it is bound lazily; null when `data` is there

@@ -94,6 +94,10 @@ struct fold_state {
 struct logical;
 class segment;
 
+// Lets go of a part of a plan that a node held. Destructors of nodes hand over what they hold, so that a plan of any length ends in a
+// loop instead of a destructor within a destructor for each verb.
+void release(std::shared_ptr<const void> part) noexcept;
+
 // A stream of rows in the plan: what it computes, and the native loop over its row-wise verbs, if there is one.
 struct pipe {
   std::shared_ptr<const logical> node;
@@ -104,7 +108,9 @@ struct pipe {
 class segment {
  public:
   segment(pipe from, const ir::type* in_type, const ir::type* out_type) : origin(std::move(from)), in(in_type), out(out_type) {}
-  virtual ~segment() = default;
+  virtual ~segment();
+  segment(const segment&) = delete;
+  segment& operator=(const segment&) = delete;
 
   // Pushes batches of at most 1024 rows, in order. `speculate`: every function may run on rows that a filter rejects.
   virtual void run(const row_block& rows, bool speculate, batch_sink& to) const = 0;
@@ -190,6 +196,11 @@ struct order_key {
 
 // One verb of a query. Immutable once built; shared by all queries that grew from it.
 struct logical : std::enable_shared_from_this<logical> {
+  logical() = default;
+  logical(const logical&) = default;
+  logical& operator=(const logical&) = delete;
+  ~logical();
+
   verb what = verb::source_rows;
   std::string label;                       // the verb as the user wrote it: "group_by", "take(10)", "top"
   std::string part;                        // what it is there, if that is another: "order_by_descending" of "top"

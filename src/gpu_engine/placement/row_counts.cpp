@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <unordered_set>
+#include <vector>
 
 #include "data/file_source.hpp"
 #include "gpu_engine/counted_rows.hpp"
@@ -70,10 +72,28 @@ std::optional<double> row_counts::behind(const branch& b, std::size_t end) {
 }
 
 std::optional<double> row_counts::of(const vertex& v) {
-  const auto [at, fresh] = vertices_.try_emplace(&v, std::nullopt);
-  if (!fresh) return at->second;
-  const auto n = count(v);
-  return vertices_[&v] = n;
+  if (const auto known = vertices_.find(&v); known != vertices_.end()) return known->second;
+  // What it reads comes first, in a loop: plans may be thousands of vertices deep.
+  std::vector<const vertex*> open{&v};
+  std::unordered_set<const vertex*> entered;
+  while (!open.empty()) {
+    const vertex& w = *open.back();
+    if (!entered.insert(&w).second) {
+      open.pop_back();
+      vertices_[&w] = count(w);
+      continue;
+    }
+    if (!vertices_.try_emplace(&w, std::nullopt).second) {
+      open.pop_back();
+      continue;
+    }
+    const auto need = [&](const vertex* table) {
+      if (table && !vertices_.contains(table)) open.push_back(table);
+    };
+    for (const branch& b : w.inputs) need(b.table);
+    for (const planner::binding& b : w.captures) need(b.table);
+  }
+  return vertices_.at(&v);
 }
 
 double row_counts::groups_of(const vertex& v, double rows) {

@@ -18,34 +18,22 @@ namespace {
 // Calls f(table, edge) for each edge of the graph; some tables are null, where a source is read.
 template <class F> void each_edge(machine_graph& g, F f) {
   each_branch(g, [&](branch& b, vertex* reader) {
-    f(b.table, edge{edge::kind::rows, reader, &b, 0});
-    for (std::size_t i = 0; i < b.stages.size(); ++i) f(b.stages[i].build, edge{edge::kind::build, reader, &b, i});
+    f(b.table, edge{edge::kind::rows, reader, &b});
+    for (const stage& s : b.stages) f(s.build, edge{edge::kind::build, reader, &b, s.join, s.build_left});
   });
   const auto captures = [&](const std::vector<binding>& list, vertex* reader) {
-    for (const binding& c : list) f(c.table, edge{edge::kind::capture, reader, nullptr, 0});
+    for (const binding& c : list) f(c.table, edge{edge::kind::capture, reader});
   };
   for (auto& w : g.vertices) {
     captures(w->captures, w.get());
-    const edge round{edge::kind::loop, w.get(), nullptr, 0};
+    const edge round{edge::kind::loop, w.get()};
     f(w->body_result.table, round);
     if (w->test_result.table != w->body_result.table) f(w->test_result.table, round);
   }
   captures(g.captures, nullptr);
 }
 
-edge only_one(const std::vector<edge>& all) { return all.size() == 1 ? all.front() : edge{edge::kind::loop, nullptr, nullptr, 0}; }
-
 }  // namespace
-
-std::vector<edge> readers_of(machine_graph& g, const vertex& v) {
-  std::vector<edge> found;
-  each_edge(g, [&](const vertex* table, const edge& e) {
-    if (table == &v) found.push_back(e);
-  });
-  return found;
-}
-
-edge only_reader(machine_graph& g, const vertex& v) { return only_one(readers_of(g, v)); }
 
 edge_index::edge_index(machine_graph& g) {
   each_edge(g, [&](const vertex* table, const edge& e) {
@@ -59,7 +47,10 @@ const std::vector<edge>& edge_index::readers_of(const vertex& v) const {
   return found == readers_.end() ? none : found->second;
 }
 
-edge edge_index::only_reader(const vertex& v) const { return only_one(readers_of(v)); }
+edge edge_index::only_reader(const vertex& v) const {
+  const std::vector<edge>& all = readers_of(v);
+  return all.size() == 1 ? all.front() : edge{edge::kind::loop};
+}
 
 bool only_filters(const stage& s) {
   return s.what == stage::kind::rowwise &&
@@ -88,11 +79,16 @@ bool keeps_count(const rewriting& r, const branch& b) {
   });
 }
 
-namespace {
-
 void add_captures(std::vector<binding>& to, const std::vector<binding>& from) {
   for (const binding& c : from)
     if (std::none_of(to.begin(), to.end(), [&](const binding& x) { return x.slot == c.slot; })) to.push_back(c);
+}
+
+namespace {
+
+template <class X> void put_before(std::vector<X>& all, std::vector<X>& first) {
+  first.insert(first.end(), std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()));
+  all = std::move(first);
 }
 
 void bypass(machine_graph& g, vertex& v, const edge& reader) {
@@ -100,24 +96,33 @@ void bypass(machine_graph& g, vertex& v, const edge& reader) {
   branch& from = v.inputs.front();
   to.source = from.source;
   to.table = from.table;
-  to.prefilters.insert(to.prefilters.begin(), from.prefilters.begin(), from.prefilters.end());
-  to.stages.insert(to.stages.begin(), std::make_move_iterator(from.stages.begin()), std::make_move_iterator(from.stages.end()));
+  // What comes from below grows with each vertex that goes: the reader's own are added to it, not the other way round.
+  put_before(to.prefilters, from.prefilters);
+  put_before(to.stages, from.stages);
   add_captures(reader.reader ? reader.reader->captures : g.captures, v.captures);
-
-  const auto is_v = [&](const vertex* w) { return w == &v; };
-  std::erase_if(g.top, is_v);
-  for (auto& w : g.vertices) {
-    std::erase_if(w->body, is_v);
-    std::erase_if(w->test, is_v);
-  }
-  std::erase_if(g.vertices, [&](const auto& w) { return w.get() == &v; });
 }
 
 }  // namespace
 
-void drop_verb(machine_graph& g, vertex& v, const edge& reader) {
-  if (can_bypass(v, reader)) bypass(g, v, reader);
-  else v.node = nullptr;
+void drop_verb(rewriting& r, vertex& v, const edge& reader) {
+  if (!can_bypass(v, reader)) {
+    v.node = nullptr;
+    return;
+  }
+  bypass(r.graph, v, reader);
+  r.dropped.insert(&v);
+}
+
+void remove_dropped(rewriting& r) {
+  if (r.dropped.empty()) return;
+  const auto gone = [&](const vertex* v) { return r.dropped.contains(v); };
+  std::erase_if(r.graph.top, gone);
+  for (auto& v : r.graph.vertices) {
+    std::erase_if(v->body, gone);
+    std::erase_if(v->test, gone);
+  }
+  std::erase_if(r.graph.vertices, [&](const auto& v) { return gone(v.get()); });
+  r.dropped.clear();
 }
 
 }  // namespace query::planner::rules

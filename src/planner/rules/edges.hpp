@@ -20,18 +20,16 @@ struct edge {
   } how = kind::rows;
   vertex* reader = nullptr;  // null: the query's result
   branch* through = nullptr; // of rows and build
-  std::size_t stage = 0;     // of build
+  const logical* join = nullptr;  // of build
+  bool build_left = false;        // of build
 };
 
-std::vector<edge> readers_of(machine_graph& g, const vertex& v);
-// The only one; with kind loop if there are none or several, which no rule goes through.
-edge only_reader(machine_graph& g, const vertex& v);
-
-// The same from one look at the graph, for who asks about many vertices and changes no edge meanwhile.
+// The readers of all tables, from one look at the graph.
 class edge_index {
  public:
   explicit edge_index(machine_graph& g);
   const std::vector<edge>& readers_of(const vertex& v) const;
+  // The only one; with kind loop if there are none or several, which no rule goes through.
   edge only_reader(const vertex& v) const;
 
  private:
@@ -47,11 +45,16 @@ bool only_filters(const stage& s);
 bool numbers_rows(const branch& b);
 // May the rows of v's only input flow into its reader, without a table between them?
 bool can_bypass(const vertex& v, const edge& reader);
+// Adds the collections that are not among them yet.
+void add_captures(std::vector<binding>& to, const std::vector<binding>& from);
 // One row out for each row in, counting tests that all rows of `from` pass as no filters.
 bool keeps_count(const rewriting& r, const branch& b);
 
 // Takes the verb of v away: v's rows become those of its only input. The reader streams that input itself, with v's stages
 // before its own, or v stays to collect it (for a hash table, or once for all rounds of a loop).
-void drop_verb(machine_graph& g, vertex& v, const edge& reader);
+void drop_verb(rewriting& r, vertex& v, const edge& reader);
+// Vertices whose rows their readers stream themselves stay in the graph until the rule has gone through it: so the edges of others,
+// from one look, stay as they are, and thousands of vertices go at once. A rule drops inputs before what reads them.
+void remove_dropped(rewriting& r);
 
 }  // namespace query::planner::rules

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "ir/analysis.hpp"
 #include "ir/group_function.hpp"
@@ -87,18 +88,23 @@ bool reads_only_key(const node* predicate, const node* key) {
   return only;
 }
 
-const node* fields_first(ir::arena& a, const node* n) {
-  if (n->what != op::select) return n;
-  const node *x = fields_first(a, n->kids[1]), *y = fields_first(a, n->kids[2]);
-  if (x->what != op::make || y->what != op::make || x->type != y->type || x->kids.size() != y->kids.size()) return n;
-  node made;
-  made.what = op::make;
-  made.type = n->type;
-  for (std::size_t i = 0; i < x->kids.size(); ++i) {
-    if (x->kids[i]->type != y->kids[i]->type) return n;
-    made.kids.push_back(ir::make_select(a, n->kids[0], x->kids[i], y->kids[i]));
-  }
-  return a.put(std::move(made));
+const node* fields_first(ir::arena& a, const node* root) {
+  if (root->what != op::select) return root;
+  std::unordered_map<const node*, const node*> known;
+  const auto of_select = [&](const node* n) -> const node* {
+    const node *x = known.at(n->kids[1]), *y = known.at(n->kids[2]);
+    if (x->what != op::make || y->what != op::make || x->type != y->type || x->kids.size() != y->kids.size()) return n;
+    node made;
+    made.what = op::make;
+    made.type = n->type;
+    for (std::size_t i = 0; i < x->kids.size(); ++i) {
+      if (x->kids[i]->type != y->kids[i]->type) return n;
+      made.kids.push_back(ir::make_select(a, n->kids[0], x->kids[i], y->kids[i]));
+    }
+    return a.put(std::move(made));
+  };
+  ir::each_node(root, [&](const node* n) { known.emplace(n, n->what == op::select ? of_select(n) : n); });
+  return known.at(root);
 }
 
 bool is_whole_row(const ir::traced& t) { return t && t.root->what == op::row && t.root->id == 0; }

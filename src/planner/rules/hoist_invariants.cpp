@@ -1,7 +1,8 @@
 // What a loop's body reads but does not depend on the loop's rows is computed once and kept for all rounds. The plan is built
 // that way (build_graph.cpp keeps only dependent vertices in the body); this rule says what is kept.
 #include <algorithm>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "planner/rules/edges.hpp"
 
@@ -9,7 +10,7 @@ namespace query::planner::rules {
 
 namespace {
 
-void add_tables(const vertex& v, std::set<const vertex*>& tables) {
+void add_tables(const vertex& v, std::unordered_set<const vertex*>& tables) {
   for (const branch& b : v.inputs) {
     tables.insert(b.table);
     for (const stage& s : b.stages) tables.insert(s.build);
@@ -20,18 +21,19 @@ void add_tables(const vertex& v, std::set<const vertex*>& tables) {
 }  // namespace
 
 void hoist_invariants(rewriting& r) {
+  std::unordered_map<const vertex*, std::size_t> places;
+  for (const auto& v : r.graph.vertices) places.emplace(v.get(), places.size());
   for (auto& v : r.graph.vertices) {
     if (!v->node || v->node->what != detail::verb::do_while) continue;
-    std::set<const vertex*> read;
+    std::unordered_set<const vertex*> read;
     for (const auto* part : {&v->body, &v->test})
       for (const vertex* w : *part) add_tables(*w, read);
-    std::string kept;
-    for (const auto& w : r.graph.vertices) {
-      const bool inside = std::find(v->body.begin(), v->body.end(), w.get()) != v->body.end() ||
-                          std::find(v->test.begin(), v->test.end(), w.get()) != v->test.end();
-      if (!inside && read.contains(w.get())) kept += (kept.empty() ? "v" : ", v") + std::to_string(w->id);
-    }
-    if (!kept.empty()) note(r, v.get(), "hoist_invariants: " + kept + " computed once, kept for all rounds");
+    for (const auto* part : {&v->body, &v->test})
+      for (const vertex* w : *part) read.erase(w);
+    read.erase(nullptr);
+    v->kept_for_rounds.assign(read.begin(), read.end());
+    std::sort(v->kept_for_rounds.begin(), v->kept_for_rounds.end(),
+              [&](const vertex* a, const vertex* b) { return places.at(a) < places.at(b); });
   }
 }
 

@@ -139,7 +139,6 @@ class loops {
     v.kept_if_it_fits = true;
     note(*r_, &v, "hoisted: " + verbs_of(first) + " before the loop's rows are seen, computed once if the rows fit in memory");
     v.inputs.push_back(std::move(first));
-    number_before(*graph_, reader, v);
     place(v, &loop);
     const auto at = std::find_if(graph_->vertices.begin(), graph_->vertices.end(), [&](const auto& x) { return x.get() == &reader; });
     graph_->vertices.insert(at, std::move(made));

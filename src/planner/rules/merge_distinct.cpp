@@ -37,8 +37,8 @@ bool only_filters_between(const branch& b) {
 }
 
 // Leaves `v`, a distinct, out if what it reads or what reads it makes up for it.
-bool leave_out(rewriting& r, vertex& v) {
-  const edge above = only_reader(r.graph, v);
+void leave_out(rewriting& r, const edge_index& edges, vertex& v) {
+  const edge above = edges.only_reader(v);
   const branch& rows = v.inputs.front();
   if (rows.table && rows.table->node && only_filters_between(rows)) {
     const logical& below = *rows.table->node;
@@ -46,31 +46,26 @@ bool leave_out(rewriting& r, vertex& v) {
     if (order_kept && (makes_rows_distinct(r, below) || gives_keys(r, below))) {
       const std::string text = "merge_distinct: " + verb_at(*v.node) + " is left out, rows of " + verb_at(below) + " are distinct";
       note(r, rows.table, text);
-      if (above.how == edge::kind::rows) drop_verb(r.graph, v, above);
+      if (above.how == edge::kind::rows) drop_verb(r, v, above);
       else v.node = nullptr;
-      return true;
+      return;
     }
   }
-  if (above.how != edge::kind::rows || !above.reader || !above.reader->node) return false;
+  if (above.how != edge::kind::rows || !above.reader || !above.reader->node) return;
   // A test in between might tell apart what is equal as a row: -0.0 and 0.0.
-  if (!makes_rows_distinct(r, *above.reader->node) || !above.through->stages.empty()) return false;
+  if (!makes_rows_distinct(r, *above.reader->node) || !above.through->stages.empty()) return;
   note(r, above.reader,
        "merge_distinct: " + verb_at(*v.node) + " is left out, " + verb_at(*above.reader->node) + " makes the rows distinct");
-  drop_verb(r.graph, v, above);
-  return true;
+  drop_verb(r, v, above);
 }
 
 }  // namespace
 
 void merge_distinct(rewriting& r) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto& v : r.graph.vertices) {
-      if (!v->node || v->node->what != verb::distinct || !makes_rows_distinct(r, *v->node)) continue;
-      changed = leave_out(r, *v);
-      if (changed) break;
-    }
-  }
+  const edge_index edges(r.graph);
+  for (auto& v : r.graph.vertices)
+    if (v->node && v->node->what == verb::distinct && makes_rows_distinct(r, *v->node)) leave_out(r, edges, *v);
+  remove_dropped(r);
 }
 
 }  // namespace query::planner::rules

@@ -30,18 +30,30 @@ enum class placed { nowhere, partly, wholly };
 
 class pushing {
  public:
-  explicit pushing(rewriting& r) : r_(r) {}
+  explicit pushing(rewriting& r) : r_(r), edges_(r.graph) {
+    std::size_t verbs = 0;
+    each_branch(r.graph, [&](const branch& b, vertex*) { verbs += 1 + b.stages.size(); });
+    steps_left_ = verbs * most_steps;
+  }
 
   void from_wheres_of(branch& b, vertex* reader) {
-    std::vector<const logical*> wheres;
-    for (const stage& s : b.stages)
-      if (s.native)
-        for (const logical* n : s.nodes) {
+    const auto probes = [](const stage& s) { return s.what == stage::kind::probe; };
+    if (!b.table && std::none_of(b.stages.begin(), b.stages.end(), probes)) return;
+    struct where_of_stage {
+      const logical* n;
+      std::size_t stage;
+    };
+    std::vector<where_of_stage> wheres;
+    for (std::size_t i = 0; i < b.stages.size(); ++i)
+      if (b.stages[i].native)
+        for (const logical* n : b.stages[i].nodes) {
           if (n->what != verb::where || numbers_rows(*n)) break;  // what follows a test of row numbers must not change them
-          wheres.push_back(n);
+          wheres.push_back({n, i});
         }
-    for (const logical* n : wheres)
-      if (auto p = predicate_of(*n)) push(b, reader, *p);
+    // Tests that were put between stages move those behind them.
+    const std::size_t stages = b.stages.size();
+    for (const where_of_stage& w : wheres)
+      if (auto p = predicate_of(*w.n)) push(b, reader, w.stage + b.stages.size() - stages, *p);
   }
 
  private:
@@ -59,10 +71,10 @@ class pushing {
     return std::nullopt;
   }
 
-  void push(branch& b, vertex* reader, const predicate& p) {
-    std::size_t i = 0;
-    while (std::find(b.stages[i].nodes.begin(), b.stages[i].nodes.end(), p.from) == b.stages[i].nodes.end()) ++i;
+  // p is a test of stage i.
+  void push(branch& b, vertex* reader, std::size_t i, const predicate& p) {
     passed_.clear();
+    steps_ = 0;
     const placed done = settle(b, reader, i, p, false);
     if (done == placed::nowhere) return;
     if (i == 0 && done == placed::wholly) r_.passed.insert({b.table, p.from});
@@ -73,6 +85,9 @@ class pushing {
 
   // Finds the lowest place for p, which holds for rows before stage i of b.
   placed settle(branch& b, vertex* reader, std::size_t i, const predicate& p, bool below) {
+    if (steps_left_ == 0) return placed::nowhere;
+    --steps_left_;
+    if (++steps_ > most_steps) return !below ? placed::nowhere : i == 0 ? put_first(b, p) : put_at(b, i, p);
     if (i == 0) {
       const placed done = b.table ? through_table(*b.table, p) : placed::nowhere;
       return done == placed::nowhere && below ? put_first(b, p) : done;
@@ -89,8 +104,9 @@ class pushing {
 
   // Is there a verb further down that p might pass? Else interpreting it again would be a waste.
   static bool leads_on(const branch& b, std::size_t i) {
-    return b.table || std::any_of(b.stages.begin(), b.stages.begin() + static_cast<std::ptrdiff_t>(i),
-                                  [](const stage& s) { return s.what == stage::kind::probe; });
+    if (b.table && i <= most_steps) return true;
+    return std::any_of(b.stages.begin() + static_cast<std::ptrdiff_t>(i > most_steps ? i - most_steps : 0),
+                       b.stages.begin() + static_cast<std::ptrdiff_t>(i), [](const stage& s) { return s.what == stage::kind::probe; });
   }
 
   // A compiled loop that reads columns, or row numbers, must see all rows of its source.
@@ -150,7 +166,7 @@ class pushing {
 
   placed through_table(vertex& v, const predicate& p) {
     if (!v.node || v.limit != ~0ull) return placed::nowhere;
-    const edge e = only_reader(r_.graph, v);
+    const edge e = edges_.only_reader(v);
     if (e.how != edge::kind::rows && e.how != edge::kind::build) return placed::nowhere;
     if (v.node->what == verb::join || v.node->what == verb::cross_join)
       return through_join(*v.node, p, [&](bool right, const predicate& q) { return settle_last(v, right ? 1 : 0, q); });
@@ -206,7 +222,7 @@ class pushing {
         return done;
       }
       if (build->node) return through_table(*build, q);
-      return only_reader(r_.graph, *build).how == edge::kind::build ? settle_last(*build, 0, q) : placed::nowhere;
+      return edges_.only_reader(*build).how == edge::kind::build ? settle_last(*build, 0, q) : placed::nowhere;
     });
   }
 
@@ -233,7 +249,12 @@ class pushing {
     return std::pair(*q, right);
   }
 
+  // A test goes past so many stages and tables and no further, and all together take no more time than so many for each verb.
+  static constexpr std::size_t most_steps = 64;
+
   rewriting& r_;
+  const edge_index edges_;
+  std::size_t steps_ = 0, steps_left_ = 0;
   std::vector<std::string> passed_;  // verbs that the predicate in hand went below
 };
 

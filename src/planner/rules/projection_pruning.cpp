@@ -19,6 +19,24 @@ class reading {
 
   // The branch starts with the source's rows.
   void branch_of_source(const branch& b, const vertex* reader) {
+    open_.push_back({&b, reader});
+    // Readers of readers, without recursion; who follows rows that far finds that all is read.
+    constexpr std::size_t most = 256;
+    while (!open_.empty() && seen_.size() < most) {
+      const auto [from, by] = open_.back();
+      open_.pop_back();
+      follow(*from, by);
+    }
+    if (!open_.empty()) all();
+    open_.clear();
+  }
+  // The source's rows are the build side of a join.
+  void build_side(const logical& join, bool build_left) { side(join, !build_left); }
+
+  const std::vector<bool>& fields() const { return fields_; }
+
+ private:
+  void follow(const branch& b, const vertex* reader) {
     for (const prefilter& f : b.prefilters)
       if (f.expression) add(f.expression, 0);
       else add(*f.function, 0);
@@ -26,12 +44,6 @@ class reading {
       if (!through(s)) return;
     last(b, reader);
   }
-  // The source's rows are the build side of a join.
-  void build_side(const stage& s) { side(*s.join, !s.build_left); }
-
-  const std::vector<bool>& fields() const { return fields_; }
-
- private:
   void all() { fields_.assign(fields_.size(), true); }
   void add(const ir::traced& t, std::uint32_t row) {
     if (t) ir::fields_used(t.root, row, row_, fields_);
@@ -117,8 +129,8 @@ class reading {
     const std::vector<edge>& readers = edges_.readers_of(v);
     if (readers.empty()) all();
     for (const edge& e : readers) {
-      if (e.how == edge::kind::rows) branch_of_source(*e.through, e.reader);
-      else if (e.how == edge::kind::build) build_side(e.through->stages[e.stage]);
+      if (e.how == edge::kind::rows) open_.push_back({e.through, e.reader});
+      else if (e.how == edge::kind::build) build_side(*e.join, e.build_left);
       else all();
     }
   }
@@ -128,6 +140,7 @@ class reading {
   const ir::type* row_;
   std::vector<bool> fields_;
   std::set<const vertex*> seen_;  // whose rows are the source's
+  std::vector<std::pair<const branch*, const vertex*>> open_;  // that begin with them, and who reads those
 };
 
 std::string note_text(const ir::type* row, const std::vector<bool>& wanted) {
@@ -159,9 +172,9 @@ void rows_of_accelerated(rewriting& r, const edge_index& edges) {
 }  // namespace
 
 void projection_pruning(rewriting& r) {
+  const edge_index edges(r.graph);
   each_branch(r.graph, [&](branch& b, vertex* reader) {
     if (!b.source || b.source->what != verb::source_columns) return;
-    const edge_index edges(r.graph);  // a stage may have gone
     reading fields(r, edges, b.source->row);
     fields.branch_of_source(b, reader);
     if (!worth_it(b.source->row, fields.fields())) return;
@@ -173,7 +186,6 @@ void projection_pruning(rewriting& r) {
     note(r, reader,
          note_text(b.source->row, b.wanted) + (whole_rows ? "; the compiled loop still makes whole rows of those that pass" : ""));
   });
-  const edge_index edges(r.graph);
   for (auto& v : r.graph.vertices) {
     if (!v->node || v->node->what != verb::source_file) continue;
     reading fields(r, edges, v->node->row);
@@ -181,7 +193,7 @@ void projection_pruning(rewriting& r) {
     bool known = true;
     for (const edge& e : edges.readers_of(*v)) {
       if (e.how == edge::kind::rows) fields.branch_of_source(*e.through, e.reader);
-      else if (e.how == edge::kind::build) fields.build_side(e.through->stages[e.stage]);
+      else if (e.how == edge::kind::build) fields.build_side(*e.join, e.build_left);
       else known = false;
     }
     if (!known || !worth_it(v->node->row, fields.fields())) continue;

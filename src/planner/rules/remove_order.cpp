@@ -22,15 +22,18 @@ bool only_arranges(const vertex& v) {
 }
 
 // as_ordered() may be said of any verb above, of rows that came in this order.
-bool order_is_asked_for(const machine_graph& g) {
+bool order_is_asked_for(rewriting& r) {
+  if (r.order_asked) return *r.order_asked;
+  const machine_graph& g = r.graph;
   const auto in = [](const branch& b) {
     return std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) {
       return (s.join && s.join->ordered) || std::any_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) { return n->ordered; });
     });
   };
-  return in(g.result) || std::any_of(g.vertices.begin(), g.vertices.end(), [&](const auto& v) {
-           return v->ordered || (v->node && v->node->ordered) || std::any_of(v->inputs.begin(), v->inputs.end(), in);
-         });
+  r.order_asked = in(g.result) || std::any_of(g.vertices.begin(), g.vertices.end(), [&](const auto& v) {
+                    return v->ordered || (v->node && v->node->ordered) || std::any_of(v->inputs.begin(), v->inputs.end(), in);
+                  });
+  return *r.order_asked;
 }
 
 bool function_ignores_order(rewriting& r, const detail::user_function& f) {
@@ -43,13 +46,13 @@ bool function_ignores_order(rewriting& r, const detail::user_function& f) {
 bool verb_ignores_order(rewriting& r, const logical& n) {
   switch (n.what) {
     case verb::aggregate: return function_ignores_order(r, n.functions.front());
-    case verb::group_by: return !n.keys.equal && !order_is_asked_for(r.graph) && function_ignores_order(r, n.functions.back());
+    case verb::group_by: return !n.keys.equal && !order_is_asked_for(r) && function_ignores_order(r, n.functions.back());
     case verb::distinct:
     case verb::union_with:
     case verb::intersect:
     case verb::except:
       // Which of several rows with one key stays depends on the order, unless the key is all of the row.
-      return !n.keys.equal && !order_is_asked_for(r.graph) && is_whole_row(r.trace(n.functions.front()));
+      return !n.keys.equal && !order_is_asked_for(r) && is_whole_row(r.trace(n.functions.front()));
     default: return false;
   }
 }
@@ -61,40 +64,53 @@ bool terminal_ignores_order(const machine_graph& g) {
   return g.terminal == "sum" || g.terminal == "min" || g.terminal == "max";
 }
 
-bool reader_ignores_order(rewriting& r, const edge& e) {
+// `numbered`: a function on the way to the reader takes row numbers.
+bool reader_ignores_order(rewriting& r, const edge& e, bool numbered) {
   switch (e.how) {
     case edge::kind::rows:
-      if (numbers_rows(*e.through)) return false;
+      if (numbered) return false;
       if (!e.reader) return terminal_ignores_order(r.graph);
       return e.reader->node && verb_ignores_order(r, *e.reader->node);
     case edge::kind::build: {
-      const logical& join = *e.through->stages[e.stage].join;
-      return join.join == join_kind::semi || join.join == join_kind::anti || !order_is_asked_for(r.graph);
+      const logical& join = *e.join;
+      return join.join == join_kind::semi || join.join == join_kind::anti || !order_is_asked_for(r);
     }
     default: return false;
   }
 }
 
 std::string name_of_reader(const rewriting& r, const edge& e) {
-  if (e.how == edge::kind::build) return verb_at(*e.through->stages[e.stage].join);
+  if (e.how == edge::kind::build) return verb_at(*e.join);
   return e.reader ? verb_at(*e.reader->node) : r.graph.terminal;
 }
 
 }  // namespace
 
 void remove_order(rewriting& r) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto& v : r.graph.vertices) {
-      if (!only_arranges(*v)) continue;
-      const edge e = only_reader(r.graph, *v);
-      if (!reader_ignores_order(r, e)) continue;
-      note(r, e.reader, "remove_order: " + verb_at(*v->node) + " is left out, " + name_of_reader(r, e) + " gives the same in any order");
-      drop_verb(r.graph, *v, e);
-      changed = true;
-      break;
+  const edge_index edges(r.graph);
+  // From the result down: what is left out hands its reader on to what lies below.
+  struct handed_on {
+    edge reader;
+    bool numbered;
+  };
+  std::unordered_map<const vertex*, handed_on> left_out;
+  for (auto at = r.graph.vertices.rbegin(); at != r.graph.vertices.rend(); ++at) {
+    vertex& v = **at;
+    if (!only_arranges(v)) continue;
+    edge e = edges.only_reader(v);
+    bool numbered = e.how == edge::kind::rows && numbers_rows(*e.through);
+    if (const auto above = left_out.find(e.reader); e.how == edge::kind::rows && above != left_out.end()) {
+      e = above->second.reader;
+      numbered = numbered || above->second.numbered;
     }
+    if (!reader_ignores_order(r, e, numbered)) continue;
+    note(r, e.reader, "remove_order: " + verb_at(*v.node) + " is left out, " + name_of_reader(r, e) + " gives the same in any order");
+    if (can_bypass(v, e)) left_out.emplace(&v, handed_on{e, numbered});
+    else v.node = nullptr;
   }
+  for (auto& v : r.graph.vertices)
+    if (left_out.contains(v.get())) drop_verb(r, *v, edges.only_reader(*v));
+  remove_dropped(r);
 }
 
 }  // namespace query::planner::rules

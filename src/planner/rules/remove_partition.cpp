@@ -111,22 +111,26 @@ bool can_go(const vertex& v, const edge& above) {
   return can_bypass(v, above) || (rows.stages.empty() && rows.prefilters.empty());
 }
 
-bool leave_out(rewriting& r, vertex& v) {
-  const branch& rows = v.inputs.front();
+// Did the partition below v go, so that v is to be looked at again?
+bool leave_out(rewriting& r, const edge_index& edges, vertex& v) {
+  branch& rows = v.inputs.front();
   if (!is_partition(rows.table)) return false;
   vertex& below = *rows.table;
-  const edge above = only_reader(r.graph, v);
+  const edge above = edges.only_reader(v);
   if (can_go(v, above) && partitioned_already(r, *v.node, *below.node, rows)) {
     note(r, above.how == edge::kind::rows ? above.reader : &below,
          "remove_partition: " + verb_at(*v.node) + " is left out, partitioning inferred from " + verb_at(*below.node));
-    drop_verb(r.graph, v, above);
-    return true;
+    drop_verb(r, v, above);
+    return false;
   }
-  const edge between = only_reader(r.graph, below);
-  if (between.how == edge::kind::rows && between.reader == &v && made_anew(r, *v.node, *below.node, rows)) {
+  // Those between it and v have gone.
+  edge between = edges.only_reader(below);
+  if (between.how == edge::kind::rows && made_anew(r, *v.node, *below.node, rows)) {
     note(r, &v, "remove_partition: " + verb_at(*below.node) + " is left out, " + verb_at(*v.node) + " partitions its rows anew");
-    drop_verb(r.graph, below, between);
-    return true;
+    between.reader = &v;
+    between.through = &rows;
+    drop_verb(r, below, between);
+    return r.dropped.contains(&below);
   }
   return false;
 }
@@ -134,14 +138,11 @@ bool leave_out(rewriting& r, vertex& v) {
 }  // namespace
 
 void remove_partition(rewriting& r) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto& v : r.graph.vertices) {
-      if (!is_partition(v.get())) continue;
-      changed = leave_out(r, *v);
-      if (changed) break;
+  const edge_index edges(r.graph);
+  for (auto& v : r.graph.vertices)
+    while (is_partition(v.get()) && !r.dropped.contains(v.get()) && leave_out(r, edges, *v)) {
     }
-  }
+  remove_dropped(r);
   for (auto& v : r.graph.vertices) {
     if (is_partition(v.get())) note(r, v.get(), "partitions: " + partitions_text(r, *v->node));
     if (!v->node || v->node->what != verb::apply || v->node->all) continue;

@@ -6,8 +6,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "planner/machine_graph.hpp"
@@ -26,9 +29,12 @@ class rewriting {
   std::set<std::pair<const vertex*, const logical*>> passed;
   // The take that a vertex's limit comes from.
   std::map<const vertex*, const logical*> limited_by;
+  std::optional<bool> order_asked;  // as_ordered() is said somewhere (remove_order)
+  // By the rule at work: see remove_dropped (edges.hpp).
+  std::unordered_set<const vertex*> dropped;
 
  private:
-  std::map<const detail::user_function*, ir::traced> traces_;
+  std::unordered_map<const detail::user_function*, ir::traced> traces_;
 };
 
 // Leaves a note at a vertex; at the graph itself for null, where the result is read.
@@ -36,6 +42,7 @@ void note(rewriting& r, vertex* at, std::string text);
 // "where @plan.cpp:12": a verb in notes.
 std::string verb_at(const logical& n);
 
+void merge_concat(rewriting& r);         // concatenations and unions of others of their kind
 void remove_order(rewriting& r);         // sorts whose consumer does not care
 void merge_distinct(rewriting& r);       // distinct of what is distinct already, or will be
 void remove_partition(rewriting& r);     // partitions of what is partitioned so already, or will be made anew

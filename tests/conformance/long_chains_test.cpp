@@ -1,0 +1,136 @@
+// Chains of verbs that are grown in loops: longer than stages call each other, concatenations and unions that become one vertex.
+#include <algorithm>
+#include <string>
+
+#include "conformance/engines.hpp"
+#include "conformance/naive.hpp"
+#include "conformance/rows.hpp"
+
+namespace conformance {
+namespace {
+
+std::vector<std::int32_t> keys_of(const std::vector<tick>& rows) {
+  return selected(rows, [](const tick& t) { return t.key; });
+}
+
+CONFORMS(long_chains, rows_are_appended_and_prepended_in_order, "append", "prepend", "concat") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const auto keys = keys_of(d.rows);
+    query::Query<std::int32_t> q = source(e, keys);
+    std::vector<std::int32_t> wanted = keys;
+    for (std::int32_t i = 0; i < 300; ++i) {
+      switch (i % 3) {
+        case 0:
+          q = q.append(i);
+          wanted.push_back(i);
+          break;
+        case 1:
+          q = q.prepend(i);
+          wanted.insert(wanted.begin(), i);
+          break;
+        default:
+          q = q.concat(source(e, std::vector<std::int32_t>{i, -i}));
+          wanted.insert(wanted.end(), {i, -i});
+      }
+    }
+    EXPECT_ROWS(q.to_vector(), wanted);
+    EXPECT_EQ(q.count(), std::ssize(wanted));
+    EXPECT_ROWS(q.take(7).to_vector(), std::vector<std::int32_t>(wanted.begin(), wanted.begin() + 7));
+    std::vector<std::int32_t> one_by_one;
+    for (const auto k : q) one_by_one.push_back(k);
+    EXPECT_ROWS(one_by_one, wanted);
+  }
+}
+
+CONFORMS(long_chains, a_concatenation_with_two_readers_stays_one, "concat") {
+  const std::vector<std::int32_t> few{1, 2};
+  const auto both = source(e, few).append(3);
+  const auto twice = both.append(4).concat(both.append(5));
+  EXPECT_ROWS(twice.to_vector(), (std::vector<std::int32_t>{1, 2, 3, 4, 1, 2, 3, 5}));
+  query::Query<std::int32_t> doubled = source(e, few);
+  for (int i = 0; i < 10; ++i) doubled = doubled.concat(doubled);
+  EXPECT_EQ(doubled.count(), 2048);
+}
+
+CONFORMS(long_chains, unions_keep_one_row_of_each_key, "union_with", "union_with_by", "distinct") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const auto keys = keys_of(d.rows);
+    query::Query<std::int32_t> q = source(e, keys);
+    std::vector<std::int32_t> all = keys;
+    for (std::int32_t i = 0; i < 60; ++i) {
+      const std::vector<std::int32_t> more{i % 7, i, 1000 + i % 11};
+      q = i % 2 ? q.union_with(source(e, more)) : source(e, more).union_with(q);
+      all.insert(i % 2 ? all.end() : all.begin(), more.begin(), more.end());
+    }
+    std::vector<std::int32_t> wanted;
+    for (const auto k : all)
+      if (std::find(wanted.begin(), wanted.end(), k) == wanted.end()) wanted.push_back(k);
+    auto given = q.to_vector();
+    std::sort(given.begin(), given.end());
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_ROWS(given, wanted);
+    EXPECT_EQ(q.count(), std::ssize(wanted));
+  }
+}
+
+CONFORMS(long_chains, unions_by_different_keys_are_not_one, "union_with_by") {
+  const std::vector<std::int32_t> a{1, 2, 3, 4}, b{11, 12, 25}, c{31, 42, 16};
+  const auto by_ten = source(e, a).union_with_by(source(e, b), [](auto x) { return x % 10; });         // 1 2 3 4 25
+  const auto by_five = by_ten.union_with_by(source(e, c), [](auto x) { return x % 5; }).as_ordered();  // 1 2 3 4 25: all keys are there
+  EXPECT_ROWS(by_five.order_by([](auto x) { return x; }).to_vector(), (std::vector<std::int32_t>{1, 2, 3, 4, 25}));
+}
+
+CONFORMS(long_chains, more_row_wise_verbs_than_call_each_other, "where", "select") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    query::Query<std::int32_t> q = source(e, d.rows).select([](auto t) { return t.key; });
+    std::vector<std::int32_t> wanted = keys_of(d.rows);
+    for (std::int32_t i = 0; i < 80; ++i) {
+      if (i % 2) {
+        q = q.select([i](auto k) { return k + i; });
+        for (auto& k : wanted) k += i;
+      } else {
+        q = q.where([i](auto k) { return k % 97 != i; });
+        std::erase_if(wanted, [i](auto k) { return k % 97 == i; });
+      }
+    }
+    EXPECT_ROWS(q.to_vector(), wanted);
+    EXPECT_EQ(q.count(), std::ssize(wanted));
+    std::int64_t sum = 0;
+    for (const auto k : wanted) sum += k;
+    EXPECT_EQ(q.sum(), sum);
+  }
+}
+
+CONFORMS(long_chains, sorts_and_reversals_that_nobody_needs, "order_by", "reverse", "count") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const auto keys = keys_of(d.rows);
+    query::Query<std::int32_t> q = source(e, keys);
+    for (int i = 0; i < 60; ++i) {
+      if (i % 3 == 0) q = q.order_by([](auto k) { return k; });
+      else if (i % 3 == 1) q = q.where([](auto k) { return k != 2; });
+      else q = q.reverse();
+    }
+    auto wanted = kept(keys, [](auto k) { return k != 2; });
+    EXPECT_EQ(q.count(), std::ssize(wanted));
+    std::stable_sort(wanted.begin(), wanted.end());
+    std::reverse(wanted.begin(), wanted.end());
+    EXPECT_ROWS(q.to_vector(), wanted);
+  }
+}
+
+CONFORMS(long_chains, more_joins_than_call_each_other, "join") {
+  const std::vector<std::int32_t> others{1, 2, 3, 5, 8};
+  const auto key = [](auto k) { return k; };
+  query::Query<std::int32_t> q = source(e, others);
+  for (int i = 0; i < 40; ++i) q = q.join(source(e, others), key, key, [](auto a, auto) { return a; });
+  auto given = q.to_vector();
+  std::sort(given.begin(), given.end());
+  EXPECT_ROWS(given, others);
+}
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,308 @@
+// Plans of 100,000 verbs, grown in loops: on a small stack, in linear time.
+#include <pthread.h>
+
+#include <algorithm>
+#include <ctime>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <query/query.hpp>
+
+namespace {
+
+using rows = query::Query<int>;
+
+// Sanitizers take more of a stack for each frame, and more time for each step.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+#else
+constexpr bool sanitized = false;
+#endif
+constexpr std::size_t small_stack = (sanitized ? std::size_t{4096} : std::size_t{512}) << 10;
+constexpr int many = sanitized ? 10'000 : 100'000;
+
+// Runs f on a thread with a small stack; what it throws is thrown here.
+void on_small_stack(const std::function<void()>& f) {
+  struct call {
+    const std::function<void()>& f;
+    std::exception_ptr error;
+  } c{f, nullptr};
+  pthread_attr_t with;
+  ASSERT_EQ(pthread_attr_init(&with), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&with, small_stack), 0);
+  pthread_t thread;
+  const auto body = [](void* p) -> void* {
+    call& c = *static_cast<call*>(p);
+    try {
+      c.f();
+    } catch (...) {
+      c.error = std::current_exception();
+    }
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &with, body, &c), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&with);
+  if (c.error) std::rethrow_exception(c.error);
+}
+
+const std::vector<int> three{3, 1, 2};
+const std::vector<int> seven{7};
+
+using step = std::function<rows(const rows&, int)>;
+rows grown(const step& more, int verbs) {
+  rows q = query::from(three);
+  for (int i = 0; i < verbs; ++i) q = more(q, i);
+  return q;
+}
+
+// Grown and read in all the ways that plans are: by rows, as a fold, row by row, as text.
+struct results {
+  std::vector<int> all;
+  std::int64_t count = 0;
+  std::vector<int> one_by_one;
+  std::size_t text = 0;
+};
+results read(const rows& q) {
+  results r;
+  r.all = q.to_vector();
+  r.count = q.count();
+  for (const int x : q) r.one_by_one.push_back(x);
+  r.text = q.explain().size() + q.explain_dot("count").size();
+  return r;
+}
+
+// Of all threads: what others do on the machine does not count.
+double seconds_of(const std::function<void()>& f) {
+  const std::clock_t begin = std::clock();
+  f();
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+// The results of `verbs` verbs, on a small stack. Four times as many verbs take less than eight times as long, where that is long
+// enough to be told. A tenth of them is read in all ways, which give the same.
+std::vector<int> linear(const step& more, int verbs) {
+  std::vector<int> all;
+  const auto run = [&](int n) { on_small_stack([&] { all = grown(more, n).to_vector(); }); };
+  const double quarter = seconds_of([&] { run(verbs / 4); });
+  const double whole = seconds_of([&] { run(verbs); });
+  EXPECT_LT(whole, std::max(8 * quarter, 1.0)) << verbs << " verbs, a quarter of them in " << quarter << " s";
+  on_small_stack([&] {
+    const results r = read(grown(more, verbs / 10));
+    EXPECT_EQ(r.count, std::ssize(r.all));
+    EXPECT_EQ(r.one_by_one, r.all);
+    EXPECT_GT(r.text, 0u);
+  });
+  return all;
+}
+std::vector<int> sorted(std::vector<int> all) {
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(long_plans, append) {
+  std::vector<int> wanted = three;
+  for (int i = 0; i < many; ++i) wanted.push_back(i);
+  EXPECT_EQ(linear([](const rows& q, int i) -> rows { return q.append(i); }, many), wanted);
+}
+
+TEST(long_plans, prepend) {
+  std::vector<int> wanted;
+  for (int i = many; i-- > 0;) wanted.push_back(i);
+  wanted.insert(wanted.end(), three.begin(), three.end());
+  EXPECT_EQ(linear([](const rows& q, int i) -> rows { return q.prepend(i); }, many), wanted);
+}
+
+TEST(long_plans, concat_of_both_sides) {
+  const auto more = [](const rows& q, int i) -> rows {
+    return i % 2 ? q.concat(query::from(seven)) : query::from(seven).concat(q);
+  };
+  std::vector<int> wanted(many / 2, 7);
+  wanted.insert(wanted.end(), three.begin(), three.end());
+  wanted.resize(many + 3, 7);
+  EXPECT_EQ(linear(more, many), wanted);
+}
+
+TEST(long_plans, where) {
+  const auto more = [](const rows& q, int i) -> rows { return q.where([i](auto x) { return x != i + 3; }); };
+  EXPECT_EQ(linear(more, many), (std::vector<int>{1, 2}));
+}
+
+TEST(long_plans, where_that_cannot_be_traced) {
+  const auto more = [](const rows& q, int i) -> rows { return q.where([i](const int& x) { return x != i + 3; }); };
+  EXPECT_EQ(linear(more, many), (std::vector<int>{1, 2}));
+}
+
+TEST(long_plans, select) {
+  const auto more = [](const rows& q, int) -> rows { return q.select([](auto x) { return x + 1; }); };
+  EXPECT_EQ(linear(more, many), (std::vector<int>{3 + many, 1 + many, 2 + many}));
+}
+
+TEST(long_plans, union_with) {
+  const auto more = [](const rows& q, int i) -> rows { return q.union_with(query::from(std::vector<int>{i % 10})); };
+  EXPECT_EQ(sorted(linear(more, many)), (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(long_plans, take_and_skip) {
+  const auto more = [](const rows& q, int i) -> rows { return i % 2 ? rows(q.take(2)) : rows(q.skip(0)); };
+  EXPECT_EQ(linear(more, many / 2), (std::vector<int>{3, 1}));
+}
+
+TEST(long_plans, distinct) {
+  EXPECT_EQ(linear([](const rows& q, int) -> rows { return q.distinct(); }, many), three);
+}
+
+TEST(long_plans, order_by) {
+  const auto more = [](const rows& q, int) -> rows { return q.order_by([](auto x) { return x; }); };
+  EXPECT_EQ(linear(more, many / 4), (std::vector<int>{1, 2, 3}));
+}
+
+TEST(long_plans, reverse) {
+  EXPECT_EQ(linear([](const rows& q, int) -> rows { return q.reverse(); }, many / 4 * 2), three);
+}
+
+TEST(long_plans, reverse_between_tests) {
+  const auto more = [](const rows& q, int i) -> rows { return i % 2 ? rows(q.reverse()) : rows(q.where([](auto x) { return x > 1; })); };
+  EXPECT_EQ(linear(more, many / 5), (std::vector<int>{3, 2}));
+}
+
+TEST(long_plans, join) {
+  const auto key = [](auto x) { return x; };
+  const auto left = [](auto x, auto) { return x; };
+  const auto more = [&](const rows& q, int) -> rows { return q.join(query::from(three), key, key, left); };
+  EXPECT_EQ(sorted(linear(more, many / 25)), (std::vector<int>{1, 2, 3}));
+}
+
+TEST(long_plans, group_by) {
+  const auto more = [](const rows& q, int) -> rows { return q.group_by([](auto x) { return x; }).select([](auto g) { return g.key(); }); };
+  EXPECT_EQ(sorted(linear(more, many / 25)), (std::vector<int>{1, 2, 3}));
+}
+
+TEST(long_plans, zip) {
+  const auto more = [](const rows& q, int) -> rows { return q.zip(query::from(three), [](auto a, auto) { return a; }); };
+  EXPECT_EQ(linear(more, many / 4), three);
+}
+
+TEST(long_plans, do_while) {
+  const auto more = [](const rows& q, int) -> rows {
+    return q.do_while([](auto now) { return now.select([](auto x) { return x + 1; }); }, query::times(1));
+  };
+  EXPECT_EQ(linear(more, many / 25), (std::vector<int>{3 + many / 25, 1 + many / 25, 2 + many / 25}));
+}
+
+TEST(long_plans, captured_queries_in_each_other) {
+  const auto more = [](const rows& q, int) -> rows {
+    return query::from(three).where([before = query::broadcast(q)](auto x) {
+      return before.any(x, [](auto x, auto y) { return x == y; });
+    });
+  };
+  EXPECT_EQ(linear(more, many / 25), three);
+}
+
+TEST(long_plans, a_loop_over_concatenated_sources_begins_at_once) {
+  rows q = grown([](const rows& q, int i) -> rows { return q.append(i); }, many);
+  int first = 0;
+  for (const int x : q) {
+    first = x;
+    break;
+  }
+  EXPECT_EQ(first, 3);
+}
+
+TEST(long_plans, a_generator_without_an_end_goes_through_many_tests) {
+  const auto generated = [n = 0]() mutable -> std::optional<int> { return n++; };
+  on_small_stack([&] {
+    rows q = query::generate(generated);
+    for (int i = 0; i < many / 10; ++i) q = q.where([i](auto x) { return x != i; });
+    EXPECT_EQ(q.first(), many / 10);
+  });
+}
+
+TEST(long_plans, a_stream_through_too_many_verbs_is_an_error) {
+  const auto generated = [n = 0]() mutable -> std::optional<int> { return n++; };
+  on_small_stack([&] {
+    rows q = query::generate(generated);
+    for (int i = 0; i < 100'000; ++i) q = q.skip_while([](auto x) { return x < 0; });
+    try {
+      (void)q.first();
+      FAIL() << "read through 100,000 streams";
+    } catch (const query::user_error& e) {
+      EXPECT_NE(std::string(e.what()).find("too many verbs hand the rows of one source on"), std::string::npos) << e.what();
+    }
+  });
+}
+
+TEST(long_plans, loops_nested_too_deep_are_an_error) {
+  const std::function<rows(const rows&, int)> nested = [&](const rows& q, int depth) -> rows {
+    if (!depth) return q.select([](auto x) { return x + 1; });
+    return q.do_while([&](const rows& now) { return nested(now, depth - 1); }, query::times(1));
+  };
+  EXPECT_EQ(nested(query::from(three), 50).to_vector(), (std::vector<int>{4, 2, 3}));
+  try {
+    (void)nested(query::from(three), 100).to_vector();
+    FAIL() << "a hundred loops within each other ran";
+  } catch (const query::user_error& e) {
+    EXPECT_NE(std::string(e.what()).find("do_while: loops are nested more than 64 deep"), std::string::npos) << e.what();
+  }
+}
+
+// Conditions within each other, and sums of many terms.
+template <class F> std::string plan_of(const F& f) { return query::from(three).select(f).explain(); }
+
+TEST(long_plans, long_expressions_are_traced_as_far_as_they_can_be_run) {
+  const auto sum = [](int terms) {
+    return [terms](auto x) {
+      auto all = x + 0;
+      for (int i = 0; i < terms; ++i) all = all + x;
+      return all;
+    };
+  };
+  const auto wanted = [](int terms) {
+    std::vector<int> all;
+    for (const int x : three) all.push_back(x * (terms + 1));
+    return all;
+  };
+  on_small_stack([&] {
+    query::Session interpreting({.interpret = true});
+    for (const int terms : {1'000, 30'000, 100'000})
+      EXPECT_EQ(query::from(three).in(interpreting).select(sum(terms)).to_vector(), wanted(terms)) << terms << " terms";
+    EXPECT_EQ(plan_of(sum(30'000)).find("opaque"), std::string::npos);
+    EXPECT_NE(plan_of(sum(100'000)).find("opaque: the expression has more than 65536 nodes"), std::string::npos);
+  });
+}
+
+TEST(long_plans, conditions_within_each_other_are_traced_as_far_as_they_can_be_run) {
+  const auto chosen = [](int choices) {
+    return [choices](auto x) {
+      auto y = x + 0;
+      for (int i = 0; i < choices; ++i) y = query::iff(query::lazy(y) > i, 100 / y, y + 1);
+      return y;
+    };
+  };
+  const auto wanted = [](int choices) {
+    std::vector<int> all;
+    for (int y : three) {
+      for (int i = 0; i < choices; ++i) y = y > i ? 100 / y : y + 1;
+      all.push_back(y);
+    }
+    return all;
+  };
+  on_small_stack([&] {
+    query::Session interpreting({.interpret = true});
+    for (const int choices : {10, 900, 20'000})
+      EXPECT_EQ(query::from(three).in(interpreting).select(chosen(choices)).to_vector(), wanted(choices)) << choices << " choices";
+    EXPECT_NE(plan_of(chosen(20'000)).find("opaque: the expression has more than 1000 conditions within each other"), std::string::npos);
+  });
+}
+
+}  // namespace
