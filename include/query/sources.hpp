@@ -108,11 +108,16 @@ template <class T> class number_stream final : public row_stream {
   explicit number_stream(const numbers<T>& r) : r_(r) {}
   std::size_t next(void* raw, std::size_t most) override {
     std::size_t n = 0;
-    for (; n < most && i_ < r_.n; ++n, ++i_) static_cast<T*>(raw)[n] = static_cast<T>(r_.first + static_cast<T>(i_));
+    for (; n < most && i_ < r_.n; ++n, ++i_) static_cast<T*>(raw)[n] = number(i_);
     return n;
   }
 
  private:
+  // Integers wrap on the way: from INT_MIN, the distance to a number may not fit an int where the number does.
+  T number(std::uint64_t i) const {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(r_.first) + i);
+    else return static_cast<T>(r_.first + static_cast<T>(i));
+  }
   numbers<T> r_;
   std::uint64_t i_ = 0;
 };
