@@ -122,13 +122,7 @@ std::string name_of(const ir::node* n, const known_names& known) {
       if (n->kids.front()->what == ir::op::row) return n->text;
       return n->text + "(" + text_of(n->kids.front()) + (n->text == "quantile" && n->kids.size() == 2 ? ", " + text_of(n->kids[1]) : "") +
              ")";
-    case ir::op::select: {
-      // What has no value of no rows (detail/aggregates_of_all.hpp).
-      const ir::node *there = n->kids[0], *value = n->kids[1];
-      const bool of_all = there->what == ir::op::gt && there->kids[0]->what == ir::op::aggregate && there->kids[0]->text == "count" &&
-                          value->what == ir::op::some && n->kids[2]->what == ir::op::null;
-      return of_all ? name_of(value->kids[0], known) : text_of(n);
-    }
+    case ir::op::some: return name_of(n->kids.front(), known);
     default: return text_of(n);
   }
 }

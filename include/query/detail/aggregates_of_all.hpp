@@ -112,7 +112,8 @@ template <class T, class Out, class... P> struct of_all<T, apply<detail::make_fn
   }
 };
 
-// The same of the traced function, which has given `root`, for results of type `out`. While the trace runs.
+// The same of the traced function, which has given `root`, for results of type `out`: what it gives where there are rows. Of no rows
+// every engine calls the compiled function. While the trace runs.
 const ir::node* trace_of_all(const ir::node* root, const ir::type* out);
 
 }  // namespace query::agg
