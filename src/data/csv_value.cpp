@@ -34,7 +34,8 @@ template <class I> parsed parse_integer(const char* b, const char* e, I& out) {
   return error == std::errc::result_out_of_range ? parsed::out_of_range : parsed::ok;
 }
 
-// Too close to zero for the type, rather than too large? `text` is a number that std::from_chars calls out of range: far from 1. Zeros before its first digit, digits before its point and its exponent may all be many, and make up for each other.
+// Too close to zero for the type, rather than too large? `text` is a number that std::from_chars calls out of range, so it is far
+// from 1. Zeros before its first digit, digits before its point and its exponent may all be many, and make up for each other.
 bool underflows(std::string_view text) {
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());
   const std::string_view digits = text.substr(0, e);

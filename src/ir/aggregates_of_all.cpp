@@ -39,7 +39,8 @@ const node* trace_of_all(const node* root, const ir::type* out) {
   if (root->type == out || !needs_rows(root)) return root;
   auto& a = ir::current_arena();
   if (out->k == ir::kind::optional) return a.put(op::some, out, {root});
-  if (out->k != ir::kind::record || root->type->k != ir::kind::record || root->type->field_list.size() != out->field_list.size()) return root;
+  const auto is_record = [&](const ir::type* t) { return t->k == ir::kind::record && t->field_list.size() == out->field_list.size(); };
+  if (!is_record(out) || !is_record(root->type)) return root;
   node parts;
   parts.what = op::make;
   parts.type = out;

@@ -108,10 +108,8 @@ CONFORMS(no_rows, of_optionals, "min_by", "max_by", "min", "max") {
 
 // Groups have a row at least: their aggregates are plain, but where all values are null.
 CONFORMS(no_rows, are_in_no_group, "group_by.select") {
-  for (const auto& [key, most, lots] : source(e, few_trades())
-                                           .group_by([](auto t) { return t.key; })
-                                           .select([](auto g) { return std::tuple(g.key(), g.max(amount_of), g.min([](auto t) { return t.lot; })); })
-                                           .to_vector()) {
+  const auto f = [](auto g) { return std::tuple(g.key(), g.max(amount_of), g.min([](auto t) { return t.lot; })); };
+  for (const auto& [key, most, lots] : source(e, few_trades()).group_by([](auto t) { return t.key; }).select(f).to_vector()) {
     static_assert(std::is_same_v<decltype(most), const std::int64_t>);
     static_assert(std::is_same_v<decltype(lots), const std::optional<std::int32_t>>);
     EXPECT_EQ(most, source(e, few_trades()).where([k = key](auto t) { return t.key == k; }).max(amount_of));

@@ -10,7 +10,6 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <tuple>
