@@ -23,6 +23,10 @@ struct moments {
   }
   void merge(const moments& o) {
     if (!o.n) return;
+    if (!n) {
+      *this = o;
+      return;
+    }
     const double all = static_cast<double>(n + o.n), d = (o.mean - mean) + (o.low - low), part = static_cast<double>(o.n) / all;
     squares += o.squares + d * d * static_cast<double>(n) * part;
     move(d * part);

@@ -400,9 +400,10 @@ class writer {
         const std::string move = "move_mean(" + s + ", " + low + ", ";
         both((c.nullable ? "if (" + has + ") " : std::string()) + "{ const double d = (" + a + " - " + s + ") - " + low +
                  ", by = d * (1 / double(++" + n + ")); " + squares + " += d * (d - by); " + move + "by); }",
-             "if (" + on + ") { const double part = double(" + on + ") / double(" + n + " + " + on + "), d = (" + o + " - " + s +
-                 ") + (o.l" + j + " - " + low + "); " + squares + " += o.m" + j + " + d * d * double(" + n + ") * part; " + move +
-                 "d * part); " + n + " += " + on + "; }");
+             "if (!" + n + ") { " + s + " = " + o + "; " + low + " = o.l" + j + "; " + squares + " = o.m" + j + "; } else if (" + on +
+                 ") { const double part = double(" + on + ") / double(" + n + " + " + on + "), d = (" + o + " - " + s + ") + (o.l" + j +
+                 " - " + low + "); " + squares + " += o.m" + j + " + d * d * double(" + n + ") * part; " + move + "d * part); } " + n +
+                 " += " + on + ";");
         atomic_ = false;
         return;
       }
