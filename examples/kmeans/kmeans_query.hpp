@@ -94,11 +94,11 @@ inline query::Query<Raw> raw_points(const query::Query<Flight>& flights) {
       });
 }
 
-// The mean and the population's standard deviation of each feature.
+// The mean and the population's standard deviation of each feature. There are rows.
 inline Scale scale_of(const query::Query<Raw>& raw) {
   using namespace query::operators;
-  const Vector mean = raw.reduce([](auto g) { return g.mean([](auto r) { return r.x; }); });
-  Vector stddev = raw.reduce([mean](auto g) { return g.mean([mean](auto r) { return (r.x - mean) * (r.x - mean); }); });
+  const Vector mean = raw.mean([](auto r) { return r.x; }).value();
+  Vector stddev = raw.mean([mean](auto r) { return (r.x - mean) * (r.x - mean); }).value();
   for (double& s : stddev) s = std::sqrt(s);
   return {mean, stddev};
 }

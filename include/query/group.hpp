@@ -11,6 +11,7 @@
 #include <query/accelerated.hpp>
 #include <query/detail/aggregate_calls.hpp>
 #include <query/detail/aggregate_expression.hpp>
+#include <query/detail/aggregates_of_all.hpp>
 #include <query/detail/check.hpp>
 #include <query/detail/own_keys.hpp>
 #include <query/detail/row_fields.hpp>

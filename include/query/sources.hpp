@@ -102,13 +102,18 @@ template <class T, class R> Query<T> stream_of(std::shared_ptr<const R> r, const
 template <class T> struct numbers {
   T first;
   std::uint64_t n;
+  // Integers wrap on the way: from INT_MIN, the distance to a number may not fit an int where the number does.
+  constexpr T operator[](std::uint64_t i) const {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(first) + i);
+    else return static_cast<T>(first + static_cast<T>(i));
+  }
 };
 template <class T> class number_stream final : public row_stream {
  public:
   explicit number_stream(const numbers<T>& r) : r_(r) {}
   std::size_t next(void* raw, std::size_t most) override {
     std::size_t n = 0;
-    for (; n < most && i_ < r_.n; ++n, ++i_) static_cast<T*>(raw)[n] = static_cast<T>(r_.first + static_cast<T>(i_));
+    for (; n < most && i_ < r_.n; ++n, ++i_) static_cast<T*>(raw)[n] = r_[i_];
     return n;
   }
 

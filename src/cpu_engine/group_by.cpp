@@ -1,6 +1,7 @@
 #include "cpu_engine/group_by.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -86,16 +87,21 @@ detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& con
   p.limit_parts(most_tables);
   const bool known = p.parts().has_value();
   const std::size_t window = known ? std::max<std::size_t>(*p.parts(), 1) : most_tables;
-  const std::unique_ptr<group_states> total = program.states(context.pool);
+  std::unique_ptr<group_states> total = program.states(context.pool);
   total->grow_to(1);
 
+  std::atomic<bool> any = false;
   class sink final : public detail::batch_sink {
    public:
-    explicit sink(group_states& s) : states_(&s) {}
-    void push(const row_block& b) override { states_->update(nullptr, b.rows, nullptr, b.n); }
+    sink(group_states& s, std::atomic<bool>& any) : states_(&s), any_(&any) {}
+    void push(const row_block& b) override {
+      if (b.n) any_->store(true, std::memory_order_relaxed);
+      states_->update(nullptr, b.rows, nullptr, b.n);
+    }
 
    private:
     group_states* states_;
+    std::atomic<bool>* any_;
   };
   while (true) {
     std::vector<std::unique_ptr<group_states>> parts;
@@ -106,7 +112,7 @@ detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& con
     }
     const std::size_t first = p.next_part();
     const bool more = p.run_some(window, [&](const pipeline::part& part) {
-      sink s(*parts[part.index - first]);
+      sink s(*parts[part.index - first], any);
       part.run(s);
     });
     for (const auto& s : parts) {
@@ -114,6 +120,10 @@ detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& con
       total->merge(nullptr, *s, 0, 1);
     }
     if (!more || known) break;
+  }
+  if (!any) {  // an expression holds where there are rows (detail/aggregates_of_all.hpp)
+    total = group_program(n, nullptr).states(context.pool);
+    total->grow_to(1);
   }
   rows_buffer out(n.row, context.pool);
   const std::int64_t no_key = 0;

@@ -1,5 +1,6 @@
 #include "data/csv_value.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -33,11 +34,22 @@ template <class I> parsed parse_integer(const char* b, const char* e, I& out) {
   return error == std::errc::result_out_of_range ? parsed::out_of_range : parsed::ok;
 }
 
-// Too close to zero for the type, rather than too large? `text` is a number that std::from_chars calls out of range.
+// Too close to zero for the type, rather than too large? `text` is a number that std::from_chars calls out of range, so it is far
+// from 1. Zeros before its first digit, digits before its point and its exponent may all be many, and make up for each other.
 bool underflows(std::string_view text) {
-  const std::size_t exponent = text.find_first_of("eE");
-  if (exponent != std::string_view::npos) return text.substr(exponent + 1).starts_with('-');
-  return text.find_first_of("123456789") > text.find('.');
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view digits = text.substr(0, e);
+  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+  if (digits.find_first_of("123456789") == std::string_view::npos) return true;
+  const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
+  std::int64_t exponent = 0;
+  if (e != text.size()) {
+    std::string_view power = text.substr(e + 1);
+    if (power.starts_with('+')) power.remove_prefix(1);
+    if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec == std::errc::result_out_of_range)
+      return power.starts_with('-');
+  }
+  return exponent < first - point;  // the number is about 10 to the power of exponent + point - first
 }
 
 template <class F> parsed parse_floating(const char* b, const char* e, F& out) {

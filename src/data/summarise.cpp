@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <query/detail/moments.hpp>
 #include <query/detail/stop.hpp>
 
 #include "data/csv_value.hpp"
@@ -46,24 +47,10 @@ template <class T> std::uint64_t distinct_of(std::vector<T>& values) {
   return static_cast<std::uint64_t>(std::unique(values.begin(), first_nan) - values.begin()) + (first_nan != values.end());
 }
 
-// Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 1962.
-class moments {
- public:
-  void add(double x) {
-    ++n_;
-    const double delta = x - mean_;
-    mean_ += delta / static_cast<double>(n_);
-    squares_ += delta * (x - mean_);
-  }
-  void write(column_summary& to) const {
-    if (n_ > 0) to.mean = mean_ + 0.0;  // -0.0 + 0.0 is 0.0
-    if (n_ > 1) to.stddev = std::sqrt(squares_ / static_cast<double>(n_ - 1));
-  }
-
- private:
-  std::uint64_t n_ = 0;
-  double mean_ = 0, squares_ = 0;
-};
+void write(const agg::moments& m, column_summary& to) {
+  if (m.n > 0) to.mean = m.mean + m.low + 0.0;  // -0.0 + 0.0 is 0.0
+  if (m.n > 1) to.stddev = std::sqrt(m.squares / static_cast<double>(m.n - 1));
+}
 
 // The values of a column that are not null, in row order.
 template <class Each>
@@ -83,7 +70,7 @@ template <class T> std::string text_of(const ir::type* type, const T& value) {
 template <class T>
 void summarise_values(column_summary& to, const leaf_column& leaf, const ir::type* row, const void* rows, std::size_t n,
                       bool count_distinct) {
-  moments sums;
+  agg::moments sums;
   std::vector<T> values;
   T least{}, most{};
   bool any = false;
@@ -97,7 +84,7 @@ void summarise_values(column_summary& to, const leaf_column& leaf, const ir::typ
     if (!any || most < x) most = x;
     any = true;
   });
-  if constexpr (is_number<T>) sums.write(to);
+  if constexpr (is_number<T>) write(sums, to);
   if constexpr (std::is_floating_point_v<T>) {  // as keys, too, -0.0 is 0.0
     least += T{0};
     most += T{0};

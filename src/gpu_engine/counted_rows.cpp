@@ -23,7 +23,9 @@ kernel_source generate(const detail::logical& source) {
     if (!ir::is_arithmetic(source.row->k)) throw not_generated("a range of other rows than numbers");
     std::uint64_t bits = 0;
     std::memcpy(&bits, source.source.get(), source.row->size);
-    value = type + "(" + k.literal(source.row->k, bits) + " + " + type + "(" + from + " + i))";
+    // Integers wrap on the way, as in query::detail::numbers.
+    const std::string literal = k.literal(source.row->k, bits), at = "(" + from + " + i)";
+    value = type + "(" + (ir::is_floating(source.row->k) ? literal + " + " + type + at : "u64(" + literal + ") + " + at) + ")";
   }
   const std::string n = k.argument(count, "u64");
   k.add("extern \"C\" __global__ void __launch_bounds__(256) count_rows(const __grid_constant__ words p) {\n"

@@ -124,6 +124,7 @@ std::string name_of(const ir::node* n, const known_names& known) {
       if (n->kids.front()->what == ir::op::row) return n->text;
       return n->text + "(" + text_of(n->kids.front()) + (n->text == "quantile" && n->kids.size() == 2 ? ", " + text_of(n->kids[1]) : "") +
              ")";
+    case ir::op::some: return name_of(n->kids.front(), known);
     default: return text_of(n);
   }
 }

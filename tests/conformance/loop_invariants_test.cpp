@@ -119,7 +119,8 @@ CONFORMS(loop_invariants, row_numbers_generators_and_columns, "do_while", "index
                                        .select([c = query::broadcast(x)](auto a) {
                                          return a * 0 + c.sum(a, [](auto, auto b) { return b; });
                                        })
-                                       .aggregate([](auto g) { return g.max([](auto v) { return v; }) + g.count(); });
+                                       .aggregate([](auto g) { return g.max([](auto v) { return v; }) + g.count(); })
+                                       .values();
                                  },
                                  query::times(rounds))
                              .to_vector();
@@ -163,7 +164,8 @@ CONFORMS(loop_invariants, loops_in_loops, "do_while", "broadcast") {
                           .where([&](const std::int64_t& v) { return ++never, v < 10; })
                           .select(query::opaque([&outer, c](const std::int64_t& v) { return ++outer, v * 0 + c[0]; }))
                           .select([d](auto v) { return v + d.sum(v, [](auto, auto z) { return z; }); })
-                          .aggregate([](auto g) { return g.max([](auto v) { return v; }); });
+                          .aggregate([](auto g) { return g.max([](auto v) { return v; }); })
+                          .values();
                     },
                     query::times(3));
               },

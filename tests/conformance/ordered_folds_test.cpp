@@ -164,10 +164,11 @@ CONFORMS(ordered_folds, of_all_rows, "aggregate", "reduce") {
   for (const auto& d : all_readings()) {
     SCOPED_TRACE(d.name);
     const auto rows = source(e, d.rows);
-    std::int64_t sum = 0, least = 0;
+    std::int64_t sum = 0;
+    std::optional<std::int32_t> least;
     for (std::size_t i = 0; i < d.rows.size(); ++i) {
       sum += d.rows[i].level;
-      least = i == 0 ? d.rows[i].level : std::min<std::int64_t>(least, d.rows[i].level);
+      least = least ? std::min<std::int32_t>(*least, d.rows[i].level) : d.rows[i].level;
     }
     const auto q = rows.aggregate([](auto g) {
       const auto level = [](auto t) { return t.level; };
@@ -175,14 +176,14 @@ CONFORMS(ordered_folds, of_all_rows, "aggregate", "reduce") {
     });
     runs_there(e, q);
     const bool any = std::any_of(d.rows.begin(), d.rows.end(), [](const reading& r) { return r.level > 100; });
-    using figures = std::tuple<std::int64_t, std::int64_t, std::int32_t, bool>;
+    using figures = std::tuple<std::int64_t, std::int64_t, std::optional<std::int32_t>, bool>;
     const auto count = static_cast<std::int64_t>(d.rows.size());
-    EXPECT_EQ(q.to_vector(), (std::vector<figures>{{count, sum, static_cast<std::int32_t>(least), any}}));
+    EXPECT_EQ(q.to_vector(), (std::vector<figures>{{count, sum, least, any}}));
     // Nothing is left: the row is there all the same.
     const auto none = rows.where([](auto t) { return t.at < 0; }).aggregate([](auto g) {
       return std::make_tuple(g.count(), g.min([](auto t) { return t.level; }));
     });
-    EXPECT_EQ(none.to_vector(), (std::vector<std::tuple<std::int64_t, std::int32_t>>{{0, 0}}));
+    EXPECT_EQ(none.to_vector(), (std::vector<std::tuple<std::int64_t, std::optional<std::int32_t>>>{{0, std::nullopt}}));
     const auto in_order = rows.aggregate([](auto g) {
       const auto lot = [](auto t) { return t.lot; };
       return std::make_tuple(g.count_distinct(lot), g.median(lot), g.collect([](auto t) { return t.at; }));

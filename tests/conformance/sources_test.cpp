@@ -103,6 +103,19 @@ CONFORMS(sources, long_streams, "from", "range", "repeat", "empty", "generate") 
   EXPECT_EQ(on(e, query::empty<int>()).sum(), 0);
 }
 
+// More numbers than the largest int, from the smallest one on.
+static_assert(query::detail::numbers<int>{std::numeric_limits<int>::min(), std::uint64_t{1} << 32}[std::uint64_t{1} << 31] == 0);
+static_assert(query::detail::numbers<std::int64_t>{std::numeric_limits<std::int64_t>::min(), ~std::uint64_t{0}}[~std::uint64_t{0}] ==
+              std::numeric_limits<std::int64_t>::max());
+CONFORMS(sources, ranges_from_the_smallest_number_on, "range") {
+  constexpr int least = std::numeric_limits<int>::min(), most = std::numeric_limits<int>::max();
+  EXPECT_ROWS(on(e, query::range(least, std::int64_t{3'000'000'000})).take(2).to_vector(), (std::vector<int>{least, least + 1}));
+  EXPECT_ROWS(on(e, query::range(most - 1, 2)).to_vector(), (std::vector<int>{most - 1, most}));
+  std::vector<std::int8_t> all;
+  for (int i = -128; i < 128; ++i) all.push_back(static_cast<std::int8_t>(i));
+  EXPECT_ROWS(on(e, query::range(std::int8_t{-128}, 256)).to_vector(), all);
+}
+
 // It may wait for more after its end, as a reader of a queue does, or begin anew.
 CONFORMS(sources, a_generator_is_not_asked_again_after_its_end, "generate", "take", "count") {
   for (const int n : {0, 1, 5, 63, 64, 65, 1023, 1024, 1025, 70'000}) {

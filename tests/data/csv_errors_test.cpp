@@ -57,6 +57,21 @@ TEST_F(csv_errors_test, overflow) {
   EXPECT_EQ(error<std::uint32_t>("value\n-1\n"), "read_csv: a.csv:2:1: expected u32 for column 'value', found '-1'");
 }
 
+// Digits before the point, zeros behind it and the exponent make up for each other.
+TEST_F(csv_errors_test, of_long_numbers_the_size_counts) {
+  const std::string nines(400, '9'), zeros(400, '0');
+  const std::vector<std::string> large = {nines, "-" + nines, nines + ".5", nines + "e-5", "1" + zeros + "e-50", "1e400", "+1e+400",
+                                          "0.001e99999999999999999999", "0." + zeros + "1e800"};
+  for (const std::string& number : large)
+    EXPECT_NE(error<double>("value\n" + number + "\n").find("out of range of f64 for column 'value'"), std::string::npos) << number;
+  const std::vector<std::string> tiny = {"0." + zeros + "1", "0." + zeros + "1e5", "." + zeros + "1E+50", "1" + zeros + "e-800",
+                                         nines + "e-900", "1e-400", "123e-99999999999999999999", "0e" + nines, "0." + zeros + "e9"};
+  for (const std::string& number : tiny)
+    EXPECT_EQ(read<double>("value\n" + number + "\n-" + number + "\n"), (std::vector<double>{0, 0})) << number;
+  EXPECT_EQ(read<double>("value\n1" + zeros + "e-400\n0." + zeros + "1e401\n"), (std::vector<double>{1, 1}));
+  EXPECT_NE(error<small>("i,f,b\n1," + std::string(50, '9') + "e-5,t\n").find("out of range of f32"), std::string::npos);
+}
+
 TEST_F(csv_errors_test, nulls_need_an_optional) {
   EXPECT_EQ(error<dated>("name,year\nx,\n"),
             "read_csv: a.csv:2:3: a null in column 'year', which is i32: make the field std::optional to allow nulls");

@@ -44,6 +44,6 @@ std::int64_t user::use(const std::vector<Trade>& trades) {
   const auto lazy = query::value_of(q).max(price) - query::value_of(q).min(price);
   return n + sets.count() + sorted.count() + joined.count() + rows.count() + tuples.count() + loop.count() + q.zip(q.skip(1)).count() +
          q.chunk(3).count() + q.window(2).count() + static_cast<std::int64_t>(lookup[1].size()) +
-         static_cast<std::int64_t>(most + all + lazy.get() + q.sum([](auto t) { return t.fee; })) +
+         static_cast<std::int64_t>(most.value_or(0) + all + lazy.get().value_or(0) + q.sum([](auto t) { return t.fee; })) +
          query::read_csv<Trade>("trades.csv").count() + items.count();
 }

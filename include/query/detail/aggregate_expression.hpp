@@ -22,6 +22,7 @@ template <class Fn, class... A> struct apply : expression {
   std::tuple<A...> parts;
   apply(Fn f, A... a) : fn(std::move(f)), parts(std::move(a)...) {}
 
+  template <class T> static constexpr bool needs_rows = (A::template needs_rows<T> || ...);
   template <class T> using state = std::tuple<typename A::template state<T>...>;
   using indices = std::index_sequence_for<A...>;
 

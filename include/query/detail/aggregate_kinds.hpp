@@ -1,12 +1,14 @@
 // The incremental aggregates: each knows its state for rows of T, how a row changes it, how two states merge, and its value.
 //
 // Nulls (std::optional results of f) are passed over; min, max, mean... of an optional are optional and empty when every
-// value was null. Sums are 64-bit integers or doubles; integer sums wrap, means do not. Variance: Welford, merged as Chan et al. 1979.
+// value was null. Sums are 64-bit integers or doubles; integer sums wrap, means do not.
 //
 //   sum<F>{f}.step(state, row); sum<F>::merge(a, b); sum<F>{f}.value(key, a)
 #pragma once
 
 #include <cmath>
+#include <compare>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -15,8 +17,9 @@
 #include <vector>
 
 #include <query/cpu/fold_loops.hpp>
-#include <query/detail/failure.hpp>
 #include <query/detail/call.hpp>
+#include <query/detail/failure.hpp>
+#include <query/detail/moments.hpp>
 
 namespace query::agg {
 
@@ -27,6 +30,8 @@ using detail::call;
 
 // Base of everything that stands for an aggregate's value.
 struct expression {
+  // There is no value of no rows, though the type has no null: the smallest, the mean... (aggregates_of_all.hpp).
+  template <class T> static constexpr bool needs_rows = false;
   template <class B> requires std::is_same_v<B, bool> explicit operator B() const {
     static_assert(sizeof(B) == 0, "query: `if`, `?:`, `&&` on an aggregate are not possible here: the aggregates have no value yet. Use "
                                   "query::iff(cond, a, b), filter afterwards with .where(...), or take `const query::Group<K, T>& g`.");
@@ -128,6 +133,7 @@ template <class F> struct mean : expression {
     typename sum_of_mean<V>::type sum{};
     std::int64_t n = 0;
   };
+  template <class T> static constexpr bool needs_rows = !nullable<F, T>;
   template <class T> using state = totals<value_in<F, T>>;
   template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
     with_value(f, t, [&](const auto& v) QUERY_INLINE {
@@ -155,16 +161,55 @@ template <class F> struct mean : expression {
     return result;
   }
 };
-// The order of min, max, arg_min and arg_max: NaNs lose against numbers.
-template <bool Max, class V> QUERY_INLINE inline bool beats(const V& a, const V& b) {
-  if constexpr (std::is_floating_point_v<V>) {
-    if (b != b) return a == a;
+
+// Where a sort puts a beside b: before (< 0), behind (> 0), or either (0). Pairs, tuples, arrays and lists go part by part, NaNs
+// behind all numbers, nulls last in both directions (src/cpu_engine/order_keys.cpp). Other types have their own <; a record
+// whose <=> finds no order goes field by field, as its NaNs demand.
+template <bool Descending, class V> QUERY_INLINE inline int sorted(const V& a, const V& b) {
+  if constexpr (ir::is_tuple_v<V>) {
+    int c = 0;
+    [&]<std::size_t... I>(std::index_sequence<I...>) QUERY_INLINE {
+      (void)(((c = sorted<Descending>(std::get<I>(a), std::get<I>(b))) != 0) || ...);
+    }(std::make_index_sequence<std::tuple_size_v<V>>{});
+    return c;
+  } else if constexpr (ir::is_array_v<V> || ir::is_list_v<V>) {
+    const std::size_t m = std::size(a), n = std::size(b);
+    for (std::size_t i = 0; i < m && i < n; ++i)
+      if (const int c = sorted<Descending>(a[i], b[i])) return c;
+    return m == n ? 0 : (m < n) != Descending ? -1 : 1;
+  } else if constexpr (ir::is_optional_v<V>) {
+    if (a && b) return sorted<Descending>(*a, *b);
+    return a ? -1 : b ? 1 : 0;
+  } else {
+    if constexpr (std::is_floating_point_v<V>) {
+      if (a != a || b != b) return (a != a) == (b != b) ? 0 : (a != a) == Descending ? -1 : 1;
+    } else if constexpr (record<V>) {
+      if constexpr (requires { { a <=> b } -> std::same_as<std::partial_ordering>; }) {
+        if ((a <=> b) == std::partial_ordering::unordered) return sorted<Descending>(meta<V>::fields(a), meta<V>::fields(b));
+      }
+    }
+    return a < b ? (Descending ? 1 : -1) : b < a ? (Descending ? -1 : 1) : 0;
   }
-  return Max ? b < a : a < b;
+}
+// Values that hold others: a NaN may be a part of them.
+template <class V>
+inline constexpr bool has_parts = ir::is_tuple_v<V> || ir::is_array_v<V> || ir::is_list_v<V> || ir::is_optional_v<V> || record<V>;
+
+// The order of min, max, arg_min and arg_max: NaNs lose against numbers; values with parts are ordered as sorts order them.
+template <bool Max, class V> QUERY_INLINE inline bool beats(const V& a, const V& b) {
+  if constexpr (has_parts<V>) {
+    return sorted<Max>(a, b) < 0;
+  } else {
+    if constexpr (std::is_floating_point_v<V>) {
+      if (b != b) return a == a;
+    }
+    return Max ? b < a : a < b;
+  }
 }
 template <bool Max, class F> struct extreme : expression {
   static constexpr const char* name = Max ? "max" : "min";
   F f;
+  template <class T> static constexpr bool needs_rows = !nullable<F, T>;
   template <class V> struct best {
     bool any = false;
     V v{};
@@ -192,6 +237,7 @@ template <bool Max, class F> struct extreme : expression {
 template <bool Max, class F> struct arg_extreme : expression {
   static constexpr const char* name = Max ? "arg_max" : "arg_min";
   F f;
+  template <class T> static constexpr bool needs_rows = !nullable<F, T>;
   template <class T, class Row> struct best {
     bool any = false;
     value_in<F, T> v{};
@@ -233,6 +279,7 @@ template <bool Max, class F, class Less> struct extreme_by : expression {
   static constexpr const char* name = Max ? "max" : "min";
   F f;
   Less less;
+  template <class T> static constexpr bool needs_rows = !nullable<F, T>;
   template <class T> using state = own_best<value_in<F, T>, nothing, Less>;
   template <class S, class T> void step(S& s, const T& t) const {
     with_value(f, t, [&](const auto& v) {
@@ -253,6 +300,7 @@ template <bool Max, class F, class Less> struct arg_extreme_by : expression {
   static constexpr const char* name = Max ? "arg_max" : "arg_min";
   F f;
   Less less;
+  template <class T> static constexpr bool needs_rows = !nullable<F, T>;
   template <class T> using state = own_best<value_in<F, T>, T, Less>;
   template <class S, class T> void step(S& s, const T& t) const { step_part(s, t, itself{}); }
   template <class T, class Part> using state_of_part = own_best<value_in<F, T>, Part, Less>;
@@ -274,29 +322,15 @@ template <bool Max, class F, class Less> struct arg_extreme_by : expression {
 template <bool Root, class F> struct variance : expression {
   static constexpr const char* name = Root ? "stddev" : "variance";
   F f;
-  struct moments {
-    std::int64_t n = 0;
-    double mean = 0, m2 = 0;
-  };
   template <class T> using state = moments;
   template <class T> QUERY_INLINE void step(moments& s, const T& t) const {
-    with_value(f, t, [&](const auto& v) QUERY_INLINE {
-      const double x = static_cast<double>(v), d = x - s.mean;
-      s.mean += d / static_cast<double>(++s.n);
-      s.m2 += d * (x - s.mean);
-    });
+    with_value(f, t, [&](const auto& v) QUERY_INLINE { s.add(static_cast<double>(v)); });
   }
-  static void merge(moments& a, moments& b) {
-    if (!b.n) return;
-    const double n = static_cast<double>(a.n + b.n), d = b.mean - a.mean;
-    a.m2 += b.m2 + d * d * static_cast<double>(a.n) * static_cast<double>(b.n) / n;
-    a.mean += d * static_cast<double>(b.n) / n;
-    a.n += b.n;
-  }
+  static void merge(moments& a, moments& b) { a.merge(b); }
   template <class T, class K> auto value(const K&, moments& s) const {
     std::optional<double> r;  // of one value there is no variance
     if (s.n > 1) {
-      const double v = s.m2 / static_cast<double>(s.n - 1);
+      const double v = s.squares / static_cast<double>(s.n - 1);
       r = Root ? std::sqrt(v) : v;
     }
     return r;
@@ -358,6 +392,7 @@ template <class F> struct quantile : expression {
   static constexpr const char* name = "quantile";
   F f;
   double q = 0.5;
+  template <class T> static constexpr bool needs_rows = !nullable<F, T>;
   template <class T> using state = std::vector<double>;
   template <class T> void step(std::vector<double>& s, const T& t) const {
     with_value(f, t, [&](const auto& v) { s.push_back(static_cast<double>(v)); });

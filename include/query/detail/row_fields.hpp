@@ -17,6 +17,7 @@ template <class A, class Row, class U> struct row_part : expression {
   std::optional<A> of;  // empty only until with_fields() has filled it
   std::size_t offset = 0;
 
+  template <class T> static constexpr bool needs_rows = A::template needs_rows<T>;
   template <class T> using state = typename A::template state_of_part<T, U>;
   template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
     of->step_part(s, t, [at = offset](const Row& row) QUERY_INLINE -> const U& {

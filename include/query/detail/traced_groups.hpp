@@ -366,22 +366,23 @@ template <class K, class T> class expr<Group<K, T>> {
       else return row;
     }
   }
-  // Sample variance (n - 1), or its root, as agg::variance goes on from row to row.
+  // Sample variance (n - 1), or its root, as agg::moments goes on from row to row.
   template <bool Root, class F> auto spread(const char* name, const F& f) const {
-    using S = std::tuple<std::int64_t, double, double>;
+    using S = std::tuple<std::int64_t, double, double, double>;
     const auto state = detail::nested_fold<S, T>(list(), S{}, [&](const auto& before, const auto& row) {
       const auto v = value_at(name, f, row);
       if constexpr (nullable<F>) {
         if (!v.has_value()) return before;
       }
-      const auto& [seen, middle, squares] = before;
-      const expr<double> x = detail::wrap<double>(detail::node_as<double>(present<F>(v))), d = x - middle;
+      const auto& [seen, mean, low, squares] = before;
+      const expr<double> x = detail::wrap<double>(detail::node_as<double>(present<F>(v))), d = (x - mean) - low;
       const expr<std::int64_t> n = seen + std::int64_t{1};
-      const expr<double> next = middle + d / detail::wrap<double>(detail::node_as<double>(n));
-      return detail::twin_t<S>(n, next, squares + d * (x - next));
+      const expr<double> by = d * (1.0 / detail::wrap<double>(detail::node_as<double>(n))), next = mean + by, moved = next - mean;
+      const expr<double> lost = (mean - (next - moved)) + (by - moved);
+      return detail::twin_t<S>(n, next, low + lost, squares + d * (d - by));
     });
     const expr<std::int64_t> n = std::get<0>(state);
-    const expr<double> v = std::get<2>(state) / detail::wrap<double>(detail::node_as<double>(n - std::int64_t{1}));
+    const expr<double> v = std::get<3>(state) / detail::wrap<double>(detail::node_as<double>(n - std::int64_t{1}));
     if constexpr (Root) return perhaps<double>(above(n, 1), query::sqrt(v).get());
     else return perhaps<double>(above(n, 1), v.get());
   }

@@ -19,11 +19,11 @@ template <class Q, class Show> std::string for_terminal(const Q& q, std::string_
   if constexpr (check::is_number_array<T>) {
     if (terminal == "sum") return show(q.aggregate([](auto g) { return g.sum(); }, at, label.c_str()));
     if (terminal == "average" || terminal == "mean")
-      return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.mean()); }, at, label.c_str()));
+      return show(q.aggregate([](auto g) { return g.mean(); }, at, label.c_str()));
   }
   if constexpr (!std::is_arithmetic_v<T> && check::less_than<check::without_null_t<T>>) {
-    if (terminal == "min") return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.min()); }, at, label.c_str()));
-    if (terminal == "max") return show(q.aggregate([](auto g) { return std::tuple(g.count(), g.max()); }, at, label.c_str()));
+    if (terminal == "min") return show(q.aggregate([](auto g) { return g.min(); }, at, label.c_str()));
+    if (terminal == "max") return show(q.aggregate([](auto g) { return g.max(); }, at, label.c_str()));
   }
   return show(q);
 }
@@ -76,8 +76,8 @@ std::string with_argument(const Q& q, std::string_view terminal, const X& x, cal
     }
     if constexpr (check::less_than<check::without_null_t<R>>) {
       if (is("min", "max")) return show(q.select(x, at, label));
-      if (is("min_by")) return show(q.aggregate([x](auto g) { return std::tuple(g.count(), g.arg_min(x)); }, at, label));
-      if (is("max_by")) return show(q.aggregate([x](auto g) { return std::tuple(g.count(), g.arg_max(x)); }, at, label));
+      if (is("min_by")) return show(q.aggregate([x](auto g) { return g.arg_min(x); }, at, label));
+      if (is("max_by")) return show(q.aggregate([x](auto g) { return g.arg_max(x); }, at, label));
     }
     if constexpr (ir::described_v<R>) {
       if (is("to_lookup")) return show(q.group_by(x, at, label).groups(at).as_ordered());

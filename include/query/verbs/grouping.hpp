@@ -36,6 +36,21 @@ template <class K, class T, class F> ir::traced trace_group(const void* f) {
   });
 }
 
+struct nothing_key {};
+// The same of all rows, of which there may be none: std::optionals where there is no value then.
+template <class T, class F> auto program_of_all(const F& f) {
+  using A = program_t<nothing_key, T, F>;
+  return of_all<T, A>::from(program_of<nothing_key, T>(f));
+}
+template <class T, class F> ir::traced trace_all(const void* f) {
+  using A = decltype(program_of_all<T>(std::declval<const F&>()));
+  return ir::run_trace([&]() -> const ir::node* {
+    if constexpr (!ir::described_v<T>) ir::give_up("no QUERY_RECORD for the row or key type");
+    else return trace_of_all(detail::to_node((*static_cast<const F*>(f))(traced_group<std::int64_t, T>{})),
+                             ir::describe<value_of<A, nothing_key, T>>());
+  });
+}
+
 // All aggregates of a call aggregate(sum(f), count()) as one tuple with the key in front.
 template <class... A> struct key_and {
   std::tuple<A...> a;
@@ -68,7 +83,6 @@ template <class K, class T> ir::traced trace_groups(const void*) {
     }
   });
 }
-struct nothing_key {};
 
 }  // namespace agg
 
@@ -279,22 +293,23 @@ template <class Derived, class T> class grouping {
                      "the aggregates are missing: aggregate(sum([](auto t) { return t.qty; }), count()), functions in query::aggregates")
   QUERY_DETAIL_NEEDS(aggregate_by, 4,
                      "takes a key and aggregates: aggregate_by(key, sum(f), count()), or aggregate_by(key, seed, update, combine)")
-  // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row.
+  // One row from all rows: aggregate([](auto g) { return make<Stats>(g.count(), g.mean(f)); }). A query of exactly one row. What has
+  // no value where there are no rows is a std::optional (detail/aggregates_of_all.hpp).
   // (The terminal verb aggregate(sum(f), count()), of functions of query::aggregates, gives the row itself.)
   template <class F>
   requires(!agg::is_named<F>) auto aggregate(F f, call_site at = call_site::here(), const char* label = "aggregate") const {
     using K = agg::nothing_key;
-    using A = agg::program_t<K, T, F>;
-    if constexpr (agg::is_refused<A>) {
+    if constexpr (agg::is_refused<agg::program_t<K, T, F>>) {
       return check::after_error{};
     } else {
+      using A = decltype(agg::program_of_all<T>(f));
       using Out = agg::value_of<A, K, T>;
       auto n = new_node<Out>(detail::verb::aggregate, label, at, self());
       detail::user_function u = detail::hold("aggregate", f);
-      u.retrace = &agg::trace_group<std::int64_t, T, F>;
+      u.retrace = &agg::trace_all<T, F>;
       u.result = ir::describe<Out>();
       n->functions.push_back(std::move(u));
-      n->aggregate = agg::calls_of<A, K, T, F, agg::program_of<K, T, F>>();
+      n->aggregate = agg::calls_of<A, K, T, F, agg::program_of_all<T, F>>();
       return finish<Out>(std::move(n), self());
     }
   }

@@ -34,6 +34,40 @@ template <class T> class Value {
   detail::settings settings_;
 };
 
+namespace detail {
+template <class X> inline constexpr bool is_traced_optional = false;
+template <class E> inline constexpr bool is_traced_optional<expr_optional<E>> = true;
+template <class X> inline constexpr bool may_be_none = ir::is_optional_v<X> || is_traced_optional<X>;
+template <class X> auto there(const X& x) {
+  if constexpr (may_be_none<X>) return *x;
+  else return x;
+}
+// f(x...) of values; nothing where one of them is a null.
+template <class F, class... X> auto unless_none(const F& f, const X&... x) {
+  if constexpr (!(may_be_none<X> || ...)) {
+    return f(x...);
+  } else if constexpr (!(is_traced_optional<X> || ...)) {
+    std::optional<decltype(f(there(x)...))> r;
+    const auto has = []<class V>(const V& v) {
+      if constexpr (may_be_none<V>) return v.has_value();
+      else return true;
+    };
+    if ((has(x) && ...)) r = f(there(x)...);
+    return r;
+  } else {
+    using R = held_t<decltype(f(there(x)...))>;
+    auto& a = ir::current_arena();
+    const ir::type* t = ir::describe<std::optional<R>>();
+    const ir::node* result = a.put(ir::op::some, t, {to_node(f(there(x)...))});
+    const auto guard = [&]<class V>(const V& v) {
+      if constexpr (is_traced_optional<V>) result = ir::make_select(a, v.has(), result, a.put(ir::op::null, t));
+    };
+    (guard(x), ...);
+    return expr_optional<R>(result);
+  }
+}
+}  // namespace detail
+
 namespace verbs {
 template <class X> inline constexpr bool is_value = false;
 template <class T> inline constexpr bool is_value<Value<T>> = true;
@@ -48,7 +82,10 @@ template <class A, class B, class F> auto combine_values(const char* label, cons
 }
 }  // namespace verbs
 
+// A value that is missing, of no rows, compares as a std::optional does; what is computed from it is missing, too.
 #define QUERY_DETAIL_VALUE(sign) QUERY_DETAIL_VALUE_AS(sign, x sign y)
+#define QUERY_DETAIL_VALUE_OF(sign, result) \
+  QUERY_DETAIL_VALUE_AS(sign, detail::unless_none([](const auto& u, const auto& v) { return result; }, x, y))
 #define QUERY_DETAIL_VALUE_AS(sign, result)                                                                            \
   template <class A, class B> auto operator sign(const Value<A>& a, const Value<B>& b) {                              \
     return verbs::combine_values("operator" #sign, a, b, [](const auto& x, const auto& y) { return result; });        \
@@ -59,10 +96,10 @@ template <class A, class B, class F> auto combine_values(const char* label, cons
   template <class A, class B> requires(!verbs::is_value<A>) auto operator sign(const A& a, const Value<B>& b) {       \
     return verbs::map_value("operator" #sign, b, [x = a](const auto& y) { return result; });                          \
   }
-QUERY_DETAIL_VALUE(+)
-QUERY_DETAIL_VALUE(-)
-QUERY_DETAIL_VALUE(*)
-QUERY_DETAIL_VALUE_AS(/, detail::divided(x, y))
+QUERY_DETAIL_VALUE_OF(+, u + v)
+QUERY_DETAIL_VALUE_OF(-, u - v)
+QUERY_DETAIL_VALUE_OF(*, u * v)
+QUERY_DETAIL_VALUE_OF(/, detail::divided(u, v))
 QUERY_DETAIL_VALUE(<)
 QUERY_DETAIL_VALUE(<=)
 QUERY_DETAIL_VALUE(>)
@@ -72,12 +109,14 @@ QUERY_DETAIL_VALUE(!=)
 QUERY_DETAIL_VALUE(&&)
 QUERY_DETAIL_VALUE(||)
 #undef QUERY_DETAIL_VALUE
+#undef QUERY_DETAIL_VALUE_OF
 #undef QUERY_DETAIL_VALUE_AS
 template <std::same_as<bool> B> auto operator!(const Value<B>& a) {
   return verbs::map_value("operator!", a, [](const auto& x) { return !x; });
 }
 
-// The terminal verbs that give one value, as lazy ones: value_of(q).sum(f) > 10 is a Value<bool>. Of no rows: what reduce gives.
+// The terminal verbs that give one value, as lazy ones: value_of(q).sum(f) > 10 is a Value<bool>. Of no rows: what reduce gives,
+// an empty std::optional of min, max, mean and the like.
 template <class Q> class lazily {
  public:
   using T = typename Q::row;

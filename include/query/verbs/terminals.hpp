@@ -267,12 +267,12 @@ template <class Derived, class T> class terminals {
   auto min(call_site at = call_site::here()) const {
     if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::min);
     else if constexpr (!check::min::ordered<agg::itself, T>()) return check::after_error{};
-    else return perhaps([](auto g) { return g.min(); }, at, "min");
+    else return reduce([](auto g) { return g.min(); }, at, "min");
   }
   auto max(call_site at = call_site::here()) const {
     if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::max);
     else if constexpr (!check::max::ordered<agg::itself, T>()) return check::after_error{};
-    else return perhaps([](auto g) { return g.max(); }, at, "max");
+    else return reduce([](auto g) { return g.max(); }, at, "max");
   }
   template <class F> requires(!std::is_same_v<F, call_site>) auto min(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min::ordered<F, T>()) return check::after_error{};
@@ -285,11 +285,11 @@ template <class Derived, class T> class terminals {
   // By the user's own order of f's values: less(a, b). Nulls are passed over; among equals, the first.
   template <class F, key_function Less> auto min(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::min::custom_order<F, T, Less>()) return check::after_error{};
-    else return perhaps([=](auto g) { return g.min(f, less); }, at, "min");
+    else return reduce([=](auto g) { return g.min(f, less); }, at, "min");
   }
   template <class F, key_function Less> auto max(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::max::custom_order<F, T, Less>()) return check::after_error{};
-    else return perhaps([=](auto g) { return g.max(f, less); }, at, "max");
+    else return reduce([=](auto g) { return g.max(f, less); }, at, "max");
   }
   // std::optional<double>, empty for no rows; nulls are passed over. Of 64-bit integers, the sum behind it is a double: it does not wrap.
   auto average(call_site at = call_site::here()) const { return average_of<check::average>(at, "average"); }
@@ -303,27 +303,30 @@ template <class Derived, class T> class terminals {
   // The row with the smallest or largest f; the first of several; empty for no rows.
   template <class F> std::optional<T> min_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min_by::ordered<F, T>()) return std::nullopt;
-    else return perhaps([f](auto g) { return g.arg_min(f); }, at, "min_by");
+    else return reduce([f](auto g) { return g.arg_min(f); }, at, "min_by");
   }
   template <class F> std::optional<T> max_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::max_by::ordered<F, T>()) return std::nullopt;
-    else return perhaps([f](auto g) { return g.arg_max(f); }, at, "max_by");
+    else return reduce([f](auto g) { return g.arg_max(f); }, at, "max_by");
   }
   template <class F, key_function Less> std::optional<T> min_by(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::min_by::custom_order<F, T, Less>()) return std::nullopt;
-    else return perhaps([=](auto g) { return g.arg_min(f, less); }, at, "min_by");
+    else return reduce([=](auto g) { return g.arg_min(f, less); }, at, "min_by");
   }
   template <class F, key_function Less> std::optional<T> max_by(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::max_by::custom_order<F, T, Less>()) return std::nullopt;
-    else return perhaps([=](auto g) { return g.arg_max(f, less); }, at, "max_by");
+    else return reduce([=](auto g) { return g.arg_max(f, less); }, at, "max_by");
   }
-  // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }).
+  // Any aggregates of all rows: reduce([](auto g) { return make<Stats>(g.mean(f), g.median(f)); }). Those that have no value where there
+  // are no rows (min, max, mean, arg_min, arg_max, median, quantile), and what is computed from them, are std::optionals; in a record, a
+  // field that is an optional is empty then, a floating-point one NaN, any other a user_error.
   template <class F> auto reduce(F f, call_site at = call_site::here(), const char* label = "reduce") const {
     if constexpr (agg::is_named<F>) return reduce(std::move(f.of), at, label);
     else return single_value(self().aggregate(std::move(f), at, label));
   }
   // aggregate(sum(f), count(), max(g), ...), functions of query::aggregates: a std::tuple of their values, from one pass. Functions
-  // of a group, [](auto g) { return g.max(f) - g.min(f); }, may stand among them. Of no rows: what reduce gives.
+  // of a group, [](auto g) { return g.max(f) - g.min(f); }, may stand among them. Of no rows: what reduce gives, the elements of
+  // min, max, mean and the like empty.
   template <class... A> requires agg::any_named<A...> auto aggregate(A... a) const {
     const call_site at = agg::place_of(a...);
     return reduce(agg::all_of<A...>{std::tuple<A...>(std::move(a)...)}, at, "aggregate");
@@ -455,7 +458,7 @@ template <class Derived, class T> class terminals {
     if constexpr (ir::is_optional_v<T>) {
       return Check::template number<T, true>() ? self().values(at, label).average(at) : std::nullopt;
     } else if constexpr (check::is_number_array<T>) {
-      return perhaps([](auto g) { return g.mean(); }, at, label);
+      return reduce([](auto g) { return g.mean(); }, at, label);
     } else if constexpr (!Check::template number<T>()) {
       return std::optional<double>();
     } else {
@@ -471,14 +474,6 @@ template <class Derived, class T> class terminals {
   template <class Q> static auto single_value(const Q& q) {
     if constexpr (std::is_same_v<Q, check::after_error>) return q;
     else return Value<typename Q::row>(q).get();
-  }
-  // An aggregate of possibly no rows: empty then.
-  template <class F> auto perhaps(F f, call_site at, const char* label) const {
-    auto v = reduce([f](auto g) { return std::tuple(g.count(), f(g)); }, at, label);
-    using R = typename agg::unwrapped<std::tuple_element_t<1, decltype(v)>>::type;
-    std::optional<R> r;
-    if (std::get<0>(v) > 0) r = std::move(std::get<1>(v));
-    return r;
   }
   static std::optional<T> only(std::vector<T> v) {
     if (v.empty()) return std::nullopt;

@@ -392,14 +392,18 @@ class writer {
         if (c.nullable) flag();
         state_.add("u64", "n" + j, 8, 8);
         state_.add("double", "s" + j, 8, 8);
+        state_.add("double", "l" + j, 8, 8);
         state_.add("double", "m" + j, 8, 8);
-        init(n + " = 0; " + s + " = 0; s.m" + j + " = 0;");
-        // Welford; merged as Chan, Golub and LeVeque 1979.
-        both((c.nullable ? "if (" + has + ") " : std::string()) + "{ const double d = " + a + " - " + s + "; " + s + " += d / double(++" +
-                 n + "); s.m" + j + " += d * (" + a + " - " + s + "); }",
-             "if (" + on + ") { const double n = double(" + n + " + " + on + "), d = " + o + " - " + s + "; s.m" + j + " += o.m" + j +
-                 " + d * d * double(" + n + ") * double(" + on + ") / n; " + s + " += d * double(" + on + ") / n; " + n + " += " + on +
-                 "; }");
+        init(n + " = 0; " + s + " = 0; s.l" + j + " = 0; s.m" + j + " = 0;");
+        // As agg::moments (query/detail/moments.hpp).
+        const std::string low = "s.l" + j, squares = "s.m" + j;
+        const std::string move = "move_mean(" + s + ", " + low + ", ";
+        both((c.nullable ? "if (" + has + ") " : std::string()) + "{ const double d = (" + a + " - " + s + ") - " + low +
+                 ", by = d * (1 / double(++" + n + ")); " + squares + " += d * (d - by); " + move + "by); }",
+             "if (!" + n + ") { " + s + " = " + o + "; " + low + " = o.l" + j + "; " + squares + " = o.m" + j + "; } else if (" + on +
+                 ") { const double part = double(" + on + ") / double(" + n + " + " + on + "), d = (" + o + " - " + s + ") + (o.l" + j +
+                 " - " + low + "); " + squares + " += o.m" + j + " + d * d * double(" + n + ") * part; " + move + "d * part); } " + n +
+                 " += " + on + ";");
         atomic_ = false;
         return;
       }

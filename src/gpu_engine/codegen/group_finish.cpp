@@ -34,7 +34,8 @@ void generate_finish(kernel_source& k, const ir::group_plan& plan, const ir::typ
     const aggregate_call& c = plan.calls[i];
     const std::string j = number(i), name = "r" + j, type = k.type_name(c.source->type), s = "s.s" + j, n = "s.n" + j;
     body += "  " + type + " " + name + "{};\n";
-    const bool optional = c.source->type->k == kind::optional;
+    const bool names_row = c.what == aggregate_kind::arg_min || c.what == aggregate_kind::arg_max;
+    const bool optional = c.source->type->k == kind::optional && !(names_row && c.source->type == row);  // rows may be optionals
     const ir::type* plain = optional ? c.source->type->element : c.source->type;
     const std::string to = optional && c.what != aggregate_kind::first && c.what != aggregate_kind::last ? name + ".v" : name;
     const auto present = [&](const std::string& when) {

@@ -92,6 +92,14 @@ template <class T> __device__ __forceinline__ T bit_xor(T a, T b) { return T(a ^
 template <class T> __device__ __forceinline__ T shl(T a, T b) { return T(typename traits<T>::wide(a) << (u32(b) & (sizeof(T) * 8 - 1))); }
 template <class T> __device__ __forceinline__ T shr(T a, T b) { return T(a >> (u32(b) & (sizeof(T) * 8 - 1))); }
 
+// Moves a mean that is kept in two doubles, the lower one for what rounding takes (query/detail/moments.hpp). No fused operation
+// may come in between.
+__device__ __forceinline__ void move_mean(double& mean, double& low, double by) {
+  const double next = __dadd_rn(mean, by), moved = __dsub_rn(next, mean);
+  low = __dadd_rn(low, __dadd_rn(__dsub_rn(mean, __dsub_rn(next, moved)), __dsub_rn(by, moved)));
+  mean = next;
+}
+
 template <class To, class From> __device__ __forceinline__ To convert(From x) {
   if constexpr (traits<From>::floating && !traits<To>::floating) {
     // 2^digits is exact in every float type, the largest integer is not.

@@ -117,6 +117,20 @@ std::vector<const node*> aggregates_in(const node* group_function) {
   return found;
 }
 
+bool alike_where_equal(const ir::type* t) {
+  switch (t->k) {
+    case ir::kind::opaque:
+    case ir::kind::f32:
+    case ir::kind::f64: return false;
+    case ir::kind::record:
+      return std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return alike_where_equal(f.of); });
+    case ir::kind::array:
+    case ir::kind::optional:
+    case ir::kind::list: return alike_where_equal(t->element);
+    default: return true;
+  }
+}
+
 bool ignores_order(const node* aggregate) {
   const std::string& name = aggregate->text;
   if (name == "count" || name == "count_if" || name == "any" || name == "all" || name == "count_distinct") return true;

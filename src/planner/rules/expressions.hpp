@@ -30,5 +30,7 @@ bool is_whole_row(const ir::traced& t);
 std::vector<const ir::node*> aggregates_in(const ir::node* group_function);
 // Any order of the rows gives the same bits.
 bool ignores_order(const ir::node* aggregate);
+// Are equal values of the type alike in every bit? Not where there are floats: 0.0 and -0.0 are equal, and so are all NaNs.
+bool alike_where_equal(const ir::type* t);
 
 }  // namespace query::planner::rules

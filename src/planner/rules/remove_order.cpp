@@ -1,9 +1,11 @@
 // A sort (or reverse, or partition) whose consumer gives the same whatever the order is left out: below whole-row set verbs, groupings
 // and aggregates that do not depend on the order in any bit, counts, integer sums, means whose sum is an integer, and hash tables of
-// joins. None of these sees partitions. Not below another order_by: sorts are stable, so the earlier one decides among ties.
+// joins. None of these sees partitions. Not below another order_by: sorts are stable, so the earlier one decides among ties. Nor where
+// the first of several equal rows or keys shows in the result and may differ from the others in its bits, as 0.0 does from -0.0.
 #include <algorithm>
 
 #include "ir/group_function.hpp"
+#include "ir/visit.hpp"
 #include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
 #include "planner/rules/expressions.hpp"
@@ -43,16 +45,30 @@ bool function_ignores_order(rewriting& r, const detail::user_function& f) {
   return std::all_of(aggregates.begin(), aggregates.end(), ignores_order);
 }
 
-bool verb_ignores_order(rewriting& r, const logical& n) {
+// The key of a group is that of its first row.
+bool shows_key(rewriting& r, const detail::user_function& of_group) {
+  bool shows = false;
+  ir::each_node(r.trace(of_group).root, [&](const ir::node* n) { shows = shows || n->what == ir::op::key; });
+  return shows;
+}
+
+// `rows`: the input of the verb whose order is asked about.
+bool verb_ignores_order(rewriting& r, const vertex& v, const branch& rows) {
+  const logical& n = *v.node;
   switch (n.what) {
     case verb::aggregate: return function_ignores_order(r, n.functions.front());
-    case verb::group_by: return !n.keys.equal && !order_is_asked_for(r) && function_ignores_order(r, n.functions.back());
-    case verb::distinct:
-    case verb::union_with:
+    case verb::group_by:
+      return !n.keys.equal && !order_is_asked_for(r) && function_ignores_order(r, n.functions.back()) &&
+             (alike_where_equal(n.key) || !shows_key(r, n.functions.back()));
     case verb::intersect:
     case verb::except:
+      // Rows of the second input do not come out: they are looked up.
+      if (&rows == &v.inputs.back()) return !n.keys.equal;
+      [[fallthrough]];
+    case verb::distinct:
+    case verb::union_with:
       // Which of several rows with one key stays depends on the order, unless the key is all of the row.
-      return !n.keys.equal && !order_is_asked_for(r) && is_whole_row(r.trace(n.functions.front()));
+      return !n.keys.equal && !order_is_asked_for(r) && is_whole_row(r.trace(n.functions.front())) && alike_where_equal(n.row);
     default: return false;
   }
 }
@@ -70,7 +86,7 @@ bool reader_ignores_order(rewriting& r, const edge& e, bool numbered) {
     case edge::kind::rows:
       if (numbered) return false;
       if (!e.reader) return terminal_ignores_order(r.graph);
-      return e.reader->node && verb_ignores_order(r, *e.reader->node);
+      return e.reader->node && verb_ignores_order(r, *e.reader, *e.through);
     case edge::kind::build: {
       const logical& join = *e.join;
       return join.join == join_kind::semi || join.join == join_kind::anti || !order_is_asked_for(r);

@@ -1,0 +1,119 @@
+// Aggregates of all rows of a query, of which there may be none: what has no value then (the smallest, the mean, the row with the
+// largest f...) is a std::optional. A group has a row at least, and its aggregates are plain.
+//
+//   rows.reduce([](auto g) { return g.max(f); })                              std::optional, empty of no rows
+//   rows.reduce([](auto g) { return g.max(f) - g.min(f); })                   the same: what is made of them has no value either
+//   rows.reduce([](auto g) { return std::tuple(g.count(), g.max(f)); })       part by part: std::tuple<std::int64_t, std::optional<...>>
+//   rows.reduce([](auto g) { return make<Stats>(g.count(), g.max(f)); })      field by field: an optional field is empty, a
+//                                                                             floating-point one is NaN, any other a user_error
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <query/detail/aggregate_calls.hpp>
+#include <query/detail/aggregate_expression.hpp>
+
+namespace query::agg {
+
+template <class A> inline constexpr bool is_computed = false;
+template <class Fn, class... P> inline constexpr bool is_computed<apply<Fn, P...>> = true;
+// A record of values; one within another sees to its own fields.
+template <class A> inline constexpr bool is_record = false;
+template <class Out, class... P> inline constexpr bool is_record<apply<detail::make_fn<Out>, P...>> = true;
+
+// A, or nothing of no rows.
+template <class A> struct or_none : expression {
+  A of;
+  template <class S> struct held {
+    S s{};
+    bool any = false;
+  };
+  template <class T> using state = held<typename A::template state<T>>;
+  template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
+    s.any = true;
+    of.step(s.s, t);
+  }
+  template <class S> static void merge(S& a, S& b) {
+    A::merge(a.s, b.s);
+    a.any = a.any || b.any;
+  }
+  template <class T, class K, class S> auto value(const K& k, S& s) const {
+    using V = decltype(of.template value<T>(k, s.s));
+    if constexpr (is_computed<A> && ir::is_optional_v<V>) {  // a row that is an optional is a value
+      return s.any ? of.template value<T>(k, s.s) : V();
+    } else {
+      return s.any ? std::optional<V>(of.template value<T>(k, s.s)) : std::optional<V>();
+    }
+  }
+};
+
+// Throws for a field of query::make<record> that cannot say so.
+[[noreturn]] void no_value_of_no_rows(std::string_view record, std::string_view field);
+
+// What a plain field is where there is no value.
+template <class Field> constexpr bool may_be_nan() {
+  if constexpr (ir::is_array_v<Field>) return may_be_nan<typename ir::array_traits<Field>::element>();
+  else return std::is_floating_point_v<Field>;
+}
+template <class Field> void put_nan(Field& f) {
+  if constexpr (ir::is_array_v<Field>)
+    for (auto& e : f) put_nan(e);
+  else f = std::numeric_limits<Field>::quiet_NaN();
+}
+
+// query::make<Out> of values, those of which that `Lacks` says may be missing.
+template <class Out, bool... Lacks> struct maker_of_all {
+  template <class... V> auto operator()(const V&... v) const { return fields(std::index_sequence_for<V...>{}, v...); }
+
+ private:
+  template <std::size_t... I, class... V> static auto fields(std::index_sequence<I...>, const V&... v) {
+    return query::make<Out>(field<I, Lacks>(v)...);
+  }
+  template <std::size_t I, bool Lacking, class V> static decltype(auto) field(const V& v) {
+    using Field = field_t<Out, I>;
+    if constexpr (!Lacking || ir::is_optional_v<Field>) {
+      return (v);
+    } else if constexpr (may_be_nan<Field>() && detail::storable<typename V::value_type, Field>()) {
+      Field f{};
+      if (v) f = detail::value_of_type<Field>(*v);
+      else put_nan(f);
+      return f;
+    } else {
+      if (!v) no_value_of_no_rows(meta<Out>::name, meta<Out>::names[I]);
+      return (*v);
+    }
+  }
+};
+
+template <class T, class A> struct of_all {
+  static auto from(const A& a) {
+    if constexpr (A::template needs_rows<T>) return or_none<A>{{}, a};
+    else return a;
+  }
+};
+template <class T, class Fn, class... P> auto parts_of_all(const Fn& fn, const std::tuple<P...>& parts) {
+  return std::apply([&](const P&... p) { return make_apply(fn, of_all<T, P>::from(p)...); }, parts);
+}
+template <class T, class... P> struct of_all<T, apply<tupler, P...>> {
+  static auto from(const apply<tupler, P...>& a) { return parts_of_all<T>(a.fn, a.parts); }
+};
+template <class T, class... P> struct of_all<T, apply<pairer, P...>> {
+  static auto from(const apply<pairer, P...>& a) { return parts_of_all<T>(a.fn, a.parts); }
+};
+template <class T, class Out, class... P> struct of_all<T, apply<detail::make_fn<Out>, P...>> {
+  static auto from(const apply<detail::make_fn<Out>, P...>& a) {
+    if constexpr ((P::template needs_rows<T> || ...))
+      return parts_of_all<T>(maker_of_all<Out, (P::template needs_rows<T> && !is_record<P>)...>{}, a.parts);
+    else return a;
+  }
+};
+
+// The same of the traced function, which has given `root`, for results of type `out`: what it gives where there are rows. Of no rows
+// every engine calls the compiled function. While the trace runs.
+const ir::node* trace_of_all(const ir::node* root, const ir::type* out);
+
+}  // namespace query::agg

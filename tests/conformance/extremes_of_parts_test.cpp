@@ -1,0 +1,73 @@
+// The smallest and largest of pairs, tuples, arrays, lists and records: as sorts order them, NaNs and nulls among their parts too.
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <limits>
+
+#include "conformance/compare.hpp"
+#include "conformance/engines.hpp"
+
+namespace conformance {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct point {
+  double x, y;
+  auto operator<=>(const point&) const = default;
+};
+QUERY_RECORD(point, x, y);
+
+const auto itself = [](auto r) { return r; };
+
+// In all orders of the rows: the first of the sorts.
+template <class T, class More> void as_sorts(const engine_config& e, std::vector<T> rows, const More& more) {
+  std::vector<std::size_t> order(rows.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const T least = source(e, rows).order_by(itself).first(), most = source(e, rows).order_by_descending(itself).first();
+  do {
+    std::vector<T> shuffled;
+    for (const std::size_t i : order) shuffled.push_back(rows[i]);
+    const auto q = source(e, shuffled);
+    EXPECT_EQ(text(*q.min()), text(least));
+    EXPECT_EQ(text(*q.max()), text(most));
+    EXPECT_EQ(text(*q.max_by(itself)), text(most));
+    more(q, least, most);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+template <class T> void as_sorts(const engine_config& e, std::vector<T> rows) {
+  as_sorts(e, std::move(rows), [](const auto&, const T&, const T&) {});
+}
+
+CONFORMS(extremes_of_parts, are_the_first_of_sorts, "min", "max", "max_by") {
+  as_sorts<std::tuple<int, double, int>>(e, {{1, nan, 1}, {1, 5, 3}, {1, 5, 2}, {2, nan, 0}});
+  as_sorts<std::array<float, 2>>(e, {{static_cast<float>(nan), 1}, {1, static_cast<float>(nan)}, {1, 2}});
+  as_sorts<std::pair<std::optional<double>, std::vector<double>>>(
+      e, {{std::nullopt, {nan}}, {nan, {}}, {2, {1, nan}}, {2, {1}}, {1, {nan, 1}}, {1, {0}}});
+  as_sorts<point>(e, {{nan, 1}, {1, nan}, {1, 2}, {0, nan}});
+}
+
+CONFORMS(extremes_of_parts, are_the_same_in_groups, "min_by", "reduce", "group_by.select") {
+  using pair = std::pair<double, int>;
+  as_sorts<pair>(e, {{nan, 1}, {1, 3}, {1, 2}, {nan, 0}}, [](const auto& q, const pair& least, const pair& most) {
+    EXPECT_EQ(text(*q.min_by(itself)), text(least));
+    EXPECT_EQ(text(*q.reduce([](auto g) { return g.min(); })), text(least));
+    const auto best = [](auto g) { return std::pair(g.max(itself), g.arg_min(itself)); };
+    const auto groups = q.group_by([](const pair&) { return 1; }).select(best);
+    EXPECT_EQ(text(groups.to_vector()), text(std::vector{std::pair(most, least)}));
+    const auto whole = q.group_by([](const pair&) { return 1; }).select([](const query::Group<int, pair>& g) { return g.min(itself); });
+    EXPECT_EQ(text(whole.to_vector()), text(std::vector{least}));
+  });
+}
+
+// Equal values: the first row, as ever.
+CONFORMS(extremes_of_parts, of_equals_are_the_first, "min_by", "max_by") {
+  using row = std::pair<int, double>;
+  const std::vector<row> rows = {{1, nan}, {2, nan}, {3, 0.0}, {4, -0.0}};
+  const auto key = [](auto r) { return std::pair(r.second, 1); };
+  EXPECT_EQ(source(e, rows).min_by(key)->first, 3);
+  EXPECT_EQ(source(e, rows).max_by(key)->first, 1);
+}
+
+}  // namespace
+}  // namespace conformance
