@@ -53,8 +53,10 @@ struct stage {
   vertex* build = nullptr;
   bool build_left = false;                        // the left input is the build side (inner joins: the smaller one)
   bool any_order = false;                         // of pairs: an inner join whose engine may swap the sides
-  // In sessions that interpret, why the function of each node, or each function of the join, runs natively; empty: it does not.
+  // In sessions that interpret, why the function of each node, or each function of the join, runs natively; empty: it does not. In
+  // sessions that check, why integer divisions of that function are not checked; empty: they are, or there are none.
   std::vector<std::string> native_because;
+  bool checks = false;                            // the latter
 
   const ir::type* in = nullptr;
   const ir::type* out = nullptr;
@@ -132,6 +134,7 @@ struct machine_graph {
 
 struct plan_options {
   bool interpret = false;             // prefer the interpreter over native code for traced functions
+  bool checked = false;               // the same for those that divide integers
   bool rewrite = true;                // apply the rules of src/planner/rules
   bool verify = false;                // traced and compiled functions will be compared: none takes the other's place
   bool separate_result = false;       // row-wise work before the terminal is a vertex, so that any engine may take it
