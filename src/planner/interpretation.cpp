@@ -97,8 +97,8 @@ class choosing {
     for (prefilter& f : b.prefilters) {
       if (!f.function) continue;
       const interpretation i = interpret(*f.function);
-      tell(*f.from, *f.function, i.native_because);
-      f.interpreted = i && wanted(i.expression);
+      tell_left(*f.from, *f.function, i.native_because);
+      f.interpreted = i && wanted(*f.function);
     }
     for (stage& s : b.stages) {
       if (s.what == stage::kind::probe) probe(s);
@@ -113,18 +113,19 @@ class choosing {
     for (const detail::user_function& f : n.functions) {
       if (groups && &f == &n.functions.back()) group_function(v, f);
       else if (const std::string why = why_native(n, f); !why.empty()) left(v, f, f.role, why);
-      else v.interpreted = v.interpreted || wanted(f.trace());
+      else v.interpreted = v.interpreted || wanted(f);
     }
   }
 
  private:
-  // Of a function that could be interpreted, or that has a trace: is it of those that shall be?
-  bool wanted(const ir::traced& t) const { return !checks_ || divides_integers(t); }
+  // Of a function that could be interpreted: is it of those that shall be?
+  bool wanted(const detail::user_function& f) const { return !checks_ || divides_integers(f.trace()); }
+  void tell_left(const logical& n, const detail::user_function& f, const std::string& why) const {
+    if (!checks_) tell(n, f, why);
+  }
   // Why the function is not one of those that are interpreted and shall be; empty if it is, or need not be.
   std::string left_because(const detail::user_function& f, std::string why) const {
-    if (checks_ && !why.empty())
-      if (const ir::traced t = f.trace(); t && !wanted(t)) return {};
-    return why;
+    return !why.empty() && f.trace() && !wanted(f) ? std::string() : why;
   }
   std::string why_native(const logical& n, const detail::user_function& f) const {
     return left_because(f, why_not_interpreted(n, f));
@@ -152,32 +153,32 @@ class choosing {
       const bool in_batches = f.native.map || f.native.filter || f.native.expand;
       if ((!in_batches || f.row != row) && indivisible.empty()) indivisible = at_place(*n);
       std::string why = left_because(f, in_batches ? interpret(f).native_because : f.trace().reason);
-      any = any || (why.empty() && wanted(f.trace()));
+      any = any || (why.empty() && wanted(f));
       s.native_because.push_back(std::move(why));
       row = n->row;
     }
     if (!indivisible.empty()) {
       for (std::size_t i = 0; i < s.nodes.size(); ++i)
-        if (std::string& why = s.native_because[i]; why.empty() && wanted(s.nodes[i]->functions.front().trace()))
+        if (std::string& why = s.native_because[i]; why.empty() && wanted(s.nodes[i]->functions.front()))
           why = "its loop cannot be split at " + indivisible;
     } else if (any) {
       s.how = form::interpreted;
     }
-    for (std::size_t i = 0; i < s.nodes.size(); ++i) tell(*s.nodes[i], s.nodes[i]->functions.front(), s.native_because[i]);
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) tell_left(*s.nodes[i], s.nodes[i]->functions.front(), s.native_because[i]);
   }
   void probe(stage& s) const {
     bool any = false;
     s.checks = checks_;
     for (const detail::user_function& f : s.join->functions) {
       s.native_because.push_back(why_native(*s.join, f));
-      any = any || (s.native_because.back().empty() && wanted(f.trace()));
-      tell(*s.join, f, s.native_because.back());
+      any = any || (s.native_because.back().empty() && wanted(f));
+      tell_left(*s.join, f, s.native_because.back());
     }
     if (any) s.how = form::interpreted;
   }
 
   void left(vertex& v, const detail::user_function& f, std::string_view what, const std::string& why) const {
-    tell(*v.node, f, why);
+    tell_left(*v.node, f, why);
     v.notes.push_back(std::string(what) + (checks_ ? " unchecked: " : what == aggregates ? " run natively: " : " runs natively: ") + why);
   }
 
@@ -185,7 +186,7 @@ class choosing {
   void group_function(vertex& v, const detail::user_function& f) const {
     ir::traced t;
     const captured known = trace_into(f, t);
-    if (t && !wanted(t)) return;
+    if (t && !wanted(f)) return;
     ir::group_analysis a = ir::plan_group_function(t, v.node->key, v.node->row);
     if (a.plan && ir::calls_device_function(t.root)) a = {std::nullopt, compiled_counterpart};
     if (!a.plan) {
