@@ -42,7 +42,12 @@ template <class Derived, class T> class of_copied_rows : public grouping<Derived
   using grouping<Derived, T>::aggregate;
   using terminals<Derived, T>::aggregate;
 };
-template <class Derived, class T> using of_rows = std::conditional_t<ir::copies_v<T>, of_copied_rows<Derived, T>, uncopied<Derived, T>>;
+// A struct that holds a query of its own kind is not complete yet: it can be copied, as far as anybody knows.
+template <class T> constexpr bool copied_rows() {
+  if constexpr (requires { sizeof(T); }) return ir::copies_v<T>;
+  else return true;
+}
+template <class Derived, class T> using of_rows = std::conditional_t<copied_rows<T>(), of_copied_rows<Derived, T>, uncopied<Derived, T>>;
 
 }  // namespace verbs
 

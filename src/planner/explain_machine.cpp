@@ -75,8 +75,9 @@ class writer {
   // Of a probe's functions, in sessions that interpret or check.
   static std::string forms(const stage& s) {
     std::string all = s.how == form::interpreted ? ", interpreted" : "";
+    const char* how = s.checks ? " unchecked: " : " natively: ";
     for (std::size_t i = 0; i < s.native_because.size(); ++i)
-      if (!s.native_because[i].empty()) all += "; " + std::string(s.join->functions[i].role) + (s.checks ? " unchecked: " : " natively: ") + s.native_because[i];
+      if (!s.native_because[i].empty()) all += "; " + std::string(s.join->functions[i].role) + how + s.native_because[i];
     return all;
   }
   void captures(const std::vector<binding>& list, int depth) {

@@ -21,7 +21,8 @@ const auto even = [](auto x) { return 6 / x % 2 == 0; };
 // Sessions of compiled functions check; the others do by themselves.
 engine_config checking(const engine_config& e) {
   engine_config c = e;
-  if (std::string(e.column) == "cpu") c.session = query::Session({.threads = e.session.threads(), .checked = true, .gpu = query::gpu_use::off});
+  if (std::string(e.column) == "cpu")
+    c.session = query::Session({.threads = e.session.threads(), .checked = true, .gpu = query::gpu_use::off});
   return c;
 }
 
@@ -66,14 +67,18 @@ CONFORMS(checked_division, aggregates, "group_by.select", "aggregate", "reduce",
   const auto q = source(checking(e), few);
   const auto key = [](auto x) { return x % 2; };
   const auto plus = [](auto a, auto b) { return a + b; };
-  EXPECT_MESSAGE("group_by: division by zero", q.group_by(key).select([](auto g) { return std::pair(g.key(), g.sum(divide)); }).to_vector());
+  EXPECT_MESSAGE("group_by: division by zero",
+                 q.group_by(key).select([](auto g) { return std::pair(g.key(), g.sum(divide)); }).to_vector());
   EXPECT_MESSAGE("group_by: division by zero", q.group_by(key).select([](auto g) { return g.count(even); }).to_vector());
   EXPECT_MESSAGE("group_by: division by zero", q.group_by(key).select([](auto g) { return g.arg_max(divide); }).to_vector());
   EXPECT_MESSAGE("group_by: division by zero", q.group_by(key).select([](auto g) { return g.collect(divide); }).to_vector());
   EXPECT_MESSAGE("reduce: division by zero", q.reduce([](auto g) { return g.mean(divide); }));
-  EXPECT_MESSAGE("aggregate_by: division by zero",
-                 q.aggregate_by(key, std::int64_t{0}, [](auto s, auto x) { return s + 6 / x; }, plus).to_vector());
-  EXPECT_THROW(q.aggregate(std::int64_t{0}, [](auto s, auto x) { return s + 6 / x; }, plus), user_error);
+  EXPECT_MESSAGE("aggregate_by: division by zero", q.aggregate_by(
+                                                        key, std::int64_t{0}, [](auto s, auto x) { return s + 6 / x; }, plus)
+                                                       .to_vector());
+  EXPECT_THROW(q.aggregate(
+                   std::int64_t{0}, [](auto s, auto x) { return s + 6 / x; }, plus),
+               user_error);
   EXPECT_EQ(q.where([](auto x) { return x != 0; }).group_by(key).select([](auto g) { return g.sum(divide); }).sum(), 11);
 }
 

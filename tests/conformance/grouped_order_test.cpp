@@ -42,12 +42,12 @@ CONFORMS(grouped_order, rows_of_a_group_keep_the_order_before_it, "group_by.grou
       for (const event& x : g.rows()) prices.push_back(x.price);
     }
     EXPECT_EQ(groups, wanted);
-    for (const auto& [k, prices] : q.group_by(key).select([](auto g) { return std::pair(g.key(), g.collect([](auto x) { return x.price; })); }))
+    for (const auto& [k, prices] :
+         q.group_by(key).select([](auto g) { return std::pair(g.key(), g.collect([](auto x) { return x.price; })); }))
       collected[k] = prices;
     EXPECT_EQ(collected, wanted);
-    for (const auto& [k, first, last] : q.group_by(key).select([](auto g) {
-           return std::tuple(g.key(), g.first([](auto x) { return x.price; }), g.last([](auto x) { return x.price; }));
-         })) {
+    for (const auto& [k, first, last] : q.group_by(key).select(
+             [](auto g) { return std::tuple(g.key(), g.first([](auto x) { return x.price; }), g.last([](auto x) { return x.price; })); })) {
       EXPECT_EQ(first, wanted[k].front());
       EXPECT_EQ(last, wanted[k].back());
     }
@@ -55,9 +55,8 @@ CONFORMS(grouped_order, rows_of_a_group_keep_the_order_before_it, "group_by.grou
     std::map<std::int32_t, event> least;
     for (const event& x : sorted)
       if (const auto [it, is_new] = least.try_emplace(x.key, x); !is_new && x.at / 100 < it->second.at / 100) it->second = x;
-    for (const auto& [k, best] : q.group_by(key).select([](auto g) {
-           return std::pair(g.key(), g.arg_min([](auto x) { return x.at / 100; }));
-         }))
+    for (const auto& [k, best] :
+         q.group_by(key).select([](auto g) { return std::pair(g.key(), g.arg_min([](auto x) { return x.at / 100; })); }))
       EXPECT_EQ(best.price, least[k].price);
     const auto table = q.to_lookup(key);
     for (const auto& [k, prices] : wanted) {

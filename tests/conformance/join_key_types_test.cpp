@@ -56,18 +56,31 @@ CONFORMS(join_key_types, parts_meet_in_their_common_type, "join", "semi_join", "
   EXPECT_EQ(r.join(l, tuple, tuple).count(), id_and_name);
   EXPECT_EQ(l.join(r, pair, pair).count(), id_and_name);
   EXPECT_EQ(l.join(r, tuple, pair).count(), id_and_name);
-  EXPECT_EQ(l.join(r, [](auto x) { return query::make<short_key>(x.id, x.name); },
-                   [](auto x) { return query::make<long_key>(x.id, x.name); }).count(), id_and_name);
+  EXPECT_EQ(l.join(
+                 r, [](auto x) { return query::make<short_key>(x.id, x.name); }, [](auto x) { return query::make<long_key>(x.id, x.name); })
+                .count(),
+            id_and_name);
   EXPECT_EQ(l.semi_join(r, tuple, tuple).count(), 4);
   EXPECT_EQ(l.group_join(r, tuple, tuple, [](auto, auto m) { return query::cast<std::int64_t>(m.size()); }).sum(), id_and_name);
   const auto named = [](const auto& x) { return std::tuple(x.id, x.name); };
-  EXPECT_EQ(l.join(r, [&](const narrow& x) { return named(x); }, [&](const wide& x) { return named(x); }).count(), id_and_name);
+  EXPECT_EQ(l.join(
+                 r, [&](const narrow& x) { return named(x); }, [&](const wide& x) { return named(x); })
+                .count(),
+            id_and_name);
 }
 
 CONFORMS(join_key_types, arrays_and_nested_parts, "join", "anti_join") {
   const auto l = source(e, left);
   const auto r = source(e, right);
-  EXPECT_EQ(l.join(r, [](auto x) { return std::array{x.id, x.id}; }, [](auto x) { return std::array{x.id, x.id}; }).count(),
+  EXPECT_EQ(l.join(
+                 r,
+                 [](auto x) {
+                   return std::array{x.id, x.id};
+                 },
+                 [](auto x) {
+                   return std::array{x.id, x.id};
+                 })
+                .count(),
             pairs(left, right, [](auto& a, auto& b) { return a.id == b.id; }));
   const auto nested = [](auto x) { return std::tuple(std::pair(x.id, x.name), x.id); };
   EXPECT_EQ(l.join(r, nested, nested).count(), 4);
@@ -83,7 +96,9 @@ CONFORMS(join_key_types, optional_parts, "join", "left_join") {
   EXPECT_EQ(matches, 2);
   EXPECT_EQ(l.join(r, key, key).count(), matches);
   EXPECT_EQ(l.left_join(r, key, key).count(), 5);
-  EXPECT_EQ(l.join(r, [](auto x) { return std::tuple(x.id, x.name); }, [](auto x) { return std::tuple(x.lot, x.name); }).count(),
+  EXPECT_EQ(l.join(
+                 r, [](auto x) { return std::tuple(x.id, x.name); }, [](auto x) { return std::tuple(x.lot, x.name); })
+                .count(),
             pairs(left, right, [](auto& a, auto& b) { return b.lot && a.id == *b.lot && a.name == b.name; }));
 }
 
@@ -106,9 +121,14 @@ CONFORMS(join_key_types, signed_and_unsigned, "join", "left_join", "right_join",
   EXPECT_EQ(l.semi_join(r, id, bits).count(), 3);
   EXPECT_EQ(l.anti_join(r, id, bits).count(), 1);
   const auto both = [](auto x) { return std::tuple(x.bits, x.name); };
-  EXPECT_EQ(l.join(r, [](auto x) { return std::tuple(x.id, x.name); }, both).count(),
+  EXPECT_EQ(l.join(
+                 r, [](auto x) { return std::tuple(x.id, x.name); }, both)
+                .count(),
             pairs(left, right, [&](auto& a, auto& b) { return equal(a.id, b.bits) && a.name == b.name; }));
-  EXPECT_EQ(l.join(r, [](const narrow& x) { return std::optional(x.id); }, bits).count(), bits_of_right);
+  EXPECT_EQ(l.join(
+                 r, [](const narrow& x) { return std::optional(x.id); }, bits)
+                .count(),
+            bits_of_right);
 }
 
 CONFORMS(join_key_types, integers_and_floats, "join") {

@@ -30,14 +30,16 @@ CONFORMS(other_rows, are_any_range, "concat") {
   const std::list<std::int64_t> list{4, 5};
   const std::int64_t plain[] = {6, 7};
   const std::array<std::int64_t, 1> array{8};
-  numbers odd_and_even{1, 2, 3};
+  [[maybe_unused]] const numbers odd_and_even{1, 2, 3};
   EXPECT_ROWS(q.concat(list).to_vector(), numbers{3, 1, 2, 4, 5});
   EXPECT_ROWS(q.concat(plain).to_vector(), numbers{3, 1, 2, 6, 7});
   EXPECT_ROWS(q.concat(array).to_vector(), numbers{3, 1, 2, 8});
   EXPECT_ROWS(q.concat(std::span<const std::int64_t>(plain, 1)).to_vector(), numbers{3, 1, 2, 6});
   EXPECT_ROWS(q.concat({9, 10}).to_vector(), numbers{3, 1, 2, 9, 10});
   EXPECT_ROWS(q.concat(std::set<std::int64_t>{12, 11}).to_vector(), numbers{3, 1, 2, 11, 12});
+#if !defined(__clang__) || __clang_major__ >= 16  // older ones do not compile the views of libstdc++
   EXPECT_ROWS(q.concat(odd_and_even | std::views::filter([](std::int64_t x) { return x % 2 == 1; })).to_vector(), numbers{3, 1, 2, 1, 3});
+#endif
   EXPECT_ROWS(q.concat(std::vector<std::int64_t>{}).to_vector(), rows);
 }
 
@@ -54,7 +56,10 @@ CONFORMS(other_rows, of_joins, "join", "left_join", "right_join", "full_join", "
   EXPECT_EQ(q.group_join(list, itself, itself, [](auto, const auto& m) { return m.size(); }).sum(), 2u);
   EXPECT_EQ(q.cross_join(list).count(), 9);
   const std::map<std::int64_t, std::int64_t> names{{1, 10}, {3, 30}};
-  EXPECT_EQ(q.join(names, itself, [](const auto& p) { return p.first; }, [](auto, const auto& p) { return p.second; }).sum(), 40);
+  EXPECT_EQ(q.join(
+                 names, itself, [](const auto& p) { return p.first; }, [](auto, const auto& p) { return p.second; })
+                .sum(),
+            40);
   const auto equal = [](std::int64_t a, std::int64_t b) { return a % 2 == b % 2; };
   const auto hash = [](std::int64_t a) { return static_cast<std::size_t>(a % 2); };
   EXPECT_EQ(q.semi_join(numbers{1}, itself, itself, equal, hash).count(), 2);

@@ -228,7 +228,8 @@ struct do_while {
 };
 struct value_of {
   template <class Q> static constexpr bool query() {
-    static_assert(is_query_v<Q>, "query: value_of: takes a query, or what query::from takes: a container, or a range that can be read again");
+    static_assert(is_query_v<Q>, "query: value_of: takes a query, or what query::from takes: a container, or a range that can be read "
+                                 "again");
     return is_query_v<Q>;
   }
 };

@@ -326,8 +326,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 #define QUERY_DETAIL_APART                                                                                                                \
   " have different types. Take fields of one type, or convert one: std::to_string(t.number) or std::stoi(t.text) between numbers and "    \
   "text, query::cast<int>(t.e) of an enum"
-// Two key functions that must meet in one type, common_key_t (void where there is none; then Apart is detail::first_part_apart). Same: nothing, or the user's own equality
-// and hash of keys.
+// Two key functions that must meet in one type, detail::common_key_t (void where there is none: then Apart is what
+// detail::first_part_apart says). Same: nothing, or the user's own equality and hash of keys.
 #define QUERY_DETAIL_HAVE_TWO_KEYS(verb, form)                                                                                            \
   QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                                  \
   QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                           \

@@ -1,8 +1,8 @@
 // join (inner, left, right, full, semi, anti), group_join, cross_join.
 //
-// Equal keys match; a null matches nothing. Keys may be composite (tuple, record); the numbers in those of the two sides may differ in
-// type (detail/join_keys.hpp). The order of the rows is unspecified
-// unless .as_ordered() (outer row, then inner row). The right side is another query, or what query::from takes. O(left + right + matches) time, O(right) memory for the hash table.
+// Equal keys match; a null matches nothing. Keys may be composite (tuple, record); the types of their numbers may differ between the
+// two sides (detail/join_keys.hpp). The right side is another query, or what query::from takes. The order of the rows is unspecified
+// unless .as_ordered() (outer row, then inner row). O(left + right + matches) time, O(right) memory for the hash table.
 // Each takes an equality and a hash of keys as its last arguments, join(right, left_key, right_key, result, equal, hash);
 // they never see a null, nor a composite key with a null part.
 #pragma once
@@ -13,75 +13,77 @@
 
 namespace query::verbs {
 
+using detail::join_kind;
+
 template <class Derived, class T> class joins {
  public:
   // left.join(right, left_key, right_key, [](auto l, auto r) { ... }); without a result function: std::pair<L, R>.
   template <class Q, class LF, class RF, class F = pair_rows>
   auto join(Q&& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
-    return pairs<check::join, detail::join_kind::inner, false, false>("join", other_rows(std::forward<Q>(right), at), lf, rf, f, at);
+    return pairs<check::join, join_kind::inner>("join", other_rows(std::forward<Q>(right), at), lf, rf, f, at);
   }
   template <class Q, class LF, class RF, key_function Equal, key_function Hash>
   auto join(Q&& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return pairs<check::join, detail::join_kind::inner, false, false>("join", other_rows(std::forward<Q>(right), at), lf, rf, pair_rows{}, at, equal, hash);
+    return join(std::forward<Q>(right), lf, rf, pair_rows{}, equal, hash, at);
   }
   template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
   auto join(Q&& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return pairs<check::join, detail::join_kind::inner, false, false>("join", other_rows(std::forward<Q>(right), at), lf, rf, f, at, equal, hash);
+    return pairs<check::join, join_kind::inner>("join", other_rows(std::forward<Q>(right), at), lf, rf, f, at, equal, hash);
   }
   // Every left row; r is a std::optional<R>, empty without a match.
   template <class Q, class LF, class RF, class F = pair_rows>
   auto left_join(Q&& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
-    return pairs<check::left_join, detail::join_kind::left, false, true>("left_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at);
+    return pairs<check::left_join, join_kind::left>("left_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at);
   }
   template <class Q, class LF, class RF, key_function Equal, key_function Hash>
   auto left_join(Q&& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return pairs<check::left_join, detail::join_kind::left, false, true>("left_join", other_rows(std::forward<Q>(right), at), lf, rf, pair_rows{}, at, equal, hash);
+    return left_join(std::forward<Q>(right), lf, rf, pair_rows{}, equal, hash, at);
   }
   template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
   auto left_join(Q&& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return pairs<check::left_join, detail::join_kind::left, false, true>("left_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at, equal, hash);
+    return pairs<check::left_join, join_kind::left>("left_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at, equal, hash);
   }
   // Every right row; l is a std::optional<T>.
   template <class Q, class LF, class RF, class F = pair_rows>
   auto right_join(Q&& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
-    return pairs<check::right_join, detail::join_kind::right, true, false>("right_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at);
+    return pairs<check::right_join, join_kind::right>("right_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at);
   }
   template <class Q, class LF, class RF, key_function Equal, key_function Hash>
   auto right_join(Q&& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return pairs<check::right_join, detail::join_kind::right, true, false>("right_join", other_rows(std::forward<Q>(right), at), lf, rf, pair_rows{}, at, equal, hash);
+    return right_join(std::forward<Q>(right), lf, rf, pair_rows{}, equal, hash, at);
   }
   template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
   auto right_join(Q&& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return pairs<check::right_join, detail::join_kind::right, true, false>("right_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at, equal, hash);
+    return pairs<check::right_join, join_kind::right>("right_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at, equal, hash);
   }
   // Every row of both sides; l and r are optionals.
   template <class Q, class LF, class RF, class F = pair_rows>
   auto full_join(Q&& right, LF lf, RF rf, F f = {}, call_site at = call_site::here()) const {
-    return pairs<check::full_join, detail::join_kind::full, true, true>("full_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at);
+    return pairs<check::full_join, join_kind::full>("full_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at);
   }
   template <class Q, class LF, class RF, key_function Equal, key_function Hash>
   auto full_join(Q&& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return pairs<check::full_join, detail::join_kind::full, true, true>("full_join", other_rows(std::forward<Q>(right), at), lf, rf, pair_rows{}, at, equal, hash);
+    return full_join(std::forward<Q>(right), lf, rf, pair_rows{}, equal, hash, at);
   }
   template <class Q, class LF, class RF, class F, key_function Equal, key_function Hash>
   auto full_join(Q&& right, LF lf, RF rf, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return pairs<check::full_join, detail::join_kind::full, true, true>("full_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at, equal, hash);
+    return pairs<check::full_join, join_kind::full>("full_join", other_rows(std::forward<Q>(right), at), lf, rf, f, at, equal, hash);
   }
   // The left rows that have a match, each once.
   template <class Q, class LF, class RF> auto semi_join(Q&& right, LF lf, RF rf, call_site at = call_site::here()) const {
-    return tested<check::semi_join>(detail::join_kind::semi, "semi_join", other_rows(std::forward<Q>(right), at), lf, rf, at);
+    return tested<check::semi_join>(join_kind::semi, "semi_join", other_rows(std::forward<Q>(right), at), lf, rf, at);
   }
   template <class Q, class LF, class RF, key_function Equal, key_function Hash>
   auto semi_join(Q&& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return tested<check::semi_join>(detail::join_kind::semi, "semi_join", other_rows(std::forward<Q>(right), at), lf, rf, at, equal, hash);
+    return tested<check::semi_join>(join_kind::semi, "semi_join", other_rows(std::forward<Q>(right), at), lf, rf, at, equal, hash);
   }
   // The left rows without a match.
   template <class Q, class LF, class RF> auto anti_join(Q&& right, LF lf, RF rf, call_site at = call_site::here()) const {
-    return tested<check::anti_join>(detail::join_kind::anti, "anti_join", other_rows(std::forward<Q>(right), at), lf, rf, at);
+    return tested<check::anti_join>(join_kind::anti, "anti_join", other_rows(std::forward<Q>(right), at), lf, rf, at);
   }
   template <class Q, class LF, class RF, key_function Equal, key_function Hash>
   auto anti_join(Q&& right, LF lf, RF rf, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return tested<check::anti_join>(detail::join_kind::anti, "anti_join", other_rows(std::forward<Q>(right), at), lf, rf, at, equal, hash);
+    return tested<check::anti_join>(join_kind::anti, "anti_join", other_rows(std::forward<Q>(right), at), lf, rf, at, equal, hash);
   }
   template <class Q, class LF, class RF, key_function Equal>
   auto semi_join(const Q&, const LF&, const RF&, const Equal&) const { return forgot_hash<check::semi_join, Equal, T>(); }
@@ -153,7 +155,7 @@ template <class Derived, class T> class joins {
     return Check::template common_key<detail::common_key_t<KL, KR, Same...>, detail::first_part_apart<KL, KR>(), Same...>();
   }
   template <class Check, class Q, class LF, class RF, class... Same>
-  auto tested(detail::join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at, const Same&... same) const {
+  auto tested(join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at, const Same&... same) const {
     if constexpr (!joinable<Check, Q, LF, RF, Same...>()) return check::after_error{};
     else return finish<T>(keyed<T, T>(k, label, right, lf, rf, at, same...), self(), right);
   }
@@ -167,7 +169,7 @@ template <class Derived, class T> class joins {
       return check::after_error{};
     } else {
       using Out = detail::stored_t<std::invoke_result_t<const F&, const T&, const std::vector<R>&>>;
-      auto n = keyed<Out, T>(detail::join_kind::left, "group_join", right, lf, rf, at, same...);
+      auto n = keyed<Out, T>(join_kind::left, "group_join", right, lf, rf, at, same...);
       n->what = detail::verb::group_join;
       n->functions.push_back(detail::make_matches_map<T, R, Out>(f));
       static const ir::type* list = ir::describe<std::vector<R>>();
@@ -176,7 +178,7 @@ template <class Derived, class T> class joins {
     }
   }
   template <class Out, class L, class Q, class LF, class RF, class... Same>
-  auto keyed(detail::join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at, const Same&... same) const {
+  auto keyed(join_kind k, const char* label, const Q& right, const LF& lf, const RF& rf, call_site at, const Same&... same) const {
     using R = typename Q::row;
     using KL = detail::result_of<LF, T>;
     using KR = detail::result_of<RF, R>;
@@ -189,11 +191,13 @@ template <class Derived, class T> class joins {
     n->functions.push_back(detail::make_map<R, K>("right key", detail::key_as<K, KR>(rf)));
     return n;
   }
-  template <class Check, detail::join_kind Kind, bool OptionalL, bool OptionalR, class Q, class LF, class RF, class F, class... Same>
+  template <class Check, join_kind Kind, class Q, class LF, class RF, class F, class... Same>
   auto pairs(const char* label, const Q& right, const LF& lf, const RF& rf, const F& f, call_site at, const Same&... same) const {
     using R = check::row_of_t<Q>;
-    using L2 = detail::side_t<T, OptionalL>;
-    using R2 = detail::side_t<R, OptionalR>;
+    constexpr bool all_left = Kind == join_kind::left || Kind == join_kind::full;
+    constexpr bool all_right = Kind == join_kind::right || Kind == join_kind::full;
+    using L2 = detail::side_t<T, all_right>;
+    using R2 = detail::side_t<R, all_left>;
     if constexpr (!joinable<Check, Q, LF, RF, Same...>()) {
       return check::after_error{};
     } else if constexpr (!Check::template pair_of<F, L2, R2, detail::common_key_t<detail::result_of<LF, T>, detail::result_of<RF, R>>>()) {
@@ -201,7 +205,7 @@ template <class Derived, class T> class joins {
     } else {
       using Out = detail::result_of<F, L2, R2>;
       auto n = keyed<Out, T>(Kind, label, right, lf, rf, at, same...);
-      n->functions.push_back(detail::make_pair_map<T, OptionalL, R, OptionalR, Out>(f));
+      n->functions.push_back(detail::make_pair_map<T, all_right, R, all_left, Out>(f));
       return finish<Out>(std::move(n), self(), right);
     }
   }
