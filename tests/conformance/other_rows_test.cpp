@@ -126,7 +126,8 @@ CONFORMS(empty_queries, are_queries_of_no_rows, "Query") {
   EXPECT_NE(q.explain().find("of i64"), std::string::npos) << q.explain();
   EXPECT_FALSE(q.explain_dot().empty());
   EXPECT_EQ(query::Query<std::string>().count() + query::Query<bool>().count(), 0);
-  EXPECT_EQ(query::Query<std::pair<int, std::vector<double>>>().to_vector().size(), 0u);
+  const query::Query<std::pair<int, std::vector<double>>> pairs;
+  EXPECT_TRUE(pairs.to_vector().empty());
 }
 CONFORMS(empty_queries, are_assigned, "Query") {
   query::Query<std::int64_t> q;
