@@ -95,8 +95,8 @@ CONFORMS(checked_division, pairs_and_runs, "join", "left_join", "group_join", "s
                  q.group_join(right, itself, itself, [](auto l, auto m) { return query::cast<std::int64_t>(m.size()) / l; }).to_vector());
   EXPECT_MESSAGE("cross_join: division by zero", q.cross_join(right, quotient).to_vector());
   EXPECT_MESSAGE("zip: division by zero", q.zip(few, quotient).to_vector());
-  EXPECT_MESSAGE("chunk: division by zero", q.chunk(2, [](auto run) { return 6 / run[0]; }).to_vector());
-  EXPECT_MESSAGE("window: division by zero", q.window(2, [](auto run) { return 6 / query::sum(run, divide); }).to_vector());
+  EXPECT_MESSAGE("chunk(2): division by zero", q.chunk(2, [](auto run) { return 6 / run[0]; }).to_vector());
+  EXPECT_MESSAGE("window(2): division by zero", q.window(2, [](auto run) { return 6 / query::sum(run, divide); }).to_vector());
   EXPECT_MESSAGE("take_while: division by zero", q.take_while([](auto x) { return 6 / x < 100; }).to_vector());
   EXPECT_MESSAGE("skip_while: division by zero", q.skip_while([](auto x) { return 6 / x < 100; }).to_vector());
   EXPECT_ROWS(q.take_while([](auto x) { return 6 / x < 5; }).to_vector(), std::vector<std::int64_t>{3});  // stops before the zero
@@ -133,7 +133,7 @@ CONFORMS(checked_division, under_verify, "verify", "select", "where", "group_by"
   EXPECT_MESSAGE("join: division by zero", q.join(right, divide, itself).to_vector());
   EXPECT_MESSAGE("join: division by zero", q.join(few, itself, itself, [](auto a, auto b) { return b / a; }).to_vector());
   EXPECT_MESSAGE("zip: division by zero", q.zip(few, [](auto a, auto b) { return b / a; }).to_vector());
-  EXPECT_MESSAGE("window: division by zero", q.window(2, [](auto run) { return 6 / run[0]; }).to_vector());
+  EXPECT_MESSAGE("window(2): division by zero", q.window(2, [](auto run) { return 6 / run[0]; }).to_vector());
   EXPECT_MESSAGE("take_while: division by zero", q.take_while([](auto x) { return 6 / x < 100; }).to_vector());
   std::vector<std::int64_t> many(300'000, 2);
   many[123'457] = 0;  // in no sample
