@@ -2,6 +2,7 @@
 #include <array>
 #include <list>
 #include <map>
+#include <memory>
 #include <ranges>
 #include <set>
 
@@ -83,9 +84,20 @@ CONFORMS(other_rows, of_sets_and_zip, "union_with", "union_with_by", "intersect"
   EXPECT_EQ(query::value_of(rows).sum().get(), 6);
 }
 
-CONFORMS(other_rows, are_groups_and_columns, "concat", "zip", "group_by", "columns") {
+CONFORMS(other_rows, are_groups, "zip", "group_by") {
   const auto q = source(e, rows);
   EXPECT_EQ(q.zip(q.group_by([](auto x) { return x % 2; })).count(), 2);
+}
+struct position {
+  std::int32_t x;
+  double y;
+};
+QUERY_RECORD(position, x, y);
+CONFORMS(other_rows, are_columns, "concat", "columns") {
+  const std::vector<position> first{{1, 2.0}};
+  const std::vector<std::int32_t> x{3, 4};
+  const std::vector<double> y{5.0, 6.0};
+  EXPECT_EQ(source(e, first).concat(query::columns<position>(x, y)).sum([](auto p) { return p.x * p.y; }), 41);
 }
 
 CONFORMS(other_rows, of_broadcast, "broadcast", "where") {
@@ -96,6 +108,30 @@ CONFORMS(other_rows, of_broadcast, "broadcast", "where") {
   EXPECT_EQ(inside(query::broadcast({std::int64_t{1}})), 1);
   const std::vector<bool> bits{true, true};
   EXPECT_EQ(query::broadcast(bits).size(), 2u);
+}
+
+// ---------------------------------------------------------------- rows that cannot be copied
+CONFORMS(uncopied_rows, are_read_where_they_lie, "where", "select", "count", "sum", "any", "all", "for_each") {
+  std::vector<std::unique_ptr<std::int64_t>> owners;
+  for (const std::int64_t x : rows) owners.push_back(std::make_unique<std::int64_t>(x));
+  const auto q = source(e, owners);
+  EXPECT_EQ(q.count(), 3);
+  EXPECT_EQ(q.where([](const auto& p) { return *p > 1; }).sum([](const auto& p) { return *p; }), 5);
+  EXPECT_ROWS(q.select([](const auto& p) { return *p * 2; }).order().to_vector(), numbers{2, 4, 6});
+  EXPECT_TRUE(q.any([](const auto& p) { return *p == 3; }) && q.all([](const auto& p) { return *p > 0; }) && q.any());
+  EXPECT_FALSE(q.any([](const auto& p) { return *p == 4; }) || q.all([](const auto& p) { return *p > 1; }));
+  std::int64_t sum = 0;
+  q.for_each([&](const auto& p) { sum += *p; });
+  EXPECT_EQ(sum, 6);
+}
+// A struct may hold a query of its own kind.
+struct branch {
+  std::int64_t leaves = 0;
+  query::Query<branch> further;
+};
+TEST(uncopied_rows, rows_of_an_unfinished_type_can_be_copied) {
+  const std::vector<branch> twigs(3, branch{2, {}});
+  EXPECT_EQ((branch{1, query::from(twigs)}.further.sum([](const branch& b) { return b.leaves; })), 6);
 }
 
 // ---------------------------------------------------------------- a query that was given no rows
