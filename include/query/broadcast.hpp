@@ -238,7 +238,7 @@ concept other_range = !requires(const R& r) { r.to_pipe(); } && !requires(const 
 }  // namespace detail
 
 // Keeps a copy of the rows. O(length) once; the handle is cheap to copy.
-template <class T> collection<T> broadcast(std::vector<T> rows) {
+template <class T> requires(!std::is_same_v<T, bool>) collection<T> broadcast(std::vector<T> rows) {
   auto kept = std::make_shared<const std::vector<T>>(std::move(rows));
   const void* data = kept->data();
   const std::size_t n = kept->size();

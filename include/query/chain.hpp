@@ -24,22 +24,36 @@
 #include <query/verbs/sequence.hpp>
 #include <query/verbs/sets.hpp>
 #include <query/verbs/terminals.hpp>
+#include <query/verbs/uncopied.hpp>
 
 namespace query {
 
-template <class T, class Chain = cpu::rows<T>> class Query
-    : public verbs::grouping<Query<T, Chain>, T>,
-      public verbs::joins<Query<T, Chain>, T>,
-      public verbs::ordering<Query<T, Chain>, T>,
-      public verbs::sets<Query<T, Chain>, T>,
-      public verbs::sequence<Query<T, Chain>, T>,
-      public verbs::loops<Query<T, Chain>, T>,
-      public verbs::terminals<Query<T, Chain>, T> {
+namespace verbs {
+
+template <class Derived, class T> class of_copied_rows : public grouping<Derived, T>,
+                                                         public joins<Derived, T>,
+                                                         public ordering<Derived, T>,
+                                                         public sets<Derived, T>,
+                                                         public sequence<Derived, T>,
+                                                         public loops<Derived, T>,
+                                                         public terminals<Derived, T> {
+ public:
+  // Both a lazy verb, aggregate(function of a group), and a terminal one, aggregate(seed, update, combine, result).
+  using grouping<Derived, T>::aggregate;
+  using terminals<Derived, T>::aggregate;
+};
+// A struct that holds a query of its own kind is not complete yet: it can be copied, as far as anybody knows.
+template <class T> constexpr bool copied_rows() {
+  if constexpr (requires { sizeof(T); }) return ir::copies_v<T>;
+  else return true;
+}
+template <class Derived, class T> using of_rows = std::conditional_t<copied_rows<T>(), of_copied_rows<Derived, T>, uncopied<Derived, T>>;
+
+}  // namespace verbs
+
+template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_rows<Query<T, Chain>, T> {
  public:
   using row = T;
-  // Both a lazy verb, aggregate(function of a group), and a terminal one, aggregate(seed, update, combine, result).
-  using verbs::grouping<Query<T, Chain>, T>::aggregate;
-  using verbs::terminals<Query<T, Chain>, T>::aggregate;
 
   // What the library builds queries from; users call query::from.
   Query(detail::pipe origin, Chain chain, std::shared_ptr<const detail::logical> node, detail::settings s)
@@ -47,6 +61,8 @@ template <class T, class Chain = cpu::rows<T>> class Query
   Query(detail::pipe origin, detail::settings s) requires std::is_same_v<Chain, cpu::rows<T>>
       : origin_(std::move(origin)), node_(origin_.node), settings_(std::move(s)) {}
 
+  // No rows: for a variable or a member that is given its query later.
+  Query() requires std::is_same_v<Chain, cpu::rows<T>> : Query(rows_pipe<T>({}, detail::call_site{}), nullptr) {}
   // No moves: what was moved from is a query still, as cheap as a copy is.
   Query(const Query&) = default;
   Query& operator=(const Query&) = default;

@@ -38,6 +38,17 @@ struct lazy_fn {
   }
 };
 
+// Said once, however many kinds of values a function is called with.
+template <class VA, class VB> constexpr bool iff_meets() {
+  constexpr bool meets = requires { typename common<VA, VB>::type; };
+  static_assert(meets, "query::iff(c, a, b): a and b have no common type; convert one of them with query::cast<T>(x)");
+  return meets;
+}
+template <class Out> constexpr bool make_knows() {
+  static_assert(record<Out>, "query::make<Out>(...): Out needs a QUERY_RECORD, in its namespace, right after the struct");
+  return record<Out>;
+}
+
 struct iff_fn {
   template <class C, class A, class B> auto operator()(const C& c, const A& a, const B& b) const {
     if constexpr (any_deferred<C, A, B>) {
@@ -45,10 +56,8 @@ struct iff_fn {
     } else {
       using VA = held_t<A>;
       using VB = held_t<B>;
-      static_assert(requires { typename common<VA, VB>::type; },
-                    "query::iff(c, a, b): a and b have no common type; convert one of them with query::cast<T>(x)");
       static_assert(operand<C> && std::is_arithmetic_v<value_of_t<C>>, "query::iff(c, a, b): c must be a condition");
-      if constexpr (requires { typename common<VA, VB>::type; } && operand<C>) {
+      if constexpr (iff_meets<VA, VB>() && operand<C>) {
         using R = typename common<VA, VB>::type;
         if constexpr (symbolic<C>) {
           const ir::node* condition = c.get();
@@ -59,22 +68,28 @@ struct iff_fn {
           constexpr bool traced = any_twin<A, B>;
           return c ? stored_as<traced, R>(a) : stored_as<traced, R>(b);
         }
-      }
+      } else return a;  // the error is said; what follows takes it for a value
     }
   }
 };
 
 template <class Out> struct make_fn {
   template <class... X> auto operator()(const X&... x) const {
-    static_assert(record<Out>, "query::make<Out>(...): Out needs a QUERY_RECORD, in its namespace, right after the struct");
-    if constexpr (record<Out>) {
+    if constexpr (make_knows<Out>()) {
       meta<Out>::template made_of_all<sizeof...(X) == meta<Out>::size>();
       if constexpr (sizeof...(X) == meta<Out>::size) return fields(std::index_sequence_for<X...>{}, x...);
       else return Out{};
+    } else if constexpr (any_deferred<X...>) {
+      return defer(no_row{}, x...);
+    } else {
+      return no_row{}(x...);
     }
   }
 
  private:
+  struct no_row {  // the error is said; what follows takes it for a row
+    template <class... V> Out operator()(const V&...) const { __builtin_unreachable(); }
+  };
   template <std::size_t... I, class... X> auto fields(std::index_sequence<I...>, const X&... x) const {
     if constexpr (any_deferred<X...>) {
       return defer(*this, x...);

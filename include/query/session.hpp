@@ -5,7 +5,7 @@
 //   auto n = query::from(rows).in(two_threads).where(p).count();
 //
 // Environment of the standard session: QUERY_THREADS, QUERY_MEMORY_LIMIT (bytes, or 512M, 8G), QUERY_TEMP, QUERY_VERIFY=1,
-// QUERY_FORM=interpreter (run traced functions by the interpreter), QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G),
+// QUERY_CHECKED=1, QUERY_FORM=interpreter (run traced functions by the interpreter), QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G),
 // QUERY_GPUS (numbers: 0,1).
 #pragma once
 
@@ -34,6 +34,7 @@ struct session_options {
   std::string temp_folder = {};   // must exist; for spilled data: no operator spills yet, queries over the limit fail
   bool verify = false;            // interpret a sample of rows beside every native run and compare
   bool interpret = false;         // run traced functions by the interpreter instead of natively
+  bool checked = false;           // an integer / or % by zero in a traced function is a user_error: those that divide are interpreted
   gpu_use gpu = gpu_use::allowed; // may accelerated queries use a GPU?
   std::size_t gpu_memory = 0;     // bytes of memory of each GPU; 0: nine tenths of what is free when it is first used
   std::size_t gpu_min_rows = 32768;  // inputs known to have fewer stay on the CPU, others go where they cost less; 0: to the GPU

@@ -170,16 +170,21 @@ template <class T> Query<T> from(std::initializer_list<T> l, detail::call_site a
 // Any other forward range, read row by row; an lvalue must stay alive.
 template <detail::forward_range R> requires(!requires { typename R::row; })
 auto from(const R& r, detail::call_site at = detail::call_site::here()) {
-  return detail::stream_of<detail::range_value<const R>, R>(std::shared_ptr<const R>(std::shared_ptr<void>(), &r), "range", at);
+  using T = detail::range_value<const R>;
+  if constexpr (!check::from::copied<T>()) return check::after_error{};
+  else return detail::stream_of<T, R>(std::shared_ptr<const R>(std::shared_ptr<void>(), &r), "range", at);
 }
 template <detail::forward_range R> requires(!std::is_lvalue_reference_v<R> && !requires { typename R::row; })
 auto from(R&& r, detail::call_site at = detail::call_site::here()) {
-  return detail::stream_of<detail::range_value<const R>, R>(std::make_shared<const R>(std::move(r)), "owned range", at);
+  using T = detail::range_value<const R>;
+  if constexpr (!check::from::copied<T>()) return check::after_error{};
+  else return detail::stream_of<T, R>(std::make_shared<const R>(std::move(r)), "owned range", at);
 }
 // A view that is not read as const, such as std::views::filter, is copied; its container must stay alive.
 template <detail::copied_range R> requires(!requires { typename R::row; })
 auto from(const R& r, detail::call_site at = detail::call_site::here()) {
-  return detail::stream_of<detail::range_value<R>, R>(std::make_shared<const R>(r), "view", at);
+  if constexpr (!check::from::copied<detail::range_value<R>>()) return check::after_error{};
+  else return detail::stream_of<detail::range_value<R>, R>(std::make_shared<const R>(r), "view", at);
 }
 
 // A temporary is moved into the query.
@@ -203,6 +208,7 @@ check::after_error from(I, E) {
 
 // Struct of arrays: one vector for each field of T, in order. Not copied.
 template <record T, class... C> struct column_view {
+  using column_types = std::tuple<C...>;
   std::tuple<const std::vector<C>*...> vectors;
   mutable std::array<const void*, sizeof...(C)> bases{};
   detail::call_site at = {};  // of from
@@ -301,6 +307,29 @@ auto read_csv(const std::string& path, const csv_options& options = {}, detail::
 template <class T, class Chain> collection<T> broadcast(const Query<T, Chain>& q) {
   return collection<T>(detail::make_capture(ir::describe<T>(), std::make_shared<const detail::pipe>(q.to_pipe()), q.run_settings()));
 }
+
+namespace verbs {
+template <class R> struct source_of {
+  using range = std::remove_cvref_t<R>;
+  static constexpr bool takes = is_grouped<range> || detail::forward_range<range> || detail::copied_range<range> ||
+                                (std::is_array_v<range> && !std::is_same_v<std::remove_extent_t<range>, char>) ||
+                                requires { typename range::column_types; };
+  static auto from(R&& r, call_site at) {
+    if constexpr (is_grouped<range>) return r.groups(at);
+    else return query::from(std::forward<R>(r), at);
+  }
+};
+}  // namespace verbs
+
+// Of other ranges that query::from takes (rows of bool, arrays, columns): keeps the rows as they are now.
+template <class R> requires(verbs::source_of<R>::takes && !detail::other_range<std::remove_cvref_t<R>>)
+auto broadcast(R&& range, detail::call_site at = detail::call_site::here()) {
+  const auto q = verbs::source_of<R>::from(std::forward<R>(range), at);
+  using T = typename std::remove_cvref_t<decltype(q)>::row;
+  detail::table rows = detail::materialise(q.to_pipe(), nullptr);
+  return collection<T>(detail::make_capture(ir::describe<T>(), std::move(rows.owner), rows.rows, rows.n));
+}
+template <class T> collection<T> broadcast(std::initializer_list<T> rows) { return broadcast(std::vector<T>(rows)); }
 
 template <class T> detail::pipe rows_pipe(std::vector<T> rows, detail::call_site at) { return from(std::move(rows), at).to_pipe(); }
 

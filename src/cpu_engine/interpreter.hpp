@@ -8,7 +8,7 @@
 //   query::interpreter::binding row{trades.data(), sizeof(Trade), {}};
 //   p.run({&row, 1}, {}, trades.size(), out, scratch);                // out: raw memory for doubles
 //
-// Semantics, where C++ leaves them open: integers wrap; INT_MIN / -1 is INT_MIN; integer division by zero throws
+// Semantics, where C++ leaves them open: integers wrap; INT_MIN % -1 is 0; integer division by zero and INT_MIN / -1 throw
 // user_error; shifts use the low bits of the count; float to integer saturates and NaN gives 0; an index outside an array
 // or list throws user_error. What select, && and || do not choose is never trapped on. Optionals compare as C++ does.
 #pragma once

@@ -365,6 +365,8 @@ void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites)
       detail::fail(at.verb, "no value for an empty collection", at.where);
     case 6:
       throw std::out_of_range("substr: the start lies behind the string's end");
+    case 7:
+      detail::fail(at.verb, "division overflow: the smallest integer, divided by -1, does not fit its type", at.where);
     default:
       throw internal_error("gpu: a kernel reported an unknown error " + std::to_string(status));
   }

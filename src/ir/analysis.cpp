@@ -113,6 +113,16 @@ bool safe(const node* n) {
 
 }  // namespace
 
+bool divides_integers(const node* root) {
+  bool divides = false;
+  each_node(root, [&](const node* n) {
+    if (n->what != op::div && n->what != op::mod) return;
+    const type* t = n->type->k == kind::array ? n->type->element : n->type;
+    divides = divides || !is_floating(t->k);
+  });
+  return divides;
+}
+
 bool speculatable(const node* n) {
   bool all = true;
   each_node(n, [&](const node* x) { all = all && safe(x); });

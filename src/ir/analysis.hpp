@@ -22,6 +22,9 @@ namespace query::ir {
 // undefined behaviour does not happen and UBSan reports it (decisions.md 11). The interpreter itself needs no such care.
 bool speculatable(const node* n);
 
+// Does the expression hold an integer / or %, which traps for some divisors?
+bool divides_integers(const node* n);
+
 // Marks the top-level fields of row `row` that the expression reads; a read of the whole row, or an aggregate that gives one, marks all.
 // `fields` gets as many entries as the row's type has fields, and keeps what is marked already, so that several functions add up.
 void fields_used(const node* n, std::uint32_t row, const type* row_type, std::vector<bool>& fields);

@@ -472,7 +472,8 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
     again = b.again();
   }
   if (options.rewrite) apply_rules(*g, options);
-  if (options.interpret) choose_forms(*g);
+  if (options.interpret) choose_forms(*g, interpreted_functions::all);
+  else if (options.checked) choose_forms(*g, interpreted_functions::dividing);
   int number = 0;
   for (auto& v : g->vertices)
     for (branch& input : v->inputs) input.number = ++number;

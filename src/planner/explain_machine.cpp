@@ -77,11 +77,12 @@ class writer {
     return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build) +
            (s.join->has_own_equality() ? ", by the user's own equality" : "") + (engine == "gpu" ? "" : forms(s));
   }
-  // Of a probe's functions, in sessions that interpret.
+  // Of a probe's functions, in sessions that interpret or check.
   static std::string forms(const stage& s) {
     std::string all = s.how == form::interpreted ? ", interpreted" : s.how == form::columns ? ", over columns" : "";
+    const char* how = s.checks ? " unchecked: " : " natively: ";
     for (std::size_t i = 0; i < s.native_because.size(); ++i)
-      if (!s.native_because[i].empty()) all += "; " + std::string(s.join->functions[i].role) + " natively: " + s.native_because[i];
+      if (!s.native_because[i].empty()) all += "; " + std::string(s.join->functions[i].role) + how + s.native_because[i];
     return all;
   }
   void captures(const std::vector<binding>& list, int depth) {

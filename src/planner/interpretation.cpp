@@ -91,12 +91,14 @@ std::string at_place(const logical& n) { return n.label + " @" + planner::place_
 
 class choosing {
  public:
+  explicit choosing(interpreted_functions which) : checks_(which == interpreted_functions::dividing) {}
+
   void branch_of(branch& b) {
     for (prefilter& f : b.prefilters) {
       if (!f.function) continue;
       const interpretation i = interpret(*f.function);
-      tell(*f.from, *f.function, i.native_because);
-      f.interpreted = static_cast<bool>(i);
+      tell_left(*f.from, *f.function, i.native_because);
+      f.interpreted = i && wanted(*f.function);
     }
     for (stage& s : b.stages) {
       if (s.what == stage::kind::probe) probe(s);
@@ -110,13 +112,25 @@ class choosing {
     const bool groups = n.what == verb::group_by || n.what == verb::aggregate;
     for (const detail::user_function& f : n.functions) {
       if (groups && &f == &n.functions.back()) group_function(v, f);
-      else if (const std::string why = why_native(n, f); why.empty()) v.interpreted = true;
-      else left(v, f, std::string(f.role) + " runs natively: ", why);
+      else if (const std::string why = why_native(n, f); !why.empty()) left(v, f, f.role, why);
+      else v.interpreted = v.interpreted || wanted(f);
     }
   }
 
  private:
-  static std::string why_native(const logical& n, const detail::user_function& f) {
+  // Of a function that could be interpreted: is it of those that shall be?
+  bool wanted(const detail::user_function& f) const { return !checks_ || divides_integers(f.trace()); }
+  void tell_left(const logical& n, const detail::user_function& f, const std::string& why) const {
+    if (!checks_) tell(n, f, why);
+  }
+  // Why the function is not one of those that are interpreted and shall be; empty if it is, or need not be.
+  std::string left_because(const detail::user_function& f, std::string why) const {
+    return !why.empty() && f.trace() && !wanted(f) ? std::string() : why;
+  }
+  std::string why_native(const logical& n, const detail::user_function& f) const {
+    return left_because(f, why_not_interpreted(n, f));
+  }
+  static std::string why_not_interpreted(const logical& n, const detail::user_function& f) {
     const bool of_runs = n.what == verb::chunk || n.what == verb::window;
     if (of_runs && f.row && !ir::can_be_filled(f.row)) return "its rows cannot be put into a list";
     if (f.native.map_pairs) return interpret_pair(f, side_of(n, 0), side_of(n, 1)).native_because;
@@ -128,51 +142,55 @@ class choosing {
     return n.inputs[i].native ? n.inputs[i].native->out : n.inputs[i].node->row;
   }
 
-  static void rowwise(stage& s) {
+  void rowwise(stage& s) const {
     if (s.nodes.empty()) return;  // rows of columns
     std::string indivisible;
     bool any = false;
+    s.checks = checks_;
     const ir::type* row = s.in;
     for (const logical* n : s.nodes) {
       const detail::user_function& f = n->functions.front();
       const bool in_batches = f.native.map || f.native.filter || f.native.expand;
       if ((!in_batches || f.row != row) && indivisible.empty()) indivisible = at_place(*n);
-      std::string why = in_batches ? interpret(f).native_because : f.trace().reason;
-      any = any || why.empty();
+      std::string why = left_because(f, in_batches ? interpret(f).native_because : f.trace().reason);
+      any = any || (why.empty() && wanted(f));
       s.native_because.push_back(std::move(why));
       row = n->row;
     }
     if (!indivisible.empty()) {
-      for (std::string& why : s.native_because)
-        if (why.empty()) why = "its loop cannot be split at " + indivisible;
+      for (std::size_t i = 0; i < s.nodes.size(); ++i)
+        if (std::string& why = s.native_because[i]; why.empty() && wanted(s.nodes[i]->functions.front()))
+          why = "its loop cannot be split at " + indivisible;
     } else if (any) {
       s.how = form::interpreted;
     }
-    for (std::size_t i = 0; i < s.nodes.size(); ++i) tell(*s.nodes[i], s.nodes[i]->functions.front(), s.native_because[i]);
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) tell_left(*s.nodes[i], s.nodes[i]->functions.front(), s.native_because[i]);
   }
-  static void probe(stage& s) {
+  void probe(stage& s) const {
     bool any = false;
+    s.checks = checks_;
     for (const detail::user_function& f : s.join->functions) {
       s.native_because.push_back(why_native(*s.join, f));
-      any = any || s.native_because.back().empty();
-      tell(*s.join, f, s.native_because.back());
+      any = any || (s.native_because.back().empty() && wanted(f));
+      tell_left(*s.join, f, s.native_because.back());
     }
     if (any) s.how = form::interpreted;
   }
 
-  static void left(vertex& v, const detail::user_function& f, const std::string& what, const std::string& why) {
-    tell(*v.node, f, why);
-    v.notes.push_back(what + why);
+  void left(vertex& v, const detail::user_function& f, std::string_view what, const std::string& why) const {
+    tell_left(*v.node, f, why);
+    v.notes.push_back(std::string(what) + (checks_ ? " unchecked: " : what == aggregates ? " run natively: " : " runs natively: ") + why);
   }
 
   // The function of groups runs by its expressions, or explain() says why not.
-  static void group_function(vertex& v, const detail::user_function& f) {
+  void group_function(vertex& v, const detail::user_function& f) const {
     ir::traced t;
     const captured known = trace_into(f, t);
+    if (t && !wanted(f)) return;
     ir::group_analysis a = ir::plan_group_function(t, v.node->key, v.node->row);
     if (a.plan && ir::calls_device_function(t.root)) a = {std::nullopt, compiled_counterpart};
     if (!a.plan) {
-      left(v, f, "aggregates run natively: ", a.reason);
+      left(v, f, aggregates, a.reason);
       return;
     }
     std::string names;
@@ -181,6 +199,9 @@ class choosing {
     v.group_function = std::make_shared<const ir::group_plan>(std::move(*a.plan));
     v.interpreted = true;
   }
+
+  static constexpr std::string_view aggregates = "aggregates";
+  bool checks_;
 };
 
 }  // namespace
@@ -190,6 +211,18 @@ void observe_left_native(native_observer o) { observer = o; }
 captured captures_of(const detail::user_function& f) {
   ir::traced t;
   return trace_into(f, t);
+}
+
+bool divides_integers(const ir::traced& t) {
+  if (!t) return false;
+  bool divides = false, groups = false;
+  ir::each_node(t.root, [&](const ir::node* n) {
+    const bool aggregate = n->what == ir::op::aggregate;
+    groups = groups || aggregate || n->what == ir::op::key;
+    if (aggregate)
+      for (const ir::node* k : n->kids) divides = divides || ir::divides_integers(k);
+  });
+  return groups ? divides : ir::divides_integers(t.root);
 }
 
 interpretation interpret(const detail::user_function& f) {
@@ -219,8 +252,8 @@ pair_interpretation interpret_pair(const detail::user_function& f, const ir::typ
   return i;
 }
 
-void choose_forms(machine_graph& g) {
-  choosing c;
+void choose_forms(machine_graph& g, interpreted_functions which) {
+  choosing c(which);
   for (auto& v : g.vertices) c.vertex_of(*v);
   c.branch_of(g.result);
 }

@@ -10,6 +10,7 @@
 //   if (!i) explain(i.native_because);
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,7 +43,13 @@ pair_interpretation interpret_pair(const detail::user_function& f, const ir::typ
 // The collections that a function captured: copies by value, and those that its trace names.
 captured captures_of(const detail::user_function& f);
 
-// Gives every stage, prefilter and vertex of the graph its form in a session that interprets. After the rules.
-void choose_forms(machine_graph& g);
+// Does the function divide integers, in a way that native code would not survive for some rows? Of a function of groups: what its
+// aggregates take of rows; the operators of aggregates check by themselves.
+bool divides_integers(const ir::traced& t);
+
+// Gives every stage, prefilter and vertex of the graph its form in a session that interprets, or that checks: there, what has a function
+// that divides. After the rules.
+enum class interpreted_functions : std::uint8_t { all, dividing };
+void choose_forms(machine_graph& g, interpreted_functions which);
 
 }  // namespace query::planner

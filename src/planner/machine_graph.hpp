@@ -54,7 +54,9 @@ struct stage {
   vertex* build = nullptr;
   bool build_left = false;                        // the left input is the build side (inner joins: the smaller one)
   bool any_order = false;                         // of pairs: an inner join whose engine may swap the sides
-  // In sessions that interpret, why the function of each node, or each function of the join, runs natively; empty: it does not.
+  bool checks = false;                            // its form was chosen by a session that checks, for what divides integers
+  // In sessions that interpret, why the function of each node, or each function of the join, runs natively; empty: it does not. In
+  // sessions that check, why integer divisions of that function are not checked; empty: they are, or there are none.
   std::vector<std::string> native_because;
 
   const ir::type* in = nullptr;
@@ -136,6 +138,7 @@ struct plan_options {
   bool interpret = false;             // prefer the interpreter over native code for traced functions
   bool rewrite = true;                // apply the rules of src/planner/rules
   bool verify = false;                // traced and compiled functions will be compared: none takes the other's place
+  bool checked = false;               // integer divisions of traced functions are checked: those that divide are interpreted
   bool separate_result = false;       // row-wise work before the terminal is a vertex, so that any engine may take it
   detail::settings settings = {};     // how the query wants to be run; captured queries must not want more
   std::string gpu_status = "no GPU engine asked";  // why there is none; "" if there is one

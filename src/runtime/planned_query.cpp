@@ -27,6 +27,7 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   planner::plan_options o;
   o.interpret = s.options.interpret;
   o.verify = verifies(s, of_query);
+  o.checked = s.options.checked || o.verify;  // a sample is no proof that no row divides by zero
   // One may have been added; of one that was lost the placement tells.
   if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") || gpu_is_lost(s) ? "" : s.gpu_status();
   o.settings = of_query;

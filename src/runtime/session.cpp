@@ -89,6 +89,11 @@ session_options options_from_environment() {
       throw user_error(std::string("QUERY_VERIFY: expected 0 or 1: found '") + v + "'");
     o.verify = *v == '1';
   }
+  if (const char* c = std::getenv("QUERY_CHECKED"); c && *c) {
+    if (std::string(c) != "0" && std::string(c) != "1")
+      throw user_error(std::string("QUERY_CHECKED: expected 0 or 1: found '") + c + "'");
+    o.checked = *c == '1';
+  }
   if (const char* g = std::getenv("QUERY_GPU")) {
     if (std::string(g) != "on" && std::string(g) != "off")
       throw user_error(std::string("QUERY_GPU: expected on or off: found '") + g + "'");

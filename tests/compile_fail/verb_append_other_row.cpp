@@ -1,6 +1,6 @@
 // form: from_trades.append(Stock{1, "x"}).count()
-// message: query: append: the value must be a row of this query (or convert to one). For the rows of another query there is concat
-// expect: query: append: the value must be a row of this query (or convert to one). For the rows of another query there is concat
+// message: query: append: the value must be a row of this query (or convert to one). For more rows there is concat(rows)
+// expect: query: append: the value must be a row of this query (or convert to one). For more rows there is concat(rows)
 // expect-at-most: 1
 #include "verb_rows.hpp"
 

@@ -1,6 +1,6 @@
 // form: from_trades.zip().count()
-// message: query: zip: the other query is missing: zip(query::from(rows))
-// expect: query: zip: the other query is missing: zip(query::from(rows))
+// message: query: zip: the other rows are missing: zip(rows)
+// expect: query: zip: the other rows are missing: zip(rows)
 // expect-at-most: 1
 #include "verb_rows.hpp"
 

@@ -50,6 +50,7 @@ TEST(standard_session_death, values_of_the_environment_that_make_no_sense_are_re
   };
   refuses("QUERY_GPU", "maybe", "^QUERY_GPU: expected on or off: found 'maybe'");
   refuses("QUERY_VERIFY", "maybe", "QUERY_VERIFY: expected 0 or 1: found 'maybe'");
+  refuses("QUERY_CHECKED", "maybe", "QUERY_CHECKED: expected 0 or 1: found 'maybe'");
   refuses("QUERY_TEMP", "/nowhere", "QUERY_TEMP: expected a folder: found '/nowhere'");
   refuses("QUERY_THREADS", "many", "QUERY_THREADS: expected a number");
   refuses("QUERY_MEMORY_LIMIT", "12Q", "QUERY_MEMORY_LIMIT: ");

@@ -21,20 +21,27 @@ struct where {
 };
 struct select {
   QUERY_DETAIL_HAVE_CALL(select)
+  QUERY_DETAIL_HAVE_COPIES(select)
   template <class F, class T> static constexpr bool maps() {
-    if constexpr (takes_number<F, T>) return value<F, T, std::int64_t>();
-    else return value<F, T>();
+    if constexpr (takes_number<F, T>) return row<F, T, std::int64_t>();
+    else return row<F, T>();
+  }
+  template <class F, class... Row> static constexpr bool row() {
+    if constexpr (!value<F, Row...>()) return false;
+    else return copied<detail::stored_t<std::invoke_result_t<const F&, const Row&...>>>();
   }
 };
 struct select_many {
   QUERY_DETAIL_HAVE_CALL(select_many)
+  QUERY_DETAIL_HAVE_COPIES(select_many)
   template <class F, class Row> static constexpr bool many() {
     if constexpr (!value<F, Row>()) return false;
     else {
       using R = std::remove_cvref_t<decltype(detail::call(std::declval<const F&>(), std::declval<const Row&>()))>;
       static_assert(row_range<R>, "query: select_many: the function must give a range, such as a std::vector. "
                                   "For one row a row there is select");
-      return row_range<R>;
+      if constexpr (row_range<R>) return copied<detail::stored_t<decltype(*std::declval<R&>().begin())>>();
+      else return false;
     }
   }
 };
@@ -189,8 +196,8 @@ struct apply { QUERY_DETAIL_HAVE_RUN(apply) };
 struct apply_all { QUERY_DETAIL_HAVE_RUN(apply_all) };
 struct take_while { QUERY_DETAIL_HAVE_PREDICATE(take_while) };
 struct skip_while { QUERY_DETAIL_HAVE_PREDICATE(skip_while) };
-struct append { QUERY_DETAIL_HAVE_ROW(append, ". For the rows of another query there is concat") };
-struct prepend { QUERY_DETAIL_HAVE_ROW(prepend, ". For the rows of another query there is concat") };
+struct append { QUERY_DETAIL_HAVE_ROW(append, ". For more rows there is concat(rows)") };
+struct prepend { QUERY_DETAIL_HAVE_ROW(prepend, ". For more rows there is concat(rows)") };
 struct default_if_empty { QUERY_DETAIL_HAVE_ROW(default_if_empty, "") };
 
 // B: the loop's body; C: its condition; Rows: Query<T>; Truth: Value<bool>.
@@ -221,7 +228,8 @@ struct do_while {
 };
 struct value_of {
   template <class Q> static constexpr bool query() {
-    static_assert(is_query_v<Q>, "query: value_of: takes a query. Write query::value_of(query::from(rows))");
+    static_assert(is_query_v<Q>, "query: value_of: takes a query, or what query::from takes: a container, or a range that can be read "
+                                 "again");
     return is_query_v<Q>;
   }
 };
@@ -363,6 +371,7 @@ struct describe { QUERY_DETAIL_HAVE_DESCRIBED(describe) };
 struct write_csv { QUERY_DETAIL_HAVE_DESCRIBED(write_csv) };
 // The arguments of from(...) that nothing else takes.
 struct from {
+  QUERY_DETAIL_HAVE_COPIES(from)
   template <class X> static constexpr bool rows() {
     static_assert(!is_query_v<X>, "query: from: this is a query already. Use it as it is");
     constexpr bool once = !is_query_v<X> && requires(X& x) { x.begin(); x.end(); };
@@ -379,13 +388,15 @@ struct from {
   }
 };
 struct generate {
+  QUERY_DETAIL_HAVE_COPIES(generate)
   template <class F> static constexpr bool gives_optional() {
     constexpr bool called = std::is_invocable_v<F&>;
     static_assert(called, "query: generate: the function must take nothing and give std::optional<Row>, empty at the end");
     if constexpr (called) {
       constexpr bool ok = ir::is_optional_v<std::invoke_result_t<F&>>;
       static_assert(ok, "query: generate: the function must give std::optional<Row>, empty at the end");
-      return ok;
+      if constexpr (ok) return copied<std::invoke_result_t<F&>>();
+      else return false;
     } else return false;
   }
 };
@@ -416,6 +427,7 @@ struct columns {
 struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 
 #undef QUERY_DETAIL_HAVE_CALL
+#undef QUERY_DETAIL_HAVE_COPIES
 #undef QUERY_DETAIL_HAVE_PREDICATE
 #undef QUERY_DETAIL_HAVE_KEY
 #undef QUERY_DETAIL_HAVE_OWN_KEYS
@@ -431,6 +443,7 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_SAME_ROW
 #undef QUERY_DETAIL_HAVE_ROW
 #undef QUERY_DETAIL_HAVE_TWO_KEYS
+#undef QUERY_DETAIL_APART
 #undef QUERY_DETAIL_HAVE_PAIR
 #undef QUERY_DETAIL_HAVE_PAIR_OR_EQUAL
 #undef QUERY_DETAIL_HAVE_RUN

@@ -167,6 +167,13 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
       return gives_value<F, Row...>() && std::is_copy_constructible_v<F>;                                                                 \
     }                                                                                                                                     \
   }
+// Rows that a verb takes over, or that its function gives, are copied.
+#define QUERY_DETAIL_HAVE_COPIES(verb)                                                                                                    \
+  template <class T> static constexpr bool copied() {                                                                                     \
+    static_assert(ir::copies_v<T>, "query: " #verb ": these rows cannot be copied, as a std::unique_ptr or what holds one, and queries "  \
+                                   "copy rows. Give a std::shared_ptr, a pointer, or the value itself");                                  \
+    return ir::copies_v<T>;                                                                                                               \
+  }
 #define QUERY_DETAIL_HAVE_PREDICATE(verb)                                                                                                 \
   QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
   template <class F, class... Row> static constexpr bool predicate() {                                                                    \
@@ -295,7 +302,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 #define QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                     \
   template <class Q> static constexpr bool other() {                                                                                      \
     constexpr bool ok = is_query_v<Q>;                                                                                                    \
-    static_assert(ok || std::is_same_v<Q, after_error>, "query: " #verb ": the other rows must be a query. Write query::from(rows)");     \
+    static_assert(ok || std::is_same_v<Q, after_error>, "query: " #verb ": the other rows must be a query, or what query::from takes: a "  \
+                                                        "container, or a range that can be read again");                                  \
     return ok;                                                                                                                            \
   }
 #define QUERY_DETAIL_HAVE_SAME_ROW(verb)                                                                                                  \
@@ -315,8 +323,11 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     static_assert(ok, "query: " #verb ": the value must be a row of this query (or convert to one)" more);                                \
     return ok;                                                                                                                            \
   }
-// Two key functions that must meet in one type, common_key_t (void where there is none). Same: nothing, or the user's own equality
-// and hash of keys.
+#define QUERY_DETAIL_APART                                                                                                                \
+  " have different types. Take fields of one type, or convert one: std::to_string(t.number) or std::stoi(t.text) between numbers and "    \
+  "text, query::cast<int>(t.e) of an enum"
+// Two key functions that must meet in one type, detail::common_key_t (void where there is none: then Apart is what
+// detail::first_part_apart says). Same: nothing, or the user's own equality and hash of keys.
 #define QUERY_DETAIL_HAVE_TWO_KEYS(verb, form)                                                                                            \
   QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                                  \
   QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                           \
@@ -337,11 +348,16 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
                     "arguments are " #verb "(right, left key, right key, ...)");                                                          \
     return left && right;                                                                                                                 \
   }                                                                                                                                       \
-  template <class K, class... Same> static constexpr bool common_key() {                                                                  \
-    constexpr bool same = !std::is_void_v<K>;                                                                                             \
-    static_assert(same, "query: " #verb ": the two key functions give different types. Compare fields of one type, or convert one key: "  \
-                        "std::to_string(t.number) or std::stoi(t.text) between numbers and text, query::cast<int>(t.e) of an enum, "      \
-                        "query::make<Row>(...) or a std::tuple on both sides of several fields");                                         \
+  template <class K, std::size_t Apart, class... Same> static constexpr bool common_key() {                                               \
+    constexpr bool same = !std::is_void_v<K>, whole = Apart == ~std::size_t{0};                                                           \
+    static_assert(same || !whole,                                                                                                         \
+                  "query: " #verb ": the two key functions give different types. Compare fields of one type, or convert one key: "        \
+                  "std::to_string(t.number) or std::stoi(t.text) between numbers and text, query::cast<int>(t.e) of an enum, "            \
+                  "query::make<Row>(...) or a std::tuple on both sides of several fields");                                               \
+    static_assert(same || Apart != 0, "query: " #verb ": the first parts of the two keys" QUERY_DETAIL_APART);                            \
+    static_assert(same || Apart != 1, "query: " #verb ": the second parts of the two keys" QUERY_DETAIL_APART);                           \
+    static_assert(same || Apart != 2, "query: " #verb ": the third parts of the two keys" QUERY_DETAIL_APART);                            \
+    static_assert(same || whole || Apart < 3, "query: " #verb ": parts of the two keys behind the third" QUERY_DETAIL_APART);             \
     if constexpr (!same) return false;                                                                                                    \
     else if constexpr (sizeof...(Same) > 0) return own_keys<K, Same...>();                                                                \
     else {                                                                                                                                \
@@ -352,11 +368,13 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
   }
 // A function of two rows.
 #define QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                          \
+  QUERY_DETAIL_HAVE_COPIES(verb)                                                                                                          \
   template <class F, class L, class R> static constexpr bool pair() {                                                                     \
     if constexpr (can_call<F, L, R>) {                                                                                                    \
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
       static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row");                         \
-      return gives_value<F, L, R>() && std::is_copy_constructible_v<F>;                                                                   \
+      if constexpr (gives_value<F, L, R>() && std::is_copy_constructible_v<F>) return copied<detail::result_of<F, L, R>>();                \
+      else return false;                                                                                                                  \
     } else if constexpr (fails_inside<F, L, R> && (ir::is_optional_v<L> || ir::is_optional_v<R>)) {                                       \
       static_assert(sizeof(F) == 0, "query: " #verb ": the result function does not compile for " rows ", as said above. Test an "        \
                                     "optional row before its fields: `r ? r->qty : 0`");                                                  \

@@ -138,12 +138,21 @@ template <class T> inline constexpr bool described_v = described<T>();
 
 template <class T> const type* describe();
 
+// Can a T be copied with all that it holds? A std::vector says yes of whatever it holds.
+template <class T> struct copies : std::is_copy_constructible<T> {};
+template <class E, class A> struct copies<std::vector<E, A>> : copies<E> {};
+template <class E> struct copies<std::optional<E>> : copies<E> {};
+template <class E, std::size_t N> struct copies<std::array<E, N>> : copies<E> {};
+template <class A, class B> struct copies<std::pair<A, B>> : std::conjunction<copies<A>, copies<B>> {};
+template <class... E> struct copies<std::tuple<E...>> : std::conjunction<copies<E>...> {};
+template <class T> inline constexpr bool copies_v = copies<std::remove_cv_t<T>>::value;
+
 template <class T> lifetime lifetime_of() {
   lifetime l;
   if constexpr (!std::is_array_v<T>) {
     if constexpr (std::is_default_constructible_v<T>)
       l.construct = [](void* to, std::size_t n) { std::uninitialized_value_construct_n(static_cast<T*>(to), n); };
-    if constexpr (std::is_copy_constructible_v<T>)
+    if constexpr (copies_v<T>)
       l.copy = [](void* to, const void* from, std::size_t n) {
         std::uninitialized_copy_n(static_cast<const T*>(from), n, static_cast<T*>(to));
       };
@@ -151,7 +160,7 @@ template <class T> lifetime lifetime_of() {
       l.move = [](void* to, void* from, std::size_t n) {
         std::uninitialized_move_n(static_cast<T*>(from), n, static_cast<T*>(to));
       };
-    if constexpr (std::is_copy_assignable_v<T>)
+    if constexpr (copies_v<T> && std::is_copy_assignable_v<T>)
       l.copy_assign = [](void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); };
     l.destroy = [](void* at, std::size_t n) { std::destroy_n(static_cast<T*>(at), n); };
   }

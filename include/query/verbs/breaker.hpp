@@ -64,23 +64,17 @@ concept query_like = is_query<std::remove_cvref_t<X>> || requires(const std::rem
   x.run_settings();
 };
 
-// The key type that two key functions share.
-template <class A, class B> struct common_key { using type = void; };
-template <class A> struct common_key<A, A> { using type = A; };
-template <class A, class B> requires(!std::is_same_v<A, B> && std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
-struct common_key<A, B> { using type = std::common_type_t<A, B>; };
-template <class K> struct nullable_key { using type = std::optional<K>; };
-template <> struct nullable_key<void> { using type = void; };
-template <class A, class B> using nullable_key_t = typename nullable_key<typename common_key<A, B>::type>::type;
-template <class A, class B> requires(!ir::is_optional_v<B>) struct common_key<std::optional<A>, B> { using type = nullable_key_t<A, B>; };
-template <class A, class B> requires(!ir::is_optional_v<A>) struct common_key<A, std::optional<B>> { using type = nullable_key_t<A, B>; };
-template <class A, class B>
-requires(!std::is_same_v<A, B>) struct common_key<std::optional<A>, std::optional<B>> {
-  using type = nullable_key_t<A, B>;
-};
-template <class A, class B> using common_key_t = typename common_key<A, B>::type;
-
 using detail::custom_keys;
+
+// How query::from takes an R; takes: whether it does. In sources.hpp.
+template <class R> struct source_of;
+// The rows of a verb's other side: those of a query, or of what query::from takes, with its rules of who keeps them alive.
+template <class Q> decltype(auto) other_rows(Q&& q, call_site at) {
+  using X = std::remove_cvref_t<Q>;
+  if constexpr (check::is_query_v<X> || std::is_same_v<X, check::after_error>) return static_cast<const X&>(q);
+  else if constexpr (source_of<Q>::takes) return source_of<Q>::from(std::forward<Q>(q), at);
+  else return static_cast<const X&>(q);  // the verb says what is wrong
+}
 
 // Functions that compare keys as a verb's last arguments: group_by(key, equal, hash), order_by(key, less).
 template <class X>

@@ -241,6 +241,8 @@ template <class Derived, class T> class grouping {
  public:
   // Groups rows by f(row); then .select(function of groups), .aggregate(...), .count(), .groups().
   // Keys: numbers, strings, enums, optionals, arrays, tuples, records. A null is a group of its own; all NaNs are one key.
+  // The rows of a group keep their order, that of an order_by before it for one; groups come in any order, or with as_ordered() in
+  // that of their first rows.
   template <class F> auto group_by(F f, call_site at = call_site::here(), const char* label = "group_by") const {
     if constexpr (!check::group_by::key<F, T>()) return check::after_error{};
     else return Grouped<Derived, T, detail::result_of<F, T>, F>(self(), std::move(f), {}, at, label);

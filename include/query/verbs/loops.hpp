@@ -201,9 +201,12 @@ template <class Q> class lazily {
   }
   Q q_;
 };
-template <class Q> auto value_of(const Q& q) {
-  if constexpr (!check::value_of::query<Q>()) return check::after_error{};
-  else return lazily<Q>(q);
+// Of a query, or of what query::from takes.
+template <class Q> auto value_of(Q&& rows, detail::call_site at = detail::call_site::here()) {
+  decltype(auto) q = verbs::other_rows(std::forward<Q>(rows), at);
+  using X = std::remove_cvref_t<decltype(q)>;
+  if constexpr (!check::value_of::query<X>()) return check::after_error{};
+  else return lazily<X>(q);
 }
 
 // The condition of a loop that runs a fixed number of rounds, at least 1.

@@ -75,7 +75,7 @@ template <class Derived, class T> class sequence {
   QUERY_DETAIL_NEEDS(take_while, 1, "the predicate is missing: take_while([](auto t) { return t.qty > 100; })")
   QUERY_DETAIL_NEEDS(skip_while, 1, "the predicate is missing: skip_while([](auto t) { return t.qty > 100; })")
   QUERY_DETAIL_NEEDS(sample, 1, "the number of rows is missing: sample(100)")
-  QUERY_DETAIL_NEEDS(zip, 1, "the other query is missing: zip(query::from(rows))")
+  QUERY_DETAIL_NEEDS(zip, 1, "the other rows are missing: zip(rows)")
   QUERY_DETAIL_NEEDS(chunk, 1, "the number of rows is missing: chunk(100)")
   QUERY_DETAIL_NEEDS(window, 1, "the number of rows is missing: window(7)")
   QUERY_DETAIL_NEEDS(apply, 1, "the function is missing: apply([](std::span<const Row> rows) { ... })")
@@ -115,20 +115,13 @@ template <class Derived, class T> class sequence {
     n->inputs.push_back(rows_pipe<T>(std::vector<T>{std::move(value)}, at));
     return finish<T>(std::move(n), self());
   }
-  // f(a, b) of rows with equal numbers; as long as the shorter one. Without f: std::pair.
-  template <class Q, class F> auto zip(const Q& q, F f, call_site at = call_site::here()) const {
-    using R = check::row_of_t<Q>;
-    if constexpr (!check::zip::pairs<Q, F, T, R>()) {
-      return check::after_error{};
-    } else {
-      using Out = detail::result_of<F, T, R>;
-      auto n = new_node<Out>(detail::verb::zip, "zip", at, self(), q);
-      n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
-      return finish<Out>(std::move(n), self(), q);
-    }
+  // f(a, b) of rows with equal numbers; as long as the shorter one. Without f: std::pair. The other rows are another
+  // query, or what query::from takes.
+  template <class Q = std::initializer_list<T>, class F> auto zip(Q&& q, F f, call_site at = call_site::here()) const {
+    return zipped(other_rows(std::forward<Q>(q), at), f, at);
   }
-  template <class Q> auto zip(const Q& q, call_site at = call_site::here()) const {
-    return zip(q, pair_rows{}, at);
+  template <class Q = std::initializer_list<T>> auto zip(Q&& q, call_site at = call_site::here()) const {
+    return zipped(other_rows(std::forward<Q>(q), at), pair_rows{}, at);
   }
   // Rows with their numbers: query::indexed<T>{index, value}.
   auto index(call_site at = call_site::here()) const {
@@ -238,6 +231,17 @@ template <class Derived, class T> class sequence {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+  template <class Q, class F> auto zipped(const Q& q, const F& f, call_site at) const {
+    using R = check::row_of_t<Q>;
+    if constexpr (!check::zip::pairs<Q, F, T, R>()) {
+      return check::after_error{};
+    } else {
+      using Out = detail::result_of<F, T, R>;
+      auto n = new_node<Out>(detail::verb::zip, "zip", at, self(), q);
+      n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
+      return finish<Out>(std::move(n), self(), q);
+    }
+  }
   // `part_of`: the verb that the user wrote, if this is a part of it.
   template <class Check, class N> auto counted(detail::verb v, const char* label, N n, call_site at, const char* part_of = nullptr) const {
     if constexpr (!Check::template whole<N>()) {

@@ -2,7 +2,10 @@
 //
 // Results hold one row for each key, the first to appear; their order is unspecified unless .as_ordered(). Each (but concat)
 // takes an equality and a hash of the keys, or of the rows, as its last arguments: nulls are handed to them like any key.
+// The other rows are another query, or what query::from takes: a.union_with(rows), a.concat({1, 2}).
 #pragma once
+
+#include <initializer_list>
 
 #include <query/verbs/breaker.hpp>
 
@@ -27,49 +30,49 @@ template <class Derived, class T> class sets {
     return one_for_each<check::distinct_by>("distinct_by", f, at, equal, hash);
   }
 
-  template <class Q> auto union_with(const Q& q, call_site at = call_site::here()) const {
-    return set<check::union_with>(detail::verb::union_with, "union_with", q, whole_row{}, at);
+  template <class Q = std::initializer_list<T>> auto union_with(Q&& q, call_site at = call_site::here()) const {
+    return set<check::union_with>(detail::verb::union_with, "union_with", other_rows(std::forward<Q>(q), at), whole_row{}, at);
   }
-  template <class Q, key_function Equal, key_function Hash>
-  auto union_with(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return set<check::union_with>(detail::verb::union_with, "union_with", q, whole_row{}, at, equal, hash);
+  template <class Q = std::initializer_list<T>, key_function Equal, key_function Hash>
+  auto union_with(Q&& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::union_with>(detail::verb::union_with, "union_with", other_rows(std::forward<Q>(q), at), whole_row{}, at, equal, hash);
   }
-  template <class Q, class F> auto union_with_by(const Q& q, F f, call_site at = call_site::here()) const {
-    return set<check::union_with_by>(detail::verb::union_with, "union_with_by", q, f, at);
+  template <class Q = std::initializer_list<T>, class F> auto union_with_by(Q&& q, F f, call_site at = call_site::here()) const {
+    return set<check::union_with_by>(detail::verb::union_with, "union_with_by", other_rows(std::forward<Q>(q), at), f, at);
   }
-  template <class Q, class F, key_function Equal, key_function Hash>
-  auto union_with_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return set<check::union_with_by>(detail::verb::union_with, "union_with_by", q, f, at, equal, hash);
-  }
-
-  template <class Q> auto intersect(const Q& q, call_site at = call_site::here()) const {
-    return set<check::intersect>(detail::verb::intersect, "intersect", q, whole_row{}, at);
-  }
-  template <class Q, key_function Equal, key_function Hash>
-  auto intersect(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return set<check::intersect>(detail::verb::intersect, "intersect", q, whole_row{}, at, equal, hash);
-  }
-  template <class Q, class F> auto intersect_by(const Q& q, F f, call_site at = call_site::here()) const {
-    return set<check::intersect_by>(detail::verb::intersect, "intersect_by", q, f, at);
-  }
-  template <class Q, class F, key_function Equal, key_function Hash>
-  auto intersect_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return set<check::intersect_by>(detail::verb::intersect, "intersect_by", q, f, at, equal, hash);
+  template <class Q = std::initializer_list<T>, class F, key_function Equal, key_function Hash>
+  auto union_with_by(Q&& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::union_with_by>(detail::verb::union_with, "union_with_by", other_rows(std::forward<Q>(q), at), f, at, equal, hash);
   }
 
-  template <class Q> auto except(const Q& q, call_site at = call_site::here()) const {
-    return set<check::except>(detail::verb::except, "except", q, whole_row{}, at);
+  template <class Q = std::initializer_list<T>> auto intersect(Q&& q, call_site at = call_site::here()) const {
+    return set<check::intersect>(detail::verb::intersect, "intersect", other_rows(std::forward<Q>(q), at), whole_row{}, at);
   }
-  template <class Q, key_function Equal, key_function Hash>
-  auto except(const Q& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return set<check::except>(detail::verb::except, "except", q, whole_row{}, at, equal, hash);
+  template <class Q = std::initializer_list<T>, key_function Equal, key_function Hash>
+  auto intersect(Q&& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::intersect>(detail::verb::intersect, "intersect", other_rows(std::forward<Q>(q), at), whole_row{}, at, equal, hash);
   }
-  template <class Q, class F> auto except_by(const Q& q, F f, call_site at = call_site::here()) const {
-    return set<check::except_by>(detail::verb::except, "except_by", q, f, at);
+  template <class Q = std::initializer_list<T>, class F> auto intersect_by(Q&& q, F f, call_site at = call_site::here()) const {
+    return set<check::intersect_by>(detail::verb::intersect, "intersect_by", other_rows(std::forward<Q>(q), at), f, at);
   }
-  template <class Q, class F, key_function Equal, key_function Hash>
-  auto except_by(const Q& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    return set<check::except_by>(detail::verb::except, "except_by", q, f, at, equal, hash);
+  template <class Q = std::initializer_list<T>, class F, key_function Equal, key_function Hash>
+  auto intersect_by(Q&& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::intersect_by>(detail::verb::intersect, "intersect_by", other_rows(std::forward<Q>(q), at), f, at, equal, hash);
+  }
+
+  template <class Q = std::initializer_list<T>> auto except(Q&& q, call_site at = call_site::here()) const {
+    return set<check::except>(detail::verb::except, "except", other_rows(std::forward<Q>(q), at), whole_row{}, at);
+  }
+  template <class Q = std::initializer_list<T>, key_function Equal, key_function Hash>
+  auto except(Q&& q, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::except>(detail::verb::except, "except", other_rows(std::forward<Q>(q), at), whole_row{}, at, equal, hash);
+  }
+  template <class Q = std::initializer_list<T>, class F> auto except_by(Q&& q, F f, call_site at = call_site::here()) const {
+    return set<check::except_by>(detail::verb::except, "except_by", other_rows(std::forward<Q>(q), at), f, at);
+  }
+  template <class Q = std::initializer_list<T>, class F, key_function Equal, key_function Hash>
+  auto except_by(Q&& q, F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    return set<check::except_by>(detail::verb::except, "except_by", other_rows(std::forward<Q>(q), at), f, at, equal, hash);
   }
 
   template <key_function Equal> auto distinct(const Equal&) const { return forgot_hash<check::distinct, Equal, T>(); }
@@ -88,17 +91,20 @@ template <class Derived, class T> class sets {
   }
 
   QUERY_DETAIL_NEEDS(distinct_by, 1, "the key is missing: distinct_by([](auto t) { return t.symbol; }). Of whole rows: distinct()")
-  QUERY_DETAIL_NEEDS(concat, 1, "the other query is missing: concat(query::from(rows))")
-  QUERY_DETAIL_NEEDS(union_with, 1, "the other query is missing: union_with(query::from(rows))")
+  QUERY_DETAIL_NEEDS(concat, 1, "the other rows are missing: concat(rows)")
+  QUERY_DETAIL_NEEDS(union_with, 1, "the other rows are missing: union_with(rows)")
 
   // The rows of this query, then those of the other, in order.
-  template <class Q> auto concat(const Q& q, call_site at = call_site::here()) const {
-    if constexpr (!check::concat::same_row<Q, T>()) return check::after_error{};
-    else return finish<T>(new_node<T>(detail::verb::concat, "concat", at, self(), q), self(), q);
+  template <class Q = std::initializer_list<T>> auto concat(Q&& q, call_site at = call_site::here()) const {
+    return chained(other_rows(std::forward<Q>(q), at), at);
   }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+  template <class Q> auto chained(const Q& q, call_site at) const {
+    if constexpr (!check::concat::same_row<Q, T>()) return check::after_error{};
+    else return finish<T>(new_node<T>(detail::verb::concat, "concat", at, self(), q), self(), q);
+  }
   // `same`: nothing, or an equality and a hash of keys.
   template <class Check, class F, class... Same> static constexpr bool keyed_by() {
     if constexpr (sizeof...(Same) == 0) return Check::template key<F, T>();

@@ -4,7 +4,7 @@
 
 #include <cpu_engine/interpreter/kernels.hpp>
 #include <cpu_engine/interpreter/by_kind.hpp>
-#include <query/detail/failure.hpp>
+#include <query/detail/divide.hpp>
 
 namespace query::interpreter {
 namespace {
@@ -92,10 +92,11 @@ void divide(void* to, const void* a, const void* b, const std::uint8_t* active, 
   const T* y = static_cast<const T*>(b);
   for (std::size_t i = 0; i < n; ++i) {
     if (active && !active[i]) continue;
-    if (y[i] == 0) throw detail::unplaced_error("division by zero: the divisor of an integer / or % is 0; test it first");
+    if (y[i] == 0) detail::division_by_zero();
     if constexpr (std::is_signed_v<T>) {
-      if (y[i] == T(-1)) {  // the smallest integer has no positive counterpart: wrap
-        t[i] = What == ir::op::div ? static_cast<T>(wrapping<T>{0} - static_cast<wrapping<T>>(x[i])) : T{0};
+      if (y[i] == T(-1)) {  // the machine's instruction traps where x is the smallest integer
+        if (What == ir::op::div && x[i] == std::numeric_limits<T>::min()) detail::division_overflow();
+        t[i] = What == ir::op::div ? static_cast<T>(-x[i]) : T{0};
         continue;
       }
     }

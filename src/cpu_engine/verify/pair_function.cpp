@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/grouper.hpp"
 #include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/pair_calls.hpp"
@@ -19,16 +20,17 @@ using detail::logical;
 rows_buffer map_pairs(const logical& n, const join_side& left, const join_side& right, const pairs& of, runtime::buffer_pool& pool) {
   const detail::user_function& f = n.functions.back();
   const std::size_t count = of.left.size();
-  rows_buffer out(n.row, pool);
+  rows_buffer out(n.row, pool), results(n.row, pool);
+  // The expression first: what it throws for, native code may not survive.
+  const pair_calls traced(f, left.type, right.type, true, pool);
+  if (traced.is_interpreted()) {
+    pair_calls::scratch scratch;
+    traced.map(of.left.data(), of.right.data(), count, results.extend(count), scratch);
+    results.grow(count);
+  }
   f.native.map_pairs(f.f.get(), of.left.data(), of.right.data(), count, out.extend(count));
   out.grow(count);
-  const pair_calls traced(f, left.type, right.type, true, pool);
-  if (!traced.is_interpreted()) return out;
-  rows_buffer results(n.row, pool);
-  pair_calls::scratch scratch;
-  traced.map(of.left.data(), of.right.data(), count, results.extend(count), scratch);
-  results.grow(count);
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < results.size(); ++i)
     if (!same(n.row, out.at(i), results.at(i)))
       differ(n, f,
              shown_row("left ", i, left.type, left.read, of.left[i]) + ", " + shown_row("right ", i, right.type, right.read, of.right[i]),
@@ -46,7 +48,8 @@ rows_buffer keys_of(const logical& join, std::size_t side, const join_side& rows
   rows_buffer keys = row_function(join, f, rows.read, pool).map(sample, side == 0 ? "left " : "right ");
   if (sample.size() == rows.n) return keys;
   rows_buffer all(join.key, pool);
-  f.native.map(f.f.get(), rows.rows, nullptr, rows.n, all.extend(rows.n));
+  interpreter::scratch scratch;
+  function_calls(f, planner::divides_integers(f.trace()), false).map(rows.rows, nullptr, rows.n, all.extend(rows.n), scratch);
   all.grow(rows.n);
   return all;
 }

@@ -25,12 +25,13 @@ void check_run_function(const detail::logical& n, const rows_buffer& rows, const
   constexpr std::size_t most_rows = 1 << 16;  // of all runs together: long windows overlap
   for (std::size_t first = 0, seen = 0; first + length <= rows.size() && seen < most_rows; first += step, seen += length) {
     rows_buffer native(n.row, pool), result(n.row, pool);
-    append_rows_sink sink(native);
-    n.rows_call(f.f.get(), rows.at(first), {length, 0, 1}, sink);
+    // The expression first: what it throws for, native code may not survive.
     list.start(0, length);
     for (std::size_t i = 0; i < length; ++i) list.add(0, rows.at(first + i));
     traced.map(list.list(0), nullptr, 1, result.extend(1), scratch);
     result.grow(1);
+    append_rows_sink sink(native);
+    n.rows_call(f.f.get(), rows.at(first), {length, 0, 1}, sink);
     if (!same(n.row, native.at(0), result.at(0)))
       differ(n, f, std::to_string(length) + " rows from " + shown_row({}, first, rows.type(), read, rows.at(first)) + " on", n.row,
              native.at(0), result.at(0), f.trace().root);

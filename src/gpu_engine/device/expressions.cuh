@@ -1,6 +1,6 @@
 // What generated code calls: arithmetic with the library's rules, checks, strings.
 //
-// Integers wrap; division by zero, an empty optional's value, an index outside and endless loops are reported through an
+// Integers wrap; division by zero, INT_MIN / -1, an empty optional's value, an index outside and endless loops are reported through an
 // error word; float to integer saturates and NaN gives 0; shifts use the low bits of the count (src/cpu_engine/interpreter.hpp
 // has the same rules for the CPU).
 #pragma once
@@ -33,7 +33,7 @@ template <class E> struct list {
 };
 
 // Why a row could not be computed. The first error of a kernel is kept: the site's number above, the code below.
-enum error_code : u32 { no_error, division_by_zero, empty_optional, index_outside, endless_loop, empty_collection, substring_outside };
+enum error_code : u32 { no_error, division_by_zero, empty_optional, index_outside, endless_loop, empty_collection, substring_outside, division_overflow };
 
 #if QUERY_GPU_DEVICE_CODE
 
@@ -65,7 +65,10 @@ template <class T> __device__ __forceinline__ T div(T a, T b, u64* errors, u32 s
       return T(0);
     }
     if constexpr (traits<T>::is_signed)
-      if (b == T(-1)) return sub(T(0), a);
+      if (b == T(-1)) {
+        if (a != T(0) && a == sub(T(0), a)) fail(errors, division_overflow, site);  // the smallest integer
+        return sub(T(0), a);
+      }
     return T(a / b);
   }
 }

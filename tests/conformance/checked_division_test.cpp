@@ -1,0 +1,163 @@
+// Integer division by zero, and of the smallest integer by -1, in a session that checks: an error that names verb and place, in every
+// verb that takes a function.
+#include <limits>
+
+#include "conformance/compare.hpp"
+#include "conformance/engines.hpp"
+#include "conformance/expect_message.hpp"
+
+namespace conformance {
+namespace {
+
+using query::user_error;
+
+const std::vector<std::int64_t> few{3, 1, 0, 2};
+const std::vector<std::int64_t> right{1, 2};
+const auto itself = [](auto x) { return x; };
+const auto divide = [](auto x) { return 6 / x; };
+const auto rest = [](auto x) { return 6 % x; };
+const auto even = [](auto x) { return 6 / x % 2 == 0; };
+
+// Sessions of compiled functions check; the others do by themselves.
+engine_config checking(const engine_config& e) {
+  engine_config c = e;
+  if (std::string(e.column) == "cpu")
+    c.session = query::Session({.threads = e.session.threads(), .checked = true, .gpu = query::gpu_use::off});
+  return c;
+}
+
+CONFORMS(checked_division, row_wise, "where", "select", "count", "sum", "any", "all", "first") {
+  const auto q = source(checking(e), few);
+  EXPECT_MESSAGE("select: division by zero", q.select(divide).to_vector());
+  EXPECT_MESSAGE("select: division by zero", q.select(rest).to_vector());
+  EXPECT_MESSAGE("where: division by zero", q.where(even).count());
+  EXPECT_MESSAGE("select: division by zero", q.where([](auto x) { return x < 3; }).select(divide).sum());
+  EXPECT_MESSAGE("count: division by zero", q.count(even));
+  EXPECT_MESSAGE("sum: division by zero", q.sum(divide));
+  EXPECT_MESSAGE("max: division by zero", q.max(divide));
+  EXPECT_MESSAGE("average: division by zero", q.average(divide));
+  EXPECT_MESSAGE("any: division by zero", q.any([](auto x) { return 6 / x > 100; }));
+  EXPECT_MESSAGE("all: division by zero", q.all([](auto x) { return 6 / x < 100; }));
+  EXPECT_MESSAGE("first: division by zero", q.first([](auto x) { return 6 / x > 100; }));
+  EXPECT_EQ(q.where([](auto x) { return x != 0; }).select(divide).sum(), 11);
+  EXPECT_EQ(q.where([](auto x) { return x != 0 && 6 / x > 2; }).count(), 2);
+}
+
+CONFORMS(checked_division, keys, "group_by", "order_by", "then_by", "top", "distinct_by", "union_with_by", "intersect_by", "except_by",
+         "count_by", "to_lookup", "min_by", "hash_partitioned_by") {
+  const auto q = source(checking(e), few);
+  EXPECT_MESSAGE("group_by: division by zero", q.group_by(divide).count().to_vector());
+  EXPECT_MESSAGE("group_by: division by zero", q.group_by([](auto x) { return std::tuple(x, 6 / x); }).count().to_vector());
+  EXPECT_MESSAGE("count_by: division by zero", q.count_by(divide).to_vector());
+  EXPECT_MESSAGE("order_by: division by zero", q.order_by(divide).to_vector());
+  const auto ordered = q.order_by([](auto x) { return x * 0; });
+  EXPECT_MESSAGE("then_by: division by zero", ordered.then_by(divide).to_vector());
+  EXPECT_MESSAGE("top: division by zero", q.top(2, divide).to_vector());
+  EXPECT_MESSAGE("min_by: division by zero", q.min_by(divide));
+  EXPECT_MESSAGE("distinct_by: division by zero", q.distinct_by(divide).to_vector());
+  EXPECT_MESSAGE("union_with_by: division by zero", q.union_with_by(right, divide).to_vector());
+  EXPECT_MESSAGE("intersect_by: division by zero", q.intersect_by(right, divide).to_vector());
+  EXPECT_MESSAGE("except_by: division by zero", q.except_by(right, divide).to_vector());
+  EXPECT_MESSAGE("to_lookup: division by zero", q.to_lookup(divide));
+  EXPECT_MESSAGE("hash_partitioned_by: division by zero",
+                 q.hash_partitioned_by(divide, 2).apply([](std::span<const std::int64_t> r) { return r.size(); }).to_vector());
+}
+
+CONFORMS(checked_division, aggregates, "group_by.select", "aggregate", "reduce", "aggregate_by") {
+  const auto q = source(checking(e), few);
+  const auto key = [](auto x) { return x % 2; };
+  const auto plus = [](auto a, auto b) { return a + b; };
+  EXPECT_MESSAGE("group_by: division by zero",
+                 q.group_by(key).select([](auto g) { return std::pair(g.key(), g.sum(divide)); }).to_vector());
+  EXPECT_MESSAGE("group_by: division by zero", q.group_by(key).select([](auto g) { return g.count(even); }).to_vector());
+  EXPECT_MESSAGE("group_by: division by zero", q.group_by(key).select([](auto g) { return g.arg_max(divide); }).to_vector());
+  EXPECT_MESSAGE("group_by: division by zero", q.group_by(key).select([](auto g) { return g.collect(divide); }).to_vector());
+  EXPECT_MESSAGE("reduce: division by zero", q.reduce([](auto g) { return g.mean(divide); }));
+  EXPECT_MESSAGE("aggregate_by: division by zero", q.aggregate_by(
+                                                        key, std::int64_t{0}, [](auto s, auto x) { return s + 6 / x; }, plus)
+                                                       .to_vector());
+  EXPECT_THROW(q.aggregate(
+                   std::int64_t{0}, [](auto s, auto x) { return s + 6 / x; }, plus),
+               user_error);
+  EXPECT_EQ(q.where([](auto x) { return x != 0; }).group_by(key).select([](auto g) { return g.sum(divide); }).sum(), 11);
+}
+
+CONFORMS(checked_division, pairs_and_runs, "join", "left_join", "group_join", "semi_join", "cross_join", "zip", "chunk", "window",
+         "take_while", "skip_while") {
+  const auto q = source(checking(e), few);
+  const auto quotient = [](auto a, auto b) { return b / a; };
+  EXPECT_MESSAGE("join: division by zero", q.join(right, divide, itself).to_vector());
+  EXPECT_MESSAGE("join: division by zero", source(checking(e), right).join(few, itself, divide).to_vector());
+  EXPECT_MESSAGE("join: division by zero", q.join(few, itself, itself, quotient).to_vector());
+  EXPECT_MESSAGE("left_join: division by zero", q.left_join(right, divide, itself).to_vector());
+  EXPECT_MESSAGE("semi_join: division by zero", q.semi_join(right, divide, itself).to_vector());
+  EXPECT_MESSAGE("group_join: division by zero",
+                 q.group_join(right, itself, itself, [](auto l, auto m) { return query::cast<std::int64_t>(m.size()) / l; }).to_vector());
+  EXPECT_MESSAGE("cross_join: division by zero", q.cross_join(right, quotient).to_vector());
+  EXPECT_MESSAGE("zip: division by zero", q.zip(few, quotient).to_vector());
+  EXPECT_MESSAGE("chunk(2): division by zero", q.chunk(2, [](auto run) { return 6 / run[0]; }).to_vector());
+  EXPECT_MESSAGE("window(2): division by zero", q.window(2, [](auto run) { return 6 / query::sum(run, divide); }).to_vector());
+  EXPECT_MESSAGE("take_while: division by zero", q.take_while([](auto x) { return 6 / x < 100; }).to_vector());
+  EXPECT_MESSAGE("skip_while: division by zero", q.skip_while([](auto x) { return 6 / x < 100; }).to_vector());
+  EXPECT_ROWS(q.take_while([](auto x) { return 6 / x < 5; }).to_vector(), std::vector<std::int64_t>{3});  // stops before the zero
+}
+
+CONFORMS(checked_division, loops_and_values, "do_while", "value_of", "cached") {
+  const auto q = source(checking(e), few);
+  EXPECT_THROW(q.do_while([](auto x) { return x.select(divide); }, query::times(2)).to_vector(), user_error);
+  EXPECT_THROW(query::value_of(q).sum(divide).get(), user_error);
+  EXPECT_THROW(q.select(divide).cached().count(), user_error);
+}
+
+CONFORMS(checked_division, the_smallest_by_minus_one, "select", "group_by") {
+  const std::vector<std::int64_t> rows{4, std::numeric_limits<std::int64_t>::min()};
+  const std::vector<std::int32_t> narrow{4, std::numeric_limits<std::int32_t>::min()};
+  const auto q = source(checking(e), rows);
+  const std::int64_t minus = -1;
+  const std::int32_t minus32 = -1;
+  EXPECT_MESSAGE("select: division overflow", q.select([minus](auto x) { return x / minus; }).to_vector());
+  EXPECT_MESSAGE("select: division overflow", source(checking(e), narrow).select([minus32](auto x) { return x / minus32; }).to_vector());
+  EXPECT_MESSAGE("group_by: division overflow", q.group_by([minus](auto x) { return x / minus; }).count().to_vector());
+  EXPECT_ROWS(q.select([minus](auto x) { return x % minus; }).to_vector(), std::vector<std::int64_t>{0, 0});
+}
+
+// Verify mode runs native functions on a sample: what they would not survive, it finds first, and in all rows.
+CONFORMS(checked_division, under_verify, "verify", "select", "where", "group_by", "join", "window") {
+  if (std::string(e.column) != "cpu") return;
+  const auto q = source(e, few).verify();
+  EXPECT_MESSAGE("select: division by zero", q.select(divide).to_vector());
+  EXPECT_MESSAGE("where: division by zero", q.where(even).count());
+  EXPECT_MESSAGE("group_by: division by zero", q.group_by(divide).count().to_vector());
+  EXPECT_MESSAGE("group_by: division by zero", q.group_by(itself).select([](auto g) { return g.sum(divide); }).to_vector());
+  EXPECT_MESSAGE("order_by: division by zero", q.order_by(divide).to_vector());
+  EXPECT_MESSAGE("join: division by zero", q.join(right, divide, itself).to_vector());
+  EXPECT_MESSAGE("join: division by zero", q.join(few, itself, itself, [](auto a, auto b) { return b / a; }).to_vector());
+  EXPECT_MESSAGE("zip: division by zero", q.zip(few, [](auto a, auto b) { return b / a; }).to_vector());
+  EXPECT_MESSAGE("window(2): division by zero", q.window(2, [](auto run) { return 6 / run[0]; }).to_vector());
+  EXPECT_MESSAGE("take_while: division by zero", q.take_while([](auto x) { return 6 / x < 100; }).to_vector());
+  std::vector<std::int64_t> many(300'000, 2);
+  many[123'457] = 0;  // in no sample
+  EXPECT_MESSAGE("select: division by zero", source(e, many).verify().select(divide).sum());
+  EXPECT_MESSAGE("join: division by zero", source(e, many).verify().join(right, divide, itself).count());
+}
+
+// What divides is interpreted, and nothing else; what cannot be is said.
+TEST(checked_division, plans_say_what_is_checked) {
+  const query::Session session({.threads = 2, .checked = true, .gpu = query::gpu_use::off});
+  const auto q = query::from(few).in(session);
+  const auto says = [](const std::string& plan, const std::string& text) {
+    EXPECT_NE(plan.find(text), std::string::npos) << text << "\n" << plan;
+  };
+  says(q.select(divide).explain(), "select: interpreted");
+  says(q.select(itself).explain(), "select: native");
+  says(q.select(query::opaque(divide)).explain(), "unchecked: query::opaque");
+  says(q.select([](const std::int64_t& x) { return 6 / x; }).explain(), "unchecked: its parameter is not generic");
+  says(q.order_by(query::opaque(divide)).explain(), "key unchecked: query::opaque");
+  says(q.group_by(itself).select([](const query::Group<std::int64_t, std::int64_t>& g) { return g.key(); }).explain(),
+       "aggregates unchecked: groups are materialised");
+  EXPECT_EQ(q.where([](auto x) { return x > 0; }).select([](auto x) { return x + 1; }).explain().find("unchecked"), std::string::npos);
+  EXPECT_EQ(q.group_by(itself).select([](auto g) { return g.sum() / g.count(); }).explain().find("interpreted"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace conformance
