@@ -4,6 +4,8 @@
 #include <limits>
 
 #include <ir/visit.hpp>
+#include <query/detail/narrowing.hpp>
+#include <query/detail/tracer.hpp>
 
 namespace query::ir {
 namespace {
@@ -70,6 +72,7 @@ bool safe_shift(const node* n) {
 // Calls whose native form cannot throw, take memory or be undefined.
 bool safe_call(const node* n) {
   if (n->bits) return false;  // a device function of the user's
+  if (narrowed_part(n)) return false;
   if (n->text == "abs") return !is_signed_integer(n->type->k) || -values_of(n->kids[0]).low <= range_of(n->type->k).high;
   for (const node* k : n->kids)
     if (k->type->k == kind::string)
@@ -160,6 +163,11 @@ const node* conjunction(arena& a, std::span<const node* const> parts) {
   return all;
 }
 
+std::optional<std::string_view> narrowed_part(const node* n) {
+  if (n->what != op::call || !n->text.starts_with(narrowing)) return std::nullopt;
+  return std::string_view(n->text).substr(narrowing.size());
+}
+
 bool contains(const node* n, op what) {
   bool found = false;
   each_node(n, [&](const node* x) { found = found || x->what == what; });
@@ -183,3 +191,15 @@ std::optional<row_field> is_row_field(const node* n) {
 }
 
 }  // namespace query::ir
+
+namespace query::detail {
+
+const ir::node* narrowed_node(const ir::node* x, const ir::type* to, std::string_view record, std::string_view field) {
+  std::string name(ir::narrowing);
+  name += record;
+  name += '.';
+  name += field;
+  return ir::current_arena().put(ir::op::call, to, {x}, 0, 0, std::move(name));
+}
+
+}  // namespace query::detail

@@ -46,7 +46,7 @@ namespace verbs {
 template <class T, class F> struct over_rows {
   using result = std::invoke_result_t<const F&, std::span<const T>>;
   using value = std::remove_cvref_t<result>;
-  static constexpr bool many = requires(value& v) { v.begin(); v.end(); } && !std::is_same_v<value, std::string>;
+  static constexpr bool many = requires(value& v) { v.begin(); v.end(); } && !detail::is_text_value<detail::stored_t<value>>;
 };
 template <class V> struct element_of { using type = detail::stored_t<decltype(*std::declval<V&>().begin())>; };
 
@@ -295,14 +295,14 @@ template <class Derived, class T> class sequence {
       decltype(auto) result = (*static_cast<const F*>(f))(std::span<const T>(static_cast<const T*>(rows), n));
       cpu::batch<Out> out;
       const auto put = [&](auto&& x) {
-        ::new (static_cast<void*>(out.end())) Out(std::forward<decltype(x)>(x));
+        ::new (static_cast<void*>(out.end())) Out(detail::as_stored<Out>(std::forward<decltype(x)>(x)));
         out.grow(1);
         if (out.full()) out.flush(to);
       };
       if constexpr (over_rows<T, F>::many) {
         for (auto&& x : result) put(x);
       } else {
-        put(std::move(result));
+        put(std::forward<decltype(result)>(result));
       }
       out.flush(to);
     };
