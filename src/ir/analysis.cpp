@@ -35,6 +35,10 @@ range values_of(const node* n) {
     const range inner = values_of(n->kids[0]);
     if (inner.low >= own.low && inner.high <= own.high) return inner;
   }
+  if (narrowed_part(n)) {
+    const range inner = values_of(n->kids[0]);
+    return {std::max(inner.low, own.low), std::min(inner.high, own.high)};
+  }
   if (n->what == op::literal && is_signed_integer(n->type->k)) {
     const std::uint64_t bits = n->bits << (64 - 8 * n->type->size);
     const long double v = static_cast<std::int64_t>(bits) >> (64 - 8 * n->type->size);

@@ -87,7 +87,8 @@ CONFORMS(narrowing, an_integer_that_does_not_fit_is_a_user_error, "select", "whe
   expect_misfit("select: ", "small_payment.amount", [&] { (void)made.to_vector(); });
   // A row that is filtered out, or another path of the function, is not looked at.
   const auto big = source(e, rows).where([](auto p) { return p.amount >= -2147483648; });
-  EXPECT_EQ(big.select([](auto p) { return query::make<small_payment>(p.id, p.amount); }).count([](auto p) { return p.amount != 5; }), 2999);
+  const auto small = big.select([](auto p) { return query::make<small_payment>(p.id, p.amount); });
+  EXPECT_EQ(small.count([](auto p) { return p.amount != 5; }), 2999);
   const auto guarded = source(e, rows).select([](auto p) {
     if (p.amount < -2147483648) return query::make<small_payment>(p.id, 0);
     return query::make<small_payment>(p.id, p.amount);

@@ -147,14 +147,17 @@ template <class U, class Row> constexpr bool is_part_of() {
   if constexpr (std::is_same_v<U, T> || detail::is_row_view<U>) return true;
   else if constexpr (record<T>) return is_part_of<U, typename meta<T>::types>();
   else if constexpr (ir::is_tuple_v<T>)
-    return []<class... E>(std::tuple<E...>*) { return (is_part_of<U, E>() || ...); }(static_cast<decltype(std::tuple_cat(std::declval<T>()))*>(nullptr));
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (is_part_of<U, std::tuple_element_t<I, T>>() || ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
   else if constexpr (ir::is_array_v<T>) return is_part_of<U, typename ir::array_traits<T>::element>();
   else if constexpr (ir::is_optional_v<T> || ir::is_list_v<T>) return is_part_of<U, typename T::value_type>();
   else return false;
 }
 template <class R, class... Row> inline constexpr bool points_into = false;
 template <class U, class... Row> requires(!std::is_pointer_v<Row> && ...)
-inline constexpr bool points_into<U*, Row...> = !std::is_same_v<std::remove_cv_t<U>, char> && (is_part_of<std::remove_cv_t<U>, Row>() || ...);
+inline constexpr bool points_into<U*, Row...> = !std::is_same_v<std::remove_cv_t<U>, char> &&
+                                                (is_part_of<std::remove_cv_t<U>, Row>() || ...);
 template <class R, class... Row> inline constexpr bool points_into<std::optional<R>, Row...> = points_into<R, Row...>;
 template <class A, class B, class... Row>
 inline constexpr bool points_into<std::pair<A, B>, Row...> = points_into<A, Row...> || points_into<B, Row...>;
