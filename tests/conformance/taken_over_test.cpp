@@ -30,7 +30,8 @@ std::vector<std::string> texts() {
 }
 std::vector<pair_of> pairs() {
   std::vector<pair_of> all;
-  for (const std::int64_t i : numbers()) all.push_back({i, texts()[static_cast<std::size_t>(i % 10)]});
+  const std::vector<std::string> few = texts();
+  for (const std::int64_t i : numbers()) all.push_back({i, few[static_cast<std::size_t>(i % 10)]});
   return all;
 }
 const std::vector<std::int64_t> numbers_to_read() { return numbers(); }  // NOLINT: a const temporary cannot be moved from
@@ -86,10 +87,10 @@ CONFORMS(taken_over, other_temporary_containers, "from") {
 CONFORMS(taken_over, temporaries_on_the_other_side, "join", "concat", "zip", "union_with", "append", "broadcast") {
   const auto number = [](auto p) { return p.number; };
   const auto q = [&] {
-    const auto rates = query::broadcast(numbers());
+    const auto rates = query::broadcast(std::vector<std::int64_t>{1998, 1999, 7});
     return source(e, pairs())
         .join(query::from(query::columns<pair_of>(numbers(), texts())), number, number, [](auto l, auto r) { return std::pair(l, r); })
-        .where([rates](auto p) { return rates.any(p.first.number, [](auto n, auto x) { return n == x; }); })
+        .where([rates](auto p) { return rates.any(p.first.number, [](auto n, auto x) { return n <= x; }); })
         .select([](auto p) { return p.second; })
         .concat(query::from(pairs()).take(10))
         .append({-1, texts()[0]});
