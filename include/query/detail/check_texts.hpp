@@ -127,6 +127,10 @@ template <class S, class F, class... X> constexpr bool gives_state() {
 template <class S, class U, class Row> inline constexpr bool updates = gives_state<S, U, S, const Row&>();
 template <class S, class C> inline constexpr bool combines = gives_state<S, C, S, S>();
 
+// A value that stands for a row of T: 2.5 is none of integers.
+template <class X, class T>
+inline constexpr bool becomes_row = std::is_convertible_v<const X&, T> && !(std::is_floating_point_v<X> && std::is_integral_v<T>);
+
 // Does this compare two keys?
 template <class Equal, class K> inline constexpr bool compares = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;
 
@@ -347,7 +351,7 @@ template <class F, class... Row> constexpr bool gives_pointer() {
 // A value that must be a row of the query.
 #define QUERY_DETAIL_HAVE_ROW(verb, more)                                                                                                 \
   template <class X, class T> static constexpr bool row() {                                                                               \
-    constexpr bool ok = std::is_convertible_v<const X&, T>;                                                                               \
+    constexpr bool ok = becomes_row<X, T>;                                                                                                \
     static_assert(ok, "query: " #verb ": the value must be a row of this query (or convert to one)" more);                                \
     return ok;                                                                                                                            \
   }

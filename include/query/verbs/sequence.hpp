@@ -98,17 +98,17 @@ template <class Derived, class T> class sequence {
     return two(rows_pipe<T>(std::vector<T>{std::move(row)}, at), self().to_pipe(), "prepend", at);
   }
   template <class X>
-  requires(!std::is_convertible_v<const X&, T>) auto append(const X&) const {
+  requires(!check::becomes_row<X, T>) auto append(const X&) const {
     check::append::row<X, T>();
     return check::after_error{};
   }
   template <class X>
-  requires(!std::is_convertible_v<const X&, T>) auto prepend(const X&) const {
+  requires(!check::becomes_row<X, T>) auto prepend(const X&) const {
     check::prepend::row<X, T>();
     return check::after_error{};
   }
   // A single row `value` where there are none.
-  template <class X> requires(!std::is_convertible_v<const X&, T> && !std::is_same_v<X, call_site>)
+  template <class X> requires(!check::becomes_row<X, T> && !std::is_same_v<X, call_site>)
   auto default_if_empty(const X&) const { check::default_if_empty::row<X, T>(); return check::after_error{}; }
   auto default_if_empty(T value = T(), call_site at = call_site::here()) const {
     auto n = new_node<T>(detail::verb::default_if_empty, "default_if_empty", at, self());

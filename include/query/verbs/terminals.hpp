@@ -195,14 +195,14 @@ template <class Derived, class T> class terminals {
       return exists([value](const auto& r) requires requires { r == value; } { return static_cast<bool>(r == value); }, at, "contains");
     else return exists([value](const T& r) { return r == value; }, at, "contains");
   }
-  template <class X> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
+  template <class X> requires(!check::becomes_row<X, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
   // Rows are compared one by one: an equality needs no hash here. equal(row, value).
   template <key_function Equal> bool contains(const T& value, Equal equal, call_site at = call_site::here()) const {
     if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
     else return exists([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); }, at, "contains");
   }
   template <class X, key_function Equal>
-  requires(!std::is_convertible_v<const X&, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
+  requires(!check::becomes_row<X, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
   template <query_like Q> bool sequence_equal(const Q& q) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::equal<T>()) return check::after_error{};
     else return same_rows(q, [](const T& x, const T& y) { return static_cast<bool>(x == y); });
