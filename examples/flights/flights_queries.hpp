@@ -188,7 +188,9 @@ inline query::Query<WindRow> wind(const query::Query<Flight>& flights, const que
   const auto hour = [](auto r) { return std::tuple(r.origin, r.year, r.month, r.day, r.hour); };
   return flights
       .join(weather.where([](auto w) { return w.wind_speed.has_value(); }), hour, hour,
-            [](auto f, auto w) { return query::make<WindyFlight>(query::floor(*w.wind_speed / 5) * 5, f.dep_delay); })
+            [](auto f, auto w) {
+              return query::make<WindyFlight>(query::cast<std::int32_t>(query::floor(*w.wind_speed / 5) * 5), f.dep_delay);
+            })
       .group_by([](auto f) { return f.band; })
       .select([](auto g) {
         return query::make<WindRow>(g.key(), g.count(), g.count([](auto f) { return f.dep_delay; }),

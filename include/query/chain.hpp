@@ -115,7 +115,8 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
         const detail::stop_point stop;
         std::size_t given = 0;
         for (std::size_t i = 0; i < n; ++i) {
-          for (auto&& x : detail::call(*static_cast<const F*>(g), static_cast<const T*>(rows)[i])) {
+          auto&& seen = detail::seen_by<F>(static_cast<const T*>(rows)[i]);
+          for (auto&& x : detail::call(*static_cast<const F*>(g), seen)) {
             ::new (static_cast<void*>(out.end())) R(detail::as_stored<R>(x));
             out.grow(1);
             if (out.full()) out.flush(to);

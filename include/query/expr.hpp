@@ -52,11 +52,15 @@ template <class X> using value_of_t = typename value_of<std::remove_cvref_t<X>>:
 // U -> T loses nothing, as the ternary operator judges it.
 template <class U, class T> concept widens = arithmetic<U> && arithmetic<T> && std::is_same_v<std::common_type_t<U, T>, T>;
 
+// Functions of such values run natively.
+template <class T> inline constexpr bool too_wide = arithmetic<T> && sizeof(T) > sizeof(std::uint64_t);
+[[noreturn]] inline void give_up_wide_value() { ir::give_up("a value of more than 64 bits (long double, __int128)"); }
+
 template <plain V> const ir::node* literal(const V& v) {
   if constexpr (text<V>) {
     return ir::current_arena().put(ir::op::literal, ir::describe<std::string>(), {}, 0, 0, std::string(std::string_view(v)));
   } else if constexpr (sizeof(V) > sizeof(std::uint64_t)) {
-    ir::give_up("a value of more than 64 bits (long double, __int128)");
+    give_up_wide_value();
   } else {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &v, sizeof v);
@@ -69,7 +73,8 @@ template <operand A> const ir::node* node_of(const A& a) {
 }
 // a as a value of type T; literals are converted at once.
 template <class T, operand A> const ir::node* node_as(const A& a) {
-  if constexpr (arithmetic<A> && arithmetic<T>) return literal(static_cast<T>(a));
+  if constexpr (too_wide<T>) give_up_wide_value();
+  else if constexpr (arithmetic<A> && arithmetic<T>) return literal(static_cast<T>(a));
   else if constexpr (std::is_same_v<A, char> && std::is_same_v<T, std::string>) return literal(std::string(1, a));
   else if constexpr (std::is_same_v<T, std::string> && !std::is_same_v<value_of_t<A>, std::string>)
     ir::give_up("a number or a character of the row joined to a string");

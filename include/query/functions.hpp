@@ -94,11 +94,28 @@ template <class Out> struct make_fn {
     if constexpr (any_deferred<X...>) {
       return defer(*this, x...);
     } else {
-      constexpr bool fits = (storable<held_t<X>, field_t<Out, I>>() && ...);
-      if constexpr (!fits) return (meta<Out>::template made_of<I, storable<held_t<X>, field_t<Out, I>>()>(), ...), Out{};
-      else if constexpr (any_twin<X...>) return twin_t<Out>{stored_as<true, field_t<Out, I>>(x)...};
-      else return Out{stored_as<false, field_t<Out, I>>(x)...};
+      constexpr bool fits = (storable<held_t<X>, field_t<Out, I>, false>() && ...);
+      if constexpr (!fits) return (meta<Out>::template made_of<I, storable<held_t<X>, field_t<Out, I>, false>()>(), ...), Out{};
+      else if constexpr (any_twin<X...>) return twin_t<Out>{field<I>(x)...};
+      else return Out{value_of_type<field_t<Out, I>>(x, fitting<I>(x...))...};
     }
+  }
+  template <std::size_t I, class X> static auto field(const X& x) {
+    const made_field f{meta<Out>::name, meta<Out>::names[I]};
+    return make_twin<field_t<Out, I>>(node_of_type<field_t<Out, I>>(x, &f));
+  }
+  template <std::size_t I, class... X> static auto fitting(const X&... x) {
+    return [&]<class T, class V>(std::type_identity<T> to, V v) QUERY_INLINE {
+      if constexpr (may_not_fit<V, T>)
+        if (!detail::fits<T>(v)) [[unlikely]] report(to, I, v, std::index_sequence_for<X...>{}, x...);
+      return static_cast<T>(v);
+    };
+  }
+  template <class T, class V, std::size_t... I, class... X>
+  [[noreturn, gnu::noinline, gnu::cold]] static void report(std::type_identity<T>, std::size_t field, V v, std::index_sequence<I...>,
+                                                            const X&... x) {
+    const Out row{value_of_type<field_t<Out, I>>(x)...};
+    does_not_fit(ir::describe<Out>(), &row, field, std::to_string(v), ir::describe<T>());
   }
 };
 
@@ -175,7 +192,9 @@ template <class A> auto lazy(const A& a) { return detail::lazy_fn{}(a); }
 // c ? a : b in the common type of a and b. Both are computed when traced, one takes part in the result.
 template <class C, class A, class B> auto iff(const C& c, const A& a, const B& b) { return detail::iff_fn{}(c, a, b); }
 
-// A record of type Out. Numbers convert to their field's type, optional fields take values and std::nullopt.
+// A record of type Out. Optional fields take values and std::nullopt. Integers become floating-point numbers, and double becomes
+// float, as in C++. An integer that does not fit its field's integer type is a user_error with the row; a floating-point number becomes
+// an integer by query::cast alone, which says of integers that they may wrap, too.
 template <class Out, class... X> auto make(const X&... x) { return detail::make_fn<Out>{}(x...); }
 
 // Strings. find gives std::string::npos where there is none; cases are those of ASCII.

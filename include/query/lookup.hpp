@@ -64,11 +64,12 @@ template <class K, class T> class lookup {
   auto begin() const { return groups_.begin(); }
   auto end() const { return groups_.end(); }
   // The rows of a key; none for an unknown key. O(log groups), as long as few keys share a hash of the user's.
-  const std::vector<T>& operator[](const K& k) const {
+  const std::vector<T>& operator[](const K& k) const& {
     static const std::vector<T> none;
     const Group<K, T>* g = find(k);
     return g ? g->rows() : none;
   }
+  std::vector<T> operator[](const K& k) && { return std::as_const(*this)[k]; }  // q.to_lookup(key)[k]: the lookup ends with the expression
   bool contains(const K& k) const { return find(k) != nullptr; }
 
  private:
@@ -134,11 +135,12 @@ template <class K, class V> class map_of {
     else return nullptr;
   }
   bool contains(const K& k) const { return find(k) != nullptr; }
-  const V& at(const K& k, detail::call_site where = detail::call_site::here()) const {
+  const V& at(const K& k, detail::call_site where = detail::call_site::here()) const& {
     const V* v = find(k);
     if (!v) detail::fail("to_map(...).at", "there is no such key; use find, or test contains first", where);
     return *v;
   }
+  V at(const K& k, detail::call_site where = detail::call_site::here()) && { return std::as_const(*this).at(k, where); }
 
  private:
   using left_behind = detail::discarded_if_stopped<std::vector<std::pair<K, V>>>;

@@ -9,6 +9,13 @@
 #include <query/chain.hpp>
 #include <query/csv.hpp>
 
+// Written before a parameter that the result refers to: clang warns where that outlives a local or a temporary.
+#if defined(__clang__) && __has_cpp_attribute(clang::lifetimebound)
+#define QUERY_DETAIL_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define QUERY_DETAIL_LIFETIMEBOUND
+#endif
+
 namespace query {
 
 namespace detail {
@@ -24,6 +31,15 @@ inline std::shared_ptr<logical> source_node(verb v, std::string label, const ir:
 // Notes where a source's columns are now. Of one query that several threads run at once, only one writes.
 void see_columns(const void** noted, const void* const* now, std::size_t n);
 template <class T> Query<T> query_of(std::shared_ptr<logical> n) { return Query<T>(pipe{std::move(n), nullptr}, nullptr); }
+
+// A container of the caller's, which must be alive whenever a query reads it; one that was a temporary is the query's.
+template <class C> std::shared_ptr<const std::remove_cvref_t<C>> kept_or_seen(C&& c) {
+  using V = std::remove_cvref_t<C>;
+  if constexpr (std::is_lvalue_reference_v<C>) return std::shared_ptr<const V>(std::shared_ptr<void>(), &c);
+  else return std::make_shared<const V>(std::move(c));
+}
+template <class V> inline constexpr bool is_column = false;
+template <class C> inline constexpr bool is_column<std::vector<C>> = true;
 
 // The rows of a container that is alive when the query runs, seen as they are then.
 template <class T, class C> Query<T> rows_of(std::shared_ptr<const C> c, const char* label, call_site at) {
@@ -80,7 +96,7 @@ template <class T, class F> class generated_stream final : public row_stream {
     most = most < calls_a_look ? most : calls_a_look;
     made_so_far<T> made(static_cast<T*>(raw));
     while (n < most && !ended_) {
-      std::optional<T> r = f_();
+      auto r = f_();
       if (r) made.add(n++, std::move(*r));
       else ended_ = true;  // it is not asked again: it may wait for more, or begin anew
     }
@@ -139,29 +155,33 @@ template <class T> class repeat_stream final : public row_stream {
 
 }  // namespace detail
 
-// The container is not copied: it must be alive, and may have changed, whenever the query runs.
-template <class T, class A> Query<T> from(const std::vector<T, A>& v, detail::call_site at = detail::call_site::here()) {
-  return detail::rows_of<T>(std::shared_ptr<const std::vector<T, A>>(std::shared_ptr<void>(), &v), "vector", at);
+// The container is not copied: it must be alive, and may have changed, whenever the query runs. A function that returns a query
+// over a container of its own moves it in: return query::from(std::move(rows)).where(...). Clang warns of `return query::from(rows)`.
+template <class T, class A>
+Query<T> from(QUERY_DETAIL_LIFETIMEBOUND const std::vector<T, A>& v, detail::call_site at = detail::call_site::here()) {
+  return detail::rows_of<T>(detail::kept_or_seen(v), "vector", at);
 }
 // std::vector<bool> has no rows side by side: it is read bit by bit.
-template <class A> Query<bool> from(const std::vector<bool, A>& v, detail::call_site at = detail::call_site::here()) {
-  return detail::stream_of<bool, std::vector<bool, A>>(std::shared_ptr<const std::vector<bool, A>>(std::shared_ptr<void>(), &v), "vector",
-                                                       at);
+template <class A>
+Query<bool> from(QUERY_DETAIL_LIFETIMEBOUND const std::vector<bool, A>& v, detail::call_site at = detail::call_site::here()) {
+  return detail::stream_of<bool, std::vector<bool, A>>(detail::kept_or_seen(v), "vector", at);
 }
 // A temporary is moved into the query.
 template <class T, class A> Query<T> from(std::vector<T, A>&& v, detail::call_site at = detail::call_site::here()) {
   return detail::rows_of<T>(std::make_shared<const std::vector<T, A>>(std::move(v)), "owned vector", at);
 }
-template <class T, std::size_t N> Query<std::remove_cv_t<T>> from(std::span<T, N> s, detail::call_site at = detail::call_site::here()) {
+template <class T, std::size_t N>
+Query<std::remove_cv_t<T>> from(QUERY_DETAIL_LIFETIMEBOUND std::span<T, N> s, detail::call_site at = detail::call_site::here()) {
   using U = std::remove_cv_t<T>;
   return detail::rows_of<U>(std::make_shared<const std::span<const U>>(s), "span", at);
 }
-template <class T, std::size_t N> Query<T> from(const std::array<T, N>& a, detail::call_site at = detail::call_site::here()) {
-  return detail::rows_of<T>(std::shared_ptr<const std::array<T, N>>(std::shared_ptr<void>(), &a), "array", at);
+template <class T, std::size_t N>
+Query<T> from(QUERY_DETAIL_LIFETIMEBOUND const std::array<T, N>& a, detail::call_site at = detail::call_site::here()) {
+  return detail::rows_of<T>(detail::kept_or_seen(a), "array", at);
 }
 // A C array; text is no array of rows.
 template <class T, std::size_t N> requires(!std::is_same_v<std::remove_cv_t<T>, char>)
-Query<std::remove_cv_t<T>> from(T (&a)[N], detail::call_site at = detail::call_site::here()) {
+Query<std::remove_cv_t<T>> from(QUERY_DETAIL_LIFETIMEBOUND T (&a)[N], detail::call_site at = detail::call_site::here()) {
   return from(std::span<T, N>(a), at);
 }
 template <class T> Query<T> from(std::initializer_list<T> l, detail::call_site at = detail::call_site::here()) {
@@ -169,10 +189,10 @@ template <class T> Query<T> from(std::initializer_list<T> l, detail::call_site a
 }
 // Any other forward range, read row by row; an lvalue must stay alive.
 template <detail::forward_range R> requires(!requires { typename R::row; })
-auto from(const R& r, detail::call_site at = detail::call_site::here()) {
+auto from(QUERY_DETAIL_LIFETIMEBOUND const R& r, detail::call_site at = detail::call_site::here()) {
   using T = detail::range_value<const R>;
   if constexpr (!check::from::copied<T>()) return check::after_error{};
-  else return detail::stream_of<T, R>(std::shared_ptr<const R>(std::shared_ptr<void>(), &r), "range", at);
+  else return detail::stream_of<T, R>(detail::kept_or_seen(r), "range", at);
 }
 template <detail::forward_range R> requires(!std::is_lvalue_reference_v<R> && !requires { typename R::row; })
 auto from(R&& r, detail::call_site at = detail::call_site::here()) {
@@ -206,19 +226,24 @@ check::after_error from(I, E) {
   return {};
 }
 
-// Struct of arrays: one vector for each field of T, in order. Not copied.
+// Struct of arrays: one vector for each field of T, in order. A vector is not copied and must be alive whenever the query runs; a
+// temporary is moved into the query.
 template <record T, class... C> struct column_view {
   using column_types = std::tuple<C...>;
-  std::tuple<const std::vector<C>*...> vectors;
+  std::tuple<std::shared_ptr<const std::vector<C>>...> vectors;
   mutable std::array<const void*, sizeof...(C)> bases{};
   detail::call_site at = {};  // of from
 };
-template <class T, class... C> auto columns(const std::vector<C>&... c) {
-  if constexpr (!check::columns::fit<T, C...>()) return check::after_error{};
-  else return column_view<T, C...>{{&c...}, {}, {}};
+template <class T, class... V> requires(detail::is_column<std::remove_cvref_t<V>> && ...)
+auto columns(V&&... c) {
+  if constexpr (!check::columns::fit<T, typename std::remove_cvref_t<V>::value_type...>()) return check::after_error{};
+  else return column_view<T, typename std::remove_cvref_t<V>::value_type...>{{detail::kept_or_seen(std::forward<V>(c))...}, {}, {}};
 }
 template <record T> auto columns(const columns_of<T>& c) {
   return std::apply([](const auto&... v) { return columns<T>(v...); }, c.fields);
+}
+template <record T> auto columns(columns_of<T>&& c) {
+  return std::apply([](auto&... v) { return columns<T>(std::move(v)...); }, c.fields);
 }
 template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C...> v, detail::call_site at = detail::call_site::here()) {
   using V = column_view<T, C...>;
@@ -231,7 +256,7 @@ template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C.
     std::array<const void*, sizeof...(C)> bases{};
     std::size_t i = 0;
     std::apply(
-        [&](const auto*... c) {
+        [&](const auto&... c) {
           ((c->size() == b.n
                 ? void(bases[i++] = c->data())
                 : detail::fail("from(columns)",
@@ -281,12 +306,13 @@ template <class T, class N> Query<T> repeat(T value, N n, detail::call_site at =
   }
 }
 template <class T> Query<T> empty(detail::call_site at = detail::call_site::here()) { return from(std::vector<T>{}, at); }
-// Calls a copy of f until it gives an empty std::optional<T>; each run starts from a fresh copy.
+// Calls a copy of f until it gives an empty std::optional<T>; each run starts from a fresh copy. Views are stored: rows of a
+// std::optional<std::string_view> are std::string.
 template <class F> auto generate(F f, detail::call_site at = detail::call_site::here()) {
   if constexpr (!check::generate::gives_optional<F>()) {
     return check::after_error{};
   } else {
-    using T = typename std::invoke_result_t<F&>::value_type;
+    using T = detail::stored_t<typename std::invoke_result_t<F&>::value_type>;
     auto n = detail::source_node(detail::verb::source_stream, "generate", ir::describe<T>(), at);
     n->source = std::make_shared<const F>(std::move(f));
     n->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
@@ -334,3 +360,5 @@ template <class T> collection<T> broadcast(std::initializer_list<T> rows) { retu
 template <class T> detail::pipe rows_pipe(std::vector<T> rows, detail::call_site at) { return from(std::move(rows), at).to_pipe(); }
 
 }  // namespace query
+
+#undef QUERY_DETAIL_LIFETIMEBOUND

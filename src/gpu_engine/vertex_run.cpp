@@ -6,6 +6,7 @@
 
 #include <query/broadcast.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/narrowing.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/captured_rows.hpp"
@@ -350,7 +351,7 @@ void vertex_run::look() {
 
 void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites) {
   const std::size_t number = static_cast<std::size_t>(status >> 8);
-  const error_site at = number < sites.size() ? sites[number] : error_site{"query", {}};
+  const error_site at = number < sites.size() ? sites[number] : error_site{"query", {}, {}, nullptr};
   // As the codes of device/expressions.cuh.
   switch (status & 0xff) {
     case 1:
@@ -367,6 +368,8 @@ void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites)
       throw std::out_of_range("substr: the start lies behind the string's end");
     case 7:
       detail::fail(at.verb, "division overflow: the smallest integer, divided by -1, does not fit its type", at.where);
+    case 8:
+      detail::fail(at.verb, detail::does_not_fit_text({}, at.part, at.type), at.where);
     default:
       throw internal_error("gpu: a kernel reported an unknown error " + std::to_string(status));
   }

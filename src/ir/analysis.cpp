@@ -5,6 +5,8 @@
 #include <vector>
 
 #include <ir/visit.hpp>
+#include <query/detail/narrowing.hpp>
+#include <query/detail/tracer.hpp>
 
 namespace query::ir {
 namespace {
@@ -41,6 +43,10 @@ range values_of(const node* n) {
     return r;
   }
   const range own = range_of(n->type->k);
+  if (narrowed_part(n)) {
+    const range inner = values_of(n->kids[0]);
+    return {std::max(inner.low, own.low), std::min(inner.high, own.high)};
+  }
   if (n->what == op::literal && is_signed_integer(n->type->k)) {
     const std::uint64_t bits = n->bits << (64 - 8 * n->type->size);
     const long double v = static_cast<std::int64_t>(bits) >> (64 - 8 * n->type->size);
@@ -78,6 +84,7 @@ bool safe_shift(const node* n) {
 // Calls whose native form cannot throw, take memory or be undefined.
 bool safe_call(const node* n) {
   if (n->bits) return false;  // a device function of the user's
+  if (narrowed_part(n)) return false;
   if (n->text == "abs") return !is_signed_integer(n->type->k) || -values_of(n->kids[0]).low <= range_of(n->type->k).high;
   for (const node* k : n->kids)
     if (k->type->k == kind::string)
@@ -178,6 +185,11 @@ const node* conjunction(arena& a, std::span<const node* const> parts) {
   return all;
 }
 
+std::optional<std::string_view> narrowed_part(const node* n) {
+  if (n->what != op::call || !n->text.starts_with(narrowing)) return std::nullopt;
+  return std::string_view(n->text).substr(narrowing.size());
+}
+
 bool contains(const node* n, op what) {
   bool found = false;
   each_node(n, [&](const node* x) { found = found || x->what == what; });
@@ -201,3 +213,15 @@ std::optional<row_field> is_row_field(const node* n) {
 }
 
 }  // namespace query::ir
+
+namespace query::detail {
+
+const ir::node* narrowed_node(const ir::node* x, const ir::type* to, std::string_view record, std::string_view field) {
+  std::string name(ir::narrowing);
+  name += record;
+  name += '.';
+  name += field;
+  return ir::current_arena().put(ir::op::call, to, {x}, 0, 0, std::move(name));
+}
+
+}  // namespace query::detail

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <query/detail/node.hpp>
@@ -24,6 +25,9 @@ bool speculatable(const node* n);
 
 // Does the expression hold an integer / or %, which traps for some divisors?
 bool divides_integers(const node* n);
+// A call that converts an integer which must fit the field of a record that it becomes, "Total.amount" (query::make): that field.
+std::optional<std::string_view> narrowed_part(const node* n);
+inline constexpr std::string_view narrowing = "narrow ";  // begins the text of such a call
 
 // Marks the top-level fields of row `row` that the expression reads; a read of the whole row, or an aggregate that gives one, marks all.
 // `fields` gets as many entries as the row's type has fields, and keeps what is marked already, so that several functions add up.

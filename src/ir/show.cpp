@@ -1,6 +1,7 @@
 // Expression trees as infix text, for explain() and messages: "((price * f64(qty)) > 100)".
 //
 // Shared nodes are written wherever they are used, so the text is cut where it gets too deep or too long.
+#include <ir/analysis.hpp>
 #include <query/detail/node.hpp>
 
 #include <array>
@@ -207,7 +208,7 @@ void writer::write(const node* n, int depth) {
       out_ += n->what == op::negate ? '-' : n->what == op::bit_not ? '~' : '!';
       write(n->kids[0], depth + 1);
       return;
-    case op::call: return call(n->text, n, depth);
+    case op::call: return call(narrowed_part(n) ? "narrow<" + std::string(n->type->name) + ">" : n->text, n, depth);
     case op::nested: return nested(n, depth);
     case op::loop: return loop(n, depth);
     case op::aggregate: return call(n->text, n, depth);

@@ -27,7 +27,7 @@ std::vector<form> records_and_arrays() {
   TRACED("const auto t", [](const auto t) { return t.price; });
   TRACED("template lambda", []<class T>(const T& t) { return t.price; });
   TRACED("make<Out>", [](auto t) { return query::make<Out>(t.price, t.qty); });
-  TRACED("make<Out> converts numbers", [](auto t) { return query::make<Out>(t.qty, t.price * 2); });
+  TRACED("make<Out> converts numbers", [](auto t) { return query::make<Out>(t.qty, query::cast<int>(t.price * 2)); });
   TRACED("make<Out> of literals", [](auto t) { return query::make<Out>(1, 2); });
   TRACED("make<Out> in two branches", [](auto t) { if (t.hot) return query::make<Out>(t.price, t.qty); return query::make<Out>(t.price * 2, 0); });
   TRACED("make with nested record, optional, array, enum", [](auto t) { return query::make<Wide>(t.price, t.qty, t.pos, std::array{t.price, t.price * 2}, t.side); });

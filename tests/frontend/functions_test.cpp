@@ -95,7 +95,7 @@ TEST(functions, read_strings_natively) {
 }
 
 TEST(functions, make_records_natively) {
-  const Out o = query::make<Out>(1.5, 3.7, "name");
+  const Out o = query::make<Out>(1.5, query::cast<int>(3.7), "name");
   EXPECT_EQ(o.a, 1.5f);
   EXPECT_EQ(o.b, 3);
   EXPECT_EQ(o.name, "name");

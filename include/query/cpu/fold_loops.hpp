@@ -15,6 +15,9 @@
 
 namespace query::cpu {
 
+// The numbers that these loops fold. A long double, which a fold's state has no room for, is an aggregate like any other.
+template <class T> inline constexpr bool folds = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+
 template <class T> struct wide { using type = T; };
 template <class T> requires std::is_integral_v<T> struct wide<T> {
   using type = std::conditional_t<std::is_unsigned_v<T> && !std::is_same_v<T, bool>, std::uint64_t, std::int64_t>;

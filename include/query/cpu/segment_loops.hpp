@@ -17,6 +17,7 @@ namespace query::cpu {
 
 using detail::call;
 using detail::row_block;
+using detail::seen_by;
 
 template <class T> struct row_array {
   const T* p;
@@ -78,13 +79,13 @@ template <class Up, class F> struct where : link<Up> {
   template <class V, class S> QUERY_INLINE void scan(const V& v, std::size_t i, std::size_t j, S&& s) const {
     const F& g = f;
     this->up.scan(v, i, j, [&](auto&& r, std::uint64_t at) QUERY_INLINE {
-      if (call(g, r)) s(static_cast<decltype(r)>(r), at);
+      if (call(g, seen_by<F>(r))) s(static_cast<decltype(r)>(r), at);
     });
   }
   template <class V, class S> QUERY_INLINE void each(const V& v, std::size_t i, S&& s) const {
     const F& g = f;
     this->up.each(v, i, [&](auto&& r, std::uint64_t at, bool alive) QUERY_INLINE {
-      const bool keep = static_cast<bool>(call(g, r));
+      const bool keep = static_cast<bool>(call(g, seen_by<F>(r)));
       s(static_cast<decltype(r)>(r), at, alive & keep);
     });
   }
@@ -97,11 +98,11 @@ template <class Up, class F> struct select : link<Up> {
   select(Up u, F g) : link<Up>{std::move(u)}, f(std::move(g)) {}
   template <class V, class S> QUERY_INLINE void scan(const V& v, std::size_t i, std::size_t j, S&& s) const {
     const F& g = f;
-    this->up.scan(v, i, j, [&](auto&& r, std::uint64_t at) QUERY_INLINE { s(call(g, r), at); });
+    this->up.scan(v, i, j, [&](auto&& r, std::uint64_t at) QUERY_INLINE { s(call(g, seen_by<F>(r)), at); });
   }
   template <class V, class S> QUERY_INLINE void each(const V& v, std::size_t i, S&& s) const {
     const F& g = f;
-    this->up.each(v, i, [&](auto&& r, std::uint64_t at, bool alive) QUERY_INLINE { s(call(g, r), at, alive); });
+    this->up.each(v, i, [&](auto&& r, std::uint64_t at, bool alive) QUERY_INLINE { s(call(g, seen_by<F>(r)), at, alive); });
   }
 };
 
@@ -132,7 +133,7 @@ template <class Up, class F> struct where_at : link<Up> {
 };
 
 template <class Up, class F> struct select_many : link<Up> {
-  using inner = std::remove_cvref_t<decltype(call(std::declval<const F&>(), std::declval<const typename Up::row&>()))>;
+  using inner = std::remove_cvref_t<detail::given_by<F, typename Up::row>>;
   using row = detail::stored_t<decltype(*std::declval<inner&>().begin())>;
   static constexpr bool maskable = false, filters = true, indexed = Up::indexed;
   F f;
@@ -143,7 +144,8 @@ template <class Up, class F> struct select_many : link<Up> {
     const detail::stop_point stop;
     std::size_t given = 0;
     this->up.scan(v, i, j, [&](auto&& r, std::uint64_t at) QUERY_INLINE {
-      for (auto&& x : call(g, r)) {
+      auto&& seen = seen_by<F>(r);
+      for (auto&& x : call(g, seen)) {
         s(x, at);
         if (++given % detail::calls_a_look == 0) stop.check();
       }

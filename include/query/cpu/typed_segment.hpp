@@ -111,7 +111,7 @@ template <class Chain> class typed_segment final : public detail::segment {
       fold_count(chain_, v, speculate, state);
       return true;
     }
-    if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (folds<T>) {
       switch (k) {
         case detail::fold_kind::sum: fold_sum<wide_t<T>>(chain_, v, speculate, state); return true;
         case detail::fold_kind::average: fold_sum<mean_sum_t<T>>(chain_, v, speculate, state); return true;

@@ -67,7 +67,7 @@ std::size_t update_known(const void* self, const void* key, const detail::known_
   const detail::stop_point stop;
   for (std::size_t i = 0; i < n;) {
     for (const std::size_t end = n - i < detail::calls_a_look ? n : i + detail::calls_a_look; i < end; ++i) {
-      const K k = detail::as_stored<K>(call(f, r[i]));
+      const K k = detail::as_stored<K>(call(f, detail::seen_by<KF>(r[i])));
       const std::uint32_t id = known.find<K>(k);
       if (id == detail::known_keys::absent) {
         *static_cast<K*>(missed) = k;

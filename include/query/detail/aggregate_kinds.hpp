@@ -27,6 +27,7 @@ using cpu::mean_sum_t;
 using cpu::plus;
 using cpu::wide_t;
 using detail::call;
+using detail::seen_by;
 
 // Base of everything that stands for an aggregate's value.
 struct expression {
@@ -54,7 +55,8 @@ template <bool Nullable, class R> using perhaps = std::conditional_t<Nullable, s
 
 // Calls g with f(row) unless that is null.
 template <class F, class T, class G> QUERY_INLINE inline void with_value(const F& f, const T& row, G&& g) {
-  decltype(auto) v = call(f, row);
+  auto&& seen = seen_by<F>(row);
+  decltype(auto) v = call(f, seen);
   if constexpr (ir::is_optional_v<std::remove_cvref_t<decltype(v)>>) {
     if (v) g(*v);
   } else {
@@ -110,8 +112,8 @@ template <class F> struct count_if : expression {
   F f;
   template <class T> using state = std::int64_t;
   template <class T> QUERY_INLINE void step(std::int64_t& s, const T& t) const {
-    if constexpr (nullable<F, T>) s += static_cast<bool>(call(f, t).has_value());
-    else s += static_cast<bool>(call(f, t));
+    if constexpr (nullable<F, T>) s += static_cast<bool>(call(f, seen_by<F>(t)).has_value());
+    else s += static_cast<bool>(call(f, seen_by<F>(t)));
   }
   static void merge(std::int64_t& a, std::int64_t b) { a += b; }
   template <class T, class K> auto value(const K&, std::int64_t s) const { return s; }
@@ -341,13 +343,13 @@ template <bool Last, class F> struct edge : expression {
   F f;
   template <class T> using state = std::optional<given<F, T>>;
   template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const {
-    if (Last || !s) s.emplace(detail::as_stored<given<F, T>>(call(f, t)));
+    if (Last || !s) s.emplace(detail::as_stored<given<F, T>>(call(f, seen_by<F>(t))));
   }
   template <class T, class Part> using state_of_part = std::optional<Part>;
   template <class S, class T, class P> QUERY_INLINE void step_part(S& s, const T& t, const P& part) const {
     if (!Last && s) return;
     if constexpr (std::is_same_v<F, itself>) s.emplace(part(t));
-    else s.emplace(part(detail::as_stored<given<F, T>>(call(f, t))));
+    else s.emplace(part(detail::as_stored<given<F, T>>(call(f, seen_by<F>(t)))));
   }
   template <class S> static void merge(S& a, S& b) {
     if (b && (Last || !a)) a = std::move(b);
@@ -366,7 +368,7 @@ template <bool All, class F> struct decided : expression {
   };
   template <class T> using state = flag;
   template <class T> QUERY_INLINE void step(flag& s, const T& t) const {
-    const bool b = static_cast<bool>(call(f, t));
+    const bool b = static_cast<bool>(call(f, seen_by<F>(t)));
     if (All ? !b : b) s.v = !All;
   }
   static void merge(flag& a, flag& b) {
@@ -378,7 +380,7 @@ template <class F> struct collect : expression {
   static constexpr const char* name = "collect";
   F f;
   template <class T> using state = std::vector<given<F, T>>;
-  template <class S, class T> void step(S& s, const T& t) const { s.emplace_back(detail::as_stored<given<F, T>>(call(f, t))); }
+  template <class S, class T> void step(S& s, const T& t) const { s.emplace_back(detail::as_stored<given<F, T>>(call(f, seen_by<F>(t)))); }
   template <class S> static void merge(S& a, S& b) {
     a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
   }
@@ -459,24 +461,38 @@ template <class Seed, class Update, class Combine, class Finish> struct custom :
   Update update;
   Combine combine;
   Finish finish;
+  using kept = detail::stored_t<Seed>;  // a state that is a view would outlive the rows that it looks at
   struct held {
-    std::optional<Seed> s;  // empty until the first row: the seed is the identity of combine
+    std::optional<kept> s;  // empty until the first row: the seed is the identity of combine
     const Combine* combine = nullptr;
   };
+  static decltype(auto) state_of(kept& s) {
+    if constexpr (std::is_same_v<kept, Seed>) return std::move(s);
+    else if constexpr (std::is_pointer_v<Seed>) return static_cast<Seed>(s.data());
+    else return Seed(s);
+  }
+  template <class X> static void keep(kept& s, X&& x) {
+    if constexpr (std::is_same_v<kept, Seed>) s = std::forward<X>(x);
+    else s = kept(detail::as_stored<kept>(std::forward<X>(x)));
+  }
   template <class T> using state = held;
   template <class T> void step(held& s, const T& t) const {
     if (!s.s) {
-      s.s.emplace(seed);
+      s.s.emplace(detail::as_stored<kept>(seed));
       s.combine = &combine;
     }
-    *s.s = update(std::move(*s.s), t);
+    keep(*s.s, update(state_of(*s.s), t));
   }
   static void merge(held& a, held& b) {
     if (!b.s) return;
     if (!a.s) a = std::move(b);
-    else *a.s = (*b.combine)(std::move(*a.s), std::move(*b.s));
+    else keep(*a.s, (*b.combine)(state_of(*a.s), state_of(*b.s)));
   }
-  template <class T, class K> auto value(const K&, held& s) const { return finish(s.s ? std::move(*s.s) : seed); }
+  template <class T, class K> auto value(const K&, held& s) const {
+    using R = detail::stored_t<std::invoke_result_t<const Finish&, Seed>>;
+    Seed last = s.s ? Seed(state_of(*s.s)) : seed;
+    return R(detail::as_stored<R>(finish(std::move(last))));
+  }
 };
 
 }  // namespace query::agg

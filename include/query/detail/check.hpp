@@ -37,7 +37,7 @@ struct select_many {
   template <class F, class Row> static constexpr bool many() {
     if constexpr (!value<F, Row>()) return false;
     else {
-      using R = std::remove_cvref_t<decltype(detail::call(std::declval<const F&>(), std::declval<const Row&>()))>;
+      using R = std::remove_cvref_t<detail::given_by<F, Row>>;
       static_assert(row_range<R>, "query: select_many: the function must give a range, such as a std::vector. "
                                   "For one row a row there is select");
       if constexpr (row_range<R>) return copied<detail::stored_t<decltype(*std::declval<R&>().begin())>>();
@@ -437,6 +437,7 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_ORDER
 #undef QUERY_DETAIL_HAVE_LESS
 #undef QUERY_DETAIL_IS_COPIED
+#undef QUERY_DETAIL_POINTS
 #undef QUERY_DETAIL_HAVE_NUMBER
 #undef QUERY_DETAIL_HAVE_COUNT
 #undef QUERY_DETAIL_HAVE_OTHER

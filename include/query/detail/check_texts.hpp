@@ -118,8 +118,18 @@ template <class X> inline constexpr bool is_query_v = requires(const X& x) { x.t
 template <class X> struct row_of { using type = after_error; };
 template <class X> requires is_query_v<X> struct row_of<X> { using type = typename X::row; };
 template <class X> using row_of_t = typename row_of<X>::type;
-template <class S, class U, class Row> inline constexpr bool updates = std::is_invocable_r_v<S, const U&, S, const Row&>;
-template <class S, class C> inline constexpr bool combines = std::is_invocable_r_v<S, const C&, S, S>;
+// A state of integers would cut off the fraction of what it is given, row after row.
+template <class S, class F, class... X> constexpr bool gives_state() {
+  if constexpr (std::is_invocable_r_v<S, const F&, X...>)
+    return !std::is_integral_v<S> || !std::is_floating_point_v<std::remove_cvref_t<std::invoke_result_t<const F&, X...>>>;
+  else return false;
+}
+template <class S, class U, class Row> inline constexpr bool updates = gives_state<S, U, S, const Row&>();
+template <class S, class C> inline constexpr bool combines = gives_state<S, C, S, S>();
+
+// A value that stands for a row of T: 2.5 is none of integers.
+template <class X, class T>
+inline constexpr bool becomes_row = std::is_convertible_v<const X&, T> && !(std::is_floating_point_v<X> && std::is_integral_v<T>);
 
 // Does this compare two keys?
 template <class Equal, class K> inline constexpr bool compares = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;
@@ -135,7 +145,36 @@ template <class Less, class K> struct orders : std::is_invocable_r<bool, const L
 template <class Less, class K> struct orders<Less, std::optional<K>>
     : std::disjunction<std::is_invocable_r<bool, const Less&, const std::optional<K>&, const std::optional<K>&>, orders<Less, K>> {};
 
+// Does R hold a pointer to a Row or to a part of one? Rows end with the call that they are made for.
+template <class U, class Row> constexpr bool is_part_of() {
+  using T = std::remove_cvref_t<Row>;
+  if constexpr (std::is_same_v<U, T> || detail::is_row_view<U>) return true;
+  else if constexpr (record<T>) return is_part_of<U, typename meta<T>::types>();
+  else if constexpr (ir::is_tuple_v<T>)
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (is_part_of<U, std::tuple_element_t<I, T>>() || ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
+  else if constexpr (ir::is_array_v<T>) return is_part_of<U, typename ir::array_traits<T>::element>();
+  else if constexpr (ir::is_optional_v<T> || ir::is_list_v<T>) return is_part_of<U, typename T::value_type>();
+  else return false;
+}
+template <class R, class... Row> inline constexpr bool points_into = false;
+template <class U, class... Row> requires(!std::is_pointer_v<Row> && ...)
+inline constexpr bool points_into<U*, Row...> = !std::is_same_v<std::remove_cv_t<U>, char> &&
+                                                (is_part_of<std::remove_cv_t<U>, Row>() || ...);
+template <class R, class... Row> inline constexpr bool points_into<std::optional<R>, Row...> = points_into<R, Row...>;
+template <class A, class B, class... Row>
+inline constexpr bool points_into<std::pair<A, B>, Row...> = points_into<A, Row...> || points_into<B, Row...>;
+template <class... E, class... Row> inline constexpr bool points_into<std::tuple<E...>, Row...> = (points_into<E, Row...> || ...);
+template <class F, class... Row> constexpr bool gives_pointer() {
+  if constexpr (!gives_value<F, Row...>()) return false;
+  else return points_into<std::remove_cvref_t<detail::given_by<F, Row...>>, Row...>;
+}
+
 // ---------------------------------------------------------------- the texts
+#define QUERY_DETAIL_POINTS(verb)                                                                                                         \
+  "query: " #verb ": the function gives a pointer to a row or to a part of it, and rows end with the call that they are made for. Give "  \
+  "the value, which is stored, or what tells the row apart, such as its index"
 #define QUERY_DETAIL_IS_COPIED(verb)                                                                                                      \
   "query: " #verb ": the function holds what cannot be copied, such as a std::unique_ptr, and queries copy their functions. Capture a "    \
   "std::shared_ptr, or the rows by query::broadcast(rows)"
@@ -164,7 +203,8 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
       static_assert(gives_value<F, Row...>(), "query: " #verb ": the function gives nothing. Return a value; for actions on rows "        \
                                               "there is for_each");                                                                       \
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
-      return gives_value<F, Row...>() && std::is_copy_constructible_v<F>;                                                                 \
+      static_assert(!gives_pointer<F, Row...>(), QUERY_DETAIL_POINTS(verb));                                                              \
+      return gives_value<F, Row...>() && std::is_copy_constructible_v<F> && !gives_pointer<F, Row...>();                                  \
     }                                                                                                                                     \
   }
 // Rows that a verb takes over, or that its function gives, are copied.
@@ -319,7 +359,7 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
 // A value that must be a row of the query.
 #define QUERY_DETAIL_HAVE_ROW(verb, more)                                                                                                 \
   template <class X, class T> static constexpr bool row() {                                                                               \
-    constexpr bool ok = std::is_convertible_v<const X&, T>;                                                                               \
+    constexpr bool ok = becomes_row<X, T>;                                                                                                \
     static_assert(ok, "query: " #verb ": the value must be a row of this query (or convert to one)" more);                                \
     return ok;                                                                                                                            \
   }
@@ -373,7 +413,9 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
     if constexpr (can_call<F, L, R>) {                                                                                                    \
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
       static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row");                         \
-      if constexpr (gives_value<F, L, R>() && std::is_copy_constructible_v<F>) return copied<detail::result_of<F, L, R>>();                \
+      static_assert(!gives_pointer<F, L, R>(), QUERY_DETAIL_POINTS(verb));                                                                \
+      if constexpr (gives_value<F, L, R>() && std::is_copy_constructible_v<F> && !gives_pointer<F, L, R>())                               \
+        return copied<detail::result_of<F, L, R>>();                                                                                      \
       else return false;                                                                                                                  \
     } else if constexpr (fails_inside<F, L, R> && (ir::is_optional_v<L> || ir::is_optional_v<R>)) {                                       \
       static_assert(sizeof(F) == 0, "query: " #verb ": the result function does not compile for " rows ", as said above. Test an "        \
@@ -402,9 +444,11 @@ template <class Less, class K> struct orders<Less, std::optional<K>>
                                                       "and not be `mutable`");                                                            \
     if constexpr (taken) {                                                                                                                \
       constexpr bool given = !std::is_void_v<std::invoke_result_t<const F&, std::span<const T>>>;                                         \
+      constexpr bool pointer = points_into<std::remove_cvref_t<std::invoke_result_t<const F&, std::span<const T>>>, T>;                   \
       static_assert(given, "query: " #verb ": the function gives nothing. Return a row or a range of rows");                              \
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
-      return given && std::is_copy_constructible_v<F>;                                                                                    \
+      static_assert(!pointer, QUERY_DETAIL_POINTS(verb));                                                                                 \
+      return given && std::is_copy_constructible_v<F> && !pointer;                                                                        \
     } else return false;                                                                                                                  \
   }
 #define QUERY_DETAIL_HAVE_DESCRIBED(verb)                                                                                                 \

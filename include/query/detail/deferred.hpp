@@ -6,6 +6,7 @@
 //   query::sqrt(g.sum(...))   ->   defer(detail::sqrt_fn{}, g.sum(...))
 #pragma once
 
+#include <query/detail/narrowing.hpp>
 #include <query/detail/traced_row.hpp>
 
 namespace query::detail {
@@ -38,52 +39,70 @@ template <class A> struct common<std::nullopt_t, std::optional<A>> { using type 
 template <class A> requires(!ir::is_optional_v<A>) struct common<A, std::nullopt_t> { using type = std::optional<A>; };
 template <class A> requires(!ir::is_optional_v<A>) struct common<std::nullopt_t, A> { using type = std::optional<A>; };
 
-// May a value that stands for V be stored as a T without a question? Numbers convert, optionals take values and nullopt.
-template <class V, class T> constexpr bool storable() {
+// May a value that stands for V be stored as a T without a question? Numbers convert, optionals take values and nullopt. Cut: from
+// floating point to integers, too.
+template <class V, class T, bool Cut = true> constexpr bool storable() {
   if constexpr (std::is_same_v<V, T>) return true;
-  else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<T>) return true;
+  else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<T>) return Cut || std::is_integral_v<V> || !std::is_integral_v<T>;
   else if constexpr (ir::is_optional_v<T>) {
     if constexpr (std::is_same_v<V, std::nullopt_t>) return true;
-    else if constexpr (ir::is_optional_v<V>) return storable<typename V::value_type, typename T::value_type>();
-    else return storable<V, typename T::value_type>();
+    else if constexpr (ir::is_optional_v<V>) return storable<typename V::value_type, typename T::value_type, Cut>();
+    else return storable<V, typename T::value_type, Cut>();
   } else if constexpr (ir::is_array_v<T> && ir::is_array_v<V>) {
     using to = ir::array_traits<T>;
     using from = ir::array_traits<V>;
-    return to::count == from::count && storable<typename from::element, typename to::element>();
+    return to::count == from::count && storable<typename from::element, typename to::element, Cut>();
   } else return false;
 }
 
-// x as a node of type T; storable<held_t<X>, T>().
-template <class T, class X> const ir::node* node_of_type(const X& x) {
+// A field that an integer must fit.
+struct made_field {
+  std::string_view record, name;
+};
+template <class T, class X> const ir::node* number_node(const X& x, const made_field* must_fit) {
+  using V = held_t<X>;
+  if constexpr (may_not_fit<V, T>) {
+    if constexpr (!symbolic<X>)
+      if (fits<T>(V(x))) return node_as<T>(x);
+    if (must_fit) return narrowed_node(node_of(x), ir::describe<T>(), must_fit->record, must_fit->name);
+  }
+  return node_as<T>(x);
+}
+// x as a node of type T; storable<held_t<X>, T>(). Integers wrap, unless they must fit.
+template <class T, class X> const ir::node* node_of_type(const X& x, const made_field* must_fit = nullptr) {
   auto& a = ir::current_arena();
   using V = held_t<X>;
-  if constexpr (std::is_arithmetic_v<T>) return node_as<T>(x);
+  if constexpr (std::is_arithmetic_v<T>) return number_node<T>(x, must_fit);
   else if constexpr (std::is_same_v<V, std::nullopt_t>) return a.put(ir::op::null, ir::describe<T>());
   else if constexpr (ir::is_optional_v<T> && !ir::is_optional_v<V>)
-    return a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(x)});
+    return a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(x, must_fit)});
   else if constexpr (ir::is_optional_v<T> && !std::is_same_v<V, T>) {
     const ir::node* o = to_node(x);
     const auto value = make_twin<typename V::value_type>(a.put(ir::op::value, ir::describe<typename V::value_type>(), {o}));
     return ir::make_select(a, a.put(ir::op::has_value, ir::describe<bool>(), {o}),
-                           a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(value)}),
+                           a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(value, must_fit)}),
                            a.put(ir::op::null, ir::describe<T>()));
   } else if constexpr (ir::is_array_v<T>) {
     std::vector<const ir::node*> kids;
-    for (const auto& e : x) kids.push_back(node_of_type<typename ir::array_traits<T>::element>(e));
+    for (const auto& e : x) kids.push_back(node_of_type<typename ir::array_traits<T>::element>(e, must_fit));
     return make_array(ir::describe<T>(), std::move(kids));
   } else return to_node(x);
 }
+// number(std::type_identity<T>(), v): v as a T.
+struct wrapping_number {
+  template <class T, class V> T operator()(std::type_identity<T>, V v) const { return static_cast<T>(v); }
+};
 // x as a plain T; storable<X, T>().
-template <class T, class X> T value_of_type(const X& x) {
-  if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(x);
+template <class T, class X, class Number = wrapping_number> T value_of_type(const X& x, const Number& number = {}) {
+  if constexpr (std::is_arithmetic_v<T>) return number(std::type_identity<T>(), x);
   else if constexpr (ir::is_optional_v<T> && !std::is_same_v<X, T>) {
     using E = typename T::value_type;
     if constexpr (std::is_same_v<X, std::nullopt_t>) return T();
-    else if constexpr (ir::is_optional_v<X>) return x ? T(value_of_type<E>(*x)) : T();
-    else return T(value_of_type<E>(x));
+    else if constexpr (ir::is_optional_v<X>) return x ? T(value_of_type<E>(*x, number)) : T();
+    else return T(value_of_type<E>(x, number));
   } else if constexpr (ir::is_array_v<T> && !std::is_array_v<T>) {
     T to{};
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = value_of_type<typename T::value_type>(x[i]);
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = value_of_type<typename T::value_type>(x[i], number);
     return to;
   } else return T(x);
 }

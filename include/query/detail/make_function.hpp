@@ -35,9 +35,9 @@ template <class T, class R, class F> user_function make_map(std::string_view rol
     made_so_far<R> made(static_cast<R*>(out));
     in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
       if (select) {
-        for (; i < end; ++i) made.add(i, call(h, r[select[i]]));
+        for (; i < end; ++i) made.add(i, call(h, seen_by<F>(r[select[i]])));
       } else {
-        for (; i < end; ++i) made.add(i, call(h, r[i]));
+        for (; i < end; ++i) made.add(i, call(h, seen_by<F>(r[i])));
       }
     });
     made.keep();
@@ -54,7 +54,7 @@ template <class T, class F> user_function make_filter(std::string_view role, con
   u.native.filter = [](const void* g, const void* rows, std::size_t n, bool* out) {
     const F& h = *static_cast<const F*>(g);
     in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
-      for (; i < end; ++i) out[i] = static_cast<bool>(call(h, static_cast<const T*>(rows)[i]));
+      for (; i < end; ++i) out[i] = static_cast<bool>(call(h, seen_by<F>(static_cast<const T*>(rows)[i])));
     });
   };
   return u;
@@ -106,11 +106,12 @@ template <class L, bool OptionalL, class R, bool OptionalR, class Out, class F> 
       if constexpr (Optional) return row ? std::optional<T>(*row) : std::optional<T>();
       else return static_cast<const T&>(*row);
     };
+    constexpr bool views = takes_two_views<F, side_t<L, OptionalL>, side_t<R, OptionalR>>;
     made_so_far<Out> made(static_cast<Out*>(out));
     in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
       for (; i < end; ++i)
-        made.add(i, call(h, side(std::type_identity<L>{}, std::bool_constant<OptionalL>{}, left[i]),
-                         side(std::type_identity<R>{}, std::bool_constant<OptionalR>{}, right[i])));
+        made.add(i, call(h, view_if<views>(side(std::type_identity<L>{}, std::bool_constant<OptionalL>{}, left[i])),
+                         view_if<views>(side(std::type_identity<R>{}, std::bool_constant<OptionalR>{}, right[i]))));
     });
     made.keep();
   };

@@ -66,7 +66,10 @@ template <class K, class T, class F> struct with_rows : expression {
   template <class S> static void merge(S& a, S& b) {
     a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
   }
-  template <class, class S> auto value(const K& k, S& s) const { return f(Group<K, T>(k, std::move(s))); }
+  template <class, class S> auto value(const K& k, S& s) const {
+    using R = detail::stored_t<std::invoke_result_t<const F&, Group<K, T>>>;
+    return R(detail::as_stored<R>(f(Group<K, T>(k, std::move(s)))));  // what refers to the group is stored while it lives
+  }
 };
 template <class K, class T, class F> with_rows<K, T, F> rows_of(const F& f) { return {{}, f}; }
 template <class K, class T> struct whole_group {

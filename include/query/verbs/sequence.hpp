@@ -46,7 +46,7 @@ namespace verbs {
 template <class T, class F> struct over_rows {
   using result = std::invoke_result_t<const F&, std::span<const T>>;
   using value = std::remove_cvref_t<result>;
-  static constexpr bool many = requires(value& v) { v.begin(); v.end(); } && !std::is_same_v<value, std::string>;
+  static constexpr bool many = requires(value& v) { v.begin(); v.end(); } && !detail::is_text_value<detail::stored_t<value>>;
 };
 template <class V> struct element_of { using type = detail::stored_t<decltype(*std::declval<V&>().begin())>; };
 
@@ -98,17 +98,17 @@ template <class Derived, class T> class sequence {
     return two(rows_pipe<T>(std::vector<T>{std::move(row)}, at), self().to_pipe(), "prepend", at);
   }
   template <class X>
-  requires(!std::is_convertible_v<const X&, T>) auto append(const X&) const {
+  requires(!check::becomes_row<X, T>) auto append(const X&) const {
     check::append::row<X, T>();
     return check::after_error{};
   }
   template <class X>
-  requires(!std::is_convertible_v<const X&, T>) auto prepend(const X&) const {
+  requires(!check::becomes_row<X, T>) auto prepend(const X&) const {
     check::prepend::row<X, T>();
     return check::after_error{};
   }
   // A single row `value` where there are none.
-  template <class X> requires(!std::is_convertible_v<const X&, T> && !std::is_same_v<X, call_site>)
+  template <class X> requires(!check::becomes_row<X, T> && !std::is_same_v<X, call_site>)
   auto default_if_empty(const X&) const { check::default_if_empty::row<X, T>(); return check::after_error{}; }
   auto default_if_empty(T value = T(), call_site at = call_site::here()) const {
     auto n = new_node<T>(detail::verb::default_if_empty, "default_if_empty", at, self());
@@ -299,7 +299,7 @@ template <class Derived, class T> class sequence {
       const F& g = *static_cast<const F*>(f);
       cpu::batch<Out> out;
       const auto put = [&](auto&& x) QUERY_INLINE {
-        ::new (static_cast<void*>(out.end())) Out(std::forward<decltype(x)>(x));
+        ::new (static_cast<void*>(out.end())) Out(detail::as_stored<Out>(std::forward<decltype(x)>(x)));
         out.grow(1);
         if (out.full()) out.flush(to);
       };
@@ -314,7 +314,7 @@ template <class Derived, class T> class sequence {
               if (++given % detail::calls_a_look == 0) stop.check();
             }
           } else {
-            put(std::move(result));
+            put(std::forward<decltype(result)>(result));
           }
         }
       });

@@ -24,7 +24,8 @@ template <record T> struct columns_of {
   template <std::size_t... I> static auto vectors(std::index_sequence<I...>) -> std::tuple<std::vector<column_element_t<field_t<T, I>>>...>;
   decltype(vectors(field_indices<T>{})) fields;
   std::size_t size() const { return std::get<0>(fields).size(); }
-  template <std::size_t I> const auto& get() const { return std::get<I>(fields); }
+  template <std::size_t I> const auto& get() const& { return std::get<I>(fields); }
+  template <std::size_t I> auto get() && { return std::move(std::get<I>(fields)); }
 };
 
 namespace verbs {
@@ -218,14 +219,14 @@ template <class Derived, class T> class terminals {
       return exists([value](const auto& r) requires requires { r == value; } { return static_cast<bool>(r == value); }, at, "contains");
     else return exists([value](const T& r) { return r == value; }, at, "contains");
   }
-  template <class X> requires(!std::is_convertible_v<const X&, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
+  template <class X> requires(!check::becomes_row<X, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
   // Rows are compared one by one: an equality needs no hash here. equal(row, value).
   template <key_function Equal> bool contains(const T& value, Equal equal, call_site at = call_site::here()) const {
     if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
     else return exists([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); }, at, "contains");
   }
   template <class X, key_function Equal>
-  requires(!std::is_convertible_v<const X&, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
+  requires(!check::becomes_row<X, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
   template <query_like Q> bool sequence_equal(const Q& q) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::equal<T>()) return check::after_error{};
     else return same_rows(q, [](const T& x, const T& y) { return static_cast<bool>(x == y); });
@@ -255,7 +256,7 @@ template <class Derived, class T> class terminals {
   // Nulls are passed over. Arrays of numbers are summed and averaged element by element.
   auto sum(call_site at = call_site::here()) const {
     if constexpr (ir::is_optional_v<T>) return self().values(at, "sum").sum(at);
-    else if constexpr (check::is_number_array<T>) return reduce([](auto g) { return g.sum(); }, at, "sum");
+    else if constexpr (check::is_number_array<T> || is_wide_number) return reduce([](auto g) { return g.sum(); }, at, "sum");
     else if constexpr (!check::sum::number<T>()) return check::after_error{};
     else return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum));
   }
@@ -265,12 +266,12 @@ template <class Derived, class T> class terminals {
   }
   // Empty for no rows; NaNs are passed over unless there is nothing else.
   auto min(call_site at = call_site::here()) const {
-    if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::min);
+    if constexpr (cpu::folds<T>) return extreme(detail::fold_kind::min);
     else if constexpr (!check::min::ordered<agg::itself, T>()) return check::after_error{};
     else return reduce([](auto g) { return g.min(); }, at, "min");
   }
   auto max(call_site at = call_site::here()) const {
-    if constexpr (std::is_arithmetic_v<T>) return extreme(detail::fold_kind::max);
+    if constexpr (cpu::folds<T>) return extreme(detail::fold_kind::max);
     else if constexpr (!check::max::ordered<agg::itself, T>()) return check::after_error{};
     else return reduce([](auto g) { return g.max(); }, at, "max");
   }
@@ -374,6 +375,7 @@ template <class Derived, class T> class terminals {
   }
 
  private:
+  static constexpr bool is_wide_number = std::is_arithmetic_v<T> && !cpu::folds<T>;  // long double
   const Derived& self() const { return static_cast<const Derived&>(*this); }
   detail::pipe pipe_of() const { return self().to_pipe(); }
   const detail::settings& settings() const { return self().run_settings(); }
@@ -431,7 +433,10 @@ template <class Derived, class T> class terminals {
     using E = detail::result_of<V, T>;
     detail::run_limits limits(settings(), "to_map", at);
     map_of<K, E> m;
-    visit([&](const T& r) { m.insert(K(detail::as_stored<K>(detail::call(key, r))), E(detail::as_stored<E>(detail::call(value, r)))); });
+    visit([&](const T& r) {
+      m.insert(K(detail::as_stored<K>(detail::call(key, detail::seen_by<F>(r)))),
+               E(detail::as_stored<E>(detail::call(value, detail::seen_by<V>(r)))));
+    });
     limits.take_over();
     m.seal("to_map", std::move(keys)..., at);
     return m;
@@ -457,7 +462,7 @@ template <class Derived, class T> class terminals {
   template <class Check> auto average_of(call_site at, const char* label) const {
     if constexpr (ir::is_optional_v<T>) {
       return Check::template number<T, true>() ? self().values(at, label).average(at) : std::nullopt;
-    } else if constexpr (check::is_number_array<T>) {
+    } else if constexpr (check::is_number_array<T> || is_wide_number) {
       return reduce([](auto g) { return g.mean(); }, at, label);
     } else if constexpr (!Check::template number<T>()) {
       return std::optional<double>();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <ir/analysis.hpp>
 #include <query/detail/failure.hpp>
 
 namespace query::interpreter {
@@ -34,7 +35,7 @@ bool traps(const node* n) {
     case op::index:
     case op::nested:
     case op::loop: return true;
-    case op::call: return !n->kids.empty() && n->kids[0]->type->k == ir::kind::string && !text_call(n->text).pure;
+    case op::call: return ir::narrowed_part(n) || (!n->kids.empty() && n->kids[0]->type->k == ir::kind::string && !text_call(n->text).pure);
     default: return false;
   }
 }

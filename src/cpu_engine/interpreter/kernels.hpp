@@ -32,6 +32,7 @@ using array_kernel = void (*)(void* to, const void* a, std::size_t a_stride, con
 kernel arithmetic(ir::op what, ir::kind k, shape s);    // add sub mul bit_and bit_or bit_xor shl shr; div of floats
 kernel negation(ir::op what, ir::kind k);               // negate bit_not logical_not
 checked_kernel division(ir::op what, ir::kind k);       // div mod of integers
+checked_kernel narrowing(ir::kind from, ir::kind to);   // integers that must fit b[0], the name of a field (std::string_view)
 kernel comparison(ir::op what, ir::kind k, shape s);    // lt le gt ge eq ne; vv and vs
 kernel conversion(ir::kind from, ir::kind to);
 kernel unary_math(std::string_view name, ir::kind k);   // to is bool for isnan, isinf, isfinite, signbit

@@ -1,9 +1,12 @@
 // Conversions between numbers. From float to integer they saturate, and NaN gives 0, where C++ says nothing.
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include <cpu_engine/interpreter/by_kind.hpp>
 #include <cpu_engine/interpreter/kernels.hpp>
+#include <query/detail/failure.hpp>
+#include <query/detail/narrowing.hpp>
 
 namespace query::interpreter {
 namespace {
@@ -31,7 +34,35 @@ template <class From> void to_bool(void* to, const void* a, const void*, std::si
   for (std::size_t i = 0; i < n; ++i) t[i] = x[i] != From{0};
 }
 
+template <class From, class To> void narrow(void* to, const void* a, const void* b, const std::uint8_t* active, std::size_t n) {
+  using number = std::conditional_t<std::is_same_v<To, bool>, std::uint8_t, To>;  // as it lies in a register
+  number* t = static_cast<number*>(to);
+  const From* x = static_cast<const From*>(a);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (active && !active[i]) continue;
+    if (!detail::fits<To>(x[i])) {
+      const auto part = *static_cast<const std::string_view*>(b);
+      throw detail::unplaced_error(detail::does_not_fit_text(std::to_string(x[i]), part, ir::describe<To>()));
+    }
+    t[i] = static_cast<number>(x[i]);
+  }
+}
+template <class From> checked_kernel narrow_to(ir::kind to) {
+  if (to == ir::kind::boolean) return narrow<From, bool>;
+  return by_kind<checked_kernel>(to, []<class To>(To) -> checked_kernel {
+    if constexpr (std::is_integral_v<To>) return narrow<From, To>;
+    else return nullptr;
+  });
+}
+
 }  // namespace
+
+checked_kernel narrowing(ir::kind from, ir::kind to) {
+  return by_kind<checked_kernel>(from, [&]<class From>(From) -> checked_kernel {
+    if constexpr (std::is_integral_v<From>) return narrow_to<From>(to);
+    else return nullptr;
+  });
+}
 
 kernel conversion(ir::kind from, ir::kind to) {
   return by_kind<kernel>(from, [&]<class From>(From) -> kernel {

@@ -1,6 +1,7 @@
 // Functions by name: numbers, strings, small arrays.
 #include <cpu_engine/interpreter/compiler.hpp>
 #include <cpu_engine/interpreter/instructions.hpp>
+#include <ir/analysis.hpp>
 #include <query/detail/failure.hpp>
 
 namespace query::interpreter {
@@ -36,6 +37,16 @@ value compiler::lower_call(const node* n) {
                 high = convert(value_of(n->kids[2]), n->type);
     const value below = blend_values(column(compare(op::lt, high, x)), high, x, n->type);
     return blend_values(column(compare(op::lt, x, low)), low, below, n->type);
+  }
+  if (const auto part = ir::narrowed_part(n)) {
+    const value x = value_of(n->kids[0]);
+    instruction i;
+    i.run = instructions::checked;
+    i.with.checked = narrowing(x.type->k, n->type->k);
+    if (!i.with.checked) unknown(n);
+    i.a = full(column(x));
+    i.b = text_constant(std::string(*part));
+    return column_value(n->type, emit(i, n->type->size));
   }
   const kind k = n->kids[0]->type->k;
   if (k == kind::string) return call_text(n);

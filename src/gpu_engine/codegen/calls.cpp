@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gpu_engine/codegen/expressions.hpp"
+#include "ir/analysis.hpp"
 
 namespace query::gpu_engine {
 
@@ -41,6 +42,11 @@ std::string expressions::call(const node* n) {
   if (f == "clamp" && n->kids.size() == 3) {
     const std::string x = kid(0, n->type), low = kid(1, n->type), high = kid(2, n->type);
     return define(n->type, less(n->type, x, low) + " ? " + low + " : " + less(n->type, high, x) + " ? " + high + " : " + x);
+  }
+  if (const auto part = ir::narrowed_part(n)) {
+    const std::uint32_t site = k_.narrowing_site(site_, *part, n->type);
+    return define(n->type, "narrow<" + std::string(scalar_text(n->type->k)) + ">(" + value(n->kids[0]) + ", " + k_.errors() + ", " +
+                               std::to_string(site) + ")");
   }
   const kind k = n->kids[0]->type->k;
   if (k == kind::string) return call_text(n);

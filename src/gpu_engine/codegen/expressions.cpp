@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/analysis.hpp"
 #include "ir/visit.hpp"
 
 namespace query::gpu_engine {
@@ -34,7 +35,7 @@ bool may_fail(const node* n) {
     case op::loop:
       return true;
     case op::call:
-      return n->text == "substr";
+      return n->text == "substr" || ir::narrowed_part(n);
     default:
       return false;
   }

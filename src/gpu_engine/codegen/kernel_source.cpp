@@ -111,9 +111,21 @@ ir::traced kernel_source::trace(const detail::logical& n, const detail::user_fun
 
 std::uint32_t kernel_source::site(std::string verb, detail::call_site where) {
   for (std::size_t i = 0; i < sites_.size(); ++i)
-    if (sites_[i].verb == verb && sites_[i].where.file == where.file && sites_[i].where.line == where.line)
+    if (sites_[i].verb == verb && sites_[i].where.file == where.file && sites_[i].where.line == where.line && sites_[i].part.empty())
       return static_cast<std::uint32_t>(i);
-  sites_.push_back({std::move(verb), where});
+  sites_.push_back({std::move(verb), where, {}, nullptr});
+  return static_cast<std::uint32_t>(sites_.size() - 1);
+}
+
+std::uint32_t kernel_source::narrowing_site(std::uint32_t site, std::string_view part, const ir::type* to) {
+  error_site narrow = sites_.at(site);
+  narrow.part = part;
+  narrow.type = to;
+  for (std::size_t i = 0; i < sites_.size(); ++i)
+    if (sites_[i].verb == narrow.verb && sites_[i].where.file == narrow.where.file && sites_[i].where.line == narrow.where.line &&
+        sites_[i].part == narrow.part)
+      return static_cast<std::uint32_t>(i);
+  sites_.push_back(std::move(narrow));
   return static_cast<std::uint32_t>(sites_.size() - 1);
 }
 

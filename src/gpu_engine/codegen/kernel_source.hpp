@@ -53,6 +53,8 @@ struct word {
 struct error_site {
   std::string verb;
   detail::call_site where;
+  std::string part;                // of a record that a number must fit, and its type
+  const ir::type* type = nullptr;
 };
 
 // A collection that the functions of a kernel look through.
@@ -119,6 +121,8 @@ class kernel_source {
   std::string argument(std::uint32_t index, std::string_view type) { return parameter({word::role::argument, index, 0, 0}, type); }
   std::string errors() { return parameter({word::role::errors, 0, 0, 0}, "u64*"); }
   std::uint32_t site(std::string verb, detail::call_site where);
+  // The same place, for an integer that must fit `part` of a record, which is a `to`.
+  std::uint32_t narrowing_site(std::uint32_t site, std::string_view part, const ir::type* to);
   std::string collection(std::uint64_t slot, const ir::type* element);  // the address of its rows
   std::string collection_size(std::uint64_t slot, const ir::type* element);
   // Before functions are generated. The kernels of this program copy small collections of rows that own no memory to shared memory, where

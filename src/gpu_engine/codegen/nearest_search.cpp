@@ -204,7 +204,7 @@ bool keyed_by_nearest(kernel_source& k, const planner::branch& b, const input_la
     now = ir::substitute(made, now, std::array{root});
     if (!now) return false;
   }
-  while (now->what == op::cast && ir::is_integer(now->type->k) && now->type->size >= 4) now = now->kids[0];
+  while ((now->what == op::cast || ir::narrowed_part(now)) && ir::is_integer(now->type->k) && now->type->size >= 4) now = now->kids[0];
   const auto s = search_of(now);
   return s && s->same_search(*in.nearest);
 }

@@ -33,7 +33,10 @@ template <class E> struct list {
 };
 
 // Why a row could not be computed. The first error of a kernel is kept: the site's number above, the code below.
-enum error_code : u32 { no_error, division_by_zero, empty_optional, index_outside, endless_loop, empty_collection, substring_outside, division_overflow };
+enum error_code : u32 {
+  no_error, division_by_zero, empty_optional, index_outside, endless_loop, empty_collection, substring_outside, division_overflow,
+  number_too_wide
+};
 
 #if QUERY_GPU_DEVICE_CODE
 
@@ -114,6 +117,12 @@ template <class To, class From> __device__ __forceinline__ To convert(From x) {
   } else {
     return To(x);
   }
+}
+// An integer that must fit a field of query::make.
+template <class To, class From> __device__ __forceinline__ To narrow(From x, u64* errors, u32 site) {
+  const To t = To(x);
+  if (From(t) != x || (t < To(0)) != (x < From(0))) fail(errors, number_too_wide, site);
+  return t;
 }
 template <class From> __device__ __forceinline__ bool to_bool(From x) { return x != From(0); }
 

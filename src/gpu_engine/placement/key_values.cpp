@@ -2,6 +2,8 @@
 
 #include <query/detail/type.hpp>
 
+#include "ir/analysis.hpp"
+
 namespace query::gpu_engine {
 
 namespace {
@@ -41,6 +43,8 @@ answer values_of(const node* n, const std::function<answer(std::uint64_t)>& capt
       for (const node* k : n->kids)
         if (const answer m = literal(k)) return *m + 1;
       return {};
+    case op::call:
+      return ir::narrowed_part(n) ? values_of(n->kids[0], captured) : answer();
     case op::cast:
     case op::negate:
     case op::bit_not:

@@ -29,6 +29,10 @@ class counting {
         ++to_->quotients;
         break;
       case ir::op::call:
+        if (ir::narrowed_part(n)) {
+          ++to_->plain;
+          break;
+        }
         if (!ir::is_floating(n->type->k)) return false;  // of strings
         ++(n->text == "sqrt" ? to_->roots : n->text == "abs" || n->text == "min" || n->text == "max" ? to_->plain : to_->calls);
         break;

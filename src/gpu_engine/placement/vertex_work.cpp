@@ -39,7 +39,7 @@ class expression_cost {
     double below = 0, repeated = 0;
     for (std::size_t i = 0; i < n->kids.size(); ++i) (i && n->what == ir::op::nested ? repeated : below) += of(n->kids[i]);
     if (n->what == ir::op::loop) std::swap(below, repeated);
-    const double own = ir::costs_nothing(n->what) ? 0 : n->what == ir::op::call ? of_call(*n) : 1;
+    const double own = ir::costs_nothing(n->what) ? 0 : n->what == ir::op::call && !ir::narrowed_part(n) ? of_call(*n) : 1;
     if (n->what != ir::op::nested) return own + below + repeated * elements_looked_through;
     searches |= n->text == "arg_min" && n->kids[0]->what == ir::op::collection;
     return own + below + repeated * elements_of(*n);

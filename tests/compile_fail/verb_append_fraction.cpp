@@ -1,0 +1,7 @@
+// form: numbers.append(2.5).count()
+// message: query: append: the value must be a row of this query (or convert to one)
+// expect: query: append: the value must be a row of this query (or convert to one)
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(numbers.append(2.5).count()); }

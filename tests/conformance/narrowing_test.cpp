@@ -1,0 +1,199 @@
+// query::make: integers that may not fit their field are looked at, on every engine; query::cast lets them wrap.
+#include <array>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/compare.hpp"
+#include "conformance/engines.hpp"
+
+namespace conformance {
+namespace {
+
+struct payment {
+  std::int64_t id;
+  std::int64_t amount;
+  std::uint64_t size;
+  std::int32_t way;
+  std::optional<std::int64_t> fee;
+};
+QUERY_RECORD(payment, id, amount, size, way, fee);
+struct small_payment {
+  std::int64_t id;
+  std::int32_t amount;
+};
+QUERY_RECORD(small_payment, id, amount);
+struct bytes {
+  std::int8_t low;
+  std::uint8_t high;
+  bool flag;
+  std::uint32_t natural;
+};
+QUERY_RECORD(bytes, low, high, flag, natural);
+struct with_parts {
+  std::optional<std::int16_t> fee;
+  std::array<std::int16_t, 2> parts;
+};
+QUERY_RECORD(with_parts, fee, parts);
+struct floats {
+  float single;
+  double wide;
+};
+QUERY_RECORD(floats, single, wide);
+
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max(), least = std::numeric_limits<std::int32_t>::min();
+
+std::vector<payment> payments() {
+  std::vector<payment> all;
+  for (std::int64_t i = 0; i < 3000; ++i)
+    all.push_back({i, i % 2 ? most - i : least + i, static_cast<std::uint64_t>(i % 256), static_cast<std::int32_t>(i % 2), i % 100});
+  return all;
+}
+// The query is a user_error of a number that does not fit `part`, which names the verb and the place.
+template <class F> void expect_misfit(const char* verb, const std::string& part, F f, const std::string& number = {}) {
+  SCOPED_TRACE(part);
+  try {
+    f();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const query::user_error& e) {
+    const std::string what = e.what();
+    EXPECT_TRUE(what.starts_with(verb)) << what;
+    EXPECT_NE(what.find("does not fit " + part), what.npos) << what;
+    EXPECT_NE(what.find("narrowing_test.cpp:"), what.npos) << what;
+    if (!number.empty()) {
+      EXPECT_NE(what.find(number), what.npos) << what;
+    }
+  }
+}
+
+CONFORMS(narrowing, integers_that_fit_are_kept, "select") {
+  std::vector<small_payment> expected;
+  for (const payment& p : payments()) expected.push_back({p.id, static_cast<std::int32_t>(p.amount)});
+  EXPECT_ROWS(source(e, payments()).select([](auto p) { return query::make<small_payment>(p.id, p.amount); }).to_vector(), expected);
+
+  std::vector<bytes> ends = {{-128, 255, true, 4294967295u}, {127, 0, false, 0}};
+  const std::vector<std::array<std::int64_t, 4>> numbers = {{-128, 255, 1, 4294967295}, {127, 0, 0, 0}};
+  EXPECT_ROWS(source(e, numbers).select([](auto a) { return query::make<bytes>(a[0], a[1], a[2], a[3]); }).to_vector(), ends);
+}
+
+CONFORMS(narrowing, an_integer_that_does_not_fit_is_a_user_error, "select", "where") {
+  auto rows = payments();
+  rows[2000].amount = most + 1;
+  const auto made = source(e, rows).select([](auto p) { return query::make<small_payment>(p.id, p.amount); });
+  expect_misfit("select: ", "small_payment.amount", [&] { (void)made.to_vector(); });
+  // Verbs that are one native loop are named by the one that reads them.
+  expect_misfit("", "small_payment.amount", [&] { (void)made.sum([](auto p) { return p.amount; }); });
+  rows[2000].amount = least - 1;
+  expect_misfit("select: ", "small_payment.amount", [&] { (void)made.to_vector(); });
+  // A row that is filtered out, or another path of the function, is not looked at.
+  const auto big = source(e, rows).where([](auto p) { return p.amount >= -2147483648; });
+  const auto small = big.select([](auto p) { return query::make<small_payment>(p.id, p.amount); });
+  EXPECT_EQ(small.count([](auto p) { return p.amount != 5; }), 2999);
+  const auto guarded = source(e, rows).select([](auto p) {
+    if (p.amount < -2147483648) return query::make<small_payment>(p.id, 0);
+    return query::make<small_payment>(p.id, p.amount);
+  });
+  EXPECT_EQ(guarded.where([](auto p) { return p.id == 2000; }).single().amount, 0);
+}
+
+CONFORMS(narrowing, every_pair_of_integer_types_is_looked_at, "select") {
+  const auto one = [&](std::int64_t low, std::int64_t high, std::int64_t flag, std::int64_t natural, const char* part) {
+    const std::vector<std::array<std::int64_t, 4>> rows = {{1, 1, 1, 1}, {low, high, flag, natural}};
+    expect_misfit("select: ", part, [&] {
+      (void)source(e, rows).select([](auto a) { return query::make<bytes>(a[0], a[1], a[2], a[3]); }).to_vector();
+    });
+  };
+  one(128, 1, 1, 1, "bytes.low");
+  one(-129, 1, 1, 1, "bytes.low");
+  one(1, 256, 1, 1, "bytes.high");
+  one(1, -1, 1, 1, "bytes.high");
+  one(1, 1, 2, 1, "bytes.flag");
+  one(1, 1, -1, 1, "bytes.flag");
+  one(1, 1, 1, -1, "bytes.natural");
+  one(1, 1, 1, 4294967296, "bytes.natural");
+  // Of the same width, but of another sign.
+  const std::vector<std::uint64_t> huge = {1, ~std::uint64_t{0}};
+  expect_misfit("select: ", "small_payment.id", [&] {
+    (void)source(e, huge).select([](auto x) { return query::make<small_payment>(x, 1); }).to_vector();
+  });
+  const std::vector<std::int32_t> negative = {-1};
+  expect_misfit("select: ", "bytes.natural", [&] {
+    (void)source(e, negative).select([](auto x) { return query::make<bytes>(1, 1, true, x); }).to_vector();
+  });
+}
+
+CONFORMS(narrowing, nulls_and_arrays_are_looked_into, "select") {
+  auto rows = payments();
+  rows[7].fee = std::nullopt;
+  const auto made = [&] {
+    return source(e, rows).select([](auto p) { return query::make<with_parts>(p.fee, std::array{p.id, p.id + 1}); });
+  };
+  std::vector<with_parts> expected;
+  for (const payment& p : rows) {
+    const auto id = static_cast<std::int16_t>(p.id);
+    expected.push_back({p.fee ? std::optional(static_cast<std::int16_t>(*p.fee)) : std::nullopt, {id, static_cast<std::int16_t>(id + 1)}});
+  }
+  EXPECT_ROWS(made().to_vector(), expected);
+  rows[2999].id = 32767;
+  expect_misfit("select: ", "with_parts.parts", [&] { (void)made().to_vector(); });
+  rows[2999].id = 0;
+  rows[2999].fee = 40000;
+  expect_misfit("select: ", "with_parts.fee", [&] { (void)made().to_vector(); });
+}
+
+CONFORMS(narrowing, constants_are_known, "select") {
+  const auto rows = source(e, payments());
+  const auto made = rows.select([](auto) { return query::make<bytes>(-128, 255, 1, 7L); }).first();
+  EXPECT_EQ(text(made), text(bytes{-128, 255, true, 7}));
+  const auto wrong = [](auto) { return query::make<bytes>(1, 1, true, -7); };
+  EXPECT_EQ(rows.where([](auto p) { return p.id < 0; }).select(wrong).count(), 0);
+  expect_misfit("select: ", "bytes.natural", [&] { (void)rows.select(wrong).to_vector(); });
+}
+
+CONFORMS(narrowing, a_cast_lets_integers_wrap, "select") {
+  const std::vector<std::int64_t> rows = {4000000000, -1};
+  const auto made =
+      source(e, rows)
+          .select([](auto x) {
+            return query::make<bytes>(query::cast<std::int8_t>(x), query::cast<std::uint8_t>(x), x > 0, query::cast<std::uint32_t>(x));
+          })
+          .to_vector();
+  const std::vector<bytes> expected = {{static_cast<std::int8_t>(4000000000), static_cast<std::uint8_t>(4000000000), true, 4000000000u},
+                                       {-1, 255, false, 4294967295u}};
+  EXPECT_ROWS(made, expected);
+}
+
+CONFORMS(narrowing, sums_of_groups_are_looked_at, "group_by", "aggregate") {
+  auto rows = payments();
+  for (payment& p : rows) p.amount = 1000;
+  const auto totals = [&] {
+    return source(e, rows).group_by([](auto p) { return p.way; }).select([](auto g) {
+      return query::make<small_payment>(g.key(), g.sum([](auto p) { return p.amount; }));
+    });
+  };
+  const std::vector<small_payment> expected = {{0, 1500000}, {1, 1500000}};
+  EXPECT_SAME_ROWS(totals().to_vector(), expected);
+  rows[1].amount = 4000000000;
+  expect_misfit("group_by: ", "small_payment.amount", [&] { (void)totals().to_vector(); });
+}
+
+CONFORMS(narrowing, floating_point_numbers_round, "select") {
+  const std::vector<double> rows = {0.1, 1e300};
+  const auto made = source(e, rows).select([](auto x) { return query::make<floats>(x, 3); }).to_vector();
+  EXPECT_EQ(made[0].single, 0.1f);
+  EXPECT_EQ(made[1].single, std::numeric_limits<float>::infinity());
+  EXPECT_EQ(made[1].wide, 3.0);
+}
+
+// Natively, the row is shown as it would have been.
+TEST(narrowing, names_the_number_and_the_row) {
+  const std::vector<payment> rows = {{7, 4000000000, 1, 1, 1}};
+  const query::Session session({.threads = 1, .gpu = query::gpu_use::off});
+  expect_misfit("select: ", "small_payment.amount, which is i32", [&] {
+    (void)query::from(rows).in(session).select([](auto p) { return query::make<small_payment>(p.id, p.amount); }).to_vector();
+  }, "The row: {id: 7, amount: 4000000000}");
+}
+
+}  // namespace
+}  // namespace conformance
