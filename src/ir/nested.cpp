@@ -5,6 +5,8 @@
 
 #include <query/detail/nested.hpp>
 
+#include <ir/visit.hpp>
+
 namespace query::detail {
 
 using ir::node;
@@ -16,32 +18,47 @@ const ir::type* type_of_state(const ir::type* state, std::size_t n, std::size_t 
 
 // Part i of a value that branches made: select(c, {a, b}, {d, e}) has the part select(c, a, d).
 const node* part_through_branches(const node* value, std::size_t i) {
-  if (value->what == op::select) {
-    const node* x = part_through_branches(value->kids[1], i);
-    const node* y = part_through_branches(value->kids[2], i);
-    return ir::make_select(ir::current_arena(), value->kids[0], x, y);
+  std::unordered_map<const node*, const node*> parts;
+  std::vector<const node*> open{value};
+  while (!open.empty()) {
+    const node* n = open.back();
+    if (n->what != op::select) {
+      parts.emplace(n, part_of(n, i));
+      open.pop_back();
+      continue;
+    }
+    const auto x = parts.find(n->kids[1]), y = parts.find(n->kids[2]);
+    if (x != parts.end() && y != parts.end()) {
+      parts.emplace(n, ir::make_select(ir::current_arena(), n->kids[0], x->second, y->second));
+      open.pop_back();
+      continue;
+    }
+    if (x == parts.end()) open.push_back(n->kids[1]);
+    if (y == parts.end()) open.push_back(n->kids[2]);
   }
-  return part_of(value, i);
+  return parts.at(value);
 }
 
 // The numbers of the rows and states that a tree uses and does not bind itself; 0 and 1 are the function's own.
 using numbers = std::vector<std::uint32_t>;
-const numbers& free_in(const node* n, std::unordered_map<const node*, numbers>& known) {
-  if (auto it = known.find(n); it != known.end()) return it->second;
-  numbers mine;
-  if ((n->what == op::row || n->what == op::field || n->what == op::variable) && n->id > 1) mine.push_back(n->id);
-  const bool binds = n->what == op::nested || n->what == op::loop;
-  for (std::size_t i = 0; i < n->kids.size(); ++i) {
+numbers free_in(const node* root) {
+  std::unordered_map<const node*, numbers> known;
+  ir::each_node(root, [&](const node* n) {
+    numbers mine;
+    if ((n->what == op::row || n->what == op::field || n->what == op::variable) && n->id > 1) mine.push_back(n->id);
+    const bool binds = n->what == op::nested || n->what == op::loop;
     // The list, the initial values and an index lie outside of the scope.
     std::size_t outside = 0;
     if (n->what == op::nested) outside = n->text == "fold" || n->text == "at" ? 2 : 1;
     if (n->what == op::loop) outside = n->bits;
-    for (const std::uint32_t id : free_in(n->kids[i], known))
-      if (!binds || i < outside || id != n->id) mine.push_back(id);
-  }
-  std::sort(mine.begin(), mine.end());
-  mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
-  return known.emplace(n, std::move(mine)).first->second;
+    for (std::size_t i = 0; i < n->kids.size(); ++i)
+      for (const std::uint32_t id : known.at(n->kids[i]))
+        if (!binds || i < outside || id != n->id) mine.push_back(id);
+    std::sort(mine.begin(), mine.end());
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+    known.emplace(n, std::move(mine));
+  });
+  return known.at(root);
 }
 
 }  // namespace
@@ -74,8 +91,7 @@ const node* make_loop(const ir::type* state, std::size_t n, std::uint32_t id, co
 }
 
 const char* escaped_row(const node* root) {
-  std::unordered_map<const node*, numbers> known;
-  return free_in(root, known).empty()
+  return free_in(root).empty()
              ? nullptr
              : "an element of a nested query or loop was used outside of it (stored in a variable of the function around it?)";
 }

@@ -15,15 +15,26 @@ using answer = std::optional<double>;
 
 // A positive integer literal; literals are zero-extended.
 answer literal(const node* n) {
-  if (n->what == op::cast) return literal(n->kids[0]);
+  while (n->what == op::cast) n = n->kids[0];
   if (n->what != op::literal || !ir::is_integer(n->type->k)) return {};
   if (ir::is_signed_integer(n->type->k) && n->bits >> (8 * n->type->size - 1)) return {};
   return static_cast<double>(n->bits);
 }
 
+// What sums and products with literals are made of has as many values as they: unrolled loops make deep trees of them.
+const node* below_constants(const node* n) {
+  const auto small = [](const node* x) {
+    return x->type->k == kind::boolean || x->type->k == kind::i8 || x->type->k == kind::u8;  // known by their type
+  };
+  while ((n->what == op::add || n->what == op::sub || n->what == op::mul || n->what == op::div) && !small(n) && literal(n->kids[1]))
+    n = n->kids[0];
+  return n;
+}
+
 }  // namespace
 
 answer values_of(const node* n, const std::function<answer(std::uint64_t)>& captured) {
+  n = below_constants(n);
   switch (n->type->k) {
     case kind::boolean:
       return 2;
@@ -50,13 +61,6 @@ answer values_of(const node* n, const std::function<answer(std::uint64_t)>& capt
     case op::bit_not:
     case op::value:
       return values_of(n->kids[0], captured);
-    // With a literal: as many as before.
-    case op::add:
-    case op::sub:
-    case op::mul:
-    case op::div:
-      if (literal(n->kids[1])) return values_of(n->kids[0], captured);
-      return {};
     case op::select: {
       const answer a = values_of(n->kids[1], captured), b = values_of(n->kids[2], captured);
       return a && b ? answer(*a + *b) : answer();

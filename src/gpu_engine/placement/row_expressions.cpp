@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <vector>
 
 #include "ir/analysis.hpp"
 
@@ -16,8 +17,20 @@ constexpr double plain_a_function = 1, plain_a_fold = 2;
 class counting {
  public:
   explicit counting(row_expressions& to) : to_(&to) {}
-  bool add(const ir::node* n) {
-    if (!n || !seen_.insert(n).second) return true;
+  bool add(const ir::node* root) {
+    std::vector<const ir::node*> open{root};  // without recursion: unrolled loops make deep trees
+    while (!open.empty()) {
+      const ir::node* n = open.back();
+      open.pop_back();
+      if (!n || !seen_.insert(n).second) continue;
+      if (!add_one(n)) return false;
+      open.insert(open.end(), n->kids.begin(), n->kids.end());
+    }
+    return true;
+  }
+
+ private:
+  bool add_one(const ir::node* n) {
     switch (n->what) {
       case ir::op::nested:
       case ir::op::loop:
@@ -40,10 +53,9 @@ class counting {
         to_->plain += ir::costs_nothing(n->what) ? 0 : 1;
         break;
     }
-    return std::all_of(n->kids.begin(), n->kids.end(), [&](const ir::node* kid) { return add(kid); });
+    return true;
   }
 
- private:
   row_expressions* to_;
   std::unordered_set<const ir::node*> seen_;
 };
