@@ -75,54 +75,60 @@ struct chunk_list {
 }  // namespace detail
 
 template <record T> class column_chunks {
+  using list = std::shared_ptr<const detail::chunk_list>;
+
  public:
-  // Rows of a chunk.
+  // Rows of a chunk. It shares the result's memory: its spans live as long as the chunk, the result, or a copy of either.
   class chunk {
    public:
-    explicit chunk(const detail::chunk_list::chunk& c) : chunk_(&c) {}
-    std::size_t size() const { return chunk_->n; }
-    // The values of field I, in the order of the record.
-    template <std::size_t I> std::span<const column_value_t<field_t<T, I>>> get() const {
-      return {static_cast<const column_value_t<field_t<T, I>>*>(chunk_->columns[I]), chunk_->n};
+    chunk(list l, std::size_t i) : list_(std::move(l)), i_(i) {}
+    std::size_t size() const { return list_->chunks[i_].n; }
+    // The values of field I, in the order of the record. Of a chunk with a name: `auto c = result[0];`, then `c.get<1>()`.
+    template <std::size_t I> std::span<const column_value_t<field_t<T, I>>> get() const& {
+      const auto& c = list_->chunks[i_];
+      return {static_cast<const column_value_t<field_t<T, I>>*>(c.columns[I]), c.n};
     }
+    template <std::size_t I> void get() const&& = delete;
 
    private:
-    const detail::chunk_list::chunk* chunk_;
+    list list_;
+    std::size_t i_;
   };
   class iterator {
    public:
     using value_type = chunk;
     using difference_type = std::ptrdiff_t;
     iterator() = default;
-    explicit iterator(const detail::chunk_list::chunk* at) : at_(at) {}
-    chunk operator*() const { return chunk(*at_); }
+    iterator(list l, std::size_t i) : list_(std::move(l)), i_(i) {}
+    chunk operator*() const { return chunk(list_, i_); }
     iterator& operator++() {
-      ++at_;
+      ++i_;
       return *this;
     }
     iterator operator++(int) {
       const iterator before = *this;
-      ++at_;
+      ++i_;
       return before;
     }
-    bool operator==(const iterator&) const = default;
+    friend bool operator==(const iterator& a, const iterator& b) { return a.i_ == b.i_; }
 
    private:
-    const detail::chunk_list::chunk* at_ = nullptr;
+    list list_;
+    std::size_t i_ = 0;
   };
 
   column_chunks() : list_(std::make_shared<const detail::chunk_list>()) {}
-  explicit column_chunks(std::shared_ptr<const detail::chunk_list> l) : list_(std::move(l)) {}
+  explicit column_chunks(list l) : list_(std::move(l)) {}
 
   std::uint64_t size() const { return list_->rows; }  // rows of all chunks
   bool empty() const { return size() == 0; }
   std::size_t chunk_count() const { return list_->chunks.size(); }
-  chunk operator[](std::size_t i) const { return chunk(list_->chunks[i]); }
-  iterator begin() const { return iterator(list_->chunks.data()); }
-  iterator end() const { return iterator(list_->chunks.data() + list_->chunks.size()); }
+  chunk operator[](std::size_t i) const { return chunk(list_, i); }
+  iterator begin() const { return iterator(list_, 0); }
+  iterator end() const { return iterator(list_, list_->chunks.size()); }
 
  private:
-  std::shared_ptr<const detail::chunk_list> list_;
+  list list_;
 };
 
 }  // namespace query

@@ -348,7 +348,8 @@ template <class R> struct source_of {
 }  // namespace verbs
 
 // Of other ranges that query::from takes (rows of bool, arrays, columns): keeps the rows as they are now.
-template <class R> requires(verbs::source_of<R>::takes && !detail::other_range<std::remove_cvref_t<R>>)
+template <class R>
+  requires(verbs::source_of<R>::takes && !verbs::query_like<R> && !detail::other_range<std::remove_cvref_t<R>>)
 auto broadcast(R&& range, detail::call_site at = detail::call_site::here()) {
   const auto q = verbs::source_of<R>::from(std::forward<R>(range), at);
   using T = typename std::remove_cvref_t<decltype(q)>::row;

@@ -56,10 +56,12 @@ class execution {
       runtime::fail_at(e, terminal_, where_);
     }
   }
-  execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {})
+  // `reader`: the terminal verb that reads the rows, where it is known: what is stopped outside of the vertices is stopped there.
+  execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {},
+            const char* reader = nullptr, call_site where = {})
       : last(p.node),
-        terminal_(fold ? terminal : last->label),
-        where_(last->where),
+        terminal_(reader ? reader : fold ? terminal : last->label),
+        where_(reader ? where : last->where),
         session(runtime::session_of(s)),
         watch(s),
         watched(followed()),
@@ -103,12 +105,6 @@ class execution {
   }
   static constexpr bool nothing_handed_out = false;
 
-  // The terminal verb that reads the rows, where it is known: what is stopped outside of the vertices is stopped there.
-  void read_by(const char* verb, call_site at) {
-    terminal_ = verb;
-    where_ = at;
-  }
-
   // All of the result is there.
   void finished() {
     meter.finished();
@@ -136,8 +132,8 @@ class execution {
   std::shared_ptr<const logical> last;  // verb of the plan
 
  private:
-  std::string terminal_;
-  call_site where_;
+  const std::string terminal_;
+  const call_site where_;
 
  public:
   std::shared_ptr<session_state> session;
@@ -190,8 +186,7 @@ class execution {
 // `room`, if not null: where the rows may be assigned all at once. `terminal`, if not null: the verb that reads them, for messages.
 void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint64_t)>* room, function_ref<void(std::uint64_t)> expected,
                  function_ref<bool(const row_block&)> take, const char* terminal = nullptr, call_site where = {}) {
-  execution e(p, s, "rows", planner::reading::in_order);
-  if (terminal) e.read_by(terminal, where);
+  execution e(p, s, "rows", planner::reading::in_order, {}, terminal, where);
   bool handed_out = false;  // the expected number of rows, too: one that differs would be news
   const auto expects = [&](std::uint64_t n) {
     handed_out = true;
@@ -437,8 +432,7 @@ std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const
   return data::print_table(t.type, t.rows, t.n, total, options, planner::column_names(*p.node));
 }
 std::string describe_rows(const pipe& p, const settings& s) {
-  execution e(p, s, "", planner::reading::whole);
-  e.read_by("describe", p.node->where);
+  execution e(p, s, "", planner::reading::whole, {}, "describe", p.node->where);
   const auto columns = e.read([&] {
     const table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
     return data::summarise(t.type, t.rows, t.n, true, planner::column_names(*p.node));

@@ -42,7 +42,7 @@ template <class Check> void over_each_source(const engine_config& e, Check check
   }
   {
     SCOPED_TRACE("columns");
-    static const auto columns = query::from(documents()).to_columns();
+    static const auto columns = query::from(documents()).to_vectors();
     check(source(e, query::columns<document>(columns)));
   }
   {

@@ -59,11 +59,11 @@ CONFORMS(taken_over, temporary_columns, "columns") {
   EXPECT_EQ(mixed.where([](auto p) { return p.number == 5; }).single().text, "changed");
 }
 
-CONFORMS(taken_over, temporary_columns_of_a_query, "to_columns", "columns") {
-  const auto q = [&] { return source(e, query::columns<pair_of>(query::from(pairs()).to_columns())); }();
+CONFORMS(taken_over, temporary_columns_of_a_query, "to_vectors", "columns") {
+  const auto q = [&] { return source(e, query::columns<pair_of>(query::from(pairs()).to_vectors())); }();
   reuse_memory();
   EXPECT_ROWS(q.to_vector(), pairs());
-  const auto& numbers_alone = query::from(pairs()).to_columns().get<0>();
+  const auto& numbers_alone = query::from(pairs()).to_vectors().get<0>();
   reuse_memory();
   EXPECT_ROWS(numbers_alone, numbers());
 }
