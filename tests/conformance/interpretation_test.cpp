@@ -14,6 +14,7 @@ constexpr std::string_view known_reasons[] = {
     "its loop cannot be split at ",  // a function of row numbers in the same loop has no form but the loop
     "its collections are put in by compiled code",  // of select_many
     "the counterpart of a device function is compiled",
+    "max: values of ", "min: values of ", "arg_max: values of ", "arg_min: values of ",  // records and tuples: compiled code orders them
 };
 
 struct seen_functions {

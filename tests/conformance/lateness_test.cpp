@@ -134,8 +134,8 @@ constexpr auto itself = [](const auto& x) { return x; };
 #define NUMBERS source(e, numbers()).timeout(t)
 #define ROWS source(e, rows()).timeout(t)
 
-CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vectors", "to_lookup", "to_map", "describe", "write_csv", "table", "for_each",
-         "begin", "sequence_equal", "min_by", "reduce", "count", "sum") {
+CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vectors", "to_lookup", "to_map", "describe", "write_csv",
+         "table", "for_each", "begin", "sequence_equal", "min_by", "reduce", "count", "sum") {
   const std::string path = testing::TempDir() + "query_late_" + std::to_string(::getpid()) + ".csv";
   LATE("to_vector", NUMBERS.to_vector());
   LATE("to_vector, strings", ROWS.to_vector());

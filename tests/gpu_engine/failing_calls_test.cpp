@@ -167,7 +167,7 @@ TEST_P(failing_calls, of_each_operator_leave_the_rows_to_the_cpu) {
     }
   }
   EXPECT_EQ(errors_, std::vector<std::string>());  // the rows of all of them can be read again
-  EXPECT_GT(compared, failures_ / 2);
+  EXPECT_GT(compared, failures_ / 5 * 2);
   for (const char* f : {"cuEventCreate", "cuEventQuery", "cuEventRecord", "cuFuncGetAttribute", "cuFuncSetAttribute",
                         "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuLaunchKernel", "cuMemAllocAsync", "cuMemAllocHost",
                         "cuMemcpyDtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyHtoDAsync", "cuMemsetD8Async", "cuModuleGetFunction",

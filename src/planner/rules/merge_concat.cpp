@@ -43,6 +43,7 @@ class merging {
   }
   // Takes over the inputs of those below that are parts of v, in order.
   void take_inputs(vertex& v) {
+    if (std::none_of(v.inputs.begin(), v.inputs.end(), [&](const branch& b) { return b.table && r_->dropped.contains(b.table); })) return;
     struct entry {
       vertex* of;
       std::size_t next;
@@ -66,7 +67,6 @@ class merging {
         inputs.push_back(std::move(b));
       }
     }
-    if (!parts) return;
     v.inputs = std::move(inputs);
     note(*r_, &v, "merge_concat: " + std::to_string(parts) + " more of its kind below are part of it");
   }
