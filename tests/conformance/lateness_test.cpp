@@ -21,6 +21,7 @@
 
 #include "conformance/compiled_kernels.hpp"
 #include "conformance/engines.hpp"
+#include "sanitized.hpp"
 
 namespace conformance {
 namespace {
@@ -32,12 +33,7 @@ struct Sold {
 };
 QUERY_RECORD(Sold, id, key, price, name);
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define QUERY_TEST_SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(QUERY_TEST_SANITIZED)
+#ifdef QUERY_TEST_SANITIZED
 constexpr double bound = 10, bound_on_the_clock = 20;  // seconds
 constexpr std::int64_t numbers_there = 100'000, rows_there = 30'000;
 #else

@@ -12,19 +12,15 @@
 
 #include <query/query.hpp>
 
+#include "sanitized.hpp"
+
 namespace {
 
 using rows = query::Query<int>;
 
 // Sanitizers take more of a stack for each frame, and more time for each step.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef QUERY_TEST_SANITIZED
 constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
 #else
 constexpr bool sanitized = false;
 #endif
