@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstdint>
 #include <cstring>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,9 @@ class text {
   std::string str() const { return std::string(view()); }
   friend bool operator==(const text& a, const text& b) { return a.view() == b.view(); }
   friend bool operator==(const text& a, std::string_view b) { return a.view() == b; }
+  template <class Traits> friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const text& t) {
+    return to << t.view();
+  }
   friend auto operator<=>(const text& a, const text& b) { return a.view() <=> b.view(); }
 
   static constexpr std::size_t inline_size = 12;

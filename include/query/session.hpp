@@ -34,7 +34,7 @@ struct session_options {
   std::string temp_folder = {};   // must exist; for spilled data: no operator spills yet, queries over the limit fail
   bool verify = false;            // interpret a sample of rows beside every native run and compare
   bool interpret = false;         // run traced functions by the interpreter instead of natively
-  bool checked = false;           // an integer / or % by zero in a traced function is a user_error: those that divide are interpreted
+  bool checked = false;           // integer / and % without a result are user_errors in traced functions, which are interpreted then
   gpu_use gpu = gpu_use::allowed; // may accelerated queries use a GPU?
   std::size_t gpu_memory = 0;     // bytes of memory of each GPU; 0: nine tenths of what is free when it is first used
   std::size_t gpu_min_rows = 32768;  // inputs known to have fewer stay on the CPU, others go where they cost less; 0: to the GPU

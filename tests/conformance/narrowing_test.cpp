@@ -97,6 +97,13 @@ CONFORMS(narrowing, an_integer_that_does_not_fit_is_a_user_error, "select", "whe
   EXPECT_EQ(guarded.where([](auto p) { return p.id == 2000; }).single().amount, 0);
 }
 
+CONFORMS(narrowing, to_map_names_itself, "to_map") {
+  const std::vector<std::int64_t> large = {4'000'000'000};
+  const auto q = source(e, large);
+  expect_misfit("to_map: ", "small_payment.amount",
+                [&] { (void)q.to_map([](auto x) { return x; }, [](auto x) { return query::make<small_payment>(x, x); }); }, "4000000000");
+}
+
 CONFORMS(narrowing, every_pair_of_integer_types_is_looked_at, "select") {
   const auto one = [&](std::int64_t low, std::int64_t high, std::int64_t flag, std::int64_t natural, const char* part) {
     const std::vector<std::array<std::int64_t, 4>> rows = {{1, 1, 1, 1}, {low, high, flag, natural}};

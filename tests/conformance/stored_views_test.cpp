@@ -144,6 +144,20 @@ CONFORMS(stored_views, go_on_into_other_verbs, "where", "order_by", "distinct", 
   });
 }
 
+CONFORMS(stored_views, decide_extremes, "min_by", "max_by", "reduce", "group_by.select", "aggregate", "value_of") {
+  const auto texts = expected([](const document& d) { return d.text; });
+  const std::string least = *std::min_element(texts.begin(), texts.end()), greatest = *std::max_element(texts.begin(), texts.end());
+  const auto view = [](const document& d) { return std::string_view(d.text); };
+  over_each_source(e, [&](const auto& q) {
+    EXPECT_EQ(q.min_by(view)->text, least);
+    EXPECT_EQ(q.max_by(view)->text, greatest);
+    EXPECT_EQ(q.reduce([view](auto g) { return g.max(view); }), greatest);
+    EXPECT_EQ(query::value_of(q).min(view).get(), least);
+    EXPECT_ROWS(q.group_by([](const document&) { return 1; }).select([view](auto g) { return g.max(view); }).to_vector(),
+                std::vector<std::string>{greatest});
+  });
+}
+
 CONFORMS(stored_views, of_joined_rows_are_values, "join", "zip", "left_join") {
   over_each_source(e, [&](const auto& q) {
     const auto few = q.take(40);

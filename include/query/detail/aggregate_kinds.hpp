@@ -208,6 +208,11 @@ template <bool Max, class V> QUERY_INLINE inline bool beats(const V& a, const V&
     return Max ? b < a : a < b;
   }
 }
+// A value as its state keeps it: a view's characters, other values as they are.
+template <class Kept, class V> QUERY_INLINE inline decltype(auto) as_kept(const V& v) {
+  if constexpr (detail::stored_as_other<V>) return Kept(detail::as_stored<Kept>(v));
+  else return static_cast<const V&>(v);
+}
 template <bool Max, class F> struct extreme : expression {
   static constexpr const char* name = Max ? "max" : "min";
   F f;
@@ -218,8 +223,9 @@ template <bool Max, class F> struct extreme : expression {
   };
   template <class T> using state = best<value_in<F, T>>;
   template <class S, class V> QUERY_INLINE static void offer(S& s, V&& v) {
-    if (!s.any || beats<Max>(static_cast<const decltype(s.v)&>(v), s.v)) {
-      s.v = v;
+    const auto& x = as_kept<decltype(s.v)>(v);
+    if (!s.any || beats<Max>(static_cast<const decltype(s.v)&>(x), s.v)) {
+      s.v = x;
       s.any = true;
     }
   }
@@ -250,7 +256,8 @@ template <bool Max, class F> struct arg_extreme : expression {
   // The same for a part of the row, which is all that is kept then (row_fields.hpp).
   template <class T, class Part> using state_of_part = best<T, Part>;
   template <class S, class T, class P> QUERY_INLINE void step_part(S& s, const T& t, const P& part) const {
-    with_value(f, t, [&](const auto& v) QUERY_INLINE {
+    with_value(f, t, [&](const auto& given) QUERY_INLINE {
+      const auto& v = as_kept<decltype(s.v)>(given);
       if (!s.any || beats<Max>(static_cast<const decltype(s.v)&>(v), s.v)) {
         s.any = true;
         s.v = v;

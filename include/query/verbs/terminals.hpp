@@ -433,9 +433,16 @@ template <class Derived, class T> class terminals {
     using E = detail::result_of<V, T>;
     detail::run_limits limits(settings(), "to_map", at);
     map_of<K, E> m;
-    visit([&](const T& r) {
+    const auto add = [&](const T& r) {
       m.insert(K(detail::as_stored<K>(detail::call(key, detail::seen_by<F>(r)))),
                E(detail::as_stored<E>(detail::call(value, detail::seen_by<V>(r)))));
+    };
+    visit([&](const T& r) {
+      try {
+        add(r);
+      } catch (const detail::unplaced_error& e) {
+        detail::fail("to_map", e.what(), at);
+      }
     });
     limits.take_over();
     m.seal("to_map", std::move(keys)..., at);
