@@ -68,7 +68,7 @@ CONFORMS(variances, with_a_value_far_from_the_others, "reduce") {
 CONFORMS(variances, do_not_depend_on_the_number_of_threads, "reduce") {
   const std::vector<measured> rows = around(1e10, 300'001);
   const bool interpret = std::string(e.column) == "interpreter";
-  const auto of = [&](unsigned threads) {
+  const auto of = [&](int threads) {
     const query::Session s({.threads = threads, .interpret = interpret});
     return *query::from(rows).in(s).reduce([](auto g) { return g.variance(value_of_row); });
   };
