@@ -65,12 +65,11 @@ CONFORMS(long_chains, unions_keep_one_row_of_each_key, "union_with", "union_with
       q = i % 2 ? q.union_with(few_more) : few_more.union_with(q);
       all.insert(i % 2 ? all.end() : all.begin(), more.begin(), more.end());
     }
-    std::vector<std::int32_t> wanted;
-    for (const auto k : all)
-      if (std::find(wanted.begin(), wanted.end(), k) == wanted.end()) wanted.push_back(k);
+    std::vector<std::int32_t> wanted = all;
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     auto given = q.to_vector();
     std::sort(given.begin(), given.end());
-    std::sort(wanted.begin(), wanted.end());
     EXPECT_ROWS(given, wanted);
     EXPECT_EQ(q.count(), std::ssize(wanted));
   }
