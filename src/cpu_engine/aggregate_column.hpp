@@ -16,7 +16,7 @@ namespace query::cpu {
 // Rows with the values that the aggregate is of.
 struct aggregate_batch {
   const std::uint32_t* groups = nullptr;  // null: all rows are of group 0
-  const void* rows = nullptr;
+  const void* rows = nullptr;             // null: they lie in columns; then no aggregate asks for whole rows
   const std::uint32_t* select = nullptr;  // null: rows 0..n-1
   std::size_t n = 0;
   const void* arguments = nullptr;  // n values of call.argument->type
@@ -30,8 +30,8 @@ class aggregate_column {
   virtual ~aggregate_column() = default;
   virtual void grow_to(std::size_t groups) = 0;
   virtual void update(const aggregate_batch& b) = 0;
-  // States [first, first + n) of a column of the same aggregate join groups[i], or group 0.
-  virtual void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n,
+  // States of a column of the same aggregate join groups[i], or group 0.
+  virtual void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of,
                      std::span<const interpreter::collection> collections) = 0;
   // Constructs values of the call's type in raw memory; if it throws, nothing is left constructed.
   virtual void result(std::size_t first, std::size_t n, void* out, std::span<const interpreter::collection> collections) = 0;

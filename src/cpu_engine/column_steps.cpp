@@ -168,13 +168,13 @@ class record_stage final : public prepared_stage {
 }  // namespace
 
 // ---------------------------------------------------------------- steps
-column_steps::column_steps(const planner::branch& b, std::size_t n, const std::vector<detail::binding>& bindings,
+column_steps::column_steps(const planner::branch& b, bool prefilters, std::size_t n, const std::vector<detail::binding>& bindings,
                            runtime::run_context& context)
     : source_row_(b.table ? b.table->row() : b.source->row),
       row_(source_row_),
       source_schema_(planner::source_schema(b)),
       schema_(source_schema_) {
-  for (const planner::prefilter& f : n ? std::span(b.prefilters) : std::span<const planner::prefilter>()) {
+  for (const planner::prefilter& f : prefilters ? std::span(b.prefilters) : std::span<const planner::prefilter>()) {
     if (f.expression) {
       planner::interpretation test;
       test.expression = f.expression;
@@ -274,21 +274,15 @@ column_values::column_values(const detail::user_function& f, const planner::colu
   auto found = planner::evaluate(f, schema);
   if (!found) not_columnar();
   function_ = std::move(*found);
-  const auto field = ir::is_row_field(function_.expression.root);
-  if (!field || field->type != type_) {
-    program_.emplace(function_.expression.root);
-    return;
-  }
-  while (schema.columns[column_].offset > field->offset ||
-         field->offset + type_->size > schema.columns[column_].offset + schema.columns[column_].type->size)
-    ++column_;
-  within_ = field->offset - schema.columns[column_].offset;
+  const auto part = function_.expression.root->type == type_ ? planner::part_of_column(function_.expression.root, schema) : std::nullopt;
+  if (part) part_ = *part;
+  else program_.emplace(function_.expression.root);
 }
 
 const void* column_values::in_place(std::span<const column> columns) const {
   if (program_) return nullptr;
-  const column& c = columns[column_];
-  return c.select || c.stride != type_->size ? nullptr : static_cast<const std::byte*>(c.base) + within_;
+  const column& c = columns[part_.column];
+  return c.select || c.stride != type_->size ? nullptr : static_cast<const std::byte*>(c.base) + part_.within;
 }
 
 void column_values::map(std::span<const column> columns, std::size_t n, void* out, interpreter::scratch& s) const {
@@ -298,8 +292,8 @@ void column_values::map(std::span<const column> columns, std::size_t n, void* ou
     program_->run({&rows, 1}, {collections, {}}, n, out, s);
     return;
   }
-  column c = columns[column_];
-  c.base = static_cast<const std::byte*>(c.base) + within_;
+  column c = columns[part_.column];
+  c.base = static_cast<const std::byte*>(c.base) + part_.within;
   gather_column(c, type_, n, out, type_->size, false);
 }
 

@@ -22,8 +22,9 @@ class column_step {
 
 class column_steps {
  public:
-  // The first n stages of b, behind its prefilters; with none of them, the columns of the source as they are.
-  column_steps(const planner::branch& b, std::size_t n, const std::vector<detail::binding>& bindings, runtime::run_context& context);
+  // The first n stages of b, behind its prefilters if these run over columns too; with none, the columns of the source as they are.
+  column_steps(const planner::branch& b, bool prefilters, std::size_t n, const std::vector<detail::binding>& bindings,
+               runtime::run_context& context);
   ~column_steps();
 
   const planner::column_schema& schema() const { return schema_; }  // of the batches that come out
@@ -99,7 +100,7 @@ class column_values {
   const ir::type* type_;
   planner::interpretation function_;
   std::optional<interpreter::program> program_;  // none: a part of a column
-  std::size_t column_ = 0, within_ = 0;
+  planner::column_part part_;
 };
 
 }  // namespace query::cpu

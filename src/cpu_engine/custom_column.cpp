@@ -33,18 +33,18 @@ class custom_column final : public aggregate_column {
     for (std::size_t i = 0; i < b.n; ++i) rounds_[b.group(i)] = 0;
     for (const auto& round : rounds) run_round(b, round);
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections c) override {
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections c) override {
     auto& o = static_cast<custom_column&>(from);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!o.states_.has(first + i)) continue;
+    for (std::size_t i = 0; i < of.n; ++i) {
+      if (!o.states_.has(of[i])) continue;
       const std::size_t g = groups ? groups[i] : 0;
       if (!states_.has(g)) {
-        states_.take(g, o.states_.at(first + i));
+        states_.take(g, o.states_.at(of[i]));
         continue;
       }
       interpreter::binding rows[2];
       rows[0].base = states_.at(g);
-      rows[1].base = o.states_.at(first + i);
+      rows[1].base = o.states_.at(of[i]);
       rows[0].stride = rows[1].stride = state_->size;
       next_.clear();
       call_.combine->run(rows, {c, {}}, 1, next_.extend(1), scratch_);

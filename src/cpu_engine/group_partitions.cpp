@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,52 +19,12 @@ namespace {
 
 constexpr std::size_t most_chunks = 64;
 
-// Copies k keys that are trivial, row_of(0), row_of(1)..., side by side.
-template <class RowOf> void gather_keys(const key_column& keys, std::size_t k, std::byte* to, const RowOf& row_of) {
-  const auto* base = static_cast<const std::byte*>(keys.base());
-  const std::size_t stride = keys.stride();
-  const auto copy = [&](auto width) {
-    for (std::size_t i = 0; i < k; ++i) std::memcpy(to + i * width, base + row_of(i) * stride, width);
-  };
-  switch (keys.type()->size) {
-    case 4: return copy(std::integral_constant<std::size_t, 4>{});
-    case 8: return copy(std::integral_constant<std::size_t, 8>{});
-    case 16: return copy(std::integral_constant<std::size_t, 16>{});
-    default: return copy(keys.type()->size);
-  }
-}
-
-// Constructs the keys of rows ids[0..k).
-void copy_keys(const key_column& keys, const std::uint32_t* ids, std::size_t k, void* out) {
-  const ir::type* type = keys.type();
-  if (type->trivial) return gather_keys(keys, k, static_cast<std::byte*>(out), [&](std::size_t i) { return std::size_t{ids[i]}; });
-  new_rows made(type, out);
-  for (std::size_t i = 0; i < k; ++i) {
-    copy_rows(type, made.end(), keys.at(ids[i]), 1);
-    made.grow(1);
-  }
-  made.release();
-}
-
-// Hashes of the keys of rows [from, from + k), k <= batch_rows.
-void hash_rows(const key_column& keys, key_equality equality, std::size_t from, std::size_t k, std::uint64_t* hashes) {
-  const ir::type* type = keys.type();
-  if (keys.stride() == type->size) {
-    hash_keys(*type, keys.at(from), k, hashes, equality);
-  } else if (type->trivial && type->size <= 16) {
-    alignas(16) std::byte side_by_side[batch_rows * 16];
-    gather_keys(keys, k, side_by_side, [&](std::size_t i) { return from + i; });
-    hash_keys(*type, side_by_side, k, hashes, equality);
-  } else {
-    for (std::size_t i = 0; i < k; ++i) hash_keys(*type, keys.at(from + i), 1, hashes + i, equality);
-  }
-}
-
 // The numbers of a table's rows by the partition of a key that lies in the row, in order within each partition.
 class numbered_rows {
  public:
   numbered_rows(const planner::vertex& v, const detail::table& rows, unsigned bits, const vertex_tasks& tasks)
-      : keys_(v.node->functions[0], v.interpreted, rows, tasks, key_column::layout::any) {
+      : keys_(v.node->functions[0], v.interpreted, rows, tasks, key_column::layout::any),
+        view_{keys_.type(), 0, static_cast<const std::byte*>(keys_.base()), keys_.stride()} {
     const std::size_t n = rows.n, partitions = std::size_t{1} << bits;
     const std::size_t chunks = std::clamp<std::size_t>(n / (1 << 18), 1, most_chunks);
     const std::size_t per_chunk = (n + chunks - 1) / chunks;
@@ -81,7 +39,7 @@ class numbered_rows {
       for (std::size_t from = c * per_chunk; from < end; from += batch_rows) {
         const std::size_t k = std::min(batch_rows, end - from);
         stop.check();
-        hash_rows(keys_, equality, from, k, hashes);
+        hash_keys(*keys_.type(), {&view_, 1}, from, k, hashes, equality);
         for (std::size_t i = 0; i < k; ++i) {
           const std::size_t p = static_cast<std::size_t>(hashes[i] >> (64 - bits));
           where.as<std::uint16_t>()[from + i] = static_cast<std::uint16_t>(p);
@@ -110,67 +68,80 @@ class numbered_rows {
 
   std::size_t rows_of(std::size_t p) const { return starts_[p + 1] - starts_[p]; }
   void feed(std::size_t p, group_table& to, const void* rows, std::vector<std::uint32_t>* opened) const {
-    const auto fetch = [&](const std::uint32_t* ids, std::size_t m, void* out) { copy_keys(keys_, ids, m, out); };
-    to.update_by_id(rows, rows_.as<std::uint32_t>() + starts_[p], rows_of(p), fetch, opened);
+    key_part keys = view_;
+    keys.select = rows_.as<std::uint32_t>() + starts_[p];
+    to.update_keyed(rows, keys.select, keys, rows_of(p), opened);
   }
 
  private:
   key_column keys_;
+  key_part view_;
   std::vector<std::size_t> starts_;
   runtime::buffer rows_;
 };
 
 }  // namespace
 
-// The groups of the first rows keep the states that they have: no function of the user's sees a row twice.
-detail::table group_partitioned(const planner::vertex& v, std::unique_ptr<group_table> first, detail::table rest,
+// The groups that tables have keep their states: no function of the user's sees a row twice.
+detail::table group_partitioned(const planner::vertex& v, std::vector<std::unique_ptr<group_table>> tables, detail::table rest,
                                 const group_program& program, const function_calls& key, runtime::run_context& context) {
   const detail::logical& n = *v.node;
   const vertex_tasks tasks(context, v.captures);
-  const std::size_t first_groups = first->groups.size();
-  if (rest.n + first_groups > 0xffffffffull)
+  std::vector<std::size_t> before;  // groups of the tables before each
+  std::size_t known_groups = 0;
+  for (const auto& t : tables) {
+    before.push_back(known_groups);
+    known_groups += t->groups.size();
+  }
+  if (rest.n + known_groups > 0xffffffffull)
     throw resource_error("query: group_by: more than 2^32 rows with many groups are not possible yet; filter or aggregate first");
-  const unsigned bits = rest.n < (1u << 22) ? 6 : rest.n < (1u << 26) ? 8 : 10;
+  const std::size_t work = rest.n + known_groups;
+  const unsigned bits = work < (1u << 22) ? 6 : work < (1u << 26) ? 8 : 10;
   const std::size_t partitions = std::size_t{1} << bits;
   const key_equality equality = equality_of(n.keys);
   const auto partition_of = [&](std::uint64_t h) { return static_cast<std::size_t>(h >> (64 - bits)); };
 
   std::optional<numbered_rows> numbered;
   std::optional<scattered_keys> computed;
-  if (part_of_row(n.functions[0])) numbered.emplace(v, rest, bits, tasks);
-  else computed.emplace(key, n.key, equality, rest, bits, tasks);
-  std::vector<std::vector<std::uint32_t>> of_first(partitions);  // its groups
-  for (std::size_t from = 0; from < first_groups; from += batch_rows) {
-    std::uint64_t hashes[batch_rows];
-    const std::size_t k = std::min(batch_rows, first_groups - from);
-    hash_keys(*n.key, first->groups.key(static_cast<std::uint32_t>(from)), k, hashes, equality);
-    for (std::size_t i = 0; i < k; ++i) of_first[partition_of(hashes[i])].push_back(static_cast<std::uint32_t>(from + i));
-  }
+  if (rest.n && part_of_row(n.functions[0])) numbered.emplace(v, rest, bits, tasks);
+  else if (rest.n) computed.emplace(key, n.key, equality, rest, bits, tasks);
+  std::vector<std::vector<std::vector<std::uint32_t>>> groups_of(tables.size());  // each table's, by partition
+  tasks.for_each(tables.size(), [&](std::size_t t) {
+    const grouper& groups = tables[t]->groups;
+    groups_of[t].resize(partitions);
+    for (std::size_t from = 0; from < groups.size(); from += batch_rows) {
+      std::uint64_t hashes[batch_rows];
+      const std::size_t k = std::min(batch_rows, groups.size() - from);
+      hash_keys(*n.key, groups.key(static_cast<std::uint32_t>(from)), k, hashes, equality);
+      for (std::size_t i = 0; i < k; ++i) groups_of[t][partition_of(hashes[i])].push_back(static_cast<std::uint32_t>(from + i));
+    }
+  });
 
   std::vector<rows_buffer> results;
   for (std::size_t p = 0; p < partitions; ++p) results.emplace_back(n.row, context.pool);
-  // Where the group of the result appeared first, for as_ordered: the number of a group of `first`, or after those of a row.
+  // Where the group of the result appeared first, for as_ordered: the number of a group of a table, or after those of a row.
   std::vector<runtime::buffer> firsts(partitions);
   // In this order, whatever the order of the tasks: computed keys give memory back band by band.
   std::atomic<std::size_t> next_partition{0};
   tasks.for_each(partitions, [&](std::size_t) {
     const std::size_t p = next_partition.fetch_add(1, std::memory_order_relaxed);
-    const std::size_t k = numbered ? numbered->rows_of(p) : computed->rows_of(p);
-    if (k || !of_first[p].empty()) {
+    const std::size_t k = numbered ? numbered->rows_of(p) : computed ? computed->rows_of(p) : 0;
+    if (k || std::any_of(groups_of.begin(), groups_of.end(), [&](const auto& of) { return !of[p].empty(); })) {
       group_table t(n, program, key, context.pool);
-      t.merge(*first, of_first[p].data(), of_first[p].size());
-      const std::size_t merged = t.groups.size();
-      std::vector<std::uint32_t> opened(of_first[p]);
+      std::vector<std::uint32_t> opened;
       std::vector<std::uint32_t>* const note = v.ordered ? &opened : nullptr;
+      for (std::size_t i = 0; i < tables.size(); ++i)
+        t.merge(*tables[i], groups_of[i][p].data(), groups_of[i][p].size(), note, static_cast<std::uint32_t>(before[i]));
+      const std::size_t merged = t.groups.size();
       if (numbered) numbered->feed(p, t, rest.rows, note);
-      else
+      else if (computed)
         computed->each_run(p, [&](const std::uint32_t* ids, const void* keys, std::size_t m) {
-          t.update_keyed(rest.rows, ids, keys, m, note);
+          t.update_keyed(rest.rows, ids, side_by_side(*n.key, keys), m, note);
         });
       if (v.ordered) {
         firsts[p] = context.pool.allocate_array<std::uint32_t>(opened.size());
         for (std::size_t i = 0; i < opened.size(); ++i)
-          firsts[p].as<std::uint32_t>()[i] = i < merged ? opened[i] : static_cast<std::uint32_t>(first_groups + opened[i]);
+          firsts[p].as<std::uint32_t>()[i] = i < merged ? opened[i] : static_cast<std::uint32_t>(known_groups + opened[i]);
       }
       if (computed) computed->release(p);
       t.finish(results[p]);
@@ -181,7 +152,7 @@ detail::table group_partitioned(const planner::vertex& v, std::unique_ptr<group_
 
   numbered.reset();
   computed.reset();
-  first.reset();
+  tables.clear();
   rest = {};
   std::size_t total = 0;
   for (const rows_buffer& r : results) total += r.size();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <query/detail/discard.hpp>
+#include <query/errors.hpp>
 
 #include "cpu_engine/interpreted_states.hpp"
 
@@ -44,8 +45,10 @@ class compiled_states final : public group_states {
   std::size_t update_known(const void* key, const detail::known_keys& keys, const void* rows, std::size_t n, void* missed) override {
     return calls_->update_known(self_.get(), key, keys, memory_.data(), rows, n, missed);
   }
-  void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) override {
-    calls_->merge(self_.get(), memory_.data(), groups, static_cast<compiled_states&>(from).at(first), n);
+  void merge(const std::uint32_t* groups, group_states& from, const state_numbers& of) override {
+    auto& o = static_cast<compiled_states&>(from);
+    if (!of.chosen) return calls_->merge(self_.get(), memory_.data(), groups, o.at(of.first), of.n);
+    for (std::size_t i = 0; i < of.n; ++i) calls_->merge(self_.get(), memory_.data(), groups ? groups + i : nullptr, o.at(of[i]), 1);
   }
   void finish(const void* keys, std::size_t first, std::size_t n, void* out) override {
     calls_->finish(self_.get(), keys, at(first), n, out);
@@ -84,12 +87,14 @@ class compiled_states final : public group_states {
 
 }  // namespace
 
-group_program::group_program(const detail::logical& n, const ir::group_plan* plan) : node_(&n) {
+void group_states::update(const std::uint32_t*, const column_batch&) { throw internal_error("query: states that take rows got columns"); }
+
+group_program::group_program(const detail::logical& n, const ir::group_plan* plan, const planner::column_schema* columns) : node_(&n) {
   const detail::user_function& f = n.functions.back();
   auto compiled = n.aggregate.record(f.f.get());  // for its expressions too: it looks at arguments such as quantile's
   if (plan)
     expressions_ = std::make_shared<const group_expressions>(
-        *plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row);
+        *plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row, columns);
   else
     compiled_ = std::move(compiled);
 }

@@ -12,10 +12,18 @@
 
 #include <query/detail/plan.hpp>
 
+#include "cpu_engine/column_batch.hpp"
 #include "ir/group_function.hpp"
 #include "runtime/buffer_pool.hpp"
 
 namespace query::cpu {
+
+// Some states of a table: those from `first` on, or those that are chosen.
+struct state_numbers {
+  std::size_t first = 0, n = 0;
+  const std::uint32_t* chosen = nullptr;
+  std::size_t operator[](std::size_t i) const { return chosen ? chosen[i] : first + i; }
+};
 
 class group_states {
  public:
@@ -24,6 +32,8 @@ class group_states {
   virtual void grow_to(std::size_t groups) = 0;  // fresh states up to that number
   // Row select[i], or i, goes to group groups[i]; null groups: all to group 0.
   virtual void update(const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) = 0;
+  // The same of rows as columns, at most batch_rows of them; only of a program made for columns.
+  virtual void update(const std::uint32_t* groups, const column_batch& rows);
   // Are key and states updated in one loop? Then update_known updates the groups of rows whose keys are known, up to the first
   // row of another key, which goes to `missed`, and returns how many rows that were.
   virtual bool knows_keys() const { return false; }
@@ -31,8 +41,8 @@ class group_states {
                                    void* /*missed*/) {
     return 0;
   }
-  // States [first, first + n) of `from`, of the same program, join groups[i], or group 0. They are of no use afterwards.
-  virtual void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) = 0;
+  // States of `from`, of the same program, join groups[i], or group 0. They are of no use afterwards.
+  virtual void merge(const std::uint32_t* groups, group_states& from, const state_numbers& of) = 0;
   // Constructs the results of groups [first, first + n) in raw memory; keys[i] belongs to group first + i. Once for each group.
   virtual void finish(const void* keys, std::size_t first, std::size_t n, void* out) = 0;
   virtual void clear() = 0;
@@ -41,8 +51,8 @@ class group_states {
 // The function of groups of a group_by or aggregate, for one execution.
 class group_program {
  public:
-  // plan: keep the states by its expressions; null: as the compiled function does.
-  group_program(const detail::logical& n, const ir::group_plan* plan);
+  // plan: keep the states by its expressions; null: as the compiled function does. columns: rows come as these, too.
+  group_program(const detail::logical& n, const ir::group_plan* plan, const planner::column_schema* columns = nullptr);
   ~group_program();
 
   std::unique_ptr<group_states> states(runtime::buffer_pool& pool) const;

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <query/cpu/typed_segment.hpp>
 #include <query/detail/stop.hpp>
 
+#include "cpu_engine/column_key.hpp"
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/group_states.hpp"
 #include "cpu_engine/grouper.hpp"
@@ -23,8 +25,19 @@ class group_table {
   static constexpr std::size_t long_run = 64;
 
  public:
-  group_table(const detail::logical& n, const group_program& program, const function_calls& key, runtime::buffer_pool& pool)
-      : node_(&n), key_(&key), groups(n.key, pool, equality_of(n.keys)), states_(program.states(pool)), keys_(n.key, pool) {}
+  // columns: the key of rows as columns, where they come so.
+  group_table(const detail::logical& n, const group_program& program, const function_calls& key, runtime::buffer_pool& pool,
+              const column_key* columns = nullptr)
+      : node_(&n), key_(&key), groups(n.key, pool, equality_of(n.keys)), states_(program.states(pool)), keys_(n.key, pool) {
+    if (columns) key_columns_.emplace(*columns, pool);
+  }
+
+  void update(const column_batch& rows) {
+    groups.find_or_insert(key_columns_->run(rows), rows.n, ids_);
+    states_->grow_to(groups.size());
+    states_->update(ids_, rows);
+    rows_seen += rows.n;
+  }
 
   void update(const void* rows, std::size_t n) {
     for (std::size_t from = 0; from < n;) {
@@ -57,27 +70,20 @@ class group_table {
       from += k;
     }
   }
-  // Rows whose keys are known: ids[i] names row and key, which fetch(ids, k, out) constructs, k <= batch_rows of them. opened, if
-  // not null, gets the id of the row that each new group came from; groups are numbered as they appear.
-  template <class Fetch>
-  void update_by_id(const void* rows, const std::uint32_t* ids, std::size_t n, const Fetch& fetch, std::vector<std::uint32_t>* opened) {
+  // Rows whose keys are known: ids[i] is the number of a row, keys that of its key. opened, if not null, gets the id of the row that
+  // each new group came from; groups are numbered as they appear.
+  void update_keyed(const void* rows, const std::uint32_t* ids, const key_part& keys, std::size_t n, std::vector<std::uint32_t>* opened) {
     const detail::stop_point stop;
     for (std::size_t from = 0; from < n; from += batch_rows) {
       stop.check();
       const std::size_t k = std::min(batch_rows, n - from);
-      const std::uint32_t* chosen = ids + from;
-      keys_.clear();
-      fetch(chosen, k, keys_.extend(k));
-      keys_.grow(k);
-      update_batch(rows, chosen, keys_.data(), k, opened);
-    }
-  }
-  // The same where the keys lie side by side: the i-th is that of the row ids[i].
-  void update_keyed(const void* rows, const std::uint32_t* ids, const void* keys, std::size_t n, std::vector<std::uint32_t>* opened) {
-    const detail::stop_point stop;
-    for (std::size_t from = 0; from < n; from += batch_rows) {
-      stop.check();
-      update_batch(rows, ids + from, static_cast<const std::byte*>(keys) + from * node_->key->size, std::min(batch_rows, n - from), opened);
+      const key_part here = part_at({&keys, 1}, 0, from);
+      groups.find_or_insert(key_view(&here, 1), k, ids_);
+      states_->grow_to(groups.size());
+      states_->update(ids_, rows, ids + from, k);
+      if (opened)
+        for (std::size_t i = 0; i < k; ++i)
+          if (ids_[i] == opened->size()) opened->push_back(ids[from + i]);
     }
   }
   // Takes over another table's groups; the other one is empty afterwards.
@@ -89,12 +95,13 @@ class group_table {
       const std::size_t k = std::min(batch_rows, o.groups.size() - from);
       groups.find_or_insert(static_cast<const std::byte*>(o.groups.keys()) + from * key_size, k, ids_);
       states_->grow_to(groups.size());
-      states_->merge(ids_, *o.states_, from, k);
+      states_->merge(ids_, *o.states_, {from, k});
     }
     o.states_->clear();
   }
-  // Takes over those groups of another table, which other threads may ask for other groups meanwhile.
-  void merge(group_table& o, const std::uint32_t* chosen, std::size_t n) {
+  // Takes over those groups of another table, which other threads may ask for other groups meanwhile. opened, if not null, gets the
+  // number, from `number` on in the other table's order, of each group that is new.
+  void merge(group_table& o, const std::uint32_t* chosen, std::size_t n, std::vector<std::uint32_t>* opened, std::uint32_t number) {
     const detail::stop_point stop;
     for (std::size_t from = 0; from < n; from += batch_rows) {
       stop.check();
@@ -104,7 +111,10 @@ class group_table {
       keys_.grow(k);
       groups.find_or_insert(keys_.data(), k, ids_);
       states_->grow_to(groups.size());
-      for (std::size_t i = 0; i < k; ++i) states_->merge(ids_ + i, *o.states_, chosen[from + i], 1);
+      states_->merge(ids_, *o.states_, {0, k, chosen + from});
+      if (opened)
+        for (std::size_t i = 0; i < k; ++i)
+          if (ids_[i] == opened->size()) opened->push_back(number + chosen[from + i]);
     }
   }
   void finish(rows_buffer& out) {
@@ -120,14 +130,6 @@ class group_table {
   }
 
  private:
-  void update_batch(const void* rows, const std::uint32_t* chosen, const void* keys, std::size_t k, std::vector<std::uint32_t>* opened) {
-    groups.find_or_insert(keys, k, ids_);
-    states_->grow_to(groups.size());
-    states_->update(ids_, rows, chosen, k);
-    if (opened)
-      for (std::size_t i = 0; i < k; ++i)
-        if (ids_[i] == opened->size()) opened->push_back(chosen[i]);
-  }
   // Updates groups that are there already, up to the first row of another one; returns how many rows that were.
   bool fuses() const { return states_->knows_keys() && !key_->is_interpreted() && groups.known(); }
   std::size_t update_known(const void* rows, std::size_t n) {
@@ -143,6 +145,7 @@ class group_table {
 
  private:
   std::unique_ptr<group_states> states_;
+  std::optional<column_key::runner> key_columns_;
   rows_buffer keys_;
   interpreter::scratch scratch_;
   std::uint32_t ids_[batch_rows];

@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t block_keys = 1024;
 constexpr std::uint64_t small_range = std::uint64_t{1} << 20;  // always worth an array: 4 MiB
 
-// The keys of one call's block, and where the keys of the ids before it are.
+// The keys [first, first + n) of one call, and where the keys of the ids before them are.
 struct block {
-  const std::byte* keys;
-  std::size_t n;
+  key_view keys;
+  std::size_t first, n;
   const grouper* owner;
 };
 
@@ -30,11 +30,11 @@ struct block {
 class key_table {
   using form = key_words::form;
 
-  template <class KeyOf>
-  auto same_key(const block& b, std::size_t i, const wide_word& w, const KeyOf& key_of) const {
+  // equals(id, row): is the key of that id the row's?
+  template <class Equals>
+  auto same_key(const block& b, std::size_t i, const wide_word& w, const Equals& equals) const {
     const bool ambiguous = key_words::ambiguous(form_, w);
-    const std::byte* key = b.keys + i * words_.type().size;
-    return [this, ambiguous, key, &key_of](std::uint32_t id) { return !ambiguous || words_.equal(key, key_of(id)); };
+    return [ambiguous, row = b.first + i, &equals](std::uint32_t id) { return !ambiguous || equals(id, row); };
   }
 
  public:
@@ -53,7 +53,7 @@ class key_table {
     };
     if (key_words::one_word(form_)) {
       std::uint64_t words[block_keys];
-      if (words_.encode(form_, b.keys, b.n, words) == 0) {
+      if (words_.encode(form_, b.keys, b.first, b.n, words) == 0) {
         if (dense_ && !cover(words, b.n)) leave_dense();
         if (dense_) insert_dense(words, b.n, note);
         else if (form_ == form::narrow) insert_slots(narrow_, words, b.n, note);
@@ -64,11 +64,11 @@ class key_table {
       widen(b);
     }
     wide_word words[block_keys];
-    while (words_.encode(form_, b.keys, b.n, words) != 0) widen(b);
-    const auto key_of = [&](std::uint32_t id) -> const void* {
-      return id < before ? b.owner->key(id) : b.keys + added[id - before] * words_.type().size;
+    while (words_.encode(form_, b.keys, b.first, b.n, words) != 0) widen(b);
+    const auto equals = [&](std::uint32_t id, std::size_t row) {
+      return id < before ? words_.equal(b.keys, row, b.owner->key(id)) : words_.equal(b.keys, row, b.first + added[id - before]);
     };
-    insert_tagged(b, words, key_of, note);
+    insert_tagged(b, words, equals, note);
     added_count = size_ - before;
   }
 
@@ -77,7 +77,7 @@ class key_table {
     std::size_t misfits = 0;
     if (key_words::one_word(form_)) {
       std::uint64_t words[block_keys];
-      misfits = words_.encode(form_, b.keys, b.n, words, misfit);
+      misfits = words_.encode(form_, b.keys, b.first, b.n, words, misfit);
       if (dense_) {
         for (std::size_t i = 0; i < b.n; ++i)
           ids[i] = words[i] - low_ < range_ ? index_.as<std::uint32_t>()[words[i] - low_] : no_id;
@@ -88,10 +88,10 @@ class key_table {
       }
     } else {
       wide_word words[block_keys];
-      misfits = words_.encode(form_, b.keys, b.n, words, misfit);
-      const auto key_of = [&](std::uint32_t id) { return b.owner->key(id); };
+      misfits = words_.encode(form_, b.keys, b.first, b.n, words, misfit);
+      const auto equals = [&](std::uint32_t id, std::size_t row) { return words_.equal(b.keys, row, b.owner->key(id)); };
       ahead(wide_, b.n, [&](std::size_t i) { return tagged_table::hash(words[i]); }, [&](std::size_t i, std::uint64_t h) {
-        ids[i] = wide_.find(words[i], h, same_key(b, i, words[i], key_of));
+        ids[i] = wide_.find(words[i], h, same_key(b, i, words[i], equals));
       });
     }
     if (misfits != 0)
@@ -168,11 +168,11 @@ class key_table {
           [&](std::size_t i, std::uint64_t h) { ids[i] = table.find(static_cast<Word>(words[i]), h); });
   }
 
-  template <class KeyOf, class Note>
-  void insert_tagged(const block& b, const wide_word* words, const KeyOf& key_of, const Note& note) {
+  template <class Equals, class Note>
+  void insert_tagged(const block& b, const wide_word* words, const Equals& equals, const Note& note) {
     wide_.make_room(b.n);
     ahead(wide_, b.n, [&](std::size_t i) { return tagged_table::hash(words[i]); }, [&](std::size_t i, std::uint64_t h) {
-      note(wide_.find_or_insert(words[i], h, same_key(b, i, words[i], key_of)), i);
+      note(wide_.find_or_insert(words[i], h, same_key(b, i, words[i], equals)), i);
     });
   }
 
@@ -284,32 +284,46 @@ grouper& grouper::operator=(grouper&& other) noexcept {
 }
 
 void grouper::find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids) {
+  const key_part whole = side_by_side(*key_, keys);
+  find_or_insert(key_view(&whole, 1), n, ids);
+}
+
+void grouper::find_or_insert(key_view keys, std::size_t n, std::uint32_t* ids) {
   std::uint32_t added[block_keys];
-  const auto* at = static_cast<const std::byte*>(keys);
   for (std::size_t done = 0; done < n; done += block_keys) {
-    const block b{at + done * key_->size, std::min(block_keys, n - done), this};
+    const block b{keys, done, std::min(block_keys, n - done), this};
     std::size_t count = 0;
     table_->find_or_insert(b, ids + done, added, count);
-    if (count > 0) store(b.keys, {added, count});
+    if (count > 0) store(keys, done, {added, count});
   }
 }
 
 detail::known_keys grouper::known() const { return table_->known(); }
 
 void grouper::find(const void* keys, std::size_t n, std::uint32_t* ids) const {
-  const auto* at = static_cast<const std::byte*>(keys);
+  const key_part whole = side_by_side(*key_, keys);
   for (std::size_t done = 0; done < n; done += block_keys)
-    table_->find({at + done * key_->size, std::min(block_keys, n - done), this}, ids + done);
+    table_->find({key_view(&whole, 1), done, std::min(block_keys, n - done), this}, ids + done);
 }
 
-void grouper::store(const std::byte* keys, std::span<const std::uint32_t> rows) {
+void grouper::store(key_view keys, std::size_t first, std::span<const std::uint32_t> rows) {
   grow_keys(size_ + rows.size());
   std::byte* to = keys_.as<std::byte>() + size_ * key_->size;
+  const key_part* const whole = whole_key(keys, *key_);
   for (const std::uint32_t row : rows) {
-    if (key_->trivial) std::memcpy(to, keys + row * key_->size, key_->size);
-    else key_->life.copy(to, keys + row * key_->size, 1);
+    if (whole) {
+      if (key_->trivial) std::memcpy(to, whole->at(first + row), key_->size);
+      else key_->life.copy(to, whole->at(first + row), 1);
+      ++size_;
+    } else {
+      if (key_->life.construct) key_->life.construct(to, 1);
+      ++size_;
+      for (const key_part& p : keys) {
+        if (p.type->trivial) std::memcpy(to + p.offset, p.at(first + row), p.type->size);
+        else p.type->life.copy_assign(to + p.offset, p.at(first + row));
+      }
+    }
     to += key_->size;
-    ++size_;
   }
 }
 

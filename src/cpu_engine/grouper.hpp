@@ -38,6 +38,8 @@ class grouper {
   // Writes the ids of n adjacent keys; new keys are copied. Throws resource_error beyond 2^32 - 2 keys or out of memory,
   // and what the copying of a key throws; the grouper can then only be cleared or destroyed.
   void find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids);
+  // The same of keys wherever they lie; parts in several columns want a key type that can be constructed and assigned.
+  void find_or_insert(key_view keys, std::size_t n, std::uint32_t* ids);
 
   // Writes ids, `absent` for unknown keys.
   void find(const void* keys, std::size_t n, std::uint32_t* ids) const;
@@ -55,7 +57,7 @@ class grouper {
   void clear();                    // forgets the keys, keeps the memory
 
  private:
-  void store(const std::byte* keys, std::span<const std::uint32_t> rows);
+  void store(key_view keys, std::size_t first, std::span<const std::uint32_t> rows);
   void grow_keys(std::size_t n);
   void destroy_keys() noexcept;
 

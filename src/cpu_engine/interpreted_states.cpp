@@ -24,6 +24,7 @@ class interpreted_states final : public group_states {
       columns_.push_back(make_aggregate_column(c, expressions_->row(), pool));
       arguments_.emplace_back(c.what.argument ? c.what.argument->type : ir::describe<std::int64_t>(), pool);
     }
+    scratches_.resize(columns_.size());
   }
 
   void grow_to(std::size_t n) override {
@@ -43,23 +44,23 @@ class interpreted_states final : public group_states {
       row.base = b.rows;
       row.stride = size;
       row.select = b.select;
-      for (std::size_t i = 0; i < columns_.size(); ++i) {
-        const auto& argument = expressions_->calls()[i].argument;
-        b.arguments = nullptr;
-        if (argument) {
-          arguments_[i].clear();
-          argument->run({&row, 1}, {collections, {}}, b.n, arguments_[i].extend(b.n), scratch_);
-          arguments_[i].grow(b.n);
-          b.arguments = arguments_[i].data();
-        }
-        columns_[i]->update(b);
-      }
+      update_all(b, row);
     }
   }
-  void merge(const std::uint32_t* groups, group_states& from, std::size_t first, std::size_t n) override {
+  void update(const std::uint32_t* groups, const column_batch& rows) override {
+    const auto collections = captured_collections(expressions_->captures());
+    aggregate_batch b;
+    b.n = rows.n;
+    b.groups = groups;
+    b.collections = collections;
+    interpreter::binding row;
+    row.columns = rows.columns;
+    update_all(b, row);
+  }
+  void merge(const std::uint32_t* groups, group_states& from, const state_numbers& of) override {
     const auto collections = captured_collections(expressions_->captures());
     auto& o = static_cast<interpreted_states&>(from);
-    for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i]->merge(groups, *o.columns_[i], first, n, collections);
+    for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i]->merge(groups, *o.columns_[i], of, collections);
   }
   void finish(const void* keys, std::size_t first, std::size_t n, void* out) override {
     const auto collections = captured_collections(expressions_->captures());
@@ -87,19 +88,47 @@ class interpreted_states final : public group_states {
   void clear() override { columns_.clear(); }
 
  private:
+  void update_all(aggregate_batch& b, const interpreter::binding& row) {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      b.arguments = arguments_of(i, b, row);
+      columns_[i]->update(b);
+    }
+  }
+  // The values of an aggregate's argument side by side; null: it has none.
+  const void* arguments_of(std::size_t i, const aggregate_batch& b, const interpreter::binding& row) {
+    const group_expressions::call& call = expressions_->calls()[i];
+    if (!call.argument) return nullptr;
+    const ir::type* t = call.argument->type();
+    rows_buffer& values = arguments_[i];
+    values.clear();
+    if (!row.columns.empty() && call.part) {
+      column c = row.columns[call.part->column];
+      c.base = static_cast<const std::byte*>(c.base) + call.part->within;
+      if (!c.select && c.stride == t->size) return c.base;
+      gather_column(c, t, b.n, values.extend(b.n), t->size, false);
+    } else {
+      call.argument->run({&row, 1}, {b.collections, {}}, b.n, values.extend(b.n), scratches_[i]);
+    }
+    values.grow(b.n);
+    return values.data();
+  }
+
   std::shared_ptr<const group_expressions> expressions_;
   runtime::buffer_pool* pool_;
   std::vector<std::unique_ptr<aggregate_column>> columns_;
   std::vector<rows_buffer> arguments_;
+  std::vector<interpreter::scratch> scratches_;  // one for each argument: a scratch is laid out for one program
   interpreter::scratch scratch_;
 };
 
 }  // namespace
 
-group_expressions::group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row)
+group_expressions::group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row,
+                                     const planner::column_schema* columns)
     : plan_(plan), captures_(planner::captures_of(f)), row_(row), finish_(plan.finish) {
   for (const ir::aggregate_call& c : plan_.calls)
-    calls_.push_back({c, compiled(c.argument), compiled(c.seed), compiled(c.update), compiled(c.combine), compiled(c.finish)});
+    calls_.push_back({c, compiled(c.argument), columns && c.argument ? planner::part_of_column(c.argument, *columns) : std::nullopt,
+                      compiled(c.seed), compiled(c.update), compiled(c.combine), compiled(c.finish)});
 }
 
 std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const group_expressions> expressions, runtime::buffer_pool& pool) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cpu_engine/group_states.hpp"
@@ -14,12 +15,14 @@ namespace query::cpu {
 // The compiled expressions of one function of groups; shared by the tables of all tasks.
 class group_expressions {
  public:
-  // row: the type of the rows that are grouped. The function tells which collections it captured.
-  group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row);
+  // row: the type of the rows that are grouped; columns: how they may come, too. The function tells which collections it captured.
+  group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row,
+                    const planner::column_schema* columns = nullptr);
 
   struct call {
     ir::aggregate_call what;
     std::shared_ptr<const interpreter::program> argument;                         // null: there is none
+    std::optional<planner::column_part> part;                                     // the argument is a part of a column
     std::shared_ptr<const interpreter::program> seed, update, combine, finish;    // custom
   };
   const std::vector<call>& calls() const { return calls_; }

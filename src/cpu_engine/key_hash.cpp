@@ -92,32 +92,47 @@ std::uint64_t hash_key(const ir::type& t, const void* key) {
 }
 
 void hash_keys(const ir::type& t, const void* keys, std::size_t n, std::uint64_t* out, key_equality custom) {
-  const auto* base = static_cast<const std::byte*>(keys);
+  const key_part whole = side_by_side(t, keys);
+  hash_keys(t, {&whole, 1}, 0, n, out, custom);
+}
+
+void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t n, std::uint64_t* out, key_equality custom) {
   if (custom) {
+    const key_part& whole = *whole_key(keys, t);
     const bool skip_nulls = !custom.sees_nulls && may_be_null(t);
     for (std::size_t i = 0; i < n; ++i) {
-      const std::byte* key = base + i * t.size;
+      const std::byte* key = whole.at(first + i);
       out[i] = skip_nulls && is_null(t, key) ? null_hash : hash_word(custom.hash(custom.context, key));
     }
     return;
   }
   if (!hashable(t)) throw detail::unplaced_error("the key type is not hashable: " + std::string(t.name));
-  if (n == 0) return;  // and `keys` may be null
+  if (n == 0) return;  // and there may be no keys to point to
   std::vector<leaf> leaves;
   find_leaves(t, 0, leaves);
   const bool single = leaves.size() == 1;
   std::fill_n(out, n, std::uint64_t{0});
   for (const leaf& l : leaves) {
-    const std::byte* at = base + l.offset;
     const auto add = [&](std::size_t i, std::uint64_t hash) { out[i] = single ? hash : combine(out[i], hash); };
-    if (ir::is_arithmetic(l.type->k)) {
-      with_type(l.type->k, [&](auto v) {
-        for (std::size_t i = 0; i < n; ++i) add(i, hash_word(ordered(load<decltype(v)>(at + i * t.size))));
-      });
-    } else {
-      for (std::size_t i = 0; i < n; ++i) add(i, hash_key(*l.type, at + i * t.size));
-    }
+    with_places(part_at(keys, l.offset, first), [&](const auto& at) {
+      if (ir::is_arithmetic(l.type->k)) {
+        with_type(l.type->k, [&](auto v) {
+          for (std::size_t i = 0; i < n; ++i) add(i, hash_word(ordered(load<decltype(v)>(at(i)))));
+        });
+      } else {
+        for (std::size_t i = 0; i < n; ++i) add(i, hash_key(*l.type, at(i)));
+      }
+    });
   }
+}
+
+bool equal_keys(key_view a, std::size_t i, const void* b) {
+  return std::all_of(a.begin(), a.end(), [&](const key_part& p) {
+    return equal_keys(*p.type, p.at(i), static_cast<const std::byte*>(b) + p.offset);
+  });
+}
+bool equal_keys(key_view a, std::size_t i, std::size_t j) {
+  return std::all_of(a.begin(), a.end(), [&](const key_part& p) { return equal_keys(*p.type, p.at(i), p.at(j)); });
 }
 
 bool equal_keys(const ir::type& t, const void* a, const void* b) {

@@ -12,6 +12,8 @@
 #include <query/detail/known_keys.hpp>
 #include <query/detail/type.hpp>
 
+#include "cpu_engine/key_view.hpp"
+
 namespace query::cpu {
 
 // A user's own equality; needed for types without a description.
@@ -28,8 +30,12 @@ bool hashable(const ir::type& type);
 
 // Writes the hashes of n adjacent keys; uniform in all 64 bits. Throws user_error if the type is not hashable.
 void hash_keys(const ir::type& type, const void* keys, std::size_t n, std::uint64_t* out, key_equality custom = {});
+// The same of keys [first, first + n) wherever they lie; a user's own equality wants them whole.
+void hash_keys(const ir::type& type, key_view keys, std::size_t first, std::size_t n, std::uint64_t* out, key_equality custom = {});
 
 bool equal_keys(const ir::type& type, const void* a, const void* b);
+bool equal_keys(key_view a, std::size_t i, const void* b);              // b: a whole key
+bool equal_keys(key_view a, std::size_t i, std::size_t j);              // two of the same keys
 std::uint64_t hash_key(const ir::type& type, const void* key);  // one value, driven by its description: slow
 
 // Writes 1 where the key is null or has a null part (records, tuples and arrays), else 0; returns how many. Never looks

@@ -50,18 +50,24 @@ bool key_words::equal(const void* a, const void* b) const {
   return custom_.equal(custom_.context, a, b);
 }
 
-// Returns how many of the n keys from `at` on are strings that do not fit.
-template <bool First, class Word>
-std::size_t key_words::append(const part& p, const std::byte* at, std::size_t n, Word* words, std::uint8_t* misfit) const {
-  const std::size_t stride = type_->size;
+bool key_words::equal(key_view a, std::size_t i, const void* b) const {
+  return custom_ ? equal(whole_key(a, *type_)->at(i), b) : equal_keys(a, i, b);
+}
+bool key_words::equal(key_view a, std::size_t i, std::size_t j) const {
+  return custom_ ? equal(whole_key(a, *type_)->at(i), whole_key(a, *type_)->at(j)) : equal_keys(a, i, j);
+}
+
+// Returns how many of the n values at at(0), at(1)... are strings that do not fit.
+template <bool First, class At, class Word>
+std::size_t key_words::append(const part& p, const At& at, std::size_t n, Word* words, std::uint8_t* misfit) const {
   std::size_t misfits = 0;
   if (ir::is_arithmetic(p.type->k)) {
     with_type(p.type->k, [&](auto v) {
-      for (std::size_t i = 0; i < n; ++i) put<First>(words[i], ordered(load<decltype(v)>(at + i * stride)), p.bits);
+      for (std::size_t i = 0; i < n; ++i) put<First>(words[i], ordered(load<decltype(v)>(at(i))), p.bits);
     });
   } else if (p.type->k == ir::kind::string) {
     for (std::size_t i = 0; i < n; ++i) {
-      const auto& s = *reinterpret_cast<const std::string*>(at + i * stride);
+      const auto& s = *reinterpret_cast<const std::string*>(at(i));
       if (s.size() > short_characters) {
         ++misfits;
         if (misfit != nullptr) misfit[i] = 1;
@@ -69,51 +75,52 @@ std::size_t key_words::append(const part& p, const std::byte* at, std::size_t n,
       put<First>(words[i], string_word(s, short_characters), p.bits);
     }
   } else {
-    for (std::size_t i = 0; i < n; ++i) put<First>(words[i], pack(*p.type, at + i * stride, p.bits, false, true), p.bits);
+    for (std::size_t i = 0; i < n; ++i) put<First>(words[i], pack(*p.type, at(i), p.bits, false, true), p.bits);
   }
   return misfits;
 }
 
 template <class Word>
-std::size_t key_words::pack_parts(const std::byte* keys, std::size_t n, Word* out, std::uint8_t* misfit) const {
+std::size_t key_words::pack_parts(key_view keys, std::size_t first, std::size_t n, Word* out, std::uint8_t* misfit) const {
   std::size_t misfits = 0;
   if (misfit != nullptr) std::memset(misfit, 0, n);
   if (parts_.empty()) std::fill_n(out, n, Word{});
   for (std::size_t done = 0; done < n; done += block_keys) {
     const std::size_t m = std::min(block_keys, n - done);
     std::uint8_t* marks = misfit == nullptr ? nullptr : misfit + done;
-    for (const part& p : parts_) {
-      const std::byte* at = keys + done * type_->size + p.offset;
-      misfits += &p == parts_.data() ? append<true>(p, at, m, out + done, marks) : append<false>(p, at, m, out + done, marks);
-    }
+    for (const part& p : parts_)
+      with_places(part_at(keys, p.offset, first + done), [&](const auto& at) {
+        misfits += &p == parts_.data() ? append<true>(p, at, m, out + done, marks) : append<false>(p, at, m, out + done, marks);
+      });
   }
   return misfits;
 }
 
-std::size_t key_words::encode(form, const void* keys, std::size_t n, std::uint64_t* out, std::uint8_t* misfit) const {
-  return pack_parts(static_cast<const std::byte*>(keys), n, out, misfit);
+std::size_t key_words::encode(form, key_view keys, std::size_t first, std::size_t n, std::uint64_t* out, std::uint8_t* misfit) const {
+  return pack_parts(keys, first, n, out, misfit);
 }
 
-std::size_t key_words::encode(form f, const void* keys, std::size_t n, wide_word* out, std::uint8_t* misfit) const {
-  if (f == form::wide) return pack_parts(static_cast<const std::byte*>(keys), n, out, misfit);
+std::size_t key_words::encode(form f, key_view keys, std::size_t first, std::size_t n, wide_word* out, std::uint8_t* misfit) const {
+  if (f == form::wide) return pack_parts(keys, first, n, out, misfit);
   if (misfit != nullptr) std::memset(misfit, 0, n);
   if (f == form::string) {
-    const auto* strings = static_cast<const std::string*>(keys);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::string& s = strings[i];
-      if (s.size() <= 15) {
-        const u128 word = string_word(s, 15);
-        out[i] = {static_cast<std::uint64_t>(word >> 64), static_cast<std::uint64_t>(word)};
-      } else {
-        out[i] = {load<std::uint64_t>(s.data()), hash_key(*type_, &s) | 0xff};
+    with_places(part_at(keys, 0, first), [&](const auto& at) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto& s = *reinterpret_cast<const std::string*>(at(i));
+        if (s.size() <= 15) {
+          const u128 word = string_word(s, 15);
+          out[i] = {static_cast<std::uint64_t>(word >> 64), static_cast<std::uint64_t>(word)};
+        } else {
+          out[i] = {load<std::uint64_t>(s.data()), hash_key(*type_, &s) | 0xff};
+        }
       }
-    }
+    });
     return 0;
   }
   std::uint64_t hashes[block_keys];
   for (std::size_t done = 0; done < n; done += block_keys) {
     const std::size_t m = std::min(block_keys, n - done);
-    hash_keys(*type_, static_cast<const std::byte*>(keys) + done * type_->size, m, hashes, custom_);
+    hash_keys(*type_, keys, first + done, m, hashes, custom_);
     for (std::size_t i = 0; i < m; ++i) out[done + i] = {hashes[i], 0};
   }
   return 0;

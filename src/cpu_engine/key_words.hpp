@@ -30,13 +30,20 @@ class key_words {
   static bool one_word(form f) { return f <= form::word; }
   bool integral() const { return integral_; }  // are words numbers whose differences mean something?
 
-  // Writes the words of n adjacent keys; returns how many do not fit and sets misfit[i] = 1 for these, 0 for others.
-  std::size_t encode(form f, const void* keys, std::size_t n, std::uint64_t* out, std::uint8_t* misfit = nullptr) const;
-  std::size_t encode(form f, const void* keys, std::size_t n, wide_word* out, std::uint8_t* misfit = nullptr) const;
+  // Writes the words of n keys from `first` on; returns how many do not fit and sets misfit[i] = 1 for these, 0 for others.
+  std::size_t encode(form f, key_view keys, std::size_t first, std::size_t n, std::uint64_t* out, std::uint8_t* misfit = nullptr) const;
+  std::size_t encode(form f, key_view keys, std::size_t first, std::size_t n, wide_word* out, std::uint8_t* misfit = nullptr) const;
+  // The same of adjacent keys.
+  template <class Word> std::size_t encode(form f, const void* keys, std::size_t n, Word* out, std::uint8_t* misfit = nullptr) const {
+    const key_part whole = side_by_side(*type_, keys);
+    return encode(f, {&whole, 1}, 0, n, out, misfit);
+  }
 
   // May different keys have this word? Then equal() decides.
   static bool ambiguous(form f, const wide_word& w) { return f == form::hashed || (f == form::string && (w.low & 0xff) == 0xff); }
   bool equal(const void* a, const void* b) const;
+  bool equal(key_view a, std::size_t i, const void* b) const;   // b: a whole key
+  bool equal(key_view a, std::size_t i, std::size_t j) const;   // two of the same keys
   const ir::type& type() const { return *type_; }
 
  private:
@@ -46,10 +53,10 @@ class key_words {
     unsigned bits;
   };
   bool add(const ir::type& type, std::size_t offset);
-  template <bool First, class Word>
-  std::size_t append(const part& p, const std::byte* at, std::size_t n, Word* words, std::uint8_t* misfit) const;
+  template <bool First, class At, class Word>
+  std::size_t append(const part& p, const At& at, std::size_t n, Word* words, std::uint8_t* misfit) const;
   template <class Word>
-  std::size_t pack_parts(const std::byte* keys, std::size_t n, Word* out, std::uint8_t* misfit) const;
+  std::size_t pack_parts(key_view keys, std::size_t first, std::size_t n, Word* out, std::uint8_t* misfit) const;
 
   const ir::type* type_;
   key_equality custom_;

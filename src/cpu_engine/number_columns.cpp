@@ -42,10 +42,12 @@ class count_column final : public aggregate_column {
   explicit count_column(runtime::buffer_pool& pool) : n_(pool) {}
   void grow_to(std::size_t n) override { n_.grow_to(n); }
   void update(const aggregate_batch& b) override {
-    for (std::size_t i = 0; i < b.n; ++i) ++n_[b.group(i)];
+    if (!b.groups) n_[0] += static_cast<std::int64_t>(b.n);
+    else
+      for (std::size_t i = 0; i < b.n; ++i) ++n_[b.groups[i]];
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
-    for (std::size_t i = 0; i < n; ++i) n_[groups ? groups[i] : 0] += static_cast<count_column&>(from).n_[first + i];
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
+    for (std::size_t i = 0; i < of.n; ++i) n_[groups ? groups[i] : 0] += static_cast<count_column&>(from).n_[of[i]];
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override { std::memcpy(out, &n_[first], n * sizeof(std::int64_t)); }
 
@@ -64,8 +66,8 @@ class truth_column final : public aggregate_column {
       n_[b.group(i)] += call_.what == aggregate_kind::all ? !t : t;
     }
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
-    for (std::size_t i = 0; i < n; ++i) n_[groups ? groups[i] : 0] += static_cast<truth_column&>(from).n_[first + i];
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
+    for (std::size_t i = 0; i < of.n; ++i) n_[groups ? groups[i] : 0] += static_cast<truth_column&>(from).n_[of[i]];
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
     if (call_.what == aggregate_kind::count_if) {
@@ -94,19 +96,18 @@ template <class Aggregate, class V> class number_column final : public aggregate
   number_column(const aggregate_call& c, Aggregate a, runtime::buffer_pool& pool) : call_(c), aggregate_(std::move(a)), states_(pool) {}
   void grow_to(std::size_t n) override { states_.grow_to(n); }
   void update(const aggregate_batch& b) override {
-    for (std::size_t i = 0; i < b.n; ++i) {
-      const void* p = value_at(call_, b.arguments, i);
-      if (!p) continue;
-      V v;
-      std::memcpy(&v, p, sizeof v);
-      state& s = states_[b.group(i)];
-      aggregate_.step(s.s, v);
-      s.any = true;
+    if (call_.nullable) {
+      for (std::size_t i = 0; i < b.n; ++i)
+        if (const void* p = value_at(call_, b.arguments, i)) step(b.group(i), p);
+    } else if (b.groups) {
+      for (std::size_t i = 0; i < b.n; ++i) step(b.groups[i], place(b.arguments, i, sizeof(V)));
+    } else {
+      for (std::size_t i = 0; i < b.n; ++i) step(0, place(b.arguments, i, sizeof(V)));
     }
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
-    for (std::size_t i = 0; i < n; ++i) {
-      state &s = states_[groups ? groups[i] : 0], &o = static_cast<number_column&>(from).states_[first + i];
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
+    for (std::size_t i = 0; i < of.n; ++i) {
+      state &s = states_[groups ? groups[i] : 0], &o = static_cast<number_column&>(from).states_[of[i]];
       if (!o.any) continue;
       Aggregate::merge(s.s, o.s);
       s.any = true;
@@ -129,6 +130,13 @@ template <class Aggregate, class V> class number_column final : public aggregate
     typename Aggregate::template state<V> s{};
     bool any = false;  // a value that is not null
   };
+  void step(std::size_t group, const void* value) {
+    V v;
+    std::memcpy(&v, value, sizeof v);
+    state& s = states_[group];
+    aggregate_.step(s.s, v);
+    s.any = true;
+  }
   aggregate_call call_;
   Aggregate aggregate_;
   state_array<state> states_;
@@ -155,12 +163,12 @@ template <class E, class W> class array_column final : public aggregate_column {
       ++n_[g];
     }
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<array_column&>(from);
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < of.n; ++i) {
       const std::size_t g = groups ? groups[i] : 0;
-      for (std::size_t e = 0; e < length_; ++e) agg::add(sums_[g * length_ + e], o.sums_[(first + i) * length_ + e]);
-      n_[g] += o.n_[first + i];
+      for (std::size_t e = 0; e < length_; ++e) agg::add(sums_[g * length_ + e], o.sums_[of[i] * length_ + e]);
+      n_[g] += o.n_[of[i]];
     }
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {

@@ -22,7 +22,8 @@ namespace {
 constexpr std::size_t piece_part_rows = 1 << 13;
 }  // namespace
 
-pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
+pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
+                   bool all_over_columns)
     : context_(&context), bindings_(context.bind(captures)), row_(b.row) {
   if (comes_in_pieces(b, context)) {
     stream_ = open_pieces(b, context);
@@ -48,12 +49,13 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
   while (over_columns < b.stages.size() && b.stages[over_columns].how == planner::form::columns) ++over_columns;
   const planner::stage* first = b.prefilters.empty() && !b.stages.empty() ? &b.stages.front() : nullptr;
   const bool compiled_for_columns = first && first->native && first->native->reads_columns() && first->how == planner::form::native;
-  if (over_columns || (whole_.columns && !compiled_for_columns)) {
-    over_columns_ = std::make_shared<const column_steps>(b, over_columns, bindings_, context);
+  const bool prefilters = over_columns || all_over_columns;
+  if (prefilters || (whole_.columns && !compiled_for_columns)) {
+    over_columns_ = std::make_shared<const column_steps>(b, prefilters, over_columns, bindings_, context);
     keeps_rows_ = over_columns_->keeps_rows();
     add_step(records_of(over_columns_, context), over_columns_->row());
   }
-  if (!over_columns)
+  if (!prefilters)
     for (const planner::prefilter& f : b.prefilters) {
       add_step(prepare_prefilter(f, source_row_, context), source_row_);
       keeps_rows_ = false;

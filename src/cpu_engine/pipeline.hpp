@@ -43,7 +43,9 @@ class column_steps;  // column_steps.hpp
 
 class pipeline {
  public:
-  pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context);
+  // over_columns: all of the branch runs over columns, and its batches are taken as such (planner::vertex::over_columns).
+  pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
+           bool over_columns = false);
   ~pipeline();
 
   class part {

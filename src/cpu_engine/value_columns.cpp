@@ -43,11 +43,11 @@ class edge_column final : public aggregate_column {
     for (std::size_t i = 0; i < b.n; ++i)
       if (last_ || !kept_.has(b.group(i))) kept_.put(b.group(i), place(b.arguments, i, call_.argument->type->size));
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<edge_column&>(from);
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < of.n; ++i) {
       const std::size_t g = groups ? groups[i] : 0;
-      if (o.kept_.has(first + i) && (last_ || !kept_.has(g))) kept_.put(g, o.kept_.at(first + i));
+      if (o.kept_.has(of[i]) && (last_ || !kept_.has(g))) kept_.put(g, o.kept_.at(of[i]));
     }
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
@@ -82,12 +82,13 @@ class best_column final : public aggregate_column {
   }
   void update(const aggregate_batch& b) override {
     for (std::size_t i = 0; i < b.n; ++i)
-      if (const void* v = value_at(call_, b.arguments, i)) offer(b.group(i), v, place(b.rows, b.select ? b.select[i] : i, row_->size));
+      if (const void* v = value_at(call_, b.arguments, i))
+        offer(b.group(i), v, rows_kept_ ? place(b.rows, b.select ? b.select[i] : i, row_->size) : nullptr);
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<best_column&>(from);
-    for (std::size_t i = 0; i < n; ++i)
-      if (o.values_.has(first + i)) offer(groups ? groups[i] : 0, o.values_.at(first + i), rows_kept_ ? o.rows_.at(first + i) : nullptr);
+    for (std::size_t i = 0; i < of.n; ++i)
+      if (o.values_.has(of[i])) offer(groups ? groups[i] : 0, o.values_.at(of[i]), rows_kept_ ? o.rows_.at(of[i]) : nullptr);
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
     const ir::type* t = call_.source->type;
@@ -141,11 +142,11 @@ class collect_column final : public aggregate_column {
     for (std::size_t i = 0; i < b.n; ++i) of_[b.group(i)].push_back(values_.size() + i);
     values_.append_rows(b.arguments, b.n);
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<collect_column&>(from);
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < of.n; ++i) {
       auto& mine = of_[groups ? groups[i] : 0];
-      for (const std::size_t v : o.of_[first + i]) {
+      for (const std::size_t v : o.of_[of[i]]) {
         mine.push_back(values_.size());
         values_.append_rows(o.values_.at(v), 1);
       }
@@ -179,8 +180,8 @@ class distinct_column final : public aggregate_column {
     for (std::size_t i = 0; i < b.n; ++i)
       if (const void* v = value_at(call_, b.arguments, i)) sets_[b.group(i)].insert(v);
   }
-  void merge(const std::uint32_t* groups, aggregate_column& from, std::size_t first, std::size_t n, collections) override {
-    for (std::size_t i = 0; i < n; ++i) sets_[groups ? groups[i] : 0].merge(static_cast<distinct_column&>(from).sets_[first + i]);
+  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
+    for (std::size_t i = 0; i < of.n; ++i) sets_[groups ? groups[i] : 0].merge(static_cast<distinct_column&>(from).sets_[of[i]]);
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
     for (std::size_t i = 0; i < n; ++i) static_cast<std::int64_t*>(out)[i] = static_cast<std::int64_t>(sets_[first + i].size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/device_function.hpp"
 #include "planner/rules/edges.hpp"
 
 namespace query::planner {
@@ -32,12 +33,17 @@ bool can_be_stored(const ir::type* t) { return t->trivial || (t->life.copy_assig
 // What running the first stages of a branch over columns would be.
 class walk {
  public:
-  explicit walk(const branch& b) : branch_(&b), now_(source_schema(b)), costly_(is_columnar(b) || !row_of(b)->trivial) {}
+  explicit walk(const branch& b)
+      : branch_(&b), of_source_(source_schema(b)), now_(of_source_), costly_(is_columnar(b) || !row_of(b)->trivial) {}
 
+  bool prefilters() const {
+    return std::all_of(branch_->prefilters.begin(), branch_->prefilters.end(), [&](const prefilter& f) {
+      return f.expression ? readable(f.expression.root, of_source_) : evaluate(*f.function, of_source_).has_value();
+    });
+  }
   // The number of stages, from the first on, that can.
   std::size_t stages() {
-    for (const prefilter& f : branch_->prefilters)
-      if (f.expression ? !readable(f.expression.root, now_) : !evaluate(*f.function, now_)) return 0;
+    if (!prefilters()) return 0;
     const ir::type* row = row_of(*branch_);
     std::size_t n = 0;
     for (const stage& s : branch_->stages) {
@@ -47,7 +53,9 @@ class walk {
     }
     return n;
   }
-  bool pays() const { return pays_; }  // of those stages
+  bool pays() const { return pays_; }      // of those stages
+  bool costly() const { return costly_; }  // records of the rows behind them
+  const column_schema& schema() const { return now_; }
 
   // How many verbs of a stage, from the first on, can: a test narrows the rows, a projection gives others.
   std::size_t nodes(const stage& s, const ir::type* row) {
@@ -95,10 +103,44 @@ class walk {
   }
 
   const branch* branch_;
-  column_schema now_;
+  column_schema of_source_, now_;
   bool costly_;        // records of these rows would be put together out of columns, or copied with what they own
   bool pays_ = false;  // a join gives columns of both sides, which records would copy
 };
+
+// Aggregates that keep a value of a row; arg_min, arg_max and the user's own take rows as a whole.
+bool takes_a_value(ir::aggregate_kind k) {
+  return k != ir::aggregate_kind::arg_min && k != ir::aggregate_kind::arg_max && k != ir::aggregate_kind::custom;
+}
+
+// The function of a group_by or aggregate as aggregates of columns; null: it is not.
+std::shared_ptr<const ir::group_plan> group_plan_of(const vertex& v, const column_schema& rows) {
+  const logical& n = *v.node;
+  if (n.has_own_equality()) return nullptr;
+  if (n.what == verb::group_by) {
+    const auto key = project(n.functions.front(), rows);
+    if (!key || !can_be_stored(n.key)) return nullptr;
+  }
+  const detail::user_function& f = n.functions.back();
+  const ir::traced t = f.trace();
+  if (!t || ir::calls_device_function(t.root)) return nullptr;
+  ir::group_analysis a = ir::plan_group_function(t, n.key, n.row);
+  if (!a.plan) return nullptr;
+  for (const ir::aggregate_call& c : a.plan->calls)
+    if (!takes_a_value(c.what) || (c.argument && !readable(c.argument, rows))) return nullptr;
+  return std::make_shared<const ir::group_plan>(std::move(*a.plan));
+}
+
+// A group_by or aggregate whose rows come as columns all the way.
+bool group_over_columns(vertex* reader, const walk& w) {
+  const bool groups = reader && reader->node && (reader->node->what == verb::group_by || reader->node->what == verb::aggregate);
+  if (!groups || !w.costly()) return false;
+  auto plan = group_plan_of(*reader, w.schema());
+  if (!plan) return false;
+  reader->group_function = std::move(plan);
+  reader->over_columns = true;
+  return true;
+}
 
 }  // namespace
 
@@ -135,7 +177,8 @@ void choose_columns(machine_graph& g, const column_options& options) {
     if (options.interpret) return interpret_over_columns(b);
     walk w(b);
     const std::size_t n = w.stages();
-    if (!w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
+    const bool grouped = n == b.stages.size() && w.prefilters() && group_over_columns(reader, w);
+    if (!grouped && !w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
     for (std::size_t i = 0; i < n; ++i) {
       stage& s = b.stages[i];
       s.how = form::columns;

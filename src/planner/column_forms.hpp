@@ -2,7 +2,8 @@
 //
 // A stage can, if every function of it traces and reads no more of a row than a column holds. It does where records would cost: rows that
 // hold strings or lists would be put together only to be taken apart, and a join would copy every field of both sides. Rows of plain
-// numbers stay with the loops that the user's compiler made. The expressions and the layout of the source decide, never the number of rows.
+// numbers stay with the loops that the user's compiler made. A group_by or aggregate behind such stages takes columns too, if its key
+// and what its aggregates take can be read of them. The expressions and the layout of the source decide, never the number of rows.
 #pragma once
 
 #include "planner/machine_graph.hpp"
@@ -10,8 +11,8 @@
 
 namespace query::planner {
 
-// Marks the stages (form::columns) of all branches that the CPU runs, and the build sides that are read where they lie
-// (vertex::in_place). After the vertices have been placed on engines.
+// Marks the stages (form::columns) of all branches that the CPU runs, the groups that take columns (vertex::over_columns) and the
+// build sides that are read where they lie (vertex::in_place). After the vertices have been placed on engines.
 struct column_options {
   bool to_columns = false;  // the terminal verb wants columns
   bool interpret = false;   // the session interprets: all that can over columnar sources, as far as it can

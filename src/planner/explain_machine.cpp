@@ -24,7 +24,7 @@ class writer {
   void write(const vertex& v, int depth) {
     std::string engine = v.engine;
     if (!v.why.empty()) engine += ": " + once(v.why);
-    to_.line(depth, number(v) + " " + names_.verb(v) + (v.interpreted && v.engine != "gpu" ? ", interpreted" : ""), engine);
+    to_.line(depth, number(v) + " " + names_.verb(v) + form_of(v), engine);
     for (const branch& b : v.inputs) rows(b, engine_of_forms(v.engine, v.shares), depth + 1);
     captures(v.captures, depth + 1);
     if (v.node && v.node->has_own_equality()) to_.line(depth + 1, "keys: by the user's own equality and hash");
@@ -73,6 +73,10 @@ class writer {
       to_.line(depth + 1, s.what == stage::kind::probe ? probe(s, engine) : verbs_text(s) + ": " + form_text(s, engine));
   }
   std::string number(const vertex& v) const { return names_.number(v); }
+  static std::string form_of(const vertex& v) {
+    if (v.engine == "gpu") return "";
+    return v.over_columns ? ", over columns" : v.interpreted ? ", interpreted" : "";
+  }
   std::string probe(const stage& s, const std::string& engine) const {
     return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build) +
            (s.join->has_own_equality() ? ", by the user's own equality" : "") + (engine == "gpu" ? "" : forms(s));

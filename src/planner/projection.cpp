@@ -88,6 +88,17 @@ bool readable(const ir::node* expression, const column_schema& left, const colum
   return all;
 }
 
+std::optional<column_part> part_of_column(const ir::node* expression, const column_schema& row) {
+  const auto field = ir::is_row_field(expression);
+  if (!field || field->row != 0 || field->type != expression->type) return std::nullopt;
+  for (std::size_t c = 0; c < row.columns.size(); ++c) {
+    const column_schema::column& from = row.columns[c];
+    if (from.offset <= field->offset && field->offset + field->type->size <= from.offset + from.type->size)
+      return column_part{c, field->offset - from.offset};
+  }
+  return std::nullopt;
+}
+
 std::optional<projection> project(const detail::user_function& f, const column_schema& left, const column_schema* right) {
   projection p{interpret(f), {}};
   if (!p.function || !projecting(left, right, p.parts).add(p.function.expression.root, f.result, 0)) return std::nullopt;

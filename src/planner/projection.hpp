@@ -60,4 +60,11 @@ std::optional<interpretation> evaluate(const detail::user_function& f, const col
 // The same of an expression.
 bool readable(const ir::node* expression, const column_schema& left, const column_schema* right = nullptr);
 
+// Where a value lies that is a part of one column; nothing if it is computed.
+struct column_part {
+  std::size_t column = 0;  // of the schema
+  std::size_t within = 0;  // where in the column's values it begins
+};
+std::optional<column_part> part_of_column(const ir::node* expression, const column_schema& row);
+
 }  // namespace query::planner
