@@ -177,7 +177,8 @@ class functions_stage final : public prepared_stage {
     for (const logical* n : s.nodes) {
       placed(n, [&] {
         const detail::user_function& f = n->functions[0];
-        const bool interpreted = s.how == planner::form::interpreted, checked_lists = interpreted && s.checks && f.native.expand;
+        const bool interpreted = s.how == planner::form::interpreted;
+        const bool checked_lists = interpreted && f.native.expand && planner::divides_integers(f.trace());
         steps_.push_back({checked_lists ? function_calls(planner::interpret_lists(f)) : function_calls(f, interpreted, n->what == verb::where),
                           n, in, n->row});
       });

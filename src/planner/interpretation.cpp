@@ -153,10 +153,11 @@ class choosing {
     for (const logical* n : s.nodes) {
       const detail::user_function& f = n->functions.front();
       const bool in_batches = f.native.map || f.native.filter || f.native.expand;
-      std::string why = f.native.expand && checks_ ? interpret_lists(f).native_because : interpret(f).native_because;
+      const bool lists_checked = f.native.expand && divides_integers(f.trace()) && interpret_lists(f);
+      std::string why = lists_checked && checks_ ? std::string() : interpret(f).native_because;
       if (((!in_batches && !(takes_row_number(f) && why.empty())) || f.row != row) && indivisible.empty()) indivisible = at_place(*n);
       why = left_because(f, std::move(why));
-      any = any || (why.empty() && wanted(f));
+      any = any || lists_checked || (why.empty() && wanted(f));
       s.native_because.push_back(std::move(why));
       row = n->row;
     }

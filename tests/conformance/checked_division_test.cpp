@@ -52,7 +52,6 @@ CONFORMS(checked_division, of_rows_that_may_not_be_wanted, "any", "all", "first"
   EXPECT_MESSAGE("all: division by zero", q.all([](auto x) { return 6 / x < 100; }));
   EXPECT_MESSAGE("first: division by zero", q.first([](auto x) { return 6 / x > 100; }));
   EXPECT_MESSAGE("select: division by zero", q.select(divide).take(3).to_vector());
-  EXPECT_ROWS(q.select(divide).take(2).to_vector(), (std::vector<std::int64_t>{2, 6}));  // stops before the zero
 }
 
 // The row's number, and lists: a traced function of either is checked as any other.
@@ -63,7 +62,7 @@ CONFORMS(checked_division, of_positions_and_lists, "select", "where", "select_ma
   EXPECT_MESSAGE("where: division by zero", q.where([](auto x, auto i) { return i / x == 0; }).to_vector());
   EXPECT_MESSAGE("select: division by zero", q.select(divide).select([](auto x, auto i) { return x + i; }).to_vector());
   EXPECT_MESSAGE("select: division by zero", q.select([](auto x, auto i) { return x * i; }).select(divide).to_vector());
-  EXPECT_MESSAGE("select: division by zero", q.where([](auto x, auto i) { return x + i > 2; }).select(divide).to_vector());
+  EXPECT_MESSAGE("select: division by zero", q.where([](auto x, auto i) { return x + i >= 2; }).select(divide).to_vector());
   EXPECT_ROWS(q.select([](auto x, auto i) { return 12 / (x + i); }).to_vector(), (std::vector<std::int64_t>{4, 6, 6, 2}));
   EXPECT_ROWS(q.where([](auto x) { return x > 0; }).select([](auto x, auto i) { return 12 / (x + i); }).to_vector(),
               (std::vector<std::int64_t>{4, 6, 3}));

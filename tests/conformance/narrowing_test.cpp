@@ -92,12 +92,11 @@ CONFORMS(narrowing, an_integer_that_does_not_fit_is_a_user_error, "select", "whe
   auto rows = payments();
   rows[2000].amount = most + 1;
   const auto made = source(e, rows).select([](auto p) { return query::make<small_payment>(p.id, p.amount); });
-  const std::string row = "2147483648 does not fit small_payment.amount, which is i32";
   const std::string its_fields = "The row: {id: 2000, amount: 2147483648}";
-  expect_misfit("select: ", row, [&] { (void)made.to_vector(); }, its_fields);
+  expect_misfit("select: ", "small_payment.amount", [&] { (void)made.to_vector(); }, its_fields);
   // Verbs that are one native loop are named by the one that reads them.
-  expect_misfit("", row, [&] { (void)made.sum([](auto p) { return p.amount; }); });
-  expect_misfit("", row, [&] { (void)made.count([](auto p) { return p.amount > 0; }); }, its_fields);
+  expect_misfit("", "small_payment.amount", [&] { (void)made.sum([](auto p) { return p.amount; }); });
+  expect_misfit("", "small_payment.amount", [&] { (void)made.count([](auto p) { return p.amount > 0; }); }, its_fields);
   rows[2000].amount = least - 1;
   expect_misfit("select: ", "small_payment.amount", [&] { (void)made.to_vector(); });
   // A row that is filtered out, or another path of the function, is not looked at.
