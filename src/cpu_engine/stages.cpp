@@ -179,8 +179,8 @@ class functions_stage final : public prepared_stage {
         const detail::user_function& f = n->functions[0];
         const bool interpreted = s.how == planner::form::interpreted;
         const bool checked_lists = interpreted && f.native.expand && planner::divides_integers(f.trace());
-        steps_.push_back({checked_lists ? function_calls(planner::interpret_lists(f)) : function_calls(f, interpreted, n->what == verb::where),
-                          n, in, n->row});
+        function_calls calls = checked_lists ? function_calls(planner::interpret_lists(f)) : function_calls(f, interpreted, false);
+        steps_.push_back({std::move(calls), n, in, n->row});
       });
       in = n->row;
     }
@@ -199,7 +199,8 @@ class functions_stage final : public prepared_stage {
       batch_sink* to = &next;
       for (std::size_t i = s.steps_.size(); i-- > 0;) {
         const step& x = s.steps_[i];
-        if (x.node->what == verb::select_many) parts_.push_back(std::make_unique<expand_runner>(x.node->functions[0], x.calls, x.node, *s.pool_, *to));
+        if (x.node->what == verb::select_many)
+          parts_.push_back(std::make_unique<expand_runner>(x.node->functions[0], x.calls, x.node, *s.pool_, *to));
         else if (x.node->what == verb::where) parts_.push_back(std::make_unique<filter_runner>(x.calls, x.node, x.in, *s.pool_, *to));
         else parts_.push_back(std::make_unique<map_runner>(x.calls, x.node, x.in, x.out, *s.pool_, *to));
         to = parts_.back().get();

@@ -66,6 +66,12 @@ CONFORMS(checked_division, of_positions_and_lists, "select", "where", "select_ma
   EXPECT_ROWS(q.select([](auto x, auto i) { return 12 / (x + i); }).to_vector(), (std::vector<std::int64_t>{4, 6, 6, 2}));
   EXPECT_ROWS(q.where([](auto x) { return x > 0; }).select([](auto x, auto i) { return 12 / (x + i); }).to_vector(),
               (std::vector<std::int64_t>{4, 6, 3}));
+  std::vector<std::int64_t> many(200'000, 5), expected;
+  for (std::int64_t i = 0; i < 200'000; ++i) expected.push_back(1'000'000 / (5 + i) + i);
+  const auto quotient = [](auto x, auto i) { return 1'000'000 / (x + i) + i; };
+  EXPECT_ROWS(source(checking(e), many).select(quotient).to_vector(), expected);
+  many[150'000] = -150'000;
+  EXPECT_MESSAGE("select: division by zero", source(checking(e), many).select(quotient).to_vector());
   const auto zero = query::broadcast(std::vector<std::int64_t>{2, 0});
   EXPECT_MESSAGE("select: division by zero",
                  q.select([zero](auto x) { return zero.sum(x, [](auto r, auto y) { return r / y; }); }).to_vector());
