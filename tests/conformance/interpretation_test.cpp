@@ -11,7 +11,7 @@ namespace conformance {
 namespace {
 
 constexpr std::string_view known_reasons[] = {
-    "its loop cannot be split at ",  // a function of row numbers in the same loop has no form but the loop
+    "its loop cannot be split at ",  // an opaque function of row numbers has no form but the loop
     "its collections are put in by compiled code",  // of select_many
     "the counterpart of a device function is compiled",
     // Records, tuples and optionals of them have never been interpreted here: their parts may have an operator < of their own, which the

@@ -35,6 +35,11 @@ struct words {
   std::optional<std::vector<std::string>> all;
 };
 QUERY_RECORD(words, id, parts, all);
+struct named_amount {
+  std::string name;
+  std::int32_t amount;
+};
+QUERY_RECORD(named_amount, name, amount);
 struct bytes {
   std::int8_t low;
   std::uint8_t high;
@@ -123,6 +128,14 @@ CONFORMS(narrowing, columns_name_the_row, "to_columns", "select", "join") {
                                [](auto r, auto) { return query::make<small_payment>(r.id, r.amount); });
   expect_misfit("join: ", "small_payment.amount", [&] { (void)pairs.to_vector(); }, its_fields);
   expect_misfit("join: ", "small_payment.amount", [&] { (void)pairs.to_columns(); }, its_fields);
+}
+
+CONFORMS(narrowing, a_row_with_texts_is_shown, "select") {
+  const std::vector<std::string> texts(2000, "a text that is not stored in place");
+  const auto made = source(e, texts).select([](auto t) {
+    return query::make<named_amount>(t + "!", query::cast<std::int64_t>(query::length(t)) * 1'000'000'000);
+  });
+  expect_misfit("select: ", "named_amount.amount", [&] { (void)made.to_vector(); }, "stored in place!, amount: 34000000000}");
 }
 
 CONFORMS(narrowing, to_map_names_itself, "to_map") {
