@@ -192,9 +192,10 @@ template <class A> auto lazy(const A& a) { return detail::lazy_fn{}(a); }
 // c ? a : b in the common type of a and b. Both are computed when traced, one takes part in the result.
 template <class C, class A, class B> auto iff(const C& c, const A& a, const B& b) { return detail::iff_fn{}(c, a, b); }
 
-// A record of type Out. Optional fields take values and std::nullopt. Integers become floating-point numbers, and double becomes
-// float, as in C++. An integer that does not fit its field's integer type is a user_error with the row; a floating-point number becomes
-// an integer by query::cast alone, which says of integers that they may wrap, too.
+// A record of type Out. Optional fields take values and std::nullopt; lists of views become lists of strings. Integers become
+// floating-point numbers, and double becomes float, rounded: a double that is too large for a float becomes infinite, as a check would
+// keep loops from being vectorised. An integer that does not fit its field's integer type is a user_error with the row; a
+// floating-point number becomes an integer by query::cast alone, which says of integers that they may wrap, too.
 template <class Out, class... X> auto make(const X&... x) { return detail::make_fn<Out>{}(x...); }
 
 // Strings. find gives std::string::npos where there is none; cases are those of ASCII.

@@ -235,7 +235,7 @@ std::unique_ptr<prepared_stage> records_of(std::shared_ptr<const column_steps> s
 // ---------------------------------------------------------------- projections
 column_projector::column_projector(planner::projection p, const logical* node) : projection_(std::move(p)), node_(node) {
   for (const planner::projected_part& part : projection_.parts)
-    if (part.computed) programs_.emplace_back(part.computed);
+    if (part.computed) programs_.emplace_back(part.computed, projection_.function.expression.root);
 }
 
 column_projector::runner::runner(const column_projector& p, runtime::buffer_pool& pool) : of_(&p) {

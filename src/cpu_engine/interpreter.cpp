@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include <cpu_engine/interpreter/code.hpp>
 #include <cpu_engine/interpreter/text_heap.hpp>
+#include <query/detail/failure.hpp>
+#include <query/detail/narrowing.hpp>
 #include <query/errors.hpp>
 
 namespace query::interpreter {
@@ -77,12 +80,63 @@ scratch::~scratch() = default;
 scratch::scratch(scratch&&) noexcept = default;
 scratch& scratch::operator=(scratch&&) noexcept = default;
 
-program::program(const ir::node* root) : code_(compile(root)) {}
+program::program(const ir::node* root, const ir::node* whole) : code_(compile(root, whole)) {}
 program::~program() = default;
 program::program(program&&) noexcept = default;
 program& program::operator=(program&&) noexcept = default;
 
 const ir::type* program::type() const { return code_->result.type; }
+
+namespace {
+
+// Results of up to `batch` rows from row `first` on.
+void run_batch(const code& c, scratch::state& state, std::span<const binding> rows, const environment& with, std::size_t first,
+               std::size_t lanes, std::byte* out) {
+  state.bind(c, rows, with, first);
+  state.heap.clear();
+  frame f{c, state.registers.data(), state.memory.get(), state.slots.data(), state.collections.data(), state.heap};
+  f.last = static_cast<std::uint32_t>(lanes);
+  for (const reg r : c.forget) std::memset(state.registers[r], 0, lanes);
+  run_region(f, c.prelude);
+  run_region(f, c.body);
+  construct_results(f, c.result, out);
+}
+
+// The record that row `row` would have become.
+class described_record {
+ public:
+  described_record(const code& c, std::span<const binding> rows, const environment& with, std::size_t row)
+      : type_(c.result.type), at_(static_cast<std::byte*>(::operator new(type_->size, cache_line))) {
+    scratch s;
+    s.get().lay_out(c);
+    s.get().bind_collections(c, with);
+    run_batch(c, s.get(), rows, with, row, 1, at_.get());
+  }
+  ~described_record() {
+    if (type_->life.destroy) type_->life.destroy(at_.get(), 1);
+  }
+  described_record(const described_record&) = delete;
+  described_record& operator=(const described_record&) = delete;
+  const void* get() const { return at_.get(); }
+
+ private:
+  const ir::type* type_;
+  std::unique_ptr<std::byte, free_aligned> at_;
+};
+
+// As compiled code says it, with the row if it can be computed: another field of it may fail, too.
+[[noreturn]] void fail(const narrowing_of& x, const std::string& number, std::span<const binding> rows, const environment& with,
+                       std::size_t row) {
+  std::optional<described_record> record;
+  try {
+    if (x.record) record.emplace(*x.record, rows, with, row);
+  } catch (const std::exception&) {
+  }
+  if (record) detail::does_not_fit(x.record->result.type, record->get(), x.field, number, x.to);
+  throw detail::unplaced_error(detail::does_not_fit_text(number, x.part, x.to));
+}
+
+}  // namespace
 
 void program::run(std::span<const binding> rows, const environment& with, std::size_t n, void* out, scratch& s) const {
   const code& c = *code_;
@@ -95,19 +149,16 @@ void program::run(std::span<const binding> rows, const environment& with, std::s
   try {
     while (done < n) {
       const std::size_t lanes = std::min(batch, n - done);
-      state.bind(c, rows, with, done);
-      state.heap.clear();
-      frame f{c, state.registers.data(), state.memory.get(), state.slots.data(), state.collections.data(), state.heap};
-      f.last = static_cast<std::uint32_t>(lanes);
-      for (const reg r : c.forget) std::memset(state.registers[r], 0, lanes);
-      run_region(f, c.prelude);
-      run_region(f, c.body);
-      construct_results(f, c.result, results + done * size);
+      run_batch(c, state, rows, with, done, lanes, results + done * size);
       done += lanes;
     }
   } catch (...) {
     if (done > 0 && c.result.type->life.destroy) c.result.type->life.destroy(results, done);
-    throw;
+    try {
+      throw;
+    } catch (const misfit& m) {
+      fail(c.narrowings[m.narrowing], m.number, rows, with, done + m.lane);
+    }
   }
 }
 

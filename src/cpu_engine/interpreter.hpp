@@ -82,7 +82,9 @@ class program {
  public:
   // Compiles the tree; does not keep it. Throws user_error for functions that it does not know, internal_error for
   // malformed trees. Linear in the size of the tree.
-  explicit program(const ir::node* root);
+  explicit program(const ir::node* root) : program(root, root) {}
+  // The same of a part of the expression `whole`, which messages describe.
+  program(const ir::node* root, const ir::node* whole);
   ~program();
   program(program&&) noexcept;
   program& operator=(program&&) noexcept;

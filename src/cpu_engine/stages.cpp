@@ -59,7 +59,7 @@ class filter_runner final : public stage_runner {
     for (std::size_t from = 0; from < b.n; from += batch_rows) {
       const std::size_t n = std::min(batch_rows, b.n - from);
       std::byte* rows = static_cast<std::byte*>(b.rows) + from * row_->size;
-      placed(verb_, [&] { test_->filter(rows, n, pass_, scratch_); });
+      placed(verb_, [&] { test_->filter(rows, b.first + from, n, pass_, scratch_); });
       if (row_->trivial && row_->size <= 256) compact(rows, n);
       else push_runs(b, rows, n);
     }
@@ -115,11 +115,13 @@ class map_runner final : public stage_runner {
     for (std::size_t from = 0; from < b.n; from += batch_rows) {
       const std::size_t n = std::min(batch_rows, b.n - from);
       out_.clear();
-      placed(verb_, [&] { map_->map(static_cast<const std::byte*>(b.rows) + from * in_->size, nullptr, n, out_.extend(n), scratch_); });
+      const std::byte* const rows = static_cast<const std::byte*>(b.rows) + from * in_->size;
+      placed(verb_, [&] { map_->map(rows, b.first + from, n, out_.extend(n), scratch_); });
       out_.grow(n);
       row_block out;
       out.rows = out_.data();
       out.n = n;
+      out.first = b.first + from;
       out.owned = true;
       next_->push(out);
     }
@@ -137,14 +139,33 @@ class map_runner final : public stage_runner {
 // select_many: the elements of each row go on in batches.
 class expand_runner final : public stage_runner {
  public:
-  expand_runner(const detail::user_function& f, const logical* verb, batch_sink& next) : function_(&f), verb_(verb), next_(&next) {}
+  // lists: the function's, where it has to be checked.
+  expand_runner(const detail::user_function& f, const function_calls& lists, const logical* verb, runtime::buffer_pool& pool,
+                batch_sink& next)
+      : function_(&f), lists_(lists.is_interpreted() ? &lists : nullptr), verb_(verb), pool_(&pool), next_(&next) {}
   void push(const row_block& b) override {
-    placed(verb_, [&] { function_->native.expand(function_->f.get(), b.rows, b.n, *next_); });
+    placed(verb_, [&] {
+      if (lists_) check(b);
+      function_->native.expand(function_->f.get(), b.rows, b.n, *next_);
+    });
   }
 
  private:
+  void check(const row_block& b) {
+    rows_buffer made(lists_->interpreted_type(), *pool_);
+    for (std::size_t from = 0; from < b.n; from += batch_rows) {
+      const std::size_t n = std::min(batch_rows, b.n - from);
+      made.clear();
+      lists_->map(interpreter::binding{static_cast<const std::byte*>(b.rows) + from * function_->row->size, function_->row->size, {}}, n,
+                  made.extend(n), scratch_);
+      made.grow(n);
+    }
+  }
   const detail::user_function* function_;
+  const function_calls* lists_;
   const logical* verb_;
+  runtime::buffer_pool* pool_;
+  interpreter::scratch scratch_;
   batch_sink* next_;
 };
 
@@ -155,7 +176,11 @@ class functions_stage final : public prepared_stage {
     const ir::type* in = s.in;
     for (const logical* n : s.nodes) {
       placed(n, [&] {
-        steps_.push_back({function_calls(n->functions[0], s.how == planner::form::interpreted, n->what == verb::where), n, in, n->row});
+        const detail::user_function& f = n->functions[0];
+        const bool interpreted = s.how == planner::form::interpreted;
+        const bool checked_lists = interpreted && f.native.expand && planner::divides_integers(f.trace());
+        function_calls calls = checked_lists ? function_calls(planner::interpret_lists(f)) : function_calls(f, interpreted, false);
+        steps_.push_back({std::move(calls), n, in, n->row});
       });
       in = n->row;
     }
@@ -174,7 +199,8 @@ class functions_stage final : public prepared_stage {
       batch_sink* to = &next;
       for (std::size_t i = s.steps_.size(); i-- > 0;) {
         const step& x = s.steps_[i];
-        if (x.node->what == verb::select_many) parts_.push_back(std::make_unique<expand_runner>(x.node->functions[0], x.node, *to));
+        if (x.node->what == verb::select_many)
+          parts_.push_back(std::make_unique<expand_runner>(x.node->functions[0], x.calls, x.node, *s.pool_, *to));
         else if (x.node->what == verb::where) parts_.push_back(std::make_unique<filter_runner>(x.calls, x.node, x.in, *s.pool_, *to));
         else parts_.push_back(std::make_unique<map_runner>(x.calls, x.node, x.in, x.out, *s.pool_, *to));
         to = parts_.back().get();

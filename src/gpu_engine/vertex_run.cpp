@@ -18,6 +18,7 @@
 #include "gpu_engine/upload.hpp"
 #include "gpu_primitives/types.cuh"
 #include "ir/analysis.hpp"
+#include "runtime/engine_failure.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::gpu_engine {
@@ -369,7 +370,8 @@ void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites)
     case 7:
       detail::fail(at.verb, "division overflow: the smallest integer, divided by -1, does not fit its type", at.where);
     case 8:
-      detail::fail(at.verb, detail::does_not_fit_text({}, at.part, at.type), at.where);
+      throw runtime::row_unknown(at.verb + ": " + detail::does_not_fit_text({}, at.part, at.type) + " (" + detail::place_of(at.where) +
+                                 ")");
     default:
       throw internal_error("gpu: a kernel reported an unknown error " + std::to_string(status));
   }

@@ -57,12 +57,12 @@ template <class Interpretation> void store_result(Interpretation& i, const detai
   i.expression.root = stored;
 }
 
-template <class Interpretation> bool trace_for(Interpretation& i, const detail::user_function& f) {
+template <class Interpretation> bool trace_for(Interpretation& i, const detail::user_function& f, bool stores = true) {
   i.captures = trace_into(f, i.expression);
   if (!i.expression) i.native_because = i.expression.reason;
   else if (ir::calls_device_function(i.expression.root)) i.native_because = compiled_counterpart;
   else if (!f.row || f.row->size == 0) i.native_because = "its rows have no layout that the interpreter knows";
-  else store_result(i, f);
+  else if (stores) store_result(i, f);
   return static_cast<bool>(i);
 }
 
@@ -93,7 +93,7 @@ class choosing {
  public:
   explicit choosing(interpreted_functions which) : checks_(which == interpreted_functions::dividing) {}
 
-  void branch_of(branch& b) {
+  void branch_of(branch& b) const {
     for (prefilter& f : b.prefilters) {
       if (!f.function) continue;
       const interpretation i = interpret(*f.function);
@@ -101,11 +101,13 @@ class choosing {
       f.interpreted = i && wanted(*f.function);
     }
     for (stage& s : b.stages) {
+      if (s.how == form::columns) continue;  // by their expressions already
+      s.native_because.clear();
       if (s.what == stage::kind::probe) probe(s);
       else rowwise(s);
     }
   }
-  void vertex_of(vertex& v) {
+  void vertex_of(vertex& v) const {
     for (branch& b : v.inputs) branch_of(b);
     if (!v.node) return;
     const logical& n = *v.node;
@@ -151,9 +153,11 @@ class choosing {
     for (const logical* n : s.nodes) {
       const detail::user_function& f = n->functions.front();
       const bool in_batches = f.native.map || f.native.filter || f.native.expand;
-      if ((!in_batches || f.row != row) && indivisible.empty()) indivisible = at_place(*n);
-      std::string why = left_because(f, in_batches ? interpret(f).native_because : f.trace().reason);
-      any = any || (why.empty() && wanted(f));
+      const bool lists_checked = f.native.expand && divides_integers(f.trace()) && interpret_lists(f);
+      std::string why = lists_checked && checks_ ? std::string() : interpret(f).native_because;
+      if (((!in_batches && !(takes_row_number(f) && why.empty())) || f.row != row) && indivisible.empty()) indivisible = at_place(*n);
+      why = left_because(f, std::move(why));
+      any = any || lists_checked || (why.empty() && wanted(f));
       s.native_because.push_back(std::move(why));
       row = n->row;
     }
@@ -231,6 +235,16 @@ interpretation interpret(const detail::user_function& f) {
   return i;
 }
 
+bool takes_row_number(const detail::user_function& f) {
+  return f.row && !f.native.map && !f.native.filter && !f.native.expand && !f.native.map_pairs;
+}
+
+interpretation interpret_lists(const detail::user_function& f) {
+  interpretation i;
+  trace_for(i, f, false);
+  return i;
+}
+
 pair_interpretation interpret_pair(const detail::user_function& f, const ir::type* left, const ir::type* right) {
   pair_interpretation i;
   if (!trace_for(i, f)) return i;
@@ -253,9 +267,12 @@ pair_interpretation interpret_pair(const detail::user_function& f, const ir::typ
 }
 
 void choose_forms(machine_graph& g, interpreted_functions which) {
-  choosing c(which);
+  const choosing c(which);
   for (auto& v : g.vertices) c.vertex_of(*v);
   c.branch_of(g.result);
 }
+
+void check_divisions(vertex& v) { choosing(interpreted_functions::dividing).vertex_of(v); }
+void check_divisions(branch& b) { choosing(interpreted_functions::dividing).branch_of(b); }
 
 }  // namespace query::planner

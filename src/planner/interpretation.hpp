@@ -3,8 +3,8 @@
 //
 // Every function of rows, pairs or lists of rows (matches, runs) that traces is interpreted: what a verb makes of its result (a key in the
 // type that it shares with the other side's, a test's bool) becomes part of the expression, and captured collections are known by value and
-// by reference. A chain of verbs whose functions can all be called a batch at a time is split where one is opaque; one with a function of
-// row numbers cannot be split and stays the compiled loop.
+// by reference. A chain of verbs whose functions can all be called a batch at a time is split where one is opaque; one with an opaque
+// function of row numbers cannot be split and stays the compiled loop.
 //
 //   interpretation i = interpret(f);
 //   if (!i) explain(i.native_because);
@@ -31,6 +31,10 @@ struct interpretation {
 };
 // A function of one row.
 interpretation interpret(const detail::user_function& f);
+// A function of a row-wise verb that takes the row and its number: rows 0 and 1 of its expression.
+bool takes_row_number(const detail::user_function& f);
+// The lists that a function of select_many gives. Compiled code makes them; before, sessions that check look whether it would end.
+interpretation interpret_lists(const detail::user_function& f);
 
 // A function of pairs of rows. seen: the sides' types as the expression sees them, null for a side that it does not read;
 // optional: that is an optional of the row, empty where the side is missing.
@@ -51,5 +55,9 @@ bool divides_integers(const ir::traced& t);
 // that divides. After the rules.
 enum class interpreted_functions : std::uint8_t { all, dividing };
 void choose_forms(machine_graph& g, interpreted_functions which);
+
+// The same, in any session, of what the CPU takes over from an engine that checks divisions: it must not end where that would have thrown.
+void check_divisions(vertex& v);
+void check_divisions(branch& b);
 
 }  // namespace query::planner

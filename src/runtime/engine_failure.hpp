@@ -22,6 +22,11 @@ struct rows_lost : resource_error {
   std::string engine;
 };
 
+// A number that does not fit its field, in a row that the engine does not know: the CPU's loops find which.
+struct row_unknown : user_error {
+  using user_error::user_error;
+};
+
 // How the reason begins why there is no GPU where there was one.
 inline constexpr std::string_view gpu_was_lost = "the GPU was lost: ";
 

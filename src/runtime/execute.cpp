@@ -21,6 +21,7 @@
 #include "data/summarise.hpp"
 #include "data/table_print.hpp"
 #include "planner/column_names.hpp"
+#include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
 #include "planner/trace_memo.hpp"
@@ -169,6 +170,7 @@ class execution {
     if (!prepare_second_run(*graph, *session, context, lost)) return false;
     if (folds) {
       plan.folds = nullptr;
+      planner::check_divisions(graph->result);
       session->note_fallback(last.get(), graph->terminal, lost.what());
     }
     have_run_ = false;
@@ -329,12 +331,17 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       note("");
       return;
     }
+    std::exception_ptr row_unknown;  // what an engine found wrong; the CPU says in which row
     if (!e.plan.fold_shares.empty()) {
-      std::string trouble;
-      const auto clock = e.clock("split", k);
-      runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, trouble);
-      note(std::move(trouble));
-      return;
+      try {
+        std::string trouble;
+        const auto clock = e.clock("split", k);
+        runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, trouble);
+        note(std::move(trouble));
+        return;
+      } catch (const runtime::row_unknown&) {
+        row_unknown = std::current_exception();
+      }
     }
     const struct until_it_is_folded {
       runtime::begun_streams& begun;
@@ -352,6 +359,8 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
         }
         note("");
         return;
+      } catch (const runtime::row_unknown&) {
+        row_unknown = std::current_exception();
       } catch (const resource_error& trouble) {
         why = trouble.what();
         if (const auto* done = dynamic_cast<const runtime::folded_in_part*>(&trouble)) part = done->state;
@@ -362,16 +371,25 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
         e.context.cancel.check();
         runtime::rethrow_if_gpu_demanded(e.graph->result);
       }
-      note(why);
+      if (!row_unknown) note(why);
+    }
+    if (e.plan.folds || row_unknown) {
+      planner::check_divisions(e.graph->result);
       e.fell_back = true;
     }
-    runtime::taken_over(why, [&] {
+    const auto fold_here = [&] {
       const auto clock = e.clock("cpu", k);
       fold_state rest = part ? fold_state{} : state;
       e.session->cpu->fold(e.graph->result, e.graph->captures, k, rest, e.context);
       if (part) e.session->cpu->merge(k, e.graph->result.row, *part, rest);
       state = part ? *part : rest;
-    });
+    };
+    try {
+      runtime::taken_over(why, fold_here);
+    } catch (const resource_error&) {
+      if (row_unknown) std::rethrow_exception(row_unknown);
+      throw;
+    }
   });
   e.finished();
 }
@@ -396,6 +414,9 @@ std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings&
   const seen_ways::choice way = known ? session->ways.shown(*known) : seen_ways::choice{};
   auto graph = runtime::plan_query(traces, t.pipe, s, *session, runs, t.how, t.fold, way).graph;
   graph->terminal = terminal;
+  const bool checks = session->options.checked || runtime::verifies(*session, s);
+  if (checks && (terminal == "to_map" || terminal == "for_each"))
+    graph->notes.push_back(std::string(terminal) + ": its functions are called as compiled: integer divisions in them are unchecked");
   return graph;
 }
 }  // namespace

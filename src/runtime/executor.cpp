@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -9,6 +10,7 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "planner/interpretation.hpp"
 #include "planner/names.hpp"
 #include "planner/orders.hpp"
 #include "planner/trace_memo.hpp"
@@ -235,6 +237,24 @@ vertex_rows executor::run_placed(const vertex& v) {
   return rows;
 }
 
+// The rows may hold a division by zero that the engine has met, or has not come to.
+static vertex taken_over_by_cpu(const vertex& v) {
+  vertex checked = v;
+  planner::check_divisions(checked);
+  return checked;
+}
+
+// While an error is caught: that of the CPU, which names the row. Where the CPU cannot run, as a stream has been read, what is caught.
+vertex_rows executor::found_by_cpu(const vertex& v) {
+  const std::exception_ptr caught = std::current_exception();
+  fell_back_ = true;
+  try {
+    return run_on(*session_->cpu, taken_over_by_cpu(v), *session_->cpu, *context_);
+  } catch (const resource_error&) {
+  }
+  std::rethrow_exception(caught);
+}
+
 vertex_rows executor::run_by_engines(const vertex& v) {
   const struct until_it_has_run {
     const vertex& v;
@@ -251,13 +271,16 @@ vertex_rows executor::run_by_engines(const vertex& v) {
       vertex_rows rows = run_divided(v, *session_, *context_, why);
       note_run(v, std::move(why));
       return rows;
+    } catch (const row_unknown&) {
+      clock.forget();
+      return found_by_cpu(v);
     } catch (const resource_error& trouble) {
       why = trouble.what();
     }
     clock.forget();
     context_->cancel.check();
     note_run(v, std::move(why));
-    return run_on(*session_->cpu, v, *session_->cpu, *context_);
+    return run_on(*session_->cpu, taken_over_by_cpu(v), *session_->cpu, *context_);
   }
   if (engine* e = session_->engine_named(v.engine)) {
     // Trouble of the engine's is retried, then the CPU takes over; the user's own exceptions are not.
@@ -269,6 +292,9 @@ vertex_rows executor::run_by_engines(const vertex& v) {
         note_run(v, "");
         if (!rows.here()) clock.forget();  // who reads them fetches them
         return rows;
+      } catch (const row_unknown&) {
+        clock.forget();
+        return found_by_cpu(v);
       } catch (const resource_error& trouble) {
         why = trouble.what();
         if (const auto* done = dynamic_cast<const sorted_in_part*>(&trouble)) part = *done;
@@ -289,8 +315,9 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     note_run(v, why);
     clock.forget();
     fell_back_ = true;
-    if (part) return run_rest(v, *part, *session_->cpu, *context_);
-    return taken_over(why, [&] { return run_on(*session_->cpu, v, *session_->cpu, *context_); });
+    const vertex checked = taken_over_by_cpu(v);
+    if (part) return run_rest(checked, *part, *session_->cpu, *context_);
+    return taken_over(why, [&] { return run_on(*session_->cpu, checked, *session_->cpu, *context_); });
   }
   return run_on(*session_->cpu, v, *session_->cpu, *context_);
 }

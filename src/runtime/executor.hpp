@@ -56,6 +56,7 @@ class executor {
   vertex_rows brought_there(const planner::vertex& v, session_state::cached_rows found);
   vertex_rows run_placed(const planner::vertex& v);
   vertex_rows run_by_engines(const planner::vertex& v);
+  vertex_rows found_by_cpu(const planner::vertex& v);
   void note_run(const planner::vertex& v, std::string why);
   struct round_result {
     vertex_rows next;

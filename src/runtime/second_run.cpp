@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/interpretation.hpp"
 #include "planner/orders.hpp"
 #include "runtime/executor.hpp"
 
@@ -40,6 +41,7 @@ bool prepare_second_run(planner::machine_graph& g, session_state& session, run_c
     if (const detail::logical* last = last_verb(*v)) session.note_fallback(last, "", lost.what());
     v->engine = "cpu";
     v->shares.clear();
+    planner::check_divisions(*v);
   }
   context.tables.clear();
   context.too_large.clear();

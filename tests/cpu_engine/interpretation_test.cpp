@@ -91,6 +91,10 @@ template <class Source> void row_wise_verbs(const Source& rows) {
   EXPECT_INTERPRETED(rows.select(counted([](auto t) { return t; })).where(even));
   EXPECT_INTERPRETED(rows.where(counted([](auto) { return false; })).select(price));
   EXPECT_INTERPRETED(rows.where(even).as_query().where(dear).order_by(counted([](auto t) { return -t.id; })));
+  const auto numbered = counted_pair([](auto t, auto at) { return t.id * 3 + at; });
+  EXPECT_INTERPRETED(rows.select(numbered));
+  EXPECT_INTERPRETED(rows.where(even).select(numbered).select(doubled));
+  EXPECT_INTERPRETED(rows.where(counted_pair([](auto t, auto at) { return (t.id + at) % 3 == 0; })).where(dear).select(price));
   expect_interpreted(rows.where(dear).select(price), [](const auto& q) { return q.sum(); }, "sum");
   expect_interpreted(rows.where(dear), [](const auto& q) { return q.count(); }, "count");
   expect_interpreted(rows, [](const auto& q) { return q.max(price); }, "max");

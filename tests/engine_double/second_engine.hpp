@@ -30,6 +30,7 @@ class second_engine final : public query::runtime::engine {
   explicit second_engine(query::runtime::part_costs costs, std::string name = "second")
       : costs_(std::move(costs)), name_(std::move(name)) {}
 
+  bool takes_all = false;  // of row-wise work, instead of a share
   // Called before each vertex and fold, with the context of the run; throws to fail.
   std::function<void(query::runtime::run_context&)> before;
   std::atomic<std::uint64_t> rows{0};  // of all sources that it was given
@@ -38,6 +39,7 @@ class second_engine final : public query::runtime::engine {
   std::string_view name() const override { return name_; }
   query::runtime::verdict accepts(const query::planner::vertex& v) const override {
     if (v.node) return {false, "row-wise work only"};
+    if (takes_all) return {true, "all of it"};
     return {false, "slower", costs_};
   }
   query::runtime::verdict accepts_fold(const query::planner::branch&, const std::vector<query::planner::binding>&,

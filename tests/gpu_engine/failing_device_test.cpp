@@ -154,6 +154,38 @@ TEST_P(failing_device, lost_at_each_call_of_a_fold_makes_the_cpu_fold) {
   }
 }
 
+// The CPU takes over what would have been an error on the GPU: it must not end the process.
+TEST_P(failing_device, makes_a_cpu_take_over_that_checks_divisions) {
+  const auto symbol = [](auto t) { return t.symbol; };
+  const auto quotient = [](auto t) { return t.id / t.symbol; };  // symbols are 0 to 6
+  const auto fails_as = [&](const char* verb, auto run) {
+    SCOPED_TRACE(verb);
+    // A device that is lost makes the whole query run again, kernels that do not compile make the CPU run a vertex. A GPU that has
+    // neither finds the division itself.
+    for (const bool lost : {false, true}) {
+      if (!real()) {
+        compiles_ = lost;
+        load_anew();
+      }
+      use();
+      if (!real() && lost) faulty_->break_now(cuda_result::launch_failed);
+      says(thrown<query::user_error>([&] { run(trades()); }), {verb, ": division by zero", "failing_device_test.cpp:"});
+    }
+  };
+  fails_as("select", [&](auto q) { (void)q.select(quotient).to_vector(); });
+  fails_as("select", [&](auto q) { (void)q.select(quotient).sum(); });
+  fails_as("sum", [&](auto q) { (void)q.sum(quotient); });
+  fails_as("where", [&](auto q) { (void)q.where([](auto t) { return 7 / t.symbol > 1; }).count(); });
+  fails_as("order_by", [&](auto q) { (void)q.order_by(quotient).to_vector(); });
+  fails_as("then_by", [&](auto q) { (void)q.order_by(symbol).then_by(quotient).to_vector(); });
+  fails_as("group_by", [&](auto q) { (void)q.group_by(quotient).count().to_vector(); });
+  fails_as("group_by", [&](auto q) {
+    (void)q.group_by(symbol).select([](auto g) { return g.sum([](auto t) { return t.id / t.symbol; }); }).to_vector();
+  });
+  fails_as("any", [&](auto q) { (void)q.any([](auto t) { return 7 / t.symbol > 100; }); });
+  fails_as("distinct_by", [&](auto q) { (void)q.distinct_by(quotient).to_vector(); });
+}
+
 TEST_P(failing_device, whose_kernels_do_not_compile_makes_the_cpu_fold) {
   if (real()) GTEST_SKIP() << "on the double alone";
   compiles_ = false;

@@ -6,6 +6,7 @@
 //   query::sqrt(g.sum(...))   ->   defer(detail::sqrt_fn{}, g.sum(...))
 #pragma once
 
+#include <query/detail/call.hpp>
 #include <query/detail/narrowing.hpp>
 #include <query/detail/traced_row.hpp>
 
@@ -42,7 +43,7 @@ template <class A> requires(!ir::is_optional_v<A>) struct common<std::nullopt_t,
 // May a value that stands for V be stored as a T without a question? Numbers convert, optionals take values and nullopt. Cut: from
 // floating point to integers, too.
 template <class V, class T, bool Cut = true> constexpr bool storable() {
-  if constexpr (std::is_same_v<V, T>) return true;
+  if constexpr (std::is_same_v<stored_t<V>, T>) return true;  // a list of views becomes one of strings
   else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<T>) return Cut || std::is_integral_v<V> || !std::is_integral_v<T>;
   else if constexpr (ir::is_optional_v<T>) {
     if constexpr (std::is_same_v<V, std::nullopt_t>) return true;
@@ -104,7 +105,7 @@ template <class T, class X, class Number = wrapping_number> T value_of_type(cons
     T to{};
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = value_of_type<typename T::value_type>(x[i], number);
     return to;
-  } else return T(x);
+  } else return T(as_stored<T>(x));
 }
 // x as a twin of T where `Traced`, else as a T.
 template <bool Traced, class T, class X> auto stored_as(const X& x) {

@@ -99,6 +99,15 @@ struct nest {
   std::string verb;
 };
 
+struct code;
+// A number that must fit field `field` of a record.
+struct narrowing_of {
+  std::string part;  // "Total.amount"
+  const ir::type* to = nullptr;
+  std::size_t field = 0;
+  std::unique_ptr<const code> record;  // gives the record as it would be if numbers wrapped, for messages; null: it has no expression
+};
+
 struct row_slot {
   enum class source : std::uint8_t { row, bound, element } from = source::row;
   std::uint32_t id = 0;
@@ -114,6 +123,7 @@ struct code {
   std::vector<row_slot> slots;
   std::vector<std::uint64_t> collections;  // their slots, in the order of the instructions' indices
   std::vector<value> values;          // that instructions refer to
+  std::vector<narrowing_of> narrowings;
   std::deque<std::string> texts;
   std::vector<reg> forget;
   region_id prelude = none, body = none;
@@ -178,6 +188,7 @@ void store(frame& f, const value& v, std::byte* to, std::size_t stride);
 // Constructs the results of the frame's lanes in raw memory.
 void construct_results(frame& f, const value& v, std::byte* to);
 
-std::unique_ptr<code> compile(const ir::node* root);
+// whole: the expression that root is a part of, in which the records are looked for that its numbers must fit.
+std::unique_ptr<code> compile(const ir::node* root, const ir::node* whole);
 
 }  // namespace query::interpreter

@@ -69,7 +69,8 @@ void malformed(const node* n, const char* why) {
                        (n->text.empty() ? "" : " " + n->text));
 }
 
-compiler::compiler(const node* root) : code_(std::make_unique<code>()), root_(root) {
+compiler::compiler(const node* root, const node* whole, bool wraps)
+    : code_(std::make_unique<code>()), root_(root), whole_(whole), wraps_(wraps) {
   analyse(root);
   context* top = new_context(nullptr, none, none);
   lower(root, top);
@@ -201,6 +202,6 @@ compiler::context* compiler::new_context(context* outer, std::uint32_t binder, s
   return &c;
 }
 
-std::unique_ptr<code> compile(const node* root) { return compiler(root).finish(); }
+std::unique_ptr<code> compile(const node* root, const node* whole) { return compiler(root, whole, false).finish(); }
 
 }  // namespace query::interpreter

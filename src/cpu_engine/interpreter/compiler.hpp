@@ -4,7 +4,7 @@
 // the innermost body (loop, nested computation, program) that it depends on; any other node is scheduled into every region
 // that surely needs it, after what it needs itself.
 //
-//   std::unique_ptr<code> c = compiler(root).finish();
+//   std::unique_ptr<code> c = compile(root, root);
 #pragma once
 
 #include <deque>
@@ -21,7 +21,8 @@ namespace query::interpreter {
 
 class compiler {
  public:
-  explicit compiler(const ir::node* root);
+  // wraps: numbers that must fit a field wrap instead.
+  compiler(const ir::node* root, const ir::node* whole, bool wraps);
   std::unique_ptr<code> finish();
 
  private:
@@ -109,6 +110,7 @@ class compiler {
 
   // lower_call.cpp
   value lower_call(const ir::node* n);
+  std::uint32_t narrowing_of_call(const ir::node* n, std::string_view part);
   value call_text(const ir::node* n);
   value call_array(const ir::node* n);
   value sum_of_terms(const ir::node* n, const value& a, const value& b);
@@ -128,7 +130,8 @@ class compiler {
   void allocate();
 
   std::unique_ptr<code> code_;
-  const ir::node* root_;
+  const ir::node *root_, *whole_;
+  bool wraps_;
   std::unordered_map<const ir::node*, facts> facts_;
   std::deque<context> contexts_;
   std::vector<draft> drafts_;

@@ -28,11 +28,18 @@ using text_kernel = void (*)(void* to, const void* a, const void* b, const void*
 using array_kernel = void (*)(void* to, const void* a, std::size_t a_stride, const void* b, std::size_t b_stride,
                               std::size_t count, std::size_t n);
 
+// What a narrowing kernel throws: the first value that does not fit, at lane `lane` of those that it was given.
+struct misfit {
+  std::size_t lane = 0;
+  std::string number;
+  std::uint32_t narrowing = 0;  // code::narrowings, for who knows the lane
+};
+
 // All lookups give null for what does not exist.
 kernel arithmetic(ir::op what, ir::kind k, shape s);    // add sub mul bit_and bit_or bit_xor shl shr; div of floats
 kernel negation(ir::op what, ir::kind k);               // negate bit_not logical_not
 checked_kernel division(ir::op what, ir::kind k);       // div mod of integers
-checked_kernel narrowing(ir::kind from, ir::kind to);   // integers that must fit b[0], the name of a field (std::string_view)
+checked_kernel narrowing(ir::kind from, ir::kind to);   // numbers that must fit; throws a misfit
 kernel comparison(ir::op what, ir::kind k, shape s);    // lt le gt ge eq ne; vv and vs
 kernel conversion(ir::kind from, ir::kind to);
 kernel unary_math(std::string_view name, ir::kind k);   // to is bool for isnan, isinf, isfinite, signbit

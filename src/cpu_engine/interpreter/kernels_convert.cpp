@@ -5,7 +5,6 @@
 
 #include <cpu_engine/interpreter/by_kind.hpp>
 #include <cpu_engine/interpreter/kernels.hpp>
-#include <query/detail/failure.hpp>
 #include <query/detail/narrowing.hpp>
 
 namespace query::interpreter {
@@ -34,16 +33,13 @@ template <class From> void to_bool(void* to, const void* a, const void*, std::si
   for (std::size_t i = 0; i < n; ++i) t[i] = x[i] != From{0};
 }
 
-template <class From, class To> void narrow(void* to, const void* a, const void* b, const std::uint8_t* active, std::size_t n) {
+template <class From, class To> void narrow(void* to, const void* a, const void*, const std::uint8_t* active, std::size_t n) {
   using number = std::conditional_t<std::is_same_v<To, bool>, std::uint8_t, To>;  // as it lies in a register
   number* t = static_cast<number*>(to);
   const From* x = static_cast<const From*>(a);
   for (std::size_t i = 0; i < n; ++i) {
     if (active && !active[i]) continue;
-    if (!detail::fits<To>(x[i])) {
-      const auto part = *static_cast<const std::string_view*>(b);
-      throw detail::unplaced_error(detail::does_not_fit_text(std::to_string(x[i]), part, ir::describe<To>()));
-    }
+    if (!detail::fits<To>(x[i])) throw misfit{i, std::to_string(x[i])};
     t[i] = static_cast<number>(x[i]);
   }
 }

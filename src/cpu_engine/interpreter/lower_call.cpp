@@ -1,8 +1,13 @@
 // Functions by name: numbers, strings, small arrays.
+#include <optional>
+#include <string_view>
+
 #include <cpu_engine/interpreter/compiler.hpp>
 #include <cpu_engine/interpreter/instructions.hpp>
 #include <ir/analysis.hpp>
+#include <ir/visit.hpp>
 #include <query/detail/failure.hpp>
+#include <query/errors.hpp>
 
 namespace query::interpreter {
 
@@ -18,7 +23,42 @@ namespace {
   throw detail::unplaced_error("the interpreter does not know the function " + n->text + "(" + kinds + ")");
 }
 
+// Which field of the record that `made` makes is `part`, "Total.amount"?
+std::optional<std::size_t> field_of(const node* made, std::string_view part) {
+  const ir::type* t = made->type;
+  if (made->what != op::make || t->k != kind::record || made->kids.size() != t->field_list.size()) return std::nullopt;
+  if (!part.starts_with(t->name) || part.substr(t->name.size(), 1) != ".") return std::nullopt;
+  part.remove_prefix(t->name.size() + 1);
+  for (std::size_t f = 0; f < t->field_list.size(); ++f)
+    if (t->field_list[f].name == part) return f;
+  return std::nullopt;
+}
+
+bool reads(const node* root, const node* x) {
+  bool found = false;
+  ir::each_node(root, [&](const node* n) { found = found || n == x; });
+  return found;
+}
+
 }  // namespace
+
+// Where the record has no expression of its own, as an element's in a nested computation, messages go without it.
+std::uint32_t compiler::narrowing_of_call(const node* n, std::string_view part) {
+  narrowing_of& x = code_->narrowings.emplace_back();
+  x.part = part;
+  x.to = n->type;
+  ir::each_node(whole_, [&](const node* made) {
+    if (x.record) return;
+    const auto field = field_of(made, part);
+    if (!field || !reads(made->kids[*field], n)) return;
+    x.field = *field;
+    try {
+      x.record = compiler(made, made, true).finish();
+    } catch (const query::error&) {
+    }
+  });
+  return static_cast<std::uint32_t>(code_->narrowings.size() - 1);
+}
 
 value compiler::lower_call(const node* n) {
   if (n->kids.empty()) unknown(n);
@@ -40,12 +80,13 @@ value compiler::lower_call(const node* n) {
   }
   if (const auto part = ir::narrowed_part(n)) {
     const value x = value_of(n->kids[0]);
+    if (wraps_) return convert(x, n->type);
     instruction i;
-    i.run = instructions::checked;
+    i.run = instructions::narrow;
     i.with.checked = narrowing(x.type->k, n->type->k);
     if (!i.with.checked) unknown(n);
     i.a = full(column(x));
-    i.b = text_constant(std::string(*part));
+    i.index = narrowing_of_call(n, *part);
     return column_value(n->type, emit(i, n->type->size));
   }
   const kind k = n->kids[0]->type->k;

@@ -194,6 +194,15 @@ void three(frame& f, const instruction& i) {
 void checked(frame& f, const instruction& i) {
   i.with.checked(f.operand(i.to), f.operand(i.a), f.operand(i.b), f.mask(), f.count());
 }
+void narrow(frame& f, const instruction& i) {
+  try {
+    i.with.checked(f.operand(i.to), f.operand(i.a), nullptr, f.mask(), f.count());
+  } catch (misfit& m) {
+    m.lane += f.first;
+    m.narrowing = i.index;
+    throw;
+  }
+}
 void text(frame& f, const instruction& i) {
   i.with.text(f.operand(i.to), f.operand(i.a), f.operand(i.b), f.operand(i.c), f.mask(), f.count(), f.heap);
 }

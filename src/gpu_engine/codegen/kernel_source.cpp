@@ -117,6 +117,11 @@ std::uint32_t kernel_source::site(std::string verb, detail::call_site where) {
   return static_cast<std::uint32_t>(sites_.size() - 1);
 }
 
+std::uint32_t kernel_source::key_site(const detail::logical& n, std::size_t key) {
+  const bool own = key < n.order.size() && !n.order[key].verb.empty();
+  return own ? site(std::string(n.order[key].verb), n.order[key].where) : site(n.label, n.where);
+}
+
 std::uint32_t kernel_source::narrowing_site(std::uint32_t site, std::string_view part, const ir::type* to) {
   error_site narrow = sites_.at(site);
   narrow.part = part;

@@ -51,7 +51,7 @@ class writer {
     for (std::size_t f = 0; f < n_.functions.size(); ++f) {
       const ir::traced t = k_.trace(n_, n_.functions[f]);
       const ir::type* key = n_.functions[f].result ? n_.functions[f].result : t.root->type;
-      expressions e(k_, k_.site(n_.label, n_.where));
+      expressions e(k_, k_.key_site(n_, f));
       e.bind(0, rows.row);
       const std::string text = e.converted(e.value(t.root), t.root->type, key), name = "key_" + std::to_string(f);
       loops_ = loops_ || e.loops();

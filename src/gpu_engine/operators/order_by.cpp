@@ -102,7 +102,7 @@ class writer {
       const std::optional<plain_number> plain = plain_key(t.root, key, order);
       g_.plain.resize(g_.passes.size(), plain);
       if (plain) continue;
-      expressions e(k_, k_.site(n_.label, n_.where));
+      expressions e(k_, k_.key_site(n_, i));
       e.bind(0, row_);
       const std::string text = e.converted(e.value(t.root), t.root->type, key);
       k_.add("__device__ __forceinline__ " + type + " " + name + "(const words& p, u64 i) {\n" + e.take() + "  return " + text + ";\n}\n");

@@ -60,7 +60,7 @@ sorted_keys run_sorted_keys(const planner::vertex& v, const device_rows& rows, v
     const ir::traced t = k.trace(n, n.functions[f]);
     const ir::type* key = n.functions[f].result ? n.functions[f].result : t.root->type;
     const std::string number = std::to_string(f), type = k.type_name(key);
-    expressions e(k, k.site(n.label, n.where));
+    expressions e(k, k.key_site(n, f));
     e.bind(0, row);
     const std::string text = e.converted(e.value(t.root), t.root->type, key);
     k.add("__device__ __forceinline__ " + type + " key_" + number + "(const words& p, u64 i) {\n" + e.take() +
