@@ -44,7 +44,7 @@ QUERY_RECORD(Two, a, b);
 constexpr double bound = 10, bound_on_the_clock = 20;  // seconds
 constexpr std::int64_t numbers_there = 100'000, rows_there = 30'000;
 #else
-constexpr double bound = 0.15, bound_on_the_clock = 5;
+constexpr double bound = 0.12, bound_on_the_clock = 5;
 constexpr std::int64_t numbers_there = 1'000'000, rows_there = 200'000;
 #endif
 
@@ -103,7 +103,8 @@ class noted_moment {
   std::thread thread_;
 };
 
-// run(seconds): with that timeout; gives the processor time when its result is there. Stopped when three, six and nine tenths of its own time are over.
+// run(seconds): with that timeout; gives the processor time when its result is there. Stopped when three, six and nine tenths of its own
+// time are over.
 void check_lateness(const engine_config& e, const char* verb, const std::function<double(double)>& run) {
   SCOPED_TRACE(verb);
   auto begin = std::chrono::steady_clock::now();

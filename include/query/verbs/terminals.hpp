@@ -243,7 +243,8 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::sequence_equal::range_of<R, T>()) return check::after_error{};
     else return same_rows_as_range(range, [](const T& x, const auto& y) { return static_cast<bool>(x == y); }, at);
   }
-  template <class R, key_function Equal> requires(!query_like<R>) bool sequence_equal(const R& range, Equal equal, call_site at = call_site::here()) const {
+  template <class R, key_function Equal> requires(!query_like<R>)
+  bool sequence_equal(const R& range, Equal equal, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::range<R>()) return check::after_error{};
     else if constexpr (!check::sequence_equal::custom_equal<Equal, T, std::remove_cvref_t<decltype(*range.begin())>>())
       return check::after_error{};
