@@ -53,8 +53,10 @@ class own_key_index {
 // Key -> rows with that key. Iterates over groups in order of first appearance.
 template <class K, class T> class lookup {
  public:
-  lookup(std::vector<Group<K, T>> groups, detail::key_calls keys)
-      : groups_(std::move(groups)), own_(std::move(keys), groups_.size(), [this](std::size_t i) { return address(i); }) {}
+  lookup(std::vector<Group<K, T>> groups, detail::key_calls keys) : groups_(std::move(groups)) {
+    const detail::discarded_if_stopped left(groups_);
+    own_ = detail::own_key_index(std::move(keys), groups_.size(), [this](std::size_t i) { return address(i); });
+  }
   explicit lookup(std::vector<Group<K, T>> groups) : groups_(std::move(groups)) {
     const detail::discarded_if_stopped left(groups_);
     order_ = detail::sorted_positions(groups_.size(),
@@ -100,6 +102,7 @@ template <class K, class T> class lookup {
 // Key -> value, in the order of the keys; in that of the rows where keys have an equality of the user's.
 template <class K, class V> class map_of {
  public:
+  auto discarded_if_stopped() { return left_behind(entries_); }  // while rows are inserted
   void insert(K k, V v) { entries_.emplace_back(std::move(k), std::move(v)); }
   void seal(const char* verb, detail::key_calls keys, detail::call_site at) {
     const left_behind left(entries_);

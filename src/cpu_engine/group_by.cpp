@@ -190,21 +190,19 @@ detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& con
     std::atomic<bool>* any_;
   };
   while (true) {
-    std::vector<std::unique_ptr<group_states>> parts;
-    parts.reserve(window);
-    for (std::size_t i = 0; i < window; ++i) {
-      parts.push_back(program.states(context.pool));
-      parts.back()->grow_to(1);
-    }
+    std::vector<std::unique_ptr<group_states>> parts(window);  // made when they run: a state may hold a large row
     const std::size_t first = p.next_part();
     const bool more = p.run_some(window, [&](const pipeline::part& part) {
-      sink s(*parts[part.index - first], any);
+      auto& states = parts[part.index - first];
+      states = program.states(context.pool);
+      states->grow_to(1);
+      sink s(*states, any);
       if (columns) part.run_columns(s);
       else part.run(s);
     });
     for (const auto& s : parts) {
       context.cancel.check();
-      total->merge(nullptr, *s, {0, 1});
+      if (s) total->merge(nullptr, *s, {0, 1});
     }
     if (!more || known) break;
   }

@@ -1,5 +1,6 @@
 #include "cpu_engine/group_states.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/interpreted_states.hpp"
+#include "cpu_engine/state_array.hpp"
 
 namespace query::cpu {
 
@@ -28,8 +30,7 @@ class compiled_states final : public group_states {
   void grow_to(std::size_t n) override {
     if (n <= n_) return;
     if (n > capacity_) {
-      std::size_t next = capacity_ * 2 > n ? capacity_ * 2 : n;
-      if (next < 64) next = 64;
+      const std::size_t next = std::max({n, capacity_ * 2, first_states(calls_->state_size)});
       runtime::buffer larger = pool_->allocate(runtime::buffer_pool::checked_bytes(next, calls_->state_size));
       if (n_) calls_->relocate(larger.data(), memory_.data(), n_);
       memory_ = std::move(larger);

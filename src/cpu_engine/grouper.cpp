@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include <query/cpu/typed_segment.hpp>
 #include <query/detail/failure.hpp>
 
 #include "cpu_engine/key_tables.hpp"
@@ -329,7 +330,7 @@ void grouper::store(key_view keys, std::size_t first, std::span<const std::uint3
 
 void grouper::grow_keys(std::size_t n) {
   if (n <= capacity_) return;
-  const std::size_t capacity = std::max<std::size_t>({n, 2 * capacity_, 16});
+  const std::size_t capacity = std::max({n, 2 * capacity_, std::min<std::size_t>(16, rows_a_batch(key_->size))});
   runtime::buffer bigger = pool_->allocate(runtime::buffer_pool::checked_bytes(capacity, key_->size));
   if (size_ > 0) {
     if (key_->trivial) {

@@ -7,9 +7,14 @@
 #include <new>
 #include <utility>
 
+#include <query/cpu/typed_segment.hpp>
+
 #include "runtime/buffer_pool.hpp"
 
 namespace query::cpu {
+
+// For how many states of a size memory begins: a state may hold a large row, and each thread has one array at least.
+constexpr std::size_t first_states(std::size_t size) { return std::min<std::size_t>(64, rows_a_batch(size)); }
 
 template <class S> class state_array {
  public:
@@ -25,7 +30,7 @@ template <class S> class state_array {
   void grow_to(std::size_t n, const S& fresh = S{}) {
     if (n <= n_) return;
     if (n > capacity_) {
-      const std::size_t next = std::max<std::size_t>({n, capacity_ * 2, 64});
+      const std::size_t next = std::max<std::size_t>({n, capacity_ * 2, first_states(sizeof(S))});
       runtime::buffer larger = pool_->allocate_array<S>(next);
       std::uninitialized_move_n(memory_.template as<S>(), n_, larger.template as<S>());
       std::destroy_n(memory_.template as<S>(), n_);

@@ -6,6 +6,7 @@
 
 #include <query/detail/aggregate_kinds.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 
 #include "cpu_engine/aggregate_column.hpp"
 #include "cpu_engine/interpreter/by_kind.hpp"
@@ -144,9 +145,11 @@ class collect_column final : public aggregate_column {
   }
   void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<collect_column&>(from);
+    const detail::stop_point stop;
     for (std::size_t i = 0; i < of.n; ++i) {
       auto& mine = of_[groups ? groups[i] : 0];
       for (const std::size_t v : o.of_[of[i]]) {
+        if (v % detail::calls_a_look == 0) stop.check();
         mine.push_back(values_.size());
         values_.append_rows(o.values_.at(v), 1);
       }
@@ -154,6 +157,7 @@ class collect_column final : public aggregate_column {
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
     const ir::type* t = call_.source->type;
+    const detail::stop_point stop;
     new_rows made(t, out);
     for (std::size_t i = 0; i < n; ++i) {
       void* list = made.end();
@@ -161,7 +165,10 @@ class collect_column final : public aggregate_column {
       made.grow(1);
       const auto& mine = of_[first + i];
       auto* to = static_cast<std::byte*>(t->get.resize(list, mine.size()));
-      for (std::size_t k = 0; k < mine.size(); ++k) assign(t->element, to + k * t->element->size, values_.at(mine[k]));
+      for (std::size_t k = 0; k < mine.size(); ++k) {
+        if (k % detail::calls_a_look == 0) stop.check();
+        assign(t->element, to + k * t->element->size, values_.at(mine[k]));
+      }
     }
     made.release();
   }

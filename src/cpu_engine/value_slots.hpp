@@ -21,7 +21,7 @@ class value_slots {
 
   void grow_to(std::size_t n) {
     if (n > capacity_) {
-      const std::size_t next = std::max<std::size_t>({n, capacity_ * 2, 64});
+      const std::size_t next = std::max<std::size_t>({n, capacity_ * 2, first_states(type_->size)});
       runtime::buffer larger = pool_->allocate(runtime::buffer_pool::checked_bytes(next, type_->size));
       for (std::size_t i = 0; i < filled_.size(); ++i)
         if (filled_[i]) relocate_rows(type_, larger.as<std::byte>() + i * type_->size, at(i), 1);

@@ -1,8 +1,12 @@
 #include "gpu_engine/kernel_cache.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <limits>
@@ -34,6 +38,17 @@ compiled compile_here(const kernel_cache::settings& s, std::string_view source, 
   return c->compile(source, s.headers, capability, s.options);
 }
 
+// Seconds. Where many programs compile at once, as tests do, QUERY_GPU_PATIENCE says more.
+double patience_here() {
+  constexpr double by_default = 5;
+  const char* text = std::getenv("QUERY_GPU_PATIENCE");
+  if (text == nullptr || *text == 0) return by_default;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (*end != 0 || !(seconds >= 0)) throw user_error(std::string("QUERY_GPU_PATIENCE: expected seconds: found '") + text + "'");
+  return seconds;
+}
+
 // Headers, options and compiler: what beside its source and architecture decides what a kernel compiles to. Headers enter
 // by their hash, so that a key stays small.
 std::string environment_of(const kernel_cache::settings& s) {
@@ -55,6 +70,53 @@ std::string linker_of(const kernel_cache::settings& s, bool own_link) {
 }
 
 std::string place_of(const device& d, const std::string& key) { return std::to_string(reinterpret_cast<std::uintptr_t>(&d)) + " " + key; }
+
+// Tasks of the process that compile. The compiler, the linker and the driver keep static objects, some of which they make while they work;
+// those made last go first when the process ends, and a thread that still compiles then crashes. So no task outlives the main thread:
+// objects of a thread, as that of `guarded` below, go before all static ones. Never destroyed.
+class compiling_tasks {
+ public:
+  static compiling_tasks& of_process() {
+    static compiling_tasks& t = *std::make_unique<compiling_tasks>().release();
+    return t;
+  }
+  // One more, until the returned object goes; null where the process ends.
+  std::shared_ptr<void> begin() {
+    const std::lock_guard hold(lock_);
+    if (ending_) return nullptr;
+    ++under_way_;
+    return std::shared_ptr<void>(this, [this](void*) {
+      const std::lock_guard over(lock_);
+      --under_way_;
+      none_left_.notify_all();
+    });
+  }
+  bool ending() const { return ending_; }
+  // Compilations cannot be stopped; of those that have not begun none begins.
+  void end_all() {
+    std::unique_lock hold(lock_);
+    ending_ = true;
+    none_left_.wait(hold, [this] { return under_way_ == 0; });
+  }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable none_left_;
+  std::size_t under_way_ = 0;
+  std::atomic<bool> ending_ = false;
+};
+// The thread that loads the library is nearly always the one that returns from main(). A library that another thread loads is not guarded.
+[[maybe_unused]] const bool guarded = [] {
+  struct process_end {
+    const pid_t main_thread = ::getpid();
+    ~process_end() {
+      if (::gettid() == main_thread) compiling_tasks::of_process().end_all();  // not of a child, which has no other threads
+    }
+  };
+  static thread_local process_end of_this_thread;
+  (void)of_this_thread;
+  return true;
+}();
 
 struct key_hash {
   std::size_t operator()(const std::string& key) const { return static_cast<std::size_t>(hash_text(key).low); }
@@ -87,7 +149,9 @@ struct kernel_cache::state {
         threads(options.threads   ? *options.threads
                 : options.compile ? 0
                                   : std::max(std::thread::hardware_concurrency(), 1u) - 1),
-        patience(options.patience.value_or(options.compile ? std::numeric_limits<double>::infinity() : 5)) {
+        patience(options.patience  ? *options.patience
+                 : options.compile ? std::numeric_limits<double>::infinity()
+                                   : patience_here()) {
     if (!options.compile)
       options.compile = [this](std::string_view source, int capability) { return compile_here(options, source, capability); };
     if (!options.link)
@@ -159,7 +223,7 @@ void kernel_cache::state::make_ahead(std::vector<std::string> sources, const dev
   all->sources = std::move(sources);
   all->functions.assign(functions.begin(), functions.end());
   const auto run = [this, all, &d] {
-    for (std::size_t i; !ending && (i = all->next.fetch_add(1)) < all->sources.size();) {
+    for (std::size_t i; !ending && !compiling_tasks::of_process().ending() && (i = all->next.fetch_add(1)) < all->sources.size();) {
       try {
         if (const task make = module_of(all->sources[i], d, all->functions).second) make();
       } catch (...) {
@@ -170,12 +234,17 @@ void kernel_cache::state::make_ahead(std::vector<std::string> sources, const dev
     if (!begin(run)) return;  // they are made when they are asked for
 }
 
-// False where the system has no more threads.
+// False where the system has no more threads, or the process ends.
 bool kernel_cache::state::begin(const task& t) {
+  std::shared_ptr<void> counted_task = compiling_tasks::of_process().begin();
+  if (!counted_task) return false;
   const std::lock_guard lock(mutex);
   std::erase_if(ahead, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   try {
-    ahead.push_back(std::async(std::launch::async, t));
+    ahead.push_back(std::async(std::launch::async, [t, held = std::move(counted_task)]() mutable {
+      t();
+      held.reset();
+    }));
     return true;
   } catch (const std::system_error&) {
     return false;

@@ -79,7 +79,7 @@ class kernel_cache {
     // `compile` of one's own. Tests.
     std::optional<unsigned> threads = {};
     // Seconds after the beginning of a compilation in which queries wait for it: then the CPU takes over, and it goes on for those to come.
-    // Nothing: five, without an end with a `compile` of one's own. Tests.
+    // Nothing: QUERY_GPU_PATIENCE's, or five; without an end with a `compile` of one's own. Tests.
     std::optional<double> patience = {};
     std::size_t programs = 1024;  // sources kept in memory for each device; of more, those not asked for longest leave, a quarter at a time
   };

@@ -270,11 +270,11 @@ std::shared_ptr<const chunk_list> collect_columns(const pipe& p, const settings&
   return std::make_shared<const chunk_list>(std::move(all));
 }
 
-std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
+std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const char* terminal, call_site where) {
   class cursor final : public row_cursor {
    public:
-    cursor(const pipe& p, const settings& s)
-        : run_(p, s, "rows", planner::reading::on_demand), rows_(run_.read([&] { return opened(); })) {}
+    cursor(const pipe& p, const settings& s, const char* terminal, call_site where)
+        : run_(p, s, "rows", planner::reading::on_demand, {}, terminal, where), rows_(run_.read([&] { return opened(); })) {}
     // The reader's body between two rows may be slow: it gets a few rows at a time, with a look before each such run. The look
     // is a load; the session's deadline_watch reads the clock.
     bool next(row_block& b) override {
@@ -313,7 +313,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s) {
     row_block block_;
     std::size_t given_ = 0;  // rows of the block
   };
-  return std::make_unique<cursor>(p, s);
+  return std::make_unique<cursor>(p, s, terminal, where);
 }
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {

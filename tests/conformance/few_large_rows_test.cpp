@@ -40,9 +40,13 @@ template <class Run> void check_small(const engine_config& e, const char* verb, 
 }
 
 constexpr auto id = [](const auto& p) { return p.id; };
+auto made(query::Session& s) {
+  return query::generate([i = std::size_t{0}]() mutable { return i < 3 ? std::optional(pages()[i++]) : std::nullopt; }).in(s);
+}
 
 CONFORMS(few_large_rows, need_little_memory, "where", "select", "join", "generate", "order_by", "distinct_by", "group_by", "zip", "chunk",
-         "concat", "group_join", "cross_join") {
+         "concat", "group_join", "cross_join", "min_by", "max_by", "reduce", "aggregate", "aggregate_by", "to_vectors", "top", "reverse",
+         "union_with", "union_with_by", "count_by") {
   check_small(e, "where", [](auto q, auto&) { EXPECT_EQ(q.where([](auto p) { return p.id != 1; }).to_vector().size(), 2u); });
   check_small(e, "where, by hand", [](auto q, auto&) {
     EXPECT_EQ(q.where([](const Page& p) { return p.id != 1; }).to_vector().size(), 2u);
@@ -78,10 +82,43 @@ CONFORMS(few_large_rows, need_little_memory, "where", "select", "join", "generat
   });
   check_small(e, "concat", [](auto q, auto&) { EXPECT_EQ(q.where([](auto p) { return p.id < 9; }).concat(q).to_vector().size(), 6u); });
   check_small(e, "generate", [](auto, query::Session& s) {
-    const auto made = query::generate([i = std::size_t{0}]() mutable { return i < 3 ? std::optional(pages()[i++]) : std::nullopt; }).in(s);
-    EXPECT_EQ(made.to_vector(), pages());
-    EXPECT_EQ(made.where([](auto p) { return p.id > 0; }).count(), 2);
+    EXPECT_EQ(made(s).to_vector(), pages());
+    EXPECT_EQ(made(s).where([](auto p) { return p.id > 0; }).count(), 2);
   });
+}
+
+// States that hold a row, of every thread; sinks and sorts that keep rows.
+CONFORMS(few_large_rows, of_states_need_little_memory, "min_by", "max_by", "reduce", "aggregate", "aggregate_by", "to_vectors", "top",
+         "reverse", "union_with", "union_with_by", "count_by", "last", "order_by_descending", "distinct", "skip_last") {
+  const auto check_both = [&](const char* verb, auto run) {
+    check_small(e, verb, [&](auto q, auto&) { run(q); });
+    check_small(e, (std::string(verb) + " of a generator").c_str(), [&](auto, query::Session& s) { run(made(s)); });
+  };
+  namespace by = query::aggregates;
+  const auto itself = [](const auto& p) { return p; };
+  check_both("min_by", [](const auto& q) { EXPECT_EQ(q.min_by(id), pages()[2]); });
+  check_both("max_by", [](const auto& q) { EXPECT_EQ(q.max_by(id), pages()[0]); });
+  check_both("min_by, by hand", [](const auto& q) { EXPECT_EQ(q.min_by([](const Page& p) { return p.id; }), pages()[2]); });
+  check_both("reduce", [](const auto& q) {
+    EXPECT_EQ(q.reduce([](auto g) { return g.arg_max([](auto p) { return p.id; }); }), pages()[0]);
+    EXPECT_EQ(q.reduce([](auto g) { return g.last().id; }), 0);
+  });
+  check_both("aggregate", [](const auto& q) {
+    EXPECT_EQ(q.aggregate(by::arg_min(id), by::arg_max(id)), std::tuple(pages()[2], pages()[0]));
+  });
+  check_both("aggregate_by", [](const auto& q) {
+    EXPECT_EQ(q.aggregate_by(id, by::arg_min(id)).order_by([](const auto& t) { return std::get<0>(t); }).to_vector().size(), 3u);
+  });
+  check_both("to_vectors", [](const auto& q) { EXPECT_EQ(q.to_vectors().size(), 3u); });
+  check_both("top", [](const auto& q) { EXPECT_EQ(q.top(2, id).to_vector().front(), pages()[0]); });
+  check_both("order_by_descending", [](const auto& q) { EXPECT_EQ(q.order_by_descending(id).to_vector(), pages()); });
+  check_both("reverse", [](const auto& q) { EXPECT_EQ(q.reverse().to_vector().front(), pages()[2]); });
+  check_both("union_with_by", [](const auto& q) { EXPECT_EQ(q.union_with_by(q, id).to_vector(), pages()); });
+  check_both("union_with", [](const auto& q) { EXPECT_EQ(q.union_with(q).count(), 3); });
+  check_both("distinct", [](const auto& q) { EXPECT_EQ(q.distinct().count(), 3); });
+  check_both("count_by", [&](const auto& q) { EXPECT_EQ(q.count_by(itself).count(), 3); });
+  check_both("last", [](const auto& q) { EXPECT_EQ(q.last(), pages()[2]); });
+  check_both("skip_last", [](const auto& q) { EXPECT_EQ(q.skip_last(1).to_vector().size(), 2u); });
 }
 
 // More rows than a buffer begins with, in verbs whose batches have fewer rows of large types.

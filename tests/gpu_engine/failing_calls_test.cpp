@@ -137,7 +137,7 @@ class failing_calls : public faulty_device {
 INSTANTIATE_TEST_SUITE_P(on, failing_calls, testing::Values("double"), device_kind);
 
 TEST_P(failing_calls, of_each_operator_leave_the_rows_to_the_cpu) {
-  int compared = 0;
+  int compared = 0, fallen = 0;
   for (const std::size_t rows : {std::size_t{0}, std::size_t{2500}}) {
     block_rows_ = rows;
     use(rows);
@@ -158,6 +158,10 @@ TEST_P(failing_calls, of_each_operator_leave_the_rows_to_the_cpu) {
         // Of several parts others may have given their rows, to the host where they run in blocks; their kernels do nothing. Groups they
         // make none of, which are given to whatever lies behind.
         const bool of_groups = name.rfind("groups ", 0) == 0;
+        if (mine && fell) ++fallen;
+        if (f.for_ever) {
+          EXPECT_TRUE(fell || has(plan, "the GPU was lost")) << plan;
+        }
         if (mine && fell && (parts == 1 || (f.for_ever && !rows && !of_groups))) {
           EXPECT_EQ(*mine, wanted) << plan;
           ++compared;
@@ -167,7 +171,10 @@ TEST_P(failing_calls, of_each_operator_leave_the_rows_to_the_cpu) {
     }
   }
   EXPECT_EQ(errors_, std::vector<std::string>());  // the rows of all of them can be read again
-  EXPECT_GT(compared, failures_ / 5 * 2);
+  // Seven in ten failures leave the query to the CPU. Most others are a single lack of memory, which the device answers by giving memory
+  // back or by blocks, or a single event, for which it waits: their rows are the double's.
+  EXPECT_GT(fallen, failures_ / 5 * 3);
+  EXPECT_GT(compared, fallen / 2);
   for (const char* f : {"cuEventCreate", "cuEventQuery", "cuEventRecord", "cuFuncGetAttribute", "cuFuncSetAttribute",
                         "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuLaunchKernel", "cuMemAllocAsync", "cuMemAllocHost",
                         "cuMemcpyDtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyHtoDAsync", "cuMemsetD8Async", "cuModuleGetFunction",

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <query/detail/stop.hpp>
@@ -268,6 +271,43 @@ TEST_F(kernel_cache_test, nobody_waits_for_a_compilation_for_long) {
   EXPECT_NE(demanded.get(), nullptr);
   EXPECT_NE(cache.get("source", "twice", gpu_), nullptr);
   EXPECT_EQ(cache.counters().compiled, 1u);
+}
+
+// As NVRTC does, this compiler makes a static object while it works, which goes before all that were made earlier.
+compiled compile_with_a_late_object(std::string_view source, int capability, std::promise<void>& begun) {
+  struct late_object {
+    std::atomic<int> users = 0;
+    ~late_object() {
+      if (users != 0) std::_Exit(3);
+    }
+  };
+  static late_object used;
+  ++used.users;
+  begun.set_value();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  --used.users;
+  return image_for(source, capability);
+}
+TEST(kernel_cache_death_test, no_thread_compiles_while_static_objects_go) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static driver_double fake;
+        static const device gpu(fake.calls(), 0);
+        static std::promise<void> begun;
+        static kernel_cache cache({.folder = "",
+                                   .compile = [](std::string_view source, int capability) {
+                                     return compile_with_a_late_object(source, capability, begun);
+                                   },
+                                   .patience = 0.0});
+        try {
+          (void)cache.get("source", "twice", gpu);
+        } catch (const still_compiling&) {
+        }
+        begun.get_future().wait();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST_F(kernel_cache_test, begins_nothing_without_threads) {

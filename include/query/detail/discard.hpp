@@ -16,7 +16,7 @@
 
 namespace query::detail {
 
-inline constexpr std::size_t discarded_rows = 4096;  // fewer are destroyed where they are
+inline constexpr std::size_t discarded_rows = 64;  // fewer are destroyed where they are; a table has many partitions
 
 // Types that own memory and are seen by nobody when they go: those that the library looks into, and what it makes of them.
 template <class T> constexpr bool owns_memory() {

@@ -29,7 +29,8 @@ class row_cursor {
   virtual ~row_cursor() = default;
   virtual bool next(row_block& b) = 0;
 };
-std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s);
+// `terminal`: the verb that reads them, for messages; null: the last one of the plan.
+std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const char* terminal = nullptr, call_site where = {});
 
 void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state);
 

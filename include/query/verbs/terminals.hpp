@@ -75,6 +75,7 @@ template <class Derived, class T> class terminals {
       return check::after_error{};
     } else {
       columns_of<T> c;
+      const detail::discarded_if_stopped<columns_of<T>, T> left(c);
       visit([&](const T& r) {
         auto f = meta<T>::fields(r);
         [&]<std::size_t... I>(std::index_sequence<I...>) { (std::get<I>(c.fields).push_back(std::get<I>(f)), ...); }(field_indices<T>{});
@@ -89,6 +90,7 @@ template <class Derived, class T> class terminals {
     } else {
       detail::run_limits limits(settings(), "to_lookup", at);
       auto groups = self().group_by(key, at, "to_lookup").groups(at).as_ordered().to_vector();
+      const detail::discarded_if_stopped left(groups);
       limits.take_over();
       return lookup<detail::result_of<F, T>, T>(std::move(groups));
     }
@@ -102,6 +104,7 @@ template <class Derived, class T> class terminals {
       using K = detail::result_of<F, T>;
       detail::run_limits limits(settings(), "to_lookup", at);
       auto groups = self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector();
+      const detail::discarded_if_stopped left(groups);
       limits.take_over();
       return lookup<K, T>(std::move(groups), custom_keys<K>(equal, hash));
     }
@@ -227,24 +230,25 @@ template <class Derived, class T> class terminals {
   }
   template <class X, key_function Equal>
   requires(!check::becomes_row<X, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
-  template <query_like Q> bool sequence_equal(const Q& q) const {
+  template <query_like Q> bool sequence_equal(const Q& q, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::equal<T>()) return check::after_error{};
-    else return same_rows(q, [](const T& x, const T& y) { return static_cast<bool>(x == y); });
+    else return same_rows(q, [](const T& x, const T& y) { return static_cast<bool>(x == y); }, at);
   }
-  template <query_like Q, key_function Equal> bool sequence_equal(const Q& q, Equal equal) const {
+  template <query_like Q, key_function Equal> bool sequence_equal(const Q& q, Equal equal, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::custom_equal<Equal, T, T>())
       return check::after_error{};
-    else return same_rows(q, equal);
+    else return same_rows(q, equal, at);
   }
-  template <class R> requires(!query_like<R>) bool sequence_equal(const R& range) const {
+  template <class R> requires(!query_like<R>) bool sequence_equal(const R& range, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::range_of<R, T>()) return check::after_error{};
-    else return same_rows_as_range(range, [](const T& x, const auto& y) { return static_cast<bool>(x == y); });
+    else return same_rows_as_range(range, [](const T& x, const auto& y) { return static_cast<bool>(x == y); }, at);
   }
-  template <class R, key_function Equal> requires(!query_like<R>) bool sequence_equal(const R& range, Equal equal) const {
+  template <class R, key_function Equal> requires(!query_like<R>)
+  bool sequence_equal(const R& range, Equal equal, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::range<R>()) return check::after_error{};
     else if constexpr (!check::sequence_equal::custom_equal<Equal, T, std::remove_cvref_t<decltype(*range.begin())>>())
       return check::after_error{};
-    else return same_rows_as_range(range, equal);
+    else return same_rows_as_range(range, equal, at);
   }
 
   // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
@@ -396,9 +400,9 @@ template <class Derived, class T> class terminals {
     shown.type = ir::describe<T>();
     return detail::print_rows(shown, pipe_of(), total, options);
   }
-  template <class Q, class Equal> bool same_rows(const Q& q, const Equal& equal) const {
-    auto a = detail::open_cursor(pipe_of(), detail::stopped_by_both(settings(), q.run_settings()));
-    auto b = detail::open_cursor(q.to_pipe(), detail::stopped_by_both(q.run_settings(), settings()));
+  template <class Q, class Equal> bool same_rows(const Q& q, const Equal& equal, call_site at) const {
+    auto a = detail::open_cursor(pipe_of(), detail::stopped_by_both(settings(), q.run_settings()), "sequence_equal", at);
+    auto b = detail::open_cursor(q.to_pipe(), detail::stopped_by_both(q.run_settings(), settings()), "sequence_equal", at);
     detail::row_block x, y;
     std::size_t i = 0, j = 0;
     while (true) {
@@ -410,9 +414,9 @@ template <class Derived, class T> class terminals {
         if (!equal(static_cast<const T*>(x.rows)[i], static_cast<const T*>(y.rows)[j])) return false;
     }
   }
-  template <class R, class Equal> bool same_rows_as_range(const R& range, const Equal& equal) const {
+  template <class R, class Equal> bool same_rows_as_range(const R& range, const Equal& equal, call_site at) const {
     auto it = range.begin();
-    auto c = detail::open_cursor(pipe_of(), settings());
+    auto c = detail::open_cursor(pipe_of(), settings(), "sequence_equal", at);
     detail::row_block b;
     while (c->next(b))
       for (std::size_t i = 0; i < b.n; ++i)
@@ -433,6 +437,7 @@ template <class Derived, class T> class terminals {
     using E = detail::result_of<V, T>;
     detail::run_limits limits(settings(), "to_map", at);
     map_of<K, E> m;
+    const auto left = m.discarded_if_stopped();
     const auto add = [&](const T& r) {
       m.insert(K(detail::as_stored<K>(detail::call(key, detail::seen_by<F>(r)))),
                E(detail::as_stored<E>(detail::call(value, detail::seen_by<V>(r)))));
