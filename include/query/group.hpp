@@ -38,11 +38,34 @@ template <class U> struct to_key_part { using type = key_part<U>; };
 template <class X> inline constexpr bool is_key_shape = detail::has_form<X, to_key_part>;
 template <class... U> inline constexpr bool is_key_shape<std::tuple<key_part<U>...>> = sizeof...(U) > 0;
 template <class A, class B> inline constexpr bool is_key_shape<std::pair<key_part<A>, key_part<B>>> = true;
-template <class X> requires is_key_shape<X> struct operand_of<X> {
-  struct type : key {
-    explicit type(const X&) {}
+// The key put together from its parts, which the function may have exchanged.
+template <class... U> struct operand_of<std::tuple<key_part<U>...>> {
+  struct type : apply<tupler, key_part<U>...> {
+    explicit type(const std::tuple<key_part<U>...>& x)
+        : apply<tupler, key_part<U>...>(std::apply([](const auto&... part) { return apply<tupler, key_part<U>...>({}, part...); }, x)) {}
   };
 };
+template <class A, class B> struct operand_of<std::pair<key_part<A>, key_part<B>>> {
+  struct type : apply<pairer, key_part<A>, key_part<B>> {
+    explicit type(const std::pair<key_part<A>, key_part<B>>& x) : apply<pairer, key_part<A>, key_part<B>>({}, x.first, x.second) {}
+  };
+};
+template <class K> struct record_maker {
+  template <class... V> K operator()(V... v) const { return K{std::move(v)...}; }
+};
+template <class K, class Fields> struct of_fields;
+template <class K, class... U> struct of_fields<K, std::tuple<U...>> { using type = apply<record_maker<K>, key_part<U>...>; };
+template <class X> requires detail::has_form<X, to_key_part> struct operand_of<X> {
+  using K = typename X::query_row_type;
+  using whole = typename of_fields<K, typename meta<K>::types>::type;
+  struct type : whole {
+    explicit type(const X& x) : whole(std::apply([](const auto&... part) { return whole({}, part...); }, meta<K>::fields(x))) {}
+  };
+};
+
+template <class K> struct key_parts;
+template <class... U> struct key_parts<std::tuple<U...>> { using type = std::tuple<key_part<U>...>; };
+template <class A, class B> struct key_parts<std::pair<A, B>> { using type = std::pair<key_part<A>, key_part<B>>; };
 
 template <class K> auto key_expression() {
   const ir::type* t = ir::describe<K>();
@@ -53,7 +76,7 @@ template <class K> auto key_expression() {
     return s;
   } else if constexpr (ir::is_tuple_v<K>) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      std::tuple<key_part<std::tuple_element_t<I, K>>...> s;
+      typename key_parts<K>::type s;
       ((std::get<I>(s).offset = t->field_list[I].offset), ...);
       return s;
     }(std::make_index_sequence<std::tuple_size_v<K>>{});
@@ -274,7 +297,7 @@ template <class K, class T> struct traced_group {
   template <class A, class F> static auto of(const char* name, const F& f, std::span<const ir::node* const> more = {}) {
     using R = value_of<A, K, T>;
     if constexpr (!ir::described_v<T>) {
-      ir::give_up("no QUERY_RECORD for the row type");
+      ir::give_up(detail::no_record<T>());
       return leaf<R>(name, {});
     } else if constexpr (detail::is_accelerated<F>) {
       const ir::type* rows[] = {ir::describe<T>()};
@@ -284,7 +307,7 @@ template <class K, class T> struct traced_group {
     } else if constexpr (detail::wrapper<F>::opaque) {
       ir::give_up("query::opaque");
       return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});
-    } else if constexpr (!std::is_invocable_v<const F&, const detail::twin_t<T>&> || detail::names_its_types<F>) {
+    } else if constexpr (!detail::is_callable<const F&, const detail::twin_t<T>&> || detail::names_its_types<F>) {
       if constexpr (!std::is_same_v<F, itself>) ir::give_up(std::string(name) + "(f): the parameter of f is not generic (write `auto`)");
       return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});
     } else {
@@ -303,7 +326,7 @@ template <class K, class T> struct traced_group {
   template <class R, class S, class U, class C, class F>
   static const ir::node* custom_node(const S& seed, const U& update, const C& combine, const F& finish) {
     if constexpr (!ir::described_v<T>) {
-      ir::give_up("no QUERY_RECORD for the row type");
+      ir::give_up(detail::no_record<T>());
     } else if constexpr (!state_traces<S>() || !ir::described_v<R>) {
       ir::give_up("a user-defined aggregate whose state or result is not made of numbers");
     } else {
