@@ -38,28 +38,50 @@ template <class U> struct to_key_part { using type = key_part<U>; };
 template <class X> inline constexpr bool is_key_shape = detail::has_form<X, to_key_part>;
 template <class... U> inline constexpr bool is_key_shape<std::tuple<key_part<U>...>> = sizeof...(U) > 0;
 template <class A, class B> inline constexpr bool is_key_shape<std::pair<key_part<A>, key_part<B>>> = true;
-// The key put together from its parts, which the function may have exchanged.
-template <class... U> struct operand_of<std::tuple<key_part<U>...>> {
-  struct type : apply<tupler, key_part<U>...> {
-    explicit type(const std::tuple<key_part<U>...>& x)
-        : apply<tupler, key_part<U>...>(std::apply([](const auto&... part) { return apply<tupler, key_part<U>...>({}, part...); }, x)) {}
-  };
-};
-template <class A, class B> struct operand_of<std::pair<key_part<A>, key_part<B>>> {
-  struct type : apply<pairer, key_part<A>, key_part<B>> {
-    explicit type(const std::pair<key_part<A>, key_part<B>>& x) : apply<pairer, key_part<A>, key_part<B>>({}, x.first, x.second) {}
-  };
+// A key put together from its parts, which the function may have exchanged. Like the key, it has no state.
+template <class Fn, class... U> struct key_of_parts : expression {
+  std::tuple<key_part<U>...> parts;
+  explicit key_of_parts(std::tuple<key_part<U>...> p) : parts(std::move(p)) {}
+  template <class T> using state = nothing;
+  template <class S, class T> void step(S&, const T&) const {}
+  template <class S> static void merge(S&, S&) {}
+  template <class T, class K, class S> auto value(const K& k, S& s) const {
+    return std::apply([&](const auto&... part) { return Fn{}(part.template value<T>(k, s)...); }, parts);
+  }
 };
 template <class K> struct record_maker {
   template <class... V> K operator()(V... v) const { return K{std::move(v)...}; }
 };
-template <class K, class Fields> struct of_fields;
-template <class K, class... U> struct of_fields<K, std::tuple<U...>> { using type = apply<record_maker<K>, key_part<U>...>; };
+template <class... U> struct operand_of<std::tuple<key_part<U>...>> { using type = key_of_parts<tupler, U...>; };
+template <class A, class B> struct operand_of<std::pair<key_part<A>, key_part<B>>> {
+  struct type : key_of_parts<pairer, A, B> {
+    explicit type(const std::pair<key_part<A>, key_part<B>>& x) : key_of_parts<pairer, A, B>(std::tuple(x.first, x.second)) {}
+  };
+};
+template <class K, class Fields> struct key_of_fields;
+template <class K, class... U> struct key_of_fields<K, std::tuple<U...>> { using type = key_of_parts<record_maker<K>, U...>; };
 template <class X> requires detail::has_form<X, to_key_part> struct operand_of<X> {
   using K = typename X::query_row_type;
-  using whole = typename of_fields<K, typename meta<K>::types>::type;
+  using whole = typename key_of_fields<K, typename meta<K>::types>::type;
   struct type : whole {
-    explicit type(const X& x) : whole(std::apply([](const auto&... part) { return whole({}, part...); }, meta<K>::fields(x))) {}
+    explicit type(const X& x) : whole(std::apply([](const auto&... part) { return std::tuple(part...); }, meta<K>::fields(x))) {}
+  };
+};
+
+// Tuples and pairs within another.
+template <class X> inline constexpr bool holds_aggregate = deferred<X> || is_key_shape<X>;
+template <class... E> inline constexpr bool holds_aggregate<std::tuple<E...>> = (holds_aggregate<std::decay_t<E>> || ...);
+template <class A, class B>
+inline constexpr bool holds_aggregate<std::pair<A, B>> = holds_aggregate<std::decay_t<A>> || holds_aggregate<std::decay_t<B>>;
+template <class... E> requires holds_aggregate<std::tuple<E...>> struct operand_of<std::tuple<E...>> {
+  struct type : apply<tupler, operand_t<E>...> {
+    explicit type(const std::tuple<E...>& x)
+        : apply<tupler, operand_t<E>...>(std::apply([](const auto&... e) { return make_apply(tupler{}, e...); }, x)) {}
+  };
+};
+template <class A, class B> requires holds_aggregate<std::pair<A, B>> struct operand_of<std::pair<A, B>> {
+  struct type : apply<pairer, operand_t<A>, operand_t<B>> {
+    explicit type(const std::pair<A, B>& x) : apply<pairer, operand_t<A>, operand_t<B>>(make_apply(pairer{}, x.first, x.second)) {}
   };
 };
 

@@ -148,10 +148,23 @@ CONFORMS(groups, parts_of_keys_are_exchanged, "group_by", "group_by.keys") {
     of_views = source(e, rows).group_by([&](const tick& t) { return std::pair(text(t), t.key); }).as_ordered().keys().to_vector();
     EXPECT_ROWS(of_views, pairs);
     EXPECT_ROWS(of_pairs.select([](auto g) { return std::pair(g.key().second, g.key().first); }).to_vector(), turned);
-    EXPECT_ROWS(of_pairs.select([](auto g) { return std::pair(std::pair(g.key().second, g.key().first), g.count()); }).to_vector(), counted);
+    EXPECT_ROWS(of_pairs.select([](auto g) {
+      return std::pair(std::pair(g.key().second, g.key().first), g.count());
+    }).to_vector(), counted);
     EXPECT_ROWS(tuples.select([](auto g) {
       return std::pair(std::tuple(std::get<1>(g.key()), std::get<0>(g.key())), g.count());
     }).to_vector(), of_tuples);
+    const auto nested = tuples.select([](auto g) {
+      return std::pair(std::tuple(std::get<1>(g.key()), g.count()), std::pair(std::pair(1, std::get<0>(g.key())), g.key()));
+    }).to_vector();
+    EXPECT_ROWS(selected(nested, [](const auto& r) {
+      const auto& [of, key] = r;
+      return std::pair(std::pair(std::get<0>(of), key.first.second), std::get<1>(of));
+    }), counted);
+    EXPECT_TRUE(std::all_of(nested.begin(), nested.end(), [](const auto& r) {
+      const auto& [ones, key] = r.second;
+      return ones.first == 1 && std::get<0>(key) == ones.second && std::get<1>(key) == std::get<0>(r.first);
+    }));
   }
 }
 

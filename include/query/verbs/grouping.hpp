@@ -14,9 +14,13 @@ namespace agg {
 template <class K, class T, class F> auto recorded(const F& f) { return f(recorder<K, T>{}); }
 // What a group function returns, as an aggregate expression.
 template <class... A> auto as_expression(const std::tuple<A...>& x) {
-  return std::apply([](const A&... a) { return make_apply(tupler{}, a...); }, x);
+  if constexpr (is_key_shape<std::tuple<A...>>) return operand_t<std::tuple<A...>>(x);
+  else return std::apply([](const A&... a) { return make_apply(tupler{}, a...); }, x);
 }
-template <class A, class B> auto as_expression(const std::pair<A, B>& x) { return make_apply(pairer{}, x.first, x.second); }
+template <class A, class B> auto as_expression(const std::pair<A, B>& x) {
+  if constexpr (is_key_shape<std::pair<A, B>>) return operand_t<std::pair<A, B>>(x);
+  else return make_apply(pairer{}, x.first, x.second);
+}
 template <class X> auto as_expression(const X& x) {
   if constexpr (is_key_shape<X>) return operand_t<X>(x);
   else if constexpr (is_row_shape<X>) return whole_of(x);
