@@ -26,7 +26,7 @@ std::string no_record(const undescribed_part& part) {
            "aggregates group_by(key).select([](auto g) {...})";
   // A number that no engine computes with, a pointer, a container such as std::map.
   if (!part.is_struct || name.starts_with("std::")) return "its rows are, or hold, values that are not traced: " + std::string(name);
-  return "no QUERY_RECORD for the row type " + std::string(name) + " (write it in the namespace of the struct, right after it)";
+  return "no QUERY_RECORD for " + std::string(name) + " (write it in the namespace of the struct, right after it)";
 }
 
 std::string types_differ(std::string_view traced, std::string_view native) {

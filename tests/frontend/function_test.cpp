@@ -54,7 +54,7 @@ TEST(result_type, is_an_owning_value) {
 }
 
 TEST(trace, says_which_type_lacks_a_record) {
-  EXPECT_NE(query::trace<Bare>([](auto b) { return b.q; }).reason.find("no QUERY_RECORD for the row type"), std::string::npos);
+  EXPECT_NE(query::trace<Bare>([](auto b) { return b.q; }).reason.find("no QUERY_RECORD for "), std::string::npos);
   EXPECT_NE(query::trace<Bare>([](auto b) { return b.q; }).reason.find("Bare"), std::string::npos);
   EXPECT_NE(query::trace<Holder>([](auto b) { return b.first; }).reason.find("Bare"), std::string::npos);
 }
@@ -72,7 +72,7 @@ TEST(trace, takes_groups_with_their_rows_but_nothing_that_holds_one) {
   const auto t = query::trace<query::Group<int, Row>>([](auto g) { return g.key() + 1; });
   EXPECT_EQ(query::ir::show(t), "(key + 1)");
   const std::string undescribed = query::trace<query::Group<int, Bare>>([](auto g) { return g.size(); }).reason;
-  EXPECT_NE(undescribed.find("no QUERY_RECORD for the row type"), std::string::npos) << undescribed;
+  EXPECT_NE(undescribed.find("no QUERY_RECORD for "), std::string::npos) << undescribed;
   const std::string reason = query::trace<std::optional<query::Group<int, Row>>>([](auto g) { return g.has_value(); }).reason;
   EXPECT_EQ(reason.find("QUERY_RECORD"), std::string::npos) << reason;
   EXPECT_NE(reason.find("group_by(key).select([](auto g) {...})"), std::string::npos) << reason;
