@@ -62,7 +62,11 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
       : origin_(std::move(origin)), node_(origin_.node), settings_(std::move(s)) {}
 
   // No rows: for a variable or a member that is given its query later.
-  Query() requires std::is_same_v<Chain, cpu::rows<T>> : Query(rows_pipe<T>({}, detail::call_site{}), nullptr) {}
+  Query() requires std::is_same_v<Chain, cpu::rows<T>> : Query(rows_pipe<T>({}, detail::call_site{}), nullptr) {
+    auto n = std::make_shared<detail::logical>(*node_);
+    n->label = "empty query";
+    node_ = origin_.node = std::move(n);
+  }
   // No moves: what was moved from is a query still, as cheap as a copy is.
   Query(const Query&) = default;
   Query& operator=(const Query&) = default;
@@ -178,7 +182,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
     if constexpr (!check::stop_on::token<Token>()) return *this;
     else return with_settings([&](detail::run_settings& r) {
       const auto asked = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
-      r.stops.push_back({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
+      r.stops.add({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
     });
   }
   // report(fraction) is called now and then, by any thread, one call at a time; so is each of several.
@@ -186,7 +190,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
     if constexpr (!check::on_progress::takes_fraction<F>()) return *this;
     else
       return with_settings([&](detail::run_settings& r) {
-        r.progress.push_back(
+        r.progress.add(
             {std::make_shared<const F>(std::move(report)), [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); }});
       });
   }

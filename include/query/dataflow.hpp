@@ -356,7 +356,7 @@ class graph {
     static_assert(requires(const Token& t) { { t.stop_requested() } -> std::convertible_to<bool>; },
                   "query::dataflow: stop_on: takes a stop token: std::stop_token, or what has `bool stop_requested() const`");
     const auto asked = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
-    plan_->how->stops.push_back({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
+    plan_->how->stops.add({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
     return *this;
   }
 

@@ -94,28 +94,33 @@ template <class T> constexpr std::string_view type_name() {
   const std::size_t semicolon = s.find(';');  // g++ adds "; std::string_view = ..."
   return s.substr(0, semicolon == s.npos ? s.rfind(']') : semicolon);
 }
-// The first part of T without a description.
-template <class T> constexpr std::string_view undescribed() {
+// The first part of T without a description: its name, and whether a QUERY_RECORD can describe it.
+struct undescribed_part {
+  std::string_view name;
+  bool is_struct = false;
+  constexpr bool empty() const { return name.empty(); }
+};
+template <class T> constexpr undescribed_part undescribed() {
   using U = std::remove_cv_t<T>;
   if constexpr (ir::described_v<U>) return {};
   else if constexpr (record<U> || ir::is_tuple_v<U>) {
     constexpr auto members = []<class... E>(std::tuple<E...>*) {
-      std::string_view first;
+      undescribed_part first;
       (void)((first = undescribed<E>(), !first.empty()) || ...);
       return first;
     };
     if constexpr (record<U>) return members(static_cast<typename meta<U>::types*>(nullptr));
     else return []<template <class...> class L, class... E>(L<E...>*) constexpr {
-      std::string_view first;
+      undescribed_part first;
       (void)((first = undescribed<E>(), !first.empty()) || ...);
       return first;
     }(static_cast<U*>(nullptr));
   } else if constexpr (ir::is_array_v<U>) return undescribed<typename ir::array_traits<U>::element>();
   else if constexpr (ir::is_optional_v<U> || ir::is_list_v<U>) return undescribed<typename U::value_type>();
   else if constexpr (requires { typename U::query_part_types; }) {
-    if constexpr (constexpr std::string_view part = undescribed<typename U::query_part_types>(); !part.empty()) return part;
-    else return type_name<U>();
-  } else return type_name<U>();
+    if constexpr (constexpr undescribed_part part = undescribed<typename U::query_part_types>(); !part.empty()) return part;
+    else return {type_name<U>(), true};
+  } else return {type_name<U>(), std::is_class_v<U>};
 }
 
 // Rows that functions are traced for: described ones, and groups with their rows (detail/traced_groups.hpp).
@@ -126,11 +131,17 @@ inline constexpr bool has_twin<T> = ir::described_v<typename T::query_part_types
 ir::traced without_trace(std::string reason, bool must);
 // Traces and checks the result: its type, rows that escaped; throws if the function must trace.
 ir::traced run_checked_trace(function_ref<const ir::node*()> call, bool must);
-std::string no_record(std::string_view name);
+// Why functions of rows of these types are not traced.
+std::string no_record(const undescribed_part& part);
+template <class... Row> std::string no_record() {
+  undescribed_part part;
+  (void)((part = undescribed<Row>(), !part.empty()) || ...);
+  return no_record(part);
+}
 std::string types_differ(std::string_view traced, std::string_view native);
 
 template <class F, class... Row> ir::traced trace_generic(const F& f, bool must) {
-  if constexpr (!std::is_invocable_v<const F&, const twin_t<Row>&...>) {
+  if constexpr (!is_callable<const F&, const twin_t<Row>&...>) {
     return without_trace("it cannot be called with a traced row (a constrained parameter, or std::get of a record?)", must);
   } else if constexpr (std::is_nothrow_invocable_v<const F&, const twin_t<Row>&...>) {
     return without_trace("it is noexcept, and a trace gives up by throwing", must);
@@ -177,9 +188,7 @@ template <class... Row, class F> ir::traced trace(const F& f) {
   using W = detail::wrapper<F>;
   if constexpr (W::opaque) return detail::without_trace("query::opaque", W::must_trace);
   else if constexpr (!(detail::has_twin<Row> && ...)) {
-    std::string_view name;
-    (void)((name = detail::undescribed<Row>(), !name.empty()) || ...);
-    return detail::without_trace(detail::no_record(name), W::must_trace);
+    return detail::without_trace(detail::no_record<Row...>(), W::must_trace);
   } else if constexpr (!W::generic) return detail::without_trace("its parameter is not generic (write `auto`)", W::must_trace);
   else return detail::trace_generic<F, Row...>(f, W::must_trace);
 }

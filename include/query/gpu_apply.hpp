@@ -41,7 +41,7 @@ class gpu_apply_port {
 };
 
 // Where a member lies; T is default constructible.
-template <class T, class M> std::size_t offset_of(M T::*member) {
+template <class T, class Field> std::size_t offset_of(Field T::*member) {
   const T row{};
   return static_cast<std::size_t>(reinterpret_cast<const char*>(&(row.*member)) - reinterpret_cast<const char*>(&row));
 }
@@ -61,15 +61,15 @@ template <class In, class Out> class gpu_rows {
 
   // All rows, side by side in the host's layout; or one field of them, side by side. Laid out anew where they do not lie so.
   const In* rows() const { return static_cast<const In*>(port_->column(0, ir::describe<In>())); }
-  template <class R, class M> requires std::is_same_v<R, In> const M* column(M R::*field) const {
-    return static_cast<const M*>(port_->column(detail::offset_of(field), ir::describe<M>()));
+  template <class R, class Field> requires std::is_same_v<R, In> const Field* column(Field R::*field) const {
+    return static_cast<const Field*>(port_->column(detail::offset_of(field), ir::describe<Field>()));
   }
 
   // Room for n rows of the result, uninitialised: whole rows side by side, or one field of them. Either the rows, or a column
   // for every field and the same n for each. A second call gives the same room.
   Out* results(std::size_t n) { return static_cast<Out*>(port_->result_column(0, ir::describe<Out>(), n)); }
-  template <class R, class M> requires std::is_same_v<R, Out> M* results(M R::*field, std::size_t n) {
-    return static_cast<M*>(port_->result_column(detail::offset_of(field), ir::describe<M>(), n));
+  template <class R, class Field> requires std::is_same_v<R, Out> Field* results(Field R::*field, std::size_t n) {
+    return static_cast<Field*>(port_->result_column(detail::offset_of(field), ir::describe<Field>(), n));
   }
   void keep(std::size_t n) { port_->keep(n); }  // only the first n rows of the result count
 

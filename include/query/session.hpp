@@ -76,14 +76,28 @@ struct progress_call {
   std::shared_ptr<const void> f;
   void (*report)(const void* f, double fraction) = nullptr;
 };
+// Calls that queries grown from each other share: one more, or those of another list, cost the same however many there are.
+template <class Call> class call_list {
+ public:
+  bool empty() const { return !last_; }
+  void add(Call c);
+  void add(const call_list& more);
+  std::vector<Call> all() const;  // each once
+
+ private:
+  struct link;
+  std::shared_ptr<const link> last_;
+};
+extern template class call_list<stop_call>;
+extern template class call_list<progress_call>;
 
 // How one query wants to be run; shared by the queries that grow from it.
 struct run_settings {
   std::shared_ptr<runtime::session_state> session;  // null: the standard session
-  std::vector<stop_call> stops;                     // each of them stops it
+  call_list<stop_call> stops;                       // each of them stops it
   double seconds = 0;                               // deadline after the start; 0: none
   bool verify = false;
-  std::vector<progress_call> progress;              // each of them is told
+  call_list<progress_call> progress;                // each of them is told
 };
 using settings = std::shared_ptr<const run_settings>;  // null: all defaults
 

@@ -28,7 +28,9 @@ using key_view = std::span<const key_part>;
 
 inline key_part side_by_side(const ir::type& key, const void* keys) { return {&key, 0, static_cast<const std::byte*>(keys), key.size}; }
 // The keys as values of their type, if they lie so; else null.
-inline const key_part* whole_key(key_view keys, const ir::type& key) { return keys.size() == 1 && keys[0].type == &key ? keys.data() : nullptr; }
+inline const key_part* whole_key(key_view keys, const ir::type& key) {
+  return keys.size() == 1 && keys[0].type == &key ? keys.data() : nullptr;
+}
 
 // What lies at `offset` of each key, from key `first` on.
 inline key_part part_at(key_view keys, std::size_t offset, std::size_t first) {

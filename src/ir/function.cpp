@@ -19,11 +19,14 @@ ir::traced run_checked_trace(function_ref<const ir::node*()> call, bool must) {
   return t.reason.empty() ? t : without_trace(std::move(t.reason), must);
 }
 
-std::string no_record(std::string_view name) {
+std::string no_record(const undescribed_part& part) {
+  const std::string_view name = part.name;
   if (name.starts_with("query::Group<"))
     return "its row holds a group with its rows, a query::Group: functions are traced that take the group itself, and of key and "
            "aggregates group_by(key).select([](auto g) {...})";
-  return "no QUERY_RECORD for the row type " + std::string(name) + " (write it in the namespace of the struct, right after it)";
+  // A number that no engine computes with, a pointer, a container such as std::map.
+  if (!part.is_struct || name.starts_with("std::")) return "its rows are, or hold, values that are not traced: " + std::string(name);
+  return "no QUERY_RECORD for " + std::string(name) + " (write it in the namespace of the struct, right after it)";
 }
 
 std::string types_differ(std::string_view traced, std::string_view native) {

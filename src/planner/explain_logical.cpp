@@ -27,18 +27,18 @@ class writer {
   plan_walk<void> chain(const logical& n, int depth) {
     const bool first_time = written_.insert(&n).second;
     if (!first_time && !n.inputs.empty()) {
-      to_.line(depth, "the rows of " + verb_of(n) + ", as above", "@" + planner::place_of(n.where));
+      to_.line(depth, "the rows of " + verb_of(n) + ", as above", place(n));
       co_return;
     }
     if (n.inputs.empty()) {
       to_.line(depth,
                n.what == verb::source_file ? n.label + " of " + std::string(n.row->name)
                                            : source_text(n) + accelerated(n) + fast_math(n) + name(n),
-               "@" + planner::place_of(n.where));
+               place(n));
       co_return;
     }
     co_await chain(*n.inputs.front().node, depth);
-    to_.line(depth, verb_of(n) + words(n) + name(n), "@" + planner::place_of(n.where));
+    to_.line(depth, verb_of(n) + words(n) + name(n), place(n));
     const bool only_lists = n.all && (n.what == verb::chunk || n.what == verb::window);  // by no function of the user's
     for (const detail::user_function& f : n.functions)
       if (!only_lists) co_await function(f, n, depth + 1);
@@ -49,6 +49,7 @@ class writer {
   }
 
  private:
+  static std::string place(const logical& n) { return n.where.line ? "@" + planner::place_of(n.where) : ""; }  // an empty Query has none
   static std::string name(const logical& n) { return n.name.empty() ? "" : " \"" + n.name + "\""; }
   // At the verb that it was said of; the verbs above it are accelerated too.
   static std::string accelerated(const logical& n) {
@@ -90,7 +91,7 @@ class writer {
       to_.line(depth, role + ": " + detail::function_of(*f.device).symbol + order(n, f),
                "accelerated, by " + std::string(detail::name_of(detail::function_of(*f.device).form)));
     else if (t) to_.wrapped(depth, role + ": " + shown(t, std::string::npos) + order(n, f), "traced");
-    else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, "@" + planner::place_of(n.where));
+    else to_.line(depth, role + order(n, f) + ": opaque: " + t.reason, place(n));
     for (const auto& c : f.captures)
       to_.line(depth + 1, c->owner ? "captures " + std::to_string(c->size) + " rows of " + std::string(c->element->name)
                                    : "captures the rows of a query of " + std::string(c->element->name));

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include <query/session.hpp>
 
@@ -19,8 +20,10 @@ namespace query::runtime {
 
 class progress {
  public:
-  explicit progress(const detail::settings& s) : settings_(s) {}
-  explicit operator bool() const { return settings_ && !settings_->progress.empty(); }
+  explicit progress(const detail::settings& s) {
+    if (s) told_ = s->progress.all();
+  }
+  explicit operator bool() const { return !told_.empty(); }
 
   void expect(std::size_t vertices) { vertices_ = vertices ? vertices : 1; }
   void vertex_done() {
@@ -55,10 +58,10 @@ class progress {
     report(fraction);
   }
   void report(double fraction) const {
-    for (const detail::progress_call& c : settings_->progress) c.report(c.f.get(), fraction);
+    for (const detail::progress_call& c : told_) c.report(c.f.get(), fraction);
   }
 
-  detail::settings settings_;
+  std::vector<detail::progress_call> told_;
   std::size_t vertices_ = 1;
   std::atomic<std::size_t> done_{0}, parts_done_{0};
   std::mutex lock_;

@@ -199,11 +199,17 @@ std::string session_state::pieces_of(const detail::logical* n, std::string_view 
 
 std::shared_ptr<std::mutex> session_state::computing(const detail::logical& n) {
   const std::lock_guard hold(lock_);
-  std::erase_if(computing_, [](const auto& e) { return e.second.expired(); });
+  let_go();
   auto& slot = computing_[n.kept_as.get()];
   std::shared_ptr<std::mutex> m = slot.lock();
   if (!m) slot = m = std::make_shared<std::mutex>();
   return m;
+}
+void session_state::let_go() {
+  if (++since_let_go_ < std::max(cached_.size(), computing_.size())) return;
+  since_let_go_ = 0;
+  std::erase_if(cached_, [](const auto& e) { return e.second.by.expired(); });
+  std::erase_if(computing_, [](const auto& e) { return e.second.expired(); });
 }
 void session_state::forget_dead() {
   const std::lock_guard hold(lock_);
@@ -211,7 +217,7 @@ void session_state::forget_dead() {
 }
 std::optional<session_state::cached_rows> session_state::find_cached(const detail::logical& n, bool in_order) {
   const std::lock_guard hold(lock_);
-  std::erase_if(cached_, [](const auto& e) { return e.second.by.expired(); });
+  let_go();
   const auto it = cached_.find(n.kept_as.get());
   if (it == cached_.end() || (in_order && !it->second.rows.in_order)) return std::nullopt;
   return it->second.rows;

@@ -85,12 +85,15 @@ class session_state {
   using notes = std::vector<note>;  // few, and of living verbs
   static void put(notes& to, const detail::logical* n, std::string_view terminal, std::string text);
   static std::string text_of(const notes& in, const detail::logical* n, std::string_view terminal);
+  // Lets go of what no query names any more, once in as many calls as there are entries: a plan may have thousands.
+  void let_go();
   mutable std::mutex notes_lock_;
   notes fallbacks_, pieces_;
   std::pair<std::uint64_t, std::string> all_fallbacks_;
   std::mutex lock_;
   std::unordered_map<const void*, kept> cached_;
   std::unordered_map<const void*, std::weak_ptr<std::mutex>> computing_;
+  std::size_t since_let_go_ = 0;
 };
 
 // The options of the standard session. Throws user_error for values that make no sense.

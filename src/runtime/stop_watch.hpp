@@ -33,7 +33,7 @@ struct stop_watch {
     using detail::stop_call;
     std::vector<stop_call> asked;
     std::vector<std::stop_token> calling;
-    for (const stop_call& c : s ? s->stops : std::vector<stop_call>{}) {
+    for (const stop_call& c : s ? s->stops.all() : std::vector<stop_call>{}) {
       if (*c.type == typeid(std::stop_token)) calling.push_back(*static_cast<const std::stop_token*>(c.token.get()));
       else asked.push_back(c);
     }

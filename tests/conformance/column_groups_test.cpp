@@ -84,7 +84,8 @@ CONFORMS(column_groups, aggregates_of_every_kind, "group_by", "columns") {
                              return query::make<totals>(g.key(), g.count(), g.sum([](auto t) { return t.amount; }),
                                                         g.min([](auto t) { return t.lot; }), g.max([](auto t) { return t.price; }),
                                                         g.max([](auto t) { return t.name; }), g.first([](auto t) { return t.name; }),
-                                                        g.count([](auto t) { return t.hot; }), g.count_distinct([](auto t) { return t.name; }));
+                                                        g.count([](auto t) { return t.hot; }),
+                                                        g.count_distinct([](auto t) { return t.name; }));
                            })
                            .as_ordered()
                            .to_vector();

@@ -127,6 +127,47 @@ CONFORMS(groups, as_ordered_right_before_a_verb, "as_ordered", "group_by", "coun
   EXPECT_NE(q.as_ordered().group_by(key).count().explain().find("group_by, as ordered"), std::string::npos);
 }
 
+// A key that is a pair stays one; its parts may be put together anew.
+CONFORMS(groups, parts_of_keys_are_exchanged, "group_by", "group_by.keys") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const std::vector<tick> rows(d.rows.begin(), d.rows.begin() + std::min<std::ptrdiff_t>(500, std::ssize(d.rows)));
+    const auto text = [](const tick& t) { return std::to_string(t.key % 7); };
+    std::vector<std::pair<std::string, std::int32_t>> pairs, of_views;
+    std::vector<std::pair<std::int32_t, std::int32_t>> turned;
+    std::vector<std::pair<std::pair<std::int32_t, std::int32_t>, std::int64_t>> counted;
+    std::vector<std::pair<std::tuple<std::int32_t, std::int32_t>, std::int64_t>> of_tuples;
+    for (const auto& [k, of] : grouped(rows, [&](const tick& t) { return std::pair(text(t), t.key); })) pairs.push_back(k);
+    for (const auto& [k, of] : grouped(rows, [](const tick& t) { return std::pair(t.key % 3, t.key % 5); })) {
+      turned.emplace_back(k.second, k.first);
+      counted.emplace_back(turned.back(), std::ssize(of));
+      of_tuples.emplace_back(std::tuple(k.second, k.first), std::ssize(of));
+    }
+    const auto of_pairs = source(e, rows).group_by([](auto t) { return std::pair(t.key % 3, t.key % 5); }).as_ordered();
+    const auto tuples = source(e, rows).group_by([](auto t) { return std::tuple(t.key % 3, t.key % 5); }).as_ordered();
+    of_views = source(e, rows).group_by([&](const tick& t) { return std::pair(text(t), t.key); }).as_ordered().keys().to_vector();
+    EXPECT_ROWS(of_views, pairs);
+    EXPECT_ROWS(of_pairs.select([](auto g) { return std::pair(g.key().second, g.key().first); }).to_vector(), turned);
+    EXPECT_ROWS(of_pairs.select([](auto g) {
+      return std::pair(std::pair(g.key().second, g.key().first), g.count());
+    }).to_vector(), counted);
+    EXPECT_ROWS(tuples.select([](auto g) {
+      return std::pair(std::tuple(std::get<1>(g.key()), std::get<0>(g.key())), g.count());
+    }).to_vector(), of_tuples);
+    const auto nested = tuples.select([](auto g) {
+      return std::pair(std::tuple(std::get<1>(g.key()), g.count()), std::pair(std::pair(1, std::get<0>(g.key())), g.key()));
+    }).to_vector();
+    EXPECT_ROWS(selected(nested, [](const auto& r) {
+      const auto& [of, key] = r;
+      return std::pair(std::pair(std::get<0>(of), key.first.second), std::get<1>(of));
+    }), counted);
+    EXPECT_TRUE(std::all_of(nested.begin(), nested.end(), [](const auto& r) {
+      const auto& [ones, key] = r.second;
+      return ones.first == 1 && std::get<0>(key) == ones.second && std::get<1>(key) == std::get<0>(r.first);
+    }));
+  }
+}
+
 CONFORMS(groups, groups_of_groups, "group_by") {
   const std::vector<tick>& rows = many_ticks();
   std::map<std::int64_t, std::int64_t> sizes;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <list>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -53,16 +54,25 @@ TEST(result_type, is_an_owning_value) {
 }
 
 TEST(trace, says_which_type_lacks_a_record) {
-  EXPECT_NE(query::trace<Bare>([](auto b) { return b.q; }).reason.find("no QUERY_RECORD for the row type"), std::string::npos);
+  EXPECT_NE(query::trace<Bare>([](auto b) { return b.q; }).reason.find("no QUERY_RECORD for "), std::string::npos);
   EXPECT_NE(query::trace<Bare>([](auto b) { return b.q; }).reason.find("Bare"), std::string::npos);
   EXPECT_NE(query::trace<Holder>([](auto b) { return b.first; }).reason.find("Bare"), std::string::npos);
+}
+
+TEST(trace, asks_for_no_record_of_what_none_describes) {
+  const auto reason = [](const query::ir::traced& t) { return t.reason; };
+  const std::string wanted = "its rows are, or hold, values that are not traced: ";
+  EXPECT_EQ(reason(query::trace<long double>([](auto x) { return x > 1; })), wanted + "long double");
+  EXPECT_EQ(reason(query::trace<std::pair<int, long double>>([](auto p) { return p.first; })), wanted + "long double");
+  EXPECT_EQ(reason(query::trace<int*>([](auto p) { return p == nullptr; })), wanted + "int*");
+  EXPECT_EQ(reason(query::trace<std::list<int>>([](const auto& l) { return l.empty(); })).rfind(wanted + "std::", 0), 0u);
 }
 
 TEST(trace, takes_groups_with_their_rows_but_nothing_that_holds_one) {
   const auto t = query::trace<query::Group<int, Row>>([](auto g) { return g.key() + 1; });
   EXPECT_EQ(query::ir::show(t), "(key + 1)");
   const std::string undescribed = query::trace<query::Group<int, Bare>>([](auto g) { return g.size(); }).reason;
-  EXPECT_NE(undescribed.find("no QUERY_RECORD for the row type"), std::string::npos) << undescribed;
+  EXPECT_NE(undescribed.find("no QUERY_RECORD for "), std::string::npos) << undescribed;
   const std::string reason = query::trace<std::optional<query::Group<int, Row>>>([](auto g) { return g.has_value(); }).reason;
   EXPECT_EQ(reason.find("QUERY_RECORD"), std::string::npos) << reason;
   EXPECT_NE(reason.find("group_by(key).select([](auto g) {...})"), std::string::npos) << reason;

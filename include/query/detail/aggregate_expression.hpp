@@ -106,8 +106,8 @@ struct negate_fn {
 template <deferred A> auto operator-(const A& a) { return make_apply(negate_fn{}, a); }
 
 // A key that is a record or a tuple: g.key().field is asked of the key's value.
-template <class M> struct member_fn {
-  M member;
+template <class Member> struct member_fn {
+  Member member;
   template <class A> auto operator()(const A& a) const { return a.*member; }
 };
 

@@ -50,6 +50,12 @@ template <class E, class A> requires stored_as_other<E> struct stored<std::vecto
 template <class R> inline constexpr bool is_text_value = false;
 template <class C, class... X> inline constexpr bool is_text_value<std::basic_string<C, X...>> = true;
 
+// Can f be called with these? Asked twice: to clang, a function whose body does not compile is an error where it is first looked at,
+// and cannot be called from then on.
+template <bool, class F, class... X> inline constexpr bool still_callable = requires(F f, X... x) { f(x...); };
+template <class F, class... X>
+inline constexpr bool is_callable = std::is_invocable_v<F, X...> && still_callable<std::is_invocable_v<F, X...>, F, X...>;
+
 // A lambda whose parameters are not `auto` names its row type.
 template <class F> concept names_its_types = requires { &std::remove_cvref_t<F>::operator(); } || !std::is_class_v<std::remove_cvref_t<F>>;
 

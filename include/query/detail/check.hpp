@@ -251,10 +251,11 @@ struct groups {
                                      "`const query::Group<Key, Row>& g` (the rows; check Key and Row)");
     return ok;
   }
-  template <class F, class Recorder> static constexpr bool taken() {
+  // G: the group with its rows. A function that names it does not compile if it gets here: its body has an error, and so no type.
+  template <class F, class Recorder, class G> static constexpr bool taken() {
     constexpr bool ok = can_call<F, Recorder>;
-    if constexpr (!ok)
-      static_assert(fails_inside<F, Recorder>,
+    if constexpr (!ok && !fits<F, Recorder>)
+      static_assert(fails_inside<F, G>,
                     "query: group_by(...).select, aggregate, reduce: the function must take the group, `auto g`, and not be `mutable`");
     static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(group_by(...).select));
     return ok && std::is_copy_constructible_v<F>;

@@ -79,7 +79,7 @@ template <class F, class... Row> inline constexpr bool fits = false;
 template <class F, class... Row> requires(std::is_class_v<F> && !std::is_final_v<F> && has_call<F>)
 inline constexpr bool fits<F, Row...> = !requires(beside<F, Row...>& f, const Row&... row) { f(row...); };
 // To clang a function whose body has failed fits nothing any more: whether it does has to be known first.
-template <bool, class F, class... X> inline constexpr bool invocable_then = std::is_invocable_v<F, X...>;
+template <bool, class F, class... X> inline constexpr bool invocable_then = detail::is_callable<F, X...>;
 // A pointer to a member is invocable and has no f(row).
 template <class F, class... Row>
 inline constexpr bool can_call = invocable_then<fits<F, Row...>, const F&, const Row&...> && !std::is_member_pointer_v<F>;

@@ -14,24 +14,28 @@ namespace agg {
 template <class K, class T, class F> auto recorded(const F& f) { return f(recorder<K, T>{}); }
 // What a group function returns, as an aggregate expression.
 template <class... A> auto as_expression(const std::tuple<A...>& x) {
-  return std::apply([](const A&... a) { return make_apply(tupler{}, a...); }, x);
+  if constexpr (is_key_shape<std::tuple<A...>>) return operand_t<std::tuple<A...>>(x);
+  else return std::apply([](const A&... a) { return make_apply(tupler{}, a...); }, x);
 }
-template <class A, class B> auto as_expression(const std::pair<A, B>& x) { return make_apply(pairer{}, x.first, x.second); }
+template <class A, class B> auto as_expression(const std::pair<A, B>& x) {
+  if constexpr (is_key_shape<std::pair<A, B>>) return operand_t<std::pair<A, B>>(x);
+  else return make_apply(pairer{}, x.first, x.second);
+}
 template <class X> auto as_expression(const X& x) {
-  if constexpr (is_key_shape<X>) return key{};
+  if constexpr (is_key_shape<X>) return operand_t<X>(x);
   else if constexpr (is_row_shape<X>) return whole_of(x);
   else if constexpr (!check::groups::expression<aggregate<X>>()) return refused{};
   else return x;
 }
 template <class K, class T, class F> auto program_of(const F& f) {
-  if constexpr (!check::groups::taken<F, recorder<K, T>>()) return refused{};
+  if constexpr (!check::groups::taken<F, recorder<K, T>, Group<K, T>>()) return refused{};
   else return as_expression(recorded<K, T>(f));
 }
 template <class K, class T, class F> using program_t = decltype(program_of<K, T>(std::declval<const F&>()));
 
 template <class K, class T, class F> ir::traced trace_group(const void* f) {
   return ir::run_trace([&]() -> const ir::node* {
-    if constexpr (!ir::described_v<K> || !ir::described_v<T>) ir::give_up("no QUERY_RECORD for the row or key type");
+    if constexpr (!ir::described_v<K> || !ir::described_v<T>) ir::give_up(detail::no_record<K, T>());
     else return detail::to_node((*static_cast<const F*>(f))(traced_group<K, T>{}));
   });
 }
@@ -45,7 +49,7 @@ template <class T, class F> auto program_of_all(const F& f) {
 template <class T, class F> ir::traced trace_all(const void* f) {
   using A = decltype(program_of_all<T>(std::declval<const F&>()));
   return ir::run_trace([&]() -> const ir::node* {
-    if constexpr (!ir::described_v<T>) ir::give_up("no QUERY_RECORD for the row or key type");
+    if constexpr (!ir::described_v<T>) ir::give_up(detail::no_record<T>());
     else return trace_of_all(detail::to_node((*static_cast<const F*>(f))(traced_group<std::int64_t, T>{})),
                              ir::describe<value_of<A, nothing_key, T>>());
   });
@@ -79,7 +83,7 @@ template <class K, class T> struct whole_group {
 template <class K, class T> ir::traced trace_groups(const void*) {
   return ir::run_trace([]() -> const ir::node* {
     if constexpr (!ir::described_v<K> || !ir::described_v<T>) {
-      ir::give_up("no QUERY_RECORD for the row or key type");
+      ir::give_up(detail::no_record<K, T>());
     } else {
       const traced_group<K, T> g;
       return detail::make_array(ir::describe<Group<K, T>>(), {detail::to_node(g.key()), detail::to_node(g.collect())});
@@ -127,7 +131,8 @@ template <class Q, class T, class K, class KF> class Grouped {
   // aggregate(sum(f), count(), ...): std::tuple<K, values...>. Aggregates are functions of a group:
   // aggregate([](auto g) { return g.sum(f); }, ...) or those of query::aggregates.
   template <class... A> auto aggregate(A... a) const {
-    return select(agg::key_and<A...>{std::tuple<A...>(std::move(a)...)}, at_);
+    if constexpr ((!check::groups::taken<A, agg::recorder<K, T>, Group<K, T>>() || ...)) return check::after_error{};
+    else return select(agg::key_and<A...>{std::tuple<A...>(std::move(a)...)}, at_);
   }
   auto count(call_site at = call_site::here()) const {
     return select([](auto g) { return std::tuple(g.key(), g.count()); }, at);

@@ -1,0 +1,8 @@
+// form: from_trades.group_by(symbol_of).select([](const query::Group<int, Trade>& g) { return g.product(); }).to_vector()
+// message: the compiler: no member named 'product', and nothing else
+// expect-gcc: has no member named
+// expect-clang: no member named 'product'
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.group_by(symbol_of).select([](const query::Group<int, Trade>& g) { return g.product(); }).to_vector()); }
