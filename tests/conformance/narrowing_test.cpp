@@ -135,7 +135,7 @@ CONFORMS(narrowing, a_row_with_texts_is_shown, "select") {
   const auto made = source(e, texts).select([](auto t) {
     return query::make<named_amount>(t + "!", query::cast<std::int64_t>(query::length(t)) * 1'000'000'000);
   });
-  expect_misfit("select: ", "named_amount.amount", [&] { (void)made.to_vector(); }, "stored in place!, amount: 34000000000}");
+  expect_misfit("select: ", "named_amount.amount", [&] { (void)made.to_vector(); }, "stored in place!\", amount: 34000000000}");
 }
 
 CONFORMS(narrowing, to_map_names_itself, "to_map") {
