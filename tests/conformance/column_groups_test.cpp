@@ -1,11 +1,14 @@
 // group_by and aggregate of rows that come as columns: keys of several columns, behind tests, projections and joins; few groups, many and
 // more than any table of a lane holds.
+#include <algorithm>
+#include <map>
 #include <random>
 #include <unordered_map>
 
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
 #include "conformance/rows.hpp"
+#include "sanitized.hpp"
 
 namespace conformance {
 namespace {
@@ -146,13 +149,41 @@ struct measure {
 QUERY_RECORD(measure, number, text, worth);
 
 // Enough rows that a sample says how many groups there will be: few, some (fewer tables, merged by partition) and many (rows are parted).
+// Rows are compared by ==, as there are many: sums of eighths are exact.
+template <class Key, class KeyAt>
+void sums_by(const query::Query<measure>& q, const std::vector<double>& worth, bool ordered, Key key, KeyAt key_at) {
+  using K = decltype(key_at(std::size_t{0}));
+  std::vector<std::tuple<K, std::int64_t, double>> wanted;
+  std::map<K, std::size_t> at;
+  for (std::size_t i = 0; i < worth.size(); ++i) {
+    const auto [it, fresh] = at.try_emplace(key_at(i), wanted.size());
+    if (fresh) wanted.emplace_back(it->first, 0, 0);
+    auto& w = wanted[it->second];
+    ++std::get<1>(w);
+    std::get<2>(w) += worth[i];
+  }
+  const auto sums = [](auto g) { return std::tuple(g.key(), g.count(), g.sum([](auto r) { return r.worth; })); };
+  auto given = (ordered ? q.as_ordered() : q).group_by(key).select(sums).to_vector();
+  if (!ordered) {
+    std::sort(given.begin(), given.end());
+    std::sort(wanted.begin(), wanted.end());
+  }
+  EXPECT_EQ(given.size(), wanted.size());
+  EXPECT_TRUE(given == wanted);
+}
+
 CONFORMS(column_groups, few_some_and_many, "group_by", "columns", "as_ordered") {
   if (e.accelerate) return;  // sizes of the CPU's own ways
-  constexpr std::size_t n = 560'000;
+  constexpr std::size_t n = 530'000;
   std::vector<std::int64_t> number(n);
   std::vector<std::string> text(n);
   std::vector<double> worth(n);
-  for (const std::uint64_t domain : {7ull, 25'000ull, 400'000ull}) {
+#ifdef QUERY_TEST_SANITIZED
+  const std::vector<std::uint64_t> domains{25'000};
+#else
+  const std::vector<std::uint64_t> domains{7, 25'000, 400'000};
+#endif
+  for (const std::uint64_t domain : domains) {
     SCOPED_TRACE(domain);
     std::mt19937_64 random(20130711 + domain);
     for (std::size_t i = 0; i < n; ++i) {
@@ -160,26 +191,13 @@ CONFORMS(column_groups, few_some_and_many, "group_by", "columns", "as_ordered") 
       text[i] = "key of " + std::to_string(random() % domain);
       worth[i] = static_cast<double>(random() % 1000) / 8;
     }
-    const auto check = [&](auto key, auto key_at) {
-      using K = decltype(key_at(std::size_t{0}));
-      std::vector<std::tuple<K, std::int64_t, double>> wanted;
-      std::map<K, std::size_t> at;
-      for (std::size_t i = 0; i < n; ++i) {
-        const auto [it, fresh] = at.try_emplace(key_at(i), wanted.size());
-        if (fresh) wanted.emplace_back(key_at(i), 0, 0);
-        auto& w = wanted[it->second];
-        ++std::get<1>(w);
-        std::get<2>(w) += worth[i];
-      }
-      const auto q = on(e, query::from(query::columns<measure>(number, text, worth)));
-      const auto sums = [](auto g) { return std::tuple(g.key(), g.count(), g.sum([](auto r) { return r.worth; })); };
-      EXPECT_SAME_ROWS(q.group_by(key).select(sums).to_vector(), wanted);
-      EXPECT_ROWS(q.as_ordered().group_by(key).select(sums).to_vector(), wanted);
-    };
-    check([](auto r) { return r.number; }, [&](std::size_t i) { return number[i]; });
-    check([](auto r) { return r.text; }, [&](std::size_t i) { return text[i]; });
-    check([](auto r) { return std::tuple(r.number % 100, r.text); },
-          [&](std::size_t i) { return std::tuple(number[i] % 100, text[i]); });
+    const query::Query<measure> q = on(e, query::from(query::columns<measure>(number, text, worth)));
+    sums_by(q, worth, false, [](auto r) { return r.number; }, [&](std::size_t i) { return number[i]; });
+    sums_by(q, worth, true, [](auto r) { return r.text; }, [&](std::size_t i) { return text[i]; });
+    if (domain > 100'000) continue;
+    sums_by(q, worth, true, [](auto r) { return r.number; }, [&](std::size_t i) { return number[i]; });
+    sums_by(q, worth, false, [](auto r) { return std::tuple(r.number % 100, r.text); },
+            [&](std::size_t i) { return std::tuple(number[i] % 100, text[i]); });
   }
 }
 
