@@ -56,6 +56,8 @@ class walk {
   bool pays() const { return pays_; }      // of those stages
   bool costly() const { return costly_; }  // records of the rows behind them
   const column_schema& schema() const { return now_; }
+  // They come out as they lie in memory, all or some.
+  bool records_in_place() const { return !is_columnar(*branch_) && now_.columns.size() == 1 && now_.columns[0].type == row_of(*branch_); }
 
   // How many verbs of a stage, from the first on, can: a test narrows the rows, a projection gives others.
   std::size_t nodes(const stage& s, const ir::type* row) {
@@ -133,8 +135,11 @@ std::shared_ptr<const ir::group_plan> group_plan_of(const vertex& v, const colum
 
 // A group_by or aggregate whose rows come as columns all the way.
 bool group_over_columns(vertex* reader, const walk& w) {
-  const bool groups = reader && reader->node && (reader->node->what == verb::group_by || reader->node->what == verb::aggregate);
-  if (!groups || !w.costly()) return false;
+  if (!reader || !reader->node || !w.costly()) return false;
+  const logical& n = *reader->node;
+  if (n.what != verb::group_by && n.what != verb::aggregate) return false;
+  // Compiled loops read records where they lie, and lose only where they copy a key.
+  if (w.records_in_place() && (n.what == verb::aggregate || n.key->trivial)) return false;
   auto plan = group_plan_of(*reader, w.schema());
   if (!plan) return false;
   reader->group_function = std::move(plan);
