@@ -90,8 +90,8 @@ std::vector<int> sorted(std::vector<int> all) {
   std::sort(all.begin(), all.end());
   return all;
 }
-// The results of `verbs` verbs, on a small stack. Four times as many verbs take less than eight times as long, where that is long
-// enough to be told. A tenth of them is read in all ways, which give the same.
+// The results of `verbs` verbs, on a small stack. Four times as many verbs take less than twelve times as long, where that is long
+// enough to be told: caches make it more than four, a quadratic one takes sixteen. A tenth of them is read in all ways, which give the same.
 std::vector<int> linear(const step& more, int verbs) {
   std::vector<int> all;
   const auto run = [&](int n) { on_small_stack([&] { all = grown(more, n).to_vector(); }); };
@@ -99,9 +99,9 @@ std::vector<int> linear(const step& more, int verbs) {
   for (int attempt = 0; attempt < 3; ++attempt) {  // a busy machine has slow moments
     quarter = seconds_of([&] { run(verbs / 4); });
     whole = seconds_of([&] { run(verbs); });
-    if (whole < std::max(8 * quarter, 1.0)) break;
+    if (whole < std::max(12 * quarter, 1.0)) break;
   }
-  EXPECT_LT(whole, std::max(8 * quarter, 1.0)) << verbs << " verbs, a quarter of them in " << quarter << " s";
+  EXPECT_LT(whole, std::max(12 * quarter, 1.0)) << verbs << " verbs, a quarter of them in " << quarter << " s";
   on_small_stack([&] {
     const results r = read(grown(more, verbs / 10));
     EXPECT_EQ(r.count, std::ssize(r.all));
