@@ -91,7 +91,8 @@ std::vector<int> sorted(std::vector<int> all) {
   return all;
 }
 // The results of `verbs` verbs, on a small stack. Four times as many verbs take less than twelve times as long, where that is long
-// enough to be told: caches make it more than four, a quadratic one takes sixteen. A tenth of them is read in all ways, which give the same.
+// enough to be told: caches make it more than four, a quadratic one takes sixteen. A tenth of them is read in all ways, which give
+// the same.
 std::vector<int> linear(const step& more, int verbs) {
   std::vector<int> all;
   const auto run = [&](int n) { on_small_stack([&] { all = grown(more, n).to_vector(); }); };
