@@ -149,7 +149,7 @@ constexpr auto itself = [](const auto& x) { return x; };
 #define NUMBERS source(e, numbers()).timeout(t)
 #define ROWS source(e, rows()).timeout(t)
 
-// What a test prints of its own, without tables of print().
+// Lines that the test itself prints, without the tables of print().
 std::string lines_of(const std::string& text) {
   const std::size_t at = text.rfind(" ms late\n");
   const std::size_t line = at == text.npos ? text.npos : text.rfind('\n', at);

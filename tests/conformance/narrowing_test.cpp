@@ -234,7 +234,7 @@ CONFORMS(narrowing, floating_point_numbers_round, "select") {
   EXPECT_EQ(made[1].wide, 3.0);
 }
 
-// Of a list of views too, as a verb stores them.
+// A list of views becomes a list of strings, too, as when a verb stores it.
 CONFORMS(narrowing, lists_of_views_become_lists_of_strings, "select") {
   const std::vector<std::string> texts = {"first,second", "", "a text that is not stored in place"};
   const auto made = source(e, texts).select([](const std::string& t) {

@@ -224,7 +224,7 @@ TEST(long_plans, stop_on) {
   EXPECT_THROW(q.count(), query::cancelled);
 }
 
-// Each is told once, however often the queries that it was said of are put together.
+// Each observer is told once, even if queries that share it are put together many times.
 TEST(long_plans, on_progress) {
   int ends = 0;
   const auto more = [&](const rows& q, int) -> rows {

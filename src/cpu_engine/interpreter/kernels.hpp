@@ -28,7 +28,7 @@ using text_kernel = void (*)(void* to, const void* a, const void* b, const void*
 using array_kernel = void (*)(void* to, const void* a, std::size_t a_stride, const void* b, std::size_t b_stride,
                               std::size_t count, std::size_t n);
 
-// What a narrowing kernel throws: the first value that does not fit, at lane `lane` of those that it was given.
+// A narrowing kernel throws this for the first value that does not fit: `lane` is its place among the values of the call.
 struct misfit {
   std::size_t lane = 0;
   std::string number;

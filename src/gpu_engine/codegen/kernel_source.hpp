@@ -121,7 +121,7 @@ class kernel_source {
   std::string argument(std::uint32_t index, std::string_view type) { return parameter({word::role::argument, index, 0, 0}, type); }
   std::string errors() { return parameter({word::role::errors, 0, 0, 0}, "u64*"); }
   std::uint32_t site(std::string verb, detail::call_site where);
-  // Of a sort's key: each then_by has a place of its own.
+  // The place of a sort's key: each then_by has its own.
   std::uint32_t key_site(const detail::logical& n, std::size_t key);
   // The same place, for an integer that must fit `part` of a record, which is a `to`.
   std::uint32_t narrowing_site(std::uint32_t site, std::string_view part, const ir::type* to);
