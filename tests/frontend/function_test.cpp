@@ -64,7 +64,8 @@ TEST(trace, asks_for_no_record_of_what_none_describes) {
   const std::string wanted = "its rows are, or hold, values that are not traced: ";
   EXPECT_EQ(reason(query::trace<long double>([](auto x) { return x > 1; })), wanted + "long double");
   EXPECT_EQ(reason(query::trace<std::pair<int, long double>>([](auto p) { return p.first; })), wanted + "long double");
-  EXPECT_EQ(reason(query::trace<int*>([](auto p) { return p == nullptr; })), wanted + "int*");
+  const std::string pointer = reason(query::trace<int*>([](auto p) { return p == nullptr; }));
+  EXPECT_TRUE(pointer == wanted + "int*" || pointer == wanted + "int *") << pointer;  // g++ and clang++ spell it in their own ways
   EXPECT_EQ(reason(query::trace<std::list<int>>([](const auto& l) { return l.empty(); })).rfind(wanted + "std::", 0), 0u);
 }
 
