@@ -5,3 +5,4 @@ find_package(cereal REQUIRED)
 if(NOT TARGET cereal::cereal)
   add_library(cereal::cereal ALIAS cereal)
 endif()
+find_library(QUERY_LZ4 lz4 REQUIRED)  # Debian's package has no CMake files

@@ -31,7 +31,7 @@ enum class gpu_use { allowed, off };
 struct session_options {
   int threads = 0;                // 0: one for each core that this process may use
   std::size_t memory_limit = 0;   // bytes for tables, partitions and results; 0: three quarters of the machine's memory
-  std::string temp_folder = {};   // must exist; for spilled data: no operator spills yet, queries over the limit fail
+  std::string temp_folder = {};   // must exist; for rows of group_by that memory has no room for; empty: TMPDIR, or /tmp
   bool verify = false;            // interpret a sample of rows beside every native run and compare
   bool interpret = false;         // run traced functions by the interpreter instead of natively
   bool checked = false;           // integer / and % without a result are user_errors in traced functions, which are interpreted then

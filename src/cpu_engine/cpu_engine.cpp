@@ -19,7 +19,7 @@ using detail::verb;
 
 namespace {
 
-detail::table run_vertex(const planner::vertex& v, runtime::run_context& context) {
+runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& context) {
   if (!v.node) return cpu::collect(v.inputs.front(), v.captures, context, v.limit);
   switch (v.node->what) {
     case verb::source_file: return read_file(v, context);
@@ -57,8 +57,10 @@ class cpu_engine final : public runtime::local_engine {
     const auto begin = std::chrono::steady_clock::now();
     output.tell(runtime::signal::begin_stream);
     if (context.verify) verify_vertex(v, context);
-    const detail::table t = run_vertex(v, context);
+    const runtime::vertex_rows rows = run_vertex(v, context);
+    const detail::table& t = rows.rows;
     runtime::block b;
+    b.kept = rows.kept;
     // A table without an owner is a source that the caller keeps alive.
     b.owner = t.owner ? t.owner : std::shared_ptr<void>(std::shared_ptr<void>(), const_cast<void*>(t.rows ? t.rows : &t_nothing));
     b.rows.rows = const_cast<void*>(t.rows);
@@ -66,7 +68,7 @@ class cpu_engine final : public runtime::local_engine {
     output.push(std::move(b));
     output.tell(runtime::signal::end_stream);
     runtime::report r;
-    r.rows_out = t.n;
+    r.rows_out = rows.here() ? t.n : rows.kept->size();
     r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::make_unique<finished_vertex>(r);
   }

@@ -86,7 +86,7 @@ class group_sample final : public column_sink {
 
 }  // namespace
 
-detail::table group_rows(const planner::vertex& v, runtime::run_context& context) {
+runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& context) {
   const logical& n = *v.node;
   const auto bindings = context.bind(v.captures);
   const detail::binding_scope scope(bindings);  // merging and finishing call functions too
@@ -102,11 +102,8 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
   const bool sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
   if (sampled) {
     const double rows = static_cast<double>(*p.source_rows()), groups = group_sample(n, *key_columns, context.pool).estimate(p);
-    if (groups > many_groups && groups * rows_a_group > rows) {
-      // Records are parted: what the user compiled is the quicker for them.
-      const group_program of_records(n, v.interpreted ? v.group_function.get() : nullptr);
-      return group_partitioned(v, {}, collect_rest(p), of_records, key, context);
-    }
+    if (groups > many_groups && groups * rows_a_group > rows)
+      return group_partitioned(v, {}, p, program, key, &*key_columns);
     const double tables = rows / (rows_a_table_group * std::max(groups, 1.0));
     p.limit_parts(std::clamp(static_cast<std::size_t>(std::min<double>(tables, most_tables)), fewest_tables, most_tables));
   }
@@ -127,16 +124,16 @@ detail::table group_rows(const planner::vertex& v, runtime::run_context& context
     const group_table& first = *tables[0];
     partition = p.source_rows() && tables.size() > 1 && first.groups.size() > many_groups && first.groups.size() * 4 > first.rows_seen;
   }
-  const auto partitioned = [&](detail::table rest) {
+  const auto partitioned = [&] {
     std::erase(tables, nullptr);
-    return group_partitioned(v, std::move(tables), std::move(rest), program, key, context);
+    return group_partitioned(v, std::move(tables), p, program, key, key_columns ? &*key_columns : nullptr);
   };
-  if (partition) return partitioned(collect_rest(p));
+  if (partition) return partitioned();
   if (p.source_rows()) {
     p.run_all(run);
     std::size_t groups = 0;
     for (const auto& t : tables) groups += t ? t->groups.size() : 0;
-    if (tables.size() > 1 && groups > merged_at_once) return partitioned({});
+    if (tables.size() > 1 && groups > merged_at_once) return partitioned();
   }
   // The tables of a window, in the order of their parts, join the first one.
   std::unique_ptr<group_table> all = std::move(tables.front());

@@ -10,7 +10,7 @@ namespace query::cpu {
 // part keeps its table, later rows are partitioned by the hash of their key, and each partition has a table of its own. Both
 // give the same sums for any number of threads, and both call each function of the user's once a row. Groups come in order of
 // first appearance if the query asks for it, else in some order.
-detail::table group_rows(const planner::vertex& v, runtime::run_context& context);
+runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& context);
 
 // One row from all rows.
 detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& context);

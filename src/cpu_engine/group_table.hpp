@@ -70,21 +70,17 @@ class group_table {
       from += k;
     }
   }
-  // Rows whose keys are known: ids[i] is the number of a row, keys that of its key. opened, if not null, gets the id of the row that
-  // each new group came from; groups are numbered as they appear.
-  void update_keyed(const void* rows, const std::uint32_t* ids, const key_part& keys, std::size_t n, std::vector<std::uint32_t>* opened) {
-    const detail::stop_point stop;
-    for (std::size_t from = 0; from < n; from += batch_rows) {
-      stop.check();
-      const std::size_t k = std::min(batch_rows, n - from);
-      const key_part here = part_at({&keys, 1}, 0, from);
-      groups.find_or_insert(key_view(&here, 1), k, ids_);
-      states_->grow_to(groups.size());
-      states_->update(ids_, rows, ids + from, k);
-      if (opened)
-        for (std::size_t i = 0; i < k; ++i)
-          if (ids_[i] == opened->size()) opened->push_back(ids[from + i]);
-    }
+  // At most batch_rows rows whose keys are known: row i is number select[i], or i.
+  void update_keyed(const void* rows, const std::uint32_t* select, const key_part& keys, std::size_t n) {
+    groups.find_or_insert(key_view(&keys, 1), n, ids_);
+    states_->grow_to(groups.size());
+    states_->update(ids_, rows, select, n);
+    rows_seen += n;
+  }
+  // Of the last n rows or groups that came, those that opened a group: appends number(i) of each. Groups are numbered as they appear.
+  template <class Number> void note_opened(std::size_t n, std::vector<std::uint64_t>& opened, const Number& number) const {
+    for (std::size_t i = 0; i < n; ++i)
+      if (ids_[i] == opened.size()) opened.push_back(number(i));
   }
   // Takes over another table's groups; the other one is empty afterwards.
   void merge(group_table& o) {
@@ -101,7 +97,7 @@ class group_table {
   }
   // Takes over those groups of another table, which other threads may ask for other groups meanwhile. opened, if not null, gets the
   // number, from `number` on in the other table's order, of each group that is new.
-  void merge(group_table& o, const std::uint32_t* chosen, std::size_t n, std::vector<std::uint32_t>* opened, std::uint32_t number) {
+  void merge(group_table& o, const std::uint32_t* chosen, std::size_t n, std::vector<std::uint64_t>* opened, std::uint64_t number) {
     const detail::stop_point stop;
     for (std::size_t from = 0; from < n; from += batch_rows) {
       stop.check();
@@ -112,9 +108,7 @@ class group_table {
       groups.find_or_insert(keys_.data(), k, ids_);
       states_->grow_to(groups.size());
       states_->merge(ids_, *o.states_, {0, k, chosen + from});
-      if (opened)
-        for (std::size_t i = 0; i < k; ++i)
-          if (ids_[i] == opened->size()) opened->push_back(number + chosen[from + i]);
+      if (opened) note_opened(k, *opened, [&](std::size_t i) { return number + chosen[from + i]; });
     }
   }
   void finish(rows_buffer& out) {

@@ -126,6 +126,10 @@ class key_table {
     else wide_.make_room(keys);
   }
 
+  void expect_sparse() {
+    if (dense_) leave_dense();
+  }
+
   void clear() {
     size_ = 0;
     if (dense_ && range_ > 0) std::memset(index_.data(), 0xff, range_ * sizeof(std::uint32_t));
@@ -344,6 +348,7 @@ void grouper::grow_keys(std::size_t n) {
   capacity_ = capacity;
 }
 
+void grouper::expect_sparse() { table_->expect_sparse(); }
 void grouper::reserve(std::size_t keys) { table_->reserve(keys); }
 
 void grouper::clear() {

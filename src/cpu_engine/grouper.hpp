@@ -54,6 +54,7 @@ class grouper {
   const ir::type& key_type() const { return *key_; }
 
   void reserve(std::size_t keys);  // a hint
+  void expect_sparse();            // a hint: the keys are a few of their range, as those of a partition are
   void clear();                    // forgets the keys, keeps the memory
 
  private:

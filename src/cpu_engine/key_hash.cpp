@@ -12,6 +12,7 @@
 namespace query::cpu {
 namespace {
 
+constexpr std::size_t ahead = 16;  // strings that a loop fetches
 constexpr std::uint64_t null_hash = 0x2545f4914f6cdd1du;
 
 std::uint64_t combine(std::uint64_t hash, std::uint64_t part) { return hash_word(hash ^ part); }
@@ -119,6 +120,12 @@ void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t 
         with_type(l.type->k, [&](auto v) {
           for (std::size_t i = 0; i < n; ++i) add(i, hash_word(ordered(load<decltype(v)>(at(i)))));
         });
+      } else if (l.type->k == ir::kind::string) {
+        for (std::size_t i = 0; i < n; ++i) {
+          if (i + ahead < n) __builtin_prefetch(at(i + ahead));  // rows by number lie anywhere
+          const auto& s = *reinterpret_cast<const std::string*>(at(i));
+          add(i, hash_bytes(s.data(), s.size()));
+        }
       } else {
         for (std::size_t i = 0; i < n; ++i) add(i, hash_key(*l.type, at(i)));
       }

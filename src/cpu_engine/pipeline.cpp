@@ -8,6 +8,7 @@
 
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
+#include "cpu_engine/table_list.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 #include "runtime/shared_rows.hpp"
 
@@ -19,7 +20,16 @@ using detail::row_block;
 using detail::verb;
 
 namespace {
+
 constexpr std::size_t piece_part_rows = 1 << 13;
+
+// The rows of a vertex that gave several tables, which nobody has put side by side yet.
+std::shared_ptr<const table_list> list_of(const planner::branch& b, const runtime::run_context& context) {
+  const auto found = b.table ? context.tables.find(b.table) : context.tables.end();
+  if (found == context.tables.end() || found->second.here()) return nullptr;
+  return std::dynamic_pointer_cast<const table_list>(found->second.kept);
+}
+
 }  // namespace
 
 pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
@@ -28,6 +38,10 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
   if (comes_in_pieces(b, context)) {
     stream_ = open_pieces(b, context);
     source_row_ = b.table ? b.table->row() : b.source->row;
+  } else if ((list_ = list_of(b, context))) {
+    whole_.n = static_cast<std::size_t>(list_->size());
+    source_row_ = list_->row();
+    table_ = b.table;
   } else if (b.table) {
     const detail::table& t = context.table_of(*b.table);
     whole_.rows = const_cast<void*>(t.rows);
@@ -81,8 +95,17 @@ std::optional<std::uint64_t> pipeline::source_rows() const {
   return whole_.n;
 }
 
+bool pipeline::in_place() const { return !stream_ && steps_.empty() && !whole_.columns; }
+
+std::vector<detail::table> pipeline::as_tables() const {
+  if (list_ && in_place()) return list_->tables();
+  if (auto t = as_table()) return {*t};
+  return {};
+}
+
 std::optional<detail::table> pipeline::as_table() const {
-  if (stream_ || !steps_.empty() || whole_.columns) return std::nullopt;
+  if (!in_place()) return std::nullopt;
+  if (list_) return context_->table_of(*table_);
   detail::table t;
   t.owner = std::const_pointer_cast<void>(owner_);
   t.rows = whole_.rows;
@@ -129,7 +152,7 @@ detail::row_block pipeline::rows_at(std::size_t first, std::size_t n) const {
   detail::row_block rows = whole_;
   rows.n = std::min(n, whole_.n - first);
   rows.first = first;
-  if (!whole_.columns) rows.rows = static_cast<std::byte*>(whole_.rows) + first * source_row_->size;
+  if (!whole_.columns && !list_) rows.rows = static_cast<std::byte*>(whole_.rows) + first * source_row_->size;
   return rows;
 }
 
@@ -286,12 +309,27 @@ constexpr std::size_t most_nested = 32;
 
 }  // namespace
 
+// Those of each table that the part has rows of.
+template <class Push> void pipeline::part::slices(Push push) const {
+  const runtime::cancel_flag& cancel = of->context_->cancel;
+  if (!of->list_) return in_slices(rows, of->source_row_, cancel, push);
+  std::uint64_t first = rows.first;
+  of->list_->each_run(rows.first, rows.n, [&](const detail::table& t, std::size_t from, std::size_t n) {
+    row_block b = rows;
+    b.rows = const_cast<std::byte*>(row_at(t, from));
+    b.n = n;
+    b.first = first;
+    first += n;
+    in_slices(b, of->source_row_, cancel, push);
+  });
+}
+
 // Runs all groups but the last over each slice; `last` takes the rows from the step where that begins.
 template <class Push> void pipeline::part::run_groups(Push last) const {
   const std::vector<step>& steps = of->steps_;
   const std::size_t from = (steps.size() - 1) / most_nested * most_nested;
   const runtime::cancel_flag& cancel = of->context_->cancel;
-  in_slices(rows, of->source_row_, cancel, [&](const row_block& b) {
+  slices([&](const row_block& b) {
     row_block now = b;
     rows_buffer held(of->source_row_, of->context_->pool);
     for (std::size_t first = 0; first < from && now.n; first += most_nested) {
@@ -317,12 +355,12 @@ void pipeline::part::run(batch_sink& to) const {
     return;
   }
   chain c(steps, 0, steps.size(), to);
-  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { c.push(b); });
+  slices([&](const row_block& b) { c.push(b); });
 }
 
 void pipeline::part::run_columns(column_sink& to) const {
   const auto steps = of->over_columns_->start(to);
-  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { steps->push(b); });
+  slices([&](const row_block& b) { steps->push(b); });
 }
 
 void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const {
@@ -333,7 +371,7 @@ void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const 
     return;
   }
   chain c(steps, 0, steps.size(), end, k, state);
-  in_slices(rows, of->source_row_, of->context_->cancel, [&](const row_block& b) { c.push(b); });
+  slices([&](const row_block& b) { c.push(b); });
 }
 
 }  // namespace query::cpu

@@ -58,6 +58,7 @@ class pipeline {
    private:
     friend class pipeline;
     template <class Push> void run_groups(Push last) const;
+    template <class Push> void slices(Push push) const;
     const pipeline* of = nullptr;
     detail::row_block rows;
   };
@@ -65,7 +66,9 @@ class pipeline {
   const ir::type* row() const { return row_; }
   std::optional<std::uint64_t> source_rows() const;  // unknown for streams: generators, vertices that hand rows on
   bool keeps_rows() const { return keeps_rows_; }     // one row out for each row in
+  bool in_place() const;                             // nothing happens to the rows, and they stay where they are
   std::optional<detail::table> as_table() const;      // the source itself, if nothing happens to it
+  std::vector<detail::table> as_tables() const;       // the same as it lies, in one piece or several; empty: it is not so
   // What batches of columns hold; null where the last stage gives records.
   const planner::column_schema* columns() const;
 
@@ -102,6 +105,8 @@ class pipeline {
   const ir::type* source_row_;
   bool keeps_rows_ = true;
   detail::row_block whole_;                       // of sources with a length
+  std::shared_ptr<const class table_list> list_;  // whose rows these are, where they lie in several tables
+  const planner::vertex* table_ = nullptr;        // whose rows these are
   std::shared_ptr<const void> owner_;
   std::unique_ptr<row_pieces> stream_;            // of sources without
   bool stream_ended_ = false;

@@ -47,12 +47,17 @@ struct stopped_by_reader {};
 void stream_branch(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void(std::uint64_t)> expected,
                    function_ref<bool(const row_block&)> take, runtime::run_context& context) {
   pipeline p(b, captures, context);
-  if (const auto t = p.as_table()) {
-    expected(t->n);
-    row_block all;
-    all.rows = const_cast<void*>(t->rows);
-    all.n = t->n;
-    take(all);
+  if (p.in_place()) {
+    expected(*p.source_rows());
+    std::uint64_t first = 0;
+    for (const detail::table& t : p.as_tables()) {
+      row_block all;
+      all.rows = const_cast<void*>(t.rows);
+      all.n = t.n;
+      all.first = first;
+      first += t.n;
+      if (!take(all)) return;
+    }
     return;
   }
   if (p.keeps_rows() && p.source_rows()) expected(*p.source_rows());
@@ -117,16 +122,18 @@ class window_cursor final : public detail::row_cursor {
  public:
   window_cursor(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
       : pipeline_(b, captures, context), context_(&context) {
-    if (const auto t = pipeline_.as_table()) whole_ = *t;
+    if (pipeline_.in_place()) whole_ = pipeline_.as_tables();
   }
   bool next(row_block& b) override {
     context_->cancel.check();
     if (whole_) {
-      if (done_) return false;
-      done_ = true;
+      if (tables_done_ == whole_->size()) return false;
+      const detail::table& t = (*whole_)[tables_done_++];
       b = {};
-      b.rows = const_cast<void*>(whole_->rows);
-      b.n = whole_->n;
+      b.rows = const_cast<void*>(t.rows);
+      b.n = t.n;
+      b.first = first_;
+      first_ += t.n;
       return true;
     }
     while (true) {
@@ -180,8 +187,9 @@ class window_cursor final : public detail::row_cursor {
 
   pipeline pipeline_;
   runtime::run_context* context_;
-  std::optional<detail::table> whole_;
-  bool done_ = false;
+  std::optional<std::vector<detail::table>> whole_;  // rows to which nothing happens
+  std::size_t tables_done_ = 0;
+  std::uint64_t first_ = 0;
   std::vector<rows_buffer> window_;
   std::vector<std::exception_ptr> errors_;  // by part of the window
   std::exception_ptr failure_;              // the rows in front of it have been given

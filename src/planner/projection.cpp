@@ -88,6 +88,17 @@ bool readable(const ir::node* expression, const column_schema& left, const colum
   return all;
 }
 
+void mark_read(const ir::node* expression, const column_schema& row, std::vector<bool>& read) {
+  ir::each_node(expression, [&](const ir::node* n) {
+    const auto field = ir::is_row_field(n);
+    if (!field || field->row != 0) return;
+    for (std::size_t c = 0; c < row.columns.size(); ++c) {
+      const column_schema::column& held = row.columns[c];
+      if (held.offset < field->offset + field->type->size && field->offset < held.offset + held.type->size) read[c] = true;
+    }
+  });
+}
+
 std::optional<column_part> part_of_column(const ir::node* expression, const column_schema& row) {
   const auto field = ir::is_row_field(expression);
   if (!field || field->row != 0 || field->type != expression->type) return std::nullopt;

@@ -60,6 +60,9 @@ std::optional<interpretation> evaluate(const detail::user_function& f, const col
 // The same of an expression.
 bool readable(const ir::node* expression, const column_schema& left, const column_schema* right = nullptr);
 
+// Marks the columns that an expression of the row reads.
+void mark_read(const ir::node* expression, const column_schema& row, std::vector<bool>& read);
+
 // Where a value lies that is a part of one column; nothing if it is computed.
 struct column_part {
   std::size_t column = 0;  // of the schema

@@ -126,17 +126,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     const std::size_t size = size_class(bytes);
     if (size == 0) refuse(bytes, "more than there are addresses");
     if (exceeds(size)) detail::wait_for_discarded();  // a stopped query's rows may be on their way
-    {
-      const std::lock_guard lock(mutex_);
-      b.data_ = reuse(size, b.capacity_);
-      if (b.data_ == nullptr) {
-        if (over_limit(size)) refuse(size, "over the session's limit");
-        if (limit_ != 0 && used_ + cached_ > limit_ - size) trim_locked(limit_ - size - used_);
-        b.capacity_ = size;
-        used_ += size;  // reserved before the lock is left
-      }
-      peak_ = std::max(peak_, used_);
-    }
+    while (!reserve(size, b))
+      if (!make_room(size)) refuse_over_limit(size);
     if (b.data_ == nullptr) {
       b.data_ = take_from_system(size);
       if (b.data_ == nullptr) {
@@ -193,6 +184,15 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     trim_locked(0);
   }
 
+  void add(pool_evictor& e) {
+    const std::lock_guard hold(evicting_);
+    evictors_.push_back(&e);
+  }
+  void remove(pool_evictor& e) {
+    const std::lock_guard hold(evicting_);
+    std::erase(evictors_, &e);
+  }
+
   std::size_t limit() const { return limit_; }
   std::size_t used() const { return locked(used_); }
   std::size_t peak() const { return locked(peak_); }
@@ -207,6 +207,32 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   bool exceeds(std::size_t size) const {
     const std::lock_guard lock(mutex_);
     return over_limit(size);
+  }
+  // A kept buffer, or room for one from the system, which is counted before the lock is left.
+  bool reserve(std::size_t size, buffer& b) {
+    const std::lock_guard lock(mutex_);
+    b.data_ = reuse(size, b.capacity_);
+    if (b.data_ == nullptr) {
+      if (over_limit(size)) return false;
+      if (limit_ != 0 && used_ + cached_ > limit_ - size) trim_locked(limit_ - size - used_);
+      b.capacity_ = size;
+      used_ += size;
+    }
+    peak_ = std::max(peak_, used_);
+    return true;
+  }
+  // False: nobody has anything to give. Others may take the room that there is then.
+  bool make_room(std::size_t size) {
+    if (size > limit_) return false;
+    const std::lock_guard hold(evicting_);
+    for (pool_evictor* e : evictors_)
+      while (exceeds(size))
+        if (e->evict(size) == 0) break;
+    return !exceeds(size);
+  }
+  [[noreturn]] void refuse_over_limit(std::size_t size) const {
+    const std::lock_guard lock(mutex_);
+    refuse(size, "over the session's limit");
   }
   std::size_t locked(const std::size_t& value) const {
     const std::lock_guard lock(mutex_);
@@ -248,6 +274,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   std::map<std::size_t, std::vector<void*>> free_;
   std::size_t used_ = 0, peak_ = 0, cached_ = 0;
   bool closed_ = false;
+  std::mutex evicting_;  // taken before mutex_
+  std::vector<pool_evictor*> evictors_;
 };
 
 void idle_list::rests(pool_state& p) {
@@ -277,6 +305,8 @@ std::size_t buffer_pool::peak() const { return state_->peak(); }
 std::size_t buffer_pool::cached() const { return state_->cached(); }
 void buffer_pool::reset_peak() { state_->reset_peak(); }
 void buffer_pool::trim(std::size_t keep_bytes) { state_->trim(keep_bytes); }
+void buffer_pool::add(pool_evictor& e) { state_->add(e); }
+void buffer_pool::remove(pool_evictor& e) { state_->remove(e); }
 
 std::size_t buffer_pool::checked_bytes(std::size_t n, std::size_t size) {
   if (size != 0 && n > std::numeric_limits<std::size_t>::max() / size)

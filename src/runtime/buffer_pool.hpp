@@ -2,7 +2,8 @@
 //
 // Fresh pages from the system are the largest single cost of a group-by or a join (3x to 4.5x, measured), so big
 // buffers are huge pages that are kept and reused by size class, and given back when the session's limit is near. A pool without living
-// buffers keeps its memory only while it is one of the few that were in use last: programs may have hundreds of sessions.
+// buffers keeps its memory only while it is one of the few that were in use last: programs may have hundreds of sessions. Where a buffer
+// does not fit any more, those who hold memory that can go to a file (pool_evictor) are asked for it first.
 //
 //   buffer_pool pool(8ull << 30);
 //   buffer rows = pool.allocate(n * sizeof(Row));   // 64-byte aligned, uninitialised; back in the pool when destroyed
@@ -57,6 +58,15 @@ class buffer {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
+// Who holds buffers that it can do without for a while.
+class pool_evictor {
+ public:
+  virtual ~pool_evictor() = default;
+  // Gives buffers back, of about so many bytes or all that it can, and returns how many bytes they had. One call at a time in a pool, on
+  // any thread that allocates; it must not allocate from the pool. What it throws ends the allocation.
+  virtual std::size_t evict(std::size_t bytes) = 0;
+};
+
 // Thread-safe.
 class buffer_pool {
  public:
@@ -67,7 +77,7 @@ class buffer_pool {
   buffer_pool& operator=(const buffer_pool&) = delete;
 
   // Returns `bytes` uninitialised bytes at a multiple of 64 (of 2 MiB from 2 MiB on). Zero bytes give an empty buffer.
-  // Throws resource_error over the limit or when the system has no memory.
+  // Throws resource_error over the limit or when the system has no memory, and what an evictor throws.
   buffer allocate(std::size_t bytes);
   template <class T>
   buffer allocate_array(std::size_t n) {
@@ -80,6 +90,10 @@ class buffer_pool {
   std::size_t cached() const;  // bytes kept for reuse
   void reset_peak();           // peak() = used()
   void trim(std::size_t keep_bytes = 0);  // gives cached memory back to the system, largest buffers first
+
+  // Asked, in this order, where a buffer does not fit. remove() waits for a call that is running.
+  void add(pool_evictor& e);
+  void remove(pool_evictor& e);
 
   static constexpr std::size_t idle_pools = 8;  // of a process that keep memory
 

@@ -166,6 +166,7 @@ class parts_run {
   void join(run_context& own) const {
     own.local = context_->local;
     own.pieces = context_->pieces;
+    own.temp = context_->temp;
     own.tables = context_->tables;
     own.too_large = context_->too_large;
   }

@@ -75,6 +75,7 @@ class execution {
         context{*session->scheduler, session->pool, *watch.flag} {
     context.verify = runtime::verifies(*session, s);
     context.local = session->cpu.get();
+    context.temp = &session->temp;
     meter.expect(graph->top.size() + 1);
     context.progress = &meter;
     read([] {});

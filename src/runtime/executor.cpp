@@ -37,6 +37,7 @@ const table& run_context::fetched(vertex_rows& r) const {
   } catch (const internal_error& e) {  // a launch or a copy that failed
     throw rows_lost(e.what(), std::string(r.kept->engine()));
   }
+  if (!r.kept->stays()) r.kept = nullptr;
   return r.rows;
 }
 const table& run_context::table_of(const vertex& v) const {
@@ -67,7 +68,8 @@ std::string pieces_run::taken() {
        {times(blocks.exchange(0), "block of rows", "blocks of rows"),
         times(partitions.exchange(0), "partition in host memory", "partitions in host memory"),
         times(spills.exchange(0), "spill of groups to host memory", "spills of groups to host memory"),
-        times(in_rooms.exchange(0), "block in reserved memory", "blocks in reserved memory")})
+        times(in_rooms.exchange(0), "block in reserved memory", "blocks in reserved memory"),
+        times((to_files.exchange(0) + 0xfffff) >> 20, "MiB of rows in a temporary file", "MiB of rows in temporary files")})
     if (!part.empty()) all += (all.empty() ? "" : ", ") + part;
   if (const std::uint64_t ms = waited.exchange(0)) all += (all.empty() ? "waited " : ", waited ") + std::to_string(ms) + " ms for memory";
   return all;
@@ -319,7 +321,9 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     if (part) return run_rest(checked, *part, *session_->cpu, *context_);
     return taken_over(why, [&] { return run_on(*session_->cpu, checked, *session_->cpu, *context_); });
   }
-  return run_on(*session_->cpu, v, *session_->cpu, *context_);
+  vertex_rows rows = run_on(*session_->cpu, v, *session_->cpu, *context_);
+  if (v.node && v.node->what == verb::group_by) note_run(v, "");  // its rows may have gone to a file
+  return rows;
 }
 
 // For explain(): what went elsewhere, and why, and what did not go in one piece.

@@ -27,14 +27,16 @@ namespace query::runtime {
 struct run_context;
 class local_engine;
 class shared_rows;
+class temp_space;
 
-// Rows that an engine keeps in memory of its own (a GPU, another machine) until somebody else asks for them.
+// Rows that an engine keeps in memory of its own (a GPU, another machine), or in a form of its own, until somebody else asks for them.
 class kept_rows {
  public:
   virtual ~kept_rows() = default;
   virtual std::string_view engine() const = 0;              // its name
   virtual std::uint64_t size() const = 0;                   // rows
   virtual detail::table fetch(run_context& context) = 0;    // brings them to this process's memory
+  virtual bool stays() const { return true; }               // there, once they have been brought here
 };
 
 // The result of a vertex, or a loop variable: rows that are here, or that an engine keeps and nobody has read yet.
@@ -55,6 +57,7 @@ struct pieces_run {
   std::atomic<std::uint64_t> spills{0};      // of groups to host memory
   std::atomic<std::uint64_t> in_rooms{0};    // of the blocks, in memory that was kept for them, as others had the rest
   std::atomic<std::uint64_t> waited{0};      // milliseconds, for memory that others had
+  std::atomic<std::uint64_t> to_files{0};    // bytes of rows that went to temporary files
 
   // "12 blocks of rows, 3 spills of groups to host memory" since the last call; empty where all was in one piece.
   std::string taken();
@@ -92,6 +95,7 @@ struct run_context {
   begun_streams begun{};  // by engines that may fail, until the vertex has run
   // Shares of a vertex count together.
   std::shared_ptr<pieces_run> pieces = std::make_shared<pieces_run>();
+  temp_space* temp = nullptr;  // where rows go that memory has no room for; null: nowhere
 };
 
 }  // namespace query::runtime

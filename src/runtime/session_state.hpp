@@ -17,6 +17,7 @@
 #include "runtime/deadline_watch.hpp"
 #include "runtime/local_engine.hpp"
 #include "runtime/seen_ways.hpp"
+#include "runtime/temp_file.hpp"
 
 namespace query::runtime {
 
@@ -94,6 +95,9 @@ class session_state {
   std::unordered_map<const void*, kept> cached_;
   std::unordered_map<const void*, std::weak_ptr<std::mutex>> computing_;
   std::size_t since_let_go_ = 0;
+
+ public:
+  temp_space temp;
 };
 
 // The options of the standard session. Throws user_error for values that make no sense.

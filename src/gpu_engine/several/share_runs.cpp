@@ -40,7 +40,8 @@ std::unique_ptr<runtime::run_context> part_of(const runtime::run_context& c) {
                                                                         .local = c.local,
                                                                         .tables = c.tables,
                                                                         .variables = c.variables,
-                                                                        .pieces = c.pieces});
+                                                                        .pieces = c.pieces,
+                                                                        .temp = c.temp});
 }
 
 }  // namespace

@@ -1,0 +1,137 @@
+// Rows that come as columns, put apart by partition and kept until their partition is read: in the session's memory while there is room,
+// else in a temporary file.
+//
+// A writer gathers a chunk of rows and lays it out partition by partition. Narrow values are copied; of wide values that stay where they
+// are (sources, tables) the numbers of their rows are kept; other wide values are copied as objects. A page holds what one chunk has of a
+// few adjacent partitions. Pages of the partitions that are read last go to the file first; objects stay in memory. What is read does not
+// depend on where it lay: rows in the order of parts, and within a part as they were appended. Partitioning before aggregation, pages that
+// are evicted: Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation in the Solid State Age, ICDE 2024.
+//
+//   partition_store store(types, bits, parts, numbered, context);
+//   partition_writer w(store, part); w.append(columns, n, partitions, owned); w.finish();      // on any threads, one writer a part
+//   store.read(p, [&](const stored_rows& r) { ... }); store.release(p);                        // on any threads, once a partition
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <query/detail/function_ref.hpp>
+
+#include "cpu_engine/column_batch.hpp"
+#include "cpu_engine/rows_buffer.hpp"
+#include "runtime/run_context.hpp"
+#include "runtime/temp_file.hpp"
+
+namespace query::cpu {
+
+struct stored_rows {
+  column_batch rows;                         // at most column_batch_rows of them; columns that nobody reads are empty
+  const std::uint32_t* positions = nullptr;  // with `first`, where each row stood among all: first + positions[i]; null: not asked for
+  std::uint64_t first = 0;
+};
+
+class partition_store final : runtime::pool_evictor {
+ public:
+  // columns: what batches hold; null types: columns that nobody reads. bits: of the number of partitions, at most 16.
+  partition_store(std::vector<const ir::type*> columns, unsigned bits, std::size_t parts, bool numbered, runtime::run_context& context);
+  partition_store(const partition_store&) = delete;
+  partition_store& operator=(const partition_store&) = delete;
+  ~partition_store() override;
+
+  std::size_t partitions() const { return std::size_t{1} << bits_; }
+  std::uint64_t rows_of(std::size_t partition) const;
+  void read(std::size_t partition, function_ref<void(const stored_rows&)> f);
+  // The partition is done with. Memory goes back where its neighbours are done with too.
+  void release(std::size_t partition);
+
+ private:
+  friend class partition_writer;
+
+  struct page {
+    runtime::buffer memory;                          // blocks, one a partition
+    std::vector<std::size_t> begins;                 // of each block; one more: the end
+    std::vector<runtime::temp_file::place> in_file;  // of each block; empty: not written
+    int pins = 0;
+    bool done = false;  // nobody reads it any more
+  };
+  struct stored_column {
+    enum class as : std::uint8_t { nothing, value, number } how = as::nothing;
+    std::size_t field = 0;                  // of a block: the values, or the numbers of their rows
+    const std::byte* base = nullptr;        // of what the numbers count
+    std::size_t stride = 0;
+    std::optional<std::size_t> objects = {};  // what they count are these
+  };
+  struct layout {
+    std::vector<stored_column> columns;
+    std::vector<std::size_t> widths;  // of a block's fields
+    std::optional<std::size_t> positions;
+    std::size_t objects = 0;
+    std::size_t block_bytes(std::size_t rows) const;
+    std::size_t begin_of(std::size_t field, std::size_t rows) const;  // in a block
+  };
+  struct chunk {
+    layout how;
+    std::uint64_t first = 0;            // number of its first row, among those of all parts
+    std::vector<std::uint32_t> begins;  // of partitions, in rows; one more: the end
+    std::vector<std::unique_ptr<page>> pages;
+    std::vector<rows_buffer> objects;
+    std::size_t rows_of(std::size_t partition) const { return begins[partition + 1] - begins[partition]; }
+  };
+  class pinned;
+
+  std::size_t evict(std::size_t bytes) override;
+  void write(page& g);
+  page* next_to_evict();
+  void unpin(page& g, std::unique_lock<std::mutex>& hold);
+  void add(std::size_t part, std::unique_ptr<chunk> c);
+  void hand_out(const chunk& c, const std::byte* block, std::size_t rows, function_ref<void(const stored_rows&)> f) const;
+
+  std::vector<const ir::type*> types_;
+  unsigned bits_;
+  std::size_t of_band_;  // partitions whose blocks share a page
+  bool numbered_;
+  runtime::run_context* context_;
+  std::mutex lock_;
+  std::vector<std::vector<std::unique_ptr<chunk>>> parts_;
+  std::vector<std::vector<page*>> in_memory_;  // by band
+  std::vector<std::size_t> left_;              // by band: partitions that are not released
+  std::optional<runtime::temp_file> file_;     // made by the first eviction
+};
+
+class partition_writer {
+ public:
+  partition_writer(partition_store& to, std::size_t part);
+
+  // Row i goes to partitions[i]. owned: what is transient may be moved from.
+  void append(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned);
+  void finish();
+
+ private:
+  // Columns whose rows have the same numbers.
+  struct numbering {
+    std::size_t field = 0;
+    const std::uint32_t* select = nullptr;
+    std::uint64_t from = 0;
+  };
+  void begin(std::span<const column> columns);
+  bool fits(std::span<const column> columns, std::size_t n);
+  void keep(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned);
+  void flush();
+
+  partition_store* to_;
+  std::size_t part_;
+  std::uint64_t before_ = 0;  // rows of the part in chunks that are laid out
+  std::size_t capacity_ = 0, n_ = 0;
+  partition_store::layout how_;
+  std::vector<numbering> numberings_;
+  std::vector<runtime::buffer> fields_;  // as the rows came; positions have none
+  std::vector<rows_buffer> objects_;
+  runtime::buffer partition_of_;
+  std::vector<std::uint32_t> counts_;
+};
+
+}  // namespace query::cpu
