@@ -116,7 +116,10 @@ session_options options_from_environment() {
 }
 
 session_state::session_state(const session_options& o)
-    : options(o), cpu(make_cpu_engine()), pool(o.memory_limit ? o.memory_limit : default_memory_limit()), temp(o.temp_folder, temp_limit()) {
+    : options(o),
+      cpu(make_cpu_engine()),
+      pool(o.memory_limit ? o.memory_limit : default_memory_limit()),
+      temp(o.temp_folder, temp_limit()) {
   if (!o.temp_folder.empty() && !std::filesystem::is_directory(o.temp_folder))
     throw detail::unplaced_error("Session: the temp folder is not a folder: " + o.temp_folder);
   if (o.threads < 0) throw detail::unplaced_error("Session: threads must not be negative: " + std::to_string(o.threads));

@@ -79,7 +79,8 @@ struct decompressor {
 
 }  // namespace
 
-temp_space::temp_space(std::string folder, std::uint64_t limit) : folder_(folder.empty() ? system_folder() : std::move(folder)), limit_(limit) {}
+temp_space::temp_space(std::string folder, std::uint64_t limit)
+    : folder_(folder.empty() ? system_folder() : std::move(folder)), limit_(limit) {}
 
 void temp_space::take(std::uint64_t bytes) {
   const std::uint64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
