@@ -19,7 +19,7 @@ QUERY_RECORD(Hit, page, seconds);
 namespace {
 
 TEST(spilled_groups_concurrency, two_queries_in_one_small_memory) {
-  constexpr std::int64_t rows = 600'000, pages = 60'000;
+  constexpr std::int64_t rows = 1'200'000, pages = 100'000;
   std::vector<std::int64_t> page;
   std::vector<double> seconds;
   for (std::int64_t i = 0; i < rows; ++i) {
