@@ -24,9 +24,10 @@ constexpr std::size_t most_tables = 64;
 constexpr std::size_t many_groups = 1 << 15;
 // So many groups in all tables are merged by partitions of their keys, side by side.
 constexpr std::size_t merged_at_once = 1 << 14;
-// Of rows that come as columns: so many rows for each group of a table, or fewer tables; and for each group of all, or no tables.
-constexpr double rows_a_table_group = 32, rows_a_group = 16;
+// Of rows that come as columns: so many rows for each group of a table, or fewer tables; and for each group of all, two in each of the
+// fewest tables, or no tables.
 constexpr std::size_t fewest_tables = 16;
+constexpr double rows_a_table_group = 32, rows_a_group = 2 * fewest_tables;
 
 class group_sink final : public detail::batch_sink {
  public:
