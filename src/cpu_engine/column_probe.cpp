@@ -1,7 +1,7 @@
 // A join as a step over columns: the probe side's columns keep their place under a new selection, the build side's get one.
 //
-// No field of either side is copied. Build rows are numbers into the build side's own columns; those of a side with more than 2^32 rows are
-// handed on in runs that share the upper half of their numbers.
+// No field of either side is copied. Build rows are numbers into the build side's own columns; those of a side with 2^32 rows or more are
+// handed on in runs of numbers that lie less than 2^32 apart. A left join gives missing_row where a row has no partner.
 #include <algorithm>
 
 #include <query/errors.hpp>
@@ -17,6 +17,8 @@ using detail::join_kind;
 
 namespace {
 
+constexpr std::uint64_t rows_a_run = interpreter::missing_row;  // of the build side: numbers below missing_row
+
 // The build side: its columns from its first row on.
 struct build_side {
   std::shared_ptr<const void> owner;
@@ -24,7 +26,8 @@ struct build_side {
   std::vector<column> columns;
   std::size_t n = 0;
 
-  build_side(const planner::vertex& v, runtime::run_context& context) {
+  // optional: some of the other side's rows have no partner here.
+  build_side(const planner::vertex& v, bool optional, runtime::run_context& context) {
     if (v.in_place) {
       const planner::branch& b = v.inputs.front();
       detail::row_block rows;
@@ -41,7 +44,18 @@ struct build_side {
       n = t.n;
       columns_of_rows(schema, t.rows, t.type->size, 0, columns);
     }
+    if (!optional) return;
+    for (column& c : columns) {
+      c.optional = true;
+      if (n == 0) c.base = &missing_row_;  // never read
+    }
+    const ir::type* row = v.row();
+    schema = schema.of_optional(row);
+    columns.push_back({nullptr, 1, row->size, 1, nullptr, true});
   }
+
+ private:
+  static constexpr std::uint32_t missing_row_ = interpreter::missing_row;
 };
 
 // All keys of the build side, side by side.
@@ -71,7 +85,7 @@ class probe_step final : public column_step {
       : tasks_(context, bindings),
         join_(s.join),
         build_left_(s.build_left),
-        build_(*s.build, context),
+        build_(*s.build, s.join->join == join_kind::left, context),
         key_(s.join->functions[s.build_left ? 1 : 0], schema),
         keys_(column_values(s.join->functions[s.build_left ? 0 : 1], build_.schema), build_, tasks_),
         table_(key_.type(), keys_.at(), build_.n, {}, tasks_.scheduler(), tasks_.pool(), tasks_.cancel()) {
@@ -102,7 +116,8 @@ class probe_step final : public column_step {
       const void* keys = step_->key_.adjacent(b.columns, b.n, keys_, scratch_);
       cursor_.reset();
       // One row may have millions of partners: batches of matches, not of rows, are where a query stops.
-      while (step_->table_.probe(keys, b.n, cursor_, matches_)) {
+      const auto alone = step_->join_->join == join_kind::left ? join_table::unmatched::keep : join_table::unmatched::drop;
+      while (step_->table_.probe(keys, b.n, cursor_, matches_, alone)) {
         step_->tasks_.cancel().check();
         hand_on(b);
       }
@@ -111,18 +126,31 @@ class probe_step final : public column_step {
    private:
     void hand_on(const column_batch& b) {
       for (std::size_t from = 0; from < matches_.size();) {
-        const std::uint64_t upper = matches_.build()[from] >> 32;
+        std::uint64_t first = join_table::no_row;  // build row of the run
         std::size_t n = 0;
-        for (; from + n < matches_.size() && matches_.build()[from + n] >> 32 == upper; ++n)
-          rows_[n] = static_cast<std::uint32_t>(matches_.build()[from + n]);
-        for (std::size_t c = 0; c < built_.size(); ++c) {
-          built_[c].base = static_cast<const std::byte*>(step_->build_.columns[c].base) + (upper << 32) * built_[c].stride;
-          built_[c].select = rows_;
+        for (; from + n < matches_.size(); ++n) {
+          const std::uint64_t row = matches_.build()[from + n];
+          present_[n] = row != join_table::no_row;
+          rows_[n] = interpreter::missing_row;
+          if (!present_[n]) continue;
+          if (first == join_table::no_row) first = row / rows_a_run * rows_a_run;
+          if (row - first >= rows_a_run) break;
+          rows_[n] = static_cast<std::uint32_t>(row - first);
         }
+        select_built(first == join_table::no_row ? 0 : first);
         const std::span<const column> probed = narrowed_.narrow(b.columns, matches_.probe() + from, n);
         next_->push({step_->build_left_ ? projector_.run(built_, probed, n) : projector_.run(probed, built_, n), n});
         from += n;
       }
+    }
+
+    void select_built(std::uint64_t first) {
+      const planner::column_schema& schema = step_->build_.schema;
+      for (std::size_t c = 0; c < built_.size(); ++c) {
+        built_[c].base = static_cast<const std::byte*>(step_->build_.columns[c].base) + first * built_[c].stride;
+        built_[c].select = rows_;
+      }
+      if (schema.optional_row) built_.back() = {present_, 1, schema.optional_row->size, 1, nullptr, true};
     }
 
     const probe_step* step_;
@@ -134,6 +162,7 @@ class probe_step final : public column_step {
     std::vector<column> built_;
     narrowed_columns narrowed_;
     std::uint32_t rows_[column_batch_rows];
+    bool present_[column_batch_rows];
     column_sink* next_;
   };
 

@@ -60,6 +60,19 @@ std::unique_ptr<prepared_stage> records_of(std::shared_ptr<const column_steps> s
 std::unique_ptr<column_step> make_column_probe(const planner::stage& s, planner::column_schema& schema,
                                                const std::vector<detail::binding>& bindings, runtime::run_context& context);
 
+// A value that lives as long as what holds it.
+class constant_value {
+ public:
+  explicit constant_value(const ir::node* expression);
+  constant_value(constant_value&&) noexcept = default;
+  ~constant_value();
+  const void* at() const { return memory_.get(); }
+
+ private:
+  const ir::type* type_;
+  std::unique_ptr<std::max_align_t[]> memory_;
+};
+
 // A traced projection, prepared: some columns renamed, others computed.
 class column_projector {
  public:
@@ -82,6 +95,7 @@ class column_projector {
  private:
   planner::projection projection_;
   std::vector<interpreter::program> programs_;  // one for each computed part, in order
+  std::vector<constant_value> constants_;       // of parts that are renamed and may be missing, in order
   const detail::logical* node_;
 };
 

@@ -90,11 +90,12 @@ class walk {
   bool probe(const stage& s) {
     const logical& join = *s.join;
     if (join.has_own_equality() || join.inputs.empty()) return false;
-    const column_schema build = is_bare_source(*s.build) ? source_schema(s.build->inputs.front()) : column_schema::of_rows(s.build->row());
+    column_schema build = is_bare_source(*s.build) ? source_schema(s.build->inputs.front()) : column_schema::of_rows(s.build->row());
     const bool left_built = s.build_left;
     if (!evaluate(join.functions[left_built ? 1 : 0], now_) || !evaluate(join.functions[left_built ? 0 : 1], build)) return false;
     if (join.join == join_kind::semi || join.join == join_kind::anti) return !left_built;
-    if (join.join != join_kind::inner) return false;
+    if (join.join != join_kind::inner && (join.join != join_kind::left || left_built)) return false;
+    if (join.join == join_kind::left) build = build.of_optional(s.build->row());
     const auto p = left_built ? project(join.functions[2], build, &now_) : project(join.functions[2], now_, &build);
     if (!p || !can_be_stored(join.row)) return false;
     const bool costly = costly_ || !s.build->row()->trivial || (is_bare_source(*s.build) && is_columnar(s.build->inputs.front()));
