@@ -1,6 +1,8 @@
 #include "cpu_engine/column_batch.hpp"
 
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -66,12 +68,21 @@ template <std::size_t Width> void gather_optional(const column& c, std::size_t n
   for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * stride, value_at(c, i), Width);
 }
 
-// Optionals of t around the column's values.
-template <class Assign> void wrap(const column& c, const ir::type* t, std::size_t n, std::byte* to, std::size_t stride, Assign assign) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::byte* const value = value_at(c, i);
-    if (value) assign(t->get.emplace(to + i * stride), value);
-    else t->get.reset(to + i * stride);
+void wrap_strings(const column& c, std::size_t n, std::byte* to, std::size_t stride, bool assign) {
+  using optional = std::optional<std::string>;
+  std::size_t made = 0;
+  try {
+    for (; made < n; ++made) {
+      const auto* const value = reinterpret_cast<const std::string*>(value_at(c, made));
+      std::byte* const at = to + made * stride;
+      if (assign && value) *reinterpret_cast<optional*>(at) = *value;
+      else if (assign) reinterpret_cast<optional*>(at)->reset();
+      else if (value) ::new (static_cast<void*>(at)) optional(*value);
+      else ::new (static_cast<void*>(at)) optional();
+    }
+  } catch (...) {
+    for (std::size_t i = 0; !assign && i < made; ++i) std::destroy_at(reinterpret_cast<optional*>(to + i * stride));
+    throw;
   }
 }
 
@@ -107,17 +118,16 @@ void wrap_trivial(const column& c, const ir::type* t, std::size_t n, std::byte* 
 
 void gather_wrapped(const column& c, const ir::type* t, std::size_t n, std::byte* to, std::size_t stride, bool assign) {
   if (t->trivial) return wrap_trivial(c, t, n, to, stride);
+  if (t->element->k == ir::kind::string) return wrap_strings(c, n, to, stride, assign);
   std::size_t made = assign ? n : 0;
   try {
     for (; made < n; ++made) t->life.construct(to + made * stride, 1);
-    if (t->element->k == ir::kind::string)
-      wrap(c, t, n, to, stride, [](void* s, const std::byte* from) {
-        static_cast<std::string*>(s)->assign(*reinterpret_cast<const std::string*>(from));
-      });
-    else if (t->element->trivial)
-      wrap(c, t, n, to, stride, [&](void* v, const std::byte* from) { std::memcpy(v, from, t->element->size); });
-    else
-      wrap(c, t, n, to, stride, [&](void* v, const std::byte* from) { t->element->life.copy_assign(v, from); });
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::byte* const value = value_at(c, i);
+      if (!value) t->get.reset(to + i * stride);
+      else if (t->element->trivial) std::memcpy(t->get.emplace(to + i * stride), value, t->element->size);
+      else t->element->life.copy_assign(t->get.emplace(to + i * stride), value);
+    }
   } catch (...) {
     for (std::size_t i = 0; !assign && i < made; ++i) t->life.destroy(to + i * stride, 1);
     throw;

@@ -33,7 +33,7 @@ struct column {
   std::size_t size = 0;    // bytes of the row's type that the column covers
   const std::uint32_t* select = nullptr;  // if not null: value i is number select[i]
   bool transient = false;  // the values are overwritten by the next batch
-  // Rows of an outer join that may be missing: select[i] is missing_row then, and the value is *otherwise, or zeros where that is null.
+  // Rows of an outer join that may be missing: select is set, and has missing_row then. The value is *otherwise, or zeros without one.
   bool optional = false;
   bool wraps = false;  // the values are those of optionals, which are empty in missing rows
   const void* otherwise = nullptr;

@@ -11,8 +11,8 @@ enum class known : std::uint8_t { nothing, present, missing };
 
 class rewriting {
  public:
-  rewriting(arena& a, std::uint32_t id, const type* record)
-      : arena_(&a), record_(record), present_(presence_of(a, id, record)), row_(a.put(op::row, record, {}, 0, id)) {}
+  rewriting(arena& a, std::uint32_t id, const type* record, const type* other)
+      : arena_(&a), record_(record), other_(other), present_(presence_of(a, id, record)), row_(a.put(op::row, record, {}, 0, id)) {}
 
   // Without recursion: unrolled loops make deep trees.
   const node* run(const node* root) {
@@ -45,16 +45,22 @@ class rewriting {
     std::size_t operator()(const place& p) const { return std::hash<const node*>{}(p.n) * 3 + static_cast<std::size_t>(p.row); }
   };
 
-  bool is_optional_row(const node* n) const {
-    return n->what == op::row && n->id == row_->id && n->type->k == kind::optional && n->type->element == record_;
+  static bool is_optional(const node* n, std::uint32_t id, const type* record) {
+    return n->what == op::row && n->id == id && n->type->k == kind::optional && n->type->element == record;
   }
+  bool is_optional_row(const node* n) const { return is_optional(n, row_->id, record_); }
   bool asks(const node* n) const { return n->what == op::has_value && is_optional_row(n->kids[0]); }
+  bool asks_for_other(const node* n) const {
+    if (!other_) return false;
+    return is_presence(n, 1 - row_->id, other_) || (n->what == op::has_value && is_optional(n->kids[0], 1 - row_->id, other_));
+  }
   bool takes_value(const node* n) const { return n->what == op::value && is_optional_row(n->kids[0]); }
   std::size_t kids_of(const node* n) const { return asks(n) || takes_value(n) ? 0 : n->kids.size(); }
 
   known after(const node* condition, bool outcome, known before) const {
     if (before != known::nothing) return before;
     if (asks(condition)) return outcome ? known::present : known::missing;
+    if (!outcome && asks_for_other(condition)) return known::present;
     if (condition->what == op::logical_not) return after(condition->kids[0], !outcome, before);
     if (condition->what == (outcome ? op::logical_and : op::logical_or))
       for (const node* k : condition->kids)
@@ -103,15 +109,15 @@ class rewriting {
   }
 
   arena* arena_;
-  const type* record_;
+  const type *record_, *other_;
   const node *present_, *row_;
   std::unordered_map<place, const node*, hash_of_place> done_;
 };
 
 }  // namespace
 
-const node* over_present_rows(arena& a, const node* body, std::uint32_t id, const type* record) {
-  return rewriting(a, id, record).run(body);
+const node* over_present_rows(arena& a, const node* body, std::uint32_t id, const type* record, const type* other) {
+  return rewriting(a, id, record, other).run(body);
 }
 
 const node* presence_of(arena& a, std::uint32_t id, const type* record) {

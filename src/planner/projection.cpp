@@ -99,7 +99,10 @@ class projecting {
   }
   const ir::node* part_of_choice(const ir::node* n, std::size_t i) {
     if (n->what == ir::op::make) return n->kids[i];
-    return ir::make_select(*arena_, n->kids[0], part_of_choice(n->kids[1], i), part_of_choice(n->kids[2], i));
+    const ir::node *x = part_of_choice(n->kids[1], i), *y = part_of_choice(n->kids[2], i);
+    // Where one row of a pair is missing, the other is there: by choosing between its parts the other's choice is made.
+    if (is_presence(n->kids[0]) && is_of_optional(x) && x->kids[0] != n->kids[0] && x->kids[1] == y) return x;
+    return ir::make_select(*arena_, n->kids[0], x, y);
   }
 
   // A part of the row where it is there, and nothing or a constant where it is not.
@@ -193,7 +196,8 @@ std::optional<projection> project(const detail::user_function& f, const column_s
   try {
     const column_schema* const sides[2] = {&left, right};
     for (std::uint32_t s = 0; s < 2; ++s)
-      if (sides[s] && sides[s]->optional_row) t.root = ir::over_present_rows(*t.owner, t.root, s, sides[s]->optional_row);
+      if (sides[s] && sides[s]->optional_row)
+        t.root = ir::over_present_rows(*t.owner, t.root, s, sides[s]->optional_row, sides[1 - s] ? sides[1 - s]->optional_row : nullptr);
     if (!projecting(*t.owner, left, right, p.parts).add(t.root, f.result, 0)) return std::nullopt;
   } catch (const untraceable&) {  // too many nodes
     return std::nullopt;

@@ -44,7 +44,8 @@ template <class Q> std::string lines_of(const Q& q, const std::string& verb) {
 template <class Q> bool over_columns(const Q& q, const std::string& verb) { return lines_of(q, verb).find("over columns") != std::string::npos; }
 
 TEST(column_forms, left_joins_of_rows_with_strings_run_over_columns) {
-  const auto left = query::from(orders), right = query::from(customers);
+  const auto left = query::from(orders);
+  const auto right = query::from(customers);
   EXPECT_TRUE(over_columns(left.left_join(right, customer, id, sent), "left_join: probes")) << left.left_join(right, customer, id, sent).explain();
   EXPECT_TRUE(over_columns(left.left_join(right, customer, id), "left_join: probes"));
   const auto l = left.to_vectors();
@@ -52,6 +53,23 @@ TEST(column_forms, left_joins_of_rows_with_strings_run_over_columns) {
   const auto columnar = query::from(query::columns(l)).left_join(query::from(query::columns(r)), customer, id, sent);
   EXPECT_TRUE(over_columns(columnar, "left_join: probes")) << columnar.explain();
   EXPECT_NE(columnar.explain().find("in place: its reader takes the source's columns"), std::string::npos);
+}
+
+TEST(column_forms, right_and_full_joins_take_columns) {
+  const auto left = query::from(orders);
+  const auto right = query::from(customers);
+  const auto both = left.full_join(right, customer, id, [](auto o, auto c) {
+    if (!o) return query::make<Sent>(std::optional<std::string>(), c->city, c->name);
+    if (!c) return query::make<Sent>(o->item, std::optional<std::string>(), "unknown");
+    return query::make<Sent>(o->item, c->city, c->name);
+  });
+  EXPECT_TRUE(over_columns(both, "full_join")) << both.explain();
+  EXPECT_TRUE(over_columns(left.full_join(right, customer, id), "full_join"));
+  const auto kept = left.right_join(right, customer, id, [](auto o, auto c) {
+    return o ? query::make<Sent>(o->item, c.city, c.name) : query::make<Sent>(std::optional<std::string>(), c.city, c.name);
+  });
+  EXPECT_TRUE(over_columns(kept, "right_join")) << kept.explain();
+  EXPECT_FALSE(over_columns(query::from(plain).full_join(plain, id, id), "full_join"));
 }
 
 TEST(column_forms, joins_of_plain_rows_or_opaque_functions_do_not) {
