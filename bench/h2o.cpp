@@ -159,10 +159,11 @@ std::vector<question> questions(const tables& t) {
   all.push_back(make<6, 10>("j2", x.join(medium, id2, id2, [](auto l, auto r) {
     return query::make<j2_row>(l.id1, l.id2, l.id3, l.id4, l.id5, l.id6, l.v1, r.id1, r.id4, r.id5, r.v2);
   })));
-  all.push_back(make<6, 10>("j3", x.left_join(medium, id2, id2, [](const X& l, const std::optional<Medium>& r) {
-    j3_row row{l.id1, l.id2, l.id3, l.id4, l.id5, l.id6, l.v1, {}, {}, {}, {}};
-    if (r) row.medium_id1 = r->id1, row.medium_id4 = r->id4, row.medium_id5 = r->id5, row.v2 = r->v2;
-    return row;
+  all.push_back(make<6, 10>("j3", x.left_join(medium, id2, id2, [](auto l, auto r) {
+    const auto row = [&](auto medium_id1, auto medium_id4, auto medium_id5, auto v2) {
+      return query::make<j3_row>(l.id1, l.id2, l.id3, l.id4, l.id5, l.id6, l.v1, medium_id1, medium_id4, medium_id5, v2);
+    };
+    return r ? row(r->id1, r->id4, r->id5, r->v2) : row(std::nullopt, std::nullopt, std::nullopt, std::nullopt);
   })));
   all.push_back(make<6, 10>("j4", x.join(medium, id5, id5, [](auto l, auto r) {
     return query::make<j4_row>(l.id1, l.id2, l.id3, l.id4, l.id5, l.id6, l.v1, r.id1, r.id2, r.id4, r.v2);

@@ -1,6 +1,8 @@
 #include "cpu_engine/column_batch.hpp"
 
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -62,10 +64,92 @@ template <std::size_t Width> void gather_fixed(const column& c, std::size_t n, s
   }
 }
 
+template <std::size_t Width> void gather_optional(const column& c, std::size_t n, std::byte* to, std::size_t stride) {
+  for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * stride, value_at(c, i), Width);
+}
+
+void wrap_strings(const column& c, std::size_t n, std::byte* to, std::size_t stride, bool assign) {
+  using optional = std::optional<std::string>;
+  std::size_t made = 0;
+  try {
+    for (; made < n; ++made) {
+      const auto* const value = reinterpret_cast<const std::string*>(value_at(c, made));
+      std::byte* const at = to + made * stride;
+      if (assign && value) *reinterpret_cast<optional*>(at) = *value;
+      else if (assign) reinterpret_cast<optional*>(at)->reset();
+      else if (value) ::new (static_cast<void*>(at)) optional(*value);
+      else ::new (static_cast<void*>(at)) optional();
+    }
+  } catch (...) {
+    for (std::size_t i = 0; !assign && i < made; ++i) std::destroy_at(reinterpret_cast<optional*>(to + i * stride));
+    throw;
+  }
+}
+
+// An optional of trivial type as its bytes: empty, and with a value at `at`.
+struct trivial_optional {
+  explicit trivial_optional(const ir::type* t) : empty(t->size), full(t->size) {
+    t->life.construct(empty.data(), 1);
+    t->life.construct(full.data(), 1);
+    at = static_cast<std::size_t>(static_cast<std::byte*>(t->get.emplace(full.data())) - full.data());
+  }
+  std::vector<std::byte> empty, full;
+  std::size_t at;
+};
+template <std::size_t Width, std::size_t Size>
+void wrap_trivial(const column& c, const trivial_optional& o, std::size_t n, std::byte* to, std::size_t stride) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::byte* const value = value_at(c, i);
+    std::memcpy(to + i * stride, value ? o.full.data() : o.empty.data(), Size);
+    if (value) std::memcpy(to + i * stride + o.at, value, Width);
+  }
+}
+void wrap_trivial(const column& c, const ir::type* t, std::size_t n, std::byte* to, std::size_t stride) {
+  const trivial_optional o(t);
+  const std::size_t width = t->element->size;
+  if (width == 4 && t->size == 8) return wrap_trivial<4, 8>(c, o, n, to, stride);
+  if (width == 8 && t->size == 16) return wrap_trivial<8, 16>(c, o, n, to, stride);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::byte* const value = value_at(c, i);
+    std::memcpy(to + i * stride, value ? o.full.data() : o.empty.data(), t->size);
+    if (value) std::memcpy(to + i * stride + o.at, value, width);
+  }
+}
+
+void gather_wrapped(const column& c, const ir::type* t, std::size_t n, std::byte* to, std::size_t stride, bool assign) {
+  if (t->trivial) return wrap_trivial(c, t, n, to, stride);
+  if (t->element->k == ir::kind::string) return wrap_strings(c, n, to, stride, assign);
+  std::size_t made = assign ? n : 0;
+  try {
+    for (; made < n; ++made) t->life.construct(to + made * stride, 1);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::byte* const value = value_at(c, i);
+      if (!value) t->get.reset(to + i * stride);
+      else if (t->element->trivial) std::memcpy(t->get.emplace(to + i * stride), value, t->element->size);
+      else t->element->life.copy_assign(t->get.emplace(to + i * stride), value);
+    }
+  } catch (...) {
+    for (std::size_t i = 0; !assign && i < made; ++i) t->life.destroy(to + i * stride, 1);
+    throw;
+  }
+}
+
 }  // namespace
 
 void gather_column(const column& c, const ir::type* t, std::size_t n, void* raw, std::size_t stride, bool assign) {
   auto* to = static_cast<std::byte*>(raw);
+  if (c.wraps) return gather_wrapped(c, t, n, to, stride, assign);
+  if (t->trivial && c.optional) {
+    switch (t->size) {
+      case 1: return gather_optional<1>(c, n, to, stride);
+      case 2: return gather_optional<2>(c, n, to, stride);
+      case 4: return gather_optional<4>(c, n, to, stride);
+      case 8: return gather_optional<8>(c, n, to, stride);
+      default:
+        for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * stride, value_at(c, i), t->size);
+        return;
+    }
+  }
   if (t->trivial) {
     switch (t->size) {
       case 1: return gather_fixed<1>(c, n, to, stride);

@@ -1,7 +1,8 @@
 // Rows on their way through a pipeline as columns: a batch names the columns of its rows wherever they lie and copies none of them.
 //
 // A filter narrows the selections of a batch; a join gives one selection for each side; a projection gives columns other places in the row.
-// A column is read when something needs its values: an expression, a key, the sink at the end.
+// A column is read when something needs its values: an expression, a key, the sink at the end. One of the side of an outer join that may be
+// missing has `optional` set: what reads base and select by itself, not through value_at or gather_column, must look at that first.
 //
 //   class my_sink final : public column_sink {
 //     void push(const column_batch& b) override { for (std::size_t i = 0; i < b.n; ++i) use(value_at(b.columns[0], i)); }
@@ -37,8 +38,11 @@ inline column part_of(column c, std::size_t first) {
   return c;
 }
 
+// Null: an optional that the column wraps is empty.
 inline const std::byte* value_at(const column& c, std::size_t i) {
-  return static_cast<const std::byte*>(c.base) + (c.select ? c.select[i] : i) * c.stride;
+  const std::size_t row = c.select ? c.select[i] : i;
+  if (c.optional && row == interpreter::missing_row) return static_cast<const std::byte*>(c.otherwise);
+  return static_cast<const std::byte*>(c.base) + row * c.stride;
 }
 
 class column_sink {

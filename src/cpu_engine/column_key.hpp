@@ -17,12 +17,19 @@ class column_key {
   class runner {
    public:
     runner(const column_key& k, runtime::buffer_pool& pool) : projector_(k.projector_, pool) {
-      for (const auto& c : k.schema_.columns) parts_.push_back({.type = c.type, .offset = c.offset});
+      for (const auto& c : k.schema_.columns) {
+        parts_.push_back({.type = c.type, .offset = c.offset});
+        gathered_.emplace_back(c.type, pool);
+      }
     }
     // Lives as long as the batch, and until the next call.
     key_view run(const column_batch& rows) {
       const std::span<const column> columns = projector_.run(rows.columns, {}, rows.n);
       for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (columns[c].optional) {  // a key has no rows that are missing
+          gather(c, columns[c], rows.n);
+          continue;
+        }
         parts_[c].base = static_cast<const std::byte*>(columns[c].base);
         parts_[c].stride = columns[c].stride;
         parts_[c].select = columns[c].select;
@@ -31,8 +38,20 @@ class column_key {
     }
 
    private:
+    void gather(std::size_t c, const column& from, std::size_t n) {
+      rows_buffer& values = gathered_[c];
+      const ir::type* t = values.type();
+      values.clear();
+      gather_column(from, t, n, values.extend(n), t->size, false);
+      values.grow(n);
+      parts_[c].base = static_cast<const std::byte*>(values.data());
+      parts_[c].stride = t->size;
+      parts_[c].select = nullptr;
+    }
+
     column_projector::runner projector_;
     std::vector<key_part> parts_;
+    std::vector<rows_buffer> gathered_;
   };
 
  private:

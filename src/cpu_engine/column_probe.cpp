@@ -1,7 +1,8 @@
 // A join as a step over columns: the probe side's columns keep their place under a new selection, the build side's get one.
 //
-// No field of either side is copied. Build rows are numbers into the build side's own columns; those of a side with more than 2^32 rows are
-// handed on in runs that share the upper half of their numbers.
+// No field of either side is copied. Build rows are numbers into the build side's own columns; those of a side with 2^32 rows or more are
+// handed on in runs of numbers that lie less than 2^32 apart. A left join gives missing_row where a row has no partner. Right and full joins
+// note which build rows have had a partner; the others follow, with missing_row for every column of the probe side.
 #include <algorithm>
 
 #include <query/errors.hpp>
@@ -17,32 +18,45 @@ using detail::join_kind;
 
 namespace {
 
-// The build side: its columns from its first row on.
+constexpr std::uint32_t never_read = 0;
+constexpr std::uint64_t rows_a_run = interpreter::missing_row;  // of the build side: numbers below missing_row
+
+// The build side: its columns from its first row on, as they lie; what a schema of optional rows adds is not among them.
 struct build_side {
   std::shared_ptr<const void> owner;
   planner::column_schema schema;
   std::vector<column> columns;
   std::size_t n = 0;
 
-  build_side(const planner::vertex& v, runtime::run_context& context) {
-    if (v.in_place) {
-      const planner::branch& b = v.inputs.front();
-      detail::row_block rows;
-      b.source->view(b.source->source.get(), rows);
-      owner = b.source->source;
-      schema = planner::source_schema(b);
-      n = rows.n;
-      if (rows.columns) columns_of_source(schema, b.source->row, rows.columns, 0, columns);
-      else columns_of_rows(schema, rows.rows, b.source->row->size, 0, columns);
-    } else {
-      const detail::table& t = context.table_of(v);
-      owner = t.owner;
-      schema = planner::column_schema::of_rows(t.type);
-      n = t.n;
-      columns_of_rows(schema, t.rows, t.type->size, 0, columns);
-    }
+  // A source, where it lies.
+  explicit build_side(const planner::branch& b) {
+    detail::row_block rows;
+    b.source->view(b.source->source.get(), rows);
+    owner = b.source->source;
+    schema = planner::source_schema(b);
+    n = rows.n;
+    if (rows.columns) columns_of_source(schema, b.source->row, rows.columns, 0, columns);
+    else columns_of_rows(schema, rows.rows, b.source->row->size, 0, columns);
   }
+  explicit build_side(const detail::table& t) : owner(t.owner), schema(planner::column_schema::of_rows(t.type)), n(t.n) {
+    columns_of_rows(schema, t.rows, t.type->size, 0, columns);
+  }
+  static build_side of(const planner::vertex& v, runtime::run_context& context) {
+    return v.in_place ? build_side(v.inputs.front()) : build_side(context.table_of(v));
+  }
+  // Some rows of the other side have no partner here.
+  void make_optional(const ir::type* row) { schema = schema.of_optional(row); }
 };
+
+bool keeps_left(join_kind k) { return k == join_kind::left || k == join_kind::full; }
+bool keeps_right(join_kind k) { return k == join_kind::right || k == join_kind::full; }
+
+// The column behind a row that may be missing: whether it is there.
+column presence(const planner::column_schema& s, const bool* of_rows) { return {of_rows, 1, s.optional_row->size, 1, nullptr, true}; }
+column presence(const planner::column_schema& s, bool of_all) {
+  static constexpr bool either[2] = {false, true};
+  return {either + of_all, 0, s.optional_row->size, 1};
+}
 
 // All keys of the build side, side by side.
 class build_keys {
@@ -64,20 +78,59 @@ class build_keys {
   std::optional<rows_buffer> computed_;
 };
 
-class probe_step final : public column_step {
+// Build rows by number as columns under one selection.
+class selected_rows {
  public:
-  probe_step(const planner::stage& s, planner::column_schema& schema, const std::vector<detail::binding>& bindings,
-             runtime::run_context& context)
-      : tasks_(context, bindings),
-        join_(s.join),
-        build_left_(s.build_left),
-        build_(*s.build, context),
-        key_(s.join->functions[s.build_left ? 1 : 0], schema),
-        keys_(column_values(s.join->functions[s.build_left ? 0 : 1], build_.schema), build_, tasks_),
+  explicit selected_rows(const build_side& build) : build_(&build), columns_(build.columns) {
+    if (!build.schema.optional_row) return;
+    for (column& c : columns_) c.optional = true;
+    columns_.push_back(presence(build.schema, present_));
+  }
+
+  // Of as many of the rows as lie in one run, at most a batch: that many, then columns() are theirs.
+  std::size_t select(const std::uint64_t* rows, std::size_t n) {
+    std::uint64_t first = join_table::no_row;  // of the run
+    std::size_t k = 0;
+    for (; k < n; ++k) {
+      present_[k] = rows[k] != join_table::no_row;
+      numbers_[k] = interpreter::missing_row;
+      if (!present_[k]) continue;
+      if (first == join_table::no_row) first = rows[k] / rows_a_run * rows_a_run;
+      if (rows[k] - first >= rows_a_run) break;
+      numbers_[k] = static_cast<std::uint32_t>(rows[k] - first);
+    }
+    if (first == join_table::no_row) first = 0;
+    for (std::size_t c = 0; c < build_->columns.size(); ++c) {
+      const column& all = build_->columns[c];
+      columns_[c].base = build_->n ? static_cast<const std::byte*>(all.base) + first * all.stride : static_cast<const void*>(&never_read);
+      columns_[c].select = numbers_;
+    }
+    return k;
+  }
+  std::span<const column> columns() const { return columns_; }
+
+ private:
+  const build_side* build_;
+  std::vector<column> columns_;
+  std::uint32_t numbers_[column_batch_rows];
+  bool present_[column_batch_rows];
+};
+
+class probe_step final : public column_join {
+ public:
+  // schema: of the probe side's rows; becomes that of the result.
+  probe_step(const detail::logical& join, bool build_left, build_side build, planner::column_schema& schema, const vertex_tasks& tasks)
+      : tasks_(tasks),
+        join_(&join),
+        build_left_(build_left),
+        build_(std::move(build)),
+        key_(join.functions[build_left ? 1 : 0], schema),
+        keys_(column_values(join.functions[build_left ? 0 : 1], build_.schema), build_, tasks_),
         table_(key_.type(), keys_.at(), build_.n, {}, tasks_.scheduler(), tasks_.pool(), tasks_.cancel()) {
     if (join_->functions.size() < 3) return;
-    auto p = build_left_ ? planner::project(join_->functions[2], build_.schema, &schema)
-                         : planner::project(join_->functions[2], schema, &build_.schema);
+    probed_ = keeps_right(join.join) ? schema.of_optional(join.functions[0].row) : schema;
+    auto p = build_left_ ? planner::project(join_->functions[2], build_.schema, &probed_)
+                         : planner::project(join_->functions[2], probed_, &build_.schema);
     if (!p) throw internal_error("query: a join was planned for columns and cannot read them");
     schema = p->schema();
     result_.emplace(std::move(*p), join_);
@@ -87,23 +140,45 @@ class probe_step final : public column_step {
     return std::make_unique<match_runner>(*this, next);
   }
 
+  std::size_t build_rows() const override { return build_.n; }
+  void unmatched(std::size_t first, std::size_t n, column_sink& to) const override {
+    std::vector<std::uint64_t> rows;
+    for (std::size_t i = first; i < first + n; ++i)
+      if (!table_.matched(i)) rows.push_back(i);
+    column_projector::runner projector(*result_, tasks_.pool());
+    const std::vector<std::uint32_t> none(column_batch_rows, interpreter::missing_row);
+    std::vector<column> probed;
+    for (const auto& c : probed_.columns)
+      probed.push_back({.base = &never_read, .offset = c.offset, .size = c.type->size, .select = none.data(), .optional = true});
+    probed.back() = presence(probed_, false);
+    const auto built = std::make_unique<selected_rows>(build_);
+    for (std::size_t from = 0; from < rows.size();) {
+      tasks_.cancel().check();
+      const std::size_t k = built->select(rows.data() + from, std::min(rows.size() - from, column_batch_rows));
+      to.push({projector.run(probed, built->columns(), k), k});
+      from += k;
+    }
+  }
+
  private:
   class pair_runner final : public column_sink {
    public:
     pair_runner(const probe_step& s, column_sink& next)
         : step_(&s),
+          alone_(keeps_left(s.join_->join) ? join_table::unmatched::keep : join_table::unmatched::drop),
           keys_(s.key_.type(), s.tasks_.pool()),
           matches_(column_batch_rows),
           projector_(*s.result_, s.tasks_.pool()),
-          built_(s.build_.columns),
+          built_(s.build_),
           next_(&next) {}
 
     void push(const column_batch& b) override {
       const void* keys = step_->key_.adjacent(b.columns, b.n, keys_, scratch_);
       cursor_.reset();
       // One row may have millions of partners: batches of matches, not of rows, are where a query stops.
-      while (step_->table_.probe(keys, b.n, cursor_, matches_)) {
+      while (step_->table_.probe(keys, b.n, cursor_, matches_, alone_)) {
         step_->tasks_.cancel().check();
+        if (keeps_right(step_->join_->join)) step_->table_.mark(matches_);
         hand_on(b);
       }
     }
@@ -111,29 +186,42 @@ class probe_step final : public column_step {
    private:
     void hand_on(const column_batch& b) {
       for (std::size_t from = 0; from < matches_.size();) {
-        const std::uint64_t upper = matches_.build()[from] >> 32;
-        std::size_t n = 0;
-        for (; from + n < matches_.size() && matches_.build()[from + n] >> 32 == upper; ++n)
-          rows_[n] = static_cast<std::uint32_t>(matches_.build()[from + n]);
-        for (std::size_t c = 0; c < built_.size(); ++c) {
-          built_[c].base = static_cast<const std::byte*>(step_->build_.columns[c].base) + (upper << 32) * built_[c].stride;
-          built_[c].select = rows_;
-        }
-        const std::span<const column> probed = narrowed_.narrow(b.columns, matches_.probe() + from, n);
-        next_->push({step_->build_left_ ? projector_.run(built_, probed, n) : projector_.run(probed, built_, n), n});
+        const std::size_t n = built_.select(matches_.build() + from, matches_.size() - from);
+        const std::span<const column> probed = probed_rows(narrowed_.narrow(b.columns, matches_.probe() + from, n), n);
+        next_->push({step_->build_left_ ? projector_.run(built_.columns(), probed, n) : projector_.run(probed, built_.columns(), n), n});
         from += n;
       }
     }
+    // As the result function takes them: where they may be missing, they are optionals of rows whose own optionals are values.
+    std::span<const column> probed_rows(std::span<const column> columns, std::size_t n) {
+      if (!step_->probed_.optional_row) return columns;
+      probed_.assign(columns.begin(), columns.end());
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        if (columns[c].optional) probed_[c] = gathered(c, columns[c], n);
+      probed_.push_back(presence(step_->probed_, true));
+      return probed_;
+    }
+    column gathered(std::size_t c, const column& from, std::size_t n) {
+      while (gathered_.size() <= c) gathered_.emplace_back(step_->probed_.columns[gathered_.size()].type, step_->tasks_.pool());
+      rows_buffer& values = gathered_[c];
+      const ir::type* t = values.type();
+      values.clear();
+      gather_column(from, t, n, values.extend(n), t->size, false);
+      values.grow(n);
+      return {values.data(), t->size, from.offset, from.size, nullptr, true};
+    }
 
     const probe_step* step_;
+    join_table::unmatched alone_;
     rows_buffer keys_;
     interpreter::scratch scratch_;
     join_table::cursor cursor_;
     match_batch matches_;
     column_projector::runner projector_;
-    std::vector<column> built_;
+    selected_rows built_;
     narrowed_columns narrowed_;
-    std::uint32_t rows_[column_batch_rows];
+    std::vector<column> probed_;
+    std::vector<rows_buffer> gathered_;
     column_sink* next_;
   };
 
@@ -166,9 +254,10 @@ class probe_step final : public column_step {
   const detail::logical* join_;
   bool build_left_;
   build_side build_;
+  planner::column_schema probed_;
   column_values key_;
   build_keys keys_;
-  join_table table_;
+  mutable join_table table_;  // probes of right and full joins mark rows
   std::optional<column_projector> result_;
 };
 
@@ -176,7 +265,15 @@ class probe_step final : public column_step {
 
 std::unique_ptr<column_step> make_column_probe(const planner::stage& s, planner::column_schema& schema,
                                                const std::vector<detail::binding>& bindings, runtime::run_context& context) {
-  return std::make_unique<probe_step>(s, schema, bindings, context);
+  build_side build = build_side::of(*s.build, context);
+  if (keeps_left(s.join->join)) build.make_optional(s.build->row());
+  return std::make_unique<probe_step>(*s.join, s.build_left, std::move(build), schema, vertex_tasks(context, bindings));
+}
+
+std::unique_ptr<column_join> make_column_join(const planner::vertex& v, planner::column_schema& schema, const vertex_tasks& tasks) {
+  build_side build = planner::is_bare_source(v.inputs[1]) ? build_side(v.inputs[1]) : build_side(collect_input(v, 1, tasks).table);
+  if (keeps_left(v.node->join)) build.make_optional(v.node->functions[1].row);
+  return std::make_unique<probe_step>(*v.node, false, std::move(build), schema, tasks);
 }
 
 }  // namespace query::cpu

@@ -233,9 +233,21 @@ std::unique_ptr<prepared_stage> records_of(std::shared_ptr<const column_steps> s
 }
 
 // ---------------------------------------------------------------- projections
+constant_value::constant_value(const ir::node* expression)
+    : type_(expression->type),
+      memory_(std::make_unique<std::max_align_t[]>((type_->size + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t))) {
+  interpreter::scratch scratch;
+  interpreter::program(expression).run({}, {}, 1, memory_.get(), scratch);
+}
+constant_value::~constant_value() {
+  if (memory_ && type_->life.destroy) type_->life.destroy(memory_.get(), 1);
+}
+
 column_projector::column_projector(planner::projection p, const logical* node) : projection_(std::move(p)), node_(node) {
-  for (const planner::projected_part& part : projection_.parts)
+  for (const planner::projected_part& part : projection_.parts) {
     if (part.computed) programs_.emplace_back(part.computed, projection_.function.expression.root);
+    if (part.otherwise) constants_.emplace_back(part.otherwise);
+  }
 }
 
 column_projector::runner::runner(const column_projector& p, runtime::buffer_pool& pool) : of_(&p) {
@@ -249,13 +261,15 @@ std::span<const column> column_projector::runner::run(std::span<const column> le
   const interpreter::binding rows[2] = {rows_in(left), rows_in(right)};
   const auto collections = captured_collections(of_->projection_.function.captures);
   columns_.clear();
-  std::size_t program = 0;
+  std::size_t program = 0, constant = 0;
   for (const planner::projected_part& part : of_->projection_.parts) {
     if (!part.computed) {
       column c = sides[part.side][part.column];
       c.base = static_cast<const std::byte*>(c.base) + part.within;
       c.offset = part.to;
       c.size = part.type->size;
+      if (part.wraps) c.wraps = true;
+      if (part.otherwise) c.otherwise = of_->constants_[constant++].at();
       columns_.push_back(c);
       continue;
     }

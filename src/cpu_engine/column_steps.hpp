@@ -13,11 +13,21 @@
 
 namespace query::cpu {
 
+class vertex_tasks;
+
 // A step at work hands batches on; prepared, it starts for any number of tasks.
 class column_step {
  public:
   virtual ~column_step() = default;
   virtual std::unique_ptr<column_sink> start(column_sink& next) const = 0;
+};
+
+// A right or full join: a step, and the build rows that have had no partner once all rows have been pushed.
+class column_join : public column_step {
+ public:
+  virtual std::size_t build_rows() const = 0;
+  // Those of build rows [first, first + n), in order.
+  virtual void unmatched(std::size_t first, std::size_t n, column_sink& to) const = 0;
 };
 
 class column_steps {
@@ -59,6 +69,21 @@ std::unique_ptr<prepared_stage> records_of(std::shared_ptr<const column_steps> s
 // The step of a join whose build side is a table or a source read where it lies; the schema becomes that of the result.
 std::unique_ptr<column_step> make_column_probe(const planner::stage& s, planner::column_schema& schema,
                                                const std::vector<detail::binding>& bindings, runtime::run_context& context);
+// That of a join that is a vertex of its own: right or full.
+std::unique_ptr<column_join> make_column_join(const planner::vertex& v, planner::column_schema& schema, const vertex_tasks& tasks);
+
+// A value that lives as long as what holds it.
+class constant_value {
+ public:
+  explicit constant_value(const ir::node* expression);
+  constant_value(constant_value&&) noexcept = default;
+  ~constant_value();
+  const void* at() const { return memory_.get(); }
+
+ private:
+  const ir::type* type_;
+  std::unique_ptr<std::max_align_t[]> memory_;
+};
 
 // A traced projection, prepared: some columns renamed, others computed.
 class column_projector {
@@ -82,6 +107,7 @@ class column_projector {
  private:
   planner::projection projection_;
   std::vector<interpreter::program> programs_;  // one for each computed part, in order
+  std::vector<constant_value> constants_;       // of parts that are renamed and may be missing, in order
   const detail::logical* node_;
 };
 

@@ -33,7 +33,12 @@ struct column {
   std::size_t size = 0;    // bytes of the row's type that the column covers
   const std::uint32_t* select = nullptr;  // if not null: value i is number select[i]
   bool transient = false;  // the values are overwritten by the next batch
+  // Rows of an outer join that may be missing: select is set, and has missing_row then. The value is *otherwise, or zeros without one.
+  bool optional = false;
+  bool wraps = false;  // the values are those of optionals, which are empty in missing rows
+  const void* otherwise = nullptr;
 };
+inline constexpr std::uint32_t missing_row = ~std::uint32_t{0};
 
 // Where the rows of one row number are: objects at base + i * stride, columns, or objects at pointers[i].
 struct binding {

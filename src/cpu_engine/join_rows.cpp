@@ -6,6 +6,7 @@
 
 #include <query/detail/stop.hpp>
 
+#include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/pieces.hpp"
@@ -185,10 +186,54 @@ std::unique_ptr<row_pieces> stream_of_pairs(const planner::vertex& v, runtime::r
   return std::make_unique<streamed_pairs>(v, context);
 }
 
+namespace {
+
+// Rows of a join over columns, put together once.
+class assembling_sink final : public column_sink {
+ public:
+  assembling_sink(const planner::column_schema& schema, rows_buffer& to) : schema_(&schema), to_(&to) {}
+  void push(const column_batch& b) override {
+    const ir::type* t = to_->type();
+    void* const rows = to_->extend(b.n);
+    if (t->life.construct) t->life.construct(rows, b.n);
+    to_->grow(b.n);
+    assemble_rows(*schema_, b, rows, t->size);
+  }
+
+ private:
+  const planner::column_schema* schema_;
+  rows_buffer* to_;
+};
+
+// A right or full join whose left rows come as columns.
+detail::table join_columns(const planner::vertex& v, const vertex_tasks& tasks) {
+  pipeline left(v.inputs[0], v.captures, tasks.context(), true);
+  planner::column_schema schema = *left.columns();
+  const auto join = make_column_join(v, schema, tasks);
+  std::vector<piece> pieces;
+  part_windows(left).run_rest(v.node->row, [&](const pipeline::part& part, rows_buffer& out) {
+    assembling_sink sink(schema, out);
+    part.run_columns(*join->start(sink));
+  }, pieces);
+  const std::size_t n = join->build_rows();
+  std::vector<rows_buffer> alone;
+  for (std::size_t i = 0; i < chunks_of(n); ++i) alone.emplace_back(v.node->row, tasks.pool());
+  tasks.chunks(n, [&](std::size_t first, std::size_t k) {
+    assembling_sink sink(schema, alone[first / part_rows]);
+    join->unmatched(first, k, sink);
+  });
+  for (rows_buffer& rows : alone)
+    if (rows.size()) pieces.emplace_back(std::move(rows));
+  return side_by_side(std::move(pieces), v.node->row, tasks);
+}
+
+}  // namespace
+
 detail::table join_rows(const planner::vertex& v, runtime::run_context& context) {
   const vertex_tasks tasks(context, v.captures);
   if (v.node->what == detail::verb::group_join) return group_join_rows(v, tasks);
   if (v.node->what == detail::verb::cross_join) return cross_join_rows(v, tasks);
+  if (v.over_columns) return join_columns(v, tasks);
   const join_probe probe(*v.node, collect_input(v, 1, tasks).table, false, v.interpreted, tasks);
   pipeline left(v.inputs[0], v.captures, context);
   std::vector<piece> pieces;

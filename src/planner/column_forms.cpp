@@ -19,9 +19,10 @@ column_schema source_schema(const branch& b) {
 static bool makes_records(const stage& s) { return s.what == stage::kind::rowwise && s.nodes.empty(); }
 
 bool is_bare_source(const vertex& v) {
-  return !v.node && v.inputs.size() == 1 && v.limit == ~0ull && v.engine == "cpu" && v.inputs.front().source &&
-         v.inputs.front().source->view && v.inputs.front().prefilters.empty() &&
-         std::all_of(v.inputs.front().stages.begin(), v.inputs.front().stages.end(), makes_records);
+  return !v.node && v.inputs.size() == 1 && v.limit == ~0ull && v.engine == "cpu" && is_bare_source(v.inputs.front());
+}
+bool is_bare_source(const branch& b) {
+  return b.source && b.source->view && b.prefilters.empty() && std::all_of(b.stages.begin(), b.stages.end(), makes_records);
 }
 
 namespace {
@@ -59,6 +60,25 @@ class walk {
   // They come out as they lie in memory, all or some.
   bool records_in_place() const { return !is_columnar(*branch_) && now_.columns.size() == 1 && now_.columns[0].type == row_of(*branch_); }
 
+  // A join whose probe side these rows are. build: the other side, if it is a source that is read where it lies.
+  bool join(const logical& join, bool left_built, const branch* build, const ir::type* build_row) {
+    if (join.has_own_equality() || join.inputs.empty()) return false;
+    column_schema built = build ? source_schema(*build) : column_schema::of_rows(build_row);
+    if (!evaluate(join.functions[left_built ? 1 : 0], now_) || !evaluate(join.functions[left_built ? 0 : 1], built)) return false;
+    if (join.join == join_kind::semi || join.join == join_kind::anti) return !left_built;
+    if (join.join != join_kind::inner && left_built) return false;
+    column_schema probed = now_;
+    if (join.join == join_kind::left || join.join == join_kind::full) built = built.of_optional(build_row);
+    if (join.join == join_kind::right || join.join == join_kind::full) probed = probed.of_optional(join.functions[0].row);
+    const auto p = left_built ? project(join.functions[2], built, &probed) : project(join.functions[2], probed, &built);
+    if (!p || !can_be_stored(join.row)) return false;
+    const bool costly = costly_ || !build_row->trivial || (build && is_columnar(*build));
+    pays_ = pays_ || (costly && p->renames());
+    costly_ = costly;
+    now_ = p->schema();
+    return true;
+  }
+
   // How many verbs of a stage, from the first on, can: a test narrows the rows, a projection gives others.
   std::size_t nodes(const stage& s, const ir::type* row) {
     for (std::size_t i = 0; i < s.nodes.size(); ++i) {
@@ -88,20 +108,7 @@ class walk {
   bool rowwise(const stage& s, const ir::type* row) { return nodes(s, row) == s.nodes.size(); }
 
   bool probe(const stage& s) {
-    const logical& join = *s.join;
-    if (join.has_own_equality() || join.inputs.empty()) return false;
-    const column_schema build = is_bare_source(*s.build) ? source_schema(s.build->inputs.front()) : column_schema::of_rows(s.build->row());
-    const bool left_built = s.build_left;
-    if (!evaluate(join.functions[left_built ? 1 : 0], now_) || !evaluate(join.functions[left_built ? 0 : 1], build)) return false;
-    if (join.join == join_kind::semi || join.join == join_kind::anti) return !left_built;
-    if (join.join != join_kind::inner) return false;
-    const auto p = left_built ? project(join.functions[2], build, &now_) : project(join.functions[2], now_, &build);
-    if (!p || !can_be_stored(join.row)) return false;
-    const bool costly = costly_ || !s.build->row()->trivial || (is_bare_source(*s.build) && is_columnar(s.build->inputs.front()));
-    pays_ = pays_ || (costly && p->renames());
-    costly_ = costly;
-    now_ = p->schema();
-    return true;
+    return join(*s.join, s.build_left, is_bare_source(*s.build) ? &s.build->inputs.front() : nullptr, s.build->row());
   }
 
   const branch* branch_;
@@ -147,6 +154,15 @@ bool group_over_columns(vertex* reader, const walk& w) {
   return true;
 }
 
+// A right or full join whose probe side comes as columns all the way.
+bool joins_over_columns(vertex* reader, const branch& b, walk& w) {
+  if (!reader || !reader->node || reader->node->what != verb::join || &b != &reader->inputs[0]) return false;
+  const branch& right = reader->inputs[1];
+  if (!w.join(*reader->node, false, is_bare_source(right) ? &right : nullptr, reader->node->functions[1].row) || !w.pays()) return false;
+  reader->over_columns = true;
+  return true;
+}
+
 }  // namespace
 
 // In a session that interprets: the verbs over a columnar source, up to the first whose function does not trace.
@@ -182,8 +198,8 @@ void choose_columns(machine_graph& g, const column_options& options) {
     if (options.interpret) return interpret_over_columns(b);
     walk w(b);
     const std::size_t n = w.stages();
-    const bool grouped = n == b.stages.size() && w.prefilters() && group_over_columns(reader, w);
-    if (!grouped && !w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
+    const bool taken = n == b.stages.size() && w.prefilters() && (group_over_columns(reader, w) || joins_over_columns(reader, b, w));
+    if (!taken && !w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
     for (std::size_t i = 0; i < n; ++i) {
       stage& s = b.stages[i];
       s.how = form::columns;

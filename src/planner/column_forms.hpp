@@ -21,7 +21,8 @@ void choose_columns(machine_graph& g, const column_options& options);
 
 // The columns that a branch begins with.
 column_schema source_schema(const branch& b);
-// A vertex that only names a source: its readers take the source's columns.
+// A vertex that only names a source, or a branch that only reads one: its readers take the source's columns.
 bool is_bare_source(const vertex& v);
+bool is_bare_source(const branch& b);
 
 }  // namespace query::planner

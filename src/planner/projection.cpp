@@ -1,6 +1,7 @@
 #include "planner/projection.hpp"
 
 #include "ir/analysis.hpp"
+#include "ir/present_rows.hpp"
 #include "ir/visit.hpp"
 
 namespace query::planner {
@@ -9,6 +10,13 @@ column_schema column_schema::of_fields(const ir::type* row, const std::vector<bo
   column_schema s;
   for (std::size_t f = 0; f < row->field_list.size(); ++f)
     if (wanted.empty() || wanted[f]) s.columns.push_back({row->field_list[f].offset, row->field_list[f].of});
+  return s;
+}
+
+column_schema column_schema::of_optional(const ir::type* row) const {
+  column_schema s = *this;
+  s.columns.push_back({row->size, ir::describe<bool>()});
+  s.optional_row = row;
   return s;
 }
 
@@ -32,9 +40,25 @@ bool projection::renames() const {
 
 namespace {
 
+bool is_constant(const ir::node* n) {
+  bool constant = ir::speculatable(n);
+  ir::each_node(n, [&](const ir::node* k) {
+    constant = constant && k->what != ir::op::row && k->what != ir::op::field && k->what != ir::op::variable && k->what != ir::op::collection;
+  });
+  return constant;
+}
+
+// Parts of such a value cannot be renamed by themselves: it is read whole, where it lies or as what stands for it.
+bool is_whole(const ir::type* t) { return ir::is_arithmetic(t->k) || t->k == ir::kind::string || t->k == ir::kind::optional; }
+
+bool can_be_wrapped(const ir::type* optional) {
+  return optional->get.emplace && (optional->element->trivial || optional->element->life.copy_assign);
+}
+
 class projecting {
  public:
-  projecting(const column_schema& left, const column_schema* right, std::vector<projected_part>& to) : sides_{&left, right}, to_(&to) {}
+  projecting(ir::arena& a, const column_schema& left, const column_schema* right, std::vector<projected_part>& to)
+      : arena_(&a), sides_{&left, right}, to_(&to) {}
 
   bool add(const ir::node* n, const ir::type* type, std::size_t at) {
     if (n->type != type) return false;
@@ -44,12 +68,77 @@ class projecting {
         if (!add(n->kids[i], type->field_list[i].of, at + type->field_list[i].offset)) return false;
       return true;
     }
-    if (!readable(n, *sides_[0], sides_[1])) return false;
+    if (is_of_optional(n)) {
+      if (rename_optional(n, at)) return true;
+      if (type->k == ir::kind::record && can_be_split(n)) {
+        for (std::size_t i = 0; i < type->field_list.size(); ++i)
+          if (!add(part_of_choice(n, i), type->field_list[i].of, at + type->field_list[i].offset)) return false;
+        return true;
+      }
+    }
+    if (!readable(n, *sides_[0], sides_[1]) && !is_optional_of_parts(n)) return false;
     to_->push_back({.to = at, .type = type, .computed = n});
     return true;
   }
 
  private:
+  bool is_presence(const ir::node* n) const {
+    const column_schema* side = n->id < 2 ? sides_[n->id] : nullptr;
+    return side && side->optional_row && ir::is_presence(n, n->id, side->optional_row);
+  }
+  // A choice by whether a row is there.
+  bool is_of_optional(const ir::node* n) const { return n->what == ir::op::select && is_presence(n->kids[0]); }
+
+  // Choices between records that the function makes: each part is a choice of its own, or no choice where it is the same in all of them.
+  static bool can_be_split(const ir::node* n) {
+    if (n->what == ir::op::select) return ir::speculatable(n->kids[0]) && can_be_split(n->kids[1]) && can_be_split(n->kids[2]);
+    if (n->what != ir::op::make || n->kids.size() != n->type->field_list.size()) return false;
+    for (std::size_t i = 0; i < n->kids.size(); ++i)
+      if (n->kids[i]->type != n->type->field_list[i].of) return false;
+    return true;
+  }
+  const ir::node* part_of_choice(const ir::node* n, std::size_t i) {
+    if (n->what == ir::op::make) return n->kids[i];
+    const ir::node *x = part_of_choice(n->kids[1], i), *y = part_of_choice(n->kids[2], i);
+    // Where one row of a pair is missing, the other is there: by choosing between its parts the other's choice is made.
+    if (is_presence(n->kids[0]) && is_of_optional(x) && x->kids[0] != n->kids[0] && x->kids[1] == y) return x;
+    return ir::make_select(*arena_, n->kids[0], x, y);
+  }
+
+  // A part of the row where it is there, and nothing or a constant where it is not.
+  bool rename_optional(const ir::node* n, std::size_t at) {
+    const ir::node *there = n->kids[1], *missing = n->kids[2];
+    const bool wraps = there->what == ir::op::some && missing->what == ir::op::null;
+    const auto field = ir::is_row_field(wraps ? there->kids[0] : there);
+    if (!field || field->row != n->kids[0]->id) return false;
+    if (wraps ? field->type != n->type->element || !can_be_wrapped(n->type) : !is_whole(n->type) || !is_constant(missing)) return false;
+    const auto& columns = sides_[field->row]->columns;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c].offset > field->offset || field->offset + field->type->size > columns[c].offset + columns[c].type->size) continue;
+      to_->push_back({.to = at,
+                      .type = n->type,
+                      .side = field->row,
+                      .column = c,
+                      .within = field->offset - columns[c].offset,
+                      .wraps = wraps,
+                      .otherwise = wraps ? nullptr : missing});
+      return true;
+    }
+    return false;
+  }
+  // An optional of a whole row that lies in several columns: its parts are read one by one.
+  bool is_optional_of_parts(const ir::node* n) const {
+    if (!is_of_optional(n) || n->kids[1]->what != ir::op::some || n->kids[2]->what != ir::op::null) return false;
+    const auto field = ir::is_row_field(n->kids[1]->kids[0]);
+    return field && field->row < 2 && parts_are_held(*sides_[field->row], field->offset, field->type);
+  }
+  static bool parts_are_held(const column_schema& s, std::size_t offset, const ir::type* t) {
+    if (s.holding(offset, t->size)) return true;
+    if (t->k != ir::kind::record) return false;
+    for (const ir::field& f : t->field_list)
+      if (!parts_are_held(s, offset + f.offset, f.of)) return false;
+    return true;
+  }
   // A value that lies in one column, or a record whose columns each keep their own place.
   bool rename(const ir::row_field& f, std::size_t at) {
     const column_schema* side = sides_[f.row];
@@ -71,6 +160,7 @@ class projecting {
     return true;
   }
 
+  ir::arena* arena_;
   const column_schema* sides_[2];
   std::vector<projected_part>* to_;
 };
@@ -112,7 +202,17 @@ std::optional<column_part> part_of_column(const ir::node* expression, const colu
 
 std::optional<projection> project(const detail::user_function& f, const column_schema& left, const column_schema* right) {
   projection p{interpret(f), {}};
-  if (!p.function || !projecting(left, right, p.parts).add(p.function.expression.root, f.result, 0)) return std::nullopt;
+  if (!p.function) return std::nullopt;
+  ir::traced& t = p.function.expression;
+  try {
+    const column_schema* const sides[2] = {&left, right};
+    for (std::uint32_t s = 0; s < 2; ++s)
+      if (sides[s] && sides[s]->optional_row)
+        t.root = ir::over_present_rows(*t.owner, t.root, s, sides[s]->optional_row, sides[1 - s] ? sides[1 - s]->optional_row : nullptr);
+    if (!projecting(*t.owner, left, right, p.parts).add(t.root, f.result, 0)) return std::nullopt;
+  } catch (const untraceable&) {  // too many nodes
+    return std::nullopt;
+  }
   return p;
 }
 

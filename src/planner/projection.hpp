@@ -24,11 +24,15 @@ struct column_schema {
     const ir::type* type = nullptr;
   };
   std::vector<column> columns;
+  // Rows of an outer join's side that may be missing: what a row is. The last column, behind the row, is the bool that tells which are there.
+  const ir::type* optional_row = nullptr;
 
   // Rows side by side: one column that is the row itself.
   static column_schema of_rows(const ir::type* row) { return {{{0, row}}}; }
   // A column for each top-level field that is wanted; empty: for all.
   static column_schema of_fields(const ir::type* row, const std::vector<bool>& wanted);
+  // The same columns of rows that may be missing.
+  column_schema of_optional(const ir::type* row) const;
 
   // The column that holds these bytes of the row as a whole; null: none does.
   const column* holding(std::size_t offset, std::size_t size) const;
@@ -42,6 +46,9 @@ struct projected_part {
   std::size_t column = 0;           //   the column of that row's schema
   std::size_t within = 0;           //   where in the column's values it begins
   const ir::node* computed = nullptr;  // null: renamed
+  // Renamed, of a row that may be missing:
+  bool wraps = false;                   //   `type` is an optional of the column's values, empty without a row
+  const ir::node* otherwise = nullptr;  //   else the value without a row: a constant
 };
 
 struct projection {

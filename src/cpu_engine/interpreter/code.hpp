@@ -168,11 +168,14 @@ struct lanes_at {
   const std::uint32_t* select = nullptr;
   const void* const* pointers = nullptr;
   std::uint64_t offset = 0;  // behind pointers
+  bool optional = false, wraps = false;  // as in `column`
+  const std::byte* otherwise = nullptr;
 
   explicit operator bool() const { return base || pointers; }
   bool adjacent() const { return !select && !pointers; }
   // Null where the row is missing.
   const std::byte* operator[](std::size_t lane) const {
+    if (optional && select[lane] == missing_row) return otherwise;
     if (!pointers) return base + (select ? select[lane] : lane) * stride;
     return pointers[lane] ? static_cast<const std::byte*>(pointers[lane]) + offset : nullptr;
   }

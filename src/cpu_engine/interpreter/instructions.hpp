@@ -23,6 +23,7 @@ void load_text_pointer(frame&, const instruction&);
 void address_pointer(frame&, const instruction&);   // to <- a + offset
 void spill(frame&, const instruction&);             // to <- addresses of copies of values[index], kept in register b; type
 void optional_value(frame&, const instruction&);    // to <- address of the value of the optional at a; type
+void optional_row(frame&, const instruction&);      // to <- address of the value of the optional in row slot index, at offset; type
 void is_set(frame&, const instruction&);            // to <- a is not null
 void list_size(frame&, const instruction&);         // to <- elements of the list at a; type
 void element_at(frame&, const instruction&);        // to <- address of element b of the list or array at a; type

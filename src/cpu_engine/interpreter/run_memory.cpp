@@ -19,7 +19,13 @@ lanes_at resolve(const frame& f, std::uint32_t slot, std::uint64_t offset, std::
   };
   if (b.columns.empty()) return from(b.base, b.stride, offset, b.select);
   for (const column& c : b.columns)
-    if (c.offset <= offset && offset + size <= c.offset + c.size) return from(c.base, c.stride, offset - c.offset, c.select);
+    if (c.offset <= offset && offset + size <= c.offset + c.size) {
+      lanes_at l = from(c.base, c.stride, offset - c.offset, c.select);
+      l.optional = c.optional;
+      l.wraps = c.wraps;
+      l.otherwise = static_cast<const std::byte*>(c.otherwise);
+      return l;
+    }
   return {};
 }
 
@@ -144,6 +150,15 @@ void optional_value(frame& f, const instruction& i) {
   const void* const* from = f.column<const void*>(i.a);
   for (std::size_t l = f.first; l < f.last; ++l)
     if (f.live(l)) to[l] = from[l] ? i.type->get.value(from[l]) : nullptr;
+}
+
+void optional_row(frame& f, const instruction& i) {
+  const lanes_at l = bound(f, i.index, i.offset, i.type->size);
+  auto* to = f.column<const void*>(i.to);
+  for (std::size_t k = f.first; k < f.last; ++k) {
+    const std::byte* const at = l[k];
+    to[k] = !at || l.wraps ? at : i.type->get.value(at);
+  }
 }
 
 void is_set(frame& f, const instruction& i) {

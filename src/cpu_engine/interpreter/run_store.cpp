@@ -94,7 +94,10 @@ void store_place(frame& f, const place& at, const ir::type* t, const targets& to
   }
   if (const lanes_at from = resolve(f, at.at, at.offset, t->size); from) {
     for (std::size_t l = f.first; l < f.last; ++l)
-      if (std::byte* p = to[l]; p && f.live(l) && from[l]) assign_object(t, p, from[l]);
+      if (std::byte* p = to[l]; p && f.live(l) && from[l]) {
+        if (from.wraps) assign_object(t->element, static_cast<std::byte*>(t->get.emplace(p)), from[l]);
+        else assign_object(t, p, from[l]);
+      }
     return;
   }
   // A record whose fields are columns.
@@ -183,7 +186,7 @@ bool copy_objects(frame& f, const value& v, std::byte* to) {
     for (std::size_t l = 0; l < f.last; ++l) copy(l, from[l] ? from[l] + offset : nullptr);
   } else {
     const lanes_at from = resolve(f, v.at.at, v.at.offset, t->size);
-    if (!from) return false;
+    if (!from || from.wraps) return false;
     for (std::size_t l = 0; l < f.last; ++l) copy(l, from[l]);
   }
   made.keep();

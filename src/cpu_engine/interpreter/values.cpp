@@ -165,9 +165,15 @@ value compiler::part(const value& v, std::size_t i) const {
 value compiler::open(const value& v) {
   if (v.f == value::form::parts) return v;
   instruction find;
-  find.run = instructions::optional_value;
-  find.a = address(v);
   find.type = v.type;
+  if (v.f == value::form::place && v.at.from == place::source::row) {
+    find.run = instructions::optional_row;
+    find.index = v.at.at;
+    find.offset = v.at.offset;
+  } else {
+    find.run = instructions::optional_value;
+    find.a = address(v);
+  }
   const reg pointer = emit(find, sizeof(void*));
   instruction test;
   test.run = instructions::is_set;
