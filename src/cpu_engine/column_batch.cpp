@@ -53,7 +53,9 @@ namespace {
 
 template <std::size_t Width> void gather_fixed(const column& c, std::size_t n, std::byte* to, std::size_t stride) {
   const auto* base = static_cast<const std::byte*>(c.base);
-  if (c.select && stride == Width) {
+  if (c.select && stride == Width && c.stride == Width) {
+    for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * Width, base + c.select[i] * Width, Width);
+  } else if (c.select && stride == Width) {
     for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * Width, base + c.select[i] * c.stride, Width);
   } else if (c.select) {
     for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * stride, base + c.select[i] * c.stride, Width);

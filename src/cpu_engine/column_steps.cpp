@@ -7,6 +7,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/captured.hpp"
+#include "cpu_engine/number_tests.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 #include "ir/analysis.hpp"
 #include "planner/column_forms.hpp"
@@ -70,6 +71,34 @@ class test_step final : public column_step {
   planner::interpretation function_;
   interpreter::program program_;
   const logical* node_;
+};
+
+// The same of a predicate of numbers.
+class number_step final : public column_step {
+ public:
+  explicit number_step(planner::number_predicate p) : tests_(std::make_shared<const planner::number_predicate>(std::move(p))) {}
+  std::unique_ptr<column_sink> start(column_sink& next) const override { return std::make_unique<runner>(tests_, next); }
+
+ private:
+  class runner final : public column_sink {
+   public:
+    runner(const number_tests& t, column_sink& next) : tests_(&t), next_(&next) {}
+    void push(const column_batch& b) override {
+      const std::size_t n = tests_->run(b.columns, b.n, scratch_);
+      if (n == b.n) return next_->push(b);
+      if (n == 0) return;
+      tests_->kernels().select(scratch_.mask(), b.n, chosen_);
+      next_->push({narrowed_.narrow(b.columns, chosen_, n), n});
+    }
+
+   private:
+    const number_tests* tests_;
+    column_sink* next_;
+    number_scratch scratch_;
+    narrowed_columns narrowed_;
+    std::uint32_t chosen_[column_batch_rows + 8];
+  };
+  number_tests tests_;
 };
 
 class projection_step final : public column_step {
@@ -178,8 +207,7 @@ column_steps::column_steps(const planner::branch& b, bool prefilters, std::size_
     if (f.expression) {
       planner::interpretation test;
       test.expression = f.expression;
-      steps_.push_back(std::make_unique<test_step>(std::move(test), nullptr));
-      keeps_rows_ = false;
+      add_test(std::move(test), nullptr);
     } else {
       add_test(*f.function, nullptr);
     }
@@ -208,7 +236,12 @@ column_steps::~column_steps() = default;
 void column_steps::add_test(const detail::user_function& f, const logical* node) {
   auto test = planner::evaluate(f, schema_);
   if (!test) not_columnar();
-  steps_.push_back(std::make_unique<test_step>(std::move(*test), node));
+  add_test(std::move(*test), node);
+}
+void column_steps::add_test(planner::interpretation test, const logical* node) {
+  if (auto numbers = planner::number_predicate_of(test.expression.root, schema_))
+    steps_.push_back(std::make_unique<number_step>(std::move(*numbers)));
+  else steps_.push_back(std::make_unique<test_step>(std::move(test), node));
   keeps_rows_ = false;
 }
 

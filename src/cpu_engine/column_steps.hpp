@@ -56,6 +56,7 @@ class column_steps {
 
  private:
   void add_test(const detail::user_function& f, const detail::logical* node);
+  void add_test(planner::interpretation test, const detail::logical* node);
 
   const ir::type *source_row_, *row_;
   planner::column_schema source_schema_, schema_;

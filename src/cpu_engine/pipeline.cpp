@@ -6,6 +6,7 @@
 #include <query/cpu/typed_segment.hpp>
 #include <query/errors.hpp>
 
+#include "cpu_engine/column_fold.hpp"
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/table_list.hpp"
@@ -58,6 +59,10 @@ pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>
     b.source->view(b.source->source.get(), whole_);
     owner_ = b.source->source;
     source_row_ = b.source->row;
+  }
+  if (!b.stages.empty() && b.stages.front().fold) {
+    add_step(make_column_fold(b), b.stages.front().out);
+    return;
   }
   std::size_t over_columns = 0;  // stages, from the first on
   while (over_columns < b.stages.size() && b.stages[over_columns].how == planner::form::columns) ++over_columns;

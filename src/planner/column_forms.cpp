@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/device_function.hpp"
+#include "planner/column_fold.hpp"
 #include "planner/rules/edges.hpp"
 
 namespace query::planner {
@@ -196,6 +197,13 @@ void choose_columns(machine_graph& g, const column_options& options) {
     if (!b.table && !b.source->view && b.source->what != verb::placeholder) return;  // streams begin with records
     if (b.table && b.table->streamed) return;
     if (options.interpret) return interpret_over_columns(b);
+    if (!reader && options.fold) {
+      if (auto fold = column_fold_of(b, *options.fold)) {
+        b.stages.front().how = form::columns;
+        b.stages.front().fold = std::move(fold);
+        return;
+      }
+    }
     walk w(b);
     const std::size_t n = w.stages();
     const bool taken = n == b.stages.size() && w.prefilters() && (group_over_columns(reader, w) || joins_over_columns(reader, b, w));

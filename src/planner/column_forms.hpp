@@ -6,6 +6,8 @@
 // and what its aggregates take can be read of them. The expressions and the layout of the source decide, never the number of rows.
 #pragma once
 
+#include <optional>
+
 #include "planner/machine_graph.hpp"
 #include "planner/projection.hpp"
 
@@ -16,6 +18,7 @@ namespace query::planner {
 struct column_options {
   bool to_columns = false;  // the terminal verb wants columns
   bool interpret = false;   // the session interprets: all that can over columnar sources, as far as it can
+  std::optional<detail::fold_kind> fold = {};  // the terminal verb folds on the CPU
 };
 void choose_columns(machine_graph& g, const column_options& options);
 

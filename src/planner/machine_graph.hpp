@@ -24,6 +24,7 @@ using detail::logical;
 using detail::pipe;
 
 struct vertex;
+struct column_fold;  // column_fold.hpp
 
 // How a row-wise piece runs.
 enum class form : std::uint8_t {
@@ -49,6 +50,7 @@ struct stage {
   std::vector<const logical*> nodes;              // covered verbs, in the order of execution
   form how = form::native;
   bool speculate = false;                         // functions may run on rows that a filter rejects
+  std::shared_ptr<const column_fold> fold;        // the last stage of a fold that kernels run over columns (choose_columns)
   // probe: rows meet the hash table of a join's build side
   const logical* join = nullptr;
   vertex* build = nullptr;

@@ -144,7 +144,10 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   // Where compiled functions are compared with their traces, all of them run as compiled.
-  if (!verified) planner::choose_columns(*plan.graph, {how == planner::reading::columns, session.options.interpret});
+  const bool folds_here = fold && !plan.folds && plan.fold_shares.empty();
+  if (!verified)
+    planner::choose_columns(*plan.graph, {how == planner::reading::columns, session.options.interpret,
+                                          folds_here ? fold : std::nullopt});
   return plan;
 }
 
