@@ -34,6 +34,9 @@ template <std::size_t Width> void scatter_values(const std::uint16_t* partition_
   scatter(partition_of, n, to, Width, [from](std::byte* at, std::size_t i) { std::memcpy(at, from + i * Width, Width); });
 }
 
+// The values are not there for long, or lie behind numbers that mean more than a row.
+bool must_be_copied(const column& c) { return c.transient || c.optional; }
+
 }  // namespace
 
 // ---------------------------------------------------------------- layouts
@@ -245,15 +248,15 @@ void partition_writer::begin(std::span<const column> columns) {
     if (!t) continue;
     const column& c = columns[i];
     auto& s = how_.columns[i];
-    if (t->trivial && (c.transient || t->size <= widest_value)) {
+    if (t->trivial && (must_be_copied(c) || t->size <= widest_value)) {
       s.how = partition_store::stored_column::as::value;
       s.field = how_.widths.size();
       how_.widths.push_back(t->size);
       continue;
     }
     s.how = partition_store::stored_column::as::number;
-    s.stride = c.transient ? t->size : c.stride;
-    if (c.transient) {
+    s.stride = must_be_copied(c) ? t->size : c.stride;
+    if (must_be_copied(c)) {
       s.objects = how_.objects++;
       continue;  // their numbers are the positions
     }
@@ -303,7 +306,7 @@ bool partition_writer::fits(std::span<const column> columns, std::size_t n) {
       if (s.how != partition_store::stored_column::as::number || s.objects || s.field != g.field) continue;
       const column& c = columns[i];
       const std::ptrdiff_t bytes = static_cast<const std::byte*>(c.base) - s.base;
-      if (c.transient || c.stride != s.stride || bytes < 0 || static_cast<std::size_t>(bytes) % s.stride) return false;
+      if (must_be_copied(c) || c.stride != s.stride || bytes < 0 || static_cast<std::size_t>(bytes) % s.stride) return false;
       const std::uint64_t from = static_cast<std::size_t>(bytes) / s.stride;
       if (first) {
         g.select = c.select;
@@ -318,7 +321,7 @@ bool partition_writer::fits(std::span<const column> columns, std::size_t n) {
     if (g.from + last > std::numeric_limits<std::uint32_t>::max()) return false;
   }
   for (std::size_t i = 0; i < columns.size(); ++i)
-    if (how_.columns[i].objects && !columns[i].transient) return false;
+    if (how_.columns[i].objects && !must_be_copied(columns[i])) return false;
   return true;
 }
 
@@ -335,7 +338,7 @@ void partition_writer::keep(std::span<const column> columns, std::size_t n, cons
       gather_column(columns[i], t, n, fields_[s.field].as<std::byte>() + n_ * t->size, t->size, false);
     } else if (s.objects) {
       rows_buffer& to = objects_[*s.objects];
-      if (owned && !columns[i].select && columns[i].stride == t->size && t->life.move) {
+      if (owned && !columns[i].optional && !columns[i].select && columns[i].stride == t->size && t->life.move) {
         to.take_rows(const_cast<void*>(columns[i].base), n);
       } else {
         gather_column(columns[i], t, n, to.extend(n), t->size, false);
