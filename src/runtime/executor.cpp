@@ -169,6 +169,11 @@ void executor::run(const vertex& v) {
   if (context_->progress) context_->progress->vertex_done();
 }
 
+bool executor::all_on_cpu() const {
+  return graph_->result_engine == "cpu" && std::all_of(graph_->vertices.begin(), graph_->vertices.end(),
+                                                       [](const auto& w) { return w->engine == "cpu" && w->shares.empty(); });
+}
+
 bool executor::only_the_cpu_reads(const vertex& v) const {
   return v.engine == "cpu" && std::none_of(graph_->vertices.begin(), graph_->vertices.end(), [&](const auto& w) {
     return w->engine != "cpu" && std::any_of(w->inputs.begin(), w->inputs.end(), [&](const planner::branch& b) { return b.table == &v; });
@@ -235,6 +240,7 @@ vertex_rows executor::brought_there(const vertex& v, session_state::cached_rows 
 
 vertex_rows executor::run_placed(const vertex& v) {
   vertex_rows rows = run_by_engines(v);
+  if (rows.kept && !rows.kept->stays() && !all_on_cpu()) context_->fetched(rows);  // engines know rows side by side, and their own
   if (!v.node && v.inputs.size() == 1 && v.limit == ~0ull) note_seen(v.inputs.front(), size_of(rows), *context_);
   return rows;
 }

@@ -49,6 +49,7 @@ class executor {
   void run_in_round(const std::vector<planner::vertex*>& vertices);
   void run(const planner::vertex& v);
   bool only_the_cpu_reads(const planner::vertex& v) const;
+  bool all_on_cpu() const;
   void keep_if_it_fits(const planner::vertex& v);
   static bool is_kept(const planner::vertex& v);  // by the session: rows of cached()
   void find_kept();
