@@ -49,6 +49,7 @@ class column_sink {
  public:
   virtual ~column_sink() = default;
   virtual void push(const column_batch& b) = 0;
+  virtual bool reads_columns() const { return true; }  // else their number is enough
 };
 
 // The columns of a batch that begins at row `first` of rows side by side, or of a columnar source.

@@ -1,8 +1,8 @@
 // A join as a step over columns: the probe side's columns keep their place under a new selection, the build side's get one.
 //
 // No field of either side is copied. Build rows are numbers into the build side's own columns; those of a side with 2^32 rows or more are
-// handed on in runs of numbers that lie less than 2^32 apart. A left join gives missing_row where a row has no partner. Right and full joins
-// note which build rows have had a partner; the others follow, with missing_row for every column of the probe side.
+// handed on in runs of numbers that lie less than 2^32 apart. A left join gives missing_row where a row has no partner. Right and full
+// joins note which build rows have had a partner; the others follow, with missing_row for every column of the probe side.
 #include <algorithm>
 
 #include <query/errors.hpp>
@@ -185,6 +185,7 @@ class probe_step final : public column_join {
 
    private:
     void hand_on(const column_batch& b) {
+      if (!next_->reads_columns()) return next_->push({{}, matches_.size()});
       for (std::size_t from = 0; from < matches_.size();) {
         const std::size_t n = built_.select(matches_.build() + from, matches_.size() - from);
         const std::span<const column> probed = probed_rows(narrowed_.narrow(b.columns, matches_.probe() + from, n), n);

@@ -139,6 +139,7 @@ class record_sink final : public column_sink {
       hand_on({part_, std::min(most, b.n - from), b.first + from});
     }
   }
+  bool reads_columns() const override { return !counted_; }
   // Nobody reads the rows.
   void count_into(std::uint64_t* count) { counted_ = count; }
 

@@ -43,7 +43,9 @@ namespace {
 bool is_constant(const ir::node* n) {
   bool constant = ir::speculatable(n);
   ir::each_node(n, [&](const ir::node* k) {
-    constant = constant && k->what != ir::op::row && k->what != ir::op::field && k->what != ir::op::variable && k->what != ir::op::collection;
+    const bool varies =
+        k->what == ir::op::row || k->what == ir::op::field || k->what == ir::op::variable || k->what == ir::op::collection;
+    constant = constant && !varies;
   });
   return constant;
 }

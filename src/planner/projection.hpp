@@ -24,7 +24,7 @@ struct column_schema {
     const ir::type* type = nullptr;
   };
   std::vector<column> columns;
-  // Rows of an outer join's side that may be missing: what a row is. The last column, behind the row, is the bool that tells which are there.
+  // Rows of an outer join's side that may be missing: what a row is. The last column, behind the row, is a bool: the row is there.
   const ir::type* optional_row = nullptr;
 
   // Rows side by side: one column that is the row itself.

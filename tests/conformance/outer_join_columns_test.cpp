@@ -23,8 +23,8 @@ QUERY_RECORD(taken, id, name, partner, lot, factor, found, factor_or, partner_or
 
 const auto take = [](auto t, auto r) {
   if (!r)
-    return query::make<taken>(t.id, t.name, std::optional<std::string>(), std::optional<std::int32_t>(), std::optional<std::int64_t>(), false,
-                              std::int64_t{-1}, "a name that takes more than twelve characters", t.price, t.name);
+    return query::make<taken>(t.id, t.name, std::nullopt, std::nullopt, std::nullopt, false, std::int64_t{-1},
+                              "a name that takes more than twelve characters", t.price, t.name);
   return query::make<taken>(t.id, t.name, r->name, r->lot, r->factor, true, r->factor, r->name, t.price * query::cast<double>(r->factor),
                             t.name + r->name);
 };
@@ -132,7 +132,8 @@ CONFORMS(outer_join_columns, what_comes_after_a_left_join, "left_join", "where",
     EXPECT_SAME_ROWS(joined.where(same).to_vector(), kept(wanted, same));
     EXPECT_SAME_ROWS(joined.where([](const taken& t) { return t.partner.value_or("") < t.name; }).to_vector(),
                      kept(wanted, [](const taken& t) { return t.partner.value_or("") < t.name; }));
-    EXPECT_SAME_ROWS(joined.select([](auto t) { return t.partner; }).to_vector(), selected(wanted, [](const taken& t) { return t.partner; }));
+    EXPECT_SAME_ROWS(joined.select([](auto t) { return t.partner; }).to_vector(),
+                     selected(wanted, [](const taken& t) { return t.partner; }));
     EXPECT_SAME_ROWS(joined.where(with_lot).select([](auto t) { return std::pair(t.partner_or, t.lot.value_or(3) + 1); }).to_vector(),
                      selected(kept(wanted, with_lot), [](const taken& t) { return std::pair(t.partner_or, t.lot.value_or(3) + 1); }));
     EXPECT_EQ(joined.sum([](auto t) { return t.factor_or; }), [&] {
@@ -253,7 +254,11 @@ void full_joins_by(const A& a, const B& b, const std::vector<trade>& l, const st
     if (found[i].empty()) full.push_back(both_of(&l[i], nullptr)), pairs.emplace_back(l[i], std::nullopt);
   }
   for (std::size_t i = 0; i < r.size(); ++i)
-    if (back[i].empty()) full.push_back(both_of(nullptr, &r[i])), right.push_back(both_of(nullptr, &r[i])), pairs.emplace_back(std::nullopt, r[i]);
+    if (back[i].empty()) {
+      full.push_back(both_of(nullptr, &r[i]));
+      right.push_back(both_of(nullptr, &r[i]));
+      pairs.emplace_back(std::nullopt, r[i]);
+    }
   const auto joined = a.full_join(b, k, k, both);
   EXPECT_ROWS(joined.as_ordered().to_vector(), full);
   EXPECT_ROWS(rows_of(joined.as_ordered().to_columns()), full);
@@ -283,7 +288,9 @@ CONFORMS(outer_join_columns, a_full_join_of_what_a_left_join_gave, "left_join", 
     }
     for (std::size_t i = 0; i < r.size(); ++i)
       if (back[i].empty()) wanted.push_back({-1, {}, r[i].name, r[i].lot, r[i].name});
-    const auto made = [](auto id, auto first, auto second, auto lot, auto last) { return query::make<chained>(id, first, second, lot, last); };
+    const auto made = [](auto id, auto first, auto second, auto lot, auto last) {
+      return query::make<chained>(id, first, second, lot, last);
+    };
     EXPECT_ROWS(a.left_join(b, key, key, take).full_join(b, [](auto t) { return t.partner; }, name, [made](auto t, auto m) {
       if (!t) return made(std::int32_t{-1}, std::nullopt, m->name, m->lot, m->name);
       if (!m) return made(t->id, t->partner, std::nullopt, t->lot, t->partner_or);

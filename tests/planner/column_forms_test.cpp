@@ -41,12 +41,15 @@ template <class Q> std::string lines_of(const Q& q, const std::string& verb) {
   }
   return found;
 }
-template <class Q> bool over_columns(const Q& q, const std::string& verb) { return lines_of(q, verb).find("over columns") != std::string::npos; }
+template <class Q> bool over_columns(const Q& q, const std::string& verb) {
+  return lines_of(q, verb).find("over columns") != std::string::npos;
+}
 
 TEST(column_forms, left_joins_of_rows_with_strings_run_over_columns) {
   const auto left = query::from(orders);
   const auto right = query::from(customers);
-  EXPECT_TRUE(over_columns(left.left_join(right, customer, id, sent), "left_join: probes")) << left.left_join(right, customer, id, sent).explain();
+  const auto joined = left.left_join(right, customer, id, sent);
+  EXPECT_TRUE(over_columns(joined, "left_join: probes")) << joined.explain();
   EXPECT_TRUE(over_columns(left.left_join(right, customer, id), "left_join: probes"));
   const auto l = left.to_vectors();
   const auto r = right.to_vectors();
