@@ -29,8 +29,8 @@ class fold_stage final : public prepared_stage {
       const fold_loop* const loop = kind == detail::fold_kind::count ? nullptr : &kernels_here().fold(kind, x.as);
       if (loop) loop->begin(lanes_, state);
       std::uint64_t rows = 0;
-      for (std::size_t from = 0; from < b.n; from += number_rows) {
-        const std::size_t n = std::min(number_rows, b.n - from);
+      for (std::size_t from = 0; from < b.n; from += fold_run_rows) {
+        const std::size_t n = std::min(fold_run_rows, b.n - from);
         columns_of_source(stage_->fold_->source, stage_->source_, b.columns, from, columns_);
         const std::size_t marked = stage_->tests_ ? stage_->tests_->run(columns_, n, scratch_) : n;
         rows += marked;

@@ -25,8 +25,11 @@ struct fold_lanes {
   std::uint64_t numbers;         // rows of min and max that are not NaN
 };
 
-// Columns come in runs of at most number_rows; all but the last of a slice have a multiple of 16 rows.
+// Loops take at most so many rows of a column at a time.
 inline constexpr std::size_t number_rows = 1024;
+// Folds take columns in turns of so many rows, all but the last of a slice; a multiple of the lanes. While one is read, loops fetch the
+// column's next one: what is under way of all columns stays in the first-level cache.
+inline constexpr std::size_t fold_run_rows = 512;
 
 struct fold_loop {
   void (*begin)(fold_lanes& lanes, const detail::fold_state& state);

@@ -82,7 +82,7 @@ template <class Word, std::size_t N> QUERY_KERNEL_INLINE void widen(const std::u
 // A run of a column takes turns with runs of others, which hides the column from the processor's own prefetching: while one run is read,
 // the column's next one is fetched.
 template <class T, std::size_t N> QUERY_KERNEL_INLINE void fetch_next_run(const T* now) {
-  const char* const next = reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(now) + number_rows * sizeof(T));
+  const char* const next = reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(now) + fold_run_rows * sizeof(T));
   for (std::size_t b = 0; b < N * sizeof(T); b += 64) __builtin_prefetch(next + b);
 }
 

@@ -45,6 +45,10 @@ bool converts(kind from, kind to) {
   return bytes_of(to) >= 4;
 }
 
+bool is_literal(const ir::node* n, bool value) {
+  return n->what == op::literal && n->type->k == kind::boolean && ((n->bits & 1) != 0) == value;
+}
+
 bool is_comparison(op what) {
   return what == op::lt || what == op::le || what == op::gt || what == op::ge || what == op::eq || what == op::ne;
 }
@@ -112,14 +116,20 @@ class building {
   // c ? x : y.
   bool select(const ir::node* c, const ir::node* x, const ir::node* y) {
     using is = number_test::kind;
+    // !c && y and !c || x.
+    if (is_literal(x, false)) return none_of(c) && add(y) && (put(is::both), true);
+    if (is_literal(y, true)) return none_of(c) && add(x) && (put(is::either), true);
     // (c && p) || y and (c || q) && x, as traces of branches write them.
     if (x->what == op::logical_or && x->kids[1] == y) return joined(c, x->kids[0], is::both) && add(y) && (put(is::either), true);
     if (y->what == op::logical_and && y->kids[1] == x) return joined(c, y->kids[0], is::either) && add(x) && (put(is::both), true);
-    if (!joined(c, x, is::both) || !add(c)) return false;
-    put(is::negate);
-    if (!add(y)) return false;
+    if (!joined(c, x, is::both) || !none_of(c) || !add(y)) return false;
     put(is::both);
     put(is::either);
+    return true;
+  }
+  bool none_of(const ir::node* c) {
+    if (!add(c)) return false;
+    put(number_test::kind::negate);
     return true;
   }
   bool add(const ir::node* n) {
@@ -130,10 +140,7 @@ class building {
     }
     if (n->type->k != kind::boolean) return false;
     switch (n->what) {
-      case op::logical_not:
-        if (!add(n->kids[0])) return false;
-        put(number_test::kind::negate);
-        return true;
+      case op::logical_not: return none_of(n->kids[0]);
       case op::logical_and:
       case op::logical_or: return chain(n, n->what);
       case op::select: return select(n->kids[0], n->kids[1], n->kids[2]);
