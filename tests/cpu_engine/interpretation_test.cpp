@@ -173,13 +173,13 @@ TEST(interpretation, of_joins_whose_keys_are_converted) {
   EXPECT_INTERPRETED(right.join(left, symbol, rank, counted_pair([](auto l, auto r) { return l.sector + r.id; })).as_ordered());
   EXPECT_INTERPRETED(left.semi_join(right, symbol, symbol).as_ordered());
   EXPECT_INTERPRETED(left.anti_join(right, rank, symbol).as_ordered());
-  EXPECT_INTERPRETED(
-      left.left_join(right, symbol, symbol, counted_pair([](auto l, auto r) { return std::pair(l.id, r.has_value()); })).as_ordered());
-  EXPECT_INTERPRETED(
-      left.right_join(right, symbol, symbol, counted_pair([](auto l, auto r) { return std::pair(l.has_value(), r.sector); })).as_ordered());
-  EXPECT_INTERPRETED(
-      left.full_join(right, symbol, by_double, counted_pair([](auto l, auto r) { return std::pair(l.has_value(), r.has_value()); }))
-          .as_ordered());
+  // Functions that only compute: others run over columns in any session.
+  const auto of_left = counted_pair([](auto l, auto r) { return query::iff(r.has_value(), l.id, -l.id); });
+  const auto of_right = counted_pair([](auto l, auto r) { return query::iff(l.has_value(), r.sector, -r.sector); });
+  const auto of_both = counted_pair([](auto l, auto r) { return query::iff(l.has_value(), 1, query::iff(r.has_value(), 2, 3)); });
+  EXPECT_INTERPRETED(left.left_join(right, symbol, symbol, of_left).as_ordered());
+  EXPECT_INTERPRETED(left.right_join(right, symbol, symbol, of_right).as_ordered());
+  EXPECT_INTERPRETED(left.full_join(right, symbol, by_double, of_both).as_ordered());
   EXPECT_INTERPRETED(query::from(query::columns(columns)).join(right, symbol, symbol, pair).as_ordered());
   const std::string plan = left.join(right, symbol, symbol, pair).in(interpreted).explain();
   EXPECT_NE(plan.find("join: probes the hash table of its right side, v1, interpreted\n"), std::string::npos) << plan;
