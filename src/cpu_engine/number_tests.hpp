@@ -17,22 +17,20 @@ namespace query::cpu {
 // The memory of a task that reads numbers of columns; grows when first used.
 class number_scratch {
  public:
-  static constexpr std::size_t most_masks = 8;
-  std::uint8_t* mask(std::size_t i = 0) { return of(i, number_rows); }
+  std::uint8_t* mask(std::size_t i = 0) { return i < masks_here ? masks_[i] : of(i - masks_here, number_rows); }
   // For values that are gathered, or converted, as the left or right side of a comparison.
-  void* gathered(bool right) { return of(most_masks + right, value_bytes); }
-  void* converted(bool right) { return of(most_masks + 2 + right, value_bytes); }
+  void* gathered(bool right) { return of(further_masks + right, value_bytes); }
+  void* converted(bool right) { return of(further_masks + 2 + right, value_bytes); }
 
  private:
+  static constexpr std::size_t masks_here = 2, further_masks = planner::number_predicate::most_depth - masks_here;
   static constexpr std::size_t value_bytes = number_rows * 8;
   std::uint8_t* of(std::size_t i, std::size_t bytes) {
-    if (!memory_[i]) memory_[i].reset(new (std::align_val_t{64}) std::uint8_t[bytes]);
+    if (!memory_[i]) memory_[i].reset(new std::uint8_t[bytes]);
     return memory_[i].get();
   }
-  struct free_aligned {
-    void operator()(std::uint8_t* p) const { ::operator delete[](p, std::align_val_t{64}); }
-  };
-  std::unique_ptr<std::uint8_t[], free_aligned> memory_[most_masks + 4];
+  std::unique_ptr<std::uint8_t[]> memory_[further_masks + 4];
+  std::uint8_t masks_[masks_here][number_rows];
 };
 
 // n numbers of a column side by side as x.as; where they lie if they lie so.

@@ -1,6 +1,6 @@
 #include "planner/column_fold.hpp"
 
-#include <algorithm>
+#include <span>
 
 #include "planner/column_forms.hpp"
 
@@ -14,6 +14,8 @@ namespace {
 class folding {
  public:
   explicit folding(column_schema source) : fold_(std::make_shared<column_fold>()), now_(source) {
+    fold_->where.tests.reserve(8);
+    origins_.reserve(source.columns.size());
     for (std::size_t c = 0; c < source.columns.size(); ++c) origins_.push_back({c, 0});
     fold_->source = std::move(source);
   }
@@ -33,20 +35,15 @@ class folding {
  private:
   bool filter(const detail::user_function& f) {
     if (converted_) return false;
-    const ir::traced t = f.trace();
-    auto p = t ? number_predicate_of(t.root, now_) : std::nullopt;
-    if (!p) return false;
-    for (number_test& t : p->tests) {
-      if (t.what != number_test::kind::compare) continue;
-      t.left = of_source(t.left);
-      if (!t.right.constant()) t.right = of_source(t.right);
-    }
     number_predicate& all = fold_->where;
-    const bool first = all.tests.empty();
-    if (!first) all.tests.back().decides = true;
-    all.depth = std::max(all.depth, p->depth + !first);
-    all.tests.insert(all.tests.end(), p->tests.begin(), p->tests.end());
-    if (!first) all.tests.push_back({number_test::kind::both});
+    const std::size_t before = all.tests.size();
+    const ir::traced t = f.trace();
+    if (!t || !add_number_predicate(t.root, now_, all)) return false;
+    for (number_test& added : std::span(all.tests).subspan(before)) {
+      if (added.what != number_test::kind::compare) continue;
+      added.left = of_source(added.left);
+      if (!added.right.constant()) added.right = of_source(added.right);
+    }
     return true;
   }
   bool rename(const detail::user_function& f) {

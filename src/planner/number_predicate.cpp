@@ -1,8 +1,5 @@
 #include "planner/number_predicate.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "ir/analysis.hpp"
 
 namespace query::planner {
@@ -12,7 +9,7 @@ using ir::op;
 
 namespace {
 
-constexpr std::size_t most_tests = 64, most_masks = 8;
+constexpr std::size_t most_tests = 64;
 
 std::size_t bytes_of(kind k) {
   switch (k) {
@@ -68,13 +65,14 @@ class building {
   building(const column_schema& rows, number_predicate& to) : rows_(&rows), to_(&to) {}
 
   bool all_of(const ir::node* root) {
-    bool first = true;
-    for (const ir::node* part : ir::conjuncts(root)) {
-      if (!first) to_->tests.back().decides = true;
-      if (!add(part)) return false;
-      if (!first) put(number_test::kind::both);
-      first = false;
+    root_ = root;
+    if (!to_->tests.empty()) {
+      masks_ = 1;
+      to_->tests.back().decides = true;
     }
+    const bool further = masks_ > 0;
+    if (!add(root)) return false;
+    if (further) put(number_test::kind::both);
     return true;
   }
 
@@ -86,7 +84,7 @@ class building {
   bool compare(op how, const number_operand& left, const number_operand& right) {
     if (left.constant()) return !right.constant() && compare(mirrored(how), right, left);
     to_->tests.push_back({number_test::kind::compare, how, left, right});
-    to_->depth = std::max(to_->depth, ++masks_);
+    ++masks_;
     return true;
   }
   // x != 0.
@@ -100,11 +98,12 @@ class building {
     put(how);
     return true;
   }
-  // A chain of one of && and || needs two masks, however it is nested.
-  bool chain(const ir::node* n, op what, bool first = true) {
+  // A chain of one of && and || needs two masks, however it is nested. What && joins at the root decides.
+  bool chain(const ir::node* n, op what, bool decides, bool first = true) {
     for (const ir::node* kid : n->kids) {
+      if (!first && decides) to_->tests.back().decides = true;
       if (kid->what == what) {
-        if (!chain(kid, what, first)) return false;
+        if (!chain(kid, what, decides, first)) return false;
       } else {
         if (!add(kid)) return false;
         if (!first) put(what == op::logical_and ? number_test::kind::both : number_test::kind::either);
@@ -133,7 +132,7 @@ class building {
     return true;
   }
   bool add(const ir::node* n) {
-    if (to_->tests.size() >= most_tests || masks_ >= most_masks) return false;
+    if (to_->tests.size() >= most_tests || masks_ >= number_predicate::most_depth) return false;
     if (is_comparison(n->what)) {
       const auto left = number_operand_of(n->kids[0], *rows_), right = number_operand_of(n->kids[1], *rows_);
       return left && right && left->as == right->as && compare(n->what, *left, *right);
@@ -142,7 +141,7 @@ class building {
     switch (n->what) {
       case op::logical_not: return none_of(n->kids[0]);
       case op::logical_and:
-      case op::logical_or: return chain(n, n->what);
+      case op::logical_or: return chain(n, n->what, n == root_ && n->what == op::logical_and);
       case op::select: return select(n->kids[0], n->kids[1], n->kids[2]);
       case op::cast: {
         const auto x = number_operand_of(n->kids[0], *rows_);
@@ -158,6 +157,7 @@ class building {
   const column_schema* rows_;
   number_predicate* to_;
   std::size_t masks_ = 0;
+  const ir::node* root_ = nullptr;
 };
 
 }  // namespace
@@ -186,9 +186,13 @@ std::optional<number_operand> number_operand_of(const ir::node* n, const column_
   return x;
 }
 
+bool add_number_predicate(const ir::node* root, const column_schema& rows, number_predicate& to) {
+  return root->type->k == kind::boolean && building(rows, to).all_of(root);
+}
+
 std::optional<number_predicate> number_predicate_of(const ir::node* root, const column_schema& rows) {
   number_predicate p;
-  if (root->type->k != kind::boolean || !building(rows, p).all_of(root)) return std::nullopt;
+  if (!add_number_predicate(root, rows, p)) return std::nullopt;
   return p;
 }
 

@@ -40,11 +40,13 @@ struct number_test {
 
 struct number_predicate {
   std::vector<number_test> tests;
-  std::size_t depth = 0;  // masks that are there at once, at most
+  static constexpr std::size_t most_depth = 8;  // masks that are there at once, at most
 };
 
 // Nothing: part of it is something else, could fail, or lies in no column.
 std::optional<number_predicate> number_predicate_of(const ir::node* root, const column_schema& rows);
+// The same behind tests that are there already: rows have to pass both. Where it says no, `to` is of no use any more.
+bool add_number_predicate(const ir::node* root, const column_schema& rows, number_predicate& to);
 // A column of numbers, or one that is converted; a constant.
 std::optional<number_operand> number_operand_of(const ir::node* n, const column_schema& rows);
 
