@@ -127,6 +127,8 @@ CONFORMS(outer_join_columns, what_comes_after_a_left_join, "left_join", "where",
     const auto with_lot = [](auto t) { return t.lot.has_value(); };
     const auto without = [](auto t) { return !t.partner.has_value(); };
     const auto same = [](auto t) { return t.partner == t.name; };
+    const auto numbers = [](auto t) { return t.factor_or < 2 && t.id > 3; };  // the constant of a missing row counts
+    EXPECT_SAME_ROWS(joined.where(numbers).to_vector(), kept(wanted, numbers));
     EXPECT_SAME_ROWS(joined.where(with_lot).to_vector(), kept(wanted, with_lot));
     EXPECT_SAME_ROWS(joined.where(without).to_vector(), kept(wanted, without));
     EXPECT_SAME_ROWS(joined.where(same).to_vector(), kept(wanted, same));
