@@ -76,7 +76,7 @@ template <class Word, std::size_t N> QUERY_KERNEL_INLINE void widen(const std::u
 #endif
   if constexpr (sizeof(Word) == 1) std::memcpy(&to, marks, sizeof to);
   else
-    for (std::size_t l = 0; l < N; ++l) to[l] = static_cast<Word>(static_cast<std::make_signed_t<Word>>(static_cast<std::int8_t>(marks[l])));
+    for (std::size_t l = 0; l < N; ++l) to[l] = marks[l] ? ~Word{0} : Word{0};
 }
 
 // A run of a column takes turns with runs of others, which hides the column from the processor's own prefetching: while one run is read,
@@ -331,8 +331,9 @@ constexpr std::array<number_kernels::compare_loop, number_kinds> compare_loops(s
 }
 template <bool Constant> constexpr std::array<std::array<number_kernels::compare_loop, number_kinds>, 6> all_comparisons() {
   constexpr std::make_index_sequence<number_kinds> kinds;
-  return {compare_loops<ir::op::lt, Constant>(kinds), compare_loops<ir::op::le, Constant>(kinds), compare_loops<ir::op::gt, Constant>(kinds),
-          compare_loops<ir::op::ge, Constant>(kinds), compare_loops<ir::op::eq, Constant>(kinds), compare_loops<ir::op::ne, Constant>(kinds)};
+  using ir::op;
+  return {compare_loops<op::lt, Constant>(kinds), compare_loops<op::le, Constant>(kinds), compare_loops<op::gt, Constant>(kinds),
+          compare_loops<op::ge, Constant>(kinds), compare_loops<op::eq, Constant>(kinds), compare_loops<op::ne, Constant>(kinds)};
 }
 
 template <class From, std::size_t To> constexpr number_kernels::convert_loop convert_loop_of() {

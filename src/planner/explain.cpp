@@ -71,7 +71,10 @@ std::string native_form(const stage& s) {
 }
 
 std::string form_on_cpu(const stage& s) {
-  std::string all = s.fold ? "kernels over columns" : s.how == form::columns ? "interpreted over columns" : s.how == form::interpreted ? "interpreted" : native_form(s);
+  std::string all = s.fold                        ? "kernels over columns"
+                    : s.how == form::columns     ? "interpreted over columns"
+                    : s.how == form::interpreted ? "interpreted"
+                                                 : native_form(s);
   for (std::size_t i = 0; i < s.native_because.size(); ++i) {
     if (s.native_because[i].empty()) continue;
     const logical& n = *s.nodes[i];

@@ -96,8 +96,7 @@ template <class Q> std::string folds_of(const Q& q) {
          ", average " + bits(q.average());
 }
 
-// Folds of `value` over columns and over records, whose loops are compiled. Where sums of records are interpreted, or made on a GPU, they are
-// in an order of their own: these engines answer for columns alone.
+// Folds of `value` over columns and over records, whose loops are compiled. Interpreted sums, and a GPU's, are in an order of their own.
 template <class C, class R, class P, class V> void folds_agree(const C& columns, const R& records, P where, V value) {
   EXPECT_EQ(folds_of(columns.where(where).select(value)), folds_of(records.where(where).select(value)));
   EXPECT_EQ(columns.where(where).count(), records.where(where).count());
