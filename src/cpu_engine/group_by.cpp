@@ -62,7 +62,11 @@ class group_sample final : public column_sink {
         const std::size_t within = static_cast<std::size_t>(detail::hash_word(i)) % (n / places - rows_a_place);
         p.run_rows(n / places * i + within, rows_a_place, [&](const pipeline::part& part) { part.run_columns(*this); });
       }
-    } catch (const user_error&) {  // of a row that may not be the first to fail: the run itself says which
+    } catch (const cancelled&) {
+      throw;
+    } catch (const resource_error&) {
+      throw;
+    } catch (const std::exception&) {  // of a row that may not be the first to fail: the run itself says which
       p.context().cancel.check();
       return 0;
     }

@@ -120,20 +120,20 @@ class parted_rows {
     to.update_keyed(rows.base, rows.select, keys, b.n);
   }
 
-  std::vector<const ir::type*> records(const ir::type* row) const {
-    if (key_at_) return {row};
-    return {row, node_->key};
+  planner::column_schema records(const ir::type* row) const {
+    if (key_at_) return {{{0, row}}};
+    return {{{0, row}, {0, node_->key}}};
   }
   // Those that the key and the aggregates read.
-  static std::vector<const ir::type*> read_columns(const planner::vertex& v, const planner::column_schema& rows) {
+  static planner::column_schema read_columns(const planner::vertex& v, planner::column_schema rows) {
     std::vector<bool> read(rows.columns.size(), false);
     const auto key = planner::project(v.node->functions[0], rows);
     planner::mark_read(key->function.expression.root, rows, read);
     for (const ir::aggregate_call& c : v.group_function->calls)
       if (c.argument) planner::mark_read(c.argument, rows, read);
-    std::vector<const ir::type*> types;
-    for (std::size_t c = 0; c < read.size(); ++c) types.push_back(read[c] ? rows.columns[c].type : nullptr);
-    return types;
+    for (std::size_t c = 0; c < read.size(); ++c)
+      if (!read[c]) rows.columns[c].type = nullptr;
+    return rows;
   }
 
   const detail::logical* node_;

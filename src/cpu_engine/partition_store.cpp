@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t bands = 16;
 constexpr std::size_t widest_value = 8;  // that is copied though it stays where it is
-constexpr std::size_t line = 16;         // blocks and their fields begin at multiples of it
+constexpr std::size_t line = 64;         // blocks and their fields begin at multiples of it
 constexpr std::size_t least_chunk = 1 << 16, most_chunk = 1 << 18, rows_a_block = 1 << 9;
 constexpr std::size_t most_chunk_bytes = std::size_t{32} << 20;
 constexpr std::size_t memory_share = 16;  // of the session's memory, for the chunks of all threads
@@ -48,9 +48,9 @@ std::size_t partition_store::layout::begin_of(std::size_t field, std::size_t row
 std::size_t partition_store::layout::block_bytes(std::size_t rows) const { return begin_of(widths.size(), rows); }
 
 // ---------------------------------------------------------------- the store
-partition_store::partition_store(std::vector<const ir::type*> columns, unsigned bits, std::size_t parts, bool numbered,
+partition_store::partition_store(planner::column_schema columns, unsigned bits, std::size_t parts, bool numbered,
                                  runtime::run_context& context)
-    : types_(std::move(columns)),
+    : schema_(std::move(columns)),
       bits_(bits),
       of_band_(std::max<std::size_t>(1, (std::size_t{1} << bits) / bands)),
       numbered_(numbered),
@@ -74,9 +74,10 @@ std::uint64_t partition_store::rows_of(std::size_t partition) const {
 
 void partition_store::add(std::size_t part, std::unique_ptr<chunk> c) {
   const std::lock_guard hold(lock_);
-  for (std::size_t b = 0; b < c->pages.size(); ++b)
-    if (c->pages[b]->memory) in_memory_[b].push_back(c->pages[b].get());
   parts_[part].push_back(std::move(c));
+  const auto& pages = parts_[part].back()->pages;
+  for (std::size_t b = 0; b < pages.size(); ++b)
+    if (pages[b]->memory) in_memory_[b].push_back(pages[b].get());
 }
 
 // A page that stays where it is meanwhile.
@@ -101,10 +102,11 @@ class partition_store::pinned {
   const std::byte* memory_;
 };
 
-void partition_store::unpin(page& g, std::unique_lock<std::mutex>& hold) {
+std::size_t partition_store::unpin(page& g, std::unique_lock<std::mutex>& hold) {
   runtime::buffer let_go;
   if (--g.pins == 0 && g.done) let_go.swap(g.memory);
   hold.unlock();
+  return let_go.capacity();
 }
 
 void partition_store::read(std::size_t partition, function_ref<void(const stored_rows&)> f) {
@@ -131,13 +133,14 @@ void partition_store::read(std::size_t partition, function_ref<void(const stored
 void partition_store::hand_out(const chunk& c, const std::byte* block, std::size_t rows, function_ref<void(const stored_rows&)> f) const {
   std::vector<const std::byte*> fields;
   for (std::size_t i = 0; i < c.how.widths.size(); ++i) fields.push_back(block + c.how.begin_of(i, rows));
-  std::vector<column> columns(types_.size());
+  std::vector<column> columns(schema_.columns.size());
   for (std::size_t from = 0; from < rows; from += column_batch_rows) {
-    for (std::size_t i = 0; i < types_.size(); ++i) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
       const stored_column& s = c.how.columns[i];
       if (s.how == stored_column::as::nothing) continue;
       column& to = columns[i];
-      to.size = types_[i]->size;
+      to.offset = schema_.columns[i].offset;
+      to.size = schema_.columns[i].type->size;
       if (s.how == stored_column::as::value) {
         to.base = fields[s.field] + from * to.size;
         to.stride = to.size;
@@ -188,6 +191,7 @@ std::size_t partition_store::evict(std::size_t bytes) {
   std::size_t freed = 0;
   while (freed < bytes) {
     std::unique_lock hold(lock_);
+    if (broken_) std::rethrow_exception(broken_);
     page* const g = next_to_evict();
     if (!g) break;
     ++g->pins;
@@ -196,13 +200,13 @@ std::size_t partition_store::evict(std::size_t bytes) {
       write(*g);
     } catch (...) {
       hold.lock();
+      broken_ = std::current_exception();  // whoever wants memory next is told the same
       unpin(*g, hold);
       throw;
     }
     hold.lock();
-    freed += g->memory.capacity();
     g->done = true;  // for its memory; a reader that has it pinned lets go of it
-    unpin(*g, hold);
+    freed += unpin(*g, hold);
   }
   return freed;
 }
@@ -242,13 +246,13 @@ void partition_writer::append(std::span<const column> columns, std::size_t n, co
 void partition_writer::begin(std::span<const column> columns) {
   how_ = {};
   numberings_.clear();
-  how_.columns.resize(to_->types_.size());
-  for (std::size_t i = 0; i < to_->types_.size(); ++i) {
-    const ir::type* t = to_->types_[i];
+  how_.columns.resize(to_->schema_.columns.size());
+  for (std::size_t i = 0; i < how_.columns.size(); ++i) {
+    const ir::type* t = to_->schema_.columns[i].type;
     if (!t) continue;
     const column& c = columns[i];
     auto& s = how_.columns[i];
-    if (t->trivial && (must_be_copied(c) || t->size <= widest_value)) {
+    if (t->trivial && t->align <= line && (must_be_copied(c) || t->size <= widest_value)) {
       s.how = partition_store::stored_column::as::value;
       s.field = how_.widths.size();
       how_.widths.push_back(t->size);
@@ -278,7 +282,7 @@ void partition_writer::begin(std::span<const column> columns) {
   std::size_t row_bytes = sizeof(std::uint16_t);
   for (const std::size_t w : how_.widths) row_bytes += w;
   for (std::size_t i = 0; i < how_.columns.size(); ++i)
-    if (how_.columns[i].objects) row_bytes += to_->types_[i]->size;
+    if (how_.columns[i].objects) row_bytes += to_->schema_.columns[i].type->size;
   // A chunk is there twice while it is laid out, in each thread. What is read does not depend on how long chunks are.
   runtime::buffer_pool& pool = to_->context_->pool;
   const std::size_t threads = static_cast<std::size_t>(std::max(1, to_->context_->scheduler.concurrency()));
@@ -294,7 +298,7 @@ void partition_writer::begin(std::span<const column> columns) {
   if (partition_of_.size() < capacity_ * sizeof(std::uint16_t)) partition_of_ = pool.allocate_array<std::uint16_t>(capacity_);
   objects_.clear();
   for (std::size_t i = 0; i < how_.columns.size(); ++i)
-    if (how_.columns[i].objects) objects_.emplace_back(to_->types_[i], pool);
+    if (how_.columns[i].objects) objects_.emplace_back(to_->schema_.columns[i].type, pool);
 }
 
 // Can the chunk that was begun take rows like these? Finds the numbers that they have in it.
@@ -333,13 +337,15 @@ void partition_writer::keep(std::span<const column> columns, std::size_t n, cons
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto& s = how_.columns[i];
-    const ir::type* t = to_->types_[i];
+    const ir::type* t = to_->schema_.columns[i].type;
     if (s.how == partition_store::stored_column::as::value) {
       gather_column(columns[i], t, n, fields_[s.field].as<std::byte>() + n_ * t->size, t->size, false);
     } else if (s.objects) {
       rows_buffer& to = objects_[*s.objects];
       if (owned && !columns[i].optional && !columns[i].select && columns[i].stride == t->size && t->life.move) {
         to.take_rows(const_cast<void*>(columns[i].base), n);
+      } else if (!t->trivial && !t->life.copy) {
+        to.append_rows(columns[i].base, n);  // which says that they cannot be copied
       } else {
         gather_column(columns[i], t, n, to.extend(n), t->size, false);
         to.grow(n);

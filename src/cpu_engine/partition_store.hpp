@@ -7,13 +7,14 @@
 // depend on where it lay: rows in the order of parts, and within a part as they were appended. Partitioning before aggregation, pages that
 // are evicted: Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation in the Solid State Age, ICDE 2024.
 //
-//   partition_store store(types, bits, parts, numbered, context);
+//   partition_store store(schema, bits, parts, numbered, context);
 //   partition_writer w(store, part); w.append(columns, n, partitions, owned); w.finish();      // on any threads, one writer a part
 //   store.read(p, [&](const stored_rows& r) { ... }); store.release(p);                        // on any threads, once a partition
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,7 +38,7 @@ struct stored_rows {
 class partition_store final : runtime::pool_evictor {
  public:
   // columns: what batches hold; null types: columns that nobody reads. bits: of the number of partitions, at most 16.
-  partition_store(std::vector<const ir::type*> columns, unsigned bits, std::size_t parts, bool numbered, runtime::run_context& context);
+  partition_store(planner::column_schema columns, unsigned bits, std::size_t parts, bool numbered, runtime::run_context& context);
   partition_store(const partition_store&) = delete;
   partition_store& operator=(const partition_store&) = delete;
   ~partition_store() override;
@@ -86,11 +87,11 @@ class partition_store final : runtime::pool_evictor {
   std::size_t evict(std::size_t bytes) override;
   void write(page& g);
   page* next_to_evict();
-  void unpin(page& g, std::unique_lock<std::mutex>& hold);
+  std::size_t unpin(page& g, std::unique_lock<std::mutex>& hold);  // how many bytes it gave back
   void add(std::size_t part, std::unique_ptr<chunk> c);
   void hand_out(const chunk& c, const std::byte* block, std::size_t rows, function_ref<void(const stored_rows&)> f) const;
 
-  std::vector<const ir::type*> types_;
+  planner::column_schema schema_;
   unsigned bits_;
   std::size_t of_band_;  // partitions whose blocks share a page
   bool numbered_;
@@ -100,6 +101,7 @@ class partition_store final : runtime::pool_evictor {
   std::vector<std::vector<page*>> in_memory_;  // by band
   std::vector<std::size_t> left_;              // by band: partitions that are not released
   std::optional<runtime::temp_file> file_;     // made by the first eviction
+  std::exception_ptr broken_;                  // what was wrong with the file
 };
 
 class partition_writer {

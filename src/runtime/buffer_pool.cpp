@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <list>
 #include <map>
@@ -225,10 +226,18 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   bool make_room(std::size_t size) {
     if (size > limit_) return false;
     const std::lock_guard hold(evicting_);
-    for (pool_evictor* e : evictors_)
-      while (exceeds(size))
-        if (e->evict(size) == 0) break;
-    return !exceeds(size);
+    std::exception_ptr trouble;
+    for (pool_evictor* e : evictors_) {
+      try {
+        while (exceeds(size))
+          if (e->evict(size) == 0) break;
+      } catch (...) {
+        trouble = std::current_exception();
+      }
+    }
+    if (!exceeds(size)) return true;
+    if (trouble) std::rethrow_exception(trouble);
+    return false;
   }
   [[noreturn]] void refuse_over_limit(std::size_t size) const {
     const std::lock_guard lock(mutex_);

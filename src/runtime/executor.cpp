@@ -328,7 +328,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     return taken_over(why, [&] { return run_on(*session_->cpu, checked, *session_->cpu, *context_); });
   }
   vertex_rows rows = run_on(*session_->cpu, v, *session_->cpu, *context_);
-  if (v.node && v.node->what == verb::group_by) note_run(v, "");  // its rows may have gone to a file
+  if (v.node && v.node->what == verb::group_by) session_->note_pieces(v.node, "", context_->pieces->taken());  // rows in files
   return rows;
 }
 

@@ -92,7 +92,7 @@ void temp_space::take(std::uint64_t bytes) {
 }
 
 temp_file::temp_file(temp_space& space) : space_(&space), fd_(open_unnamed(space.folder())) {
-  if (fd_ < 0) fail("make", errno);
+  if (fd_ < 0) fail("made", errno);
 }
 
 temp_file::~temp_file() {

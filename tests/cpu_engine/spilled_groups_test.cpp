@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -135,6 +136,59 @@ TEST(spilled_groups, are_those_of_enough_memory) {
   expect_spilled_alike("behind a test", small_memory, [](const query::Session& s) {
     return totals(item)(query::from(columns_of(sales())).in(s).where([](auto r) { return r.place != 3; }));
   });
+}
+
+// Keys and arguments that are computed, of fields anywhere in the row, in enough memory and in little.
+TEST(spilled_groups, of_computed_values) {
+  struct wanted_group {
+    double twice = 0;
+    std::int64_t places = 0, rows = 0;
+    double most = 0;
+  };
+  std::map<std::tuple<std::string, bool>, wanted_group> wanted;
+  for (std::size_t i = 0; i < rows; ++i) {
+    auto& w = wanted[{sales().buyer[i], sales().weight[i] > 0.001}];
+    w.twice += sales().price[i] * 2;
+    w.places += sales().place[i] + 1;
+    w.most = std::max(w.most, sales().weight[i] * 3);
+    ++w.rows;
+  }
+  const temp_folder at;
+  for (const std::size_t memory : {std::size_t{0}, small_memory + (16u << 20)})
+    for (const bool interpret : {false, true}) {
+      if (memory && interpret) continue;  // records, whose strings stay in memory
+      query::Session s({.threads = 2, .memory_limit = memory, .temp_folder = at.name(), .interpret = interpret});
+      const auto q = query::from(columns_of(sales())).in(s).group_by([](auto r) { return std::tuple(r.buyer, r.weight > 0.001); });
+      const auto groups = q.select([](auto g) {
+        return std::tuple(g.key(), g.sum([](auto r) { return r.price * 2; }), g.sum([](auto r) { return r.place + 1; }),
+                          g.max([](auto r) { return r.weight * 3; }), g.count());
+      });
+      std::size_t n = 0;
+      for (const auto& [key, twice, places, most, count] : groups) {
+        const auto& w = wanted.at(key);
+        ++n;
+        ASSERT_NEAR(twice, w.twice, 1e-6 * w.twice);
+        ASSERT_EQ(places, w.places);
+        ASSERT_EQ(most, w.most);
+        ASSERT_EQ(static_cast<std::int64_t>(count), w.rows);
+      }
+      EXPECT_EQ(n, wanted.size());
+    }
+}
+
+struct alignas(32) Wide {
+  double parts[4];
+  std::int64_t item;
+};
+
+TEST(spilled_groups, of_over_aligned_rows) {
+  const auto wide = query::from(records()).select(query::opaque([](const Sale& s) { return Wide{{s.price, 1, 2, 3}, s.item}; }));
+  const auto key = query::opaque([](const Wide& w) { return w.item; });
+  const auto misplaced = wide.group_by(key).select([](auto g) {
+    return g.sum([](const Wide& w) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&w) % alignof(Wide)); });
+  });
+  EXPECT_EQ(misplaced.count(), items);
+  EXPECT_EQ(misplaced.sum(), 0);
 }
 
 TEST(spilled_groups, of_records_whose_key_compiled_code_computes) {
