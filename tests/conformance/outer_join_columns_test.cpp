@@ -250,7 +250,8 @@ template <class A, class B, class Key>
 void full_joins_by(const A& a, const B& b, const std::vector<trade>& l, const std::vector<rate>& r, Key k) {
   std::vector<sided> full, right;
   std::vector<std::pair<std::optional<trade>, std::optional<rate>>> pairs;
-  const auto found = matches(l, r, k, k), back = matches(r, l, k, k);
+  const auto found = matches(l, r, k, k);
+  const auto back = matches(r, l, k, k);
   for (std::size_t i = 0; i < l.size(); ++i) {
     for (const rate& m : found[i]) full.push_back(both_of(&l[i], &m)), right.push_back(both_of(&l[i], &m)), pairs.emplace_back(l[i], m);
     if (found[i].empty()) full.push_back(both_of(&l[i], nullptr)), pairs.emplace_back(l[i], std::nullopt);
