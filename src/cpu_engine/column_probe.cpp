@@ -51,7 +51,7 @@ struct build_side {
 bool keeps_left(join_kind k) { return k == join_kind::left || k == join_kind::full; }
 bool keeps_right(join_kind k) { return k == join_kind::right || k == join_kind::full; }
 
-// The column behind a row that may be missing: whether it is there.
+// A column of bools: is the row, which may be missing, there?
 column presence(const planner::column_schema& s, const bool* of_rows) { return {of_rows, 1, s.optional_row->size, 1, nullptr, true}; }
 column presence(const planner::column_schema& s, bool of_all) {
   static constexpr bool either[2] = {false, true};

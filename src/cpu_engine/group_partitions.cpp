@@ -55,7 +55,7 @@ class parted_rows {
   }
 
  private:
-  // What a sink needs to find partitions.
+  // Finds the partition of each row, and hands the rows to a writer.
   class parting {
    public:
     parting(const parted_rows& of, partition_writer& to) : of_(&of), to_(&to) {}
@@ -143,7 +143,7 @@ class parted_rows {
   const function_calls* key_;
   const column_key* columns_;
   bool resident_;                       // records: they stay where they are
-  std::optional<std::size_t> key_at_;   // records: the key lies there in each
+  std::optional<std::size_t> key_at_;   // records: where the key lies in each
   partition_store store_;
 };
 

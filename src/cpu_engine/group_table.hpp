@@ -77,7 +77,7 @@ class group_table {
     states_->update(ids_, rows, select, n);
     rows_seen += n;
   }
-  // Of the last n rows or groups that came, those that opened a group: appends number(i) of each. Groups are numbered as they appear.
+  // Appends number(i) for each of the last n rows or groups that opened a group. Groups are numbered as they appear.
   template <class Number> void note_opened(std::size_t n, std::vector<std::uint64_t>& opened, const Number& number) const {
     for (std::size_t i = 0; i < n; ++i)
       if (ids_[i] == opened.size()) opened.push_back(number(i));

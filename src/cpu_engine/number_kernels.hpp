@@ -21,7 +21,7 @@ constexpr std::size_t index_of(ir::kind k) { return static_cast<std::size_t>(k) 
 // A slice of rows on its way into a fold_state: what cpu/fold_loops.hpp keeps in registers, so that both add up in the same order.
 struct fold_lanes {
   alignas(64) std::byte lanes[16 * 8];
-  alignas(8) std::byte tail[8];  // of sums: begins with the state's, takes the rows behind the last full run of lanes
+  alignas(8) std::byte tail[8];  // of sums: starts as the state's, adds the rows behind the last full run of lanes
   std::uint64_t numbers;         // rows of min and max that are not NaN
 };
 

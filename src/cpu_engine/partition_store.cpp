@@ -173,7 +173,7 @@ void partition_store::release(std::size_t partition) {
 }
 
 // ---------------------------------------------------------------- eviction
-// Of the partitions that are read last.
+// Takes a page of the partitions that are read last.
 partition_store::page* partition_store::next_to_evict() {
   for (std::size_t b = in_memory_.size(); b-- > 0;) {
     auto& pages = in_memory_[b];
@@ -242,7 +242,7 @@ void partition_writer::append(std::span<const column> columns, std::size_t n, co
   }
 }
 
-// What a chunk keeps of columns like these.
+// Lays out a chunk for columns like these.
 void partition_writer::begin(std::span<const column> columns) {
   how_ = {};
   numberings_.clear();
@@ -283,7 +283,7 @@ void partition_writer::begin(std::span<const column> columns) {
   for (const std::size_t w : how_.widths) row_bytes += w;
   for (std::size_t i = 0; i < how_.columns.size(); ++i)
     if (how_.columns[i].objects) row_bytes += to_->schema_.columns[i].type->size;
-  // A chunk is there twice while it is laid out, in each thread. What is read does not depend on how long chunks are.
+  // Each thread holds its chunk twice while it lays it out. The length of chunks does not change what is read.
   runtime::buffer_pool& pool = to_->context_->pool;
   const std::size_t threads = static_cast<std::size_t>(std::max(1, to_->context_->scheduler.concurrency()));
   const std::size_t most_bytes = pool.limit() ? std::min(most_chunk_bytes, pool.limit() / memory_share / threads) : most_chunk_bytes;

@@ -17,7 +17,7 @@
 
 #include <query/query.hpp>
 
-#include "sanitized.hpp"
+#include "temp_folder.hpp"
 
 namespace query::tests {
 
@@ -68,21 +68,8 @@ const std::vector<Sale>& records() {
   return all;
 }
 
-class temp_folder {
- public:
-  temp_folder() : path_(std::filesystem::temp_directory_path() / ("query_spilled_groups_test_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~temp_folder() {
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-  }
-  std::string name() const { return path_.string(); }
-  bool empty() const { return std::filesystem::is_empty(path_); }
-  void remove() const { std::filesystem::remove_all(path_); }
-
- private:
-  std::filesystem::path path_;
+struct spill_folder : temp_folder {
+  spill_folder() : temp_folder("spilled_groups_test") {}
 };
 
 const auto item = [](auto s) { return s.item; };
@@ -109,7 +96,7 @@ template <class T> auto bits(const std::vector<T>& rows) {
 // The same query in enough memory and in little: explain() says that rows went to a file, and nothing differs.
 template <class Make> void expect_spilled_alike(const char* what, std::size_t memory, Make make) {
   SCOPED_TRACE(what);
-  const temp_folder at;
+  const spill_folder at;
   const auto wanted = bits(make(query::Session({.threads = 2})).to_vector());
   ASSERT_GT(wanted.size(), 100'000u);
   for (const int threads : {1, 2, 7}) {
@@ -153,7 +140,7 @@ TEST(spilled_groups, of_computed_values) {
     w.most = std::max(w.most, sales().weight[i] * 3);
     ++w.rows;
   }
-  const temp_folder at;
+  const spill_folder at;
   for (const std::size_t memory : {std::size_t{0}, small_memory + (16u << 20)})
     for (const bool interpret : {false, true}) {
       if (memory && interpret) continue;  // records, whose strings stay in memory
@@ -212,7 +199,7 @@ auto little(const std::string& folder, int threads = 2) {
 std::size_t groups_in(const query::Session& s) { return totals(item)(query::from(columns_of(sales())).in(s)).to_vector().size(); }
 
 TEST(spilled_groups, folder_that_is_gone) {
-  const temp_folder at;
+  const spill_folder at;
   const auto s = little(at.name());
   at.remove();
   const std::string why = resource_error_of([&] { groups_in(s); });
@@ -224,7 +211,7 @@ TEST(spilled_groups, folder_that_is_gone) {
 }
 
 TEST(spilled_groups, folder_that_is_gone_while_rows_are_there) {
-  const temp_folder at;
+  const spill_folder at;
   const auto s = little(at.name());
   std::atomic<bool> removed = false;
   const auto n = query::from(columns_of(sales())).in(s).group_by(item).select([&](auto g) {
@@ -243,7 +230,7 @@ TEST(spilled_groups, folder_that_nobody_may_write_to) {
 }
 
 TEST(spilled_groups, disk_that_is_full) {
-  const temp_folder at;
+  const spill_folder at;
   const auto s = little(at.name());
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -259,7 +246,7 @@ TEST(spilled_groups, disk_that_is_full) {
 }
 
 TEST(spilled_groups, limit_of_temporary_files) {
-  const temp_folder at;
+  const spill_folder at;
   ASSERT_EQ(::setenv("QUERY_TEMP_LIMIT", "1M", 1), 0);
   const auto s = little(at.name());
   ASSERT_EQ(::setenv("QUERY_TEMP_LIMIT", "1X", 1), 0);
@@ -272,7 +259,7 @@ TEST(spilled_groups, limit_of_temporary_files) {
 }
 
 TEST(spilled_groups, function_that_throws) {
-  const temp_folder at;
+  const spill_folder at;
   const auto s = little(at.name());
   std::atomic<int> calls = 0;
   const auto key = query::opaque([&](const Sale& r) {
@@ -285,7 +272,7 @@ TEST(spilled_groups, function_that_throws) {
 }
 
 TEST(spilled_groups, stop_and_deadline) {
-  const temp_folder at;
+  const spill_folder at;
   const auto s = little(at.name());
   std::stop_source stop;
   std::atomic<int> calls = 0;
@@ -298,7 +285,7 @@ TEST(spilled_groups, stop_and_deadline) {
 }
 
 TEST(spilled_groups, ten_queries_in_one_small_memory) {
-  const temp_folder at;
+  const spill_folder at;
   query::Session s({.threads = 4, .memory_limit = 6 * small_memory, .temp_folder = at.name()});
   std::vector<std::thread> threads;
   std::atomic<int> right = 0, refused = 0;

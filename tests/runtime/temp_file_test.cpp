@@ -7,30 +7,19 @@
 
 #include <csignal>
 #include <cstdint>
-#include <filesystem>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include <query/errors.hpp>
 
+#include "temp_folder.hpp"
+
 namespace query::runtime {
 namespace {
 
-class folder {
- public:
-  folder() : path_(std::filesystem::temp_directory_path() / ("query_temp_file_test_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~folder() {
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-  }
-  std::string name() const { return path_.string(); }
-  bool empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::filesystem::path path_;
+struct folder : tests::temp_folder {
+  folder() : temp_folder("temp_file_test") {}
 };
 
 std::vector<std::uint64_t> words(std::size_t n, bool random) {
