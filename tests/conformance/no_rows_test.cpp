@@ -88,6 +88,22 @@ CONFORMS(no_rows, show_in_the_fields_of_a_record, "reduce", "aggregate") {
   EXPECT_THROW(none(e).reduce(strict), query::user_error);
 }
 
+// What compares them has no value either, whichever way a trace of the function goes.
+CONFORMS(no_rows, have_no_comparison, "reduce", "aggregate") {
+  const auto all = source(e, few_trades());
+  const auto same = [](auto g) { return g.min(amount_of) == g.max(amount_of); };
+  static_assert(std::is_same_v<decltype(all.reduce(same)), std::optional<bool>>);
+  EXPECT_EQ(none(e).reduce(same), std::nullopt);
+  EXPECT_EQ(all.reduce(same), false);
+  EXPECT_EQ(all.take(1).reduce(same), true);
+  const auto both = [](auto g) { return std::make_pair(g.count(), g.min(price_of) < g.max(price_of)); };
+  EXPECT_EQ(none(e).reduce(both), (std::pair<std::int64_t, std::optional<bool>>(0, std::nullopt)));
+  EXPECT_EQ(all.reduce(both), (std::pair<std::int64_t, std::optional<bool>>(all.count(), true)));
+  const auto counted = [](auto g) { return std::make_tuple(g.count() > 2, g.max(price_of) >= 0, g.sum(amount_of)); };
+  EXPECT_EQ(none(e).reduce(counted), (std::tuple<bool, std::optional<bool>, std::int64_t>(false, std::nullopt, 0)));
+  EXPECT_EQ(all.reduce(counted), (std::tuple<bool, std::optional<bool>, std::int64_t>(true, true, all.sum(amount_of))));
+}
+
 CONFORMS(no_rows, of_optionals, "min_by", "max_by", "min", "max") {
   const auto seven = [](auto x) { return x.value_or(7); };
   const auto itself = [](auto x) { return x; };

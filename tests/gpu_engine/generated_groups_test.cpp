@@ -89,8 +89,8 @@ TEST_F(generated_kernels, of_states_that_view_strings_are_not_for_blocks) {
   const auto symbols = trades().group_by([](auto t) { return t.symbol; });
   EXPECT_TRUE(blocks(symbols.select([=](auto g) { return g.min(price) == g.max(price); })));
   EXPECT_FALSE(blocks(symbols.select([=](auto g) { return g.min(name) == g.max(name); })));
-  EXPECT_TRUE(blocks(trades().aggregate([=](auto g) { return std::make_pair(g.count(), g.min(price)); })));
-  EXPECT_FALSE(blocks(trades().aggregate([=](auto g) { return std::make_pair(g.count(), g.min(name)); })));
+  EXPECT_TRUE(blocks(trades().aggregate([=](auto g) { return std::make_pair(g.count(), g.min(price) == g.max(price)); })));
+  EXPECT_FALSE(blocks(trades().aggregate([=](auto g) { return std::make_pair(g.count(), g.min(name) == g.max(name)); })));
 }
 
 // The sum behind a mean of 64-bit integers is a double; other integers are added up as such.
