@@ -14,32 +14,9 @@ from pathlib import Path
 folder, engine, threads = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 os.environ["POLARS_MAX_THREADS"] = str(threads)
 
-import numpy
 import pyarrow
 
-FIELDS = {
-    "g": "id1 id2 id3 id4 id5 id6 v1 v2 v3",
-    "x": "id1 id2 id3 id4 id5 id6 v1",
-    "small": "id1 id4 v2",
-    "medium": "id1 id2 id4 id5 v2",
-    "big": "id1 id2 id3 id4 id5 id6 v2",
-}
-
-
-def column(path):
-    for suffix, kind in ((".i4", numpy.int32), (".f8", numpy.float64)):
-        if Path(path + suffix).exists():
-            return pyarrow.array(numpy.fromfile(path + suffix, kind))
-    lengths = numpy.fromfile(path + ".len", numpy.uint8)
-    offsets = numpy.zeros(len(lengths) + 1, numpy.int32)
-    numpy.cumsum(lengths, out=offsets[1:])
-    characters = pyarrow.py_buffer(Path(path + ".txt").read_bytes())
-    return pyarrow.StringArray.from_buffers(len(lengths), pyarrow.py_buffer(offsets), characters)
-
-
-def table(name):
-    return pyarrow.table({f: column(str(folder / f"{name}.{f}")) for f in FIELDS[name].split()})
-
+from columns import FIELDS, table
 
 SQL = {
     "q1": ("SELECT id1, sum(v1) AS v1 FROM g GROUP BY id1", ["v1"]),
@@ -137,7 +114,7 @@ def polars_questions(tables):
 
 
 QUESTIONS = {"duckdb": duckdb_questions, "polars": polars_questions, "datafusion": datafusion_questions}
-for name, ask, check in QUESTIONS[engine]({n: table(n) for n in FIELDS}):
+for name, ask, check in QUESTIONS[engine]({n: table(folder, n) for n in FIELDS}):
     times = []
     for _ in range(4):
         answer = None

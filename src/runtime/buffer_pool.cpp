@@ -68,8 +68,20 @@ void* take_from_system(std::size_t bytes) {
 
 void give_to_system(void* at, std::size_t bytes) noexcept {
   ASAN_UNPOISON_MEMORY_REGION(at, bytes);
-  if (bytes >= huge_page) ::munmap(at, bytes);
-  else ::operator delete(at, std::align_val_t{line});
+  if (bytes >= huge_page) {
+    ::munmap(at, bytes);
+    return;
+  }
+#ifndef QUERY_ADDRESS_SANITIZER
+  // The system's allocator keeps what lies between blocks that are in use; the pages go back at once.
+  if (bytes >= smallest_kept) {
+    constexpr std::uintptr_t page = 4 * kib;
+    const auto begin = reinterpret_cast<std::uintptr_t>(at);
+    const std::uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes) / page * page;
+    ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+  }
+#endif
+  ::operator delete(at, std::align_val_t{line});
 }
 
 // Makes use after free visible. Large buffers are marked at their ends only: writing all of one would cost its pages.
@@ -222,20 +234,25 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     peak_ = std::max(peak_, used_);
     return true;
   }
-  // False: nobody has anything to give. Others may take the room that there is then.
+  // False: nobody has anything to give. True: there was room, which others may take before the caller does.
   bool make_room(std::size_t size) {
     if (size > limit_) return false;
     const std::lock_guard hold(evicting_);
     std::exception_ptr trouble;
+    std::size_t empty = 0;
     for (pool_evictor* e : evictors_) {
       try {
-        while (exceeds(size))
-          if (e->evict(size) == 0) break;
+        while (exceeds(size)) {
+          if (e->evict(size)) continue;
+          ++empty;
+          break;
+        }
       } catch (...) {
         trouble = std::current_exception();
+        ++empty;
       }
     }
-    if (!exceeds(size)) return true;
+    if (empty < evictors_.size() || !exceeds(size)) return true;
     if (trouble) std::rethrow_exception(trouble);
     return false;
   }

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -81,6 +83,37 @@ TEST(buffer_pool, refuses_over_the_limit_and_says_what_to_do) {
   }
   EXPECT_EQ(pool.used(), kept.capacity());
   EXPECT_NO_THROW(pool.allocate(4 * mib));
+}
+
+// A thread that finds room made by others, and loses it to them, asks again.
+TEST(buffer_pool, refuses_nobody_while_there_is_something_to_evict) {
+  buffer_pool pool(4 * mib);
+  struct holder final : pool_evictor {
+    std::mutex lock;
+    std::vector<buffer> held;
+    std::size_t evict(std::size_t) override {
+      buffer b;
+      const std::lock_guard hold(lock);
+      if (held.empty()) return 0;
+      b = std::move(held.back());
+      held.pop_back();
+      return b.capacity();
+    }
+  } all;
+  pool.add(all);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 5000; ++i) {
+          buffer b = pool.allocate(80 * 1024);
+          const std::lock_guard hold(all.lock);
+          all.held.push_back(std::move(b));
+        }
+      });
+  }
+  pool.remove(all);
+  EXPECT_LE(pool.peak(), 4 * mib);
 }
 
 TEST(buffer_pool, refuses_sizes_that_overflow) {
