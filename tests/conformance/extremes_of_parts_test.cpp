@@ -69,5 +69,28 @@ CONFORMS(extremes_of_parts, of_equals_are_the_first, "min_by", "max_by") {
   EXPECT_EQ(source(e, rows).max_by(key)->first, 1);
 }
 
+// In a function, they compare as in C++: a NaN part is neither less nor greater nor equal.
+CONFORMS(extremes_of_parts, compare_as_in_cpp, "select") {
+  using pair = std::pair<double, double>;
+  const std::vector<pair> values{{1, 3}, {nan, 1}, {1, nan}, {1, 2}, {-0.0, 1}, {0.0, 2}};
+  std::vector<std::pair<pair, pair>> rows;
+  for (const pair& a : values)
+    for (const pair& b : values) rows.emplace_back(a, b);
+  const auto compared = [](auto r) {
+    return std::array<bool, 4>{r.first < r.second, r.first <= r.second, r.first > r.second, r.first >= r.second};
+  };
+  std::vector<std::array<bool, 4>> expected;
+  for (const auto& r : rows) expected.push_back(compared(r));
+  EXPECT_EQ(source(e, rows).select(compared).to_vector(), expected);
+  for (const std::vector<pair>& some : {std::vector<pair>{{1, 3}, {nan, 1}}, std::vector<pair>{{nan, 1}, {1, 3}}}) {
+    const auto all = query::broadcast(some);
+    const auto element = [](auto, auto v) { return v; };
+    const std::vector<std::int64_t> one{7};
+    const auto q = source(e, one);
+    EXPECT_EQ(q.select([=](auto x) { return all.arg_min(x, element); }).first(), 0);
+    EXPECT_EQ(q.select([=](auto x) { return all.arg_max(x, element); }).first(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace conformance

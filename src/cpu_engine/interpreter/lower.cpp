@@ -224,12 +224,12 @@ value compiler::compare(op what, const value& a, const value& b) {
     }
     return all;
   }
-  // From the last part to the first: less, or equal and the rest decides.
+  // From the last part to the first: less, or equal and the rest decides. Parts of which one is NaN are neither, as in C++.
   value result = number(kind::boolean, what == op::le);
   for (std::size_t i = n; i-- > 0;) {
     const value x = part(a, i), y = part(b, i);
-    const value less = compare(op::lt, x, y), more = compare(op::lt, y, x);
-    result = logic(op::bit_or, less, logic(op::bit_and, opposite(more), result));
+    const value less = compare(op::lt, x, y), same = compare(op::eq, x, y);
+    result = logic(op::bit_or, less, logic(op::bit_and, same, result));
   }
   return result;
 }

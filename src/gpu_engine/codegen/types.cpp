@@ -216,11 +216,11 @@ std::string kernel_source::less_name(const ir::type* t) {
   if (const auto it = less_.find(t); it != less_.end()) return it->second;
   const std::string type = type_name(t);
   std::string code;
-  // As std::pair: the first part that differs decides; a part that is neither less nor greater counts as equal.
+  // As std::pair: the first part that differs decides; where one of its sides is NaN, neither is less.
   const auto part = [&](const ir::type* f, const std::string& x, const std::string& y) {
     const std::string less = less_name(f);
-    return "  if (" + less + "(" + x + ", " + y + ", false)) return true;\n  if (" + less + "(" + y + ", " + x +
-           ", false)) return false;\n";
+    return "  if (" + less + "(" + x + ", " + y + ", false)) return true;\n  if (!" + equal_name(f) + "(" + x + ", " + y +
+           ")) return false;\n";
   };
   if (ir::is_arithmetic(t->k))
     code = "  return a < b || (equal_counts && a == b);\n";
