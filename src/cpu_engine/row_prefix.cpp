@@ -66,7 +66,7 @@ class prefix_sink final : public detail::batch_sink {
 }  // namespace
 
 row_prefix::row_prefix(const planner::branch& b, const planner::vertex& v, const vertex_tasks& tasks, const function_calls* test)
-    : pipeline_(b, v.captures, tasks.context()), tasks_(&tasks), test_(test), parts_(pipeline_), whole_(pipeline_.as_table()) {
+    : pipeline_(b, v.captures, tasks.context(), false, true), tasks_(&tasks), test_(test), parts_(pipeline_), whole_(pipeline_.as_table()) {
   if (!whole_) return;
   size_ = whole_->n;
   ended_ = true;
