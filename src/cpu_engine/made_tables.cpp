@@ -47,6 +47,14 @@ detail::table made_tables::fetch(runtime::run_context& context) {
   return std::move(all).to_table();
 }
 
+std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, std::uint64_t most, const runtime::run_context& context) {
+  if (!b.table || !b.stages.empty() || !b.prefilters.empty()) return nullptr;
+  const auto found = context.tables.find(b.table);
+  if (found == context.tables.end() || found->second.here()) return nullptr;
+  auto rows = std::dynamic_pointer_cast<made_tables>(found->second.kept);
+  return rows && rows->size() <= most ? rows : nullptr;
+}
+
 void table_pass::make_more() {
   if (next_ == of_->tables()) return;
   std::vector<detail::table> more(of_->together(next_, *context_));

@@ -49,6 +49,9 @@ class made_tables : public runtime::kept_rows {
   std::vector<std::uint64_t> begins_;
 };
 
+// The rows of a branch if they are made as they are read, nothing happens to them, and they are at most `most`; null: not so.
+std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, std::uint64_t most, const runtime::run_context& context);
+
 class table_pass {
  public:
   table_pass(std::shared_ptr<const made_tables> of, runtime::run_context& context) : of_(std::move(of)), context_(&context) {}

@@ -146,7 +146,7 @@ bool row_prefix::next(detail::table& rows, std::uint64_t most) {
 // added up slice by slice.
 bool row_prefix::next_slice(detail::table& rows) {
   constexpr std::size_t most_parts = 16, most_bytes = std::size_t{16} << 20;
-  const std::size_t most = std::clamp(most_bytes / whole_->type->size, part_rows, most_parts * part_rows);
+  const std::size_t most = std::clamp(most_bytes / whole_->type->size / part_rows, std::size_t{1}, most_parts) * part_rows;
   rows = slice(*whole_, given_, slice_);
   slice_ = std::min(2 * slice_, most);
   if (test_ && rows.n) {

@@ -15,6 +15,7 @@
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/sort_rows.hpp"
 #include "cpu_engine/stored_order.hpp"
+#include "planner/column_forms.hpp"
 
 namespace query::cpu {
 
@@ -371,17 +372,20 @@ std::optional<runtime::vertex_rows> sort_beyond_memory(const planner::vertex& v,
   const std::size_t room = limit - std::min(used, limit);
 
   auto input = std::make_unique<pipeline>(v.inputs[0], v.captures, context, false, true);
-  pipeline& p = *input;
-  const auto source_rows = p.source_rows();
+  const auto source_rows = input->source_rows();
   // Buffers come in classes of size.
   const auto fits = [&](std::uint64_t rows, std::size_t bytes) {
     return 1.2 * static_cast<double>(rows) * static_cast<double>(bytes) <= static_cast<double>(room);
   };
-  const bool comes_again = source_rows && !p.made_as_read();
-  const planner::column_schema* const columns = comes_again ? p.columns() : nullptr;
-  const bool in_place = p.in_place();
-  const row_costs costs = costs_of(v, stored_order(v, columns), in_place, source_rows.value_or(~0ull));
+  const bool in_place = input->in_place(), comes_again = source_rows && !input->made_as_read();
+  const row_costs costs = costs_of(v, stored_order(v, nullptr), in_place, source_rows.value_or(~0ull));
   if (source_rows && (*source_rows < least_rows || fits(*source_rows, costs.in_memory()))) return std::nullopt;
+  // Strings that stay where they are need no copies: their numbers are kept.
+  std::unique_ptr<planner::branch> branch;
+  if (comes_again && !in_place && !v.interpreted && !context.verify && (branch = planner::over_columns(v.inputs[0])))
+    input = std::make_unique<pipeline>(*branch, v.captures, context, true, true);
+  pipeline& p = *input;
+  const planner::column_schema* const columns = comes_again ? p.columns() : nullptr;
 
   const auto given = [&](std::shared_ptr<sorted_partitions> rows) {
     if (context.loops) return runtime::vertex_rows(rows->fetch(context));  // what its rows refer to may be gone in the next round

@@ -1,5 +1,6 @@
 #include "cpu_engine/terminal_reads.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <map>
@@ -42,6 +43,14 @@ class append_sink final : public detail::batch_sink {
 
 struct stopped_by_reader {};
 
+// Parts whose rows lie in memory until the reader has them.
+std::size_t parts_in_memory(const pipeline& p) {
+  const runtime::run_context& context = p.context();
+  const std::size_t most = static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
+  if (!context.pool.limit()) return most;
+  return std::clamp<std::size_t>(context.pool.limit() / 8 / (p.rows_a_part() * p.row()->size), 1, most);
+}
+
 // `first`: number of its first row, and then of the row after its last one.
 row_block block_of(const detail::table& t, std::uint64_t& first) {
   row_block b;
@@ -78,7 +87,7 @@ void stream_branch(const planner::branch& b, const std::vector<planner::binding>
 
   // Parts run in parallel; whoever ends the part that is next in order hands over all that are ready. The parts of one window, or a
   // slow reader would have all rows in memory; nobody waits for it within a window, as a thread that waits is one that no query has.
-  const std::size_t window = static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
+  const std::size_t window = parts_in_memory(p);
   std::mutex lock;
   std::map<std::size_t, rows_buffer> ready;
   std::size_t next = 0;
@@ -195,7 +204,7 @@ class window_cursor final : public detail::row_cursor {
       throw;
     }
     // A reader that stays gets larger windows; one that wanted the first row has paid for one part.
-    size_ = std::min(size_ * 2, static_cast<std::size_t>(context_->scheduler.concurrency()) * 4);
+    size_ = std::min(size_ * 2, parts_in_memory(pipeline_));
     return true;
   }
 

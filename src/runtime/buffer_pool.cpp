@@ -222,14 +222,15 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     peak_ = std::max(peak_, used_);
     return true;
   }
-  // False: nobody has anything to give. Others may take the room that there is then.
+  // False: nobody has anything to give. Others may take the room that there is then: who asked tries again.
   bool make_room(std::size_t size) {
     if (size > limit_) return false;
     const std::lock_guard hold(evicting_);
     std::exception_ptr trouble;
+    bool gave = false;
     for (pool_evictor* e : evictors_) {
       try {
-        while (exceeds(size))
+        for (; exceeds(size); gave = true)
           if (e->evict(size) == 0) break;
       } catch (...) {
         trouble = std::current_exception();
@@ -237,7 +238,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     }
     if (!exceeds(size)) return true;
     if (trouble) std::rethrow_exception(trouble);
-    return false;
+    return gave;
   }
   [[noreturn]] void refuse_over_limit(std::size_t size) const {
     const std::lock_guard lock(mutex_);
