@@ -2,6 +2,8 @@
 
 #include <deque>
 
+#include <query/errors.hpp>
+
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -97,7 +99,12 @@ runtime::vertex_rows order_rows(const planner::vertex& v, runtime::run_context& 
     return whole ? in_memory({*whole, false}) : best_of_stream(v, input, tasks);
   }
   if (auto rows = sort_beyond_memory(v, tasks, in_memory)) return std::move(*rows);
-  return in_memory(collect_input(v, 0, tasks));
+  try {
+    return in_memory(collect_input(v, 0, tasks));
+  } catch (const resource_error&) {
+    if (auto rows = sort_beyond_memory(v, tasks, in_memory, true)) return std::move(*rows);
+    throw;
+  }
 }
 
 }  // namespace query::cpu

@@ -11,6 +11,7 @@
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/partition_store.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/radix_sort.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -363,12 +364,13 @@ bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }
 }  // namespace
 
 std::optional<runtime::vertex_rows> sort_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks,
-                                                       function_ref<detail::table(const input_rows&)> in_memory) {
+                                                       function_ref<detail::table(const input_rows&)> in_memory, bool failed) {
   runtime::run_context& context = tasks.context();
   const std::size_t limit = context.pool.limit(), used = context.pool.used();
   if (!limit || !context.temp || context.shared || !can_be_copied(v.node->row)) return std::nullopt;
   for (const detail::user_function& f : v.node->functions)
     if (!can_be_copied(f.result)) return std::nullopt;
+  if (failed && comes_in_pieces(v.inputs[0], context)) return std::nullopt;
   const std::size_t room = limit - std::min(used, limit);
 
   auto input = std::make_unique<pipeline>(v.inputs[0], v.captures, context, false, true);
@@ -379,7 +381,7 @@ std::optional<runtime::vertex_rows> sort_beyond_memory(const planner::vertex& v,
   };
   const bool in_place = input->in_place(), comes_again = source_rows && !input->made_as_read();
   const row_costs costs = costs_of(v, stored_order(v, nullptr), in_place, source_rows.value_or(~0ull));
-  if (source_rows && (*source_rows < least_rows || fits(*source_rows, costs.in_memory()))) return std::nullopt;
+  if (source_rows && (*source_rows < least_rows || (!failed && fits(*source_rows, costs.in_memory())))) return std::nullopt;
   // Strings that stay where they are need no copies: their numbers are kept.
   std::unique_ptr<planner::branch> branch;
   if (comes_again && !in_place && !v.interpreted && !context.verify && (branch = planner::over_columns(v.inputs[0])))
@@ -397,7 +399,7 @@ std::optional<runtime::vertex_rows> sort_beyond_memory(const planner::vertex& v,
     const stored_order order(v, columns);
     key_sample sample(order, context.pool);
     const std::uint64_t rows = std::min(*source_rows, all->look(*source_rows, sample) + 1);
-    if (fits(rows + rows / 4, costs.in_memory())) return std::nullopt;
+    if (!failed && fits(rows + rows / 4, costs.in_memory())) return std::nullopt;
     all->run(std::move(sample), rows, in_place);
     return given(all);
   }

@@ -14,8 +14,9 @@
 namespace query::cpu {
 
 // Nothing where memory has room for all that a sort in memory wants, and the input has not been touched. An input of unknown length is
-// read; should it end before memory does, its rows are given to `in_memory`.
+// read; should it end before memory does, its rows are given to `in_memory`. failed: a sort in memory has been tried, as others took the
+// room that there was; nothing where the input cannot be read again.
 std::optional<runtime::vertex_rows> sort_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks,
-                                                       function_ref<detail::table(const input_rows&)> in_memory);
+                                                       function_ref<detail::table(const input_rows&)> in_memory, bool failed = false);
 
 }  // namespace query::cpu
