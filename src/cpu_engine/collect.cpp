@@ -69,7 +69,8 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
 
 detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
                       std::uint64_t limit) {
-  pipeline p(b, captures, context);
+  const bool as_it_is = b.stages.empty() && b.prefilters.empty() && limit == ~0ull;  // then the source puts its rows side by side
+  pipeline p(b, captures, context, false, !as_it_is);
   return collect_rest(p, limit);
 }
 

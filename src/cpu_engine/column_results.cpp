@@ -270,7 +270,7 @@ class kept_batches final : public column_sink {
 }  // namespace
 
 detail::chunk_list collect_columns(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context) {
-  auto p = std::make_unique<pipeline>(b, captures, context);
+  auto p = std::make_unique<pipeline>(b, captures, context, false, true);
   const planner::column_schema records = planner::column_schema::of_rows(p->row());
   const planner::column_schema& schema = p->columns() ? *p->columns() : records;
   const auto source_rows = p->source_rows();
@@ -291,8 +291,9 @@ detail::chunk_list collect_columns(const planner::branch& b, const std::vector<p
 bool assign_records(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void*(std::uint64_t)> room,
                     runtime::run_context& context) {
   if (b.stages.empty() || b.stages.back().how != planner::form::columns) return false;
-  pipeline p(b, captures, context);
-  if (!p.columns() || !p.source_rows()) return false;  // pieces of a stream do not outlive their window
+  pipeline p(b, captures, context, false, true);
+  // Pieces of a stream do not outlive their window, nor do tables that are made as they are read.
+  if (!p.columns() || !p.source_rows() || p.made_as_read()) return false;
   const auto parts = run_parts<kept_batches>(p, [&] { return std::make_unique<kept_batches>(*p.columns(), context.pool); });
   struct place {
     const kept_batches* rows;

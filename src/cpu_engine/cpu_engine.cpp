@@ -1,10 +1,12 @@
 // The CPU engine: runs any vertex of a machine graph on the session's threads, in the caller's memory.
+#include <algorithm>
 #include <chrono>
 
 #include "cpu_engine/column_results.hpp"
 #include "cpu_engine/files.hpp"
 #include "cpu_engine/group_by.hpp"
 #include "cpu_engine/join.hpp"
+#include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/table_verbs.hpp"
@@ -20,6 +22,9 @@ using detail::verb;
 namespace {
 
 runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& context) {
+  if (!v.node || v.node->what == verb::take)
+    if (auto rows = made_as_they_are(v.inputs.front(), std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull), context))
+      return runtime::vertex_rows(std::move(rows));
   if (!v.node) return cpu::collect(v.inputs.front(), v.captures, context, v.limit);
   switch (v.node->what) {
     case verb::source_file: return read_file(v, context);

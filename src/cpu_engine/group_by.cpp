@@ -98,7 +98,7 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   const logical& n = *v.node;
   const auto bindings = context.bind(v.captures);
   const detail::binding_scope scope(bindings);  // merging and finishing call functions too
-  pipeline p(v.inputs[0], v.captures, context, v.over_columns);
+  pipeline p(v.inputs[0], v.captures, context, v.over_columns, !v.over_columns);
   const planner::column_schema* const columns = v.over_columns ? p.columns() : nullptr;
   const group_program program(n, v.group_function.get(), columns);
   const function_calls key(n.functions[0], v.interpreted, false);

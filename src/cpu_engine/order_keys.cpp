@@ -77,14 +77,13 @@ int compare_values(const ir::type& t, const void* a, const void* b, bool descend
   }
 }
 
-int compare_rows(std::span<const sort_key> keys, std::size_t a, std::size_t b) {
-  for (const sort_key& k : keys) {
-    int c = 0;
-    if (k.custom.compare != nullptr) {
-      c = compare_custom(k, k.at(a), k.at(b));
-    } else {
-      c = compare_values(*k.type, k.at(a), k.at(b), k.descending, k.nulls_first);
-    }
+int compare_rows(std::span<const sort_key> keys, std::size_t a, std::size_t b) { return compare_rows(keys, a, keys, b); }
+
+int compare_rows(std::span<const sort_key> keys, std::size_t a, std::span<const sort_key> others, std::size_t b) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const sort_key& k = keys[i];
+    const void *x = k.at(a), *y = others[i].at(b);
+    const int c = k.custom.compare ? compare_custom(k, x, y) : compare_values(*k.type, x, y, k.descending, k.nulls_first);
     if (c != 0) return c;
   }
   return 0;

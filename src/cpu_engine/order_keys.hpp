@@ -54,6 +54,8 @@ int compare_values(const ir::type& type, const void* a, const void* b, bool desc
 
 // Compares rows a and b by all keys; 0 if they tie.
 int compare_rows(std::span<const sort_key> keys, std::size_t a, std::size_t b);
+// The same of rows that lie in different places: their keys have the same types and directions.
+int compare_rows(std::span<const sort_key> keys, std::size_t a, std::span<const sort_key> others, std::size_t b);
 
 class key_encoder {
  public:

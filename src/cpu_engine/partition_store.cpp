@@ -55,14 +55,16 @@ partition_store::partition_store(planner::column_schema columns, unsigned bits, 
       of_band_(std::max<std::size_t>(1, (std::size_t{1} << bits) / bands)),
       numbered_(numbered),
       context_(&context),
+      evicts_for_(context.temp ? &context.pool : nullptr),
+      told_(context.pieces),
       parts_(parts),
       in_memory_(partitions() / of_band_),
       left_(partitions() / of_band_, of_band_) {
-  if (context.temp) context.pool.add(*this);
+  if (evicts_for_) evicts_for_->add(*this);
 }
 
 partition_store::~partition_store() {
-  if (context_->temp) context_->pool.remove(*this);
+  if (evicts_for_) evicts_for_->remove(*this);
 }
 
 std::uint64_t partition_store::rows_of(std::size_t partition) const {
@@ -74,6 +76,7 @@ std::uint64_t partition_store::rows_of(std::size_t partition) const {
 
 void partition_store::add(std::size_t part, std::unique_ptr<chunk> c) {
   const std::lock_guard hold(lock_);
+  if (part >= parts_.size()) parts_.resize(part + 1);
   parts_[part].push_back(std::move(c));
   const auto& pages = parts_[part].back()->pages;
   for (std::size_t b = 0; b < pages.size(); ++b)
@@ -109,13 +112,21 @@ std::size_t partition_store::unpin(page& g, std::unique_lock<std::mutex>& hold) 
   return let_go.capacity();
 }
 
-void partition_store::read(std::size_t partition, function_ref<void(const stored_rows&)> f) {
+std::vector<std::size_t> partition_store::rows_by_chunk(std::size_t partition) const {
+  std::vector<std::size_t> rows;
+  for (const auto& part : parts_)
+    for (const auto& c : part) rows.push_back(c->rows_of(partition));
+  return rows;
+}
+
+void partition_store::read(std::size_t partition, std::size_t first, std::size_t end, function_ref<void(const stored_rows&)> f) {
+  std::size_t number = 0;
   const std::size_t band = partition / of_band_, of_page = partition % of_band_;
   runtime::buffer scratch;
   for (const auto& part : parts_)
     for (const auto& c : part) {
-      const std::size_t rows = c->rows_of(partition);
-      if (!rows) continue;
+      const std::size_t rows = c->rows_of(partition), at = number++;
+      if (!rows || at < first || at >= end) continue;
       context_->cancel.check();
       page& g = *c->pages[band];
       const pinned held(*this, g);
@@ -218,7 +229,7 @@ void partition_store::write(page& g) {
     const std::size_t bytes = g.begins[i + 1] - g.begins[i];
     places.push_back(bytes ? file_->write(g.memory.as<std::byte>() + g.begins[i], bytes) : runtime::temp_file::place{});
   }
-  context_->pieces->to_files += g.begins.back();
+  told_->to_files += g.begins.back();
   const std::lock_guard hold(lock_);
   g.in_file = std::move(places);
 }

@@ -37,7 +37,8 @@ struct stored_rows {
 
 class partition_store final : runtime::pool_evictor {
  public:
-  // columns: what batches hold; null types: columns that nobody reads. bits: of the number of partitions, at most 16.
+  // columns: what batches hold; null types: columns that nobody reads. bits: of the number of partitions, at most 16. parts: how many, or
+  // fewer, where nobody knows. `context` may end before the store does.
   partition_store(planner::column_schema columns, unsigned bits, std::size_t parts, bool numbered, runtime::run_context& context);
   partition_store(const partition_store&) = delete;
   partition_store& operator=(const partition_store&) = delete;
@@ -45,7 +46,10 @@ class partition_store final : runtime::pool_evictor {
 
   std::size_t partitions() const { return std::size_t{1} << bits_; }
   std::uint64_t rows_of(std::size_t partition) const;
-  void read(std::size_t partition, function_ref<void(const stored_rows&)> f);
+  void read(std::size_t partition, function_ref<void(const stored_rows&)> f) { read(partition, 0, ~std::size_t{0}, f); }
+  // The same of a run of chunks, and how many rows of the partition each chunk has.
+  void read(std::size_t partition, std::size_t first, std::size_t end, function_ref<void(const stored_rows&)> f);
+  std::vector<std::size_t> rows_by_chunk(std::size_t partition) const;
   // The partition is done with. Memory goes back where its neighbours are done with too.
   void release(std::size_t partition);
 
@@ -96,6 +100,8 @@ class partition_store final : runtime::pool_evictor {
   std::size_t of_band_;  // partitions whose blocks share a page
   bool numbered_;
   runtime::run_context* context_;
+  runtime::buffer_pool* evicts_for_;  // null: nothing leaves memory
+  std::shared_ptr<runtime::pieces_run> told_;
   std::mutex lock_;
   std::vector<std::vector<std::unique_ptr<chunk>>> parts_;
   std::vector<std::vector<page*>> in_memory_;  // by band

@@ -8,6 +8,7 @@
 
 #include "cpu_engine/column_fold.hpp"
 #include "cpu_engine/column_steps.hpp"
+#include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/table_list.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
@@ -25,24 +26,28 @@ namespace {
 constexpr std::size_t piece_part_rows = 1 << 13;
 
 // The rows of a vertex that gave several tables, which nobody has put side by side yet.
-std::shared_ptr<const table_list> list_of(const planner::branch& b, const runtime::run_context& context) {
+template <class Rows> std::shared_ptr<const Rows> several(const planner::branch& b, const runtime::run_context& context) {
   const auto found = b.table ? context.tables.find(b.table) : context.tables.end();
   if (found == context.tables.end() || found->second.here()) return nullptr;
-  return std::dynamic_pointer_cast<const table_list>(found->second.kept);
+  return std::dynamic_pointer_cast<const Rows>(found->second.kept);
 }
 
 }  // namespace
 
 pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
-                   bool all_over_columns)
+                   bool all_over_columns, bool once)
     : context_(&context), bindings_(context.bind(captures)), row_(b.row) {
   if (comes_in_pieces(b, context)) {
     stream_ = open_pieces(b, context);
     source_row_ = b.table ? b.table->row() : b.source->row;
-  } else if ((list_ = list_of(b, context))) {
+  } else if ((list_ = several<table_list>(b, context))) {
     whole_.n = static_cast<std::size_t>(list_->size());
     source_row_ = list_->row();
     table_ = b.table;
+  } else if (auto made = once ? several<made_tables>(b, context) : nullptr) {
+    whole_.n = static_cast<std::size_t>(made->size());
+    source_row_ = made->row();
+    pass_ = std::make_unique<table_pass>(std::move(made), context);
   } else if (b.table) {
     const detail::table& t = context.table_of(*b.table);
     whole_.rows = const_cast<void*>(t.rows);
@@ -100,7 +105,9 @@ std::optional<std::uint64_t> pipeline::source_rows() const {
   return whole_.n;
 }
 
-bool pipeline::in_place() const { return !stream_ && steps_.empty() && !whole_.columns; }
+bool pipeline::source_as_it_is() const { return !stream_ && steps_.empty() && !whole_.columns; }
+bool pipeline::in_place() const { return source_as_it_is() && !pass_; }
+bool pipeline::next_made(detail::table& t) { return pass_->next(t); }
 
 std::vector<detail::table> pipeline::as_tables() const {
   if (list_ && in_place()) return list_->tables();
@@ -157,7 +164,7 @@ detail::row_block pipeline::rows_at(std::size_t first, std::size_t n) const {
   detail::row_block rows = whole_;
   rows.n = std::min(n, whole_.n - first);
   rows.first = first;
-  if (!whole_.columns && !list_) rows.rows = static_cast<std::byte*>(whole_.rows) + first * source_row_->size;
+  if (!whole_.columns && !list_ && !pass_) rows.rows = static_cast<std::byte*>(whole_.rows) + first * source_row_->size;
   return rows;
 }
 
@@ -179,27 +186,38 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
     count = std::min(most, *parts() - std::min(base, *parts()));
   }
   if (count == 0) return false;
-  context_->scheduler.for_each(
-      count,
-      [&](std::size_t i) {
-        const detail::binding_scope scope(bindings_);
-        part p;
-        p.index = base + i;
-        p.of = this;
-        if (stream_) {
-          p.rows.rows = const_cast<void*>(window_[i].rows.rows);
-          p.rows.n = window_[i].rows.n;
-          p.rows.first = window_[i].first;
-        } else {
-          p.rows = rows_at(p.index * rows_a_part_, rows_a_part_);
-          if (context_->shared && !context_->shared->take(p.rows.first, p.rows.first + p.rows.n)) return;
-        }
-        body(p);
-        if (context_->progress && *context_->progress) context_->progress->part_done(parts().value_or(1));
-      },
-      context_->cancel);
+  const auto run = [&](std::size_t i) {
+    const detail::binding_scope scope(bindings_);
+    part p;
+    p.index = base + i;
+    p.of = this;
+    if (stream_) {
+      p.rows.rows = const_cast<void*>(window_[i].rows.rows);
+      p.rows.n = window_[i].rows.n;
+      p.rows.first = window_[i].first;
+    } else {
+      p.rows = rows_at(p.index * rows_a_part_, rows_a_part_);
+      if (context_->shared && !context_->shared->take(p.rows.first, p.rows.first + p.rows.n)) return;
+    }
+    body(p);
+    if (context_->progress && *context_->progress) context_->progress->part_done(parts().value_or(1));
+  };
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t ready = pass_ ? ready_parts(base + done, base + count) : count;
+    context_->scheduler.for_each(ready, [&](std::size_t i) { run(done + i); }, context_->cancel);
+    done += ready;
+  }
   next_part_ += count;
   return true;
+}
+
+// How many of the parts have rows that are there; those of the first one are made.
+std::size_t pipeline::ready_parts(std::size_t first, std::size_t end) {
+  const std::uint64_t end_of_first = std::min<std::uint64_t>((first + 1) * rows_a_part_, whole_.n);
+  pass_->passed(first * rows_a_part_);
+  while (pass_->made() < end_of_first) pass_->make_more();
+  if (pass_->made() == whole_.n) return end - first;
+  return std::min(end, static_cast<std::size_t>(pass_->made() / rows_a_part_)) - first;
 }
 
 void pipeline::run_all(function_ref<void(const part&)> body) {
@@ -262,12 +280,13 @@ class fold_last final : public batch_sink {
 // Parts reach the stages in slices of fixed size: sums do not depend on the length of parts (limit_parts), and a query that
 // should stop ends its slices, not its parts: a user's function may take a millisecond a row. Those of large rows have fewer.
 constexpr std::size_t most_slice_rows = 1 << 13, most_slice_bytes = std::size_t{4} << 20;
+std::size_t slice_rows(const ir::type* row) { return std::clamp<std::size_t>(most_slice_bytes / row->size, 1, most_slice_rows); }
 template <class Push> void in_slices(const row_block& rows, const ir::type* row, const runtime::cancel_flag& cancel, Push push) {
-  const std::size_t slice_rows = std::clamp<std::size_t>(most_slice_bytes / row->size, 1, most_slice_rows);
-  for (std::size_t from = 0; from < rows.n; from += slice_rows) {
+  const std::size_t most = slice_rows(row);
+  for (std::size_t from = 0; from < rows.n; from += most) {
     cancel.check();
     row_block b = rows;
-    b.n = std::min(slice_rows, rows.n - from);
+    b.n = std::min(most, rows.n - from);
     b.first = rows.first + from;
     if (rows.columns) {
       const shifted_columns here(rows, row, static_cast<std::size_t>(b.first));
@@ -314,9 +333,31 @@ constexpr std::size_t most_nested = 32;
 
 }  // namespace
 
+// Slices are those of rows side by side, wherever tables end.
+template <class Push> void pipeline::part::made_slices(Push push) const {
+  const ir::type* row = of->source_row_;
+  const std::size_t most = slice_rows(row);
+  rows_buffer of_several(row, of->context_->pool);
+  for (std::size_t from = 0; from < rows.n; from += most) {
+    of->context_->cancel.check();
+    row_block b = rows;
+    b.n = std::min(most, rows.n - from);
+    b.first = rows.first + from;
+    b.owned = true;
+    of_several.clear();
+    of->pass_->each_run(b.first, b.n, [&](std::byte* at, std::size_t n) {
+      if (n == b.n) b.rows = at;
+      else of_several.take_rows(at, n);
+    });
+    if (of_several.size()) b.rows = of_several.data();
+    push(b);
+  }
+}
+
 // Those of each table that the part has rows of.
 template <class Push> void pipeline::part::slices(Push push) const {
   const runtime::cancel_flag& cancel = of->context_->cancel;
+  if (of->pass_) return made_slices(push);
   if (!of->list_) return in_slices(rows, of->source_row_, cancel, push);
   std::uint64_t first = rows.first;
   of->list_->each_run(rows.first, rows.n, [&](const detail::table& t, std::size_t from, std::size_t n) {

@@ -44,8 +44,10 @@ class column_steps;  // column_steps.hpp
 class pipeline {
  public:
   // over_columns: all of the branch runs over columns, and its batches are taken as such (planner::vertex::over_columns).
+  // once: parts run in order and none twice, and nobody reads rows of the source after the body that got them has returned. Rows that a
+  // vertex makes as they are read (made_tables.hpp) then need not lie side by side.
   pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
-           bool over_columns = false);
+           bool over_columns = false, bool once = false);
   ~pipeline();
 
   class part {
@@ -59,6 +61,7 @@ class pipeline {
     friend class pipeline;
     template <class Push> void run_groups(Push last) const;
     template <class Push> void slices(Push push) const;
+    template <class Push> void made_slices(Push push) const;
     const pipeline* of = nullptr;
     detail::row_block rows;
   };
@@ -69,6 +72,10 @@ class pipeline {
   bool in_place() const;                             // nothing happens to the rows, and they stay where they are
   std::optional<detail::table> as_table() const;      // the source itself, if nothing happens to it
   std::vector<detail::table> as_tables() const;       // the same as it lies, in one piece or several; empty: it is not so
+  bool made_as_read() const { return pass_ != nullptr; }  // the source's rows; they do not stay
+  bool source_as_it_is() const;                           // nothing happens to the rows
+  // Of rows that are made as they are read, instead of parts: the next table, whose rows are the caller's. False at the end.
+  bool next_made(detail::table& t);
   // What batches of columns hold; null where the last stage gives records.
   const planner::column_schema* columns() const;
 
@@ -90,6 +97,7 @@ class pipeline {
 
  private:
   void fill_window(std::size_t most);
+  std::size_t ready_parts(std::size_t first, std::size_t end);
   detail::row_block rows_at(std::size_t first, std::size_t n) const;
 
   runtime::run_context* context_;
@@ -107,6 +115,7 @@ class pipeline {
   detail::row_block whole_;                       // of sources with a length
   std::shared_ptr<const class table_list> list_;  // whose rows these are, where they lie in several tables
   const planner::vertex* table_ = nullptr;        // whose rows these are
+  std::unique_ptr<class table_pass> pass_;        // whose rows these are, where they are made as they are read
   std::shared_ptr<const void> owner_;
   std::unique_ptr<row_pieces> stream_;            // of sources without
   bool stream_ended_ = false;

@@ -66,7 +66,8 @@ class prefix_sink final : public detail::batch_sink {
 }  // namespace
 
 row_prefix::row_prefix(const planner::branch& b, const planner::vertex& v, const vertex_tasks& tasks, const function_calls* test)
-    : pipeline_(b, v.captures, tasks.context()), tasks_(&tasks), test_(test), parts_(pipeline_), whole_(pipeline_.as_table()) {
+    : pipeline_(b, v.captures, tasks.context(), false, true), tasks_(&tasks), test_(test), parts_(pipeline_), whole_(pipeline_.as_table()),
+      made_(pipeline_.made_as_read() && pipeline_.source_as_it_is()) {
   if (!whole_) return;
   size_ = whole_->n;
   ended_ = true;
@@ -132,7 +133,7 @@ bool row_prefix::advance(std::uint64_t most) {
 }
 
 bool row_prefix::next(detail::table& rows, std::uint64_t most) {
-  if (whole_) return next_slice(rows);
+  if (whole_ || made_) return next_slice(rows);
   while (given_ == pieces_.size()) {
     pieces_.clear();
     given_ = 0;
@@ -146,16 +147,29 @@ bool row_prefix::next(detail::table& rows, std::uint64_t most) {
 // added up slice by slice.
 bool row_prefix::next_slice(detail::table& rows) {
   constexpr std::size_t most_parts = 16, most_bytes = std::size_t{16} << 20;
-  const std::size_t most = std::clamp(most_bytes / whole_->type->size, part_rows, most_parts * part_rows);
-  rows = slice(*whole_, given_, slice_);
+  const std::size_t most = std::clamp(most_bytes / pipeline_.row()->size, part_rows, most_parts * part_rows);
+  rows = whole_ ? slice(*whole_, given_, slice_) : ended_ ? detail::table{} : made_slice();
   slice_ = std::min(2 * slice_, most);
   if (test_ && rows.n) {
     const std::size_t good = first_failing(rows, *test_, *tasks_);
-    if (good < rows.n) whole_->n = given_ + good;
+    if (good < rows.n) ended_ = true;
+    if (good < rows.n && whole_) whole_->n = given_ + good;
     rows.n = good;
   }
   given_ += rows.n;
   return rows.n != 0;
+}
+
+detail::table row_prefix::made_slice() {
+  rows_buffer rows(pipeline_.row(), tasks_->pool());
+  rows.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(slice_, *pipeline_.source_rows() - given_)));
+  while (rows.size() < slice_) {
+    if (!rest_.n && !pipeline_.next_made(rest_)) break;
+    const std::size_t k = std::min(rest_.n, slice_ - rows.size());
+    rows.take_rows(const_cast<void*>(rest_.rows), k);
+    rest_ = slice(rest_, k, ~0ull);
+  }
+  return std::move(rows).to_table();
 }
 
 std::vector<piece> row_prefix::pieces() && {

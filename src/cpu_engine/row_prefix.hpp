@@ -36,6 +36,7 @@ class row_prefix {
 
  private:
   bool next_slice(detail::table& rows);
+  detail::table made_slice();
   void run_part(const pipeline::part& part, rows_buffer& out, std::uint64_t most, bool& stopped) const;
 
   pipeline pipeline_;
@@ -43,6 +44,8 @@ class row_prefix {
   const function_calls* test_;
   part_windows parts_;
   std::optional<detail::table> whole_;
+  bool made_;            // the same, of rows that are made as they are read
+  detail::table rest_;   // of the table that was made last
   std::vector<piece> pieces_;
   std::size_t given_ = 0;  // by next(): pieces of pieces_, or rows of whole_
   std::size_t slice_ = part_rows;

@@ -2,11 +2,12 @@
 
 #include <deque>
 
-#include <query/detail/failure.hpp>
+#include <query/errors.hpp>
 
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/sort_rows.hpp"
+#include "cpu_engine/sorted_partitions.hpp"
 
 namespace query::cpu {
 
@@ -22,7 +23,7 @@ class sort_columns {
     const detail::logical& node = *v.node;
     for (std::size_t i = 0; i < node.functions.size(); ++i) {
       const detail::order_key& o = node.order[i];
-      const key_column& c = placed(o, [&]() -> key_column& {
+      const key_column& c = placed_at(o, [&]() -> key_column& {
         return columns_.emplace_back(node.functions[i], v.interpreted, rows, tasks, key_column::layout::any);
       });
       keys_.push_back({.type = c.type(), .base = c.base(), .stride = c.stride(), .descending = o.descending, .nulls_first = o.nulls_first,
@@ -32,15 +33,6 @@ class sort_columns {
   std::span<const sort_key> keys() const { return keys_; }
 
  private:
-  // What is found wrong in the function of a then_by, with its own place.
-  template <class Call> static key_column& placed(const detail::order_key& o, Call call) {
-    try {
-      return call();
-    } catch (const detail::unplaced_error& e) {
-      if (o.verb.empty()) throw;
-      detail::fail(o.verb, e.what(), o.where);
-    }
-  }
   std::deque<key_column> columns_;
   std::vector<sort_key> keys_;
 };
@@ -55,13 +47,6 @@ detail::table first_in_order(const planner::vertex& v, const input_rows& input, 
                             : sort_rows(columns.keys(), rows.n, tasks.scheduler(), tasks.pool(), tasks.cancel());
   }
   return take_rows_by_id(input, order, tasks);
-}
-
-// Rows that are numbers and their own keys need neither keys nor row ids.
-bool sorts_values(const planner::vertex& v, const detail::table& rows) {
-  const detail::logical& node = *v.node;
-  return node.functions.size() == 1 && !node.has_own_order() && ir::is_arithmetic(rows.type->k) && node.functions[0].result == rows.type &&
-         v.limit >= rows.n && rows.n > 1 && part_of_row(node.functions[0]) == 0;
 }
 
 detail::table sort_as_values(const planner::vertex& v, const detail::table& rows, const vertex_tasks& tasks) {
@@ -96,21 +81,30 @@ detail::table best_of_stream(const planner::vertex& v, pipeline& input, const ve
 
 }  // namespace
 
-detail::table order_rows(const planner::vertex& v, runtime::run_context& context) {
+bool sorts_values(const detail::logical& order, const ir::type* row) {
+  return order.functions.size() == 1 && !order.has_own_order() && ir::is_arithmetic(row->k) && order.functions[0].result == row &&
+         part_of_row(order.functions[0]) == 0;
+}
+
+runtime::vertex_rows order_rows(const planner::vertex& v, runtime::run_context& context) {
   const vertex_tasks tasks(context, v.captures);
-  input_rows rows;
   if (v.limit == 0) return rows_buffer(v.node->row, context.pool).to_table();
+  const auto in_memory = [&](const input_rows& rows) {
+    if (v.limit >= rows.table.n && rows.table.n > 1 && sorts_values(*v.node, rows.table.type)) return sort_as_values(v, rows.table, tasks);
+    return first_in_order(v, rows, static_cast<std::size_t>(std::min<std::uint64_t>(v.limit, rows.table.n)), tasks);
+  };
   if (v.limit <= few_rows) {
-    pipeline input(v.inputs[0], v.captures, context);
+    pipeline input(v.inputs[0], v.captures, context, false, true);
     const auto whole = input.as_table();
-    if (!whole) return best_of_stream(v, input, tasks);
-    rows.table = *whole;
-  } else {
-    rows = collect_input(v, 0, tasks);
+    return whole ? in_memory({*whole, false}) : best_of_stream(v, input, tasks);
   }
-  if (sorts_values(v, rows.table)) return sort_as_values(v, rows.table, tasks);
-  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(v.limit, rows.table.n));
-  return first_in_order(v, rows, wanted, tasks);
+  if (auto rows = sort_beyond_memory(v, tasks, in_memory)) return std::move(*rows);
+  try {
+    return in_memory(collect_input(v, 0, tasks));
+  } catch (const resource_error&) {
+    if (auto rows = sort_beyond_memory(v, tasks, in_memory, true)) return std::move(*rows);
+    throw;
+  }
 }
 
 }  // namespace query::cpu

@@ -1,5 +1,6 @@
 #include "cpu_engine/terminal_reads.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <map>
@@ -17,7 +18,7 @@ using detail::row_block;
 
 void fold_branch(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind k, detail::fold_state& state,
                  runtime::run_context& context) {
-  pipeline p(b, captures, context);
+  pipeline p(b, captures, context, false, true);
   const std::size_t window =
       p.parts() ? std::max<std::size_t>(*p.parts(), 1) : static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
   bool more = true;
@@ -42,29 +43,51 @@ class append_sink final : public detail::batch_sink {
 
 struct stopped_by_reader {};
 
+// Parts whose rows lie in memory until the reader has them.
+std::size_t parts_in_memory(const pipeline& p) {
+  const runtime::run_context& context = p.context();
+  const std::size_t most = static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
+  if (!context.pool.limit()) return most;
+  return std::clamp<std::size_t>(context.pool.limit() / 8 / (p.rows_a_part() * p.row()->size), 1, most);
+}
+
+// `first`: number of its first row, and then of the row after its last one.
+row_block block_of(const detail::table& t, std::uint64_t& first) {
+  row_block b;
+  b.rows = const_cast<void*>(t.rows);
+  b.n = t.n;
+  b.first = first;
+  first += t.n;
+  return b;
+}
+
 }  // namespace
 
 void stream_branch(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void(std::uint64_t)> expected,
                    function_ref<bool(const row_block&)> take, runtime::run_context& context) {
-  pipeline p(b, captures, context);
+  pipeline p(b, captures, context, false, true);
+  if (p.made_as_read() && p.source_as_it_is()) {
+    expected(*p.source_rows());
+    std::uint64_t first = 0;
+    for (detail::table t; p.next_made(t);) {
+      row_block all = block_of(t, first);
+      all.owned = true;
+      if (!take(all)) return;
+    }
+    return;
+  }
   if (p.in_place()) {
     expected(*p.source_rows());
     std::uint64_t first = 0;
-    for (const detail::table& t : p.as_tables()) {
-      row_block all;
-      all.rows = const_cast<void*>(t.rows);
-      all.n = t.n;
-      all.first = first;
-      first += t.n;
-      if (!take(all)) return;
-    }
+    for (const detail::table& t : p.as_tables())
+      if (!take(block_of(t, first))) return;
     return;
   }
   if (p.keeps_rows() && p.source_rows()) expected(*p.source_rows());
 
   // Parts run in parallel; whoever ends the part that is next in order hands over all that are ready. The parts of one window, or a
   // slow reader would have all rows in memory; nobody waits for it within a window, as a thread that waits is one that no query has.
-  const std::size_t window = static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
+  const std::size_t window = parts_in_memory(p);
   std::mutex lock;
   std::map<std::size_t, rows_buffer> ready;
   std::size_t next = 0;
@@ -121,19 +144,19 @@ namespace {
 class window_cursor final : public detail::row_cursor {
  public:
   window_cursor(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
-      : pipeline_(b, captures, context), context_(&context) {
+      : pipeline_(b, captures, context, false, true), context_(&context) {
     if (pipeline_.in_place()) whole_ = pipeline_.as_tables();
   }
   bool next(row_block& b) override {
     context_->cancel.check();
     if (whole_) {
       if (tables_done_ == whole_->size()) return false;
-      const detail::table& t = (*whole_)[tables_done_++];
-      b = {};
-      b.rows = const_cast<void*>(t.rows);
-      b.n = t.n;
-      b.first = first_;
-      first_ += t.n;
+      b = block_of((*whole_)[tables_done_++], first_);
+      return true;
+    }
+    if (pipeline_.made_as_read() && pipeline_.source_as_it_is()) {
+      if (!pipeline_.next_made(made_)) return false;
+      b = block_of(made_, first_);
       return true;
     }
     while (true) {
@@ -181,7 +204,7 @@ class window_cursor final : public detail::row_cursor {
       throw;
     }
     // A reader that stays gets larger windows; one that wanted the first row has paid for one part.
-    size_ = std::min(size_ * 2, static_cast<std::size_t>(context_->scheduler.concurrency()) * 4);
+    size_ = std::min(size_ * 2, parts_in_memory(pipeline_));
     return true;
   }
 
@@ -189,6 +212,7 @@ class window_cursor final : public detail::row_cursor {
   runtime::run_context* context_;
   std::optional<std::vector<detail::table>> whole_;  // rows to which nothing happens
   std::size_t tables_done_ = 0;
+  detail::table made_;  // the one that the reader has, where they are made as they are read
   std::uint64_t first_ = 0;
   std::vector<rows_buffer> window_;
   std::vector<std::exception_ptr> errors_;  // by part of the window

@@ -190,6 +190,17 @@ static void interpret_over_columns(branch& b) {
   b.stages.insert(b.stages.begin() + 1, std::move(behind));
 }
 
+std::unique_ptr<branch> over_columns(const branch& b) {
+  if (!b.table && !b.source->view && b.source->what != verb::placeholder) return nullptr;
+  const auto joins = [](const stage& s) { return s.what == stage::kind::probe || s.fold; };
+  if (std::any_of(b.stages.begin(), b.stages.end(), joins)) return nullptr;
+  walk w(b);
+  if (!w.costly() || w.stages() != b.stages.size() || !w.prefilters()) return nullptr;
+  auto all = std::make_unique<branch>(b);
+  for (stage& s : all->stages) s.how = form::columns;
+  return all;
+}
+
 void choose_columns(machine_graph& g, const column_options& options) {
   const rules::edge_index edges(g);
   rules::each_branch(g, [&](branch& b, vertex* reader) {

@@ -6,6 +6,8 @@
 // and what its aggregates take can be read of them. The expressions and the layout of the source decide, never the number of rows.
 #pragma once
 
+#include <memory>
+
 #include <optional>
 
 #include "planner/machine_graph.hpp"
@@ -21,6 +23,10 @@ struct column_options {
   std::optional<detail::fold_kind> fold = {};  // the terminal verb folds on the CPU
 };
 void choose_columns(machine_graph& g, const column_options& options);
+
+// The branch with all of its stages over columns, for an operator that keeps columns of rows that lie in memory; null: it has joins, a
+// function of it does not trace, or its rows are trivial records, which are copied as fast.
+std::unique_ptr<branch> over_columns(const branch& b);
 
 // The columns that a branch begins with.
 column_schema source_schema(const branch& b);

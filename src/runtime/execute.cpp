@@ -81,6 +81,10 @@ class execution {
     read([] {});
   }
 
+  ~execution() {
+    for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
+  }
+
   // No work begins after a stop.
   std::unique_ptr<runtime::deadline_watch::watched> followed() const {
     try {

@@ -327,9 +327,18 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     if (part) return run_rest(checked, *part, *session_->cpu, *context_);
     return taken_over(why, [&] { return run_on(*session_->cpu, checked, *session_->cpu, *context_); });
   }
-  vertex_rows rows = run_on(*session_->cpu, v, *session_->cpu, *context_);
-  if (v.node && v.node->what == verb::group_by) session_->note_pieces(v.node, "", context_->pieces->taken());  // rows in files
-  return rows;
+  if (!may_leave_memory(v)) return run_on(*session_->cpu, v, *session_->cpu, *context_);
+  const struct pieces_of_vertex {
+    pieces_of_vertex(run_context& c, const detail::logical* verb) : context(c), others(c.pieces) {
+      const auto known = std::find_if(c.of_vertices.begin(), c.of_vertices.end(), [&](const auto& of) { return of.first == verb; });
+      if (known != c.of_vertices.end()) c.pieces = known->second;
+      else c.of_vertices.emplace_back(verb, c.pieces = std::make_shared<pieces_run>());
+    }
+    ~pieces_of_vertex() { context.pieces = others; }
+    run_context& context;
+    const std::shared_ptr<pieces_run> others;
+  } counted(*context_, v.node);
+  return run_on(*session_->cpu, v, *session_->cpu, *context_);
 }
 
 // For explain(): what went elsewhere, and why, and what did not go in one piece.

@@ -218,9 +218,6 @@ void note_pieces(vertex& v, const detail::logical* verb, const session_state& se
   if (const std::string pieces = verb ? session.pieces_of(verb, "") : ""; !pieces.empty()) v.notes.push_back("in the last run: " + pieces);
 }
 
-// On the CPU, rows of a group_by may go to a file.
-bool may_leave_memory(const vertex& v) { return v.engine == "cpu" && v.node && v.node->what == verb::group_by; }
-
 // Vertices that need not be asked about, with the reason.
 std::unordered_map<const vertex*, std::string> refused_at_first_sight(const planner::machine_graph& g, const session_state& session,
                                                                       bool gpu) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <query/broadcast.hpp>
@@ -63,6 +64,11 @@ struct pieces_run {
   std::string taken();
 };
 
+// The CPU moves rows of these verbs to temporary files where memory is full.
+inline bool may_leave_memory(const planner::vertex& v) {
+  return v.engine == "cpu" && v.node && (v.node->what == detail::verb::group_by || v.node->what == detail::verb::order_by);
+}
+
 struct run_context {
   runtime::scheduler& scheduler;
   buffer_pool& pool;
@@ -96,6 +102,8 @@ struct run_context {
   // Shares of a vertex count together.
   std::shared_ptr<pieces_run> pieces = std::make_shared<pieces_run>();
   temp_space* temp = nullptr;  // where rows go that memory has no room for; null: nowhere
+  // Of vertices that the CPU ran whose rows may go to files, those that are read after the vertex has run too.
+  std::vector<std::pair<const detail::logical*, std::shared_ptr<pieces_run>>> of_vertices{};
 };
 
 }  // namespace query::runtime

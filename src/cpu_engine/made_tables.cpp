@@ -1,0 +1,79 @@
+#include "cpu_engine/made_tables.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace query::cpu {
+
+namespace {
+constexpr std::size_t memory_share = 4;  // of the session's memory, for the tables that are made at once
+}
+
+std::size_t made_tables::together(std::size_t first, const runtime::run_context& context) const {
+  const std::size_t most = std::min(tables() - first, static_cast<std::size_t>(std::max(1, context.scheduler.concurrency())));
+  const std::size_t room = context.pool.limit() ? context.pool.limit() / memory_share : ~std::size_t{0};
+  std::size_t n = 0, bytes = 0;
+  while (n < most && (n == 0 || bytes + bytes_for(first + n) <= room)) bytes += bytes_for(first + n++);
+  return n;
+}
+
+void made_tables::make(std::size_t first, std::span<detail::table> to, runtime::run_context& context) const {
+  if (to.size() == 1) {
+    to[0] = made(first, context.scheduler);
+    return;
+  }
+  context.scheduler.for_each(
+      to.size(),
+      [&](std::size_t i) {
+        runtime::serial_scheduler alone;
+        to[i] = made(first + i, alone);
+      },
+      context.cancel);
+}
+
+detail::table made_tables::fetch(runtime::run_context& context) {
+  rows_buffer all(row_, context.pool);
+  all.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(size())));
+  for (std::size_t t = 0; t < tables();) {
+    std::vector<detail::table> some(together(t, context));
+    make(t, some, context);
+    for (detail::table& rows : some) {
+      context.cancel.check();
+      all.take_rows(const_cast<void*>(rows.rows), rows.n);
+      rows = {};
+    }
+    t += some.size();
+  }
+  return std::move(all).to_table();
+}
+
+std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, std::uint64_t most, const runtime::run_context& context) {
+  if (!b.table || !b.stages.empty() || !b.prefilters.empty()) return nullptr;
+  const auto found = context.tables.find(b.table);
+  if (found == context.tables.end() || found->second.here()) return nullptr;
+  auto rows = std::dynamic_pointer_cast<made_tables>(found->second.kept);
+  return rows && rows->size() <= most ? rows : nullptr;
+}
+
+void table_pass::make_more() {
+  if (next_ == of_->tables()) return;
+  std::vector<detail::table> more(of_->together(next_, *context_));
+  of_->make(next_, more, *context_);
+  for (detail::table& t : more) held_.push_back(std::move(t));
+  next_ += more.size();
+}
+
+void table_pass::passed(std::uint64_t row) {
+  while (!held_.empty() && of_->begin_of(next_ - held_.size() + 1) <= row) held_.pop_front();
+}
+
+bool table_pass::next(detail::table& t) {
+  t = {};
+  if (held_.empty()) make_more();
+  if (held_.empty()) return false;
+  t = std::move(held_.front());
+  held_.pop_front();
+  return true;
+}
+
+}  // namespace query::cpu
