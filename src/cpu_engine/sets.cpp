@@ -2,6 +2,7 @@
 #include "cpu_engine/first_of_keys.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
+#include "cpu_engine/pieces.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 
@@ -64,10 +65,6 @@ detail::table first_rows_of_keys(const planner::vertex& v, const input_rows& row
 
 }  // namespace
 
-detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  return first_rows_of_keys(v, collect_input(v, 0, tasks), tasks);
-}
-
 detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   // More are those of unions below (planner/rules/merge_concat.cpp).
   if (v.inputs.size() > 2) return first_rows_of_keys(v, {rows_of_inputs(v, ~0ull, tasks), false}, tasks);
@@ -118,7 +115,25 @@ class streamed_distinct final : public row_pieces {
   seen_keys seen_;
 };
 
+// Of a generator, whose rows are not kept but for the first of each key.
+detail::table distinct_of_generator(const planner::vertex& v, const vertex_tasks& tasks) {
+  streamed_distinct stream(v, tasks.context());
+  std::vector<piece> pieces;
+  std::uint64_t left = v.limit;
+  for (detail::table rows; left && stream.next(rows, part_rows); left -= rows.n) {
+    rows = slice(rows, 0, left);
+    pieces.emplace_back(rows);
+  }
+  return side_by_side(std::move(pieces), v.node->row, tasks);
+}
+
 }  // namespace
+
+detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  const auto* const source = v.inputs[0].source;
+  if (source && source->what == detail::verb::source_stream) return distinct_of_generator(v, tasks);
+  return first_rows_of_keys(v, collect_input(v, 0, tasks), tasks);
+}
 
 std::unique_ptr<row_pieces> stream_of_distinct(const planner::vertex& v, runtime::run_context& context) {
   return std::make_unique<streamed_distinct>(v, context);
