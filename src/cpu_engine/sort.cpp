@@ -2,8 +2,6 @@
 
 #include <deque>
 
-#include <query/errors.hpp>
-
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -98,13 +96,7 @@ runtime::vertex_rows order_rows(const planner::vertex& v, runtime::run_context& 
     const auto whole = input.as_table();
     return whole ? in_memory({*whole, false}) : best_of_stream(v, input, tasks);
   }
-  if (auto rows = sort_beyond_memory(v, tasks, in_memory)) return std::move(*rows);
-  try {
-    return in_memory(collect_input(v, 0, tasks));
-  } catch (const resource_error&) {
-    if (auto rows = sort_beyond_memory(v, tasks, in_memory, true)) return std::move(*rows);
-    throw;
-  }
+  return sort_as_memory_allows(v, tasks, in_memory);
 }
 
 }  // namespace query::cpu

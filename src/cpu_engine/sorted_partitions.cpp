@@ -11,7 +11,6 @@
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/partition_store.hpp"
 #include "cpu_engine/pieces.hpp"
-#include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/radix_sort.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -131,6 +130,8 @@ class sorted_partitions final : public made_tables {
   std::size_t partitions_for(std::uint64_t rows) const {
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(rows / rows_a_partition_ + 1, 2, key_ranges::most));
   }
+
+  pipeline& input() { return *input_; }
 
   // ---------------------------------------------------------------- the input
   // Of a source with a length: looks at rows all over it. Returns about how many of `rows` the stages keep.
@@ -361,55 +362,18 @@ class sorted_partitions final : public made_tables {
 
 bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }
 
-}  // namespace
-
-std::optional<runtime::vertex_rows> sort_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks,
-                                                       function_ref<detail::table(const input_rows&)> in_memory, bool failed) {
-  runtime::run_context& context = tasks.context();
-  const std::size_t limit = context.pool.limit(), used = context.pool.used();
-  if (!limit || !context.temp || context.shared || !can_be_copied(v.node->row)) return std::nullopt;
-  for (const detail::user_function& f : v.node->functions)
-    if (!can_be_copied(f.result)) return std::nullopt;
-  if (failed && comes_in_pieces(v.inputs[0], context)) return std::nullopt;
-  const std::size_t room = limit - std::min(used, limit);
-
-  auto input = std::make_unique<pipeline>(v.inputs[0], v.captures, context, false, true);
-  const auto source_rows = input->source_rows();
-  // Buffers come in classes of size.
-  const auto fits = [&](std::uint64_t rows, std::size_t bytes) {
-    return 1.2 * static_cast<double>(rows) * static_cast<double>(bytes) <= static_cast<double>(room);
-  };
-  const bool in_place = input->in_place(), comes_again = source_rows && !input->made_as_read();
-  const row_costs costs = costs_of(v, stored_order(v, nullptr), in_place, source_rows.value_or(~0ull));
-  if (source_rows && (*source_rows < least_rows || (!failed && fits(*source_rows, costs.in_memory())))) return std::nullopt;
-  // Strings that stay where they are need no copies: their numbers are kept.
-  std::unique_ptr<planner::branch> branch;
-  if (comes_again && !in_place && !v.interpreted && !context.verify && (branch = planner::over_columns(v.inputs[0])))
-    input = std::make_unique<pipeline>(*branch, v.captures, context, true, true);
+// Rows that come once, in parts whose number nobody knows: collected as long as they fit.
+template <class Fits, class Rest>
+runtime::vertex_rows beyond_memory_as_read(std::unique_ptr<pipeline> input, const vertex_tasks& tasks,
+                                           function_ref<detail::table(const input_rows&)> in_memory, Fits fits, Rest rest) {
   pipeline& p = *input;
-  const planner::column_schema* const columns = comes_again ? p.columns() : nullptr;
-
-  const auto given = [&](std::shared_ptr<sorted_partitions> rows) {
-    if (context.loops) return runtime::vertex_rows(rows->fetch(context));  // what its rows refer to may be gone in the next round
-    return runtime::vertex_rows(std::move(rows));
-  };
-  const auto sorted = [&] { return std::make_shared<sorted_partitions>(v, tasks, std::move(input), columns, costs, room); };
-  if (comes_again) {
-    const auto all = sorted();
-    const stored_order order(v, columns);
-    key_sample sample(order, context.pool);
-    const std::uint64_t rows = std::min(*source_rows, all->look(*source_rows, sample) + 1);
-    if (!failed && fits(rows + rows / 4, costs.in_memory())) return std::nullopt;
-    all->run(std::move(sample), rows, in_place);
-    return given(all);
-  }
+  const std::size_t part_bytes = part_rows * p.row()->size, threads = static_cast<std::size_t>(tasks.scheduler().concurrency());
+  const std::size_t window = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
   std::vector<piece> first;
-  const std::size_t part_bytes = part_rows * p.row()->size, threads = static_cast<std::size_t>(context.scheduler.concurrency());
-  const std::size_t window = std::clamp<std::size_t>(limit / 16 / part_bytes, 1, 4 * threads);
   bool more = true;
-  while (more && fits(rows_in(first), costs.in_memory() + p.row()->size)) {
+  while (more && fits(rows_in(first))) {
     std::vector<rows_buffer> some;
-    for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), context.pool);
+    for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
     const std::size_t base = p.next_part();
     more = p.run_some(window, [&](const pipeline::part& part) {
       append_rows_sink sink(some[part.index - base]);
@@ -418,10 +382,80 @@ std::optional<runtime::vertex_rows> sort_beyond_memory(const planner::vertex& v,
     for (rows_buffer& rows : some)
       if (rows.size()) first.emplace_back(std::move(rows));
   }
-  if (!more) return runtime::vertex_rows(in_memory({side_by_side(std::move(first), p.row(), tasks), true}));
-  const auto all = sorted();
-  all->run_rest(std::move(first), window);
-  return given(all);
+  if (more) return rest(std::move(input), std::move(first), window);
+  return in_memory({side_by_side(std::move(first), p.row(), tasks), true});
+}
+
+}  // namespace
+
+runtime::vertex_rows sort_as_memory_allows(const planner::vertex& v, const vertex_tasks& tasks,
+                                           function_ref<detail::table(const input_rows&)> in_memory) {
+  runtime::run_context& context = tasks.context();
+  const planner::branch& b = v.inputs[0];
+  const std::size_t limit = context.pool.limit();
+  const bool copied = can_be_copied(v.node->row) && std::all_of(v.node->functions.begin(), v.node->functions.end(),
+                                                               [](const detail::user_function& f) { return can_be_copied(f.result); });
+  if (!limit || !context.temp || context.shared || !copied) return in_memory(collect_input(v, 0, tasks));
+
+  for (bool failed = false;; failed = true) {
+    const std::size_t room = limit - std::min(context.pool.used(), limit);
+    auto input = std::make_unique<pipeline>(b, v.captures, context, false, true);
+    const auto source_rows = input->source_rows();
+    const bool in_place = input->in_place(), comes_again = source_rows && !input->made_as_read();
+    const row_costs costs = costs_of(v, stored_order(v, nullptr), in_place, source_rows.value_or(~0ull));
+    // Buffers come in classes of size.
+    const auto fits = [&](std::uint64_t rows, std::size_t bytes) {
+      return 1.2 * static_cast<double>(rows) * static_cast<double>(bytes) <= static_cast<double>(room);
+    };
+    const auto sorted = [&](const planner::column_schema* columns) {
+      return std::make_shared<sorted_partitions>(v, tasks, std::move(input), columns, costs, room);
+    };
+    const auto given = [&](const std::shared_ptr<sorted_partitions>& rows) {
+      if (context.loops) return runtime::vertex_rows(rows->fetch(context));  // what its rows refer to may be gone in the next round
+      return runtime::vertex_rows(rows);
+    };
+
+    bool fit = !failed && source_rows && (*source_rows < least_rows || fits(*source_rows, costs.in_memory()));
+    std::shared_ptr<sorted_partitions> apart;
+    std::unique_ptr<planner::branch> over_columns;
+    if (!fit && comes_again) {
+      // Strings that stay where they are need no copies: their numbers are kept.
+      if (!in_place && !v.interpreted && !context.verify && (over_columns = planner::over_columns(b)))
+        input = std::make_unique<pipeline>(*over_columns, v.captures, context, true, true);
+      const planner::column_schema* const columns = input->columns();
+      apart = sorted(columns);
+      const stored_order order(v, columns);
+      key_sample sample(order, context.pool);
+      const std::uint64_t rows = std::min(*source_rows, apart->look(*source_rows, sample) + 1);
+      fit = !failed && fits(rows + rows / 4, costs.in_memory());
+      if (!fit) {
+        apart->run(std::move(sample), rows, in_place);
+        return given(apart);
+      }
+    }
+    if (fit) {
+      try {
+        pipeline& p = apart ? apart->input() : *input;
+        input_rows rows;
+        rows.fresh = !p.in_place();
+        rows.table = collect_rest(p);
+        input.reset();  // with the hash tables of its joins
+        apart.reset();
+        return in_memory(rows);
+      } catch (const resource_error&) {  // others have taken the room that there was
+        if (!comes_again || *source_rows < least_rows) throw;
+        continue;
+      }
+    }
+    return beyond_memory_as_read(std::move(input), tasks, in_memory, [&](std::size_t rows) {
+      return fits(rows, costs.in_memory() + v.node->row->size);
+    }, [&](std::unique_ptr<pipeline> p, std::vector<piece> first, std::size_t window) {
+      input = std::move(p);
+      const auto all = sorted(nullptr);
+      all->run_rest(std::move(first), window);
+      return given(all);
+    });
+  }
 }
 
 }  // namespace query::cpu

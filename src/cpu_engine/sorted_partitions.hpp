@@ -1,22 +1,18 @@
-// order_by of more rows than memory has room for.
+// order_by of rows that memory may have no room for.
 //
 // A sample of the keys gives ranges of keys (key_ranges.hpp). Rows, and keys that are not parts of them, are put apart by range in a
 // partition_store, which moves them to a temporary file where memory is full. A partition is read and sorted when a reader comes to it.
 // Rows come to a partition in their order, and a sort of it is stable: the result is that of a sort in memory, wherever the ranges end.
 //
-//   if (auto rows = sort_beyond_memory(vertex, tasks, in_memory)) return *rows;
+//   return sort_as_memory_allows(vertex, tasks, in_memory);
 #pragma once
-
-#include <optional>
 
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
 
-// Nothing where memory has room for all that a sort in memory wants, and the input has not been touched. An input of unknown length is
-// read; should it end before memory does, its rows are given to `in_memory`. failed: a sort in memory has been tried, as others took the
-// room that there was; nothing where the input cannot be read again.
-std::optional<runtime::vertex_rows> sort_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks,
-                                                       function_ref<detail::table(const input_rows&)> in_memory, bool failed = false);
+// `in_memory` sorts rows that lie side by side: where the session has memory for all that it wants.
+runtime::vertex_rows sort_as_memory_allows(const planner::vertex& v, const vertex_tasks& tasks,
+                                           function_ref<detail::table(const input_rows&)> in_memory);
 
 }  // namespace query::cpu
