@@ -65,7 +65,8 @@ void key_ranges::find_words(const key_encoder& encoder, std::span<const sort_key
 
 // The first bound that is not below the row's key.
 template <class Word>
-std::size_t key_ranges::first_not_below(const Word& word, bool decided, std::span<const sort_key> keys, std::size_t row, bool& equal) const {
+std::size_t key_ranges::first_not_below(const Word& word, bool decided, std::span<const sort_key> keys, std::size_t row,
+                                        bool& equal) const {
   const std::span<const Word> all = bounds(Word{});
   const Word* at = all.data();
   for (std::size_t left = all.size(); left > 0;) {

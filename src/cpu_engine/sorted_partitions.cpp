@@ -111,8 +111,8 @@ class range_writer {
 
 class sorted_partitions final : public made_tables {
  public:
-  sorted_partitions(const planner::vertex& v, const vertex_tasks& tasks, std::unique_ptr<pipeline> input, const planner::column_schema* columns,
-                    row_costs costs, std::size_t room)
+  sorted_partitions(const planner::vertex& v, const vertex_tasks& tasks, std::unique_ptr<pipeline> input,
+                    const planner::column_schema* columns, row_costs costs, std::size_t room)
       : made_tables(v.node->row),
         order_(v, columns),
         input_(std::move(input)),
