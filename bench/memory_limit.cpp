@@ -126,7 +126,8 @@ int main(int argc, char** argv) {
       if (share == 1 && !wanted) wanted = session.memory_peak();
       std::printf("{\"engine\": \"query\", \"question\": \"%s\", \"share\": %zu, \"limit\": %zu, \"peak\": %zu, \"in_files\": %.0f, "
                   "\"error\": \"%s\", \"ms\": [%s], \"answer\": [",
-                  std::string(q.name).c_str(), share, wanted / share, session.memory_peak(), mebibytes_in_files(plan), error.c_str(), ms.c_str());
+                  std::string(q.name).c_str(), share, wanted / share, session.memory_peak(), mebibytes_in_files(plan), error.c_str(),
+                  ms.c_str());
       for (std::size_t i = 0; i < answer.size(); ++i) std::printf("%s%.17g", i ? ", " : "", answer[i]);
       std::printf("]}\n");
       std::fflush(stdout);

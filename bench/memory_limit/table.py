@@ -32,8 +32,10 @@ for (question, share), ours in runs["query"].items():
     slower = f"{ms['whole'] / ms['query']:.2f}" if ms["query"] and ms["whole"] else ""
     if against:
         ratios.setdefault(share, []).append(ms["duckdb"] / ms["query"])
-    print(f"| {question} | {'all' if share == 1 else f'1/{share}'} | {ours['limit'] / 2**20:.0f} | {text['query']} | {text['duckdb']} | {against} | "
-          f"{slower} | {ours['in_files'] or ''} |")
+    part = "all" if share == 1 else f"1/{share}"
+    print(f"| {question} | {part} | {ours['limit'] / 2**20:.0f} | {text['query']} | {text['duckdb']} | {against} | {slower} | "
+          f"{ours['in_files'] or ''} |")
 for share, of in ratios.items():
-    print(f"\nGeometric mean of DuckDB / query, {'all memory' if share == 1 else f'1/{share}'}: {statistics.geometric_mean(of):.2f} of {len(of)} questions")
+    part = "all memory" if share == 1 else f"1/{share}"
+    print(f"\nGeometric mean of DuckDB / query, {part}: {statistics.geometric_mean(of):.2f} of {len(of)} questions")
 sys.exit(1 if wrong else 0)
