@@ -231,10 +231,18 @@ void partition_store::write(page& g) {
   }
   told_->to_files += g.begins.back();
   const std::lock_guard hold(lock_);
-  g.in_file = std::move(places);
+  g.in_file.assign(places.begin(), places.end());
 }
 
 // ---------------------------------------------------------------- writers
+// Each thread holds its chunk twice while it lays it out. The length of chunks does not change what is read.
+std::size_t partition_store::rows_a_chunk(std::size_t row_bytes, const runtime::run_context& context) {
+  const std::size_t limit = context.pool.limit(), threads = static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()));
+  const std::size_t most_bytes = limit ? std::min(most_chunk_bytes, limit / memory_share / threads) : most_chunk_bytes;
+  const std::size_t rows = std::max(column_batch_rows, std::min(most_chunk, most_bytes / row_bytes));
+  return std::max<std::size_t>(1, std::min(rows, most_chunk_bytes / row_bytes));
+}
+
 partition_writer::partition_writer(partition_store& to, std::size_t part) : to_(&to), part_(part), counts_(to.partitions(), 0) {}
 
 void partition_writer::append(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned) {
@@ -294,13 +302,9 @@ void partition_writer::begin(std::span<const column> columns) {
   for (const std::size_t w : how_.widths) row_bytes += w;
   for (std::size_t i = 0; i < how_.columns.size(); ++i)
     if (how_.columns[i].objects) row_bytes += to_->schema_.columns[i].type->size;
-  // Each thread holds its chunk twice while it lays it out. The length of chunks does not change what is read.
   runtime::buffer_pool& pool = to_->context_->pool;
-  const std::size_t threads = static_cast<std::size_t>(std::max(1, to_->context_->scheduler.concurrency()));
-  const std::size_t most_bytes = pool.limit() ? std::min(most_chunk_bytes, pool.limit() / memory_share / threads) : most_chunk_bytes;
   capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, most_chunk);
-  capacity_ = std::max(column_batch_rows, std::min(capacity_, most_bytes / row_bytes));
-  capacity_ = std::max<std::size_t>(1, std::min(capacity_, most_chunk_bytes / row_bytes));
+  capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, *to_->context_));
   fields_.resize(how_.widths.size());
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     const std::size_t bytes = capacity_ * how_.widths[f];
@@ -373,10 +377,14 @@ void partition_writer::flush() {
   auto c = std::make_unique<partition_store::chunk>();
   c->first = (std::uint64_t{part_} << bits_of_part) + before_;
   const std::size_t partitions = to_->partitions(), of_band = to_->of_band_;
+  c->begins.reserve(partitions + 1);
   c->begins.push_back(0);
   for (std::size_t p = 0; p < partitions; ++p) c->begins.push_back(c->begins.back() + counts_[p]);
   for (std::size_t first = 0; first < partitions; first += of_band) {
     auto g = std::make_unique<partition_store::page>();
+    // Whatever outlives the memory is allocated first, so that what is given back is not cut into pieces.
+    g->begins.reserve(of_band + 1);
+    g->in_file.reserve(of_band);
     g->begins.push_back(0);
     for (std::size_t p = first; p < first + of_band; ++p) g->begins.push_back(g->begins.back() + how_.block_bytes(counts_[p]));
     g->memory = to_->context_->pool.allocate(g->begins.back());

@@ -44,6 +44,8 @@ class partition_store final : runtime::pool_evictor {
   partition_store& operator=(const partition_store&) = delete;
   ~partition_store() override;
 
+  // Of so many bytes, that writers lay out at once.
+  static std::size_t rows_a_chunk(std::size_t row_bytes, const runtime::run_context& context);
   std::size_t partitions() const { return std::size_t{1} << bits_; }
   std::uint64_t rows_of(std::size_t partition) const;
   void read(std::size_t partition, function_ref<void(const stored_rows&)> f) { read(partition, 0, ~std::size_t{0}, f); }

@@ -24,6 +24,7 @@ namespace {
 constexpr std::uint64_t least_rows = 1 << 12;          // fewer are not put apart
 constexpr std::size_t least_of_partition = 1 << 10;
 constexpr std::size_t partitions_of_unknown = 256;     // of rows whose number nobody knows
+constexpr std::size_t rows_a_block = 256;              // of a chunk, that one partition has; fewer are mostly overhead
 constexpr std::size_t samples_a_range = 16;
 constexpr std::size_t run_of_sample = 4;               // rows side by side
 constexpr std::size_t most_levels = 4;
@@ -128,7 +129,12 @@ class sorted_partitions final : public made_tables {
   }
 
   std::size_t partitions_for(std::uint64_t rows) const {
-    return static_cast<std::size_t>(std::clamp<std::uint64_t>(rows / rows_a_partition_ + 1, 2, key_ranges::most));
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(rows / rows_a_partition_ + 1, 2, most_partitions()));
+  }
+  // So many that their blocks have some hundred rows; what is too large then is split again.
+  std::size_t most_partitions() const { return std::clamp<std::size_t>(rows_a_chunk() / rows_a_block, 2, key_ranges::most); }
+  std::size_t rows_a_chunk() const {
+    return partition_store::rows_a_chunk(order_.row->size + order_.computed_bytes(), *context_);
   }
 
   pipeline& input() { return *input_; }
@@ -149,6 +155,10 @@ class sorted_partitions final : public made_tables {
         input_->run_rows(static_cast<std::size_t>(first), run_of_sample, [&](const pipeline::part& part) { feed.run(part); });
       } catch (const cancelled&) {
         throw;
+      } catch (const resource_error&) {
+        throw;
+      } catch (const std::bad_alloc&) {
+        throw;
       } catch (...) {  // of a user's function: the run throws it again, at its first row
       }
     }
@@ -163,8 +173,8 @@ class sorted_partitions final : public made_tables {
 
   // Of unknown length, the first parts of which have been collected.
   void run_rest(std::vector<piece> first, std::size_t window) {
-    const std::size_t rows = rows_in(first);
-    const std::size_t step = std::max<std::size_t>(1, rows / (samples_a_range * partitions_of_unknown));
+    const std::size_t rows = rows_in(first), wanted = std::min(partitions_of_unknown, most_partitions());
+    const std::size_t step = std::max<std::size_t>(1, rows / (samples_a_range * wanted));
     key_sample sample(order_, context_->pool);
     {
       const auto take = [&](std::span<const column> columns, std::size_t n, bool) { sample.add(columns, n); };
@@ -180,7 +190,7 @@ class sorted_partitions final : public made_tables {
           feed.push(b);
         }
     }
-    range_partitions& to = add_level(std::move(sample), partitions_of_unknown, first.size());
+    range_partitions& to = add_level(std::move(sample), wanted, first.size());
     const std::size_t before = first.size();
     tasks_->for_each(first.size(), [&](std::size_t i) {
       detail::row_block b;
@@ -226,6 +236,7 @@ class sorted_partitions final : public made_tables {
       else if (rows > most_of_partition_ && level < most_levels) split(of, r, rows, level);
       else add({&of.store, r, 0, ~std::size_t{0}, rows, false});
     }
+    for (std::size_t none = of.ranges.ranges(); none < of.store.partitions(); ++none) of.store.release(none);
   }
   void add(table_of t) {
     tables_.push_back(t);
@@ -252,19 +263,32 @@ class sorted_partitions final : public made_tables {
     std::size_t next = 0;
     std::uint64_t x = rows;
     from.store.read(partition, [&](const stored_rows& r) {
-      if (next < r.rows.n) sample.add(r.rows.columns, r.rows.n, next, step);
+      if (next >= r.rows.n) {
+        next -= r.rows.n;
+        return;
+      }
+      sample.add(r.rows.columns, r.rows.n, next, step);
       while (next < r.rows.n) next += step;
       x = x * 6364136223846793005u + 1442695040888963407u;
       next = next - r.rows.n;
       if (step > 1) next += (x >> 33) % step / 2;
     });
-    const std::vector<std::size_t> chunks = from.store.rows_by_chunk(partition);
-    range_partitions& to = add_level(std::move(sample), wanted, chunks.size());
-    tasks_->for_each(chunks.size(), [&](std::size_t c) {
-      if (!chunks[c]) return;
-      range_writer writer(to, c, order_, context_->pool);
+    // Adjacent chunks, which have a few of these rows each, make one again.
+    std::vector<std::size_t> begins{0};
+    std::size_t chunk = 0, gathered = 0;
+    for (const std::size_t some : from.store.rows_by_chunk(partition)) {
+      ++chunk;
+      if ((gathered += some) < rows_a_chunk()) continue;
+      begins.push_back(chunk);
+      gathered = 0;
+    }
+    if (begins.back() != chunk) begins.push_back(chunk);
+    const std::size_t parts = begins.size() - 1;
+    range_partitions& to = add_level(std::move(sample), wanted, parts);
+    tasks_->for_each(parts, [&](std::size_t i) {
+      range_writer writer(to, i, order_, context_->pool);
       std::vector<column> columns;
-      from.store.read(partition, c, c + 1, [&](const stored_rows& r) {
+      from.store.read(partition, begins[i], begins[i + 1], [&](const stored_rows& r) {
         columns.assign(r.rows.columns.begin(), r.rows.columns.end());
         for (column& at : columns) at.transient = !at.select;  // others lie outside of the block
         writer.append(columns, r.rows.n, false);

@@ -62,9 +62,17 @@ void* map_huge(std::size_t bytes) {
   return result;
 }
 
-void* take_from_system(std::size_t bytes) {
-  return bytes >= huge_page ? map_huge(bytes) : ::operator new(bytes, std::align_val_t{line}, std::nothrow);
+// Aligned by hand, with the address that the system gave before it: glibc hardly reuses what its aligned allocation has cut off and freed.
+void* align_small(std::size_t bytes) {
+  void* const whole = ::operator new(bytes + line, std::nothrow);
+  if (!whole) return nullptr;
+  static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= sizeof(void*) && line > __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+  auto* const at = reinterpret_cast<void**>((reinterpret_cast<std::uintptr_t>(whole) / line + 1) * line);
+  at[-1] = whole;
+  return at;
 }
+
+void* take_from_system(std::size_t bytes) { return bytes >= huge_page ? map_huge(bytes) : align_small(bytes); }
 
 void give_to_system(void* at, std::size_t bytes) noexcept {
   ASAN_UNPOISON_MEMORY_REGION(at, bytes);
@@ -81,7 +89,7 @@ void give_to_system(void* at, std::size_t bytes) noexcept {
     ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
   }
 #endif
-  ::operator delete(at, std::align_val_t{line});
+  ::operator delete(static_cast<void**>(at)[-1]);
 }
 
 // Makes use after free visible. Large buffers are marked at their ends only: writing all of one would cost its pages.

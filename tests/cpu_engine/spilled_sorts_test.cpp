@@ -295,6 +295,27 @@ TEST(spilled_sorts, a_reader_may_stop) {
   EXPECT_TRUE(at.empty());
 }
 
+// Of a generator the first rows are the sample: where they say nothing of the others, most rows are in one partition, which is large beside
+// a batch, and is put apart again.
+TEST(spilled_sorts, rows_that_come_in_order) {
+  const spill_folder at;
+  constexpr std::int32_t all = 3'000'000;
+  for (const bool up : {true, false}) {
+    const query::Session little({.threads = 1, .memory_limit = std::size_t{40} << 20, .temp_folder = at.name()});
+    const auto q = query::generate([i = std::int32_t{0}, up]() mutable -> std::optional<Trade> {
+      if (i == all) return std::nullopt;
+      const std::int32_t number = up ? i : all - 1 - i;
+      ++i;
+      return Trade{0, 0.5, number};
+    }).in(little).order_by([](auto t) { return t.number; });
+    std::int32_t next = 0;
+    q.for_each([&](const Trade& t) { next += t.number == next; });
+    EXPECT_EQ(next, all);
+    EXPECT_TRUE(went_to_files(q)) << q.explain();
+    EXPECT_LE(little.memory_peak(), little.memory_limit());
+  }
+}
+
 TEST(spilled_sorts, two_readers) {
   const spill_folder at;
   query::Session little({.threads = 2, .memory_limit = 2 * readers_memory, .temp_folder = at.name()});
