@@ -42,7 +42,7 @@ def load(path):
 
 def ask(db, sql, ordered):
     n, total, places = 0, 0.0, 0.0
-    for batch in db.execute(sql).to_arrow_reader(100_000):
+    for batch in db.sql(sql).to_arrow_reader(100_000):
         values = batch.column(0).to_numpy(zero_copy_only=False)
         total += values.sum()
         if ordered:
