@@ -59,15 +59,14 @@ with tempfile.TemporaryDirectory() as work:
         sql, ordered = SQL[question]
         # The rows of equal keys have no order in SQL: the sum by places is compared where keys differ, or rows are the same.
         times, answer, error = [], [], ""
-        db = duckdb.connect(path, read_only=True, config={
-            "threads": threads, "memory_limit": f"{limit}B", "temp_directory": str(Path(work) / "spill")})
         try:
-            for _ in range(3):
-                begin = time.perf_counter()
-                answer = ask(db, sql, ordered)
-                times.append(round((time.perf_counter() - begin) * 1e3, 2))
+            with duckdb.connect(path, read_only=True, config={
+                    "threads": threads, "memory_limit": f"{limit}B", "temp_directory": str(Path(work) / "spill")}) as db:
+                for _ in range(3):
+                    begin = time.perf_counter()
+                    answer = ask(db, sql, ordered)
+                    times.append(round((time.perf_counter() - begin) * 1e3, 2))
         except duckdb.OutOfMemoryException:
             times, answer, error = [], [], "out of memory"
-        db.close()
         print(json.dumps({"engine": "duckdb", "question": question, "share": line["share"], "limit": limit, "error": error,
                           "ms": times, "answer": answer}), flush=True)
