@@ -1,7 +1,8 @@
 // The rows of a vertex as tables that are made when a reader comes to them, so that they need not lie in memory at once.
 //
 // A reader that takes each row once, in order, opens a pass: a few tables at a time are made side by side, and go when it has passed them.
-// There may be several passes, one after the other or at once: each makes its own tables. Who needs all rows side by side fetches them.
+// There may be several passes, one after the other or at once: each makes its own tables. A reader that needs all rows side by side
+// fetches them.
 //
 //   table_pass pass(rows, context);
 //   detail::table t;

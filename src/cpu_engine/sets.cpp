@@ -115,7 +115,7 @@ class streamed_distinct final : public row_pieces {
   seen_keys seen_;
 };
 
-// Of a generator, whose rows are not kept but for the first of each key.
+// The first row of each key of a generator, whose other rows are not kept.
 detail::table distinct_of_generator(const planner::vertex& v, const vertex_tasks& tasks) {
   streamed_distinct stream(v, tasks.context());
   std::vector<piece> pieces;

@@ -69,8 +69,13 @@ class key_sample {
   // Rows first, first + step, ...
   void add(std::span<const column> columns, std::size_t n, std::size_t first = 0, std::size_t step = 1) {
     const std::span<const sort_key> keys = keys_.of(columns, n);
-    for (std::size_t k = 0; k < keys.size(); ++k)
-      for (std::size_t i = first; i < n; i += step) values_[k].append_rows(keys[k].at(i), 1);
+    try {
+      for (std::size_t k = 0; k < keys.size(); ++k)
+        for (std::size_t i = first; i < n; i += step) values_[k].append_rows(keys[k].at(i), 1);
+    } catch (...) {  // copying a key may throw; all keys have as many values
+      for (rows_buffer& v : values_) v.clear();
+      throw;
+    }
   }
   std::vector<rows_buffer> take() && { return std::move(values_); }
 
@@ -140,7 +145,7 @@ class sorted_partitions final : public made_tables {
   pipeline& input() { return *input_; }
 
   // ---------------------------------------------------------------- the input
-  // Of a source with a length: looks at rows all over it. Returns about how many of `rows` the stages keep.
+  // Looks at rows all over a source whose length is known. Returns about how many of `rows` the stages keep.
   std::uint64_t look(std::uint64_t rows, key_sample& sample) const {
     const std::uint64_t runs = std::min<std::uint64_t>(rows / run_of_sample, samples_a_range * partitions_for(rows) / 2);
     const std::uint64_t step = rows / runs;

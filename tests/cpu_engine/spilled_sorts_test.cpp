@@ -295,8 +295,8 @@ TEST(spilled_sorts, a_reader_may_stop) {
   EXPECT_TRUE(at.empty());
 }
 
-// Of a generator the first rows are the sample: where they say nothing of the others, most rows are in one partition, which is large beside
-// a batch, and is put apart again.
+// The first rows of a generator are its sample. If they say nothing of the others, most rows are in one partition, which is large beside a
+// batch and is put apart again.
 TEST(spilled_sorts, rows_that_come_in_order) {
   const spill_folder at;
   constexpr std::int32_t all = 3'000'000;
