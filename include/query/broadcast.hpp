@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <query/detail/binding.hpp>
+#include <query/detail/check.hpp>
 #include <query/detail/nested.hpp>
 #include <query/detail/stop.hpp>
 
@@ -237,22 +238,34 @@ concept other_range = !requires(const R& r) { r.to_pipe(); } && !requires(const 
                       };
 }  // namespace detail
 
-// Keeps a copy of the rows. O(length) once; the handle is cheap to copy.
-template <class T> requires(!std::is_same_v<T, bool>) collection<T> broadcast(std::vector<T> rows) {
-  auto kept = std::make_shared<const std::vector<T>>(std::move(rows));
-  const void* data = kept->data();
-  const std::size_t n = kept->size();
-  return collection<T>(detail::make_capture(ir::describe<T>(), std::move(kept), data, n));
+// Keeps the rows, copied unless they are moved in. O(length) once; the handle is cheap to copy.
+template <class T> requires(!std::is_same_v<T, bool>) collection<T> broadcast(std::vector<T>&& rows) {
+  if constexpr (!check::broadcast::copied<T>()) return {};
+  else {
+    auto kept = std::make_shared<const std::vector<T>>(std::move(rows));
+    const void* data = kept->data();
+    const std::size_t n = kept->size();
+    return collection<T>(detail::make_capture(ir::describe<T>(), std::move(kept), data, n));
+  }
+}
+template <class T> requires(!std::is_same_v<T, bool>) collection<T> broadcast(const std::vector<T>& rows) {
+  if constexpr (!check::broadcast::copied<T>()) return {};
+  else return broadcast(std::vector<T>(rows));
 }
 template <class T> collection<std::remove_cv_t<T>> broadcast(std::span<T> rows) {
-  return broadcast(std::vector<std::remove_cv_t<T>>(rows.begin(), rows.end()));
+  if constexpr (!check::broadcast::copied<std::remove_cv_t<T>>()) return {};
+  else return broadcast(std::vector<std::remove_cv_t<T>>(rows.begin(), rows.end()));
 }
 
 // Any other range, in its order: std::set, std::list, a view.
 template <class R> requires(detail::other_range<R>) auto broadcast(const R& range) {
-  std::vector<std::remove_cvref_t<decltype(*range.begin())>> rows;
-  for (auto&& e : range) rows.push_back(e);
-  return broadcast(std::move(rows));
+  using T = std::remove_cvref_t<decltype(*range.begin())>;
+  if constexpr (!check::broadcast::copied<T>()) return collection<T>();
+  else {
+    std::vector<T> rows;
+    for (auto&& e : range) rows.push_back(e);
+    return broadcast(std::move(rows));
+  }
 }
 
 }  // namespace query

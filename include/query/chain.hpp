@@ -175,6 +175,12 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
       r.seconds = seconds > 0 ? seconds : std::numeric_limits<double>::min();
     });  // 0 there: none was said
   }
+  // The same of a std::chrono::duration: timeout(std::chrono::milliseconds(250)).
+  template <class Duration> requires requires(const Duration& d) { d.count(); Duration::period::num; }
+  Query timeout(const Duration& d, detail::call_site at = detail::call_site::here()) const {
+    using period = typename Duration::period;
+    return timeout(static_cast<double>(d.count()) * static_cast<double>(period::num) / static_cast<double>(period::den), at);
+  }
   // Stops when token.stop_requested(): a std::stop_token or anything like it. The terminal verb throws query::cancelled, or
   // what stop_requested() throws. Tokens of other types are asked about once a millisecond, by one thread at a time.
   // Each of several tokens stops the query.

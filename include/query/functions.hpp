@@ -45,7 +45,7 @@ template <class VA, class VB> constexpr bool iff_meets() {
   return meets;
 }
 template <class Out> constexpr bool make_knows() {
-  static_assert(record<Out>, "query::make<Out>(...): Out needs a QUERY_RECORD, in its namespace, right after the struct");
+  static_assert(record<Out> || has_meta<Out>, "query::make<Out>(...): Out needs a QUERY_RECORD, in its namespace, right after the struct");
   return record<Out>;
 }
 

@@ -429,13 +429,13 @@ template <class K, class T> class Group {
     if constexpr (!check::max::ordered<F, T>()) return check::after_error{};
     else return run(agg::extreme<true, F>{{}, f});
   }
-  template <class F> auto arg_min(const F& f) const {
+  template <class F> decltype(auto) arg_min(const F& f) const {
     if constexpr (!check::arg_min::ordered<F, T>()) return check::after_error{};
-    else return run(agg::arg_extreme<false, F>{{}, f});
+    else return row_of<F>(agg::arg_extreme<false, F>{{}, f});
   }
-  template <class F> auto arg_max(const F& f) const {
+  template <class F> decltype(auto) arg_max(const F& f) const {
     if constexpr (!check::arg_max::ordered<F, T>()) return check::after_error{};
-    else return run(agg::arg_extreme<true, F>{{}, f});
+    else return row_of<F>(agg::arg_extreme<true, F>{{}, f});
   }
   template <class F, class Less> auto min(const F& f, const Less& less) const {
     if constexpr (!check::min::custom_order<F, T, Less>()) return check::after_error{};
@@ -445,13 +445,13 @@ template <class K, class T> class Group {
     if constexpr (!check::max::custom_order<F, T, Less>()) return check::after_error{};
     else return run(agg::extreme_by<true, F, Less>{{}, f, less});
   }
-  template <class F, class Less> auto arg_min(const F& f, const Less& less) const {
+  template <class F, class Less> decltype(auto) arg_min(const F& f, const Less& less) const {
     if constexpr (!check::arg_min::custom_order<F, T, Less>()) return check::after_error{};
-    else return run(agg::arg_extreme_by<false, F, Less>{{}, f, less});
+    else return row_of<F>(agg::arg_extreme_by<false, F, Less>{{}, f, less});
   }
-  template <class F, class Less> auto arg_max(const F& f, const Less& less) const {
+  template <class F, class Less> decltype(auto) arg_max(const F& f, const Less& less) const {
     if constexpr (!check::arg_max::custom_order<F, T, Less>()) return check::after_error{};
-    else return run(agg::arg_extreme_by<true, F, Less>{{}, f, less});
+    else return row_of<F>(agg::arg_extreme_by<true, F, Less>{{}, f, less});
   }
   template <class F = agg::itself> auto average(const F& f = {}) const {
     if constexpr (!check::average::number_of<F, T, true>()) return check::after_error{};
@@ -465,11 +465,19 @@ template <class K, class T> class Group {
     if constexpr (!check::stddev::number_of<F, T>()) return check::after_error{};
     else return run(agg::variance<true, F>{{}, f});
   }
-  template <class F = agg::itself> auto first(const F& f = {}) const {
+  const T& first() const {
+    if (rows_.empty()) detail::no_row_at_edge("first");
+    return rows_.front();
+  }
+  template <class F> auto first(const F& f) const {
     if constexpr (!check::first::value<F, T>()) return check::after_error{};
     else return run(agg::edge<false, F>{{}, f});
   }
-  template <class F = agg::itself> auto last(const F& f = {}) const {
+  const T& last() const {
+    if (rows_.empty()) detail::no_row_at_edge("last");
+    return rows_.back();
+  }
+  template <class F> auto last(const F& f) const {
     if constexpr (!check::last::value<F, T>()) return check::after_error{};
     else return run(agg::edge<true, F>{{}, f});
   }
@@ -515,6 +523,20 @@ template <class K, class T> class Group {
     typename agg::decided<All, F>::flag s;
     for (std::size_t i = 0; i < rows_.size() && s.v == All; ++i) a.step(s, rows_[i]);
     return s.v;
+  }
+  // A row is given by reference, as a view of it may be asked for; where f may be null, as a std::optional.
+  template <class F, class A> decltype(auto) row_of(const A& a) const {
+    if constexpr (agg::nullable<F, T>) {
+      return run(a);
+    } else {
+      typename A::template state_of_part<T, const T*> s{};
+      detail::in_runs(0, rows_.size(), [&](std::size_t i, std::size_t end) QUERY_INLINE {
+        for (; i < end; ++i) a.step_part(s, rows_[i], [](const T& t) QUERY_INLINE { return &t; });
+      });
+      const T* const row = A::part(s);
+      if (!row) detail::no_row_at_edge(A::name);
+      return static_cast<const T&>(*row);
+    }
   }
   template <class A> auto run(const A& a) const {
     typename A::template state<T> s{};

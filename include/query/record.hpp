@@ -88,9 +88,9 @@ struct with_members<T, Fields> { using type = typename T::template query_members
                 "a QUERY_RECORD of their own above. Rows without a QUERY_RECORD run natively");
 #define QUERY_DETAIL_OR_HOLDS(f) || (true QUERY_DETAIL_HOLDS(, f))
 #define QUERY_DETAIL_MADE(T, f)                                                                                       \
-  static_assert(query_fits || names[query_field] != #f, "query::make<" #T ">(...): the value for field '" #f "' does not have its " \
-                                                        "type; numbers convert, other types must match. " \
-                                                        "Floating point becomes an integer by query::cast<T>(x)");
+  static_assert(query_fits || names[query_field] != #f,                                                               \
+                "query::make<" #T ">(...): the value for field '" #f "' does not have its type; numbers convert, other types must match. " \
+                "A std::optional needs a field that is one, or value_or(x). Floating point becomes an integer by query::cast<T>(x)");
 
 // What is known of the struct query_row; T is its name in messages. All of it depends on the parameter, so that what is wrong is
 // said once, by `faults`, and not wherever a field is named.

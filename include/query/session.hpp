@@ -4,9 +4,9 @@
 //   query::Session two_threads({.threads = 2, .memory_limit = 4ull << 30});
 //   auto n = query::from(rows).in(two_threads).where(p).count();
 //
-// Environment of the standard session: QUERY_THREADS, QUERY_MEMORY_LIMIT (bytes, or 512M, 8G), QUERY_TEMP, QUERY_VERIFY=1,
-// QUERY_CHECKED=1, QUERY_FORM=interpreter (run traced functions by the interpreter), QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G),
-// QUERY_GPUS (numbers: 0,1).
+// Environment of the standard session: QUERY_THREADS, QUERY_MEMORY_LIMIT (bytes, or 512M, 8G), QUERY_TEMP (a folder),
+// QUERY_TEMP_LIMIT (bytes), QUERY_VERIFY=1, QUERY_CHECKED=1, QUERY_FORM=interpreter (run traced functions by the interpreter),
+// QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G), QUERY_GPUS (numbers: 0,1).
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ enum class gpu_use { allowed, off };
 struct session_options {
   int threads = 0;                // 0: one for each core that this process may use
   std::size_t memory_limit = 0;   // bytes for tables, partitions and results; 0: three quarters of the machine's memory
-  std::string temp_folder = {};   // must exist; for rows of group_by that memory has no room for; empty: TMPDIR, or /tmp
+  std::string temp_folder = {};   // must exist; for rows that memory has no room for; empty: TMPDIR, or /tmp
+  std::size_t temp_limit = 0;     // bytes in temporary files; 0: QUERY_TEMP_LIMIT, else what the folder's disk has room for
   bool verify = false;            // interpret a sample of rows beside every native run and compare
   bool interpret = false;         // run traced functions by the interpreter instead of natively
   bool checked = false;           // integer / and % without a result are user_errors in traced functions, which are interpreted then

@@ -68,8 +68,9 @@ std::vector<int> gpus_of(const std::string& text) {
   return all;
 }
 
-// Of each session's temporary files.
-std::uint64_t temp_limit() {
+// Of a session's temporary files, where its options have none.
+std::uint64_t temp_limit(const session_options& o) {
+  if (o.temp_limit) return o.temp_limit;
   const char* m = std::getenv("QUERY_TEMP_LIMIT");
   return m && *m ? bytes_of("QUERY_TEMP_LIMIT", m) : 0;
 }
@@ -119,7 +120,7 @@ session_state::session_state(const session_options& o)
     : options(o),
       cpu(make_cpu_engine()),
       pool(o.memory_limit ? o.memory_limit : default_memory_limit()),
-      temp(o.temp_folder, temp_limit()) {
+      temp(o.temp_folder, temp_limit(o)) {
   if (!o.temp_folder.empty() && !std::filesystem::is_directory(o.temp_folder))
     throw detail::unplaced_error("Session: the temp folder is not a folder: " + o.temp_folder);
   if (o.threads < 0) throw detail::unplaced_error("Session: threads must not be negative: " + std::to_string(o.threads));

@@ -88,7 +88,7 @@ void temp_space::take(std::uint64_t bytes) {
   give_back(bytes);
   throw resource_error("query: memory is full, and so are the temporary files in " + folder_ + ": " + std::to_string(before) +
                        " bytes are in use, " + std::to_string(bytes) + " more are wanted, the limit is " + std::to_string(limit_) +
-                       "; raise it (QUERY_TEMP_LIMIT) or the Session's memory limit");
+                       "; raise it (temp_limit of the Session, or QUERY_TEMP_LIMIT) or the Session's memory limit");
 }
 
 temp_file::temp_file(temp_space& space) : space_(&space), fd_(open_unnamed(space.folder())) {

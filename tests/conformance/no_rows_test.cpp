@@ -132,5 +132,29 @@ CONFORMS(no_rows, are_in_no_group, "group_by.select") {
   }
 }
 
+// query::iff chooses before its parts are asked for their values.
+CONFORMS(no_rows, have_what_iff_chooses, "reduce", "aggregate", "group_by") {
+  const auto q = none(e);
+  const auto all = source(e, few_trades());
+  const auto most = [](auto g) { return query::iff(g.count() > 0, g.max(amount_of), std::int64_t{7}); };
+  static_assert(std::is_same_v<decltype(q.reduce(most)), std::optional<std::int64_t>>);
+  EXPECT_EQ(q.reduce(most), 7);
+  EXPECT_EQ(all.reduce(most), all.max(amount_of));
+  EXPECT_EQ(q.reduce([=](auto g) { return most(g) * 2 + g.count(); }), 14);
+  EXPECT_EQ(all.reduce([=](auto g) { return most(g) * 2 + g.count(); }), *all.max(amount_of) * 2 + all.count());
+  EXPECT_EQ(q.reduce([](auto g) { return query::iff(g.count() == 0, g.max(amount_of), std::int64_t{7}); }), std::nullopt);
+  EXPECT_EQ(q.reduce([](auto g) { return query::iff(g.max(amount_of) > 0, 1, 2); }), std::nullopt);
+  using both = std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>;
+  EXPECT_EQ(q.reduce([=](auto g) { return std::pair(most(g), g.min(amount_of)); }), both(7, std::nullopt));
+  // An integer quotient whose divisor may be 0.
+  const auto mean = [](auto g) {
+    const auto n = g.count([](auto t) { return t.id < 0; });
+    return query::iff(n > 0, g.sum(amount_of) / n, std::int64_t{-1});
+  };
+  EXPECT_EQ(q.reduce(mean), -1);
+  for (const auto& [id, x] : all.group_by([](auto t) { return t.id % 3; }).select([=](auto g) { return std::pair(g.key(), mean(g)); }))
+    EXPECT_EQ(x, -1) << id;
+}
+
 }  // namespace
 }  // namespace conformance

@@ -1,5 +1,6 @@
 // Results that are views of the row, or refer to it: what is stored owns its values, whether the rows lie in a vector or are made for
 // the call, as those of columns and generators are. Texts are longer than what a std::string holds in itself.
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
@@ -247,6 +248,34 @@ CONFORMS(stored_views, of_bits_are_values, "select_many") {
   std::vector<bool> all;
   for (const auto& r : rows) all.insert(all.end(), r.begin(), r.end());
   EXPECT_ROWS(source(e, rows).select_many([](const std::vector<bool>& r) { return r; }).to_vector(), all);
+}
+
+// Rows of a group are given by reference: a view of one is good until the function has returned.
+CONFORMS(stored_views, of_rows_of_a_group, "group_by") {
+  over_each_source(e, [](const auto& q) {
+    const auto by_id = q.group_by([](auto d) { return d.id; });
+    using group = query::Group<std::int64_t, document>;
+    const auto mark = [](const auto& d) { return d.marks[0]; };
+    const auto later = [](double a, double b) { return a > b; };
+    const auto texts = by_id.select([=](const group& g) {
+      return std::tuple(g.key(), std::string_view(g.first().text), std::string_view(g.last().text), std::string_view(g.arg_min(mark).text),
+                        std::span<const double>(g.arg_max(mark).marks), std::string_view(g.arg_min(mark, later).text));
+    });
+    std::vector<std::tuple<std::int64_t, std::string, std::string, std::string, std::vector<double>, std::string>> right;
+    for (std::size_t k = 0; k < 7; ++k) {
+      const document& first = documents()[k];
+      std::size_t at = k;
+      while (at + 7 < documents().size()) at += 7;
+      const document& last = documents()[at];
+      right.emplace_back(first.id, first.text, last.text, first.text, last.marks, last.text);
+    }
+    auto given = texts.to_vector();
+    std::sort(given.begin(), given.end());
+    EXPECT_EQ(given, right);
+    EXPECT_EQ(by_id.select([=](const group& g) { return g.first(mark) + g.last(mark); }).count(), 7);
+  });
+  static_assert(std::is_same_v<decltype(std::declval<query::Group<int, document>>().first()), const document&>);
+  EXPECT_THROW((query::Group<int, document>().last()), query::user_error);
 }
 
 }  // namespace

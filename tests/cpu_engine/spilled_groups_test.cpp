@@ -256,6 +256,8 @@ TEST(spilled_groups, limit_of_temporary_files) {
   EXPECT_NE(why.find("QUERY_TEMP_LIMIT"), std::string::npos) << why;
   EXPECT_EQ(s.memory_used(), 0u);
   EXPECT_EQ(groups_in(little(at.name())), items);
+  query::Session limited({.threads = 2, .memory_limit = small_memory, .temp_folder = at.name(), .temp_limit = 1 << 20});
+  EXPECT_NE(resource_error_of([&] { groups_in(limited); }).find("temp_limit"), std::string::npos);
 }
 
 TEST(spilled_groups, function_that_throws) {

@@ -38,7 +38,14 @@ template <class Fn, class... A> struct apply : expression {
     (A::merge(std::get<I>(a), std::get<I>(b)), ...);
   }
   template <class T, class K, class S, std::size_t... I> auto value_of_parts(const K& k, S& s, std::index_sequence<I...>) const {
-    return fn(std::get<I>(parts).template value<T>(k, std::get<I>(s))...);
+    const auto part = [&]<std::size_t P>(std::index_sequence<P>) -> decltype(auto) {
+      return std::get<P>(parts).template value<T>(k, std::get<P>(s));
+    };
+    if constexpr (std::is_same_v<Fn, detail::iff_fn>) {  // the other part may have no value, as x / 0 has none
+      using R = decltype(fn(part(std::index_sequence<I>{})...));
+      if (part(std::index_sequence<0>{})) return detail::value_of_type<R>(part(std::index_sequence<1>{}));
+      return detail::value_of_type<R>(part(std::index_sequence<2>{}));
+    } else return fn(part(std::index_sequence<I>{})...);
   }
 };
 

@@ -98,6 +98,43 @@ template <class T, class A> struct of_all {
 template <class T, class Fn, class... P> auto parts_of_all(const Fn& fn, const std::tuple<P...>& parts) {
   return std::apply([&](const P&... p) { return make_apply(fn, of_all<T, P>::from(p)...); }, parts);
 }
+// What has query::iff within is made part by part: the part that is chosen may have a value where others have none.
+template <class A> inline constexpr bool chooses = false;
+template <class Fn, class... P> inline constexpr bool chooses<apply<Fn, P...>> = (chooses<P> || ...);
+template <class... P> inline constexpr bool chooses<apply<detail::iff_fn, P...>> = true;
+template <class Fn, bool... Lacks> struct if_all_there {
+  Fn fn;
+  template <class... V> auto operator()(const V&... v) const {
+    using R = decltype(fn(there<Lacks>(v)...));
+    using Given = std::conditional_t<ir::is_optional_v<R>, R, std::optional<R>>;
+    return (... && has<Lacks>(v)) ? Given(fn(there<Lacks>(v)...)) : Given();
+  }
+  template <bool Lacking, class V> static decltype(auto) there(const V& v) {
+    if constexpr (Lacking) return (*v);
+    else return (v);
+  }
+  template <bool Lacking, class V> static bool has(const V& v) {
+    if constexpr (Lacking) return v.has_value();
+    else return true;
+  }
+};
+template <bool C, bool A, bool B> struct choice_of_all {
+  template <class VC, class VA, class VB> auto operator()(const VC& c, const VA& a, const VB& b) const {
+    using all = if_all_there<detail::iff_fn, C, A, B>;
+    using R = decltype(detail::iff_fn{}(true, all::template there<A>(a), all::template there<B>(b)));
+    using Given = std::conditional_t<ir::is_optional_v<R>, R, std::optional<R>>;
+    if (!all::template has<C>(c)) return Given();
+    if (all::template there<C>(c)) return all::template has<A>(a) ? Given(detail::value_of_type<R>(all::template there<A>(a))) : Given();
+    return all::template has<B>(b) ? Given(detail::value_of_type<R>(all::template there<B>(b))) : Given();
+  }
+};
+template <class T, class Fn, class... P> requires chooses<apply<Fn, P...>> struct of_all<T, apply<Fn, P...>> {
+  static auto from(const apply<Fn, P...>& a) {
+    if constexpr (!apply<Fn, P...>::template needs_rows<T>) return a;
+    else if constexpr (std::is_same_v<Fn, detail::iff_fn>) return parts_of_all<T>(choice_of_all<P::template needs_rows<T>...>{}, a.parts);
+    else return parts_of_all<T>(if_all_there<Fn, P::template needs_rows<T>...>{a.fn}, a.parts);
+  }
+};
 template <class T, class... P> struct of_all<T, apply<tupler, P...>> {
   static auto from(const apply<tupler, P...>& a) { return parts_of_all<T>(a.fn, a.parts); }
 };

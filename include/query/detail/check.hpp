@@ -28,7 +28,7 @@ struct select {
   }
   template <class F, class... Row> static constexpr bool row() {
     if constexpr (!value<F, Row...>()) return false;
-    else return copied<detail::stored_t<std::invoke_result_t<const F&, const Row&...>>>();
+    else return kept<detail::result_of<F, Row...>, Row...>();
   }
 };
 struct select_many {
@@ -40,7 +40,7 @@ struct select_many {
       using R = std::remove_cvref_t<detail::given_by<F, Row>>;
       static_assert(row_range<R>, "query: select_many: the function must give a range, such as a std::vector. "
                                   "For one row a row there is select");
-      if constexpr (row_range<R>) return copied<detail::stored_t<decltype(*std::declval<R&>().begin())>>();
+      if constexpr (row_range<R>) return kept<detail::stored_t<decltype(*std::declval<R&>().begin())>, Row>();
       else return false;
     }
   }
@@ -244,6 +244,7 @@ struct fork {
 
 // The function of groups. R: what it gives for `auto g`; ok: whether that is an expression of aggregates.
 struct groups {
+  QUERY_DETAIL_HAVE_COPIES(group_by(...).select)
   template <class F, class G> static constexpr bool takes_rows() {
     constexpr bool ok = can_call<F, G>;
     if constexpr (!ok)
@@ -264,6 +265,11 @@ struct groups {
     static_assert(Ok, "query: group_by(...).select, aggregate, reduce: the function must give g.key(), an aggregate such as g.sum(f), "
                       "arithmetic on them, a tuple of them or query::make<Out>(...)");
     return Ok;
+  }
+  template <class R> static constexpr bool value() {
+    static_assert(!std::is_void_v<R>, "query: group_by(...).select, aggregate, reduce: the function gives nothing. Return g.key(), an "
+                                      "aggregate such as g.sum(f), a tuple of them or query::make<Out>(...)" QUERY_DETAIL_OR_ERROR);
+    return !std::is_void_v<R>;
   }
 };
 
@@ -325,6 +331,7 @@ struct contains {
   QUERY_DETAIL_HAVE_CUSTOM_EQUAL(contains, "value, ")
   QUERY_DETAIL_HAVE_ROW(contains, ". For a part of the row use any(predicate)")
 };
+struct broadcast { QUERY_DETAIL_HAVE_COPIES(broadcast) };
 struct sequence_equal {
   QUERY_DETAIL_HAVE_EQUAL(sequence_equal, "")
   QUERY_DETAIL_HAVE_CUSTOM_EQUAL(sequence_equal, "other, ")
@@ -356,13 +363,15 @@ struct for_each {
 };
 struct to_columns {
   template <class T> static constexpr bool of_record() {
-    static_assert(record<T>, "query: to_columns: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
+    static_assert(record<T> || detail::has_meta<T>,
+                  "query: to_columns: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
     return record<T>;
   }
 };
 struct to_vectors {
   template <class T> static constexpr bool of_record() {
-    static_assert(record<T>, "query: to_vectors: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
+    static_assert(record<T> || detail::has_meta<T>,
+                  "query: to_vectors: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
     return record<T>;
   }
 };
@@ -439,6 +448,7 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_LESS
 #undef QUERY_DETAIL_IS_COPIED
 #undef QUERY_DETAIL_POINTS
+#undef QUERY_DETAIL_OR_ERROR
 #undef QUERY_DETAIL_HAVE_NUMBER
 #undef QUERY_DETAIL_HAVE_COUNT
 #undef QUERY_DETAIL_HAVE_OTHER

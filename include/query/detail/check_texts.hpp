@@ -17,6 +17,7 @@
 namespace query {
 
 template <class K, class T> class Group;
+struct csv_options;
 
 namespace check {
 
@@ -35,7 +36,7 @@ struct after_error {
   QUERY_DETAIL_VERB(keys) QUERY_DETAIL_VERB(as_ordered) QUERY_DETAIL_VERB(as_query) QUERY_DETAIL_VERB(to_vector)
   QUERY_DETAIL_VERB(for_each) QUERY_DETAIL_VERB(count) QUERY_DETAIL_VERB(sum) QUERY_DETAIL_VERB(min) QUERY_DETAIL_VERB(max)
   QUERY_DETAIL_VERB(average) QUERY_DETAIL_VERB(mean) QUERY_DETAIL_VERB(first) QUERY_DETAIL_VERB(first_or_none)
-  QUERY_DETAIL_VERB(single) QUERY_DETAIL_VERB(any) QUERY_DETAIL_VERB(print) QUERY_DETAIL_VERB(write_csv) QUERY_DETAIL_VERB(explain)
+  QUERY_DETAIL_VERB(single) QUERY_DETAIL_VERB(any) QUERY_DETAIL_VERB(print) QUERY_DETAIL_VERB(explain)
   QUERY_DETAIL_VERB(to_map) QUERY_DETAIL_VERB(to_lookup) QUERY_DETAIL_VERB(at) QUERY_DETAIL_VERB(size) QUERY_DETAIL_VERB(contains)
   QUERY_DETAIL_VERB(find) QUERY_DETAIL_VERB(zip) QUERY_DETAIL_VERB(concat) QUERY_DETAIL_VERB(append) QUERY_DETAIL_VERB(prepend)
   QUERY_DETAIL_VERB(chunk) QUERY_DETAIL_VERB(window) QUERY_DETAIL_VERB(reverse) QUERY_DETAIL_VERB(top) QUERY_DETAIL_VERB(in)
@@ -54,8 +55,13 @@ struct after_error {
   QUERY_DETAIL_VERB(as_type) QUERY_DETAIL_VERB(sample) QUERY_DETAIL_VERB(default_if_empty) QUERY_DETAIL_VERB(order_descending)
   QUERY_DETAIL_VERB(require_gpu) QUERY_DETAIL_VERB(on) QUERY_DETAIL_VERB(fork) QUERY_DETAIL_VERB(apply_all) QUERY_DETAIL_VERB(partitioned)
   QUERY_DETAIL_VERB(hash_partitioned_by) QUERY_DETAIL_VERB(range_partitioned_by) QUERY_DETAIL_VERB(explain_dot) QUERY_DETAIL_VERB(get)
-  QUERY_DETAIL_VERB(fast_math) QUERY_DETAIL_VERB(to_vectors)
+  QUERY_DETAIL_VERB(fast_math) QUERY_DETAIL_VERB(to_vectors) QUERY_DETAIL_VERB(has_value) QUERY_DETAIL_VERB(value)
+  QUERY_DETAIL_VERB(value_or)
 #undef QUERY_DETAIL_VERB
+  // Of options in braces no type is deduced.
+  template <class P, class Options = csv_options> after_error write_csv(const P&, const Options&) const { return {}; }
+  const after_error& operator*() const { return *this; }
+  const after_error* operator->() const { return this; }
   const after_error* begin() const { return this; }
   const after_error* end() const { return this; }
   // Else what it converts to makes every << of a stream ambiguous.
@@ -127,6 +133,9 @@ template <class S, class F, class... X> constexpr bool gives_state() {
 template <class S, class U, class Row> inline constexpr bool updates = gives_state<S, U, S, const Row&>();
 template <class S, class C> inline constexpr bool combines = gives_state<S, C, S, S>();
 
+// Of a QUERY_RECORD with a mistake the mistake is said there.
+template <class T> inline constexpr bool said_or_described = ir::described_v<T> || detail::has_meta<T>;
+
 // A value that stands for a row of T: 2.5 is none of integers.
 template <class X, class T>
 inline constexpr bool becomes_row = std::is_convertible_v<const X&, T> && !(std::is_floating_point_v<X> && std::is_integral_v<T>);
@@ -171,12 +180,38 @@ template <class F, class... Row> constexpr bool gives_pointer() {
   else return points_into<std::remove_cvref_t<detail::given_by<F, Row...>>, Row...>;
 }
 
+// Does a result look at things that are not its own, where `stored` does not make values of it: std::set<std::string_view>,
+// std::variant<int, std::span<int>>, a std::views::transform of a list?
+template <class R> constexpr bool looks_elsewhere() {
+  if constexpr (std::ranges::enable_view<R> && std::ranges::enable_borrowed_range<R> && requires(R& r) { *r.begin(); })
+    return std::is_lvalue_reference_v<decltype(*std::declval<R&>().begin())>;
+  else return !std::is_pointer_v<R> && !std::is_array_v<R> && !ir::is_optional_v<R> && !ir::is_tuple_v<R> && detail::stored_as_other<R>;
+}
+template <class R> constexpr bool keeps_views();
+template <class R> inline constexpr bool holds_views = false;
+template <template <class...> class C, class... A>
+inline constexpr bool holds_views<C<A...>> = !ir::is_optional_v<C<A...>> && !ir::is_tuple_v<C<A...>> && !ir::is_list_v<C<A...>> &&
+                                            ((looks_elsewhere<std::remove_cv_t<A>>() || keeps_views<std::remove_cv_t<A>>()) || ...);
+template <template <class, auto> class C, class A, auto N>
+inline constexpr bool holds_views<C<A, N>> = std::ranges::enable_view<C<A, N>> && looks_elsewhere<std::remove_cv_t<A>>();
+template <class R> constexpr bool keeps_views() {
+  if constexpr (std::is_reference_v<R> || !std::is_class_v<R>) return false;
+  else if constexpr (ir::is_tuple_v<R>)
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (keeps_views<std::remove_cvref_t<std::tuple_element_t<I, R>>>() || ...);
+    }(std::make_index_sequence<std::tuple_size_v<R>>{});
+  else if constexpr (ir::is_array_v<R> || ir::is_optional_v<R> || ir::is_list_v<R>) return keeps_views<typename R::value_type>();
+  else return holds_views<R>;
+}
+
 // ---------------------------------------------------------------- the texts
+// To g++ a generic lambda with an unknown name in its return gives nothing.
+#define QUERY_DETAIL_OR_ERROR ". If the function has an error above, mend that one first"
 #define QUERY_DETAIL_POINTS(verb)                                                                                                         \
   "query: " #verb ": the function gives a pointer to a row or to a part of it, and rows end with the call that they are made for. Give "  \
   "the value, which is stored, or what tells the row apart, such as its index"
 #define QUERY_DETAIL_IS_COPIED(verb)                                                                                                      \
-  "query: " #verb ": the function holds what cannot be copied, such as a std::unique_ptr, and queries copy their functions. Capture a "    \
+  "query: " #verb ": the function holds what cannot be copied, such as a std::unique_ptr, and queries copy their functions. Capture a "   \
   "std::shared_ptr, or the rows by query::broadcast(rows)"
 #define QUERY_DETAIL_HAVE_CALL(verb)                                                                                                      \
   template <class F, class... Row> static constexpr bool callable() {                                                                     \
@@ -187,8 +222,8 @@ template <class F, class... Row> constexpr bool gives_pointer() {
     static_assert(!is_mutable, "query: " #verb ": the function is `mutable` or its operator() is not const, and many threads share it. "  \
                                "Remove `mutable`; keep state in the rows or in a terminal verb");                                         \
     if constexpr (fails_inside<F, Row...> && (may_lack_match<Row> || ...))                                                                \
-      static_assert(sizeof(F) == 0, "query: " #verb ": the function does not compile for these rows, as said above. They are, or hold, a " \
-                                    "std::optional, empty without a match: test it before its fields, `p.second ? p.second->qty : 0`");   \
+      static_assert(sizeof(F) == 0, "query: " #verb ": the function does not compile for these rows, as said above. They are, or hold, a "\
+                                    "std::optional, empty without a match: test it before its fields, `if (!p.second) return ...;`");     \
     else if constexpr (changes<F, Row...>)                                                                                                \
       static_assert(sizeof(F) == 0, "query: " #verb ": the function takes the row by a reference to change it by, and rows are "          \
                                     "read-only. Take it as `const Row& t` or `auto t`; select gives new rows");                           \
@@ -201,7 +236,7 @@ template <class F, class... Row> constexpr bool gives_pointer() {
     if constexpr (!callable<F, Row...>()) return false;                                                                                   \
     else {                                                                                                                                \
       static_assert(gives_value<F, Row...>(), "query: " #verb ": the function gives nothing. Return a value; for actions on rows "        \
-                                              "there is for_each");                                                                       \
+                                              "there is for_each" QUERY_DETAIL_OR_ERROR);                                                 \
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
       static_assert(!gives_pointer<F, Row...>(), QUERY_DETAIL_POINTS(verb));                                                              \
       return gives_value<F, Row...>() && std::is_copy_constructible_v<F> && !gives_pointer<F, Row...>();                                  \
@@ -213,6 +248,15 @@ template <class F, class... Row> constexpr bool gives_pointer() {
     static_assert(ir::copies_v<T>, "query: " #verb ": these rows cannot be copied, as a std::unique_ptr or what holds one, and queries "  \
                                    "copy rows. Give a std::shared_ptr, a pointer, or the value itself");                                  \
     return ir::copies_v<T>;                                                                                                               \
+  }                                                                                                                                       \
+  /* T: what a function's result is stored as. Rows that pass through are the user's own. */                                              \
+  template <class T, class... Row> static constexpr bool kept() {                                                                         \
+    constexpr bool views = !(std::is_same_v<T, Row> || ...) && keeps_views<T>();                                                          \
+    static_assert(!views, "query: " #verb ": the function gives a container, std::variant or range of views (std::string_view, "          \
+                          "std::span, references), which would look at rows that are gone. Give what owns its values: std::string, "      \
+                          "std::vector");                                                                                                 \
+    if constexpr (views) return false;                                                                                                    \
+    else return copied<T>();                                                                                                              \
   }
 #define QUERY_DETAIL_HAVE_PREDICATE(verb)                                                                                                 \
   QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
@@ -238,8 +282,9 @@ template <class F, class... Row> constexpr bool gives_pointer() {
       constexpr bool ok = ir::described_v<detail::result_of<F, Row>>, group = is_group<detail::result_of<F, Row>>;                        \
       static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: "                         \
                             QUERY_DETAIL_KEY_OF_GROUP);                                                                                   \
-      static_assert(ok || group, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, strings, "      \
-                                 "enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                   \
+      constexpr bool said = detail::has_meta<detail::result_of<F, Row>>;                                                                  \
+      static_assert(ok || group || said, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "       \
+                                 "strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);                          \
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
@@ -305,8 +350,9 @@ template <class F, class... Row> constexpr bool gives_pointer() {
       constexpr bool ok = ir::described_v<detail::result_of<F, Row>>, group = is_group<detail::result_of<F, Row>>;                        \
       static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: "                         \
                             QUERY_DETAIL_KEY_OF_GROUP);                                                                                   \
-      static_assert(ok || group, "query: " #verb ": this key type has no order that the library knows. Use numbers, strings, enums, "     \
-                                 "optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                          \
+      constexpr bool said = detail::has_meta<detail::result_of<F, Row>>;                                                                  \
+      static_assert(ok || group || said, "query: " #verb ": this key type has no order that the library knows. Use numbers, strings, "    \
+                                 "enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                   \
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
@@ -342,7 +388,7 @@ template <class F, class... Row> constexpr bool gives_pointer() {
 #define QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                     \
   template <class Q> static constexpr bool other() {                                                                                      \
     constexpr bool ok = is_query_v<Q>;                                                                                                    \
-    static_assert(ok || std::is_same_v<Q, after_error>, "query: " #verb ": the other rows must be a query, or what query::from takes: a "  \
+    static_assert(ok || std::is_same_v<Q, after_error>, "query: " #verb ": the other rows must be a query, or what query::from takes: a " \
                                                         "container, or a range that can be read again");                                  \
     return ok;                                                                                                                            \
   }
@@ -401,7 +447,7 @@ template <class F, class... Row> constexpr bool gives_pointer() {
     if constexpr (!same) return false;                                                                                                    \
     else if constexpr (sizeof...(Same) > 0) return own_keys<K, Same...>();                                                                \
     else {                                                                                                                                \
-      static_assert(ir::described_v<K>, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "        \
+      static_assert(said_or_described<K>, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "      \
                                         "strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key");                        \
       return ir::described_v<K>;                                                                                                          \
     }                                                                                                                                     \
@@ -412,14 +458,14 @@ template <class F, class... Row> constexpr bool gives_pointer() {
   template <class F, class L, class R> static constexpr bool pair() {                                                                     \
     if constexpr (can_call<F, L, R>) {                                                                                                    \
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
-      static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row");                         \
+      static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row" QUERY_DETAIL_OR_ERROR);   \
       static_assert(!gives_pointer<F, L, R>(), QUERY_DETAIL_POINTS(verb));                                                                \
       if constexpr (gives_value<F, L, R>() && std::is_copy_constructible_v<F> && !gives_pointer<F, L, R>())                               \
-        return copied<detail::result_of<F, L, R>>();                                                                                      \
+        return kept<detail::result_of<F, L, R>, L, R>();                                                                                  \
       else return false;                                                                                                                  \
     } else if constexpr (fails_inside<F, L, R> && (ir::is_optional_v<L> || ir::is_optional_v<R>)) {                                       \
       static_assert(sizeof(F) == 0, "query: " #verb ": the result function does not compile for " rows ", as said above. Test an "        \
-                                    "optional row before its fields: `r ? r->qty : 0`");                                                  \
+                                    "optional row before its fields: `if (!r) return ...;`");                                             \
       return false;                                                                                                                       \
     } else {                                                                                                                              \
       static_assert(fails_inside<F, L, R>, "query: " #verb ": the result function must take " rows more);                                 \
@@ -437,6 +483,7 @@ template <class F, class... Row> constexpr bool gives_pointer() {
   }
 // A function of a run of rows.
 #define QUERY_DETAIL_HAVE_RUN(verb)                                                                                                       \
+  QUERY_DETAIL_HAVE_COPIES(verb)                                                                                                          \
   template <class F, class T> static constexpr bool run() {                                                                               \
     constexpr bool taken = invocable_then<fits<F, std::span<const T>>, const F&, std::span<const T>>;                                     \
     if constexpr (!taken)                                                                                                                 \
@@ -445,7 +492,7 @@ template <class F, class... Row> constexpr bool gives_pointer() {
     if constexpr (taken) {                                                                                                                \
       constexpr bool given = !std::is_void_v<std::invoke_result_t<const F&, std::span<const T>>>;                                         \
       constexpr bool pointer = points_into<std::remove_cvref_t<std::invoke_result_t<const F&, std::span<const T>>>, T>;                   \
-      static_assert(given, "query: " #verb ": the function gives nothing. Return a row or a range of rows");                              \
+      static_assert(given, "query: " #verb ": the function gives nothing. Return a row or a range of rows" QUERY_DETAIL_OR_ERROR);        \
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
       static_assert(!pointer, QUERY_DETAIL_POINTS(verb));                                                                                 \
       return given && std::is_copy_constructible_v<F> && !pointer;                                                                        \
@@ -455,8 +502,8 @@ template <class F, class... Row> constexpr bool gives_pointer() {
   template <class T> static constexpr bool described() {                                                                                  \
     static_assert(!is_group<T>, "query: " #verb ": a query::Group holds its rows and has no columns. Say what becomes of each group: "    \
                                 "select([](auto g) { return std::tuple(g.key(), g.count()); }) after group_by(key)");                     \
-    static_assert(ir::described_v<T> || is_group<T>, "query: " #verb ": the row type, or one of its fields, has no description. Write "   \
-                                                     "QUERY_RECORD(Row, field, ...); after the struct");                                  \
+    static_assert(said_or_described<T> || is_group<T>, "query: " #verb ": the row type, or one of its fields, has no description. Write " \
+                                                       "QUERY_RECORD(Row, field, ...); after the struct");                                \
     return ir::described_v<T>;                                                                                                            \
   }
 #define QUERY_DETAIL_HAVE_EQUAL(verb, more)                                                                                               \

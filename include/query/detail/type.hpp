@@ -69,7 +69,7 @@ struct access {
 struct type {
   kind k = kind::opaque;
   bool is_enum = false;
-  bool trivial = false;  // trivially copyable and destructible: bytes may be copied
+  bool trivial = false;  // bytes may be copied, and nothing is to be destroyed
   std::size_t size = 0, align = 1;
   std::string_view name;            // "i32", "char" (an i8 or u8), "Trade", "optional", ...
   const type* element = nullptr;    // of array, optional, list
@@ -177,7 +177,10 @@ template <class T> type make_type() {
   type t;
   t.k = kind_of<T>();
   t.is_enum = std::is_enum_v<T>;
-  t.trivial = std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>;
+  // Pairs and tuples assign part by part, and so do records that hold one; of numbers their bytes are their values all the same.
+  constexpr bool assigned = std::is_trivially_copyable_v<T> || (kind_of<T>() != kind::opaque && std::is_trivially_copy_constructible_v<T> &&
+                                                                std::is_trivially_move_constructible_v<T>);
+  t.trivial = assigned && std::is_trivially_destructible_v<T>;
   t.size = sizeof(T);
   t.align = alignof(T);
   t.name = std::is_same_v<T, char> ? "char" : scalar_name(t.k);  // a number like others, but text shows its letter

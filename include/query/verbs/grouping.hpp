@@ -29,6 +29,7 @@ template <class X> auto as_expression(const X& x) {
 }
 template <class K, class T, class F> auto program_of(const F& f) {
   if constexpr (!check::groups::taken<F, recorder<K, T>, Group<K, T>>()) return refused{};
+  else if constexpr (!check::groups::value<decltype(recorded<K, T>(f))>()) return refused{};
   else return as_expression(recorded<K, T>(f));
 }
 template <class K, class T, class F> using program_t = decltype(program_of<K, T>(std::declval<const F&>()));
@@ -113,6 +114,8 @@ template <class Q, class T, class K, class KF> class Grouped {
   template <class F> auto select(F f, call_site at = call_site::here()) const {
     if constexpr (detail::names_its_types<F>) {
       if constexpr (!check::groups::takes_rows<F, Group<K, T>>()) {
+        return check::after_error{};
+      } else if constexpr (!check::groups::kept<detail::stored_t<std::invoke_result_t<const F&, Group<K, T>>>, Group<K, T>>()) {
         return check::after_error{};
       } else {
         using A = agg::with_rows<K, T, F>;

@@ -334,6 +334,8 @@ template <class Derived, class T> class sequence {
       return check::after_error{};
     } else if constexpr (!Check::template run<F, T>()) {
       return check::after_error{};
+    } else if constexpr (!Check::template kept<typename decltype(out_type<F>())::type, T>()) {
+      return check::after_error{};
     } else {
       using Out = typename decltype(out_type<F>())::type;
       auto node = new_node<Out>(v, std::string(label) + "(" + std::to_string(n) + ")", at, self());

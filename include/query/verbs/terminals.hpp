@@ -251,6 +251,14 @@ template <class Derived, class T> class terminals {
     else return same_rows_as_range(range, equal, at);
   }
 
+  bool sequence_equal(std::initializer_list<T> rows, call_site at = call_site::here()) const {
+    return sequence_equal<std::initializer_list<T>>(rows, at);
+  }
+  template <key_function Equal>
+  bool sequence_equal(std::initializer_list<T> rows, Equal equal, call_site at = call_site::here()) const {
+    return sequence_equal<std::initializer_list<T>, Equal>(rows, equal, at);
+  }
+
   // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
   std::int64_t count() const { return static_cast<std::int64_t>(folded(detail::fold_kind::count).count); }
   template <class F> std::int64_t count(F f, call_site at = call_site::here()) const {
