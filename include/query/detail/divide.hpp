@@ -14,7 +14,8 @@ namespace query::detail {
 template <class A, class B> inline constexpr bool integers = std::is_integral_v<A> && std::is_integral_v<B>;
 
 [[noreturn]] inline void division_by_zero() {
-  throw unplaced_error("division by zero: the divisor of an integer / or % is 0; test it first (of groups: query::iff(n != 0, sum / n, 0))");
+  throw unplaced_error("division by zero: the divisor of an integer / or % is 0; test it first "
+                       "(of groups: query::iff(n != 0, sum / n, 0))");
 }
 [[noreturn]] inline void division_overflow() {
   throw unplaced_error("division overflow: the smallest integer, divided by -1, does not fit its type; test it first");
