@@ -2,12 +2,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <limits>
-#include <type_traits>
-#include <typeinfo>
 
 #include <query/csv.hpp>
 #include <query/detail/failure.hpp>
@@ -21,174 +17,21 @@
 #include "data/summarise.hpp"
 #include "data/table_print.hpp"
 #include "planner/column_names.hpp"
-#include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
-#include "planner/orders.hpp"
 #include "planner/trace_memo.hpp"
-#include "runtime/divided_vertex.hpp"
-#include "runtime/executor.hpp"
-#include "runtime/part_done.hpp"
+#include "runtime/execution.hpp"
 #include "runtime/planned_query.hpp"
-#include "runtime/second_run.hpp"
 #include "runtime/seen_runs.hpp"
 #include "runtime/session_state.hpp"
-#include "runtime/stop_watch.hpp"
 #include "runtime/terminal_plan.hpp"
 
 namespace query::detail {
 
 namespace {
 
+using runtime::execution;
 using runtime::seen_ways;
 using runtime::session_state;
-
-// One execution of one plan, with its tables.
-class execution {
- public:
-  // Runs a part of the query; what no verb has put its name to is the last one's.
-  template <class F> decltype(auto) placed(F&& f) {
-    const stop_scope scope(watch.flag->state());
-    const planner::trace_memo::scope traced(traces);
-    try {
-      return f();
-    } catch (const unplaced_error& e) {
-      fail_at(e, *last);
-    } catch (const runtime::unplaced_cancelled& e) {
-      runtime::fail_at(e, terminal_, where_);
-    }
-  }
-  // `reader`: the terminal verb that reads the rows, where it is known: what is stopped outside of the vertices is stopped there.
-  execution(const pipe& p, const settings& s, const std::string& terminal, planner::reading how, std::optional<fold_kind> fold = {},
-            const char* reader = nullptr, call_site where = {})
-      : last(p.node),
-        terminal_(reader ? reader : fold ? terminal : last->label),
-        where_(reader ? where : last->where),
-        session(runtime::session_of(s)),
-        watch(s),
-        watched(followed()),
-        meter(s),
-        beat_(meter, *watch.flag),
-        query_(runtime::known_query(p, s, *session, how, fold)),
-        way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
-        plan(runtime::plan_query(traces, p, s, *session, terminal, how, fold, way_)),
-        graph(plan.graph.get()),
-        context{*session->scheduler, session->pool, *watch.flag} {
-    context.verify = runtime::verifies(*session, s);
-    context.local = session->cpu.get();
-    context.temp = &session->temp;
-    meter.expect(graph->top.size() + 1);
-    context.progress = &meter;
-    read([] {});
-  }
-
-  ~execution() {
-    for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
-  }
-
-  // No work begins after a stop.
-  std::unique_ptr<runtime::deadline_watch::watched> followed() const {
-    try {
-      watch.flag->check();
-    } catch (const runtime::unplaced_cancelled& e) {
-      runtime::fail_at(e, terminal_, where_);
-    }
-    return session->deadlines.follow(*watch.flag);
-  }
-
-  // f reads what the vertices gave. Where an engine is lost with rows that it alone had, all of them run again on the CPU, and so does f,
-  // unless it has handed something out.
-  template <class F> std::invoke_result_t<F&> read(F&& f, const bool& handed_out = nothing_handed_out) {
-    for (int again = 2;; --again) {
-      try {
-        return placed([&]() -> std::invoke_result_t<F&> {
-          run_vertices();
-          return f();
-        });
-      } catch (const runtime::rows_lost& lost) {
-        if (again == 0 || handed_out || !runs_again(lost)) named(lost);
-      }
-    }
-  }
-  static constexpr bool nothing_handed_out = false;
-
-  // All of the result is there.
-  void finished() {
-    meter.finished();
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-    if (!query_) return;
-    plan.expected.all_on_gpu &= !fell_back;
-    if (fell_back && plan.by == seen_ways::way::gpu) session->ways.forget(*query_);
-    else session->ways.ran(*query_, plan.by, plan.expected, passed.count());
-  }
-
-  // How many rows the result has, where they are a table as it is: nobody reads them for that, wherever they lie.
-  std::optional<std::uint64_t> rows_there() const {
-    const planner::branch& b = graph->result;
-    const auto it = b.stages.empty() && b.prefilters.empty() ? context.tables.find(b.table) : context.tables.end();
-    if (it == context.tables.end()) return std::nullopt;
-    return runtime::size_of(it->second);
-  }
-
-  // Of a pass that may be divided, for the plans to come.
-  runtime::pass_clock clock(std::string_view way, std::optional<fold_kind> fold = {}) const {
-    const bool counts = last->accelerated && runtime::divisible(graph->result);
-    return {counts ? &graph->result : nullptr, way, context.scheduler.concurrency(), fold};
-  }
-
-  std::shared_ptr<const logical> last;  // verb of the plan
-
- private:
-  const std::string terminal_;
-  const call_site where_;
-
- public:
-  std::shared_ptr<session_state> session;
-  runtime::stop_watch watch;
-  std::unique_ptr<runtime::deadline_watch::watched> watched;
-  runtime::progress meter;
-  planner::trace_memo traces;
-
- private:
-  runtime::progress_beat beat_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  const std::optional<std::uint64_t> query_;
-  const seen_ways::choice way_;
-
- public:
-  runtime::planned_query plan;
-  bool fell_back = false;  // the CPU has taken over something
-  planner::machine_graph* graph;
-  runtime::run_context context;
-
- private:
-  void run_vertices() {
-    if (have_run_) return;
-    runtime::executor executor(*graph, *session, context);
-    executor.run_vertices();
-    fell_back |= executor.fell_back();
-    if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
-    have_run_ = true;
-  }
-  bool runs_again(const runtime::rows_lost& lost) {
-    const bool folds = plan.folds && plan.folds->name() == lost.engine;
-    if (folds && planner::demands_gpu(graph->result)) return false;
-    if (!prepare_second_run(*graph, *session, context, lost)) return false;
-    if (folds) {
-      plan.folds = nullptr;
-      planner::check_divisions(graph->result);
-      session->note_fallback(last.get(), graph->terminal, lost.what());
-    }
-    have_run_ = false;
-    return fell_back = true;
-  }
-  // Vertices have named their verb; the rows of the last one are read here.
-  [[noreturn]] void named(const runtime::rows_lost& lost) const {
-    const std::string what = lost.what();
-    if (what.find(" while running ") != std::string::npos) throw resource_error(what);
-    throw resource_error(what + ", while running " + last->label + " (" + place_of(last->where) + ")");
-  }
-  bool have_run_ = false;
-};
 
 // `room`, if not null: where the rows may be assigned all at once. `terminal`, if not null: the verb that reads them, for messages.
 void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint64_t)>* room, function_ref<void(std::uint64_t)> expected,
@@ -321,84 +164,6 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
   return std::make_unique<cursor>(p, s, terminal, where);
 }
 
-void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
-  execution e(p, s, runtime::fold_names[static_cast<std::size_t>(k)], planner::reading::folded, k);
-  const fold_state before = state;
-  e.read([&] {
-    state = before;
-    const auto note = [&](std::string why) {
-      const std::string pieces = e.context.pieces->taken();
-      e.session->note_pieces(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], why.empty() ? pieces : "");
-      e.session->note_fallback(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], std::move(why));
-    };
-    if (const auto n = k == fold_kind::count ? e.rows_there() : std::nullopt) {
-      state.count += *n;
-      note("");
-      return;
-    }
-    std::exception_ptr row_unknown;  // what an engine found wrong; the CPU says in which row
-    if (!e.plan.fold_shares.empty()) {
-      try {
-        std::string trouble;
-        const auto clock = e.clock("split", k);
-        runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, trouble);
-        note(std::move(trouble));
-        return;
-      } catch (const runtime::row_unknown&) {
-        row_unknown = std::current_exception();
-      }
-    }
-    const struct until_it_is_folded {
-      runtime::begun_streams& begun;
-      int branch;
-      ~until_it_is_folded() { begun.forget(branch); }
-    } begun_stream_of{e.context.begun, e.graph->result.number};
-    std::string why;
-    std::optional<fold_state> part;  // of the rows that cannot be read again
-    if (e.plan.folds) {
-      // As for vertices: the CPU takes over. The state is changed at the end only.
-      try {
-        {
-          const auto clock = e.clock(e.plan.folds->name(), k);
-          e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
-        }
-        note("");
-        return;
-      } catch (const runtime::row_unknown&) {
-        row_unknown = std::current_exception();
-      } catch (const resource_error& trouble) {
-        why = trouble.what();
-        if (const auto* done = dynamic_cast<const runtime::folded_in_part*>(&trouble)) part = done->state;
-        e.context.cancel.check();
-        runtime::rethrow_if_gpu_demanded(e.graph->result);
-      } catch (const internal_error& trouble) {
-        why = trouble.what();
-        e.context.cancel.check();
-        runtime::rethrow_if_gpu_demanded(e.graph->result);
-      }
-      if (!row_unknown) note(why);
-    }
-    if (e.plan.folds || row_unknown) {
-      planner::check_divisions(e.graph->result);
-      e.fell_back = true;
-    }
-    const auto fold_here = [&] {
-      const auto clock = e.clock("cpu", k);
-      fold_state rest = part ? fold_state{} : state;
-      e.session->cpu->fold(e.graph->result, e.graph->captures, k, rest, e.context);
-      if (part) e.session->cpu->merge(k, e.graph->result.row, *part, rest);
-      state = part ? *part : rest;
-    };
-    try {
-      runtime::taken_over(why, fold_here);
-    } catch (const resource_error&) {
-      if (row_unknown) std::rethrow_exception(row_unknown);
-      throw;
-    }
-  });
-  e.finished();
-}
-
 void run_single(const pipe& p, const settings& s, void* to) {
   execution e(p, s, "value", planner::reading::whole);
   const table t = e.read([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
@@ -505,40 +270,6 @@ std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::
   });
   return order;
 }
-
-struct run_limits::state {
-  using clock = std::chrono::steady_clock;
-  state(const settings& s, std::string where) : given(s), place(std::move(where)) {}
-  const settings given;
-  const std::string place;
-  const clock::time_point begun = clock::now();
-  // While it has taken over.
-  std::shared_ptr<session_state> session{};
-  std::optional<runtime::stop_watch> watch{};
-  std::unique_ptr<runtime::deadline_watch::watched> watched{};
-  std::optional<stop_scope> scope{};
-
-  void take_over() {
-    run_settings left = *given;
-    const std::chrono::duration<double> passed = clock::now() - begun;
-    if (left.seconds > 0) left.seconds = std::max(left.seconds - passed.count(), std::numeric_limits<double>::min());
-    session = runtime::session_of(given);
-    watch.emplace(std::make_shared<const run_settings>(std::move(left)));
-    watch->flag->name_limits(given->seconds);
-    watch->flag->name_place(place);
-    watched = session->deadlines.follow(*watch->flag);
-    scope.emplace(watch->flag->state());
-    watch->flag->check();
-  }
-};
-run_limits::run_limits(const settings& s, const char* verb, call_site at) {
-  if (s && (s->seconds > 0 || !s->stops.empty()))
-    state_ = std::make_unique<state>(s, std::string(verb) + " (" + place_of(at) + ")");
-}
-void run_limits::take_over() {
-  if (state_) state_->take_over();
-}
-run_limits::~run_limits() = default;
 
 }  // namespace query::detail
 

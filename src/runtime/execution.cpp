@@ -1,0 +1,99 @@
+#include "runtime/execution.hpp"
+
+#include "planner/interpretation.hpp"
+#include "planner/machine_graph.hpp"
+#include "planner/orders.hpp"
+#include "runtime/divided_vertex.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/second_run.hpp"
+
+namespace query::runtime {
+
+using detail::fold_kind;
+
+execution::execution(const detail::pipe& p, const detail::settings& s, const std::string& terminal, planner::reading how,
+                     std::optional<fold_kind> fold, const char* reader, detail::call_site where)
+    : last(p.node),
+      terminal_(reader ? reader : fold ? terminal : last->label),
+      where_(reader ? where : last->where),
+      session(session_of(s)),
+      watch(s),
+      watched(followed()),
+      meter(s),
+      beat_(meter, *watch.flag),
+      query_(known_query(p, s, *session, how, fold)),
+      way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
+      plan(plan_query(traces, p, s, *session, terminal, how, fold, way_)),
+      graph(plan.graph.get()),
+      context{*session->scheduler, session->pool, *watch.flag} {
+  context.verify = verifies(*session, s);
+  context.local = session->cpu.get();
+  context.temp = &session->temp;
+  meter.expect(graph->top.size() + 1);
+  context.progress = &meter;
+  read([] {});
+}
+
+execution::~execution() {
+  for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
+}
+
+std::unique_ptr<deadline_watch::watched> execution::followed() const {
+  try {
+    watch.flag->check();
+  } catch (const unplaced_cancelled& e) {
+    fail_at(e, terminal_, where_);
+  }
+  return session->deadlines.follow(*watch.flag);
+}
+
+void execution::finished() {
+  meter.finished();
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+  if (!query_) return;
+  plan.expected.all_on_gpu &= !fell_back;
+  if (fell_back && plan.by == seen_ways::way::gpu) session->ways.forget(*query_);
+  else session->ways.ran(*query_, plan.by, plan.expected, passed.count());
+}
+
+std::optional<std::uint64_t> execution::rows_there() const {
+  const planner::branch& b = graph->result;
+  const auto it = b.stages.empty() && b.prefilters.empty() ? context.tables.find(b.table) : context.tables.end();
+  if (it == context.tables.end()) return std::nullopt;
+  return size_of(it->second);
+}
+
+pass_clock execution::clock(std::string_view way, std::optional<fold_kind> fold) const {
+  const bool counts = last->accelerated && divisible(graph->result);
+  return {counts ? &graph->result : nullptr, way, context.scheduler.concurrency(), fold};
+}
+
+void execution::run_vertices() {
+  if (have_run_) return;
+  executor executor(*graph, *session, context);
+  executor.run_vertices();
+  fell_back |= executor.fell_back();
+  if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
+  have_run_ = true;
+}
+
+bool execution::runs_again(const rows_lost& lost) {
+  const bool folds = plan.folds && plan.folds->name() == lost.engine;
+  if (folds && planner::demands_gpu(graph->result)) return false;
+  if (!prepare_second_run(*graph, *session, context, lost)) return false;
+  if (folds) {
+    plan.folds = nullptr;
+    planner::check_divisions(graph->result);
+    session->note_fallback(last.get(), graph->terminal, lost.what());
+  }
+  have_run_ = false;
+  return fell_back = true;
+}
+
+void execution::named(const rows_lost& lost) const {
+  const std::string what = lost.what();
+  if (what.find(" while running ") != std::string::npos) throw resource_error(what);
+  throw resource_error(what + ", while running " + last->label + " (" + detail::place_of(last->where) + ")");
+}
+
+}  // namespace query::runtime
