@@ -4,16 +4,17 @@
 //   h2o ROWS - [QUESTION]  answers the questions four times each; a JSON line a question: {"question": "j2", "ms": [...], "answer": [...]}
 //
 // bench/h2o/run does both, beside DuckDB, Polars and DataFusion, compares the answers and prints the ratios.
-#include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <string_view>
 
 #include "h2o/tables.hpp"
+#include "questions.hpp"
 
 namespace {
 
 using namespace h2o;
+using bench::make;
+using bench::question;
 
 struct by_text { std::string key; std::int64_t v1; };
 QUERY_RECORD(by_text, key, v1);
@@ -75,37 +76,9 @@ QUERY_RECORD(j5_row, id1, id2, id3, id4, id5, id6, v1, big_id1, big_id2, big_id4
 struct kept { std::int32_t id3; double v1; };
 QUERY_RECORD(kept, id3, v1);
 
-// Rows, then the sums of columns of the answer, to compare answers by.
-template <std::size_t... Field, class T> std::vector<double> check(const query::column_chunks<T>& c) {
-  std::vector<double> answer{static_cast<double>(c.size())};
-  const auto sum = [&]<std::size_t F>(std::integral_constant<std::size_t, F>) {
-    double total = 0;
-    for (const auto& chunk : c)
-      for (const auto& v : chunk.template get<F>()) {
-        if constexpr (std::is_convertible_v<decltype(v), double>) total += static_cast<double>(v);
-        else total += v ? static_cast<double>(*v) : 0;
-      }
-    answer.push_back(total);
-  };
-  (sum(std::integral_constant<std::size_t, Field>{}), ...);
-  return answer;
-}
-
 const auto v1 = [](auto r) { return r.v1; };
 const auto v2 = [](auto r) { return r.v2; };
 const auto v3 = [](auto r) { return r.v3; };
-
-// A question keeps its last answer, as the peers do; only the asking is timed.
-struct question {
-  std::string_view name;
-  std::function<std::function<std::vector<double>()>()> ask;  // gives how its answer is checked
-};
-template <std::size_t... Field, class Q> question make(std::string_view name, Q q) {
-  return {name, [q] {
-            auto answer = q.to_columns();
-            return std::function<std::vector<double>()>([answer] { return check<Field...>(answer); });
-          }};
-}
 
 std::vector<question> questions(const tables& t) {
   const auto g = query::from(query::columns(t.g));
@@ -191,21 +164,5 @@ int main(int argc, char** argv) {
     t.write(argv[2]);
     return 0;
   }
-  for (const question& q : questions(t)) {
-    if (argc > 3 && q.name != argv[3]) continue;
-    std::function<std::vector<double>()> last;
-    std::printf("{\"engine\": \"query\", \"question\": \"%s\", \"ms\": [", std::string(q.name).c_str());
-    for (int round = 0; round < 4; ++round) {
-      last = nullptr;
-      const auto begin = std::chrono::steady_clock::now();
-      last = q.ask();
-      const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
-      std::printf("%s%.2f", round ? ", " : "", passed.count());
-    }
-    std::printf("], \"answer\": [");
-    const std::vector<double> answer = last();
-    for (std::size_t i = 0; i < answer.size(); ++i) std::printf("%s%.17g", i ? ", " : "", answer[i]);
-    std::printf("]}\n");
-    std::fflush(stdout);
-  }
+  bench::answer(questions(t), argc > 3 ? argv[3] : "");
 }

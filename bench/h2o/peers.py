@@ -2,21 +2,12 @@
 """The same questions asked of a peer over the tables that `h2o ROWS FOLDER` wrote.
 
     peers.py FOLDER duckdb|polars|datafusion THREADS    prints the same JSON lines as the program h2o
-
-Each answer stays in the engine's own columns; the first of four rounds warms up.
 """
-import json
-import os
 import sys
-import time
 from pathlib import Path
 
-folder, engine, threads = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-os.environ["POLARS_MAX_THREADS"] = str(threads)
-
-import pyarrow
-
-from columns import FIELDS, table
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from engines import ask
 
 SQL = {
     "q1": ("SELECT id1, sum(v1) AS v1 FROM g GROUP BY id1", ["v1"]),
@@ -24,7 +15,7 @@ SQL = {
     "q3": ("SELECT id3, sum(v1) AS v1, avg(v3) AS v3 FROM g GROUP BY id3", ["v1", "v3"]),
     "q4": ("SELECT id4, avg(v1) AS v1, avg(v2) AS v2, avg(v3) AS v3 FROM g GROUP BY id4", ["v1", "v2", "v3"]),
     "q5": ("SELECT id6, sum(v1) AS v1, sum(v2) AS v2, sum(v3) AS v3 FROM g GROUP BY id6", ["v1", "v2", "v3"]),
-    "q6": ("SELECT id4, id5, {median}(v3) AS m, stddev(v3) AS s FROM g GROUP BY id4, id5", ["m", "s"]),
+    "q6": ("SELECT id4, id5, median(v3) AS m, stddev(v3) AS s FROM g GROUP BY id4, id5", ["m", "s"]),
     "q7": ("SELECT id3, max(v1) - min(v2) AS r FROM g GROUP BY id3", ["r"]),
     "q9": ("SELECT id2, id4, power(corr(v1, v2), 2) AS r2 FROM g GROUP BY id2, id4", ["r2"]),
     "q10": ("SELECT id1, id2, id3, id4, id5, id6, sum(v3) AS v3, count(*) AS n FROM g "
@@ -43,53 +34,12 @@ SQL = {
 }
 
 
-def duckdb_questions(tables):
-    import duckdb
-
-    db = duckdb.connect(":memory:", config={"threads": threads})
-    for name, rows in tables.items():
-        db.register("given", rows)
-        db.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
-        db.unregister("given")
-    for name, (sql, fields) in SQL.items():
-        def ask(sql=sql.format(median="median")):
-            db.execute("DROP TABLE IF EXISTS answer")
-            db.execute("CREATE TEMP TABLE answer AS " + sql)
-            return "answer"
-
-        def check(_, fields=fields):
-            return db.execute("SELECT count(*), " + ", ".join(f"sum({f})" for f in fields) + " FROM answer").fetchone()
-        yield name, ask, check
-
-
-def datafusion_questions(tables):
-    from datafusion import SessionConfig, SessionContext
-
-    context = SessionContext(SessionConfig().with_target_partitions(threads))
-    for name, rows in tables.items():
-        context.from_arrow(rows, name)
-    for name, (sql, fields) in SQL.items():
-        def ask(sql=sql.format(median="median")):
-            return pyarrow.Table.from_batches(context.sql(sql).collect())
-
-        def check(answer, fields=fields):
-            return [answer.num_rows] + [sum_of(answer[f]) for f in fields]
-        yield name, ask, check
-
-
-def sum_of(values):
-    import pyarrow.compute
-
-    return pyarrow.compute.sum(pyarrow.compute.cast(values, pyarrow.float64())).as_py()
-
-
-def polars_questions(tables):
+def plans(t):
     import polars
 
     c = polars.col
-    t = {name: polars.from_arrow(rows).rechunk().lazy() for name, rows in tables.items()}
-    g, x, small, medium, big = (t[n] for n in FIELDS)
-    plans = {
+    g, x, small, medium, big = (t[n] for n in TABLES)
+    return {
         "q1": (g.group_by("id1").agg(c("v1").sum()), ["v1"]),
         "q2": (g.group_by("id1", "id2").agg(c("v1").sum()), ["v1"]),
         "q3": (g.group_by("id3").agg(c("v1").sum(), c("v3").mean()), ["v1", "v3"]),
@@ -107,18 +57,7 @@ def polars_questions(tables):
         "filter": (x.filter(c("v1") > 50).select("id3", "v1"), ["v1"]),
         "filter_sum": (x.filter((c("id1") < 6) & (c("v1") > 50)).select(c("v1").sum()), ["v1"]),
     }
-    for name, (plan, fields) in plans.items():
-        def check(answer, fields=fields):
-            return [answer.height] + [answer[f].cast(polars.Float64).sum() for f in fields]
-        yield name, plan.collect, check
 
 
-QUESTIONS = {"duckdb": duckdb_questions, "polars": polars_questions, "datafusion": datafusion_questions}
-for name, ask, check in QUESTIONS[engine]({n: table(folder, n) for n in FIELDS}):
-    times = []
-    for _ in range(4):
-        answer = None
-        begin = time.perf_counter()
-        answer = ask()
-        times.append(round((time.perf_counter() - begin) * 1e3, 2))
-    print(json.dumps({"engine": engine, "question": name, "ms": times, "answer": [float(v) for v in check(answer)]}), flush=True)
+TABLES = ["g", "x", "small", "medium", "big"]
+ask(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), TABLES, SQL, plans)

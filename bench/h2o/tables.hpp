@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include <query/query.hpp>
+
+#include "table_files.hpp"
 
 namespace h2o {
 
@@ -27,23 +28,6 @@ struct Medium { std::int32_t id1, id2; std::string id4, id5; double v2; };
 QUERY_RECORD(Medium, id1, id2, id4, id5, v2);
 struct Big { std::int32_t id1, id2, id3; std::string id4, id5, id6; double v2; };
 QUERY_RECORD(Big, id1, id2, id3, id4, id5, id6, v2);
-
-// splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
-class numbers {
- public:
-  explicit numbers(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  std::int32_t up_to(std::uint64_t n) { return static_cast<std::int32_t>(next() % n) + 1; }
-  double value() { return static_cast<double>(next() % 100'000'001) / 1e6; }
-
- private:
-  std::uint64_t state_;
-};
 
 class tables {
  public:
@@ -90,11 +74,11 @@ class tables {
 
   void write(const std::filesystem::path& folder) const {
     std::filesystem::create_directories(folder);
-    write_table(folder, "g", g);
-    write_table(folder, "x", x);
-    write_table(folder, "small", small);
-    write_table(folder, "medium", medium);
-    write_table(folder, "big", big);
+    bench::write_table(folder, "g", g);
+    bench::write_table(folder, "x", x);
+    bench::write_table(folder, "small", small);
+    bench::write_table(folder, "medium", medium);
+    bench::write_table(folder, "big", big);
   }
 
  private:
@@ -140,39 +124,7 @@ class tables {
     for (std::size_t i = 0; i < n; ++i) to.push_back(random_.value());
   }
 
-  // NAME.FIELD.i4 and .f8 hold numbers, .len the lengths of strings (a byte each) and .txt their characters.
-  template <class T> static void write_table(const std::filesystem::path& folder, const std::string& name, const query::columns_of<T>& c) {
-    std::size_t f = 0;
-    std::apply(
-        [&](const auto&... column) {
-          (write_column(folder / (name + "." + std::string(query::meta<T>::names[f++])), column), ...);
-        },
-        c.fields);
-  }
-  static void write_bytes(const std::filesystem::path& path, const void* at, std::size_t bytes) {
-    std::ofstream out(path, std::ios::binary);
-    out.exceptions(std::ios::failbit | std::ios::badbit);
-    out.write(static_cast<const char*>(at), static_cast<std::streamsize>(bytes));
-  }
-  static void write_column(std::filesystem::path path, const std::vector<std::int32_t>& c) {
-    write_bytes(path += ".i4", c.data(), 4 * c.size());
-  }
-  static void write_column(std::filesystem::path path, const std::vector<double>& c) {
-    write_bytes(path += ".f8", c.data(), 8 * c.size());
-  }
-  static void write_column(const std::filesystem::path& path, const std::vector<std::string>& c) {
-    std::string lengths, characters;
-    for (const std::string& s : c) {
-      lengths.push_back(static_cast<char>(s.size()));
-      characters += s;
-    }
-    std::filesystem::path to = path;
-    write_bytes(to += ".len", lengths.data(), lengths.size());
-    to = path;
-    write_bytes(to += ".txt", characters.data(), characters.size());
-  }
-
-  numbers random_;
+  bench::numbers random_;
 };
 
 }  // namespace h2o

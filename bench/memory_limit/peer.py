@@ -15,7 +15,7 @@ import duckdb
 import numpy
 import pyarrow
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "h2o"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 folder, limits, threads = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 SQL = {

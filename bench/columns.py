@@ -1,4 +1,4 @@
-"""The tables that `h2o ROWS FOLDER` wrote, as Arrow tables."""
+"""The tables that `h2o ROWS FOLDER` and `operators ROWS FOLDER` wrote, as Arrow tables."""
 from pathlib import Path
 
 import numpy
@@ -10,6 +10,8 @@ FIELDS = {
     "small": "id1 id4 v2",
     "medium": "id1 id2 id4 id5 v2",
     "big": "id1 id2 id3 id4 id5 id6 v2",
+    "t": "hundred thousands million each zipf sorted clustered k d text",
+    **dict.fromkeys(["one", "large", "ten", "hundred", "thousand"], "key v"),
 }
 
 
