@@ -2,11 +2,13 @@
 #include "cpu_engine/first_of_keys.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
-#include "cpu_engine/pieces.hpp"
+#include "cpu_engine/set_partitions.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 
 namespace query::cpu {
+
+using detail::verb;
 
 namespace {
 
@@ -21,14 +23,14 @@ permutation shortened(permutation rows, std::uint64_t most, std::size_t of, cons
 }
 
 // Rows of the first input whose key is (or is not) among those of the second; one for each key.
-detail::table rows_found(const planner::vertex& v, bool wanted, const vertex_tasks& tasks) {
+detail::table rows_found(const planner::vertex& v, bool wanted, set_inputs& inputs, const vertex_tasks& tasks) {
   const detail::user_function& f = v.node->functions[0];
   const key_equality custom = equality_of(v.node->keys);
-  const input_rows rows = collect_input(v, 0, tasks);
+  const input_rows rows = inputs.take(0);
   const key_column keys(f, v.interpreted, rows.table, tasks, key_column::layout::adjacent);
   permutation found;
   {
-    const detail::table others = collect_input(v, 1, tasks).table;
+    const detail::table others = inputs.take(1).table;
     const key_column other_keys(f, v.interpreted, others, tasks, key_column::layout::adjacent);
     const join_table table(keys.type(), other_keys.base(), others.n, {.nulls_match = true, .custom = custom}, tasks.scheduler(),
                            tasks.pool(), tasks.cancel());
@@ -48,10 +50,6 @@ detail::table rows_found(const planner::vertex& v, bool wanted, const vertex_tas
   return take_rows_by_id(rows, shortened(std::move(result), v.limit, rows.table.n, tasks), tasks);
 }
 
-}  // namespace
-
-namespace {
-
 // One row for each key, the first.
 detail::table first_rows_of_keys(const planner::vertex& v, const input_rows& rows, const vertex_tasks& tasks) {
   permutation first;
@@ -63,12 +61,14 @@ detail::table first_rows_of_keys(const planner::vertex& v, const input_rows& row
   return take_rows_by_id(rows, shortened(std::move(first), v.limit, rows.table.n, tasks), tasks);
 }
 
-}  // namespace
-
-detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  // More are those of unions below (planner/rules/merge_concat.cpp).
-  if (v.inputs.size() > 2) return first_rows_of_keys(v, {rows_of_inputs(v, ~0ull, tasks), false}, tasks);
-  const input_rows a = collect_input(v, 0, tasks), b = collect_input(v, 1, tasks);
+// The same of several inputs, one after the other. More than two are those of unions below (planner/rules/merge_concat.cpp).
+detail::table union_rows(const planner::vertex& v, set_inputs& inputs, const vertex_tasks& tasks) {
+  if (v.inputs.size() > 2) {
+    std::vector<piece> all;
+    for (std::size_t i = 0; i < v.inputs.size(); ++i) all.emplace_back(inputs.take(i).table);
+    return first_rows_of_keys(v, {side_by_side(std::move(all), v.node->row, tasks), false}, tasks);
+  }
+  const input_rows a = inputs.take(0), b = inputs.take(1);
   const std::size_t from_a = a.table.n, n = from_a + b.table.n;
   permutation first;
   {
@@ -89,8 +89,6 @@ detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   }).to_table();
 }
 
-namespace {
-
 // distinct and union_with of streams: the keys seen so far are kept, the rows are not. One thread looks keys up.
 class streamed_distinct final : public row_pieces {
  public:
@@ -108,6 +106,8 @@ class streamed_distinct final : public row_pieces {
     return false;
   }
   bool prompt() const override { return false; }
+  vertex_input& input() { return input_; }
+  void forget() { seen_ = seen_keys(v_->node->functions[0].result, equality_of(v_->node->keys), input_.tasks().pool()); }
 
  private:
   const planner::vertex* v_;
@@ -116,30 +116,43 @@ class streamed_distinct final : public row_pieces {
 };
 
 // The first row of each key of a generator, whose other rows are not kept.
-detail::table distinct_of_generator(const planner::vertex& v, const vertex_tasks& tasks) {
-  streamed_distinct stream(v, tasks.context());
+runtime::vertex_rows distinct_of_generator(const planner::vertex& v, const vertex_tasks& tasks) {
+  constexpr std::size_t memory_share = 4;  // for rows and keys, of what there is: a table doubles when it grows
+  const std::size_t limit = tasks.pool().limit(), before = tasks.pool().used();
+  // The first rows of a generator that need not end are found in memory.
+  const bool may_leave = v.limit == ~0ull && set_may_leave_memory(v, tasks.context());
+  auto stream = std::make_unique<streamed_distinct>(v, tasks.context());
   std::vector<piece> pieces;
   std::uint64_t left = v.limit;
-  for (detail::table rows; left && stream.next(rows, part_rows); left -= rows.n) {
+  for (detail::table rows; left && stream->next(rows, part_rows); left -= rows.n) {
     rows = slice(rows, 0, left);
     pieces.emplace_back(rows);
+    const std::size_t used = tasks.pool().used();
+    if (!may_leave || used <= before || used - before < (limit - std::min(before, limit)) / memory_share) continue;
+    stream->forget();
+    return distinct_beyond_memory(v, tasks, std::move(pieces), [&](detail::table& more) { return stream->input().next(more); });
   }
   return side_by_side(std::move(pieces), v.node->row, tasks);
 }
 
 }  // namespace
 
-detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+runtime::vertex_rows set_rows(const planner::vertex& v, runtime::run_context& context) {
+  const vertex_tasks tasks(context, v.captures);
+  const verb what = v.node->what;
   const auto* const source = v.inputs[0].source;
-  if (source && source->what == detail::verb::source_stream) return distinct_of_generator(v, tasks);
-  return first_rows_of_keys(v, collect_input(v, 0, tasks), tasks);
+  if (what == verb::distinct && source && source->what == verb::source_stream) return distinct_of_generator(v, tasks);
+  return set_as_memory_allows(v, tasks, [&](set_inputs& inputs) {
+    switch (what) {
+      case verb::distinct: return first_rows_of_keys(v, inputs.take(0), tasks);
+      case verb::union_with: return union_rows(v, inputs, tasks);
+      default: return rows_found(v, what == verb::intersect, inputs, tasks);
+    }
+  });
 }
 
 std::unique_ptr<row_pieces> stream_of_distinct(const planner::vertex& v, runtime::run_context& context) {
   return std::make_unique<streamed_distinct>(v, context);
 }
-
-detail::table intersect_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_found(v, true, tasks); }
-detail::table except_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_found(v, false, tasks); }
 
 }  // namespace query::cpu

@@ -19,6 +19,9 @@ struct stored_order {
   stored_order(const planner::vertex& v, const planner::column_schema* columns);
   // Of rows of a vertex whose only key is a number, std::uint64_t, in a column behind theirs.
   static stored_order by_position(const planner::vertex& v, const planner::column_schema* columns);
+  // Of rows with a key that is what the vertex's function gives, computed into a column behind theirs.
+  static stored_order by_key(const planner::vertex& v, const planner::column_schema* columns);
+  stored_order(const detail::logical* node, const planner::column_schema* columns);  // of rows without keys
 
   struct key {
     std::size_t column = 0, within = 0;     // where it lies in the columns
@@ -37,7 +40,7 @@ struct stored_order {
   std::size_t computed_bytes() const;       // of the keys of a row
 
  private:
-  stored_order(const detail::logical* node, const planner::column_schema* columns);
+  void add_key_column(const ir::type* key);
 };
 
 // The keys of a batch as the sort takes them: where they lie, or gathered.

@@ -1,0 +1,44 @@
+// distinct, union_with, intersect and except of rows that memory may have no room for.
+//
+// The rows of each input are put apart by the hash of their key, in a partition_store, which moves them to a temporary file where memory is
+// full. Partition by partition, keys go to a table, and rows that are the first with their key to a second store with their positions, from
+// which they come in order (positioned_rows.hpp): the rows are those of memory. A partition with more keys than a table may have is read
+// several times, each time for some of the hashes.
+//
+//   return set_as_memory_allows(vertex, tasks, [&](set_inputs& in) { return distinct(in.take(0)); });
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu_engine/pieces.hpp"
+#include "cpu_engine/vertex_tasks.hpp"
+
+namespace query::cpu {
+
+// The inputs of a vertex side by side, collected when they are asked for, unless they have been before.
+class set_inputs {
+ public:
+  set_inputs(const planner::vertex& v, const vertex_tasks& tasks) : v_(&v), tasks_(&tasks), collected_(v.inputs.size()) {}
+  bool collected(std::size_t i) const { return collected_[i].has_value(); }
+  void collect(std::size_t i, std::vector<piece> rows);
+  input_rows take(std::size_t i);
+
+ private:
+  const planner::vertex* v_;
+  const vertex_tasks* tasks_;
+  std::vector<std::optional<input_rows>> collected_;
+};
+
+// `in_memory` makes the rows out of inputs side by side, where the session has memory for all that it wants.
+runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex_tasks& tasks,
+                                          function_ref<detail::table(set_inputs&)> in_memory);
+
+// distinct of rows that come once: `first` have come, `next` gives more until it is false.
+runtime::vertex_rows distinct_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks, std::vector<piece> first,
+                                            function_ref<bool(detail::table&)> next);
+// May a set of the vertex's rows leave memory?
+bool set_may_leave_memory(const planner::vertex& v, const runtime::run_context& context);
+
+}  // namespace query::cpu
