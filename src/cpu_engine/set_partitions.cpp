@@ -21,7 +21,7 @@ using detail::verb;
 namespace {
 
 constexpr std::uint64_t least_rows = 1 << 12;       // fewer are not put apart
-constexpr std::size_t rows_a_block = 256;           // of a chunk, that one partition has; fewer are mostly overhead
+constexpr std::size_t rows_a_block = 128;           // of a chunk, that one partition has; fewer are mostly overhead
 constexpr std::size_t most_partitions = 1 << 12;
 constexpr std::size_t least_keys = 1 << 10;         // of the table of one thread
 constexpr std::uint64_t every_hash = ~std::uint64_t{0};
@@ -159,7 +159,7 @@ class set_partitions {
       : v_(&v), tasks_(&tasks), room_(room) {
     const std::size_t threads = lanes();
     const ir::type* key = v.node->functions[0].result;
-    most_keys_ = std::max(least_keys, room / 4 / threads / table_bytes(key));
+    most_keys_ = std::max(least_keys, room / 2 / threads / table_bytes(key));
     const std::size_t chunk = partition_store::rows_a_chunk(v.node->row->size + key->size, tasks.context());
     const std::size_t most = std::bit_floor(std::clamp<std::size_t>(chunk / rows_a_block, 2, most_partitions));
     const std::uint64_t wanted = rows ? *rows / most_keys_ + 1 : most;
