@@ -386,7 +386,8 @@ class set_sources {
       if (knows_rows(s)) continue;
       if (s.over_columns) return false;
       bool more = true;
-      while (more && fits(bytes + bytes_of(i, rows_in(s.first)))) more = collect_more(s);
+      const std::uint64_t step = std::min<std::uint64_t>(window_ * part_rows, s.input->source_rows().value_or(~0ull));
+      while (more && fits(bytes + bytes_of(i, rows_in(s.first) + step))) more = collect_more(s);
       if (more) return false;
       bytes += bytes_of(i, rows_in(s.first));
     }
