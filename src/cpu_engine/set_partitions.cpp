@@ -441,6 +441,9 @@ class set_sources {
 void set_inputs::collect(std::size_t i, std::vector<piece> rows) {
   collected_[i] = input_rows{side_by_side(std::move(rows), v_->node->row, *tasks_), true};
 }
+bool set_inputs::collected() const {
+  return std::any_of(collected_.begin(), collected_.end(), [](const auto& rows) { return rows.has_value(); });
+}
 input_rows set_inputs::take(std::size_t i) {
   if (collected_[i]) return std::move(*collected_[i]);
   return collect_input(*v_, i, *tasks_);

@@ -21,7 +21,7 @@ namespace query::cpu {
 class set_inputs {
  public:
   set_inputs(const planner::vertex& v, const vertex_tasks& tasks) : v_(&v), tasks_(&tasks), collected_(v.inputs.size()) {}
-  bool collected(std::size_t i) const { return collected_[i].has_value(); }
+  bool collected() const;  // some of them
   void collect(std::size_t i, std::vector<piece> rows);
   input_rows take(std::size_t i);
 

@@ -64,6 +64,7 @@ detail::table first_rows_of_keys(const planner::vertex& v, const input_rows& row
 // The same of several inputs, one after the other. More than two are those of unions below (planner/rules/merge_concat.cpp).
 detail::table union_rows(const planner::vertex& v, set_inputs& inputs, const vertex_tasks& tasks) {
   if (v.inputs.size() > 2) {
+    if (!inputs.collected()) return first_rows_of_keys(v, {rows_of_inputs(v, ~0ull, tasks), false}, tasks);
     std::vector<piece> all;
     for (std::size_t i = 0; i < v.inputs.size(); ++i) all.emplace_back(inputs.take(i).table);
     return first_rows_of_keys(v, {side_by_side(std::move(all), v.node->row, tasks), false}, tasks);
