@@ -58,16 +58,17 @@ bool in_place(const planner::branch& b, const runtime::run_context& context) {
 // The rows of one input, put apart by the hash of their key, which is made of columns of theirs, or has one of its own.
 class hashed_rows {
  public:
-  // columns: of the rows; null: they are records. only_keys: nobody reads the rest of the rows.
-  hashed_rows(const planner::vertex& v, const planner::column_schema* columns, bool only_keys, unsigned bits, std::size_t parts,
+  // columns: of the rows; null: they are records.
+  enum class stores : std::uint8_t { rows, keys, computed_keys };  // keys: nobody reads the rest of the rows
+  hashed_rows(const planner::vertex& v, const planner::column_schema* columns, stores what, unsigned bits, std::size_t parts,
               const vertex_tasks& tasks)
       : tasks_(&tasks),
         key_type_(v.node->functions[0].result),
         equality_(equality_of(v.node->keys)),
-        key_(parts_of_key(v, columns, only_keys)),
+        key_(parts_of_key(v, columns, what)),
         order_(key_.empty() ? stored_order::by_key(v, columns) : stored_order(v.node, columns)),
         bits_(bits),
-        store_(stored(only_keys), bits, parts, true, tasks.context()) {
+        store_(stored(what), bits, parts, true, tasks.context()) {
     if (key_.empty()) key_.push_back({0, key_type_, 0, order_.of_row, 0, nullptr, false, nullptr});
   }
 
@@ -85,6 +86,17 @@ class hashed_rows {
   void put(const detail::row_block& rows, std::size_t number) {
     writer to(*this, number);
     order_feed(order_, false, tasks_->pool(), to).push(rows);
+    to.finish();
+  }
+
+  // Keys alone, side by side, into a store of computed ones.
+  void put_keys(const grouper& known, std::size_t number) {
+    writer to(*this, number);
+    std::vector<column> columns(order_.of_row + 1);
+    for (std::size_t from = 0; from < known.size(); from += column_batch_rows) {
+      columns.back() = {known.key(static_cast<std::uint32_t>(from)), key_type_->size, 0, key_type_->size, nullptr, true};
+      to(columns, std::min(column_batch_rows, known.size() - from), false);
+    }
     to.finish();
   }
 
@@ -121,10 +133,10 @@ class hashed_rows {
   };
 
   // Of columns as they are; none: the key is computed.
-  static std::vector<planner::projected_part> parts_of_key(const planner::vertex& v, const planner::column_schema* columns, bool only_keys) {
+  static std::vector<planner::projected_part> parts_of_key(const planner::vertex& v, const planner::column_schema* columns, stores what) {
     const detail::user_function& f = v.node->functions[0];
-    const bool narrower = !columns && only_keys && f.result->trivial && f.result->size < v.node->row->size;
-    if (narrower || (columns && columns->optional_row)) return {};
+    const bool narrower = !columns && what == stores::keys && f.result->trivial && f.result->size < v.node->row->size;
+    if (what == stores::computed_keys || narrower || (columns && columns->optional_row)) return {};
     const auto p = planner::project(f, columns ? *columns : planner::column_schema::of_rows(v.node->row));
     if (!p) return {};
     for (const planner::projected_part& part : p->parts)
@@ -134,9 +146,9 @@ class hashed_rows {
     if (v.node->has_own_equality() || (!f.result->trivial && !f.result->life.construct)) return {};
     return p->parts;
   }
-  planner::column_schema stored(bool only_keys) const {
+  planner::column_schema stored(stores what) const {
     planner::column_schema columns = order_.columns;
-    if (!only_keys) return columns;
+    if (what == stores::rows) return columns;
     for (std::size_t c = 0; c < order_.of_row; ++c)
       if (std::none_of(key_.begin(), key_.end(), [&](const auto& p) { return p.column == c; })) columns.columns[c].type = nullptr;
     return columns;
@@ -154,9 +166,9 @@ class hashed_rows {
 // All inputs put apart, and what is found in them.
 class set_partitions {
  public:
-  // rows: how many there are in all; unknown: as many as a store can take apart.
-  set_partitions(const planner::vertex& v, const vertex_tasks& tasks, std::size_t room, std::optional<std::uint64_t> rows)
-      : v_(&v), tasks_(&tasks), room_(room) {
+  // rows: how many there are in all; unknown: as many as a store can take apart. only_first: the result has rows of the first input.
+  set_partitions(const planner::vertex& v, const vertex_tasks& tasks, std::size_t room, std::optional<std::uint64_t> rows, bool only_first)
+      : v_(&v), tasks_(&tasks), room_(room), only_first_(only_first) {
     const std::size_t threads = lanes();
     const ir::type* key = v.node->functions[0].result;
     most_keys_ = std::max(least_keys, room / 2 / threads / table_bytes(key));
@@ -168,9 +180,9 @@ class set_partitions {
 
   // The next input: rows that have come, and those of a pipeline.
   hashed_rows& add(const planner::column_schema* columns, std::size_t parts) {
-    const bool only_keys = tells_apart(*v_) && !inputs_.empty();
-    return *inputs_.emplace_back(std::make_unique<hashed_rows>(*v_, columns, only_keys, bits_, parts, *tasks_));
+    return add(columns, only_first_ && !inputs_.empty() ? hashed_rows::stores::keys : hashed_rows::stores::rows, parts);
   }
+  void add(const grouper& known) { add(nullptr, hashed_rows::stores::computed_keys, 1).put_keys(known, 0); }
   void add(std::vector<piece> first, std::shared_ptr<pipeline> rest, std::size_t window) {
     hashed_rows& to = add(rest->columns(), first.size() + rest->parts().value_or(1));
     put(to, first, 0);
@@ -195,10 +207,21 @@ class set_partitions {
       rows[i] = piece(detail::table{});
     });
   }
+  void put(hashed_rows& to, std::vector<piece> first, function_ref<bool(detail::table&)> next) {
+    const std::size_t most = std::max<std::size_t>(1, tasks_->pool().limit() / 16 / v_->node->row->size);
+    std::size_t number = 0;
+    do {
+      put(to, first, number);
+      number += first.size();
+      first.clear();
+      detail::table rows;
+      while (rows_in(first) < most && next(rows)) first.emplace_back(std::move(rows));
+    } while (!first.empty());
+  }
 
   runtime::vertex_rows rows() {
     std::uint64_t end = 0;
-    const std::size_t given = tells_apart(*v_) ? 1 : inputs_.size();  // inputs whose rows may be in the result
+    const std::size_t given = only_first_ ? 1 : inputs_.size();  // inputs whose rows may be in the result
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       before_.push_back(end);
       const std::uint64_t n = inputs_[i]->store().number_rows();
@@ -226,6 +249,10 @@ class set_partitions {
   }
 
  private:
+  hashed_rows& add(const planner::column_schema* columns, hashed_rows::stores what, std::size_t parts) {
+    return *inputs_.emplace_back(std::make_unique<hashed_rows>(*v_, columns, what, bits_, parts, *tasks_));
+  }
+
   // One thread's way through partitions. Positions are those of one row each: who finds it does not matter.
   class lane {
    public:
@@ -321,6 +348,7 @@ class set_partitions {
   const planner::vertex* v_;
   const vertex_tasks* tasks_;
   std::size_t room_, most_keys_;
+  bool only_first_;
   unsigned bits_;
   std::vector<std::unique_ptr<hashed_rows>> inputs_;
   std::vector<std::uint64_t> before_;  // rows of the inputs before each
@@ -405,7 +433,7 @@ class set_sources {
       if (rows && s.input->source_rows()) *rows += *s.input->source_rows();
       else rows.reset();
     }
-    set_partitions all(*v_, *tasks_, room, rows);
+    set_partitions all(*v_, *tasks_, room, rows, tells_apart(*v_));
     for (set_source& s : sources_) all.add(std::move(s.first), std::move(s.input), window_);
     return all.rows();
   }
@@ -492,17 +520,27 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
 
 runtime::vertex_rows distinct_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks, std::vector<piece> first,
                                             function_ref<bool(detail::table&)> next) {
-  const std::size_t most = std::max<std::size_t>(1, tasks.pool().limit() / 16 / v.node->row->size);
-  set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt);
-  hashed_rows& to = all.add(nullptr, first.size());
-  for (std::size_t number = 0; !first.empty();) {
-    all.put(to, first, number);
-    number += first.size();
-    first.clear();
-    detail::table rows;
-    while (rows_in(first) < most && next(rows)) first.emplace_back(std::move(rows));
-  }
+  set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt, false);
+  all.put(all.add(nullptr, first.size()), std::move(first), next);
   return all.rows();
+}
+
+runtime::vertex_rows rest_of_distinct(const planner::vertex& v, const vertex_tasks& tasks, seen_keys known,
+                                      function_ref<bool(detail::table&)> next) {
+  set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt, true);
+  hashed_rows& rest = all.add(nullptr, 1);
+  {
+    const seen_keys gone = std::move(known);
+    all.add(gone.known());
+  }
+  all.put(rest, {}, next);
+  return all.rows();
+}
+
+bool set_takes_too_much(const runtime::run_context& context, std::size_t used_before) {
+  constexpr std::size_t memory_share = 4;  // a table doubles when it grows
+  const std::size_t limit = context.pool.limit(), used = context.pool.used();
+  return used > used_before && used - used_before >= (limit - std::min(used_before, limit)) / memory_share;
 }
 
 }  // namespace query::cpu

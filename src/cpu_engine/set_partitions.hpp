@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "cpu_engine/first_of_keys.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
@@ -38,7 +39,12 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
 // distinct of rows that come once: `first` have come, `next` gives more until it is false.
 runtime::vertex_rows distinct_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks, std::vector<piece> first,
                                             function_ref<bool(detail::table&)> next);
+// The rest of a distinct or union_with some rows of which have been given, with the keys that are known: of rows that are left.
+runtime::vertex_rows rest_of_distinct(const planner::vertex& v, const vertex_tasks& tasks, seen_keys known,
+                                      function_ref<bool(detail::table&)> next);
 // May a set of the vertex's rows leave memory?
 bool set_may_leave_memory(const planner::vertex& v, const runtime::run_context& context);
+// Has it so much of the memory that there was that it should?
+bool set_takes_too_much(const runtime::run_context& context, std::size_t used_before);
 
 }  // namespace query::cpu

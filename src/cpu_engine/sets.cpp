@@ -2,6 +2,8 @@
 #include "cpu_engine/first_of_keys.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
+#include "cpu_engine/made_tables.hpp"
+#include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/set_partitions.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
@@ -90,36 +92,53 @@ detail::table union_rows(const planner::vertex& v, set_inputs& inputs, const ver
   }).to_table();
 }
 
-// distinct and union_with of streams: the keys seen so far are kept, the rows are not. One thread looks keys up.
+// distinct and union_with of streams: the keys seen so far are kept, the rows are not. One thread looks keys up. Where these become too
+// many, the rest of inputs that end is put apart, with the keys, before more is given.
 class streamed_distinct final : public row_pieces {
  public:
   streamed_distinct(const planner::vertex& v, runtime::run_context& context)
-      : v_(&v), input_(v, context), seen_(v.node->functions[0].result, equality_of(v.node->keys), context.pool) {}
+      : v_(&v),
+        input_(v, context),
+        seen_(v.node->functions[0].result, equality_of(v.node->keys), context.pool),
+        used_before_(context.pool.used()),
+        may_leave_(set_may_leave_memory(v, context) && !context.loops &&
+                   std::none_of(v.inputs.begin(), v.inputs.end(), [&](const auto& b) { return comes_in_pieces(b, context); })) {}
   bool next(detail::table& out, std::size_t) override {
+    if (rest_) return rest_->next(out);
     detail::table rows;
-    while (input_.next(rows)) {
+    while (true) {
+      if (may_leave_ && set_takes_too_much(input_.tasks().context(), used_before_)) return begin_rest() && rest_->next(out);
+      if (!input_.next(rows)) return false;
       const key_column keys(v_->node->functions[0], v_->interpreted, rows, input_.tasks(), key_column::layout::adjacent);
       const permutation first = seen_.first_of(keys.base(), rows.n, input_.tasks());
       if (first.size() == 0) continue;
       out = take_rows_by_id({rows, input_.fresh()}, first, input_.tasks());
       return true;
     }
-    return false;
   }
   bool prompt() const override { return false; }
   vertex_input& input() { return input_; }
   void forget() { seen_ = seen_keys(v_->node->functions[0].result, equality_of(v_->node->keys), input_.tasks().pool()); }
 
  private:
+  bool begin_rest() {
+    runtime::run_context& context = input_.tasks().context();
+    const auto rest = rest_of_distinct(*v_, input_.tasks(), std::move(seen_), [&](detail::table& more) { return input_.next(more); });
+    rest_ = std::make_unique<table_pass>(std::dynamic_pointer_cast<const made_tables>(rest.kept), context);
+    return true;
+  }
+
   const planner::vertex* v_;
   vertex_input input_;
   seen_keys seen_;
+  std::size_t used_before_;
+  bool may_leave_;
+  std::unique_ptr<table_pass> rest_;
 };
 
 // The first row of each key of a generator, whose other rows are not kept.
 runtime::vertex_rows distinct_of_generator(const planner::vertex& v, const vertex_tasks& tasks) {
-  constexpr std::size_t memory_share = 4;  // for rows and keys, of what there is: a table doubles when it grows
-  const std::size_t limit = tasks.pool().limit(), before = tasks.pool().used();
+  const std::size_t before = tasks.pool().used();
   // The first rows of a generator that need not end are found in memory.
   const bool may_leave = v.limit == ~0ull && set_may_leave_memory(v, tasks.context());
   auto stream = std::make_unique<streamed_distinct>(v, tasks.context());
@@ -128,8 +147,7 @@ runtime::vertex_rows distinct_of_generator(const planner::vertex& v, const verte
   for (detail::table rows; left && stream->next(rows, part_rows); left -= rows.n) {
     rows = slice(rows, 0, left);
     pieces.emplace_back(rows);
-    const std::size_t used = tasks.pool().used();
-    if (!may_leave || used <= before || used - before < (limit - std::min(before, limit)) / memory_share) continue;
+    if (!may_leave || !set_takes_too_much(tasks.context(), before)) continue;
     stream->forget();
     return distinct_beyond_memory(v, tasks, std::move(pieces), [&](detail::table& more) { return stream->input().next(more); });
   }

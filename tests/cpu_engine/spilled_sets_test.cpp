@@ -332,6 +332,9 @@ TEST(spilled_sets, every_reader_of_rows_gets_them) {
     q.for_each([&](const Trade& t) { seen.push_back(t); });
     EXPECT_EQ(differing(seen, all_found()), 0u);
     EXPECT_TRUE(went_to_files(q)) << q.explain();
+    seen.clear();
+    for (const Trade& t : q) seen.push_back(t);
+    EXPECT_EQ(differing(seen, all_found()), 0u);
     EXPECT_EQ(q.count(), all_found().size());
     EXPECT_TRUE(same(q.sum(price), found(query::Session({.threads = 2})).sum(price)));
     const auto ordered = q.order_by(stock).select(number).to_vector();
