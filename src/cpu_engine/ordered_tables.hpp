@@ -62,7 +62,8 @@ class ordered_tables : public made_tables {
   // Puts batches into the partitions of one part.
   class writer {
    public:
-    writer(const ordered_tables& of, ranges& to, std::size_t part) : to_(&to), writer_(to.store, part), keys_(of.order_, of.context_->pool) {}
+    writer(const ordered_tables& of, ranges& to, std::size_t part)
+        : to_(&to), writer_(to.store, part), keys_(of.order_, of.context_->pool) {}
     // At most column_batch_rows of them.
     void append(std::span<const column> columns, std::size_t n, bool owned) {
       to_->keys.find(keys_.of(columns, n), n, partitions_);

@@ -387,10 +387,13 @@ class set_sources {
     // Strings that stay where they are need no copies: their numbers are kept. Rows of the result have one form.
     runtime::run_context& context = tasks.context();
     const std::size_t given = tells_apart(v) ? 1 : v.inputs.size();
+    bool all_stay = true;
+    for (std::size_t i = 0; i < given; ++i) all_stay = all_stay && in_place(v.inputs[i], context);
     bool alike = true;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const planner::branch& b = v.inputs[i];
-      if (!in_place(b, context) && !v.interpreted && !context.verify && !comes_in_pieces(b, context))
+      const bool stays = i < given ? all_stay : in_place(b, context);
+      if (!stays && !v.interpreted && !context.verify && !comes_in_pieces(b, context))
         sources_[i].over_columns = planner::over_columns(b);
       if (sources_[i].over_columns)
         sources_[i].input = std::make_shared<pipeline>(*sources_[i].over_columns, v.captures, context, true, true);

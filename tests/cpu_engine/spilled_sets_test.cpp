@@ -187,6 +187,10 @@ TEST(spilled_sets, unions) {
   expect_alike("strings", [](const query::Session& s) {
     return query::from(traders()).in(s).union_with(query::from(later_traders()).in(s));
   });
+  expect_alike("strings, one side after a test", [](const query::Session& s) {
+    const auto some = query::from(later_traders()).in(s).where([](auto t) { return t.number > 300; });
+    return query::from(traders()).in(s).union_with_by(some, name);
+  });
   expect_alike("of three", [](const query::Session& s) {
     return query::from(trades()).in(s).where([](auto t) { return t.stock < 0; }).union_with(query::from(later_trades()).in(s))
         .union_with(query::from(trades()).in(s));
@@ -227,7 +231,8 @@ TEST(spilled_sets, own_equality) {
 
 TEST(spilled_sets, interpreted) {
   expect_alike("distinct", [](const query::Session& s) {
-    return query::from(trades()).in(s).where([](auto t) { return t.stock != 1; }).distinct_by([](auto t) { return t.stock + t.number % 2; });
+    const auto some = query::from(trades()).in(s).where([](auto t) { return t.stock != 1; });
+    return some.distinct_by([](auto t) { return t.stock + t.number % 2; });
   }, {.interpret = true});
   expect_alike("intersect", [](const query::Session& s) {
     return query::from(traders()).in(s).intersect_by(query::from(later_traders()).in(s), name);
@@ -268,8 +273,9 @@ TEST(spilled_sets, of_few_rows) {
 
 TEST(spilled_sets, limits) {
   expect_alike("many", [](const query::Session& s) { return query::from(trades()).in(s).distinct().take(rows / 2); });
-  expect_alike("few", [](const query::Session& s) { return query::from(trades()).in(s).except(query::from(later_trades()).in(s)).take(100); },
-               {.spills = false});
+  expect_alike("few", [](const query::Session& s) {
+    return query::from(trades()).in(s).except(query::from(later_trades()).in(s)).take(100);
+  }, {.spills = false});
 }
 
 // Sources whose length nobody knows.
