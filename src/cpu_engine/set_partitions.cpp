@@ -83,9 +83,9 @@ class hashed_rows {
     order_feed(order_, resident, tasks_->pool(), to).run(part);
     to.finish();
   }
-  void put(const detail::row_block& rows, std::size_t number) {
+  void put(const detail::row_block& rows, std::size_t number, bool resident) {
     writer to(*this, number);
-    order_feed(order_, false, tasks_->pool(), to).push(rows);
+    order_feed(order_, resident, tasks_->pool(), to).push(rows);
     to.finish();
   }
 
@@ -185,7 +185,7 @@ class set_partitions {
   void add(const grouper& known) { add(nullptr, hashed_rows::stores::computed_keys, 1).put_keys(known, 0); }
   void add(std::vector<piece> first, std::shared_ptr<pipeline> rest, std::size_t window) {
     hashed_rows& to = add(rest->columns(), first.size() + rest->parts().value_or(1));
-    put(to, first, 0);
+    put(to, first, 0, false);
     const std::size_t before = first.size() - rest->next_part();
     const bool resident = rest->in_place();
     const auto put_part = [&](const pipeline::part& part) { to.put(part, part.index + before, resident); };
@@ -197,26 +197,31 @@ class set_partitions {
     }
     lives_on_.push_back(std::move(rest));
   }
-  void put(hashed_rows& to, std::vector<piece>& rows, std::size_t number) {
+  void put(hashed_rows& to, std::vector<piece>& rows, std::size_t number, bool resident) {
     tasks_->for_each(rows.size(), [&](std::size_t i) {
       detail::row_block b;
       b.rows = const_cast<void*>(rows[i].data());
       b.n = rows[i].size();
       b.owned = rows[i].movable() != nullptr;
-      to.put(b, number + i);
+      to.put(b, number + i, resident);
       rows[i] = piece(detail::table{});
     });
   }
-  void put(hashed_rows& to, std::vector<piece> first, function_ref<bool(detail::table&)> next) {
+  void put(hashed_rows& to, std::vector<piece> first, function_ref<bool(detail::table&, bool&)> next) {
     const std::size_t most = std::max<std::size_t>(1, tasks_->pool().limit() / 16 / v_->node->row->size);
     std::size_t number = 0;
-    do {
-      put(to, first, number);
+    bool stay = false, stays = false;
+    const auto flush = [&] {
+      put(to, first, number, stay);
       number += first.size();
       first.clear();
-      detail::table rows;
-      while (rows_in(first) < most && next(rows)) first.emplace_back(std::move(rows));
-    } while (!first.empty());
+    };
+    for (detail::table rows; next(rows, stays); stay = stays) {
+      if (stays != stay || rows_in(first) >= most) flush();
+      if (stays && (lives_on_.empty() || lives_on_.back() != rows.owner)) lives_on_.push_back(rows.owner);
+      first.emplace_back(std::move(rows));
+    }
+    flush();
   }
 
   runtime::vertex_rows rows() {
@@ -243,7 +248,7 @@ class set_partitions {
       l.finish();
     });
     inputs_.clear();
-    found->finish(std::make_shared<std::vector<std::shared_ptr<pipeline>>>(std::move(lives_on_)));
+    found->finish(std::make_shared<std::vector<std::shared_ptr<void>>>(std::move(lives_on_)));
     if (tasks_->context().loops) return found->fetch(tasks_->context());  // what its rows refer to may be gone in the next round
     return runtime::vertex_rows(found);
   }
@@ -352,7 +357,7 @@ class set_partitions {
   unsigned bits_;
   std::vector<std::unique_ptr<hashed_rows>> inputs_;
   std::vector<std::uint64_t> before_;  // rows of the inputs before each
-  std::vector<std::shared_ptr<pipeline>> lives_on_;
+  std::vector<std::shared_ptr<void>> lives_on_;
 };
 
 // What each row of an input takes in memory: to find it, and at most.
@@ -522,14 +527,14 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
 }
 
 runtime::vertex_rows distinct_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks, std::vector<piece> first,
-                                            function_ref<bool(detail::table&)> next) {
+                                            function_ref<bool(detail::table&, bool&)> next) {
   set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt, false);
   all.put(all.add(nullptr, first.size()), std::move(first), next);
   return all.rows();
 }
 
 runtime::vertex_rows rest_of_distinct(const planner::vertex& v, const vertex_tasks& tasks, seen_keys known,
-                                      function_ref<bool(detail::table&)> next) {
+                                      function_ref<bool(detail::table&, bool&)> next) {
   set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt, true);
   hashed_rows& rest = all.add(nullptr, 1);
   {

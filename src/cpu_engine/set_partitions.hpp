@@ -36,12 +36,12 @@ class set_inputs {
 runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex_tasks& tasks,
                                           function_ref<detail::table(set_inputs&)> in_memory);
 
-// distinct of rows that come once: `first` have come, `next` gives more until it is false.
+// distinct of rows that come once: `first` have come, next(rows, stay) gives more until it is false, and says whether they stay.
 runtime::vertex_rows distinct_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks, std::vector<piece> first,
-                                            function_ref<bool(detail::table&)> next);
+                                            function_ref<bool(detail::table&, bool&)> next);
 // The rest of a distinct or union_with some rows of which have been given, with the keys that are known: of rows that are left.
 runtime::vertex_rows rest_of_distinct(const planner::vertex& v, const vertex_tasks& tasks, seen_keys known,
-                                      function_ref<bool(detail::table&)> next);
+                                      function_ref<bool(detail::table&, bool&)> next);
 // May a set of the vertex's rows leave memory?
 bool set_may_leave_memory(const planner::vertex& v, const runtime::run_context& context);
 // Has it so much of the memory that there was that it should?

@@ -102,13 +102,14 @@ class streamed_distinct final : public row_pieces {
         seen_(v.node->functions[0].result, equality_of(v.node->keys), context.pool),
         used_before_(context.pool.used()),
         may_leave_(set_may_leave_memory(v, context) && !context.loops &&
-                   std::none_of(v.inputs.begin(), v.inputs.end(), [&](const auto& b) { return comes_in_pieces(b, context); })) {}
+                   std::none_of(v.inputs.begin(), v.inputs.end(), [&](const auto& b) { return comes_in_pieces(b, context); })),
+        step_(most_rows(v, context)) {}
   bool next(detail::table& out, std::size_t) override {
     if (rest_) return rest_->next(out);
     detail::table rows;
     while (true) {
       if (may_leave_ && set_takes_too_much(input_.tasks().context(), used_before_)) return begin_rest() && rest_->next(out);
-      if (!input_.next(rows)) return false;
+      if (!next_input(rows)) return false;
       const key_column keys(v_->node->functions[0], v_->interpreted, rows, input_.tasks(), key_column::layout::adjacent);
       const permutation first = seen_.first_of(keys.base(), rows.n, input_.tasks());
       if (first.size() == 0) continue;
@@ -117,13 +118,27 @@ class streamed_distinct final : public row_pieces {
     }
   }
   bool prompt() const override { return false; }
-  vertex_input& input() { return input_; }
+  bool next_input(detail::table& rows) {
+    if (!left_.n && !input_.next(left_)) return false;
+    rows = slice(left_, 0, step_);
+    left_ = left_.n > step_ ? slice(left_, step_, ~0ull) : detail::table{};
+    return true;
+  }
   void forget() { seen_ = seen_keys(v_->node->functions[0].result, equality_of(v_->node->keys), input_.tasks().pool()); }
 
  private:
+  // Few enough for their keys not to fill the memory before anyone looks.
+  static std::size_t most_rows(const planner::vertex& v, const runtime::run_context& context) {
+    const std::size_t limit = context.pool.limit(), bytes = v.node->row->size + v.node->functions[0].result->size;
+    return limit ? std::clamp<std::size_t>(limit / 64 / bytes, part_rows / 64, part_rows) : part_rows;
+  }
   bool begin_rest() {
     runtime::run_context& context = input_.tasks().context();
-    const auto rest = rest_of_distinct(*v_, input_.tasks(), std::move(seen_), [&](detail::table& more) { return input_.next(more); });
+    const auto rest = rest_of_distinct(*v_, input_.tasks(), std::move(seen_), [&](detail::table& more, bool& stay) {
+      const bool any = next_input(more);
+      stay = any && !input_.fresh();
+      return any;
+    });
     rest_ = std::make_unique<table_pass>(std::dynamic_pointer_cast<const made_tables>(rest.kept), context);
     return true;
   }
@@ -133,6 +148,8 @@ class streamed_distinct final : public row_pieces {
   seen_keys seen_;
   std::size_t used_before_;
   bool may_leave_;
+  std::size_t step_;
+  detail::table left_;  // of what the input gave
   std::unique_ptr<table_pass> rest_;
 };
 
@@ -149,7 +166,7 @@ runtime::vertex_rows distinct_of_generator(const planner::vertex& v, const verte
     pieces.emplace_back(rows);
     if (!may_leave || !set_takes_too_much(tasks.context(), before)) continue;
     stream->forget();
-    return distinct_beyond_memory(v, tasks, std::move(pieces), [&](detail::table& more) { return stream->input().next(more); });
+    return distinct_beyond_memory(v, tasks, std::move(pieces), [&](detail::table& more, bool&) { return stream->next_input(more); });
   }
   return side_by_side(std::move(pieces), v.node->row, tasks);
 }
