@@ -34,6 +34,10 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
     case verb::group_join:
     case verb::cross_join: return join_rows(v, context);
     case verb::order_by: return order_rows(v, context);
+    case verb::distinct:
+    case verb::union_with:
+    case verb::intersect:
+    case verb::except: return set_rows(v, context);
     case verb::cached: return cpu::collect(v.inputs.front(), v.captures, context);
     default: return run_table_verb(v, context);
   }

@@ -20,6 +20,7 @@ class seen_keys {
  public:
   seen_keys(const ir::type* key, key_equality custom, runtime::buffer_pool& pool) : groups_(key, pool, custom) {}
   permutation first_of(const void* keys, std::size_t n, const vertex_tasks& tasks);
+  const grouper& known() const { return groups_; }
 
  private:
   grouper groups_;

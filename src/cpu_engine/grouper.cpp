@@ -307,8 +307,12 @@ detail::known_keys grouper::known() const { return table_->known(); }
 
 void grouper::find(const void* keys, std::size_t n, std::uint32_t* ids) const {
   const key_part whole = side_by_side(*key_, keys);
+  find(key_view(&whole, 1), n, ids);
+}
+
+void grouper::find(key_view keys, std::size_t n, std::uint32_t* ids) const {
   for (std::size_t done = 0; done < n; done += block_keys)
-    table_->find({key_view(&whole, 1), done, std::min(block_keys, n - done), this}, ids + done);
+    table_->find({keys, done, std::min(block_keys, n - done), this}, ids + done);
 }
 
 void grouper::store(key_view keys, std::size_t first, std::span<const std::uint32_t> rows) {

@@ -43,6 +43,7 @@ class grouper {
 
   // Writes ids, `absent` for unknown keys.
   void find(const void* keys, std::size_t n, std::uint32_t* ids) const;
+  void find(key_view keys, std::size_t n, std::uint32_t* ids) const;
 
   // For keys that are single integers (detail::integer_key), while their tables are small enough to be searched without
   // prefetching; else empty. Valid until the next find_or_insert, reserve or clear.

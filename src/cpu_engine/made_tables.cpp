@@ -47,12 +47,31 @@ detail::table made_tables::fetch(runtime::run_context& context) {
   return std::move(all).to_table();
 }
 
+// The first rows of others.
+class first_tables final : public made_tables {
+ public:
+  first_tables(std::shared_ptr<const made_tables> of, std::uint64_t most) : made_tables(of->row()), of_(std::move(of)) {
+    for (std::size_t t = 0; size() < most; ++t) add_table(std::min(of_->begin_of(t + 1), most) - of_->begin_of(t));
+  }
+
+ private:
+  std::size_t bytes_for(std::size_t t) const override { return of_->bytes_for(t); }
+  detail::table made(std::size_t t, runtime::scheduler& scheduler) const override {
+    detail::table rows = of_->made(t, scheduler);
+    rows.n = static_cast<std::size_t>(begin_of(t + 1) - begin_of(t));
+    return rows;
+  }
+
+  std::shared_ptr<const made_tables> of_;
+};
+
 std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, std::uint64_t most, const runtime::run_context& context) {
   if (!b.table || !b.stages.empty() || !b.prefilters.empty()) return nullptr;
   const auto found = context.tables.find(b.table);
   if (found == context.tables.end() || found->second.here()) return nullptr;
   auto rows = std::dynamic_pointer_cast<made_tables>(found->second.kept);
-  return rows && rows->size() <= most ? rows : nullptr;
+  if (!rows || rows->size() <= most) return rows;
+  return std::make_shared<first_tables>(std::move(rows), most);
 }
 
 void table_pass::make_more() {

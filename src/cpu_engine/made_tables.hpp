@@ -43,6 +43,7 @@ class made_tables : public runtime::kept_rows {
   void add_table(std::uint64_t rows) { begins_.push_back(begins_.back() + rows); }
 
  private:
+  friend class first_tables;
   virtual detail::table made(std::size_t t, runtime::scheduler& scheduler) const = 0;
   virtual std::size_t bytes_for(std::size_t t) const = 0;  // of memory, to make it
 
@@ -50,7 +51,7 @@ class made_tables : public runtime::kept_rows {
   std::vector<std::uint64_t> begins_;
 };
 
-// The rows of a branch if they are made as they are read, nothing happens to them, and they are at most `most`; null: not so.
+// The first `most` rows of a branch if they are made as they are read, and nothing happens to them; null: not so.
 std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, std::uint64_t most, const runtime::run_context& context);
 
 class table_pass {

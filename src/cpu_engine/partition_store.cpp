@@ -74,6 +74,16 @@ std::uint64_t partition_store::rows_of(std::size_t partition) const {
   return n;
 }
 
+std::uint64_t partition_store::number_rows() {
+  std::uint64_t n = 0;
+  for (const auto& part : parts_)
+    for (const auto& c : part) {
+      c->first = n;
+      n += c->begins.back();
+    }
+  return n;
+}
+
 void partition_store::add(std::size_t part, std::unique_ptr<chunk> c) {
   const std::lock_guard hold(lock_);
   if (part >= parts_.size()) parts_.resize(part + 1);
@@ -155,8 +165,10 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
       if (s.how == stored_column::as::value) {
         to.base = fields[s.field] + from * to.size;
         to.stride = to.size;
+        to.transient = true;
       } else {
         to.base = s.objects ? static_cast<const std::byte*>(c.objects[*s.objects].data()) : s.base;
+        to.transient = s.objects.has_value();
         to.stride = s.stride;
         to.select = reinterpret_cast<const std::uint32_t*>(fields[s.field]) + from;
       }
@@ -359,6 +371,8 @@ void partition_writer::keep(std::span<const column> columns, std::size_t n, cons
       rows_buffer& to = objects_[*s.objects];
       if (owned && !columns[i].optional && !columns[i].select && columns[i].stride == t->size && t->life.move) {
         to.take_rows(const_cast<void*>(columns[i].base), n);
+      } else if (owned && !columns[i].optional && t->life.move) {
+        for (std::size_t row = 0; row < n; ++row) to.take_rows(const_cast<std::byte*>(value_at(columns[i], row)), 1);
       } else if (!t->trivial && !t->life.copy) {
         to.append_rows(columns[i].base, n);  // which says that they cannot be copied
       } else {

@@ -48,6 +48,8 @@ class partition_store final : runtime::pool_evictor {
   static std::size_t rows_a_chunk(std::size_t row_bytes, const runtime::run_context& context);
   std::size_t partitions() const { return std::size_t{1} << bits_; }
   std::uint64_t rows_of(std::size_t partition) const;
+  // After the last writer: numbers rows from 0 on, in the order of parts, and returns how many there are.
+  std::uint64_t number_rows();
   void read(std::size_t partition, function_ref<void(const stored_rows&)> f) { read(partition, 0, ~std::size_t{0}, f); }
   // The same of a run of chunks, and how many rows of the partition each chunk has.
   void read(std::size_t partition, std::size_t first, std::size_t end, function_ref<void(const stored_rows&)> f);

@@ -51,8 +51,15 @@ bool part_windows::run(std::size_t most, const ir::type* out, body f, std::vecto
   return true;
 }
 
+// A few for each thread, unless memory is small.
+std::size_t part_windows::most_at_once(const ir::type* out) const {
+  const runtime::run_context& context = pipeline_->context();
+  const std::size_t most = 4 * static_cast<std::size_t>(context.scheduler.concurrency()), limit = context.pool.limit();
+  return limit ? std::clamp<std::size_t>(limit / 16 / (part_rows * out->size), 1, most) : most;
+}
+
 bool part_windows::run_next(const ir::type* out, body f, std::vector<piece>& to) {
-  const std::size_t most = 4 * static_cast<std::size_t>(pipeline_->context().scheduler.concurrency());
+  const std::size_t most = most_at_once(out);
   const std::size_t window = std::min(window_, most);
   window_ = std::min(2 * window_, most);
   return run(window, out, f, to);
@@ -64,7 +71,7 @@ void part_windows::run_rest(const ir::type* out, body f, std::vector<piece>& to)
     ended_ = true;
     return;
   }
-  while (run(4 * static_cast<std::size_t>(pipeline_->context().scheduler.concurrency()), out, f, to)) {
+  while (run(most_at_once(out), out, f, to)) {
   }
 }
 

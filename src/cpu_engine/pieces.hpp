@@ -58,6 +58,7 @@ class part_windows {
 
  private:
   bool run(std::size_t most, const ir::type* out, body f, std::vector<piece>& to);
+  std::size_t most_at_once(const ir::type* out) const;
 
   pipeline* pipeline_;
   std::size_t next_ = 0;  // number of the next part

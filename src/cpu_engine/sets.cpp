@@ -2,11 +2,15 @@
 #include "cpu_engine/first_of_keys.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
-#include "cpu_engine/pieces.hpp"
+#include "cpu_engine/made_tables.hpp"
+#include "cpu_engine/sampled_pieces.hpp"
+#include "cpu_engine/set_partitions.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 
 namespace query::cpu {
+
+using detail::verb;
 
 namespace {
 
@@ -21,14 +25,14 @@ permutation shortened(permutation rows, std::uint64_t most, std::size_t of, cons
 }
 
 // Rows of the first input whose key is (or is not) among those of the second; one for each key.
-detail::table rows_found(const planner::vertex& v, bool wanted, const vertex_tasks& tasks) {
+detail::table rows_found(const planner::vertex& v, bool wanted, set_inputs& inputs, const vertex_tasks& tasks) {
   const detail::user_function& f = v.node->functions[0];
   const key_equality custom = equality_of(v.node->keys);
-  const input_rows rows = collect_input(v, 0, tasks);
+  const input_rows rows = inputs.take(0);
   const key_column keys(f, v.interpreted, rows.table, tasks, key_column::layout::adjacent);
   permutation found;
   {
-    const detail::table others = collect_input(v, 1, tasks).table;
+    const detail::table others = inputs.take(1).table;
     const key_column other_keys(f, v.interpreted, others, tasks, key_column::layout::adjacent);
     const join_table table(keys.type(), other_keys.base(), others.n, {.nulls_match = true, .custom = custom}, tasks.scheduler(),
                            tasks.pool(), tasks.cancel());
@@ -48,10 +52,6 @@ detail::table rows_found(const planner::vertex& v, bool wanted, const vertex_tas
   return take_rows_by_id(rows, shortened(std::move(result), v.limit, rows.table.n, tasks), tasks);
 }
 
-}  // namespace
-
-namespace {
-
 // One row for each key, the first.
 detail::table first_rows_of_keys(const planner::vertex& v, const input_rows& rows, const vertex_tasks& tasks) {
   permutation first;
@@ -63,12 +63,15 @@ detail::table first_rows_of_keys(const planner::vertex& v, const input_rows& row
   return take_rows_by_id(rows, shortened(std::move(first), v.limit, rows.table.n, tasks), tasks);
 }
 
-}  // namespace
-
-detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  // More are those of unions below (planner/rules/merge_concat.cpp).
-  if (v.inputs.size() > 2) return first_rows_of_keys(v, {rows_of_inputs(v, ~0ull, tasks), false}, tasks);
-  const input_rows a = collect_input(v, 0, tasks), b = collect_input(v, 1, tasks);
+// The same of several inputs, one after the other. More than two are those of unions below (planner/rules/merge_concat.cpp).
+detail::table union_rows(const planner::vertex& v, set_inputs& inputs, const vertex_tasks& tasks) {
+  if (v.inputs.size() > 2) {
+    if (!inputs.collected()) return first_rows_of_keys(v, {rows_of_inputs(v, ~0ull, tasks), false}, tasks);
+    std::vector<piece> all;
+    for (std::size_t i = 0; i < v.inputs.size(); ++i) all.emplace_back(inputs.take(i).table);
+    return first_rows_of_keys(v, {side_by_side(std::move(all), v.node->row, tasks), false}, tasks);
+  }
+  const input_rows a = inputs.take(0), b = inputs.take(1);
   const std::size_t from_a = a.table.n, n = from_a + b.table.n;
   permutation first;
   {
@@ -89,57 +92,103 @@ detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   }).to_table();
 }
 
-namespace {
-
-// distinct and union_with of streams: the keys seen so far are kept, the rows are not. One thread looks keys up.
+// distinct and union_with of streams: the keys seen so far are kept, the rows are not. One thread looks keys up. Where these become too
+// many, the rest of inputs that end is put apart, with the keys, before more is given.
 class streamed_distinct final : public row_pieces {
  public:
   streamed_distinct(const planner::vertex& v, runtime::run_context& context)
-      : v_(&v), input_(v, context), seen_(v.node->functions[0].result, equality_of(v.node->keys), context.pool) {}
+      : v_(&v),
+        input_(v, context),
+        seen_(v.node->functions[0].result, equality_of(v.node->keys), context.pool),
+        used_before_(context.pool.used()),
+        may_leave_(set_may_leave_memory(v, context) && !context.loops &&
+                   std::none_of(v.inputs.begin(), v.inputs.end(), [&](const auto& b) { return comes_in_pieces(b, context); })),
+        step_(most_rows(v, context)) {}
   bool next(detail::table& out, std::size_t) override {
+    if (rest_) return rest_->next(out);
     detail::table rows;
-    while (input_.next(rows)) {
+    while (true) {
+      if (may_leave_ && set_takes_too_much(input_.tasks().context(), used_before_)) return begin_rest() && rest_->next(out);
+      if (!next_input(rows)) return false;
       const key_column keys(v_->node->functions[0], v_->interpreted, rows, input_.tasks(), key_column::layout::adjacent);
       const permutation first = seen_.first_of(keys.base(), rows.n, input_.tasks());
       if (first.size() == 0) continue;
       out = take_rows_by_id({rows, input_.fresh()}, first, input_.tasks());
       return true;
     }
-    return false;
   }
   bool prompt() const override { return false; }
+  bool next_input(detail::table& rows) {
+    if (!left_.n && !input_.next(left_)) return false;
+    rows = slice(left_, 0, step_);
+    left_ = left_.n > step_ ? slice(left_, step_, ~0ull) : detail::table{};
+    return true;
+  }
+  void forget() { seen_ = seen_keys(v_->node->functions[0].result, equality_of(v_->node->keys), input_.tasks().pool()); }
 
  private:
+  // Few enough for their keys not to fill the memory before anyone looks.
+  static std::size_t most_rows(const planner::vertex& v, const runtime::run_context& context) {
+    const std::size_t limit = context.pool.limit(), bytes = v.node->row->size + v.node->functions[0].result->size;
+    return limit ? std::clamp<std::size_t>(limit / 64 / bytes, part_rows / 64, part_rows) : part_rows;
+  }
+  bool begin_rest() {
+    runtime::run_context& context = input_.tasks().context();
+    const auto rest = rest_of_distinct(*v_, input_.tasks(), std::move(seen_), [&](detail::table& more, bool& stay) {
+      const bool any = next_input(more);
+      stay = any && !input_.fresh();
+      return any;
+    });
+    rest_ = std::make_unique<table_pass>(std::dynamic_pointer_cast<const made_tables>(rest.kept), context);
+    return true;
+  }
+
   const planner::vertex* v_;
   vertex_input input_;
   seen_keys seen_;
+  std::size_t used_before_;
+  bool may_leave_;
+  std::size_t step_;
+  detail::table left_;  // of what the input gave
+  std::unique_ptr<table_pass> rest_;
 };
 
 // The first row of each key of a generator, whose other rows are not kept.
-detail::table distinct_of_generator(const planner::vertex& v, const vertex_tasks& tasks) {
-  streamed_distinct stream(v, tasks.context());
+runtime::vertex_rows distinct_of_generator(const planner::vertex& v, const vertex_tasks& tasks) {
+  const std::size_t before = tasks.pool().used();
+  // The first rows of a generator that need not end are found in memory.
+  const bool may_leave = v.limit == ~0ull && set_may_leave_memory(v, tasks.context());
+  auto stream = std::make_unique<streamed_distinct>(v, tasks.context());
   std::vector<piece> pieces;
   std::uint64_t left = v.limit;
-  for (detail::table rows; left && stream.next(rows, part_rows); left -= rows.n) {
+  for (detail::table rows; left && stream->next(rows, part_rows); left -= rows.n) {
     rows = slice(rows, 0, left);
     pieces.emplace_back(rows);
+    if (!may_leave || !set_takes_too_much(tasks.context(), before)) continue;
+    stream->forget();
+    return distinct_beyond_memory(v, tasks, std::move(pieces), [&](detail::table& more, bool&) { return stream->next_input(more); });
   }
   return side_by_side(std::move(pieces), v.node->row, tasks);
 }
 
 }  // namespace
 
-detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+runtime::vertex_rows set_rows(const planner::vertex& v, runtime::run_context& context) {
+  const vertex_tasks tasks(context, v.captures);
+  const verb what = v.node->what;
   const auto* const source = v.inputs[0].source;
-  if (source && source->what == detail::verb::source_stream) return distinct_of_generator(v, tasks);
-  return first_rows_of_keys(v, collect_input(v, 0, tasks), tasks);
+  if (what == verb::distinct && source && source->what == verb::source_stream) return distinct_of_generator(v, tasks);
+  return set_as_memory_allows(v, tasks, [&](set_inputs& inputs) {
+    switch (what) {
+      case verb::distinct: return first_rows_of_keys(v, inputs.take(0), tasks);
+      case verb::union_with: return union_rows(v, inputs, tasks);
+      default: return rows_found(v, what == verb::intersect, inputs, tasks);
+    }
+  });
 }
 
 std::unique_ptr<row_pieces> stream_of_distinct(const planner::vertex& v, runtime::run_context& context) {
   return std::make_unique<streamed_distinct>(v, context);
 }
-
-detail::table intersect_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_found(v, true, tasks); }
-detail::table except_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_found(v, false, tasks); }
 
 }  // namespace query::cpu

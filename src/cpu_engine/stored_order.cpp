@@ -9,12 +9,34 @@
 
 namespace query::cpu {
 
-stored_order::stored_order(const planner::vertex& v, const planner::column_schema* from)
-    : node(v.node),
-      row(v.node->row),
+stored_order::stored_order(const detail::logical* n, const planner::column_schema* from)
+    : node(n),
+      row(n->row),
       records(!from),
       columns(from ? *from : planner::column_schema::of_rows(row)),
-      of_row(columns.columns.size()) {
+      of_row(columns.columns.size()) {}
+
+void stored_order::add_key_column(const ir::type* key) {
+  computed_keys.push_back(keys.size());
+  keys.push_back({columns.columns.size(), 0, std::nullopt});
+  shapes.push_back({.type = key});
+  columns.columns.push_back({0, key});
+}
+
+stored_order stored_order::by_position(const planner::vertex& v, const planner::column_schema* from) {
+  stored_order order(v.node, from);
+  order.add_key_column(ir::describe<std::uint64_t>());
+  return order;
+}
+
+stored_order stored_order::by_key(const planner::vertex& v, const planner::column_schema* from) {
+  stored_order order(v.node, from);
+  order.add_key_column(v.node->functions[0].result);
+  order.computed.emplace_back(v.node->functions[0], v.interpreted, false);
+  return order;
+}
+
+stored_order::stored_order(const planner::vertex& v, const planner::column_schema* from) : stored_order(v.node, from) {
   for (std::size_t i = 0; i < node->functions.size(); ++i) {
     const detail::user_function& f = node->functions[i];
     const detail::order_key& o = node->order[i];
@@ -70,7 +92,7 @@ std::span<const sort_key> batch_keys::of(std::span<const column> columns, std::s
 
 order_feed::order_feed(const stored_order& order, bool resident, runtime::buffer_pool& pool, receiver to)
     : order_(&order), resident_(resident), to_(to), records_(order.row, pool), scratches_(order.computed.size()) {
-  for (const std::size_t k : order.computed_keys) computed_.emplace_back(order.shapes[k].type, pool);
+  for (std::size_t i = 0; i < order.computed.size(); ++i) computed_.emplace_back(order.shapes[order.computed_keys[i]].type, pool);
 }
 
 void order_feed::run(const pipeline::part& part) {
@@ -82,8 +104,9 @@ void order_feed::compute_keys(const void* rows, std::size_t n) {
   for (std::size_t i = 0; i < computed_.size(); ++i) {
     rows_buffer& keys = computed_[i];
     keys.clear();
-    placed_at(order_->node->order[order_->computed_keys[i]],
-              [&] { order_->computed[i].map(rows, nullptr, n, keys.extend(n), scratches_[i]); });
+    const auto compute = [&] { order_->computed[i].map(rows, nullptr, n, keys.extend(n), scratches_[i]); };
+    if (order_->node->order.empty()) compute();
+    else placed_at(order_->node->order[order_->computed_keys[i]], compute);
     keys.grow(n);
     columns_.push_back({keys.data(), keys.type()->size, 0, keys.type()->size, nullptr, true});
   }

@@ -19,10 +19,6 @@ operation operation_of(detail::verb what) {
     case verb::skip_while: return skip_rows_while;
     case verb::reverse: return reverse_rows;
     case verb::sample: return sample_rows;
-    case verb::distinct: return distinct_rows;
-    case verb::union_with: return union_rows;
-    case verb::intersect: return intersect_rows;
-    case verb::except: return except_rows;
     case verb::concat: return concat_rows;
     case verb::zip: return zip_rows;
     case verb::default_if_empty: return default_if_empty;

@@ -1,4 +1,4 @@
-// The verbs that read and give whole tables, other than joins, groups and order_by: one function each, by topic.
+// The verbs that read and give whole tables, other than joins, groups and order_by: one function each, by topic. And those of sets.
 //
 //   detail::table t = run_table_verb(vertex, context);   // dispatches on vertex.node->what
 #pragma once
@@ -24,10 +24,7 @@ detail::table reverse_rows(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table sample_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
 // sets.cpp: one row for each key, the first to appear, in order of appearance.
-detail::table distinct_rows(const planner::vertex& v, const vertex_tasks& tasks);
-detail::table union_rows(const planner::vertex& v, const vertex_tasks& tasks);
-detail::table intersect_rows(const planner::vertex& v, const vertex_tasks& tasks);
-detail::table except_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows set_rows(const planner::vertex& v, runtime::run_context& context);
 
 // combine.cpp
 // The rows of all inputs one after the other, the first `limit` of them: of concat, and of unions of more than two.

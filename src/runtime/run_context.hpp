@@ -66,7 +66,16 @@ struct pieces_run {
 
 // The CPU moves rows of these verbs to temporary files where memory is full.
 inline bool may_leave_memory(const planner::vertex& v) {
-  return v.engine == "cpu" && v.node && (v.node->what == detail::verb::group_by || v.node->what == detail::verb::order_by);
+  if (v.engine != "cpu" || !v.node) return false;
+  switch (v.node->what) {
+    case detail::verb::group_by:
+    case detail::verb::order_by:
+    case detail::verb::distinct:
+    case detail::verb::union_with:
+    case detail::verb::intersect:
+    case detail::verb::except: return true;
+    default: return false;
+  }
 }
 
 struct run_context {

@@ -1,7 +1,5 @@
 // group_by with many groups in less memory than its rows take: the answer to the last bit, and what goes wrong with temporary files.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +15,7 @@
 
 #include <query/query.hpp>
 
-#include "temp_folder.hpp"
+#include "spill_cases.hpp"
 
 namespace query::tests {
 
@@ -185,30 +183,14 @@ TEST(spilled_groups, of_records_whose_key_compiled_code_computes) {
 }
 
 // ---------------------------------------------------------------- what goes wrong
-template <class Run> std::string resource_error_of(Run run) {
-  try {
-    run();
-  } catch (const query::resource_error& e) {
-    return e.what();
-  }
-  return "";
-}
 auto little(const std::string& folder, int threads = 2) {
   return query::Session({.threads = threads, .memory_limit = small_memory, .temp_folder = folder});
 }
 std::size_t groups_in(const query::Session& s) { return totals(item)(query::from(columns_of(sales())).in(s)).to_vector().size(); }
 
-TEST(spilled_groups, folder_that_is_gone) {
-  const spill_folder at;
-  const auto s = little(at.name());
-  at.remove();
-  const std::string why = resource_error_of([&] { groups_in(s); });
-  EXPECT_NE(why.find(at.name()), std::string::npos) << why;
-  EXPECT_NE(why.find("No such file"), std::string::npos) << why;
-  EXPECT_EQ(s.memory_used(), 0u);
-  std::filesystem::create_directories(at.name());
-  EXPECT_EQ(groups_in(s), items);  // the session goes on
-}
+const spilling_query query_that_spills{small_memory, "", [](const query::Session& s) { return groups_in(s) == items; }};
+
+TEST(spilled_groups, folder_that_is_gone) { expect_error_without_folder(query_that_spills); }
 
 TEST(spilled_groups, folder_that_is_gone_while_rows_are_there) {
   const spill_folder at;
@@ -229,33 +211,13 @@ TEST(spilled_groups, folder_that_nobody_may_write_to) {
   EXPECT_NE(why.find("/proc"), std::string::npos) << why;
 }
 
-TEST(spilled_groups, disk_that_is_full) {
-  const spill_folder at;
-  const auto s = little(at.name());
-  rlimit before;
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  rlimit small = before;
-  small.rlim_cur = 1'000'000;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string why = resource_error_of([&] { groups_in(s); });
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_NE(why.find("File too large"), std::string::npos) << why;
-  EXPECT_TRUE(at.empty());
-  EXPECT_EQ(s.memory_used(), 0u);
-  EXPECT_EQ(groups_in(s), items);
-}
-
+TEST(spilled_groups, disk_that_is_full) { expect_error_of_full_disk(query_that_spills, 1'000'000); }
 TEST(spilled_groups, limit_of_temporary_files) {
-  const spill_folder at;
-  ASSERT_EQ(::setenv("QUERY_TEMP_LIMIT", "1M", 1), 0);
-  const auto s = little(at.name());
+  expect_error_over_limit_of_files(query_that_spills, "1M");
   ASSERT_EQ(::setenv("QUERY_TEMP_LIMIT", "1X", 1), 0);
-  EXPECT_THROW(little(at.name()), query::user_error);
+  EXPECT_THROW(query::Session(), query::user_error);
   ASSERT_EQ(::unsetenv("QUERY_TEMP_LIMIT"), 0);
-  const std::string why = resource_error_of([&] { groups_in(s); });
-  EXPECT_NE(why.find("QUERY_TEMP_LIMIT"), std::string::npos) << why;
-  EXPECT_EQ(s.memory_used(), 0u);
-  EXPECT_EQ(groups_in(little(at.name())), items);
+  const spill_folder at;
   query::Session limited({.threads = 2, .memory_limit = small_memory, .temp_folder = at.name(), .temp_limit = 1 << 20});
   EXPECT_NE(resource_error_of([&] { groups_in(limited); }).find("temp_limit"), std::string::npos);
 }

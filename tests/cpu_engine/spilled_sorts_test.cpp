@@ -1,7 +1,6 @@
 // order_by in less memory than its rows, keys and result take: the rows of a sort in memory to the last bit, and what goes wrong with
 // temporary files.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <bit>
@@ -20,7 +19,7 @@
 
 #include <query/query.hpp>
 
-#include "temp_folder.hpp"
+#include "spill_cases.hpp"
 
 namespace query::tests {
 
@@ -381,59 +380,15 @@ TEST(spilled_sorts, memory_that_others_take_meanwhile) {
 }
 
 // ---------------------------------------------------------------- what goes wrong
-template <class Run> std::string resource_error_of(Run run) {
-  try {
-    run();
-  } catch (const query::resource_error& e) {
-    return e.what();
-  }
-  return "";
-}
-auto little(const std::string& folder) {
-  return query::Session({.threads = 2, .memory_limit = readers_memory / 2, .temp_folder = folder});
-}
 bool sorts(const query::Session& s) { return differing(ordered(s).to_vector(), in_order()) == 0; }
+const spilling_query query_that_spills{readers_memory / 2, "order_by", sorts};
+auto little(const std::string& folder) { return query_that_spills.session(folder); }
 
-TEST(spilled_sorts, folder_that_is_gone) {
-  const spill_folder at;
-  const auto s = little(at.name());
-  at.remove();
-  const std::string why = resource_error_of([&] { sorts(s); });
-  EXPECT_NE(why.find(at.name()), std::string::npos) << why;
-  EXPECT_NE(why.find("while running order_by"), std::string::npos) << why;
-  EXPECT_EQ(s.memory_used(), 0u);
-  std::filesystem::create_directories(at.name());
-  EXPECT_TRUE(sorts(s));
-}
-
+TEST(spilled_sorts, folder_that_is_gone) { expect_error_without_folder(query_that_spills); }
 TEST(spilled_sorts, disk_that_is_full) {
-  const spill_folder at;
-  const auto s = little(at.name());
-  rlimit before;
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  for (const rlim_t most : {100'000, 3'000'000}) {
-    rlimit small = before;
-    small.rlim_cur = most;
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-    const std::string why = resource_error_of([&] { sorts(s); });
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-    EXPECT_NE(why.find("File too large"), std::string::npos) << why;
-    EXPECT_TRUE(at.empty());
-    EXPECT_EQ(s.memory_used(), 0u);
-  }
-  EXPECT_TRUE(sorts(s));
+  for (const std::size_t bytes : {100'000u, 3'000'000u}) expect_error_of_full_disk(query_that_spills, bytes);
 }
-
-TEST(spilled_sorts, limit_of_temporary_files) {
-  const spill_folder at;
-  ASSERT_EQ(::setenv("QUERY_TEMP_LIMIT", "200K", 1), 0);
-  const auto s = little(at.name());
-  ASSERT_EQ(::unsetenv("QUERY_TEMP_LIMIT"), 0);
-  const std::string why = resource_error_of([&] { sorts(s); });
-  EXPECT_NE(why.find("QUERY_TEMP_LIMIT"), std::string::npos) << why;
-  EXPECT_EQ(s.memory_used(), 0u);
-  EXPECT_TRUE(sorts(little(at.name())));
-}
+TEST(spilled_sorts, limit_of_temporary_files) { expect_error_over_limit_of_files(query_that_spills, "200K"); }
 
 TEST(spilled_sorts, functions_that_throw) {
   const spill_folder at;

@@ -1,0 +1,80 @@
+// What goes wrong with temporary files, of any query that writes some: it ends with an error that says why, nothing is left, and the
+// session goes on.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include <query/query.hpp>
+
+#include "temp_folder.hpp"
+
+namespace query::tests {
+
+struct spilling_query {
+  std::size_t memory;                                // so little that it writes files
+  std::string verb;                                  // that errors name
+  std::function<bool(const query::Session&)> right;  // runs it: is the answer right?
+
+  query::Session session(const std::string& folder) const {
+    return query::Session({.threads = 2, .memory_limit = memory, .temp_folder = folder});
+  }
+};
+
+template <class Run> std::string resource_error_of(Run run) {
+  try {
+    run();
+  } catch (const query::resource_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+inline void expect_error_without_folder(const spilling_query& q) {
+  const temp_folder at("spill_cases");
+  const auto s = q.session(at.name());
+  at.remove();
+  const std::string why = resource_error_of([&] { q.right(s); });
+  EXPECT_NE(why.find(at.name()), std::string::npos) << why;
+  EXPECT_NE(why.find("No such file"), std::string::npos) << why;
+  EXPECT_NE(why.find("while running " + q.verb), std::string::npos) << why;
+  EXPECT_EQ(s.memory_used(), 0u);
+  std::filesystem::create_directories(at.name());
+  EXPECT_TRUE(q.right(s));
+}
+
+inline void expect_error_of_full_disk(const spilling_query& q, std::size_t bytes) {
+  const temp_folder at("spill_cases");
+  const auto s = q.session(at.name());
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = bytes;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string why = resource_error_of([&] { q.right(s); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_NE(why.find("File too large"), std::string::npos) << why;
+  EXPECT_TRUE(at.empty());
+  EXPECT_EQ(s.memory_used(), 0u);
+  EXPECT_TRUE(q.right(s));
+}
+
+inline void expect_error_over_limit_of_files(const spilling_query& q, const char* limit) {
+  const temp_folder at("spill_cases");
+  ASSERT_EQ(::setenv("QUERY_TEMP_LIMIT", limit, 1), 0);
+  const auto s = q.session(at.name());
+  ASSERT_EQ(::unsetenv("QUERY_TEMP_LIMIT"), 0);
+  const std::string why = resource_error_of([&] { q.right(s); });
+  EXPECT_NE(why.find("QUERY_TEMP_LIMIT"), std::string::npos) << why;
+  EXPECT_EQ(s.memory_used(), 0u);
+  EXPECT_TRUE(at.empty());
+  EXPECT_TRUE(q.right(q.session(at.name())));
+}
+
+}  // namespace query::tests
