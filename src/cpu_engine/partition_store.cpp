@@ -169,6 +169,16 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
   }
 }
 
+std::uint64_t partition_store::number_rows() {
+  std::uint64_t n = 0;
+  for (const auto& part : parts_)
+    for (const auto& c : part) {
+      c->first = n;
+      n += c->begins.back();
+    }
+  return n;
+}
+
 void partition_store::release(std::size_t partition) {
   const std::size_t band = partition / of_band_;
   std::vector<runtime::buffer> let_go;
