@@ -7,14 +7,10 @@
 
 #include <query/errors.hpp>
 
-#include "cpu_engine/key_ranges.hpp"
-#include "cpu_engine/made_tables.hpp"
-#include "cpu_engine/partition_store.hpp"
+#include "cpu_engine/ordered_tables.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/radix_sort.hpp"
 #include "cpu_engine/sort.hpp"
-#include "cpu_engine/sort_rows.hpp"
-#include "cpu_engine/stored_order.hpp"
 #include "planner/column_forms.hpp"
 
 namespace query::cpu {
@@ -22,12 +18,8 @@ namespace query::cpu {
 namespace {
 
 constexpr std::uint64_t least_rows = 1 << 12;          // fewer are not put apart
-constexpr std::size_t least_of_partition = 1 << 10;
 constexpr std::size_t partitions_of_unknown = 256;     // of rows whose number nobody knows
-constexpr std::size_t rows_a_block = 256;              // of a chunk, that one partition has; fewer are mostly overhead
-constexpr std::size_t samples_a_range = 16;
 constexpr std::size_t run_of_sample = 4;               // rows side by side
-constexpr std::size_t most_levels = 4;
 
 // Bytes for each row.
 struct row_costs {
@@ -59,88 +51,12 @@ row_costs costs_of(const planner::vertex& v, const stored_order& order, bool in_
   return c;
 }
 
-// Keys of some rows of a stream of batches.
-class key_sample {
- public:
-  key_sample(const stored_order& order, runtime::buffer_pool& pool) : keys_(order, pool) {
-    for (const sort_key& k : order.shapes) values_.emplace_back(k.type, pool);
-  }
-  std::size_t size() const { return values_.front().size(); }
-  // Rows first, first + step, ...
-  void add(std::span<const column> columns, std::size_t n, std::size_t first = 0, std::size_t step = 1) {
-    const std::span<const sort_key> keys = keys_.of(columns, n);
-    try {
-      for (std::size_t k = 0; k < keys.size(); ++k)
-        for (std::size_t i = first; i < n; i += step) values_[k].append_rows(keys[k].at(i), 1);
-    } catch (...) {  // copying a key may throw; all keys have as many values
-      for (rows_buffer& v : values_) v.clear();
-      throw;
-    }
-  }
-  std::vector<rows_buffer> take() && { return std::move(values_); }
-
- private:
-  batch_keys keys_;
-  std::vector<rows_buffer> values_;
-};
-
-// Rows put apart by range.
-struct range_partitions {
-  range_partitions(const stored_order& order, key_ranges r, std::size_t parts, runtime::run_context& context)
-      : ranges(std::move(r)), store(order.columns, bits_of(ranges.ranges()), parts, false, context) {}
-  static unsigned bits_of(std::size_t ranges) {
-    unsigned bits = 0;
-    while ((std::size_t{1} << bits) < ranges) ++bits;
-    return bits;
-  }
-  key_ranges ranges;
-  partition_store store;
-};
-
-// Puts batches into the partitions of one part.
-class range_writer {
- public:
-  range_writer(range_partitions& to, std::size_t part, const stored_order& order, runtime::buffer_pool& pool)
-      : to_(&to), writer_(to.store, part), keys_(order, pool) {}
-  void append(std::span<const column> columns, std::size_t n, bool owned) {
-    to_->ranges.find(keys_.of(columns, n), n, partitions_);
-    writer_.append(columns, n, partitions_, owned);
-  }
-  void finish() { writer_.finish(); }
-
- private:
-  range_partitions* to_;
-  partition_writer writer_;
-  batch_keys keys_;
-  std::uint16_t partitions_[column_batch_rows];
-};
-
-class sorted_partitions final : public made_tables {
+class sorted_partitions final : public ordered_tables {
  public:
   sorted_partitions(const planner::vertex& v, const vertex_tasks& tasks, std::unique_ptr<pipeline> input,
                     const planner::column_schema* columns, row_costs costs, std::size_t room)
-      : made_tables(v.node->row),
-        order_(v, columns),
-        input_(std::move(input)),
-        context_(&tasks.context()),
-        bindings_(context_->bind(v.captures)),
-        tasks_(&tasks),
-        limit_(v.limit),
-        costs_(costs),
-        values_(sorts_values(*v.node, v.node->row)) {
-    const std::size_t threads = static_cast<std::size_t>(std::max(1, context_->scheduler.concurrency()));
-    rows_a_partition_ = std::max(least_of_partition, room / 6 / threads / costs_.of_partition);
-    most_of_partition_ = std::max(4 * least_of_partition, room / 4 / costs_.of_partition);
-  }
-
-  std::size_t partitions_for(std::uint64_t rows) const {
-    return static_cast<std::size_t>(std::clamp<std::uint64_t>(rows / rows_a_partition_ + 1, 2, most_partitions()));
-  }
-  // So many that their blocks have some hundred rows; what is too large then is split again.
-  std::size_t most_partitions() const { return std::clamp<std::size_t>(rows_a_chunk() / rows_a_block, 2, key_ranges::most); }
-  std::size_t rows_a_chunk() const {
-    return partition_store::rows_a_chunk(order_.row->size + order_.computed_bytes(), *context_);
-  }
+      : ordered_tables(stored_order(v, columns), v, tasks.context(), costs.of_partition, room, sorts_values(*v.node, v.node->row)),
+        input_(std::move(input)) {}
 
   pipeline& input() { return *input_; }
 
@@ -150,10 +66,10 @@ class sorted_partitions final : public made_tables {
     const std::uint64_t runs = std::min<std::uint64_t>(rows / run_of_sample, samples_a_range * partitions_for(rows) / 2);
     const std::uint64_t step = rows / runs;
     const auto take = [&](std::span<const column> columns, std::size_t n, bool) { sample.add(columns, n); };
-    order_feed feed(order_, true, context_->pool, take);
+    order_feed feed(order(), true, context().pool, take);
     std::uint64_t x = rows;
     for (std::uint64_t i = 0; i < runs; ++i) {
-      context_->cancel.check();
+      context().cancel.check();
       x = x * 6364136223846793005u + 1442695040888963407u;
       const std::uint64_t first = i * step + (x >> 33) % (step - run_of_sample + 1);
       try {
@@ -171,23 +87,23 @@ class sorted_partitions final : public made_tables {
                                       static_cast<double>(rows));
   }
   void run(key_sample sample, std::uint64_t rows, bool resident) {
-    range_partitions& to = add_level(std::move(sample), partitions_for(rows), input_->parts().value_or(1));
+    ranges& to = add_level(std::move(sample).take(), partitions_for(rows), input_->parts().value_or(1));
     input_->run_all([&](const pipeline::part& part) { put_apart(part, to, resident); });
-    add_tables(to, 1);
+    close(to);
   }
 
   // Of unknown length, the first parts of which have been collected.
   void run_rest(std::vector<piece> first, std::size_t window) {
     const std::size_t rows = rows_in(first), wanted = std::min(partitions_of_unknown, most_partitions());
     const std::size_t step = std::max<std::size_t>(1, rows / (samples_a_range * wanted));
-    key_sample sample(order_, context_->pool);
+    key_sample sample(order(), context().pool);
     {
       const auto take = [&](std::span<const column> columns, std::size_t n, bool) { sample.add(columns, n); };
-      order_feed feed(order_, false, context_->pool, take);
+      order_feed feed(order(), false, context().pool, take);
       std::uint64_t x = rows;
       for (const piece& p : first)
         for (std::size_t i = 0; i < p.size(); i += step) {
-          context_->cancel.check();
+          context().cancel.check();
           x = x * 6364136223846793005u + 1442695040888963407u;
           detail::row_block b;
           b.rows = const_cast<std::byte*>(row_at(p.data(), row(), std::min<std::size_t>(p.size() - 1, i + (x >> 33) % step)));
@@ -195,198 +111,34 @@ class sorted_partitions final : public made_tables {
           feed.push(b);
         }
     }
-    range_partitions& to = add_level(std::move(sample), wanted, first.size());
+    ranges& to = add_level(std::move(sample).take(), wanted, first.size());
     const std::size_t before = first.size();
-    tasks_->for_each(first.size(), [&](std::size_t i) {
+    tasks().for_each(first.size(), [&](std::size_t i) {
       detail::row_block b;
       b.rows = const_cast<void*>(first[i].data());
       b.n = first[i].size();
       b.owned = first[i].movable() != nullptr;
-      range_writer writer(to, i, order_, context_->pool);
-      const auto append = [&](std::span<const column> columns, std::size_t n, bool owned) { writer.append(columns, n, owned); };
-      order_feed(order_, false, context_->pool, append).push(b);
-      writer.finish();
+      writer to_part(*this, to, i);
+      const auto append = [&](std::span<const column> columns, std::size_t n, bool owned) { to_part.append(columns, n, owned); };
+      order_feed(order(), false, context().pool, append).push(b);
+      to_part.finish();
       first[i] = piece(detail::table{});
     });
     const std::size_t done = input_->next_part();
     while (input_->run_some(window, [&](const pipeline::part& part) { put_apart(part, to, false, before - done); })) {
     }
-    add_tables(to, 1);
+    close(to);
   }
 
  private:
-  struct table_of {
-    partition_store* store;
-    std::size_t partition, first_chunk, end_chunk;
-    std::size_t rows;  // that are there; the last table may have more than are wanted
-    bool ties;
-  };
-
-  range_partitions& add_level(key_sample sample, std::size_t wanted, std::size_t parts) {
-    key_ranges ranges(std::move(sample).take(), order_.shapes, wanted, context_->scheduler, context_->pool, context_->cancel);
-    return *levels_.emplace_back(std::make_unique<range_partitions>(order_, std::move(ranges), parts, *context_));
-  }
-  void put_apart(const pipeline::part& part, range_partitions& to, bool resident, std::size_t before = 0) const {
-    range_writer writer(to, part.index + before, order_, context_->pool);
-    const auto append = [&](std::span<const column> columns, std::size_t n, bool owned) { writer.append(columns, n, owned); };
-    order_feed(order_, resident, context_->pool, append).run(part);
-    writer.finish();
+  void put_apart(const pipeline::part& part, ranges& to, bool resident, std::size_t before = 0) const {
+    writer to_part(*this, to, part.index + before);
+    const auto append = [&](std::span<const column> columns, std::size_t n, bool owned) { to_part.append(columns, n, owned); };
+    order_feed(order(), resident, context().pool, append).run(part);
+    to_part.finish();
   }
 
-  void add_tables(range_partitions& of, std::size_t level) {
-    for (std::size_t r = 0; r < of.ranges.ranges(); ++r) {
-      const auto rows = static_cast<std::size_t>(of.store.rows_of(r));
-      if (!rows || size() >= limit_) of.store.release(r);
-      else if (of.ranges.ties(r)) add_tied(of.store, r);
-      else if (rows > most_of_partition_ && level < most_levels) split(of, r, rows, level);
-      else add({&of.store, r, 0, ~std::size_t{0}, rows, false});
-    }
-    for (std::size_t none = of.ranges.ranges(); none < of.store.partitions(); ++none) of.store.release(none);
-  }
-  void add(table_of t) {
-    tables_.push_back(t);
-    add_table(std::min<std::uint64_t>(t.rows, limit_ - size()));
-  }
-  // Rows whose keys are equal are in order as they are.
-  void add_tied(partition_store& store, std::size_t partition) {
-    table_of t{&store, partition, 0, 0, 0, true};
-    for (const std::size_t rows : store.rows_by_chunk(partition)) {
-      ++t.end_chunk;
-      t.rows += rows;
-      if (t.rows < rows_a_partition_ || size() >= limit_) continue;
-      add(t);
-      t.first_chunk = t.end_chunk;
-      t.rows = 0;
-    }
-    if (t.rows && size() < limit_) add(t);
-  }
-  // A partition that is too large, as the sample did not show what came later.
-  void split(range_partitions& from, std::size_t partition, std::size_t rows, std::size_t level) {
-    const std::size_t wanted = partitions_for(rows);
-    const std::size_t step = std::max<std::size_t>(1, rows / (samples_a_range * wanted));
-    key_sample sample(order_, context_->pool);
-    std::size_t next = 0;
-    std::uint64_t x = rows;
-    from.store.read(partition, [&](const stored_rows& r) {
-      if (next >= r.rows.n) {
-        next -= r.rows.n;
-        return;
-      }
-      sample.add(r.rows.columns, r.rows.n, next, step);
-      while (next < r.rows.n) next += step;
-      x = x * 6364136223846793005u + 1442695040888963407u;
-      next = next - r.rows.n;
-      if (step > 1) next += (x >> 33) % step / 2;
-    });
-    // Adjacent chunks, which have a few of these rows each, make one again.
-    std::vector<std::size_t> begins{0};
-    std::size_t chunk = 0, gathered = 0;
-    for (const std::size_t some : from.store.rows_by_chunk(partition)) {
-      ++chunk;
-      if ((gathered += some) < rows_a_chunk()) continue;
-      begins.push_back(chunk);
-      gathered = 0;
-    }
-    if (begins.back() != chunk) begins.push_back(chunk);
-    const std::size_t parts = begins.size() - 1;
-    range_partitions& to = add_level(std::move(sample), wanted, parts);
-    tasks_->for_each(parts, [&](std::size_t i) {
-      range_writer writer(to, i, order_, context_->pool);
-      std::vector<column> columns;
-      from.store.read(partition, begins[i], begins[i + 1], [&](const stored_rows& r) {
-        columns.assign(r.rows.columns.begin(), r.rows.columns.end());
-        for (column& at : columns) at.transient = !at.select;  // others lie outside of the block
-        writer.append(columns, r.rows.n, false);
-      });
-      writer.finish();
-    });
-    from.store.release(partition);
-    add_tables(to, level + 1);
-  }
-
-  // ---------------------------------------------------------------- tables
-  std::size_t bytes_for(std::size_t t) const override {
-    return tables_[t].rows * (tables_[t].ties ? row()->size : costs_.of_partition);
-  }
-  detail::table made(std::size_t t, runtime::scheduler& scheduler) const override {
-    const detail::binding_scope bound(bindings_);
-    try {
-      detail::table rows = in_order(tables_[t], scheduler);
-      rows.n = static_cast<std::size_t>(begin_of(t + 1) - begin_of(t));
-      return rows;
-    } catch (const detail::unplaced_error& e) {
-      detail::fail_at(e, *order_.node);
-    } catch (const resource_error& e) {
-      const std::string what = e.what();
-      if (what.find(" while running ") != std::string::npos) throw;
-      throw resource_error(what + ", while running " + order_.node->label + " (" + detail::place_of(order_.node->where) + ")");
-    }
-  }
-
-  detail::table in_order(const table_of& t, runtime::scheduler& scheduler) const {
-    runtime::buffer_pool& pool = context_->pool;
-    rows_buffer rows(row(), pool);
-    rows.reserve(t.rows);
-    std::vector<rows_buffer> computed;
-    if (!t.ties)
-      for (const std::size_t k : order_.computed_keys) computed.emplace_back(order_.shapes[k].type, pool).reserve(t.rows);
-    t.store->read(t.partition, t.first_chunk, t.end_chunk, [&](const stored_rows& r) {
-      read_rows(r.rows, rows);
-      for (std::size_t i = 0; i < computed.size(); ++i) {
-        const ir::type* type = computed[i].type();
-        gather_column(r.rows.columns[order_.of_row + i], type, r.rows.n, computed[i].extend(r.rows.n), type->size, false);
-        computed[i].grow(r.rows.n);
-      }
-    });
-    if (t.ties || rows.size() < 2) return std::move(rows).to_table();
-    if (values_) {
-      sort_values(rows.data(), rows.data(), rows.size(), row()->k, order_.node->order[0].descending, scheduler, pool, context_->cancel);
-      return std::move(rows).to_table();
-    }
-    std::vector<sort_key> keys = order_.shapes;
-    std::size_t next = 0;
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      const auto& of_row = order_.keys[k].in_row;
-      keys[k].base = of_row ? static_cast<const std::byte*>(rows.data()) + *of_row : computed[next++].data();
-      keys[k].stride = of_row ? row()->size : keys[k].type->size;
-    }
-    const permutation order = sort_rows(keys, rows.size(), scheduler, pool, context_->cancel);
-    computed.clear();
-    rows_buffer sorted(row(), pool);
-    sorted.reserve(rows.size());
-    order.visit([&](const auto* id) {
-      if (row()->trivial || !row()->life.move) {
-        gather_rows(row(), sorted.extend(rows.size()), rows.data(), id, rows.size());
-        sorted.grow(rows.size());
-        return;
-      }
-      for (std::size_t i = 0; i < rows.size(); ++i) sorted.take_rows(rows.at(static_cast<std::size_t>(id[i])), 1);
-    });
-    return std::move(sorted).to_table();
-  }
-  void read_rows(const column_batch& b, rows_buffer& to) const {
-    void* const at = to.extend(b.n);
-    if (order_.records) {
-      gather_column(b.columns[0], row(), b.n, at, row()->size, false);
-      to.grow(b.n);
-      return;
-    }
-    if (row()->life.construct) row()->life.construct(at, b.n);
-    to.grow(b.n);
-    assemble_rows(order_.columns, {b.columns.first(order_.of_row), b.n}, at, row()->size);
-  }
-
-  stored_order order_;
   std::unique_ptr<pipeline> input_;  // what it reads lives as long as the rows that are kept by number
-  runtime::run_context* context_;
-  std::vector<detail::binding> bindings_;
-  const vertex_tasks* tasks_;        // while the input runs
-  std::uint64_t limit_;
-  row_costs costs_;
-  bool values_;
-  std::size_t rows_a_partition_, most_of_partition_;
-  std::vector<std::unique_ptr<range_partitions>> levels_;
-  std::vector<table_of> tables_;
 };
 
 bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }

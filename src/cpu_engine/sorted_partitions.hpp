@@ -1,8 +1,6 @@
 // order_by of rows that memory may have no room for.
 //
-// A sample of the keys gives ranges of keys (key_ranges.hpp). Rows, and keys that are not parts of them, are put apart by range in a
-// partition_store, which moves them to a temporary file where memory is full. A partition is read and sorted when a reader comes to it.
-// Rows come to a partition in their order, and a sort of it is stable: the result is that of a sort in memory, wherever the ranges end.
+// Rows are put apart by ranges of their keys, and a range is sorted when a reader comes to it (ordered_tables.hpp).
 //
 //   return sort_as_memory_allows(vertex, tasks, in_memory);
 #pragma once

@@ -9,12 +9,24 @@
 
 namespace query::cpu {
 
-stored_order::stored_order(const planner::vertex& v, const planner::column_schema* from)
-    : node(v.node),
-      row(v.node->row),
+stored_order::stored_order(const detail::logical* n, const planner::column_schema* from)
+    : node(n),
+      row(n->row),
       records(!from),
       columns(from ? *from : planner::column_schema::of_rows(row)),
-      of_row(columns.columns.size()) {
+      of_row(columns.columns.size()) {}
+
+stored_order stored_order::by_position(const planner::vertex& v, const planner::column_schema* from) {
+  stored_order order(v.node, from);
+  const ir::type* position = ir::describe<std::uint64_t>();
+  order.columns.columns.push_back({0, position});
+  order.keys.push_back({order.of_row, 0, std::nullopt});
+  order.shapes.push_back({.type = position});
+  order.computed_keys.push_back(0);
+  return order;
+}
+
+stored_order::stored_order(const planner::vertex& v, const planner::column_schema* from) : stored_order(v.node, from) {
   for (std::size_t i = 0; i < node->functions.size(); ++i) {
     const detail::user_function& f = node->functions[i];
     const detail::order_key& o = node->order[i];

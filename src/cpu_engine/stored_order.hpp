@@ -17,6 +17,8 @@ namespace query::cpu {
 
 struct stored_order {
   stored_order(const planner::vertex& v, const planner::column_schema* columns);
+  // Of rows of a vertex whose only key is a number, std::uint64_t, in a column behind theirs.
+  static stored_order by_position(const planner::vertex& v, const planner::column_schema* columns);
 
   struct key {
     std::size_t column = 0, within = 0;     // where it lies in the columns
@@ -29,10 +31,13 @@ struct stored_order {
   std::size_t of_row;                       // columns, the first ones
   std::vector<key> keys;
   std::vector<sort_key> shapes;             // types and directions of the keys
-  std::vector<function_calls> computed;     // keys with columns of their own, in order
+  std::vector<function_calls> computed;     // keys with columns of their own, in order; none of positions
   std::vector<std::size_t> computed_keys;   // their numbers
 
   std::size_t computed_bytes() const;       // of the keys of a row
+
+ private:
+  stored_order(const detail::logical* node, const planner::column_schema* columns);
 };
 
 // The keys of a batch as the sort takes them: where they lie, or gathered.

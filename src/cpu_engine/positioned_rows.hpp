@@ -1,0 +1,47 @@
+// Rows that are found in any order, each with a position, and given back in the order of their positions: the results of operators that
+// work partition by partition, where rows are wanted in the order of those that they come from.
+//
+// Rows with the same position stay in the order of parts, and within a part in that in which they came. They go to a temporary file where
+// memory is full; a position that very many rows have is no problem.
+//
+//   auto rows = std::make_shared<positioned_rows>(vertex, tasks, &columns, end, expected, parts, room);
+//   positioned_rows::writer w(*rows, part);                                 // on any threads, one writer a part
+//   w.append(batch.columns, batch.n, positions, false); w.finish();
+//   rows->finish(inputs);                                                   // all writers have finished
+//   return runtime::vertex_rows(rows);                                      // made as they are read (made_tables.hpp)
+#pragma once
+
+#include "cpu_engine/ordered_tables.hpp"
+
+namespace query::cpu {
+
+class positioned_rows final : public ordered_tables {
+ public:
+  // columns: of the vertex's rows, as batches hold them; null: one column, of records. end: positions are below it. expected: about how
+  // many rows will come, parts: about how many writers. room: bytes of memory that all of it may take. The first v.limit rows are given.
+  positioned_rows(const planner::vertex& v, const vertex_tasks& tasks, const planner::column_schema* columns, std::uint64_t end,
+                  std::uint64_t expected, std::size_t parts, std::size_t room);
+
+  class writer {
+   public:
+    writer(positioned_rows& to, std::size_t part) : writer_(to, *to.first_, part) {}
+
+    // Row i has positions[i]. Columns that are not transient stay where they are until the rows are gone (finish): numbers of their rows
+    // may be kept instead of values. owned: what is transient may be moved from. Any number of rows.
+    void append(std::span<const column> columns, std::size_t n, const std::uint64_t* positions, bool owned);
+    void finish() { writer_.finish(); }
+
+   private:
+    ordered_tables::writer writer_;
+    std::vector<column> some_;
+  };
+
+  // `lives_on`: what the columns were read from.
+  void finish(std::shared_ptr<const void> lives_on = nullptr);
+
+ private:
+  ranges* first_;
+  std::shared_ptr<const void> lives_on_;
+};
+
+}  // namespace query::cpu
