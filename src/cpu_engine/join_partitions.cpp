@@ -204,7 +204,7 @@ class build_block {
   std::optional<join_table> table_;
 };
 
-class partitioned_join {
+class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
  public:
   partitioned_join(const planner::vertex& v, bool build_left, bool interpreted, std::size_t room, const vertex_tasks& tasks)
       : v_(&v),
@@ -228,8 +228,10 @@ class partitioned_join {
     const auto parts = [](const join_input& in) { return in.first.size() + (in.rest ? in.rest->parts().value_or(1) : 0); };
     build_.emplace(build_form_, equality_, bits, keeps_right(join_->join), parts(build), *context_);
     build_->take(build, *tasks_);
+    keep(std::move(build.rest));
     probe_.emplace(probe_form_, equality_, bits, true, parts(probe), *context_);
     probe_->take(probe, *tasks_);
+    keep(std::move(probe.rest));
     probe_rows_ = probe_->store().number_rows();
     const std::uint64_t build_rows = build_->store().number_rows();
     const std::uint64_t end = probe_rows_ + (keeps_right(join_->join) ? build_rows : 0);
@@ -258,14 +260,15 @@ class partitioned_join {
     });
     tasks_->for_each(idle.size(), [&](std::size_t i) { idle[i]->finish(); });
     idle.clear();
+    rows->finish(shared_from_this());
     return rows;
   }
-  // What the rows of the result may lie in.
-  struct held {
-    std::optional<parted_side> build, probe;
-  };
 
  private:
+  // Rows that stay where they are have their numbers in a store; what others were made with goes now.
+  void keep(std::unique_ptr<pipeline> input) {
+    if (input && input->in_place()) inputs_.push_back(std::move(input));
+  }
   std::size_t block_row_bytes() const {
     return build_form_.held_bytes() + build_form_.key->size + table_bytes + (keeps_right(join_->join) ? sizeof(std::uint64_t) : 0);
   }
@@ -450,6 +453,7 @@ class partitioned_join {
   key_equality equality_;
   side_form build_form_, probe_form_;
   std::optional<pair_calls> result_;
+  std::vector<std::unique_ptr<pipeline>> inputs_;  // read by number
   std::optional<parted_side> build_, probe_;
   std::uint64_t probe_rows_ = 0;
 };
@@ -469,8 +473,7 @@ bool can_be_partitioned(const detail::logical& join) {
 
 std::shared_ptr<made_tables> join_partitions(const planner::vertex& v, bool build_left, bool interpreted, join_input probe, join_input build,
                                              std::size_t room, const vertex_tasks& tasks) {
-  partitioned_join join(v, build_left, interpreted, room, tasks);
-  return join.run(std::move(probe), std::move(build));
+  return std::make_shared<partitioned_join>(v, build_left, interpreted, room, tasks)->run(std::move(probe), std::move(build));
 }
 
 }  // namespace query::cpu

@@ -9,6 +9,7 @@
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
+#include "cpu_engine/large_join.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/vertex_streams.hpp"
@@ -229,21 +230,23 @@ detail::table join_columns(const planner::vertex& v, const vertex_tasks& tasks) 
 
 }  // namespace
 
-detail::table join_rows(const planner::vertex& v, runtime::run_context& context) {
+runtime::vertex_rows join_rows(const planner::vertex& v, runtime::run_context& context) {
   const vertex_tasks tasks(context, v.captures);
   if (v.node->what == detail::verb::group_join) return group_join_rows(v, tasks);
   if (v.node->what == detail::verb::cross_join) return cross_join_rows(v, tasks);
   if (v.over_columns) return join_columns(v, tasks);
-  const join_probe probe(*v.node, collect_input(v, 1, tasks).table, false, v.interpreted, tasks);
-  pipeline left(v.inputs[0], v.captures, context);
-  std::vector<piece> pieces;
-  part_windows(left).run_rest(v.node->row, [&](const pipeline::part& part, rows_buffer& out) {
-    append_rows_sink sink(out);
-    const auto runner = probe.start(sink);
-    part.run(*runner);
-  }, pieces);
-  if (v.node->join == detail::join_kind::right || v.node->join == detail::join_kind::full) pieces.emplace_back(probe.unmatched(tasks));
-  return side_by_side(std::move(pieces), v.node->row, tasks);
+  return join_as_memory_allows(v, context, [&](const detail::table& build) {
+    const join_probe probe(*v.node, build, false, v.interpreted, tasks);
+    pipeline left(v.inputs[0], v.captures, context, false, true);
+    std::vector<piece> pieces;
+    part_windows(left).run_rest(v.node->row, [&](const pipeline::part& part, rows_buffer& out) {
+      append_rows_sink sink(out);
+      const auto runner = probe.start(sink);
+      part.run(*runner);
+    }, pieces);
+    if (v.node->join == detail::join_kind::right || v.node->join == detail::join_kind::full) pieces.emplace_back(probe.unmatched(tasks));
+    return side_by_side(std::move(pieces), v.node->row, tasks);
+  });
 }
 
 }  // namespace query::cpu

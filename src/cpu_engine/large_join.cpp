@@ -1,0 +1,168 @@
+#include "cpu_engine/large_join.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <query/detail/failure.hpp>
+#include <query/errors.hpp>
+
+#include "cpu_engine/join_partitions.hpp"
+#include "planner/cut_branch.hpp"
+
+namespace query::cpu {
+
+using planner::stage;
+
+namespace {
+
+std::size_t without(std::size_t bytes, std::size_t taken) { return bytes - std::min(bytes, taken); }
+std::size_t room_in(const runtime::run_context& context) { return without(context.pool.limit(), context.pool.used()); }
+
+// The rows of a build side: all of them, side by side, where these and their hash table fit; else as far as they have been collected.
+struct build_rows {
+  std::optional<detail::table> table;
+  join_input apart;
+};
+
+build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& join, bool build_left, std::size_t room,
+                     const vertex_tasks& tasks) {
+  pipeline& p = *input;
+  const std::size_t width = p.row()->size;
+  // Buffers come in classes of size, and whoever reads the join needs memory, too.
+  const auto fits = [&](std::uint64_t rows, std::size_t row_bytes) {
+    const double bytes = static_cast<double>(join_table_bytes(join, build_left, rows)) + static_cast<double>(rows) * static_cast<double>(row_bytes);
+    return 1.5 * bytes <= static_cast<double>(room);
+  };
+  build_rows b;
+  const auto all = p.source_rows();
+  const bool lies_there = p.in_place() && p.as_tables().size() == 1;
+  if (all && fits(*all, lies_there ? 0 : p.keeps_rows() ? width : 2 * width)) {
+    b.table = collect_rest(p);
+    return b;
+  }
+  if (!p.source_as_it_is()) {
+    // Tests may leave few of the rows.
+    const std::size_t part_bytes = part_rows * width, threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
+    const std::size_t window = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
+    bool more = true;
+    while (more && fits(rows_in(b.apart.first), 2 * width)) {
+      std::vector<rows_buffer> some;
+      for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
+      const std::size_t base = p.next_part();
+      more = p.run_some(window, [&](const pipeline::part& part) {
+        append_rows_sink sink(some[part.index - base]);
+        part.run(sink);
+      });
+      for (rows_buffer& rows : some)
+        if (rows.size()) b.apart.first.emplace_back(std::move(rows));
+    }
+    if (!more) {
+      b.table = side_by_side(std::move(b.apart.first), p.row(), tasks);
+      return b;
+    }
+  }
+  b.apart.rest = std::move(input);
+  return b;
+}
+
+// What is wrong is the join's, whoever reads its rows.
+template <class Call> auto as_join(const detail::logical& join, Call call) {
+  try {
+    return call();
+  } catch (const detail::unplaced_error& e) {
+    detail::fail_at(e, join);
+  } catch (const resource_error& e) {
+    const std::string what = e.what();
+    if (what.find(" while running ") != std::string::npos) throw;
+    throw resource_error(what + ", while running " + join.label + " (" + detail::place_of(join.where) + ")");
+  }
+}
+
+// The build side of a stage.
+std::unique_ptr<pipeline> build_side_of(const stage& s, bool left_to_join, runtime::run_context& context) {
+  if (left_to_join || s.build->in_place)
+    return std::make_unique<pipeline>(s.build->inputs.front(), s.build->captures, context, false, true);
+  planner::branch table;
+  table.table = s.build;
+  table.row = s.build->row();
+  return std::make_unique<pipeline>(table, std::vector<planner::binding>(), context, false, true);
+}
+
+}  // namespace
+
+std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, const std::vector<planner::binding>& captures,
+                                                    runtime::run_context& context) {
+  if (!context.pool.limit()) return nullptr;
+  const bool may = context.temp && !context.shared && !context.verify;
+  std::size_t taken = 0;  // by joins before
+  for (std::size_t i = 0; i < b.stages.size(); ++i) {
+    const stage& s = b.stages[i];
+    if (s.what != stage::kind::probe) continue;
+    const detail::logical& join = *s.join;
+    const auto behind = [&](std::shared_ptr<made_tables> rows) {
+      auto cut = std::make_unique<rows_behind_join>();
+      cut->rest = b;
+      cut->join.node = &join;
+      (void)planner::cut_branch(cut->rest, i + 1, 0, &cut->join);
+      cut->rows = std::move(rows);
+      return cut;
+    };
+    if (const auto known = context.joined_apart.find({&join, b.number}); known != context.joined_apart.end())
+      return behind(std::dynamic_pointer_cast<made_tables>(known->second));
+    const bool left_to_join = context.left_to_joins.contains(s.build) && !context.tables.contains(s.build);
+    if (!may && !left_to_join) continue;
+    const std::size_t used = context.pool.used(), room = without(room_in(context), taken);
+    const vertex_tasks build_tasks(context, s.build->captures);
+    build_rows build = collected(build_side_of(s, left_to_join, context), join, s.build_left, room, build_tasks);
+    if (!build.table && !can_be_partitioned(join)) {
+      detail::table rest = collect_rest(*build.apart.rest);
+      if (!build.apart.first.empty()) {
+        build.apart.first.emplace_back(std::move(rest));
+        rest = side_by_side(std::move(build.apart.first), s.build->row(), build_tasks);
+      }
+      build.table = std::move(rest);
+    }
+    if (build.table) {
+      if (!s.build->in_place) {
+        taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, build.table->n));
+        if (left_to_join) context.tables[s.build] = std::move(*build.table);
+      }
+      continue;
+    }
+    auto cut = behind(nullptr);
+    cut->rows = as_join(join, [&] {
+      planner::branch probed = b;
+      probed.stages.resize(i);
+      probed.row = s.in;
+      join_input probe;
+      const std::size_t before = context.pool.used();
+      probe.rest = std::make_unique<pipeline>(probed, captures, context, false, true);
+      const std::size_t tables = context.pool.used() - std::min(before, context.pool.used());
+      const runtime::counted_pieces counted(context, &join);
+      return join_partitions(cut->join, s.build_left, s.how == planner::form::interpreted, std::move(probe), std::move(build.apart),
+                             without(without(context.pool.limit(), used), tables), vertex_tasks(context, captures));
+    });
+    context.joined_apart[{&join, b.number}] = cut->rows;
+    return cut;
+  }
+  return nullptr;
+}
+
+runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::run_context& context,
+                                           function_ref<detail::table(const detail::table& build)> in_memory) {
+  const vertex_tasks tasks(context, v.captures);
+  const detail::logical& join = *v.node;
+  if (!context.pool.limit() || !context.temp || context.shared || context.verify || !can_be_partitioned(join))
+    return in_memory(collect_input(v, 1, tasks).table);
+  const std::size_t room = room_in(context);
+  build_rows build = collected(std::make_unique<pipeline>(v.inputs[1], v.captures, context, false, true), join, false, room, tasks);
+  if (build.table) return in_memory(*build.table);
+  join_input probe;
+  probe.rest = std::make_unique<pipeline>(v.inputs[0], v.captures, context, false, true);
+  auto rows = join_partitions(v, false, v.interpreted, std::move(probe), std::move(build.apart), room, tasks);
+  if (context.loops) return rows->fetch(context);  // what its rows refer to may be gone in the next round
+  return runtime::vertex_rows(std::move(rows));
+}
+
+}  // namespace query::cpu
