@@ -8,16 +8,13 @@
 #include <utility>
 
 #include <query/cpu/typed_segment.hpp>
-#include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
-#include "cpu_engine/function_calls.hpp"
-#include "cpu_engine/join_table.hpp"
+#include "cpu_engine/join_sides.hpp"
 #include "cpu_engine/key_column.hpp"
-#include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/pair_calls.hpp"
-#include "cpu_engine/partition_store.hpp"
 #include "cpu_engine/positioned_rows.hpp"
+#include "cpu_engine/row_lists.hpp"
 
 namespace query::cpu {
 
@@ -28,185 +25,24 @@ namespace {
 constexpr std::size_t rows_a_part_of_chunk = 256;  // of a chunk, that one partition has; fewer are mostly overhead
 constexpr unsigned least_bits = 2, most_bits = 12;
 constexpr std::size_t least_block = 1 << 10;
-constexpr std::size_t table_bytes = 80;            // of a join_table, for a key; 16 more where words have two halves
+constexpr std::uint64_t most_matches = 1 << 16, most_match_bytes = std::uint64_t{16} << 20;  // of a group_join in one go
+
+// Of a join_table, for each key, at most; small ranges of integers take a fifth.
+std::size_t table_bytes(const ir::type& key) { return key.size <= 4 ? 60 : key.size <= 8 ? 88 : 104; }
 
 bool keeps_left(join_kind k) { return k == join_kind::left || k == join_kind::full; }
 bool keeps_right(join_kind k) { return k == join_kind::right || k == join_kind::full; }
-bool tests(join_kind k) { return k == join_kind::semi || k == join_kind::anti; }
 
-// How rows of one side lie in its store: whole, with their keys beside them unless these are a part of the row.
-struct side_form {
-  side_form(const detail::user_function& f, bool interpreted) : row(f.row), key(f.result), calls(f, interpreted, false), key_at(part_of_row(f)) {}
-  planner::column_schema columns() const {
-    if (key_at) return {{{0, row}}};
-    return {{{0, row}, {0, key}}};
-  }
-  column keys(std::span<const column> of) const {
-    column c = key_at ? of[0] : of[1];
-    c.base = static_cast<const std::byte*>(c.base) + key_at.value_or(0);
-    return c;
-  }
-  // Of a row in a block of the build side: its copy, or where it lies.
-  std::size_t held_bytes() const { return row->trivial ? row->size : sizeof(void*); }
-  std::size_t stored_bytes() const { return row->size + (key_at ? 0 : key->size) + sizeof(std::uint32_t); }
-
-  const ir::type *row, *key;
-  function_calls calls;
-  std::optional<std::size_t> key_at;
-};
-
-// One side, put apart.
-class parted_side {
- public:
-  parted_side(const side_form& form, key_equality equality, unsigned bits, bool numbered, std::size_t parts, runtime::run_context& context)
-      : form_(&form), equality_(equality), bits_(bits), pool_(&context.pool), store_(form.columns(), bits, parts, numbered, context) {}
-
-  void take(join_input& in, const vertex_tasks& tasks) {
-    const std::size_t before = in.first.size();
-    tasks.for_each(before, [&](std::size_t i) {
-      detail::row_block b;
-      b.rows = const_cast<void*>(in.first[i].data());
-      b.n = in.first[i].size();
-      b.owned = in.first[i].movable() != nullptr;
-      sink to(*this, i, false);
-      to.push(b);
-      to.finish();
-      in.first[i] = piece(detail::table{});
-    });
-    in.first.clear();
-    if (!in.rest) return;
-    const std::size_t done = in.rest->next_part();
-    const bool resident = in.rest->in_place();
-    in.rest->run_all([&](const pipeline::part& part) {
-      sink to(*this, before + part.index - done, resident);
-      part.run(to);
-      to.finish();
-    });
-  }
-  partition_store& store() { return store_; }
-
- private:
-  class sink final : public detail::batch_sink {
-   public:
-    sink(parted_side& of, std::size_t part, bool resident)
-        : of_(&of), writer_(of.store_, part), keys_(of.form_->key, *of.pool_), resident_(resident) {}
-    void push(const detail::row_block& b) override {
-      const side_form& f = *of_->form_;
-      const std::size_t size = f.row->size;
-      for (std::size_t from = 0; from < b.n; from += batch_rows) {
-        const std::size_t n = std::min(batch_rows, b.n - from);
-        const auto* const rows = static_cast<const std::byte*>(b.rows) + from * size;
-        column columns[2] = {{rows, size, 0, size, nullptr, !resident_}, {}};
-        key_part key{f.key, 0, rows + f.key_at.value_or(0), size};
-        if (!f.key_at) {
-          keys_.clear();
-          f.calls.map(rows, nullptr, n, keys_.extend(n), scratch_);
-          keys_.grow(n);
-          key = side_by_side(*f.key, keys_.data());
-          columns[1] = {keys_.data(), f.key->size, 0, f.key->size, nullptr, true};
-        }
-        hash_keys(*f.key, {&key, 1}, 0, n, hashes_, of_->equality_);
-        for (std::size_t i = 0; i < n; ++i) partitions_[i] = static_cast<std::uint16_t>(hashes_[i] >> (64 - of_->bits_));
-        writer_.append({columns, f.key_at ? 1u : 2u}, n, partitions_, b.owned);
-      }
-    }
-    void finish() { writer_.finish(); }
-
-   private:
-    parted_side* of_;
-    partition_writer writer_;
-    rows_buffer keys_;
-    interpreter::scratch scratch_;
-    bool resident_;
-    std::uint64_t hashes_[batch_rows];
-    std::uint16_t partitions_[batch_rows];
-  };
-
-  const side_form* form_;
-  key_equality equality_;
-  unsigned bits_;
-  runtime::buffer_pool* pool_;
-  partition_store store_;
-};
-
-column part_of_batch(const column& c, std::size_t first) { return first ? part_of(c, first) : c; }
-
-// Some rows of a partition of the build side, side by side, under a hash table.
-class build_block {
- public:
-  build_block(const side_form& form, const key_equality& equality, bool numbered, runtime::run_context& context)
-      : form_(&form), equality_(equality), numbered_(numbered), context_(&context), rows_(form.row, context.pool), keys_(form.key, context.pool) {}
-
-  // Rows [first, first + n) of the partition.
-  void read(partition_store& store, std::size_t partition, std::uint64_t first, std::uint64_t n) {
-    const auto count = static_cast<std::size_t>(n);
-    table_.reset();
-    rows_.clear();
-    keys_.clear();
-    n_ = 0;
-    if (form_->row->trivial) rows_.reserve(std::max<std::size_t>(count, 1));
-    else if (at_.size() < count * sizeof(void*)) at_ = context_->pool.allocate_array<const void*>(count);
-    keys_.reserve(std::max<std::size_t>(count, 1));
-    if (numbered_ && positions_.size() < count * sizeof(std::uint64_t)) positions_ = context_->pool.allocate_array<std::uint64_t>(count);
-    std::size_t chunk = 0, begin = 0, end = 0;
-    std::uint64_t before = 0, skip = 0;  // rows of the partition in chunks before; rows of the first chunk that are none of these
-    for (const std::size_t rows : store.rows_by_chunk(partition)) {
-      if (before <= first) {
-        begin = chunk;
-        skip = first - before;
-      }
-      if (before < first + n) end = chunk + 1;
-      before += rows;
-      ++chunk;
-    }
-    if (n)
-      store.read(partition, begin, end, [&](const stored_rows& r) {
-        const auto from = static_cast<std::size_t>(std::min<std::uint64_t>(skip, r.rows.n));
-        skip -= from;
-        add(r, from, std::min(r.rows.n - from, count - n_));
-      });
-    table_.emplace(form_->key, keys_.data(), n_, join_options{.custom = equality_}, alone_, context_->pool, context_->cancel);
-  }
-
-  std::size_t size() const { return n_; }
-  join_table& table() { return *table_; }
-  const void* row(std::uint64_t i) const {
-    if (i == join_table::no_row) return nullptr;
-    return form_->row->trivial ? rows_.at(static_cast<std::size_t>(i)) : at_.as<const void*>()[i];
-  }
-  std::uint64_t position(std::size_t i) const { return positions_.as<std::uint64_t>()[i]; }
-
- private:
-  void add(const stored_rows& r, std::size_t from, std::size_t k) {
-    if (!k) return;
-    const column rows = part_of_batch(r.rows.columns[0], from), keys = part_of_batch(form_->keys(r.rows.columns), from);
-    if (form_->row->trivial) {
-      gather_column(rows, form_->row, k, rows_.extend(k), form_->row->size, false);
-      rows_.grow(k);
-    } else {
-      for (std::size_t i = 0; i < k; ++i) at_.as<const void*>()[n_ + i] = value_at(rows, i);
-    }
-    gather_column(keys, form_->key, k, keys_.extend(k), form_->key->size, false);
-    keys_.grow(k);
-    if (numbered_)
-      for (std::size_t i = 0; i < k; ++i) positions_.as<std::uint64_t>()[n_ + i] = r.first + r.positions[from + i];
-    n_ += k;
-  }
-
-  const side_form* form_;
-  key_equality equality_;
-  bool numbered_;
-  runtime::run_context* context_;
-  runtime::serial_scheduler alone_;
-  rows_buffer rows_, keys_;
-  runtime::buffer at_, positions_;
-  std::size_t n_ = 0;
-  std::optional<join_table> table_;
+// The columns of both sides, and what the result function makes of them; records: neither.
+struct join_columns {
+  const planner::column_schema *left = nullptr, *right = nullptr;
+  std::optional<planner::projection> result;
 };
 
 class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
  public:
-  partitioned_join(const planner::vertex& v, bool build_left, bool interpreted, std::size_t room, const vertex_tasks& tasks)
+  partitioned_join(const planner::vertex& v, bool build_left, bool interpreted, join_columns columns, std::size_t room,
+                   const vertex_tasks& tasks)
       : v_(&v),
         join_(v.node),
         build_left_(build_left),
@@ -214,34 +50,37 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
         tasks_(&tasks),
         room_(room),
         equality_(equality_of(join_->keys)),
-        build_form_(join_->functions[build_left ? 0 : 1], interpreted),
-        probe_form_(join_->functions[build_left ? 1 : 0], interpreted) {
+        build_form_(join_->functions[build_left ? 0 : 1], interpreted, build_left ? columns.left : columns.right),
+        probe_form_(join_->functions[build_left ? 1 : 0], interpreted, build_left ? columns.right : columns.left) {
     equality_.sees_nulls = false;
-    if (join_->functions.size() > 2)
-      result_.emplace(join_->functions[2], join_->functions[0].row, join_->functions[1].row, interpreted, context_->pool);
-    const std::size_t threads = static_cast<std::size_t>(std::max(1, context_->scheduler.concurrency()));
-    rows_a_block_ = std::max(least_block, room / 4 / threads / block_row_bytes());
+    const auto& f = join_->functions;
+    if (columns.result) projector_.emplace(std::move(*columns.result), join_);
+    else if (groups()) result_.emplace(f[2], f[0].row, list(), interpreted, context_->pool);
+    else if (f.size() > 2) result_.emplace(f[2], f[0].row, f[1].row, interpreted, context_->pool);
+    rows_a_block_ = std::max(least_block, room / 4 / threads() / block_row_bytes());
   }
 
   std::shared_ptr<made_tables> run(join_input probe, join_input build) {
     const unsigned bits = bits_for(build);
     const auto parts = [](const join_input& in) { return in.first.size() + (in.rest ? in.rest->parts().value_or(1) : 0); };
-    build_.emplace(build_form_, equality_, bits, keeps_right(join_->join), parts(build), *context_);
+    build_.emplace(build_form_, equality_, bits, marks(), parts(build), *context_);
     build_->take(build, *tasks_);
     keep(std::move(build.rest));
     probe_.emplace(probe_form_, equality_, bits, true, parts(probe), *context_);
     probe_->take(probe, *tasks_);
     keep(std::move(probe.rest));
     probe_rows_ = probe_->store().number_rows();
-    const std::uint64_t build_rows = build_->store().number_rows();
-    const std::uint64_t end = probe_rows_ + (keeps_right(join_->join) ? build_rows : 0);
+    const std::uint64_t build_rows = build_->store().number_rows(), end = probe_rows_ + (marks() ? build_rows : 0);
     const std::size_t partitions = std::size_t{1} << bits;
 
-    const std::size_t threads = static_cast<std::size_t>(std::max(1, context_->scheduler.concurrency()));
-    auto rows = std::make_shared<positioned_rows>(*v_, *tasks_, nullptr, std::max<std::uint64_t>(end, 1), expected_rows(partitions), threads, room_);
+    const planner::column_schema schema = projector_ ? projector_->schema() : probe_form_.columns;
+    const bool columns = projector_ || (tests() && !probe_form_.records);
+    auto rows = std::make_shared<positioned_rows>(*v_, *tasks_, columns ? &schema : nullptr, std::max<std::uint64_t>(end, 1),
+                                                  expected_rows(partitions), threads(), room_);
     std::mutex lock;
     std::vector<std::unique_ptr<task>> idle;
     std::size_t begun = 0;
+    // In this order, whatever the order of the tasks: stores give memory back band by band.
     std::atomic<std::size_t> next_partition{0};
     tasks_->for_each(partitions, [&](std::size_t) {
       const std::size_t p = next_partition.fetch_add(1, std::memory_order_relaxed);
@@ -265,13 +104,19 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   }
 
  private:
+  std::size_t threads() const { return static_cast<std::size_t>(std::max(1, context_->scheduler.concurrency())); }
+  join_kind kind() const { return join_->join; }
+  bool groups() const { return join_->what == detail::verb::group_join; }
+  bool tests() const { return !groups() && (kind() == join_kind::semi || kind() == join_kind::anti); }
+  bool keeps_probed() const { return !groups() && keeps_left(kind()); }
+  bool marks() const { return !groups() && keeps_right(kind()); }
+  const ir::type* list() const { return static_cast<const ir::type*>(join_->source.get()); }
+
   // Rows that stay where they are have their numbers in a store; what others were made with goes now.
   void keep(std::unique_ptr<pipeline> input) {
-    if (input && input->in_place()) inputs_.push_back(std::move(input));
+    if (input && (input->in_place() || !build_form_.records)) inputs_.push_back(std::move(input));
   }
-  std::size_t block_row_bytes() const {
-    return build_form_.held_bytes() + build_form_.key->size + table_bytes + (keeps_right(join_->join) ? sizeof(std::uint64_t) : 0);
-  }
+  std::size_t block_row_bytes() const { return build_block::row_bytes(build_form_, marks()) + table_bytes(*build_form_.key); }
   unsigned bits_for(const join_input& build) const {
     const auto rest = build.rest ? build.rest->source_rows() : std::optional<std::uint64_t>(0);
     const std::size_t chunk = partition_store::rows_a_chunk(std::max(build_form_.stored_bytes(), probe_form_.stored_bytes()), *context_);
@@ -282,35 +127,25 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
 
   // About how many rows the join has, as one of its partitions says.
   std::uint64_t expected_rows(std::size_t partitions) {
-    std::uint64_t most = probe_rows_;
-    if (tests(join_->join)) return most;
+    if (tests() || groups()) return probe_rows_;
+    partition_store &build = build_->store(), &probe = probe_->store();
     std::size_t p = 0;
-    for (std::size_t i = 0; i < partitions; ++i)
-      if (probe_->store().rows_of(i) < probe_->store().rows_of(p) && probe_->store().rows_of(i) * partitions > probe_rows_ / 2) p = i;
-    const std::uint64_t build_rows = build_->store().rows_of(p), probe_rows = probe_->store().rows_of(p);
-    if (!build_rows || !probe_rows) return most;
-    build_block block(build_form_, equality_, false, *context_);
-    const std::uint64_t some = std::min<std::uint64_t>(build_rows, rows_a_block_);
-    block.read(build_->store(), p, 0, some);
-    rows_buffer keys(probe_form_.key, context_->pool);
+    for (std::size_t i = 1; i < partitions; ++i)
+      if (probe.rows_of(i) < probe.rows_of(p) && probe.rows_of(i) * partitions > probe_rows_ / 2) p = i;
+    const std::uint64_t built = build.rows_of(p), probed = probe.rows_of(p);
+    if (!built || !probed) return probe_rows_;
+    build_block block(build_form_, equality_, false, false, *context_);
+    block.read(build, p, 0, std::min<std::uint64_t>(built, rows_a_block_));
+    stored_keys keys(probe_form_, context_->pool);
     std::uint64_t matches = 0, counts[batch_rows];
-    probe_->store().read(p, [&](const stored_rows& r) {
-      block.table().count(adjacent_keys(probe_form_, r, keys), r.rows.n, counts);
+    probe.read(p, [&](const stored_rows& r) {
+      block.table().count(keys.of(r.rows), r.rows.n, counts);
       for (std::size_t i = 0; i < r.rows.n; ++i) matches += counts[i];
     });
-    const double all = static_cast<double>(matches) * static_cast<double>(build_rows) / static_cast<double>(some) *
-                       static_cast<double>(probe_rows_) / static_cast<double>(probe_rows);
+    const double all = static_cast<double>(matches) * static_cast<double>(built) / static_cast<double>(block.size()) *
+                       static_cast<double>(probe_rows_) / static_cast<double>(probed);
     const auto rows = static_cast<std::uint64_t>(std::min(all, 1e15));
-    return keeps_left(join_->join) ? std::max(most, rows) : rows + 1;
-  }
-
-  static const void* adjacent_keys(const side_form& f, const stored_rows& r, rows_buffer& memory) {
-    const column c = f.keys(r.rows.columns);
-    if (!c.select && c.stride == f.key->size) return c.base;
-    memory.clear();
-    gather_column(c, f.key, r.rows.n, memory.extend(r.rows.n), f.key->size, false);
-    memory.grow(r.rows.n);
-    return memory.data();
+    return keeps_probed() ? std::max(probe_rows_, rows) : rows + 1;
   }
 
   // What one thread works with.
@@ -319,34 +154,39 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     task(partitioned_join& of, positioned_rows& to, std::size_t number)
         : of_(&of),
           writer_(to, number),
-          block_(of.build_form_, of.equality_, keeps_right(of.join_->join), *of.context_),
-          keys_(of.probe_form_.key, of.context_->pool),
+          block_(of.build_form_, of.equality_, of.marks(), of.projector_ && of.keeps_probed(), *of.context_),
+          keys_(of.probe_form_, of.context_->pool),
           out_(of.join_->row, of.context_->pool),
           a_batch_(rows_a_batch(of.join_->row->size)),
-          matches_(a_batch_) {}
+          matches_(a_batch_) {
+      if (of.projector_) projector_.emplace(*of.projector_, of.context_->pool);
+      if (of.groups()) lists_.emplace(of.list(), batch_rows, of.context_->pool);
+    }
 
     void run(std::size_t p) {
       partition_store &build = of_->build_->store(), &probe = of_->probe_->store();
-      const join_kind k = of_->join_->join;
       const std::uint64_t built = build.rows_of(p), probed = probe.rows_of(p);
-      if (!probed && !(built && keeps_right(k))) return;
-      if (!built && !keeps_left(k) && k != join_kind::anti) return;
-      several_ = built > of_->rows_a_block_;
-      if (several_) matched_.assign(static_cast<std::size_t>(probed), false);
+      if (!probed && !(built && of_->marks())) return;
+      if (!built && !of_->keeps_probed() && !of_->groups() && of_->kind() != join_kind::anti) return;
+      // The matches of a group_join are wanted together.
+      const std::uint64_t most = of_->groups() ? std::max<std::uint64_t>(built, 1) : of_->rows_a_block_;
       std::uint64_t first = 0;
+      matched_.clear();
       do {
-        const std::uint64_t n = std::min<std::uint64_t>(of_->rows_a_block_, built - first);
-        block_.read(build, p, first, n);
-        first += n;
+        block_.read(build, p, first, std::min<std::uint64_t>(most, built - first));
+        first += block_.size();
         last_ = first == built;
+        several_ = !last_ || !matched_.empty();
+        if (several_) matched_.resize(static_cast<std::size_t>(probed), false);
         std::size_t row = 0;
         probe.read(p, [&](const stored_rows& r) {
           of_->context_->cancel.check();
-          if (tests(k)) test(r, row);
+          if (of_->groups()) group(r);
+          else if (of_->tests()) test(r, row);
           else pair(r, row);
           row += r.rows.n;
         });
-        if (keeps_right(k)) add_unmatched();
+        if (of_->marks()) add_unmatched();
       } while (!last_);
     }
     void finish() { writer_.finish(); }
@@ -354,33 +194,42 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
    private:
     // row: number of the first one in the partition.
     void pair(const stored_rows& r, std::size_t row) {
-      const bool keeps = keeps_left(of_->join_->join);
+      const bool keeps = of_->keeps_probed();
       const auto alone = keeps && !several_ ? join_table::unmatched::keep : join_table::unmatched::drop;
-      const void* const keys = adjacent_keys(of_->probe_form_, r, keys_);
+      const void* const keys = keys_.of(r.rows);
       cursor_.reset();
+      // One row may have millions of partners: batches of matches, not of rows, are where a query stops.
       while (block_.table().probe(keys, r.rows.n, cursor_, matches_, alone)) {
-        of_->context_->cancel.check();
-        if (keeps_right(of_->join_->join)) block_.table().mark(matches_);
-        for (std::size_t i = 0; i < matches_.size(); ++i) {
-          const std::uint32_t at = matches_.probe()[i];
-          if (several_ && keeps) matched_[row + at] = true;
-          add(r, at, block_.row(matches_.build()[i]), i);
-        }
-        emit(matches_.size());
+        if (of_->marks()) block_.table().mark(matches_);
+        if (several_ && keeps)
+          for (std::size_t i = 0; i < matches_.size(); ++i) matched_[row + matches_.probe()[i]] = true;
+        hand_on(r, matches_.probe(), matches_.build(), matches_.size());
       }
       if (!several_ || !keeps || !last_) return;
       std::size_t n = 0;
+      const std::vector<std::uint64_t> none(a_batch_, join_table::no_row);
       for (std::size_t i = 0; i < r.rows.n; ++i) {
         if (matched_[row + i]) continue;
-        add(r, i, nullptr, n++);
-        if (n == a_batch_) emit(std::exchange(n, 0));
+        numbers_[n++] = static_cast<std::uint32_t>(i);
+        if (n == a_batch_) hand_on(r, numbers_, none.data(), std::exchange(n, 0));
+      }
+      hand_on(r, numbers_, none.data(), n);
+    }
+    // n pairs of rows of the batch and of the block.
+    void hand_on(const stored_rows& r, const std::uint32_t* probed, const std::uint64_t* built, std::size_t n) {
+      if (!n) return;
+      for (std::size_t i = 0; i < n; ++i) positions_[i] = r.first + r.positions[probed[i]];
+      if (projector_) {
+        of_->context_->cancel.check();
+        const std::span<const column> l = narrowed_.narrow(lasting(r), probed, n), b = block_.select(built, n);
+        writer_.append(of_->build_left_ ? projector_->run(b, l, n) : projector_->run(l, b, n), n, positions_, false);
+        return;
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        probed_[i] = value_at(r.rows.columns[0], probed[i]);
+        built_[i] = block_.row(built[i]);
       }
       emit(n);
-    }
-    void add(const stored_rows& r, std::size_t row, const void* built, std::size_t to) {
-      probed_[to] = value_at(r.rows.columns[0], row);
-      built_[to] = built;
-      positions_[to] = r.first + r.positions[row];
     }
     void add_unmatched() {
       std::size_t n = 0;
@@ -391,10 +240,9 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
         positions_[n] = of_->probe_rows_ + block_.position(i);
         if (++n == a_batch_) emit(std::exchange(n, 0));
       }
-      emit(n);
+      if (n) emit(n);
     }
     void emit(std::size_t n) {
-      if (!n) return;
       of_->context_->cancel.check();
       out_.clear();
       void* const to = out_.extend(n);
@@ -405,37 +253,73 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
       const column all{to, size, 0, size, nullptr, true};
       writer_.append({&all, 1}, n, positions_, true);
     }
+    // The columns of a batch; values that lie in the store's block go with it.
+    std::span<const column> lasting(const stored_rows& r) {
+      columns_.assign(r.rows.columns.begin(), r.rows.columns.end());
+      for (column& c : columns_) c.transient = !c.select;
+      return columns_;
+    }
     // Semi and anti joins.
     void test(const stored_rows& r, std::size_t row) {
       std::uint8_t found[column_batch_rows];
-      block_.table().contains(adjacent_keys(of_->probe_form_, r, keys_), r.rows.n, found);
+      block_.table().contains(keys_.of(r.rows), r.rows.n, found);
       if (several_) {
         for (std::size_t i = 0; i < r.rows.n; ++i)
           if (found[i]) matched_[row + i] = true;
         if (!last_) return;
         for (std::size_t i = 0; i < r.rows.n; ++i) found[i] = matched_[row + i];
       }
-      const std::uint8_t wanted = of_->join_->join == join_kind::semi;
-      column rows = r.rows.columns[0];
-      rows.transient = !rows.select;  // others lie outside of the store's block
+      const std::uint8_t wanted = of_->kind() == join_kind::semi;
       std::size_t n = 0;
       for (std::size_t i = 0; i < r.rows.n; ++i) {
         if (found[i] != wanted) continue;
-        numbers_[n] = rows.select ? rows.select[i] : static_cast<std::uint32_t>(i);
+        numbers_[n] = static_cast<std::uint32_t>(i);
         positions_[n++] = r.first + r.positions[i];
       }
-      rows.select = numbers_;
-      if (n) writer_.append({&rows, 1}, n, positions_, false);
+      if (!n) return;
+      std::span<const column> rows = narrowed_.narrow(lasting(r), numbers_, n);
+      if (of_->probe_form_.records) rows = rows.first(1);
+      writer_.append(rows, n, positions_, false);
+    }
+    // Rows of the batch with all of their matches.
+    void group(const stored_rows& r) {
+      const void* const keys = keys_.of(r.rows);
+      const std::uint64_t most = std::clamp<std::uint64_t>(most_match_bytes / of_->build_form_.row->size, 1, most_matches);
+      std::uint64_t counts[batch_rows];
+      block_.table().count(keys, r.rows.n, counts);
+      for (std::size_t i = 0; i < r.rows.n;) {
+        std::uint64_t matches = counts[i];
+        std::size_t j = i + 1;
+        while (j < r.rows.n && j - i < a_batch_ && matches + counts[j] <= most) matches += counts[j++];
+        for (std::size_t k = i; k < j; ++k) lists_->start(k - i, static_cast<std::size_t>(counts[k]));
+        cursor_.reset();
+        while (block_.table().probe(static_cast<const std::byte*>(keys) + i * of_->probe_form_.key->size, j - i, cursor_, matches_)) {
+          of_->context_->cancel.check();
+          for (std::size_t m = 0; m < matches_.size(); ++m) lists_->add(matches_.probe()[m], block_.row(matches_.build()[m]));
+        }
+        for (std::size_t k = i; k < j; ++k) {
+          probed_[k - i] = value_at(r.rows.columns[0], k);
+          built_[k - i] = lists_->list(k - i);
+          positions_[k - i] = r.first + r.positions[k];
+        }
+        emit(j - i);
+        i = j;
+      }
     }
 
     partitioned_join* of_;
     positioned_rows::writer writer_;
     build_block block_;
-    rows_buffer keys_, out_;
+    stored_keys keys_;
+    rows_buffer out_;
     std::size_t a_batch_;
     join_table::cursor cursor_;
     match_batch matches_;
     pair_calls::scratch scratch_;
+    std::optional<column_projector::runner> projector_;
+    std::optional<row_lists> lists_;
+    narrowed_columns narrowed_;
+    std::vector<column> columns_;
     bool several_ = false, last_ = false;
     std::vector<bool> matched_;  // probe rows of the partition, by the blocks so far; where there are several
     const void* probed_[batch_rows];
@@ -452,18 +336,37 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   std::size_t room_, rows_a_block_ = 0;
   key_equality equality_;
   side_form build_form_, probe_form_;
-  std::optional<pair_calls> result_;
+  std::optional<pair_calls> result_;             // records
+  std::optional<column_projector> projector_;    // columns
   std::vector<std::unique_ptr<pipeline>> inputs_;  // read by number
   std::optional<parted_side> build_, probe_;
   std::uint64_t probe_rows_ = 0;
 };
+
+// Do the batches of both sides hold columns that stay where they are, and can the result be made of them?
+join_columns columns_of(const detail::logical& join, bool build_left, const join_input& probe, const join_input& build) {
+  const auto stay = [](const join_input& in) {
+    return in.first.empty() && in.rest && in.rest->columns() && in.rest->source_rows() && !in.rest->made_as_read();
+  };
+  const bool plain = join.what == detail::verb::join && !keeps_right(join.join) && !join.has_own_equality();
+  if (!plain || !stay(probe) || !stay(build)) return {};
+  join_columns c;
+  c.left = (build_left ? build : probe).rest->columns();
+  c.right = (build_left ? probe : build).rest->columns();
+  if (!planner::evaluate(join.functions[0], *c.left) || !planner::evaluate(join.functions[1], *c.right)) return {};
+  if (join.functions.size() < 3) return c;
+  const planner::column_schema right = keeps_left(join.join) ? c.right->of_optional(join.functions[1].row) : *c.right;
+  c.result = planner::project(join.functions[2], *c.left, &right);
+  return c.result ? std::move(c) : join_columns();
+}
 
 bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }
 
 }  // namespace
 
 std::uint64_t join_table_bytes(const detail::logical& join, bool build_left, std::uint64_t rows) {
-  return rows * (table_bytes + join.functions[build_left ? 0 : 1].result->size);
+  const ir::type& key = *join.functions[build_left ? 0 : 1].result;
+  return rows * (table_bytes(key) + key.size);
 }
 
 bool can_be_partitioned(const detail::logical& join) {
@@ -471,9 +374,11 @@ bool can_be_partitioned(const detail::logical& join) {
          can_be_copied(join.functions[1].result) && (can_be_copied(join.row) || join.row->life.move);
 }
 
-std::shared_ptr<made_tables> join_partitions(const planner::vertex& v, bool build_left, bool interpreted, join_input probe, join_input build,
-                                             std::size_t room, const vertex_tasks& tasks) {
-  return std::make_shared<partitioned_join>(v, build_left, interpreted, room, tasks)->run(std::move(probe), std::move(build));
+std::shared_ptr<made_tables> join_partitions(const planner::vertex& v, bool build_left, bool interpreted, join_input probe,
+                                             join_input build, std::size_t room, const vertex_tasks& tasks) {
+  join_columns columns = columns_of(*v.node, build_left, probe, build);
+  const auto join = std::make_shared<partitioned_join>(v, build_left, interpreted, std::move(columns), room, tasks);
+  return join->run(std::move(probe), std::move(build));
 }
 
 }  // namespace query::cpu

@@ -3,8 +3,9 @@
 //
 // Of a partition that is too large, as many rows have one key, a block of its build rows at a time meets all of its probe rows.
 //
-//   partitioned_join join(vertex, build_left, interpreted, tasks, room);
-//   std::shared_ptr<made_tables> rows = join.run(std::move(probe), std::move(build));
+// A join of pairs runs over columns where both sides give columns that stay where they are: strings are kept by number then.
+//
+//   std::shared_ptr<made_tables> rows = join_partitions(vertex, build_left, interpreted, std::move(probe), std::move(build), room, tasks);
 #pragma once
 
 #include <memory>
@@ -26,8 +27,8 @@ std::uint64_t join_table_bytes(const detail::logical& join, bool build_left, std
 // Can both sides be put apart?
 bool can_be_partitioned(const detail::logical& join);
 
-// v: stands for the join (v.node). room: bytes of memory that all of it may take. keep: what the inputs read, as long as the rows live.
-std::shared_ptr<made_tables> join_partitions(const planner::vertex& v, bool build_left, bool interpreted, join_input probe, join_input build,
-                                             std::size_t room, const vertex_tasks& tasks);
+// v: stands for the join (v.node). room: bytes of memory that all of it may take.
+std::shared_ptr<made_tables> join_partitions(const planner::vertex& v, bool build_left, bool interpreted, join_input probe,
+                                             join_input build, std::size_t room, const vertex_tasks& tasks);
 
 }  // namespace query::cpu

@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/join_partitions.hpp"
+#include "planner/column_forms.hpp"
 #include "planner/cut_branch.hpp"
 
 namespace query::cpu {
@@ -19,34 +20,40 @@ namespace {
 std::size_t without(std::size_t bytes, std::size_t taken) { return bytes - std::min(bytes, taken); }
 std::size_t room_in(const runtime::run_context& context) { return without(context.pool.limit(), context.pool.used()); }
 
+const std::vector<planner::binding> table_has_none;
+
 // The rows of a build side: all of them, side by side, where these and their hash table fit; else as far as they have been collected.
 struct build_rows {
-  std::optional<detail::table> table;
+  bool fits = false;
+  detail::table table;
   join_input apart;
+  bool comes_again = false;
 };
 
 build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& join, bool build_left, std::size_t room,
-                     const vertex_tasks& tasks) {
+                     bool in_place, const vertex_tasks& tasks) {
   pipeline& p = *input;
   const std::size_t width = p.row()->size;
-  // Buffers come in classes of size, and whoever reads the join needs memory, too.
+  // Buffers come in classes of size.
   const auto fits = [&](std::uint64_t rows, std::size_t row_bytes) {
-    const double bytes = static_cast<double>(join_table_bytes(join, build_left, rows)) + static_cast<double>(rows) * static_cast<double>(row_bytes);
-    return 1.5 * bytes <= static_cast<double>(room);
+    const double tables = static_cast<double>(join_table_bytes(join, build_left, rows));
+    return 1.2 * (tables + static_cast<double>(rows) * static_cast<double>(row_bytes)) <= static_cast<double>(room);
   };
   build_rows b;
   const auto all = p.source_rows();
-  const bool lies_there = p.in_place() && p.as_tables().size() == 1;
+  b.comes_again = all && !p.made_as_read();
+  const bool lies_there = in_place || (p.in_place() && p.as_tables().size() == 1);
   if (all && fits(*all, lies_there ? 0 : p.keeps_rows() ? width : 2 * width)) {
-    b.table = collect_rest(p);
+    if (!in_place) b.table = collect_rest(p);
+    b.fits = true;
     return b;
   }
-  if (!p.source_as_it_is()) {
+  if (!p.source_as_it_is() && !in_place) {
     // Tests may leave few of the rows.
     const std::size_t part_bytes = part_rows * width, threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
     const std::size_t window = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
     bool more = true;
-    while (more && fits(rows_in(b.apart.first), 2 * width)) {
+    while (more && fits(rows_in(b.apart.first) + window * part_rows, 2 * width)) {
       std::vector<rows_buffer> some;
       for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
       const std::size_t base = p.next_part();
@@ -58,6 +65,7 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
         if (rows.size()) b.apart.first.emplace_back(std::move(rows));
     }
     if (!more) {
+      b.fits = true;
       b.table = side_by_side(std::move(b.apart.first), p.row(), tasks);
       return b;
     }
@@ -79,14 +87,19 @@ template <class Call> auto as_join(const detail::logical& join, Call call) {
   }
 }
 
-// The build side of a stage.
-std::unique_ptr<pipeline> build_side_of(const stage& s, bool left_to_join, runtime::run_context& context) {
-  if (left_to_join || s.build->in_place)
-    return std::make_unique<pipeline>(s.build->inputs.front(), s.build->captures, context, false, true);
+// The build side of a stage; nothing: it cannot be had so, as columns.
+std::unique_ptr<pipeline> build_side_of(const stage& s, bool left_to_join, bool columns, runtime::run_context& context) {
   planner::branch table;
   table.table = s.build;
   table.row = s.build->row();
-  return std::make_unique<pipeline>(table, std::vector<planner::binding>(), context, false, true);
+  const bool by_join = left_to_join || s.build->in_place;
+  const planner::branch& b = by_join ? s.build->inputs.front() : table;
+  const std::vector<planner::binding>& captures = by_join ? s.build->captures : table_has_none;
+  if (!columns) return std::make_unique<pipeline>(b, captures, context, false, true);
+  if (b.stages.empty() && b.prefilters.empty() && (b.table || b.source->view))
+    return std::make_unique<pipeline>(b, captures, context, true, true);
+  const auto all = planner::over_columns(b);
+  return all ? std::make_unique<pipeline>(*all, captures, context, true, true) : nullptr;
 }
 
 }  // namespace
@@ -114,19 +127,22 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
     if (!may && !left_to_join) continue;
     const std::size_t used = context.pool.used(), room = without(room_in(context), taken);
     const vertex_tasks build_tasks(context, s.build->captures);
-    build_rows build = collected(build_side_of(s, left_to_join, context), join, s.build_left, room, build_tasks);
-    if (!build.table && !can_be_partitioned(join)) {
+    build_rows build = as_join(join, [&] {
+      return collected(build_side_of(s, left_to_join, false, context), join, s.build_left, room, s.build->in_place, build_tasks);
+    });
+    if (!build.fits && !can_be_partitioned(join)) {
       detail::table rest = collect_rest(*build.apart.rest);
       if (!build.apart.first.empty()) {
         build.apart.first.emplace_back(std::move(rest));
         rest = side_by_side(std::move(build.apart.first), s.build->row(), build_tasks);
       }
       build.table = std::move(rest);
+      build.fits = true;
     }
-    if (build.table) {
+    if (build.fits) {
       if (!s.build->in_place) {
-        taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, build.table->n));
-        if (left_to_join) context.tables[s.build] = std::move(*build.table);
+        taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, build.table.n));
+        if (left_to_join) context.tables[s.build] = std::move(build.table);
       }
       continue;
     }
@@ -137,7 +153,14 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
       probed.row = s.in;
       join_input probe;
       const std::size_t before = context.pool.used();
-      probe.rest = std::make_unique<pipeline>(probed, captures, context, false, true);
+      const bool columns = s.how == planner::form::columns;
+      probe.rest = std::make_unique<pipeline>(probed, captures, context, columns, true);
+      // What has been collected goes again: columns of rows that stay need no copies.
+      if (columns && build.comes_again)
+        if (auto all = build_side_of(s, left_to_join, true, context)) {
+          build.apart.first.clear();
+          build.apart.rest = std::move(all);
+        }
       const std::size_t tables = context.pool.used() - std::min(before, context.pool.used());
       const runtime::counted_pieces counted(context, &join);
       return join_partitions(cut->join, s.build_left, s.how == planner::form::interpreted, std::move(probe), std::move(build.apart),
@@ -153,11 +176,13 @@ runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::ru
                                            function_ref<detail::table(const detail::table& build)> in_memory) {
   const vertex_tasks tasks(context, v.captures);
   const detail::logical& join = *v.node;
+  const bool lies_there = v.over_columns && planner::is_bare_source(v.inputs[1]);
   if (!context.pool.limit() || !context.temp || context.shared || context.verify || !can_be_partitioned(join))
-    return in_memory(collect_input(v, 1, tasks).table);
+    return in_memory(lies_there ? detail::table() : collect_input(v, 1, tasks).table);
   const std::size_t room = room_in(context);
-  build_rows build = collected(std::make_unique<pipeline>(v.inputs[1], v.captures, context, false, true), join, false, room, tasks);
-  if (build.table) return in_memory(*build.table);
+  auto right = std::make_unique<pipeline>(v.inputs[1], v.captures, context, false, true);
+  build_rows build = collected(std::move(right), join, false, room, lies_there, tasks);
+  if (build.fits) return in_memory(build.table);
   join_input probe;
   probe.rest = std::make_unique<pipeline>(v.inputs[0], v.captures, context, false, true);
   auto rows = join_partitions(v, false, v.interpreted, std::move(probe), std::move(build.apart), room, tasks);

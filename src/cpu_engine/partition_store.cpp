@@ -169,6 +169,13 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
   }
 }
 
+bool partition_store::owns_values(std::size_t column) const {
+  for (const auto& part : parts_)
+    for (const auto& c : part)
+      if (c->how.columns[column].objects) return true;
+  return false;
+}
+
 std::uint64_t partition_store::number_rows() {
   std::uint64_t n = 0;
   for (const auto& part : parts_)

@@ -68,7 +68,10 @@ struct pieces_run {
 
 // The CPU moves rows of these verbs to temporary files where memory is full.
 inline bool may_leave_memory(const planner::vertex& v) {
-  return v.engine == "cpu" && v.node && (v.node->what == detail::verb::group_by || v.node->what == detail::verb::order_by || v.node->what == detail::verb::join);
+  using detail::verb;
+  if (v.engine != "cpu" || !v.node) return false;
+  const verb what = v.node->what;
+  return what == verb::group_by || what == verb::order_by || what == verb::join || what == verb::group_join;
 }
 
 struct run_context {
