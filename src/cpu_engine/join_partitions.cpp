@@ -41,10 +41,10 @@ struct join_columns {
 
 class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
  public:
-  partitioned_join(const planner::vertex& v, bool build_left, bool interpreted, join_columns columns, std::size_t room,
+  partitioned_join(std::shared_ptr<const planner::vertex> v, bool build_left, bool interpreted, join_columns columns, std::size_t room,
                    const vertex_tasks& tasks)
-      : v_(&v),
-        join_(v.node),
+      : v_(std::move(v)),
+        join_(v_->node),
         build_left_(build_left),
         context_(&tasks.context()),
         tasks_(&tasks),
@@ -328,7 +328,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     std::uint32_t numbers_[column_batch_rows];
   };
 
-  const planner::vertex* v_;
+  std::shared_ptr<const planner::vertex> v_;
   const detail::logical* join_;
   bool build_left_;
   runtime::run_context* context_;
@@ -374,10 +374,10 @@ bool can_be_partitioned(const detail::logical& join) {
          can_be_copied(join.functions[1].result) && (can_be_copied(join.row) || join.row->life.move);
 }
 
-std::shared_ptr<made_tables> join_partitions(const planner::vertex& v, bool build_left, bool interpreted, join_input probe,
+std::shared_ptr<made_tables> join_partitions(std::shared_ptr<const planner::vertex> v, bool build_left, bool interpreted, join_input probe,
                                              join_input build, std::size_t room, const vertex_tasks& tasks) {
-  join_columns columns = columns_of(*v.node, build_left, probe, build);
-  const auto join = std::make_shared<partitioned_join>(v, build_left, interpreted, std::move(columns), room, tasks);
+  join_columns columns = columns_of(*v->node, build_left, probe, build);
+  const auto join = std::make_shared<partitioned_join>(std::move(v), build_left, interpreted, std::move(columns), room, tasks);
   return join->run(std::move(probe), std::move(build));
 }
 

@@ -27,8 +27,8 @@ std::uint64_t join_table_bytes(const detail::logical& join, bool build_left, std
 // Can both sides be put apart?
 bool can_be_partitioned(const detail::logical& join);
 
-// v: stands for the join (v.node). room: bytes of memory that all of it may take.
-std::shared_ptr<made_tables> join_partitions(const planner::vertex& v, bool build_left, bool interpreted, join_input probe,
+// v: stands for the join (v->node), and lives as long as the rows. room: bytes of memory that all of it may take.
+std::shared_ptr<made_tables> join_partitions(std::shared_ptr<const planner::vertex> v, bool build_left, bool interpreted, join_input probe,
                                              join_input build, std::size_t room, const vertex_tasks& tasks);
 
 }  // namespace query::cpu

@@ -21,7 +21,7 @@ side_form::side_form(const detail::user_function& f, bool interpreted, const pla
   calls.emplace(f, interpreted, false);
   key_at = part_of_row(f);
   columns.columns.push_back({0, row});
-  if (!key_at) columns.columns.push_back({0, key});
+  if (!key_at && key->trivial) columns.columns.push_back({0, key});  // others would stay in memory: they are computed again
 }
 
 std::size_t side_form::stored_bytes() const {
@@ -32,6 +32,12 @@ std::size_t side_form::stored_bytes() const {
 
 const void* stored_keys::of(const column_batch& b) {
   if (form_->values) return form_->values->adjacent(b.columns, b.n, memory_, scratch_);
+  if (!form_->key_at && !form_->key->trivial) {
+    memory_.clear();
+    form_->calls->map(b.columns[0].base, b.columns[0].select, b.n, memory_.extend(b.n), scratch_);
+    memory_.grow(b.n);
+    return memory_.data();
+  }
   column c = form_->key_at ? b.columns[0] : b.columns[1];
   c.base = static_cast<const std::byte*>(c.base) + form_->key_at.value_or(0);
   if (!c.select && c.stride == form_->key->size) return c.base;

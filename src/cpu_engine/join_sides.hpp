@@ -1,7 +1,7 @@
 // The sides of a join whose rows have no room in memory: how they lie in partition stores, and how those of a partition are read again.
 //
 // Rows lie as columns where the join runs over columns and they stay where they are, so that strings are kept by number; else as records
-// with their keys beside them, unless these are a part of the row.
+// with their keys beside them, unless these are a part of the row, or own memory.
 //
 //   parted_side side(form, equality, bits, numbered, parts, context); side.take(input, tasks);
 //   build_block block(form, equality, numbered, context); block.read(side.store(), partition, first, n);

@@ -31,13 +31,14 @@ struct build_rows {
 };
 
 build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& join, bool build_left, std::size_t room,
-                     bool in_place, const vertex_tasks& tasks) {
+                     bool in_place, std::uint64_t result_bytes, const vertex_tasks& tasks) {
   pipeline& p = *input;
   const std::size_t width = p.row()->size;
   // Buffers come in classes of size.
   const auto fits = [&](std::uint64_t rows, std::size_t row_bytes) {
     const double tables = static_cast<double>(join_table_bytes(join, build_left, rows));
-    return 1.2 * (tables + static_cast<double>(rows) * static_cast<double>(row_bytes)) <= static_cast<double>(room);
+    const double all = tables + static_cast<double>(rows) * static_cast<double>(row_bytes) + static_cast<double>(result_bytes);
+    return 1.2 * all <= static_cast<double>(room);
   };
   build_rows b;
   const auto all = p.source_rows();
@@ -87,6 +88,19 @@ template <class Call> auto as_join(const detail::logical& join, Call call) {
   }
 }
 
+// Those that a branch begins with; 0: nobody knows.
+std::uint64_t rows_at_first(const planner::branch& b, const runtime::run_context& context) {
+  if (b.table) {
+    const auto found = context.tables.find(b.table);
+    if (found == context.tables.end()) return 0;
+    return found->second.here() ? found->second.rows.n : found->second.kept->size();
+  }
+  if (!b.source->view) return 0;
+  detail::row_block rows;
+  b.source->view(b.source->source.get(), rows);
+  return rows.n;
+}
+
 // The build side of a stage; nothing: it cannot be had so, as columns.
 std::unique_ptr<pipeline> build_side_of(const stage& s, bool left_to_join, bool columns, runtime::run_context& context) {
   planner::branch table;
@@ -113,22 +127,24 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
     const stage& s = b.stages[i];
     if (s.what != stage::kind::probe) continue;
     const detail::logical& join = *s.join;
-    const auto behind = [&](std::shared_ptr<made_tables> rows) {
+    // The joins that follow may have no room either.
+    const auto behind = [&](planner::vertex* v, const std::shared_ptr<runtime::kept_rows>& rows) {
       auto cut = std::make_unique<rows_behind_join>();
       cut->rest = b;
-      cut->join.node = &join;
-      (void)planner::cut_branch(cut->rest, i + 1, 0, &cut->join);
-      cut->rows = std::move(rows);
-      return cut;
+      (void)planner::cut_branch(cut->rest, i + 1, 0, v);
+      cut->rows = std::dynamic_pointer_cast<made_tables>(rows);
+      auto more = behind_large_join(cut->rest, captures, context);
+      return more ? std::move(more) : std::move(cut);
     };
     if (const auto known = context.joined_apart.find({&join, b.number}); known != context.joined_apart.end())
-      return behind(std::dynamic_pointer_cast<made_tables>(known->second));
+      for (const auto& [v, rows] : context.tables)
+        if (rows.kept == known->second) return behind(const_cast<planner::vertex*>(v), rows.kept);
     const bool left_to_join = context.left_to_joins.contains(s.build) && !context.tables.contains(s.build);
     if (!may && !left_to_join) continue;
     const std::size_t used = context.pool.used(), room = without(room_in(context), taken);
     const vertex_tasks build_tasks(context, s.build->captures);
     build_rows build = as_join(join, [&] {
-      return collected(build_side_of(s, left_to_join, false, context), join, s.build_left, room, s.build->in_place, build_tasks);
+      return collected(build_side_of(s, left_to_join, false, context), join, s.build_left, room, s.build->in_place, 0, build_tasks);
     });
     if (!build.fits && !can_be_partitioned(join)) {
       detail::table rest = collect_rest(*build.apart.rest);
@@ -146,8 +162,9 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
       }
       continue;
     }
-    auto cut = behind(nullptr);
-    cut->rows = as_join(join, [&] {
+    const auto v = std::make_shared<planner::vertex>();
+    v->node = &join;
+    const std::shared_ptr<made_tables> rows = as_join(join, [&] {
       planner::branch probed = b;
       probed.stages.resize(i);
       probed.row = s.in;
@@ -163,11 +180,12 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
         }
       const std::size_t tables = context.pool.used() - std::min(before, context.pool.used());
       const runtime::counted_pieces counted(context, &join);
-      return join_partitions(cut->join, s.build_left, s.how == planner::form::interpreted, std::move(probe), std::move(build.apart),
+      return join_partitions(v, s.build_left, s.how == planner::form::interpreted, std::move(probe), std::move(build.apart),
                              without(without(context.pool.limit(), used), tables), vertex_tasks(context, captures));
     });
-    context.joined_apart[{&join, b.number}] = cut->rows;
-    return cut;
+    context.tables[v.get()] = runtime::vertex_rows(rows);
+    context.joined_apart[{&join, b.number}] = rows;
+    return behind(v.get(), rows);
   }
   return nullptr;
 }
@@ -180,12 +198,15 @@ runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::ru
   if (!context.pool.limit() || !context.temp || context.shared || context.verify || !can_be_partitioned(join))
     return in_memory(lies_there ? detail::table() : collect_input(v, 1, tasks).table);
   const std::size_t room = room_in(context);
+  // In memory the result is collected, then put side by side.
+  const std::uint64_t result_bytes = 2 * rows_at_first(v.inputs[0], context) * join.row->size;
   auto right = std::make_unique<pipeline>(v.inputs[1], v.captures, context, false, true);
-  build_rows build = collected(std::move(right), join, false, room, lies_there, tasks);
+  build_rows build = collected(std::move(right), join, false, room, lies_there, result_bytes, tasks);
   if (build.fits) return in_memory(build.table);
   join_input probe;
   probe.rest = std::make_unique<pipeline>(v.inputs[0], v.captures, context, false, true);
-  auto rows = join_partitions(v, false, v.interpreted, std::move(probe), std::move(build.apart), room, tasks);
+  const std::shared_ptr<const planner::vertex> lives_on(std::shared_ptr<void>(), &v);
+  auto rows = join_partitions(lives_on, false, v.interpreted, std::move(probe), std::move(build.apart), room, tasks);
   if (context.loops) return rows->fetch(context);  // what its rows refer to may be gone in the next round
   return runtime::vertex_rows(std::move(rows));
 }

@@ -16,8 +16,7 @@
 namespace query::cpu {
 
 struct rows_behind_join {
-  planner::vertex join;  // stands for the rows that `rest` begins with
-  planner::branch rest;
+  planner::branch rest;  // begins with the rows, which are those of a vertex in context.tables
   std::shared_ptr<made_tables> rows;
 };
 // The rows of build sides that nobody has collected (run_context::left_to_joins) are in context.tables when it returns null.

@@ -182,6 +182,8 @@ template <class F> auto repeated_by(const engine& e, F&& f) {
 
 void executor::run(const vertex& v) {
   context_->cancel.check();
+  for (const auto& [join, rows] : context_->joined_apart)
+    std::erase_if(context_->tables, [&](const auto& t) { return t.second.kept == rows; });
   context_->joined_apart.clear();
   try {
     if (v.kept_if_it_fits) keep_if_it_fits(v);
