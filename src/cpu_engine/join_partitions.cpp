@@ -76,7 +76,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     const planner::column_schema schema = projector_ ? projector_->schema() : probe_form_.columns;
     const bool columns = projector_ || (tests() && !probe_form_.records);
     auto rows = std::make_shared<positioned_rows>(*v_, *tasks_, columns ? &schema : nullptr, std::max<std::uint64_t>(end, 1),
-                                                  expected_rows(partitions), threads(), room_);
+                                                  expected_rows(partitions), 2 * threads(), room_);
     std::mutex lock;
     std::vector<std::unique_ptr<task>> idle;
     std::size_t begun = 0;
@@ -154,6 +154,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     task(partitioned_join& of, positioned_rows& to, std::size_t number)
         : of_(&of),
           writer_(to, number),
+          missing_(to, of.threads() + number),
           block_(of.build_form_, of.equality_, of.marks(), of.projector_ && of.keeps_probed(), *of.context_),
           keys_(of.probe_form_, of.context_->pool),
           out_(of.join_->row, of.context_->pool),
@@ -189,7 +190,10 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
         if (of_->marks()) add_unmatched();
       } while (!last_);
     }
-    void finish() { writer_.finish(); }
+    void finish() {
+      writer_.finish();
+      missing_.finish();
+    }
 
    private:
     // row: number of the first one in the partition.
@@ -219,17 +223,35 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     void hand_on(const stored_rows& r, const std::uint32_t* probed, const std::uint64_t* built, std::size_t n) {
       if (!n) return;
       for (std::size_t i = 0; i < n; ++i) positions_[i] = r.first + r.positions[probed[i]];
-      if (projector_) {
-        of_->context_->cancel.check();
-        const std::span<const column> l = narrowed_.narrow(lasting(r), probed, n), b = block_.select(built, n);
-        writer_.append(of_->build_left_ ? projector_->run(b, l, n) : projector_->run(l, b, n), n, positions_, false);
-        return;
-      }
+      if (projector_ && of_->keeps_probed()) return divide(r, probed, built, n);
+      if (projector_) return project(r, probed, block_.select(built, n), n, writer_);
       for (std::size_t i = 0; i < n; ++i) {
         probed_[i] = value_at(r.rows.columns[0], probed[i]);
         built_[i] = block_.row(built[i]);
       }
       emit(n);
+    }
+    // Rows with a partner keep numbers of what stays where it is; those without have a writer of their own.
+    void divide(const stored_rows& r, const std::uint32_t* probed, const std::uint64_t* built, std::size_t n) {
+      std::size_t with = 0, without = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (built[i] == join_table::no_row) {
+          alone_[without++] = probed[i];
+          continue;
+        }
+        partner_of_[with] = probed[i];
+        partners_[with] = built[i];
+        positions_[with++] = positions_[i];
+      }
+      if (with) project(r, partner_of_, block_.select(partners_, with), with, writer_);
+      for (std::size_t i = 0; i < without; ++i) positions_[i] = r.first + r.positions[alone_[i]];
+      if (without) project(r, alone_, block_.select_missing(without), without, missing_);
+    }
+    void project(const stored_rows& r, const std::uint32_t* probed, std::span<const column> built, std::size_t n,
+                 positioned_rows::writer& to) {
+      of_->context_->cancel.check();
+      const std::span<const column> rows = narrowed_.narrow(lasting(r), probed, n);
+      to.append(of_->build_left_ ? projector_->run(built, rows, n) : projector_->run(rows, built, n), n, positions_, false);
     }
     void add_unmatched() {
       std::size_t n = 0;
@@ -308,7 +330,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     }
 
     partitioned_join* of_;
-    positioned_rows::writer writer_;
+    positioned_rows::writer writer_, missing_;
     build_block block_;
     stored_keys keys_;
     rows_buffer out_;
@@ -325,7 +347,8 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     const void* probed_[batch_rows];
     const void* built_[batch_rows];
     std::uint64_t positions_[batch_rows];
-    std::uint32_t numbers_[column_batch_rows];
+    std::uint32_t numbers_[column_batch_rows], partner_of_[column_batch_rows], alone_[column_batch_rows];
+    std::uint64_t partners_[column_batch_rows];
   };
 
   std::shared_ptr<const planner::vertex> v_;

@@ -118,11 +118,11 @@ void parted_side::take(join_input& in, const vertex_tasks& tasks) {
 }
 
 // ---------------------------------------------------------------- blocks
-build_block::build_block(const side_form& form, const key_equality& equality, bool numbered, bool optional, runtime::run_context& context)
+build_block::build_block(const side_form& form, const key_equality& equality, bool numbered, bool presence, runtime::run_context& context)
     : form_(&form),
       equality_(equality),
       numbered_(numbered),
-      optional_(optional),
+      presence_(presence),
       context_(&context),
       keys_of_(form, context.pool),
       rows_(form.row, context.pool),
@@ -239,29 +239,37 @@ bool build_block::rebase(held& h, const column& c, std::size_t k) const {
   return true;
 }
 
+namespace {
+
+constexpr bool either[2] = {false, true};
+constexpr std::uint32_t never_read = 0;
+
+}  // namespace
+
 std::span<const column> build_block::select(const std::uint64_t* rows, std::size_t n) {
-  static constexpr std::uint32_t never_read = 0;
   columns_.clear();
   for (std::size_t c = 0; c < held_.size(); ++c) {
     held& h = held_[c];
     const auto& of = form_->columns.columns[c];
     h.selected.resize(column_batch_rows);
     const auto* const numbers = h.by_number ? h.numbers.as<const std::uint32_t>() : nullptr;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (rows[i] == join_table::no_row) h.selected[i] = interpreter::missing_row;
-      else h.selected[i] = numbers ? numbers[rows[i]] : static_cast<std::uint32_t>(rows[i]);
-    }
-    column now{h.by_number ? static_cast<const void*>(h.base) : h.values.data(), h.by_number ? h.stride : of.type->size, of.offset,
-               of.type->size, h.selected.data(), !h.by_number};
-    if (!n_) now.base = &never_read;
-    now.optional = optional_;
-    columns_.push_back(now);
+    for (std::size_t i = 0; i < n; ++i) h.selected[i] = numbers ? numbers[rows[i]] : static_cast<std::uint32_t>(rows[i]);
+    columns_.push_back({h.by_number ? static_cast<const void*>(h.base) : h.values.data(), h.by_number ? h.stride : of.type->size, of.offset,
+                        of.type->size, h.selected.data(), !h.by_number});
   }
-  if (optional_) {
-    present_.resize(column_batch_rows);
-    for (std::size_t i = 0; i < n; ++i) present_[i] = rows[i] != join_table::no_row;
-    columns_.push_back({present_.data(), 1, form_->row->size, 1, nullptr, true});
+  if (presence_) columns_.push_back({either + 1, 0, form_->row->size, 1});
+  return columns_;
+}
+
+std::span<const column> build_block::select_missing(std::size_t n) {
+  columns_.clear();
+  none_.resize(std::max(none_.size(), n), interpreter::missing_row);
+  for (const auto& of : form_->columns.columns) {
+    column c{&never_read, of.type->size, of.offset, of.type->size, none_.data()};
+    c.optional = true;
+    columns_.push_back(c);
   }
+  columns_.push_back({either, 0, form_->row->size, 1});
   return columns_;
 }
 

@@ -69,8 +69,8 @@ class parted_side {
 // Some rows of a partition of the build side under a hash table.
 class build_block {
  public:
-  // optional: rows of the other side may have no partner here (columns).
-  build_block(const side_form& form, const key_equality& equality, bool numbered, bool optional, runtime::run_context& context);
+  // presence: columns end with one that says whether a row is there, as rows of the other side may have no partner here.
+  build_block(const side_form& form, const key_equality& equality, bool numbered, bool presence, runtime::run_context& context);
 
   // Rows from number `first` of the partition on, at most n of them.
   void read(partition_store& store, std::size_t partition, std::uint64_t first, std::uint64_t n);
@@ -85,6 +85,7 @@ class build_block {
   }
   // Of columns: at most a batch of rows by number. They live until the next call.
   std::span<const column> select(const std::uint64_t* rows, std::size_t n);
+  std::span<const column> select_missing(std::size_t n);  // n rows that are not there
 
   // For each row, at most.
   static std::size_t row_bytes(const side_form& form, bool numbered);
@@ -105,7 +106,7 @@ class build_block {
 
   const side_form* form_;
   key_equality equality_;
-  bool numbered_, optional_;
+  bool numbered_, presence_;
   runtime::run_context* context_;
   runtime::serial_scheduler alone_;
   stored_keys keys_of_;
@@ -113,7 +114,7 @@ class build_block {
   runtime::buffer at_, positions_;
   std::vector<held> held_;
   std::vector<column> columns_;  // select()'s
-  std::vector<std::uint8_t> present_;
+  std::vector<std::uint32_t> none_;
   std::size_t n_ = 0;
   bool full_ = false;  // the next rows lie too far from those that are here
   std::optional<join_table> table_;

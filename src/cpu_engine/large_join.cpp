@@ -30,14 +30,21 @@ struct build_rows {
   bool comes_again = false;
 };
 
+// Of a join that collects its result, at least: bytes, and more for each row of the build side.
+struct result_size {
+  std::uint64_t bytes = 0;
+  std::size_t a_row = 0;
+};
+
 build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& join, bool build_left, std::size_t room,
-                     bool in_place, std::uint64_t result_bytes, const vertex_tasks& tasks) {
+                     bool in_place, result_size result, const vertex_tasks& tasks) {
   pipeline& p = *input;
   const std::size_t width = p.row()->size;
   // Buffers come in classes of size.
   const auto fits = [&](std::uint64_t rows, std::size_t row_bytes) {
     const double tables = static_cast<double>(join_table_bytes(join, build_left, rows));
-    const double all = tables + static_cast<double>(rows) * static_cast<double>(row_bytes) + static_cast<double>(result_bytes);
+    const double all = tables + static_cast<double>(rows) * static_cast<double>(row_bytes + result.a_row) +
+                       static_cast<double>(result.bytes);
     return 1.2 * all <= static_cast<double>(room);
   };
   build_rows b;
@@ -144,7 +151,7 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
     const std::size_t used = context.pool.used(), room = without(room_in(context), taken);
     const vertex_tasks build_tasks(context, s.build->captures);
     build_rows build = as_join(join, [&] {
-      return collected(build_side_of(s, left_to_join, false, context), join, s.build_left, room, s.build->in_place, 0, build_tasks);
+      return collected(build_side_of(s, left_to_join, false, context), join, s.build_left, room, s.build->in_place, {}, build_tasks);
     });
     if (!build.fits && !can_be_partitioned(join)) {
       detail::table rest = collect_rest(*build.apart.rest);
@@ -199,9 +206,10 @@ runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::ru
     return in_memory(lies_there ? detail::table() : collect_input(v, 1, tasks).table);
   const std::size_t room = room_in(context);
   // In memory the result is collected, then put side by side.
-  const std::uint64_t result_bytes = 2 * rows_at_first(v.inputs[0], context) * join.row->size;
+  result_size result{2 * rows_at_first(v.inputs[0], context) * join.row->size, 0};
+  if (v.node->what == detail::verb::join) result.a_row = 2 * join.row->size;
   auto right = std::make_unique<pipeline>(v.inputs[1], v.captures, context, false, true);
-  build_rows build = collected(std::move(right), join, false, room, lies_there, result_bytes, tasks);
+  build_rows build = collected(std::move(right), join, false, room, lies_there, result, tasks);
   if (build.fits) return in_memory(build.table);
   join_input probe;
   probe.rest = std::make_unique<pipeline>(v.inputs[0], v.captures, context, false, true);

@@ -34,8 +34,8 @@ template <std::size_t Width> void scatter_values(const std::uint16_t* partition_
   scatter(partition_of, n, to, Width, [from](std::byte* at, std::size_t i) { std::memcpy(at, from + i * Width, Width); });
 }
 
-// The values are not there for long, or lie behind numbers that mean more than a row.
-bool must_be_copied(const column& c) { return c.transient || c.optional; }
+// The values are not there for long, or are made of those that are, or lie behind numbers that mean more than a row.
+bool must_be_copied(const column& c) { return c.transient || c.optional || c.wraps; }
 
 }  // namespace
 
