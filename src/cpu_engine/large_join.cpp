@@ -177,8 +177,11 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
       probed.row = s.in;
       join_input probe;
       const std::size_t before = context.pool.used();
-      const bool columns = s.how == planner::form::columns;
-      probe.rest = std::make_unique<pipeline>(probed, captures, context, columns, true);
+      // Semi and anti joins run no function but keys: over columns they copy no strings.
+      std::unique_ptr<planner::branch> over_columns;
+      if (join.functions.size() == 2 && s.how != planner::form::interpreted) over_columns = planner::over_columns(probed);
+      const bool columns = s.how == planner::form::columns || over_columns;
+      probe.rest = std::make_unique<pipeline>(over_columns ? *over_columns : probed, captures, context, columns, true);
       // What has been collected goes again: columns of rows that stay need no copies.
       if (columns && build.comes_again)
         if (auto all = build_side_of(s, left_to_join, true, context)) {
@@ -205,9 +208,10 @@ runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::ru
   if (!context.pool.limit() || !context.temp || context.shared || context.verify || !can_be_partitioned(join))
     return in_memory(lies_there ? detail::table() : collect_input(v, 1, tasks).table);
   const std::size_t room = room_in(context);
-  // In memory the result is collected, then put side by side.
-  result_size result{2 * rows_at_first(v.inputs[0], context) * join.row->size, 0};
-  if (v.node->what == detail::verb::join) result.a_row = 2 * join.row->size;
+  // In memory the result is collected in buffers that grow, then put side by side.
+  constexpr std::size_t copies = 3;
+  result_size result{copies * rows_at_first(v.inputs[0], context) * join.row->size, 0};
+  if (join.what == detail::verb::join) result.a_row = copies * join.row->size;
   auto right = std::make_unique<pipeline>(v.inputs[1], v.captures, context, false, true);
   build_rows build = collected(std::move(right), join, false, room, lies_there, result, tasks);
   if (build.fits) return in_memory(build.table);
