@@ -10,6 +10,7 @@
 #include "cpu_engine/join_partitions.hpp"
 #include "planner/column_forms.hpp"
 #include "planner/cut_branch.hpp"
+#include "runtime/seen_runs.hpp"
 
 namespace query::cpu {
 
@@ -36,27 +37,30 @@ struct result_size {
   std::size_t a_row = 0;
 };
 
-build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& join, bool build_left, std::size_t room,
-                     bool in_place, result_size result, const vertex_tasks& tasks) {
+// row_bytes: of a build row, if it takes memory of its own.
+bool has_room(const detail::logical& join, bool build_left, std::uint64_t rows, std::size_t row_bytes, result_size result,
+              std::size_t room) {
+  const double tables = static_cast<double>(join_table_bytes(join, build_left, rows));
+  const double all = tables + static_cast<double>(rows) * static_cast<double>(row_bytes + result.a_row) + static_cast<double>(result.bytes);
+  return 1.2 * all <= static_cast<double>(room);  // buffers come in classes of size
+}
+
+// lies_there: the rows need not be collected.
+build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& join, bool build_left, std::size_t room, bool lies_there,
+                     result_size result, const vertex_tasks& tasks) {
   pipeline& p = *input;
   const std::size_t width = p.row()->size;
-  // Buffers come in classes of size.
-  const auto fits = [&](std::uint64_t rows, std::size_t row_bytes) {
-    const double tables = static_cast<double>(join_table_bytes(join, build_left, rows));
-    const double all = tables + static_cast<double>(rows) * static_cast<double>(row_bytes + result.a_row) +
-                       static_cast<double>(result.bytes);
-    return 1.2 * all <= static_cast<double>(room);
-  };
+  const auto fits = [&](std::uint64_t rows, std::size_t row_bytes) { return has_room(join, build_left, rows, row_bytes, result, room); };
   build_rows b;
   const auto all = p.source_rows();
   b.comes_again = all && !p.made_as_read();
-  const bool lies_there = in_place || (p.in_place() && p.as_tables().size() == 1);
-  if (all && fits(*all, lies_there ? 0 : p.keeps_rows() ? width : 2 * width)) {
-    if (!in_place) b.table = collect_rest(p);
+  const bool no_copy = lies_there || (p.in_place() && p.as_tables().size() == 1);
+  if (all && fits(*all, no_copy ? 0 : p.keeps_rows() ? width : 2 * width)) {
+    if (!lies_there) b.table = collect_rest(p);
     b.fits = true;
     return b;
   }
-  if (!p.source_as_it_is() && !in_place) {
+  if (!p.source_as_it_is() && !lies_there) {
     // Tests may leave few of the rows.
     const std::size_t part_bytes = part_rows * width, threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
     const std::size_t window = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
@@ -100,7 +104,7 @@ std::uint64_t rows_at_first(const planner::branch& b, const runtime::run_context
   if (b.table) {
     const auto found = context.tables.find(b.table);
     if (found == context.tables.end()) return 0;
-    return found->second.here() ? found->second.rows.n : found->second.kept->size();
+    return runtime::size_of(found->second);
   }
   if (!b.source->view) return 0;
   detail::row_block rows;
@@ -149,25 +153,34 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
     const bool left_to_join = context.left_to_joins.contains(s.build) && !context.tables.contains(s.build);
     if (!may && !left_to_join) continue;
     const std::size_t used = context.pool.used(), room = without(room_in(context), taken);
-    const vertex_tasks build_tasks(context, s.build->captures);
-    build_rows build = as_join(join, [&] {
-      return collected(build_side_of(s, left_to_join, false, context), join, s.build_left, room, s.build->in_place, {}, build_tasks);
-    });
-    if (!build.fits && !can_be_partitioned(join)) {
-      detail::table rest = collect_rest(*build.apart.rest);
-      if (!build.apart.first.empty()) {
-        build.apart.first.emplace_back(std::move(rest));
-        rest = side_by_side(std::move(build.apart.first), s.build->row(), build_tasks);
+    build_rows build;
+    if (left_to_join) {
+      const vertex_tasks build_tasks(context, s.build->captures);
+      build = as_join(join, [&] {
+        return collected(build_side_of(s, true, false, context), join, s.build_left, room, false, {}, build_tasks);
+      });
+      if (!build.fits && !can_be_partitioned(join)) {
+        build.apart.first.emplace_back(collect_rest(*build.apart.rest));
+        build.table = side_by_side(std::move(build.apart.first), s.build->row(), build_tasks);
+        build.fits = true;
       }
-      build.table = std::move(rest);
-      build.fits = true;
-    }
-    if (build.fits) {
-      if (!s.build->in_place) {
+      if (build.fits) {
         taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, build.table.n));
-        if (left_to_join) context.tables[s.build] = std::move(build.table);
+        runtime::note_seen(s.build->inputs.front(), build.table.n, context);
+        context.tables[s.build] = std::move(build.table);
+        continue;
       }
-      continue;
+    } else {  // its rows are there, or must be fetched
+      const auto there = context.tables.find(s.build);
+      if (there == context.tables.end() && !s.build->in_place) continue;
+      const std::uint64_t rows = s.build->in_place ? rows_at_first(s.build->inputs.front(), context) : runtime::size_of(there->second);
+      const std::size_t to_fetch = s.build->in_place || there->second.here() ? 0 : 2 * s.build->row()->size;
+      if (!can_be_partitioned(join) || has_room(join, s.build_left, rows, to_fetch, {}, room)) {
+        taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, rows));
+        continue;
+      }
+      build.apart.rest = build_side_of(s, false, false, context);
+      build.comes_again = build.apart.rest->source_rows() && !build.apart.rest->made_as_read();
     }
     const auto v = std::make_shared<planner::vertex>();
     v->node = &join;

@@ -89,7 +89,9 @@ void executor::run_vertices() {
 void executor::leave_to_joins() {
   context_->left_to_joins.clear();
   context_->joined_apart.clear();
+  const auto collects_rows = [](const vertex* v) { return !v->node && !v->in_place; };
   if (!context_->pool.limit() || !context_->temp || context_->verify) return;
+  if (std::none_of(graph_->top.begin(), graph_->top.end(), collects_rows)) return;
   std::unordered_map<const vertex*, int> read;  // how often; as such a build side, or otherwise, which counts twice
   const auto otherwise = [&](const vertex* v) { read[v] += 2; };
   const auto see_branch = [&](const planner::branch& b, bool collects) {
