@@ -271,8 +271,9 @@ std::unique_ptr<column_step> make_column_probe(const planner::stage& s, planner:
   return std::make_unique<probe_step>(*s.join, s.build_left, std::move(build), schema, vertex_tasks(context, bindings));
 }
 
-std::unique_ptr<column_join> make_column_join(const planner::vertex& v, planner::column_schema& schema, const vertex_tasks& tasks) {
-  build_side build = planner::is_bare_source(v.inputs[1]) ? build_side(v.inputs[1]) : build_side(collect_input(v, 1, tasks).table);
+std::unique_ptr<column_join> make_column_join(const planner::vertex& v, const detail::table& right, planner::column_schema& schema,
+                                              const vertex_tasks& tasks) {
+  build_side build = planner::is_bare_source(v.inputs[1]) ? build_side(v.inputs[1]) : build_side(right);
   if (keeps_left(v.node->join)) build.make_optional(v.node->functions[1].row);
   return std::make_unique<probe_step>(*v.node, false, std::move(build), schema, tasks);
 }

@@ -70,8 +70,9 @@ std::unique_ptr<prepared_stage> records_of(std::shared_ptr<const column_steps> s
 // The step of a join whose build side is a table or a source read where it lies; the schema becomes that of the result.
 std::unique_ptr<column_step> make_column_probe(const planner::stage& s, planner::column_schema& schema,
                                                const std::vector<detail::binding>& bindings, runtime::run_context& context);
-// That of a join that is a vertex of its own: right or full.
-std::unique_ptr<column_join> make_column_join(const planner::vertex& v, planner::column_schema& schema, const vertex_tasks& tasks);
+// That of a join that is a vertex of its own: right or full. build: the rows of its right side, unless this is a bare source.
+std::unique_ptr<column_join> make_column_join(const planner::vertex& v, const detail::table& build, planner::column_schema& schema,
+                                              const vertex_tasks& tasks);
 
 // A value that lives as long as what holds it.
 class constant_value {

@@ -57,8 +57,8 @@ class join_probe final : public prepared_stage {
 };
 
 // right and full joins, group_join and cross_join.
-detail::table join_rows(const planner::vertex& v, runtime::run_context& context);
-detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows join_rows(const planner::vertex& v, runtime::run_context& context);
+runtime::vertex_rows group_join_rows(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
 // The stage of a join whose probe side is a pipeline; `bindings`: collections that its functions captured.

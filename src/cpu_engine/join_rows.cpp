@@ -9,6 +9,7 @@
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
+#include "cpu_engine/large_join.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/vertex_streams.hpp"
@@ -89,22 +90,24 @@ class group_join_sink final : public detail::batch_sink {
 
 }  // namespace
 
-detail::table group_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+runtime::vertex_rows group_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const detail::logical& join = *v.node;
   const auto* list = static_cast<const ir::type*>(join.source.get());
   if (!ir::can_be_filled(list))
     throw detail::unplaced_error("rows of the right side must be default constructible and assignable: " +
                                  std::string(list->element->name));
-  const hashed_rows build(join.functions[1], join.keys, v.interpreted, false, collect_input(v, 1, tasks).table, tasks);
-  const function_calls key(join.functions[0], v.interpreted, false);
-  const pair_calls result(join.functions[2], join.functions[0].row, list, v.interpreted, tasks.pool());
-  pipeline left(v.inputs[0], v.captures, tasks.context());
-  std::vector<piece> pieces;
-  part_windows(left).run_rest(join.row, [&](const pipeline::part& part, rows_buffer& out) {
-    group_join_sink sink(join, build, key, result, out, tasks.pool());
-    part.run(sink);
-  }, pieces);
-  return side_by_side(std::move(pieces), join.row, tasks);
+  return join_as_memory_allows(v, tasks.context(), [&](const detail::table& rows) {
+    const hashed_rows build(join.functions[1], join.keys, v.interpreted, false, rows, tasks);
+    const function_calls key(join.functions[0], v.interpreted, false);
+    const pair_calls result(join.functions[2], join.functions[0].row, list, v.interpreted, tasks.pool());
+    pipeline left(v.inputs[0], v.captures, tasks.context(), false, true);
+    std::vector<piece> pieces;
+    part_windows(left).run_rest(join.row, [&](const pipeline::part& part, rows_buffer& out) {
+      group_join_sink sink(join, build, key, result, out, tasks.pool());
+      part.run(sink);
+    }, pieces);
+    return side_by_side(std::move(pieces), join.row, tasks);
+  });
 }
 
 namespace {
@@ -206,10 +209,10 @@ class assembling_sink final : public column_sink {
 };
 
 // A right or full join whose left rows come as columns.
-detail::table join_columns(const planner::vertex& v, const vertex_tasks& tasks) {
+detail::table join_columns(const planner::vertex& v, const detail::table& right, const vertex_tasks& tasks) {
   pipeline left(v.inputs[0], v.captures, tasks.context(), true);
   planner::column_schema schema = *left.columns();
-  const auto join = make_column_join(v, schema, tasks);
+  const auto join = make_column_join(v, right, schema, tasks);
   std::vector<piece> pieces;
   part_windows(left).run_rest(v.node->row, [&](const pipeline::part& part, rows_buffer& out) {
     assembling_sink sink(schema, out);
@@ -229,21 +232,23 @@ detail::table join_columns(const planner::vertex& v, const vertex_tasks& tasks) 
 
 }  // namespace
 
-detail::table join_rows(const planner::vertex& v, runtime::run_context& context) {
+runtime::vertex_rows join_rows(const planner::vertex& v, runtime::run_context& context) {
   const vertex_tasks tasks(context, v.captures);
   if (v.node->what == detail::verb::group_join) return group_join_rows(v, tasks);
   if (v.node->what == detail::verb::cross_join) return cross_join_rows(v, tasks);
-  if (v.over_columns) return join_columns(v, tasks);
-  const join_probe probe(*v.node, collect_input(v, 1, tasks).table, false, v.interpreted, tasks);
-  pipeline left(v.inputs[0], v.captures, context);
-  std::vector<piece> pieces;
-  part_windows(left).run_rest(v.node->row, [&](const pipeline::part& part, rows_buffer& out) {
-    append_rows_sink sink(out);
-    const auto runner = probe.start(sink);
-    part.run(*runner);
-  }, pieces);
-  if (v.node->join == detail::join_kind::right || v.node->join == detail::join_kind::full) pieces.emplace_back(probe.unmatched(tasks));
-  return side_by_side(std::move(pieces), v.node->row, tasks);
+  return join_as_memory_allows(v, context, [&](const detail::table& build) {
+    if (v.over_columns) return join_columns(v, build, tasks);
+    const join_probe probe(*v.node, build, false, v.interpreted, tasks);
+    pipeline left(v.inputs[0], v.captures, context, false, true);
+    std::vector<piece> pieces;
+    part_windows(left).run_rest(v.node->row, [&](const pipeline::part& part, rows_buffer& out) {
+      append_rows_sink sink(out);
+      const auto runner = probe.start(sink);
+      part.run(*runner);
+    }, pieces);
+    if (v.node->join == detail::join_kind::right || v.node->join == detail::join_kind::full) pieces.emplace_back(probe.unmatched(tasks));
+    return side_by_side(std::move(pieces), v.node->row, tasks);
+  });
 }
 
 }  // namespace query::cpu

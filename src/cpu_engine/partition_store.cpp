@@ -34,8 +34,8 @@ template <std::size_t Width> void scatter_values(const std::uint16_t* partition_
   scatter(partition_of, n, to, Width, [from](std::byte* at, std::size_t i) { std::memcpy(at, from + i * Width, Width); });
 }
 
-// The values are not there for long, or lie behind numbers that mean more than a row.
-bool must_be_copied(const column& c) { return c.transient || c.optional; }
+// The values are not there for long, or are made of those that are, or lie behind numbers that mean more than a row.
+bool must_be_copied(const column& c) { return c.transient || c.optional || c.wraps; }
 
 }  // namespace
 
@@ -179,6 +179,23 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
     if (c.how.positions) r.positions = reinterpret_cast<const std::uint32_t*>(fields[*c.how.positions]) + from;
     f(r);
   }
+}
+
+bool partition_store::owns_values(std::size_t column) const {
+  for (const auto& part : parts_)
+    for (const auto& c : part)
+      if (c->how.columns[column].objects) return true;
+  return false;
+}
+
+std::uint64_t partition_store::number_rows() {
+  std::uint64_t n = 0;
+  for (const auto& part : parts_)
+    for (const auto& c : part) {
+      c->first = n;
+      n += c->begins.back();
+    }
+  return n;
 }
 
 void partition_store::release(std::size_t partition) {

@@ -8,6 +8,7 @@
 
 #include "cpu_engine/column_fold.hpp"
 #include "cpu_engine/column_steps.hpp"
+#include "cpu_engine/large_join.hpp"
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/table_list.hpp"
@@ -34,10 +35,21 @@ template <class Rows> std::shared_ptr<const Rows> several(const planner::branch&
 
 }  // namespace
 
-pipeline::pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
+pipeline::pipeline(const planner::branch& all, const std::vector<planner::binding>& captures, runtime::run_context& context,
                    bool all_over_columns, bool once)
-    : context_(&context), bindings_(context.bind(captures)), row_(b.row) {
-  if (comes_in_pieces(b, context)) {
+    : context_(&context), behind_(behind_large_join(all, captures, context)), bindings_(context.bind(captures)), row_(all.row) {
+  const planner::branch& b = behind_ ? behind_->rest : all;
+  if (behind_ && once) {
+    whole_.n = static_cast<std::size_t>(behind_->rows->size());
+    source_row_ = behind_->rows->row();
+    pass_ = std::make_unique<table_pass>(behind_->rows, context);
+  } else if (behind_) {
+    const detail::table t = behind_->rows->fetch(context);
+    whole_.rows = const_cast<void*>(t.rows);
+    whole_.n = t.n;
+    owner_ = t.owner;
+    source_row_ = t.type;
+  } else if (comes_in_pieces(b, context)) {
     stream_ = open_pieces(b, context);
     source_row_ = b.table ? b.table->row() : b.source->row;
   } else if ((list_ = several<table_list>(b, context))) {

@@ -101,6 +101,7 @@ class pipeline {
   detail::row_block rows_at(std::size_t first, std::size_t n) const;
 
   runtime::run_context* context_;
+  std::unique_ptr<struct rows_behind_join> behind_;  // of a join that had no room in memory
   std::vector<detail::binding> bindings_;
   std::shared_ptr<const column_steps> over_columns_;  // the first stages, where these run over columns
   struct step {

@@ -77,10 +77,43 @@ std::string pieces_run::taken() {
 
 void executor::run_vertices() {
   find_kept();
+  leave_to_joins();
   for (const vertex* v : graph_->top) {
-    if (!v->streamed && !v->in_place && !spared_.contains(v)) run(*v);
+    if (!v->streamed && !v->in_place && !spared_.contains(v) && !context_->left_to_joins.contains(v)) run(*v);
     else if (context_->progress) context_->progress->vertex_done();
   }
+}
+
+// Rows that nobody but the hash table of one join on the CPU wants are collected by that join, which knows what to do where they have no
+// room in memory.
+void executor::leave_to_joins() {
+  context_->left_to_joins.clear();
+  context_->joined_apart.clear();
+  const auto collects_rows = [](const vertex* v) { return !v->node && !v->in_place; };
+  if (!context_->pool.limit() || !context_->temp || context_->verify) return;
+  if (std::none_of(graph_->top.begin(), graph_->top.end(), collects_rows)) return;
+  std::unordered_map<const vertex*, int> read;  // how often; as such a build side, or otherwise, which counts twice
+  const auto otherwise = [&](const vertex* v) { read[v] += 2; };
+  const auto see_branch = [&](const planner::branch& b, bool collects) {
+    if (b.table) otherwise(b.table);
+    for (const planner::stage& s : b.stages)
+      if (s.build) read[s.build] += collects ? 1 : 2;
+  };
+  const std::unordered_set<const vertex*> top(graph_->top.begin(), graph_->top.end());
+  for (const auto& v : graph_->vertices) {
+    const bool collects = top.contains(v.get()) && v->engine == "cpu" && v->shares.empty();
+    for (const planner::branch& b : v->inputs) see_branch(b, collects);
+    for (const planner::binding& c : v->captures) otherwise(c.table);
+    see_branch(v->body_result, false);
+    see_branch(v->test_result, false);
+    for (const vertex* kept : v->kept_for_rounds) otherwise(kept);
+  }
+  see_branch(graph_->result, graph_->result_engine == "cpu");
+  for (const planner::binding& c : graph_->captures) otherwise(c.table);
+  for (const vertex* v : graph_->top)
+    if (!v->node && v->engine == "cpu" && v->shares.empty() && !v->streamed && !v->in_place && !v->kept_if_it_fits && v->limit == ~0ull &&
+        v->inputs.size() == 1 && v->slots.empty() && read[v] == 1)
+      context_->left_to_joins.insert(v);
 }
 
 bool executor::is_kept(const vertex& v) { return v.node && v.node->what == verb::cached && v.slots.empty(); }
@@ -151,6 +184,9 @@ template <class F> auto repeated_by(const engine& e, F&& f) {
 
 void executor::run(const vertex& v) {
   context_->cancel.check();
+  for (const auto& [join, rows] : context_->joined_apart)
+    std::erase_if(context_->tables, [&](const auto& t) { return t.second.kept == rows; });
+  context_->joined_apart.clear();
   try {
     if (v.kept_if_it_fits) keep_if_it_fits(v);
     else context_->tables[&v] = compute(v);
@@ -328,16 +364,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     return taken_over(why, [&] { return run_on(*session_->cpu, checked, *session_->cpu, *context_); });
   }
   if (!may_leave_memory(v)) return run_on(*session_->cpu, v, *session_->cpu, *context_);
-  const struct pieces_of_vertex {
-    pieces_of_vertex(run_context& c, const detail::logical* verb) : context(c), others(c.pieces) {
-      const auto known = std::find_if(c.of_vertices.begin(), c.of_vertices.end(), [&](const auto& of) { return of.first == verb; });
-      if (known != c.of_vertices.end()) c.pieces = known->second;
-      else c.of_vertices.emplace_back(verb, c.pieces = std::make_shared<pieces_run>());
-    }
-    ~pieces_of_vertex() { context.pieces = others; }
-    run_context& context;
-    const std::shared_ptr<pieces_run> others;
-  } counted(*context_, v.node);
+  const counted_pieces counted(*context_, v.node);
   return run_on(*session_->cpu, v, *session_->cpu, *context_);
 }
 

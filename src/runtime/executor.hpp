@@ -53,6 +53,7 @@ class executor {
   void keep_if_it_fits(const planner::vertex& v);
   static bool is_kept(const planner::vertex& v);  // by the session: rows of cached()
   void find_kept();
+  void leave_to_joins();
   vertex_rows compute(const planner::vertex& v);
   vertex_rows brought_there(const planner::vertex& v, session_state::cached_rows found);
   vertex_rows run_placed(const planner::vertex& v);

@@ -10,6 +10,7 @@
 
 #include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
+#include "planner/rules/edges.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
 #include "runtime/executor.hpp"
@@ -218,6 +219,18 @@ void note_pieces(vertex& v, const detail::logical* verb, const session_state& se
   if (const std::string pieces = verb ? session.pieces_of(verb, "") : ""; !pieces.empty()) v.notes.push_back("in the last run: " + pieces);
 }
 
+// The same of joins that are stages: with their reader.
+void note_joins(planner::machine_graph& g, const session_state& session) {
+  planner::rules::each_branch(g, [&](planner::branch& b, vertex* reader) {
+    if (reader && reader->engine != "cpu") return;
+    for (const planner::stage& s : b.stages) {
+      if (s.what != planner::stage::kind::probe) continue;
+      if (const std::string pieces = session.pieces_of(s.join, ""); !pieces.empty())
+        (reader ? reader->notes : g.notes).push_back(s.join->label + ": in the last run: " + pieces);
+    }
+  });
+}
+
 // Vertices that need not be asked about, with the reason.
 std::unordered_map<const vertex*, std::string> refused_at_first_sight(const planner::machine_graph& g, const session_state& session,
                                                                       bool gpu) {
@@ -325,6 +338,7 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
     note_pieces(*v, verb ? verb : may_leave_memory(*v) ? v->node : nullptr, session);
     require_gpu(*v, session);
   }
+  note_joins(g, session);
   for (const auto& e : session.engines) reconsider(g, *e);
   if (!std::any_of(g.vertices.begin(), g.vertices.end(), [](const auto& v) { return v->engine == "gpu"; })) return;
   if (const engine* there = gpu ? gpu_to_plan_for(session) : nullptr) reconsider(g, *there);

@@ -1,8 +1,10 @@
 // One run of one query: what every operator may use, and the tables computed so far.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -73,7 +75,9 @@ inline bool may_leave_memory(const planner::vertex& v) {
     case detail::verb::distinct:
     case detail::verb::union_with:
     case detail::verb::intersect:
-    case detail::verb::except: return true;
+    case detail::verb::except:
+    case detail::verb::join:
+    case detail::verb::group_join: return true;
     default: return false;
   }
 }
@@ -89,6 +93,9 @@ struct run_context {
   shared_rows* shared = nullptr;
   // Mutable: rows are fetched when somebody here reads them.
   mutable std::unordered_map<const planner::vertex*, vertex_rows> tables{};    // results of vertices
+  std::unordered_set<const planner::vertex*> left_to_joins{};                  // build sides whose joins collect them, as memory allows
+  // Joins that were stages of a branch (by its number) and had no room in memory: their rows, until another vertex runs.
+  std::map<std::pair<const detail::logical*, int>, std::shared_ptr<kept_rows>> joined_apart{};
   std::unordered_set<const planner::vertex*> too_large{};                      // vertices kept_if_it_fits that did not
   mutable std::unordered_map<std::uint64_t, vertex_rows> variables{};          // loop variables by slot
   // Copies that engines made of sources (by node) and of tables (by vertex), while loops run: the next round finds them.
@@ -113,6 +120,23 @@ struct run_context {
   temp_space* temp = nullptr;  // where rows go that memory has no room for; null: nowhere
   // Of vertices that the CPU ran whose rows may go to files, those that are read after the vertex has run too.
   std::vector<std::pair<const detail::logical*, std::shared_ptr<pieces_run>>> of_vertices{};
+};
+
+// While it lives, what goes to temporary files counts for a verb.
+class counted_pieces {
+ public:
+  counted_pieces(run_context& c, const detail::logical* verb) : context_(&c), others_(c.pieces) {
+    const auto known = std::find_if(c.of_vertices.begin(), c.of_vertices.end(), [&](const auto& of) { return of.first == verb; });
+    if (known != c.of_vertices.end()) c.pieces = known->second;
+    else c.of_vertices.emplace_back(verb, c.pieces = std::make_shared<pieces_run>());
+  }
+  counted_pieces(const counted_pieces&) = delete;
+  counted_pieces& operator=(const counted_pieces&) = delete;
+  ~counted_pieces() { context_->pieces = others_; }
+
+ private:
+  run_context* context_;
+  std::shared_ptr<pieces_run> others_;
 };
 
 }  // namespace query::runtime
