@@ -290,7 +290,8 @@ detail::chunk_list collect_columns(const planner::branch& b, const std::vector<p
 
 bool assign_records(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void*(std::uint64_t)> room,
                     runtime::run_context& context) {
-  if (b.stages.empty() || b.stages.back().how != planner::form::columns) return false;
+  const bool columns = b.stages.empty() ? b.table && b.table->gives_columns : b.stages.back().how == planner::form::columns;
+  if (!columns) return false;
   pipeline p(b, captures, context, false, true);
   // Pieces of a stream do not outlive their window, nor do tables that are made as they are read.
   if (!p.columns() || !p.source_rows() || p.made_as_read()) return false;

@@ -133,13 +133,12 @@ void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t 
   }
 }
 
-bool equal_keys(key_view a, std::size_t i, const void* b) {
-  return std::all_of(a.begin(), a.end(), [&](const key_part& p) {
-    return equal_keys(*p.type, p.at(i), static_cast<const std::byte*>(b) + p.offset);
-  });
-}
-bool equal_keys(key_view a, std::size_t i, std::size_t j) {
-  return std::all_of(a.begin(), a.end(), [&](const key_part& p) { return equal_keys(*p.type, p.at(i), p.at(j)); });
+bool equal_keys(key_view a, std::size_t i, key_view b, std::size_t j) {
+  if (a.size() != b.size()) {
+    const std::byte* const whole = b[0].at(j);
+    return std::all_of(a.begin(), a.end(), [&](const key_part& p) { return equal_keys(*p.type, p.at(i), whole + p.offset); });
+  }
+  return all_equal(a.size(), [&](std::size_t p) { return equal_keys(*a[p].type, a[p].at(i), b[p].at(j)); });
 }
 
 bool equal_keys(const ir::type& t, const void* a, const void* b) {

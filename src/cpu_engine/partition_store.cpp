@@ -155,10 +155,12 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
       if (s.how == stored_column::as::value) {
         to.base = fields[s.field] + from * to.size;
         to.stride = to.size;
+        to.transient = true;
       } else {
         to.base = s.objects ? static_cast<const std::byte*>(c.objects[*s.objects].data()) : s.base;
         to.stride = s.stride;
         to.select = reinterpret_cast<const std::uint32_t*>(fields[s.field]) + from;
+        to.transient = s.objects.has_value();  // they go with the store
       }
     }
     stored_rows r;
