@@ -133,7 +133,9 @@ class chunk_memory {
   }
   void append_texts(const column& c, std::size_t k, text* to) {
     for (std::size_t i = 0; i < k; ++i) {
-      if (c.select && i + distance < k) __builtin_prefetch(value_at(c, i + distance));
+      if (c.select && i + 2 * distance < k) __builtin_prefetch(value_at(c, i + 2 * distance));
+      // Its characters: on the heap, or in another cache line of the string itself.
+      if (c.select && i + distance < k) __builtin_prefetch(reinterpret_cast<const std::string*>(value_at(c, i + distance))->data());
       const std::string& s = *reinterpret_cast<const std::string*>(value_at(c, i));
       if (s.size() <= text::inline_size) put_short_text(s, to + i);
       else ::new (static_cast<void*>(to + i)) text(std::string_view(texts_.keep(s), s.size()));

@@ -122,7 +122,9 @@ void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t 
         });
       } else if (l.type->k == ir::kind::string) {
         for (std::size_t i = 0; i < n; ++i) {
-          if (i + ahead < n) __builtin_prefetch(at(i + ahead));  // rows by number lie anywhere
+          // Rows by number lie anywhere, and so do their characters.
+          if (i + 2 * ahead < n) __builtin_prefetch(at(i + 2 * ahead));
+          if (i + ahead < n) __builtin_prefetch(reinterpret_cast<const std::string*>(at(i + ahead))->data());
           const auto& s = *reinterpret_cast<const std::string*>(at(i));
           add(i, hash_bytes(s.data(), s.size()));
         }
