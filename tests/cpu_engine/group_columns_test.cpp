@@ -42,15 +42,19 @@ struct ByMany {
   float weight;
   std::string item, city;
   std::optional<std::int32_t> age;
-  std::optional<double> deviation;
+  std::optional<std::int32_t> oldest;
   double twice;
   auto operator<=>(const ByMany&) const = default;
 };
-QUERY_RECORD(ByMany, code, weight, item, city, age, deviation, twice);
+QUERY_RECORD(ByMany, code, weight, item, city, age, oldest, twice);
 struct Known { std::string item; std::int32_t rank; };
 QUERY_RECORD(Known, item, rank);
 struct Ranked { std::string item; std::int32_t rank; double price; auto operator<=>(const Ranked&) const = default; };
 QUERY_RECORD(Ranked, item, rank, price);
+struct Totals { double price; std::int64_t n; };
+QUERY_RECORD(Totals, price, n);
+struct Joined { std::string item, known; double price; };
+QUERY_RECORD(Joined, item, known, price);
 struct Letter { std::string first; double price; std::int64_t n; auto operator<=>(const Letter&) const = default; };
 QUERY_RECORD(Letter, first, price, n);
 
@@ -103,7 +107,7 @@ const auto by_place = [](auto q) {
 const auto by_many = [](auto q) {
   return q.group_by([](auto s) { return std::tuple(s.code, s.weight, s.item, s.place.city, s.age); }).select([](auto g) {
     const auto k = g.key();
-    return query::make<ByMany>(std::get<0>(k), std::get<1>(k), std::get<2>(k), std::get<3>(k), std::get<4>(k), g.stddev(price),
+    return query::make<ByMany>(std::get<0>(k), std::get<1>(k), std::get<2>(k), std::get<3>(k), std::get<4>(k), g.max([](auto s) { return s.age; }),
                                g.sum(price) * 2);
   });
 };
@@ -178,7 +182,7 @@ TEST(group_columns, chunks_of_columns) {
     EXPECT_TRUE(got == q.to_vector());
     // Plain numbers, as columns too.
     const auto numbers = query::from(query::columns(from->columns)).group_by([](auto s) { return s.colour; }).select([](auto g) {
-      return std::tuple(g.sum(price), g.count());
+      return query::make<Totals>(g.sum(price), g.count());
     });
     double total = 0;
     for (const auto& chunk : numbers.to_columns())
@@ -234,11 +238,13 @@ TEST(group_columns, keys_behind_a_join) {
   for (std::int32_t i = 0; i < 30'000; ++i) known.push_back({"item " + std::to_string(i), i});
   const auto joined = [&](auto q) {
     const auto item = [](auto g) { return g.item; };
-    return q
-        .left_join(query::from(known), item, item,
-                   [](auto s, auto k) { return query::make<ByMany>(s.code, s.weight, s.item, k ? k->item : "none", s.age, s.price, s.price); })
-        .group_by([](auto r) { return std::tuple(r.city, r.item); })
-        .select([](auto g) { return query::make<ByItem>(std::get<0>(g.key()) + std::get<1>(g.key()), g.sum([](auto r) { return r.twice; }), g.count()); });
+    const auto both = [](auto s, auto k) {
+      if (!k) return query::make<Joined>(s.item, "nothing", s.price);
+      return query::make<Joined>(s.item, k->item, s.price);
+    };
+    return q.left_join(query::from(known), item, item, both)
+        .group_by([](auto r) { return std::tuple(r.known, r.item); })
+        .select([](auto g) { return query::make<Letter>(std::get<0>(g.key()) + std::get<1>(g.key()), g.sum(price), g.count()); });
   };
   for (const given* from : {&few(), &many()})
     EXPECT_TRUE(sorted(joined(query::from(query::columns(from->columns))).to_vector()) == wanted_of(*from, joined));
@@ -249,7 +255,7 @@ TEST(group_columns, rows_in_files) {
   const given& from = as_many();
   const auto wanted = wanted_of(from, by_item);
   for (const int threads : {1, 4}) {
-    const query::Session session({.threads = threads, .memory_limit = 48u << 20, .temp_folder = folder.path});
+    const query::Session session({.threads = threads, .memory_limit = 48u << 20, .temp_folder = folder.name()});
     const auto q = by_item(query::from(query::columns(from.columns)).in(session));
     std::vector<ByItem> got;
     for (const ByItem& g : q) got.push_back(g);
