@@ -22,7 +22,7 @@ using collections = std::span<const interpreter::collection>;
 
 struct chunk {
   chunk* next = nullptr;
-  std::uint32_t n = 0, capacity = 0;
+  std::size_t n = 0;  // values; of the last one of a group, the group knows
   double* values() { return reinterpret_cast<double*>(this + 1); }
 };
 constexpr std::size_t first_chunk = 64, largest_chunk = 4096;  // bytes; each chunk of a group is twice as long as the last one
@@ -38,7 +38,6 @@ class chunk_pages {
       left_ = page_;
     }
     auto* const made = ::new (static_cast<void*>(at_)) chunk;
-    made->capacity = static_cast<std::uint32_t>((bytes - sizeof(chunk)) / sizeof(double));
     at_ += bytes;
     left_ -= bytes;
     return made;
@@ -60,6 +59,7 @@ template <class V> class quantile_column final : public aggregate_column {
     const auto* const values = static_cast<const std::byte*>(b.arguments);
     const std::size_t width = call_.argument->type->size;
     for (std::size_t i = 0; i < b.n; ++i) {
+      if (b.groups && i + ahead < b.n) __builtin_prefetch(groups_[b.groups[i + ahead]].at, 1);
       const void* const value = call_.nullable ? call_.argument->type->get.value(values + i * width) : values + i * width;
       if (!value) continue;
       V v;
@@ -75,9 +75,11 @@ template <class V> class quantile_column final : public aggregate_column {
       list& to = groups_[groups ? groups[i] : 0];
       list& more = o.groups_[of[i]];
       if (!more.first) continue;
+      to.close();
+      chunk* const first = to.first ? to.first : more.first;
       if (to.first) to.last->next = more.first;
-      else to.first = more.first;
-      to.last = more.last;
+      to = more;
+      to.first = first;
       more = {};
     }
   }
@@ -88,6 +90,7 @@ template <class V> class quantile_column final : public aggregate_column {
     for (std::size_t i = 0; i < n; ++i) {
       stop.check();
       values_.clear();
+      groups_[first + i].close();
       for (chunk* c = groups_[first + i].first; c; c = c->next) values_.insert(values_.end(), c->values(), c->values() + c->n);
       std::byte* const to = static_cast<std::byte*>(out) + i * t->size;
       if (optional) t->life.construct(to, 1);
@@ -99,19 +102,31 @@ template <class V> class quantile_column final : public aggregate_column {
   }
 
  private:
+  static constexpr std::size_t ahead = 8;  // values whose places are fetched
+
   struct list {
     chunk *first = nullptr, *last = nullptr;
+    double *at = nullptr, *end = nullptr;  // of the last chunk: where the next value goes, and where none does any more
+    void close() const {
+      if (last) last->n = static_cast<std::size_t>(at - last->values());
+    }
   };
   void add(list& to, double v) {
-    chunk* c = to.last;
-    if (!c || c->n == c->capacity) {
-      const std::size_t bytes = c ? std::min(largest_chunk, 2 * (c->capacity * sizeof(double) + sizeof(chunk))) : first_chunk;
-      chunk* const more = pages_.front()->make(bytes, *pool_);
-      if (c) c->next = more;
-      else to.first = more;
-      to.last = c = more;
+    if (to.at == to.end) lengthen(to);
+    *to.at++ = v;
+  }
+  void lengthen(list& to) {
+    std::size_t bytes = first_chunk;
+    if (to.last) {
+      to.close();
+      bytes = std::min(largest_chunk, 2 * (sizeof(chunk) + to.last->n * sizeof(double)));
     }
-    c->values()[c->n++] = v;
+    chunk* const more = pages_.front()->make(bytes, *pool_);
+    if (to.last) to.last->next = more;
+    else to.first = more;
+    to.last = more;
+    to.at = more->values();
+    to.end = to.at + (bytes - sizeof(chunk)) / sizeof(double);
   }
 
   ir::aggregate_call call_;
