@@ -34,6 +34,12 @@ bool is_columnar(const branch& b) { return of_columns(b) || (b.table && b.table-
 
 bool can_be_stored(const ir::type* t) { return t->trivial || (t->life.copy_assign && t->life.construct); }
 
+// Tuples of numbers do not, though the library does not take them for trivial.
+bool owns_memory(const ir::type* t) {
+  if (t->trivial || t->k != ir::kind::record) return !t->trivial;
+  return std::any_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return owns_memory(f.of); });
+}
+
 // What running the first stages of a branch over columns would be.
 class walk {
  public:
@@ -154,7 +160,7 @@ bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
   auto plan = group_plan_of(*reader, w.schema());
   if (!plan) return false;
   // Records of plain numbers are put together as fast. Groups in order of their first rows are sorted as records.
-  if (key && !reader->ordered && can_be_stored(n.row) && (!n.row->trivial || to_columns))
+  if (key && !reader->ordered && can_be_stored(n.row) && (to_columns || owns_memory(n.row)))
     if (auto groups = project_groups(*key, n.key, *plan, n.functions.back()))
       reader->gives_columns = std::make_shared<const projection>(std::move(*groups));
   reader->group_function = std::move(plan);

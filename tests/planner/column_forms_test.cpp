@@ -88,7 +88,9 @@ TEST(column_forms, groups_of_rows_with_strings_give_columns) {
   const auto q = query::from(query::columns(columns));
   const auto item = [](auto o) { return o.item; };
   const auto by_item = [&](auto from) {
-    return from.group_by(item).select([](auto g) { return query::make<Order>(std::int32_t{1}, query::cast<std::int32_t>(g.count()), g.key()); });
+    return from.group_by(item).select([](auto g) {
+      return query::make<Order>(std::int32_t{1}, query::cast<std::int32_t>(g.count()), g.key());
+    });
   };
   const auto gives = [](const auto& groups) { return lines_of(groups, "group_by").find("over columns to columns") != std::string::npos; };
   EXPECT_TRUE(gives(by_item(q))) << by_item(q).explain();
