@@ -33,6 +33,7 @@ class column_key {
         parts_[c].base = static_cast<const std::byte*>(columns[c].base);
         parts_[c].stride = columns[c].stride;
         parts_[c].select = columns[c].select;
+        parts_[c].stays = !columns[c].transient;
       }
       return parts_;
     }
@@ -47,6 +48,7 @@ class column_key {
       parts_[c].base = static_cast<const std::byte*>(values.data());
       parts_[c].stride = t->size;
       parts_[c].select = nullptr;
+      parts_[c].stays = false;
     }
 
     column_projector::runner projector_;

@@ -133,7 +133,9 @@ class chunk_memory {
   }
   void append_texts(const column& c, std::size_t k, text* to) {
     for (std::size_t i = 0; i < k; ++i) {
-      if (c.select && i + distance < k) __builtin_prefetch(value_at(c, i + distance));
+      if (c.select && i + 2 * distance < k) __builtin_prefetch(value_at(c, i + 2 * distance));
+      // Its characters: on the heap, or in another cache line of the string itself.
+      if (c.select && i + distance < k) __builtin_prefetch(reinterpret_cast<const std::string*>(value_at(c, i + distance))->data());
       const std::string& s = *reinterpret_cast<const std::string*>(value_at(c, i));
       if (s.size() <= text::inline_size) put_short_text(s, to + i);
       else ::new (static_cast<void*>(to + i)) text(std::string_view(texts_.keep(s), s.size()));
@@ -290,7 +292,8 @@ detail::chunk_list collect_columns(const planner::branch& b, const std::vector<p
 
 bool assign_records(const planner::branch& b, const std::vector<planner::binding>& captures, function_ref<void*(std::uint64_t)> room,
                     runtime::run_context& context) {
-  if (b.stages.empty() || b.stages.back().how != planner::form::columns) return false;
+  const bool columns = b.stages.empty() ? b.table && b.table->gives_columns : b.stages.back().how == planner::form::columns;
+  if (!columns) return false;
   pipeline p(b, captures, context, false, true);
   // Pieces of a stream do not outlive their window, nor do tables that are made as they are read.
   if (!p.columns() || !p.source_rows() || p.made_as_read()) return false;

@@ -7,6 +7,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/captured.hpp"
+#include "cpu_engine/column_list.hpp"
 #include "cpu_engine/number_tests.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 #include "ir/analysis.hpp"
@@ -199,9 +200,10 @@ class record_stage final : public prepared_stage {
 
 // ---------------------------------------------------------------- steps
 column_steps::column_steps(const planner::branch& b, bool prefilters, std::size_t n, const std::vector<detail::binding>& bindings,
-                           runtime::run_context& context)
+                           runtime::run_context& context, std::shared_ptr<const column_list> list)
     : source_row_(b.table ? b.table->row() : b.source->row),
       row_(source_row_),
+      list_(std::move(list)),
       source_schema_(planner::source_schema(b)),
       schema_(source_schema_) {
   for (const planner::prefilter& f : prefilters ? std::span(b.prefilters) : std::span<const planner::prefilter>()) {
@@ -255,6 +257,10 @@ column_steps::runner::runner(const column_steps& s, column_sink& to) : of_(&s), 
 
 void column_steps::runner::push(const detail::row_block& b) {
   const std::size_t most = rows_a_batch(std::max(of_->source_row_->size, of_->row_->size));
+  if (of_->list_) {
+    of_->list_->each_batch(b.first, b.n, most, [&](const column_batch& rows) { head_->push(rows); });
+    return;
+  }
   for (std::size_t from = 0; from < b.n; from += most) {
     if (b.columns) columns_of_source(of_->source_schema_, of_->source_row_, b.columns, from, columns_);
     else columns_of_rows(of_->source_schema_, b.rows, of_->source_row_->size, from, columns_);

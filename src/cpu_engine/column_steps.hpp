@@ -13,6 +13,7 @@
 
 namespace query::cpu {
 
+class column_list;
 class vertex_tasks;
 
 // A step at work hands batches on; prepared, it starts for any number of tasks.
@@ -32,9 +33,10 @@ class column_join : public column_step {
 
 class column_steps {
  public:
-  // The first n stages of b, behind its prefilters if these run over columns too; with none, the columns of the source as they are.
+  // The first n stages of b, behind its prefilters if these run over columns too; with none, the columns of the source as they are. list:
+  // the rows of b, if they are columns of a vertex; blocks then say by number which rows they are.
   column_steps(const planner::branch& b, bool prefilters, std::size_t n, const std::vector<detail::binding>& bindings,
-               runtime::run_context& context);
+               runtime::run_context& context, std::shared_ptr<const column_list> list = nullptr);
   ~column_steps();
 
   const planner::column_schema& schema() const { return schema_; }  // of the batches that come out
@@ -59,6 +61,7 @@ class column_steps {
   void add_test(planner::interpretation test, const detail::logical* node);
 
   const ir::type *source_row_, *row_;
+  std::shared_ptr<const column_list> list_;
   planner::column_schema source_schema_, schema_;
   std::vector<std::unique_ptr<column_step>> steps_;
   bool keeps_rows_ = true;

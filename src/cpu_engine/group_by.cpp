@@ -10,6 +10,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/group_partitions.hpp"
+#include "cpu_engine/group_results.hpp"
 #include "cpu_engine/pipeline.hpp"
 
 namespace query::cpu {
@@ -51,7 +52,7 @@ class column_group_sink final : public column_sink {
 class group_sample final : public column_sink {
  public:
   group_sample(const detail::logical& n, const column_key& key, runtime::buffer_pool& pool)
-      : key_(key, pool), groups_(n.key, pool, equality_of(n.keys)) {}
+      : key_(key, pool), groups_(n.key, pool, equality_of(n.keys), true) {}
 
   double estimate(pipeline& p) {
     constexpr std::size_t places = 8, rows_a_place = 1 << 11;
@@ -81,7 +82,7 @@ class group_sample final : public column_sink {
     return low;
   }
   void push(const column_batch& b) override {
-    groups_.find_or_insert(key_.run(b), b.n, ids_);
+    groups_.find_or_insert(key_.run(b), 0, b.n, ids_);
     rows_ += b.n;
   }
 
@@ -100,7 +101,7 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   const detail::binding_scope scope(bindings);  // merging and finishing call functions too
   pipeline p(v.inputs[0], v.captures, context, v.over_columns, !v.over_columns);
   const planner::column_schema* const columns = v.over_columns ? p.columns() : nullptr;
-  const group_program program(n, v.group_function.get(), columns);
+  const group_program program(n, v.group_function.get(), columns, v.gives_columns != nullptr);
   const function_calls key(n.functions[0], v.interpreted, false);
   std::optional<column_key> key_columns;
   if (columns) key_columns.emplace(n.functions[0], *columns, &n);
@@ -158,6 +159,12 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     merge_window(1);
   } else {
     for (std::size_t first = p.next_part(); p.run_some(most_tables, run); first = p.next_part()) merge_window(first);
+  }
+  if (v.gives_columns) {
+    std::vector<column_list::piece> pieces;
+    if (all && all->groups.size()) pieces.push_back(group_results(v, context).of(std::move(all)));
+    return runtime::vertex_rows(
+        std::make_shared<column_list>(n.row, v.gives_columns->schema(), std::move(pieces), p.sources()));
   }
   rows_buffer out(n.row, context.pool);
   if (all) all->finish(out);

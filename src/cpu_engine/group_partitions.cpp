@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_engine/group_results.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/partition_store.hpp"
@@ -28,7 +29,9 @@ class parted_rows {
         columns_(columns),
         resident_(rows.in_place()),
         key_at_(columns ? std::nullopt : part_of_row(v.node->functions[0])),
-        store_(columns ? read_columns(v, *rows.columns()) : records(rows.row()), bits, rows.parts().value_or(1), v.ordered, *context_) {
+        hashes_(columns && grouper(v.node->key, context_->pool, equality_).hashes()),
+        store_(columns ? read_columns(v, *rows.columns(), hashes_) : records(rows.row()), bits, rows.parts().value_or(1), v.ordered,
+               *context_) {
     rows.run_all([&](const pipeline::part& part) {
       partition_writer to(store_, part.index);
       if (columns_) {
@@ -48,7 +51,10 @@ class parted_rows {
     const detail::stop_point stop;
     store_.read(partition, [&](const stored_rows& r) {
       stop.check();
-      if (columns_) to.update(r.rows);
+      if (hashes_)
+        to.update({r.rows.columns.first(r.rows.columns.size() - 1), r.rows.n},
+                  static_cast<const std::uint64_t*>(r.rows.columns.back().base));
+      else if (columns_) to.update(r.rows);
       else update_records(r.rows, to);
       if (opened) to.note_opened(r.rows.n, *opened, [&](std::size_t i) { return r.first + r.positions[i]; });
     });
@@ -62,6 +68,11 @@ class parted_rows {
     void append(key_view keys, std::span<const column> columns, std::size_t n, bool owned) {
       hash_keys(*of_->node_->key, keys, 0, n, hashes_, of_->equality_);
       for (std::size_t i = 0; i < n; ++i) partitions_[i] = static_cast<std::uint16_t>(hashes_[i] >> (64 - of_->bits_));
+      if (of_->hashes_) {
+        with_hashes_.assign(columns.begin(), columns.end());
+        with_hashes_.push_back({hashes_, sizeof *hashes_, 0, sizeof *hashes_, nullptr, true});
+        columns = with_hashes_;
+      }
       to_->append(columns, n, partitions_, owned);
     }
 
@@ -70,6 +81,7 @@ class parted_rows {
     partition_writer* to_;
     std::uint64_t hashes_[batch_rows];
     std::uint16_t partitions_[batch_rows];
+    std::vector<column> with_hashes_;
   };
   class column_sink_of final : public column_sink {
    public:
@@ -124,8 +136,8 @@ class parted_rows {
     if (key_at_) return {{{0, row}}};
     return {{{0, row}, {0, node_->key}}};
   }
-  // Those that the key and the aggregates read.
-  static planner::column_schema read_columns(const planner::vertex& v, planner::column_schema rows) {
+  // Those that the key and the aggregates read, and the hashes of the keys behind them.
+  static planner::column_schema read_columns(const planner::vertex& v, planner::column_schema rows, bool hashes) {
     std::vector<bool> read(rows.columns.size(), false);
     const auto key = planner::project(v.node->functions[0], rows);
     planner::mark_read(key->function.expression.root, rows, read);
@@ -133,6 +145,7 @@ class parted_rows {
       if (c.argument) planner::mark_read(c.argument, rows, read);
     for (std::size_t c = 0; c < read.size(); ++c)
       if (!read[c]) rows.columns[c].type = nullptr;
+    if (hashes) rows.columns.push_back({0, ir::describe<std::uint64_t>()});
     return rows;
   }
 
@@ -144,6 +157,7 @@ class parted_rows {
   const column_key* columns_;
   bool resident_;                       // records: they stay where they are
   std::optional<std::size_t> key_at_;   // records: where the key lies in each
+  bool hashes_;                         // of keys are kept beside the rows, for the tables of groups
   partition_store store_;
 };
 
@@ -177,11 +191,14 @@ runtime::vertex_rows group_partitioned(const planner::vertex& v, std::vector<std
     for (std::size_t from = 0; from < groups.size(); from += batch_rows) {
       std::uint64_t hashes[batch_rows];
       const std::size_t k = std::min(batch_rows, groups.size() - from);
-      hash_keys(*n.key, groups.key(static_cast<std::uint32_t>(from)), k, hashes, equality);
+      hash_keys(*n.key, groups.stored(), from, k, hashes, equality);
       for (std::size_t i = 0; i < k; ++i) groups_of[t][partition_of(hashes[i])].push_back(static_cast<std::uint32_t>(from + i));
     }
   });
 
+  std::optional<group_results> in_columns;
+  if (v.gives_columns) in_columns.emplace(v, context);
+  std::vector<column_list::piece> pieces(in_columns ? partitions : 0);
   std::vector<rows_buffer> results;
   for (std::size_t p = 0; p < partitions; ++p) results.emplace_back(n.row, context.pool);
   // Where the group of the result appeared first, for as_ordered: the number of a group of a table, or of a row, which are larger.
@@ -191,7 +208,8 @@ runtime::vertex_rows group_partitioned(const planner::vertex& v, std::vector<std
   tasks.for_each(partitions, [&](std::size_t) {
     const std::size_t p = next_partition.fetch_add(1, std::memory_order_relaxed);
     if ((rows && rows->rows_of(p)) || std::any_of(groups_of.begin(), groups_of.end(), [&](const auto& of) { return !of[p].empty(); })) {
-      group_table t(n, program, key, context.pool, columns);
+      auto table = std::make_unique<group_table>(n, program, key, context.pool, columns);
+      group_table& t = *table;
       t.groups.expect_sparse();
       std::vector<std::uint64_t> opened;
       std::vector<std::uint64_t>* const note = v.ordered ? &opened : nullptr;
@@ -202,7 +220,8 @@ runtime::vertex_rows group_partitioned(const planner::vertex& v, std::vector<std
         std::copy(opened.begin(), opened.end(), firsts[p].as<std::uint64_t>());
       }
       if (rows) rows->release(p);
-      t.finish(results[p]);
+      if (in_columns) pieces[p] = in_columns->of(std::move(table));
+      else t.finish(results[p]);
     } else if (rows) {
       rows->release(p);
     }
@@ -210,6 +229,11 @@ runtime::vertex_rows group_partitioned(const planner::vertex& v, std::vector<std
 
   rows.reset();
   tables.clear();
+  if (in_columns) {
+    std::erase_if(pieces, [](const column_list::piece& p) { return p.n == 0; });
+    return runtime::vertex_rows(
+        std::make_shared<column_list>(n.row, v.gives_columns->schema(), std::move(pieces), rest.sources()));
+  }
   if (!v.ordered) {
     std::vector<detail::table> all;
     for (rows_buffer& r : results)

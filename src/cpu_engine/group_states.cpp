@@ -90,12 +90,16 @@ class compiled_states final : public group_states {
 
 void group_states::update(const std::uint32_t*, const column_batch&) { throw internal_error("query: states that take rows got columns"); }
 
-group_program::group_program(const detail::logical& n, const ir::group_plan* plan, const planner::column_schema* columns) : node_(&n) {
+void group_states::result(std::size_t, std::size_t, std::size_t, void*) { throw internal_error("query: states that give records"); }
+
+group_program::group_program(const detail::logical& n, const ir::group_plan* plan, const planner::column_schema* columns,
+                             bool gives_columns)
+    : node_(&n), gives_columns_(gives_columns) {
   const detail::user_function& f = n.functions.back();
   auto compiled = n.aggregate.record(f.f.get());  // for its expressions too: it looks at arguments such as quantile's
   if (plan)
     expressions_ = std::make_shared<const group_expressions>(
-        *plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row, columns);
+        *plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row, columns, gives_columns);
   else
     compiled_ = std::move(compiled);
 }

@@ -45,20 +45,26 @@ class group_states {
   virtual void merge(const std::uint32_t* groups, group_states& from, const state_numbers& of) = 0;
   // Constructs the results of groups [first, first + n) in raw memory; keys[i] belongs to group first + i. Once for each group.
   virtual void finish(const void* keys, std::size_t first, std::size_t n, void* out) = 0;
+  // Constructs values of one aggregate of the program in raw memory: of a program that gives columns, instead of finish().
+  virtual void result(std::size_t aggregate, std::size_t first, std::size_t n, void* out);
   virtual void clear() = 0;
 };
 
 // The function of groups of a group_by or aggregate, for one execution.
 class group_program {
  public:
-  // plan: keep the states by its expressions; null: as the compiled function does. columns: rows come as these, too.
-  group_program(const detail::logical& n, const ir::group_plan* plan, const planner::column_schema* columns = nullptr);
+  // plan: keep the states by its expressions; null: as the compiled function does. columns: rows come as these, too. gives_columns: keys
+  // and aggregates become columns; there are no records of groups.
+  group_program(const detail::logical& n, const ir::group_plan* plan, const planner::column_schema* columns = nullptr,
+                bool gives_columns = false);
   ~group_program();
+  bool gives_columns() const { return gives_columns_; }
 
   std::unique_ptr<group_states> states(runtime::buffer_pool& pool) const;
 
  private:
   const detail::logical* node_;
+  bool gives_columns_;
   std::shared_ptr<const void> compiled_;
   std::shared_ptr<const class group_expressions> expressions_;
 };

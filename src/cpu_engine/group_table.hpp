@@ -28,12 +28,17 @@ class group_table {
   // columns: the key of rows as columns, where they come so.
   group_table(const detail::logical& n, const group_program& program, const function_calls& key, runtime::buffer_pool& pool,
               const column_key* columns = nullptr)
-      : node_(&n), key_(&key), groups(n.key, pool, equality_of(n.keys)), states_(program.states(pool)), keys_(n.key, pool) {
+      : node_(&n),
+        key_(&key),
+        groups(n.key, pool, equality_of(n.keys), program.gives_columns()),
+        states_(program.states(pool)),
+        keys_(n.key, pool) {
     if (columns) key_columns_.emplace(*columns, pool);
   }
 
-  void update(const column_batch& rows) {
-    groups.find_or_insert(key_columns_->run(rows), rows.n, ids_);
+  // hashes: of the keys, if not null, as hash_keys gives them.
+  void update(const column_batch& rows, const std::uint64_t* hashes = nullptr) {
+    groups.find_or_insert(key_columns_->run(rows), 0, rows.n, ids_, hashes);
     states_->grow_to(groups.size());
     states_->update(ids_, rows);
     rows_seen += rows.n;
@@ -72,7 +77,7 @@ class group_table {
   }
   // At most batch_rows rows whose keys are known: row i is number select[i], or i.
   void update_keyed(const void* rows, const std::uint32_t* select, const key_part& keys, std::size_t n) {
-    groups.find_or_insert(key_view(&keys, 1), n, ids_);
+    groups.find_or_insert(key_view(&keys, 1), 0, n, ids_);
     states_->grow_to(groups.size());
     states_->update(ids_, rows, select, n);
     rows_seen += n;
@@ -84,12 +89,11 @@ class group_table {
   }
   // Takes over another table's groups; the other one is empty afterwards.
   void merge(group_table& o) {
-    const std::size_t key_size = node_->key->size;
     const detail::stop_point stop;
     for (std::size_t from = 0; from < o.groups.size(); from += batch_rows) {
       stop.check();
       const std::size_t k = std::min(batch_rows, o.groups.size() - from);
-      groups.find_or_insert(static_cast<const std::byte*>(o.groups.keys()) + from * key_size, k, ids_);
+      groups.find_or_insert(o.groups.stored(), from, k, ids_);
       states_->grow_to(groups.size());
       states_->merge(ids_, *o.states_, {from, k});
     }
@@ -102,15 +106,13 @@ class group_table {
     for (std::size_t from = 0; from < n; from += batch_rows) {
       stop.check();
       const std::size_t k = std::min(batch_rows, n - from);
-      keys_.clear();
-      gather_rows(node_->key, keys_.extend(k), o.groups.keys(), chosen + from, k);
-      keys_.grow(k);
-      groups.find_or_insert(keys_.data(), k, ids_);
+      groups.find_or_insert(chosen_keys(o.groups.stored(), chosen + from, k), 0, k, ids_);
       states_->grow_to(groups.size());
       states_->merge(ids_, *o.states_, {0, k, chosen + from});
       if (opened) note_opened(k, *opened, [&](std::size_t i) { return number + chosen[from + i]; });
     }
   }
+  // Records of the groups.
   void finish(rows_buffer& out) {
     const std::size_t n = groups.size();
     out.reserve(n);
@@ -123,7 +125,29 @@ class group_table {
     }
   }
 
+  // Values of an aggregate of the program, in raw memory.
+  void result(std::size_t aggregate, std::size_t first, std::size_t n, void* out) { states_->result(aggregate, first, n, out); }
+
  private:
+  // At most batch_rows of them.
+  key_view chosen_keys(key_view from, const std::uint32_t* chosen, std::size_t n) {
+    chosen_.assign(from.begin(), from.end());
+    composed_.clear();
+    composed_.reserve(from.size() * n);  // what has been composed does not move
+    const std::uint32_t* before = nullptr;
+    for (std::size_t p = 0; p < from.size(); ++p) {
+      if (!from[p].select) {
+        chosen_[p].select = chosen;
+        continue;
+      }
+      if (from[p].select != before) {
+        before = from[p].select;
+        for (std::size_t i = 0; i < n; ++i) composed_.push_back(before[chosen[i]]);
+      }
+      chosen_[p].select = composed_.data() + composed_.size() - n;
+    }
+    return chosen_;
+  }
   // Updates groups that are there already, up to the first row of another one; returns how many rows that were.
   bool fuses() const { return states_->knows_keys() && !key_->is_interpreted() && groups.known(); }
   std::size_t update_known(const void* rows, std::size_t n) {
@@ -142,6 +166,8 @@ class group_table {
   std::optional<column_key::runner> key_columns_;
   rows_buffer keys_;
   interpreter::scratch scratch_;
+  std::vector<key_part> chosen_;
+  std::vector<std::uint32_t> composed_;
   std::uint32_t ids_[batch_rows];
   alignas(8) std::byte missed_[8];  // an integer key
 };

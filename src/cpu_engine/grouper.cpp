@@ -18,11 +18,12 @@ namespace {
 constexpr std::size_t block_keys = 1024;
 constexpr std::uint64_t small_range = std::uint64_t{1} << 20;  // always worth an array: 4 MiB
 
-// The keys [first, first + n) of one call, and where the keys of the ids before them are.
+// The keys [first, first + n) of one call, and the keys of the ids before them.
 struct block {
   key_view keys;
   std::size_t first, n;
-  const grouper* owner;
+  key_view stored;
+  const std::uint64_t* hashes = nullptr;  // of the n keys, if they are known
 };
 
 }  // namespace
@@ -65,9 +66,12 @@ class key_table {
       widen(b);
     }
     wide_word words[block_keys];
-    while (words_.encode(form_, b.keys, b.first, b.n, words) != 0) widen(b);
+    if (form_ == form::hashed && b.hashes)
+      for (std::size_t i = 0; i < b.n; ++i) words[i] = {b.hashes[i], 0};
+    else
+      while (words_.encode(form_, b.keys, b.first, b.n, words) != 0) widen(b);
     const auto equals = [&](std::uint32_t id, std::size_t row) {
-      return id < before ? words_.equal(b.keys, row, b.owner->key(id)) : words_.equal(b.keys, row, b.first + added[id - before]);
+      return id < before ? words_.equal(b.keys, row, b.stored, id) : words_.equal(b.keys, row, b.keys, b.first + added[id - before]);
     };
     insert_tagged(b, words, equals, note);
     added_count = size_ - before;
@@ -90,7 +94,7 @@ class key_table {
     } else {
       wide_word words[block_keys];
       misfits = words_.encode(form_, b.keys, b.first, b.n, words, misfit);
-      const auto equals = [&](std::uint32_t id, std::size_t row) { return words_.equal(b.keys, row, b.owner->key(id)); };
+      const auto equals = [&](std::uint32_t id, std::size_t row) { return words_.equal(b.keys, row, b.stored, id); };
       ahead(wide_, b.n, [&](std::size_t i) { return tagged_table::hash(words[i]); }, [&](std::size_t i, std::uint64_t h) {
         ids[i] = wide_.find(words[i], h, same_key(b, i, words[i], equals));
       });
@@ -117,6 +121,8 @@ class key_table {
     }
     return k;
   }
+
+  bool hashes() const { return form_ == form::hashed; }
 
   void reserve(std::size_t keys) {
     expected_ = keys;
@@ -250,7 +256,7 @@ class key_table {
     for (std::size_t id = 0; id < size_; id += block_keys) {
       stop.check();
       const std::size_t m = std::min(block_keys, size_ - id);
-      words_.encode(form_, b.owner->key(static_cast<std::uint32_t>(id)), m, words);
+      words_.encode(form_, b.stored, id, m, words);
       for (std::size_t i = 0; i < m; ++i) wide_.insert(words[i]);
     }
   }
@@ -267,43 +273,32 @@ class key_table {
   tagged_table wide_;
 };
 
-grouper::grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom)
-    : key_(key), pool_(&pool), table_(std::make_unique<key_table>(*key, pool, custom)) {
+grouper::grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom, bool in_parts)
+    : key_(key), table_(std::make_unique<key_table>(*key, pool, custom)), stored_(key, pool, in_parts) {
   if (!key->trivial && (key->life.copy == nullptr || key->life.move == nullptr || key->life.destroy == nullptr))
     throw detail::unplaced_error("the key type cannot be copied: " + std::string(key->name));
 }
-grouper::~grouper() { destroy_keys(); }
-grouper::grouper(grouper&& other) noexcept
-    : key_(other.key_), pool_(other.pool_), table_(std::move(other.table_)), keys_(std::move(other.keys_)),
-      size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
-grouper& grouper::operator=(grouper&& other) noexcept {
-  if (this == &other) return *this;
-  destroy_keys();
-  key_ = other.key_;
-  pool_ = other.pool_;
-  table_ = std::move(other.table_);
-  keys_ = std::move(other.keys_);
-  size_ = std::exchange(other.size_, 0);
-  capacity_ = std::exchange(other.capacity_, 0);
-  return *this;
-}
+grouper::~grouper() = default;
+grouper::grouper(grouper&&) noexcept = default;
+grouper& grouper::operator=(grouper&&) noexcept = default;
 
 void grouper::find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids) {
   const key_part whole = side_by_side(*key_, keys);
-  find_or_insert(key_view(&whole, 1), n, ids);
+  find_or_insert(key_view(&whole, 1), 0, n, ids);
 }
 
-void grouper::find_or_insert(key_view keys, std::size_t n, std::uint32_t* ids) {
+void grouper::find_or_insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, const std::uint64_t* hashes) {
   std::uint32_t added[block_keys];
   for (std::size_t done = 0; done < n; done += block_keys) {
-    const block b{keys, done, std::min(block_keys, n - done), this};
+    const block b{keys, first + done, std::min(block_keys, n - done), stored_.view(), hashes ? hashes + done : nullptr};
     std::size_t count = 0;
     table_->find_or_insert(b, ids + done, added, count);
-    if (count > 0) store(keys, done, {added, count});
+    if (count > 0) stored_.append(keys, first + done, {added, count});
   }
 }
 
 detail::known_keys grouper::known() const { return table_->known(); }
+bool grouper::hashes() const { return table_->hashes(); }
 
 void grouper::find(const void* keys, std::size_t n, std::uint32_t* ids) const {
   const key_part whole = side_by_side(*key_, keys);
@@ -312,57 +307,15 @@ void grouper::find(const void* keys, std::size_t n, std::uint32_t* ids) const {
 
 void grouper::find(key_view keys, std::size_t n, std::uint32_t* ids) const {
   for (std::size_t done = 0; done < n; done += block_keys)
-    table_->find({keys, done, std::min(block_keys, n - done), this}, ids + done);
-}
-
-void grouper::store(key_view keys, std::size_t first, std::span<const std::uint32_t> rows) {
-  grow_keys(size_ + rows.size());
-  std::byte* to = keys_.as<std::byte>() + size_ * key_->size;
-  const key_part* const whole = whole_key(keys, *key_);
-  for (const std::uint32_t row : rows) {
-    if (whole) {
-      if (key_->trivial) std::memcpy(to, whole->at(first + row), key_->size);
-      else key_->life.copy(to, whole->at(first + row), 1);
-      ++size_;
-    } else {
-      if (key_->life.construct) key_->life.construct(to, 1);
-      ++size_;
-      for (const key_part& p : keys) {
-        if (p.type->trivial) std::memcpy(to + p.offset, p.at(first + row), p.type->size);
-        else p.type->life.copy_assign(to + p.offset, p.at(first + row));
-      }
-    }
-    to += key_->size;
-  }
-}
-
-void grouper::grow_keys(std::size_t n) {
-  if (n <= capacity_) return;
-  const std::size_t capacity = std::max({n, 2 * capacity_, std::min<std::size_t>(16, rows_a_batch(key_->size))});
-  runtime::buffer bigger = pool_->allocate(runtime::buffer_pool::checked_bytes(capacity, key_->size));
-  if (size_ > 0) {
-    if (key_->trivial) {
-      std::memcpy(bigger.data(), keys_.data(), size_ * key_->size);
-    } else {
-      key_->life.move(bigger.data(), keys_.data(), size_);
-      key_->life.destroy(keys_.data(), size_);
-    }
-  }
-  keys_ = std::move(bigger);
-  capacity_ = capacity;
+    table_->find({keys, done, std::min(block_keys, n - done), stored_.view()}, ids + done);
 }
 
 void grouper::expect_sparse() { table_->expect_sparse(); }
 void grouper::reserve(std::size_t keys) { table_->reserve(keys); }
 
 void grouper::clear() {
-  destroy_keys();
+  stored_.clear();
   table_->clear();
-}
-
-void grouper::destroy_keys() noexcept {
-  if (!key_->trivial && size_ > 0) key_->life.destroy(keys_.data(), size_);
-  size_ = 0;
 }
 
 }  // namespace query::cpu

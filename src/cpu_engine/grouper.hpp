@@ -13,11 +13,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <utility>
 
 #include <query/detail/type.hpp>
 
 #include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/stored_keys.hpp"
 #include "runtime/buffer_pool.hpp"
 
 namespace query::cpu {
@@ -29,8 +30,8 @@ class grouper {
   static constexpr std::uint32_t absent = ~0u;
 
   // Throws user_error if the type is neither hashable nor given an equality, or cannot be copied. `key` and `pool` must
-  // outlive the grouper.
-  grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom = {});
+  // outlive the grouper. in_parts: all keys come as the same parts, and are kept so (stored_keys.hpp).
+  grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom = {}, bool in_parts = false);
   ~grouper();
   grouper(grouper&&) noexcept;
   grouper& operator=(grouper&&) noexcept;
@@ -38,8 +39,10 @@ class grouper {
   // Writes the ids of n adjacent keys; new keys are copied. Throws resource_error beyond 2^32 - 2 keys or out of memory,
   // and what the copying of a key throws; the grouper can then only be cleared or destroyed.
   void find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids);
-  // The same of keys wherever they lie; parts in several columns want a key type that can be constructed and assigned.
-  void find_or_insert(key_view keys, std::size_t n, std::uint32_t* ids);
+  // The same of keys [first, first + n) wherever they lie; parts in several columns want a key type that can be constructed and
+  // assigned. hashes, if not null, are those that hash_keys gives for these keys; the table uses them if hashes() says so.
+  void find_or_insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, const std::uint64_t* hashes = nullptr);
+  bool hashes() const;
 
   // Writes ids, `absent` for unknown keys.
   void find(const void* keys, std::size_t n, std::uint32_t* ids) const;
@@ -49,25 +52,22 @@ class grouper {
   // prefetching; else empty. Valid until the next find_or_insert, reserve or clear.
   detail::known_keys known() const;
 
-  std::size_t size() const { return size_; }
-  const void* keys() const { return keys_.data(); }  // size() values of K, by id; moves when the table grows
-  const void* key(std::uint32_t id) const { return keys_.as<std::byte>() + id * key_->size; }
+  std::size_t size() const { return stored_.size(); }
+  key_view stored() const { return stored_.view(); }  // by id; moves when the table grows
+  // Whole keys: size() values of K.
+  const void* keys() const { return stored_.whole(); }
+  const void* key(std::uint32_t id) const { return static_cast<const std::byte*>(keys()) + id * key_->size; }
   const ir::type& key_type() const { return *key_; }
 
   void reserve(std::size_t keys);  // a hint
   void expect_sparse();            // a hint: the keys are a few of their range, as those of a partition are
   void clear();                    // forgets the keys, keeps the memory
+  stored_keys take_keys() { return std::move(stored_); }  // the grouper can then only be destroyed
 
  private:
-  void store(key_view keys, std::size_t first, std::span<const std::uint32_t> rows);
-  void grow_keys(std::size_t n);
-  void destroy_keys() noexcept;
-
   const ir::type* key_;
-  runtime::buffer_pool* pool_;
   std::unique_ptr<key_table> table_;
-  runtime::buffer keys_;
-  std::size_t size_ = 0, capacity_ = 0;
+  stored_keys stored_;
 };
 
 }  // namespace query::cpu

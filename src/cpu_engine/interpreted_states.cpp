@@ -85,6 +85,9 @@ class interpreted_states final : public group_states {
     }
     made.release();
   }
+  void result(std::size_t aggregate, std::size_t first, std::size_t n, void* out) override {
+    columns_[aggregate]->result(first, n, out, captured_collections(expressions_->captures()));
+  }
   void clear() override { columns_.clear(); }
 
  private:
@@ -124,8 +127,9 @@ class interpreted_states final : public group_states {
 }  // namespace
 
 group_expressions::group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row,
-                                     const planner::column_schema* columns)
-    : plan_(plan), captures_(planner::captures_of(f)), row_(row), finish_(plan.finish) {
+                                     const planner::column_schema* columns, bool gives_columns)
+    : plan_(plan), captures_(planner::captures_of(f)), row_(row) {
+  if (!gives_columns) finish_.emplace(plan.finish);
   for (const ir::aggregate_call& c : plan_.calls)
     calls_.push_back({c, compiled(c.argument), columns && c.argument ? planner::part_of_column(c.argument, *columns) : std::nullopt,
                       compiled(c.seed), compiled(c.update), compiled(c.combine), compiled(c.finish)});

@@ -16,8 +16,9 @@ namespace query::cpu {
 class group_expressions {
  public:
   // row: the type of the rows that are grouped; columns: how they may come, too. The function tells which collections it captured.
+  // gives_columns: nobody asks for finish().
   group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row,
-                    const planner::column_schema* columns = nullptr);
+                    const planner::column_schema* columns = nullptr, bool gives_columns = false);
 
   struct call {
     ir::aggregate_call what;
@@ -26,7 +27,7 @@ class group_expressions {
     std::shared_ptr<const interpreter::program> seed, update, combine, finish;    // custom
   };
   const std::vector<call>& calls() const { return calls_; }
-  const interpreter::program& finish() const { return finish_; }
+  const interpreter::program& finish() const { return *finish_; }
   const ir::node* key() const { return plan_.key; }
   const ir::type* key_type() const { return plan_.key ? plan_.key->type : nullptr; }
   const ir::type* row() const { return row_; }
@@ -37,7 +38,7 @@ class group_expressions {
   planner::captured captures_;
   const ir::type* row_;
   std::vector<call> calls_;
-  interpreter::program finish_;
+  std::optional<interpreter::program> finish_;
 };
 
 std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const group_expressions> expressions, runtime::buffer_pool& pool);

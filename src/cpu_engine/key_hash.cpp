@@ -122,7 +122,9 @@ void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t 
         });
       } else if (l.type->k == ir::kind::string) {
         for (std::size_t i = 0; i < n; ++i) {
-          if (i + ahead < n) __builtin_prefetch(at(i + ahead));  // rows by number lie anywhere
+          // Rows by number lie anywhere, and so do their characters.
+          if (i + 2 * ahead < n) __builtin_prefetch(at(i + 2 * ahead));
+          if (i + ahead < n) __builtin_prefetch(reinterpret_cast<const std::string*>(at(i + ahead))->data());
           const auto& s = *reinterpret_cast<const std::string*>(at(i));
           add(i, hash_bytes(s.data(), s.size()));
         }
@@ -133,13 +135,12 @@ void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t 
   }
 }
 
-bool equal_keys(key_view a, std::size_t i, const void* b) {
-  return std::all_of(a.begin(), a.end(), [&](const key_part& p) {
-    return equal_keys(*p.type, p.at(i), static_cast<const std::byte*>(b) + p.offset);
-  });
-}
-bool equal_keys(key_view a, std::size_t i, std::size_t j) {
-  return std::all_of(a.begin(), a.end(), [&](const key_part& p) { return equal_keys(*p.type, p.at(i), p.at(j)); });
+bool equal_keys(key_view a, std::size_t i, key_view b, std::size_t j) {
+  if (a.size() != b.size()) {
+    const std::byte* const whole = b[0].at(j);
+    return std::all_of(a.begin(), a.end(), [&](const key_part& p) { return equal_keys(*p.type, p.at(i), whole + p.offset); });
+  }
+  return all_equal(a.size(), [&](std::size_t p) { return equal_keys(*a[p].type, a[p].at(i), b[p].at(j)); });
 }
 
 bool equal_keys(const ir::type& t, const void* a, const void* b) {

@@ -34,8 +34,7 @@ void hash_keys(const ir::type& type, const void* keys, std::size_t n, std::uint6
 void hash_keys(const ir::type& type, key_view keys, std::size_t first, std::size_t n, std::uint64_t* out, key_equality custom = {});
 
 bool equal_keys(const ir::type& type, const void* a, const void* b);
-bool equal_keys(key_view a, std::size_t i, const void* b);              // b: a whole key
-bool equal_keys(key_view a, std::size_t i, std::size_t j);              // two of the same keys
+bool equal_keys(key_view a, std::size_t i, key_view b, std::size_t j);  // b: in the same parts, or whole keys
 std::uint64_t hash_key(const ir::type& type, const void* key);  // one value, driven by its description: slow
 
 // Writes 1 where the key is null or has a null part (records, tuples and arrays), else 0; returns how many. Never looks

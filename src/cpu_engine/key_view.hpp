@@ -2,7 +2,7 @@
 // strings of a column become a key of a group without ever being copied, but for the first of each group.
 //
 //   std::vector<key_part> parts = {{describe<std::string>(), 0, names, sizeof(std::string)}, {describe<int>(), 32, rows, 48, chosen}};
-//   groups.find_or_insert(key_view(parts), n, ids);       // keys of tuple(std::string, int)
+//   groups.find_or_insert(key_view(parts), 0, n, ids);     // keys of tuple(std::string, int)
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,16 @@ struct key_part {
   const std::byte* base = nullptr;
   std::size_t stride = 0;
   const std::uint32_t* select = nullptr;  // if not null: value i is number select[i]
+  bool stays = false;                     // where it lies, as long as the operator and its result need it
 
   const std::byte* at(std::size_t i) const { return base + (select ? select[i] : i) * stride; }
 };
 // All parts of a key; whoever takes one knows how many rows it has.
 using key_view = std::span<const key_part>;
 
-inline key_part side_by_side(const ir::type& key, const void* keys) { return {&key, 0, static_cast<const std::byte*>(keys), key.size}; }
+inline key_part side_by_side(const ir::type& key, const void* keys) {
+  return {.type = &key, .offset = 0, .base = static_cast<const std::byte*>(keys), .stride = key.size};
+}
 // The keys as values of their type, if they lie so; else null.
 inline const key_part* whole_key(key_view keys, const ir::type& key) {
   return keys.size() == 1 && keys[0].type == &key ? keys.data() : nullptr;

@@ -50,11 +50,8 @@ bool key_words::equal(const void* a, const void* b) const {
   return custom_.equal(custom_.context, a, b);
 }
 
-bool key_words::equal(key_view a, std::size_t i, const void* b) const {
-  return custom_ ? equal(whole_key(a, *type_)->at(i), b) : equal_keys(a, i, b);
-}
-bool key_words::equal(key_view a, std::size_t i, std::size_t j) const {
-  return custom_ ? equal(whole_key(a, *type_)->at(i), whole_key(a, *type_)->at(j)) : equal_keys(a, i, j);
+bool key_words::equal(key_view a, std::size_t i, key_view b, std::size_t j) const {
+  return custom_ ? equal(whole_key(a, *type_)->at(i), whole_key(b, *type_)->at(j)) : equal_keys(a, i, b, j);
 }
 
 // Returns how many of the n values at at(0), at(1)... are strings that do not fit.

@@ -42,8 +42,7 @@ class key_words {
   // May different keys have this word? Then equal() decides.
   static bool ambiguous(form f, const wide_word& w) { return f == form::hashed || (f == form::string && (w.low & 0xff) == 0xff); }
   bool equal(const void* a, const void* b) const;
-  bool equal(key_view a, std::size_t i, const void* b) const;   // b: a whole key
-  bool equal(key_view a, std::size_t i, std::size_t j) const;   // two of the same keys
+  bool equal(key_view a, std::size_t i, key_view b, std::size_t j) const;  // b: in the same parts, or whole keys
   const ir::type& type() const { return *type_; }
 
  private:

@@ -206,7 +206,7 @@ template <class V> column_pointer column_of(const aggregate_call& c, runtime::bu
     case aggregate_kind::max: return make(agg::extreme<true, itself>{});
     case aggregate_kind::variance: return make(agg::variance<false, itself>{});
     case aggregate_kind::stddev: return make(agg::variance<true, itself>{});
-    case aggregate_kind::quantile: return make(agg::quantile<itself>{{}, {}, c.rank});
+    case aggregate_kind::quantile: return make_quantile_column(c, pool);
     default: return nullptr;
   }
 }

@@ -171,6 +171,7 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
         to.transient = s.objects.has_value();
         to.stride = s.stride;
         to.select = reinterpret_cast<const std::uint32_t*>(fields[s.field]) + from;
+        to.transient = s.objects.has_value();  // they go with the store
       }
     }
     stored_rows r;
@@ -186,16 +187,6 @@ bool partition_store::owns_values(std::size_t column) const {
     for (const auto& c : part)
       if (c->how.columns[column].objects) return true;
   return false;
-}
-
-std::uint64_t partition_store::number_rows() {
-  std::uint64_t n = 0;
-  for (const auto& part : parts_)
-    for (const auto& c : part) {
-      c->first = n;
-      n += c->begins.back();
-    }
-  return n;
 }
 
 void partition_store::release(std::size_t partition) {

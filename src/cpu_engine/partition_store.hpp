@@ -58,8 +58,6 @@ class partition_store final : runtime::pool_evictor {
   void release(std::size_t partition);
   // Does it own values of a column that are no part of its blocks?
   bool owns_values(std::size_t column) const;
-  // All rows are there: positions from now on are those among all rows, without gaps between parts. Returns how many rows there are.
-  std::uint64_t number_rows();
 
  private:
   friend class partition_writer;

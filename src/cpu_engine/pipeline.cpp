@@ -7,6 +7,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/column_fold.hpp"
+#include "cpu_engine/column_list.hpp"
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/large_join.hpp"
 #include "cpu_engine/made_tables.hpp"
@@ -56,6 +57,9 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
     whole_.n = static_cast<std::size_t>(list_->size());
     source_row_ = list_->row();
     table_ = b.table;
+  } else if ((columns_ = several<column_list>(b, context))) {
+    whole_.n = static_cast<std::size_t>(columns_->size());
+    source_row_ = columns_->row();
   } else if (auto made = once ? several<made_tables>(b, context) : nullptr) {
     whole_.n = static_cast<std::size_t>(made->size());
     source_row_ = made->row();
@@ -86,8 +90,8 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
   const planner::stage* first = b.prefilters.empty() && !b.stages.empty() ? &b.stages.front() : nullptr;
   const bool compiled_for_columns = first && first->native && first->native->reads_columns() && first->how == planner::form::native;
   const bool prefilters = over_columns || all_over_columns;
-  if (prefilters || (whole_.columns && !compiled_for_columns)) {
-    over_columns_ = std::make_shared<const column_steps>(b, prefilters, over_columns, bindings_, context);
+  if (prefilters || columns_ || (whole_.columns && !compiled_for_columns)) {
+    over_columns_ = std::make_shared<const column_steps>(b, prefilters, over_columns, bindings_, context, columns_);
     keeps_rows_ = over_columns_->keeps_rows();
     add_step(records_of(over_columns_, context), over_columns_->row());
   }
@@ -120,6 +124,12 @@ std::optional<std::uint64_t> pipeline::source_rows() const {
 bool pipeline::source_as_it_is() const { return !stream_ && steps_.empty() && !whole_.columns; }
 bool pipeline::in_place() const { return source_as_it_is() && !pass_; }
 bool pipeline::next_made(detail::table& t) { return pass_->next(t); }
+
+std::vector<std::shared_ptr<const void>> pipeline::sources() const {
+  std::vector<std::shared_ptr<const void>> all{owner_, over_columns_};
+  if (list_) all.push_back(list_);
+  return all;
+}
 
 std::vector<detail::table> pipeline::as_tables() const {
   if (list_ && in_place()) return list_->tables();
@@ -176,7 +186,7 @@ detail::row_block pipeline::rows_at(std::size_t first, std::size_t n) const {
   detail::row_block rows = whole_;
   rows.n = std::min(n, whole_.n - first);
   rows.first = first;
-  if (!whole_.columns && !list_ && !pass_) rows.rows = static_cast<std::byte*>(whole_.rows) + first * source_row_->size;
+  if (whole_.rows) rows.rows = static_cast<std::byte*>(whole_.rows) + first * source_row_->size;
   return rows;
 }
 
@@ -305,7 +315,7 @@ template <class Push> void in_slices(const row_block& rows, const ir::type* row,
       b.columns = here.bases.data();
       push(b);
     } else {
-      b.rows = static_cast<std::byte*>(rows.rows) + from * row->size;
+      if (rows.rows) b.rows = static_cast<std::byte*>(rows.rows) + from * row->size;  // else they are known by their numbers
       push(b);
     }
   }

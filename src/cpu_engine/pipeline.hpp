@@ -74,6 +74,7 @@ class pipeline {
   std::vector<detail::table> as_tables() const;       // the same as it lies, in one piece or several; empty: it is not so
   bool made_as_read() const { return pass_ != nullptr; }  // the source's rows; they do not stay
   bool source_as_it_is() const;                           // nothing happens to the rows
+  std::vector<std::shared_ptr<const void>> sources() const;  // of what columns() select rows of: kept alive by who keeps selections
   // Of rows that are made as they are read, instead of parts: the next table, whose rows are the caller's. False at the end.
   bool next_made(detail::table& t);
   // What batches of columns hold; null where the last stage gives records.
@@ -115,6 +116,7 @@ class pipeline {
   bool keeps_rows_ = true;
   detail::row_block whole_;                       // of sources with a length
   std::shared_ptr<const class table_list> list_;  // whose rows these are, where they lie in several tables
+  std::shared_ptr<const class column_list> columns_;  // ...or in columns
   const planner::vertex* table_ = nullptr;        // whose rows these are
   std::unique_ptr<class table_pass> pass_;        // whose rows these are, where they are made as they are read
   std::shared_ptr<const void> owner_;

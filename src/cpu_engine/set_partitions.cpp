@@ -289,14 +289,14 @@ class set_partitions {
       grouper keys(any.key_type(), of_->tasks_->pool(), any.equality());
       keys.expect_sparse();
       for (std::size_t i = given_; i < of_->inputs_.size(); ++i)
-        read(i, partition, from, to, [&](std::span<const column>, std::size_t n) { keys.find_or_insert(keys_, n, ids_); });
+        read(i, partition, from, to, [&](std::span<const column>, std::size_t n) { keys.find_or_insert(keys_, 0, n, ids_); });
       const bool among = of_->v_->node->what == verb::intersect;
       std::vector<bool> seen(among ? keys.size() : 0);
       std::size_t known = keys.size();
       for (std::size_t i = 0; i < given_; ++i)
         read(i, partition, from, to, [&](std::span<const column> columns, std::size_t n) {
           if (among) keys.find(keys_, n, ids_);
-          else keys.find_or_insert(keys_, n, ids_);
+          else keys.find_or_insert(keys_, 0, n, ids_);
           std::size_t k = 0;
           for (std::size_t row = 0; row < n; ++row) {
             const std::uint32_t id = ids_[row];

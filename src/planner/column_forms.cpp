@@ -13,6 +13,7 @@ using detail::verb;
 
 column_schema source_schema(const branch& b) {
   if (b.source && b.source->what == verb::source_columns) return column_schema::of_fields(b.source->row, b.wanted);
+  if (b.table && b.table->gives_columns) return b.table->gives_columns->schema();
   return column_schema::of_rows(b.table ? b.table->row() : b.source->row);
 }
 
@@ -28,9 +29,16 @@ bool is_bare_source(const branch& b) {
 
 namespace {
 
-bool is_columnar(const branch& b) { return b.source && b.source->what == verb::source_columns; }
+bool of_columns(const branch& b) { return b.source && b.source->what == verb::source_columns; }
+bool is_columnar(const branch& b) { return of_columns(b) || (b.table && b.table->gives_columns); }
 
 bool can_be_stored(const ir::type* t) { return t->trivial || (t->life.copy_assign && t->life.construct); }
+
+// Tuples of numbers do not, though the library does not take them for trivial.
+bool owns_memory(const ir::type* t) {
+  if (t->trivial || t->k != ir::kind::record) return !t->trivial;
+  return std::any_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return owns_memory(f.of); });
+}
 
 // What running the first stages of a branch over columns would be.
 class walk {
@@ -127,10 +135,6 @@ bool takes_a_value(ir::aggregate_kind k) {
 std::shared_ptr<const ir::group_plan> group_plan_of(const vertex& v, const column_schema& rows) {
   const logical& n = *v.node;
   if (n.has_own_equality()) return nullptr;
-  if (n.what == verb::group_by) {
-    const auto key = project(n.functions.front(), rows);
-    if (!key || !can_be_stored(n.key)) return nullptr;
-  }
   const detail::user_function& f = n.functions.back();
   const ir::traced t = f.trace();
   if (!t || ir::calls_device_function(t.root)) return nullptr;
@@ -142,14 +146,23 @@ std::shared_ptr<const ir::group_plan> group_plan_of(const vertex& v, const colum
 }
 
 // A group_by or aggregate whose rows come as columns all the way.
-bool group_over_columns(vertex* reader, const walk& w) {
+bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
   if (!reader || !reader->node || !w.costly()) return false;
   const logical& n = *reader->node;
   if (n.what != verb::group_by && n.what != verb::aggregate) return false;
   // Compiled loops read records where they lie, and lose only where they copy a key.
   if (w.records_in_place() && (n.what == verb::aggregate || n.key->trivial)) return false;
+  std::optional<projection> key;
+  if (n.what == verb::group_by) {
+    key = project(n.functions.front(), w.schema());
+    if (!key || !can_be_stored(n.key)) return false;
+  }
   auto plan = group_plan_of(*reader, w.schema());
   if (!plan) return false;
+  // Records of plain numbers are put together as fast. Groups in order of their first rows are sorted as records.
+  if (key && !reader->ordered && can_be_stored(n.row) && (to_columns || owns_memory(n.row)))
+    if (auto groups = project_groups(*key, n.key, *plan, n.functions.back()))
+      reader->gives_columns = std::make_shared<const projection>(std::move(*groups));
   reader->group_function = std::move(plan);
   reader->over_columns = true;
   return true;
@@ -168,7 +181,7 @@ bool joins_over_columns(vertex* reader, const branch& b, walk& w) {
 
 // In a session that interprets: the verbs over a columnar source, up to the first whose function does not trace.
 static void interpret_over_columns(branch& b) {
-  if (!is_columnar(b) || !b.prefilters.empty() || b.stages.empty()) return;
+  if (!of_columns(b) || !b.prefilters.empty() || b.stages.empty()) return;
   stage& first = b.stages.front();
   if (first.what != stage::kind::rowwise || first.how != form::interpreted) return;
   const std::size_t n = walk(b).nodes(first, b.source->row);
@@ -217,7 +230,9 @@ void choose_columns(machine_graph& g, const column_options& options) {
     }
     walk w(b);
     const std::size_t n = w.stages();
-    const bool taken = n == b.stages.size() && w.prefilters() && (group_over_columns(reader, w) || joins_over_columns(reader, b, w));
+    const bool to_columns = options.to_columns && reader && g.result.table == reader;
+    const bool taken =
+        n == b.stages.size() && w.prefilters() && (group_over_columns(reader, w, to_columns) || joins_over_columns(reader, b, w));
     if (!taken && !w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
     for (std::size_t i = 0; i < n; ++i) {
       stage& s = b.stages[i];

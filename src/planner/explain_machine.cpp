@@ -75,7 +75,7 @@ class writer {
   std::string number(const vertex& v) const { return names_.number(v); }
   static std::string form_of(const vertex& v) {
     if (v.engine == "gpu") return "";
-    return v.over_columns ? ", over columns" : v.interpreted ? ", interpreted" : "";
+    return v.gives_columns ? ", over columns to columns" : v.over_columns ? ", over columns" : v.interpreted ? ", interpreted" : "";
   }
   std::string probe(const stage& s, const std::string& engine) const {
     return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build) +

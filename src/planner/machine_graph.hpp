@@ -25,6 +25,7 @@ using detail::pipe;
 
 struct vertex;
 struct column_fold;  // column_fold.hpp
+struct projection;   // projection.hpp
 
 // How a row-wise piece runs.
 enum class form : std::uint8_t {
@@ -114,6 +115,7 @@ struct vertex {
   bool kept_if_it_fits = false;         // a table if memory allows; else each reader computes its rows as they come
   bool cut_off = false;                 // its table is made for the sake of an engine alone that takes this part, or the next
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
+  std::shared_ptr<const projection> gives_columns;       // group_by: its rows, of keys and aggregates (project_groups); null: records
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
   std::vector<std::string> notes;       // what rules did here
   // do_while

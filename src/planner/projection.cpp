@@ -1,5 +1,7 @@
 #include "planner/projection.hpp"
 
+#include <unordered_map>
+
 #include "ir/analysis.hpp"
 #include "ir/present_rows.hpp"
 #include "ir/visit.hpp"
@@ -215,6 +217,61 @@ std::optional<projection> project(const detail::user_function& f, const column_s
   } catch (const untraceable&) {  // too many nodes
     return std::nullopt;
   }
+  return p;
+}
+
+namespace {
+
+// The finishing expression over one row: the key, and behind it the values of the aggregates at these places.
+const ir::node* over_key_and_aggregates(ir::arena& a, const ir::group_plan& plan, const std::vector<std::size_t>& places) {
+  std::unordered_map<const ir::node*, const ir::node*> made;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const ir::node* source = plan.calls[i].source;
+    made.emplace(source, a.put(ir::op::field, source->type, {}, places[i], 0, source->text));
+  }
+  const auto part = [&](const ir::node* whole, const ir::type* t, std::size_t within) {
+    return a.put(ir::op::field, t, {}, (whole->what == ir::op::field ? whole->bits : 0) + within, 0, "part of the key");
+  };
+  ir::each_node(plan.finish, [&](const ir::node* n) {
+    if (made.contains(n)) return;
+    if (n->what == ir::op::key) {
+      made.emplace(n, a.put(ir::op::row, n->type));
+      return;
+    }
+    ir::node copy = *n;
+    for (const ir::node*& k : copy.kids)
+      if (const auto found = made.find(k); found != made.end()) k = found->second;
+    const ir::node* const whole = copy.kids.empty() ? nullptr : copy.kids[0];
+    const bool of_row = whole && (whole->what == ir::op::row || whole->what == ir::op::field) && whole->id == 0;
+    if (n->what == ir::op::member && of_row && n->bits < whole->type->field_list.size())
+      made.emplace(n, part(whole, n->type, whole->type->field_list[static_cast<std::size_t>(n->bits)].offset));
+    else if (n->what == ir::op::element && of_row) made.emplace(n, part(whole, n->type, static_cast<std::size_t>(n->bits) * n->type->size));
+    else made.emplace(n, a.put(std::move(copy)));
+  });
+  return made.at(plan.finish);
+}
+
+}  // namespace
+
+std::optional<projection> project_groups(const projection& key, const ir::type* key_type, const ir::group_plan& plan,
+                                         const detail::user_function& f) {
+  column_schema columns = key.schema();
+  std::vector<std::size_t> places;
+  std::size_t end = key_type->size;
+  for (const ir::aggregate_call& c : plan.calls) {
+    places.push_back(end);
+    columns.columns.push_back({end, c.source->type});
+    end += c.source->type->size;
+  }
+  projection p;
+  try {
+    p.function.expression.owner = plan.owner;
+    p.function.expression.root = over_key_and_aggregates(*plan.owner, plan, places);
+    if (!projecting(*plan.owner, columns, nullptr, p.parts).add(p.function.expression.root, f.result, 0)) return std::nullopt;
+  } catch (const untraceable&) {  // too many nodes
+    return std::nullopt;
+  }
+  p.function.captures = captures_of(f);
   return p;
 }
 

@@ -62,6 +62,11 @@ struct projection {
 // Null: the function does not trace, or needs a row as a whole that lies in several columns.
 std::optional<projection> project(const detail::user_function& f, const column_schema& left, const column_schema* right = nullptr);
 
+// What the function of a group_by makes of columns of the keys (those that the projection `key` of the rows gives) and, after them, a
+// column for each aggregate of `plan`. Null: it needs the key as a whole, which lies in several columns.
+std::optional<projection> project_groups(const projection& key, const ir::type* key_type, const ir::group_plan& plan,
+                                         const detail::user_function& f);
+
 // A function of one row whose result is a value: a test, a key. Null as above.
 std::optional<interpretation> evaluate(const detail::user_function& f, const column_schema& row);
 // The same of an expression.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <query/query.hpp>
@@ -79,6 +80,27 @@ TEST(column_forms, joins_of_plain_rows_or_opaque_functions_do_not) {
   EXPECT_FALSE(over_columns(query::from(plain).left_join(plain, id, id), "left_join: probes"));
   const auto opaque = [](const Order& o, const std::optional<Customer>& c) { return Sent{o.item, c ? c->city : std::nullopt, "?"}; };
   EXPECT_FALSE(over_columns(query::from(orders).left_join(customers, customer, id, opaque), "left_join: probes"));
+}
+
+TEST(column_forms, groups_of_rows_with_strings_give_columns) {
+  const auto rows = query::from(orders);
+  const auto columns = rows.to_vectors();
+  const auto q = query::from(query::columns(columns));
+  const auto item = [](auto o) { return o.item; };
+  const auto by_item = [&](auto from) {
+    return from.group_by(item).select([](auto g) {
+      return query::make<Order>(std::int32_t{1}, query::cast<std::int32_t>(g.count()), g.key());
+    });
+  };
+  const auto gives = [](const auto& groups) { return lines_of(groups, "group_by").find("over columns to columns") != std::string::npos; };
+  EXPECT_TRUE(gives(by_item(q))) << by_item(q).explain();
+  EXPECT_TRUE(gives(by_item(rows)));
+  EXPECT_TRUE(gives(q.group_by([](auto o) { return std::tuple(o.item, o.customer); }).select([](auto g) {
+    return std::tuple(std::get<1>(g.key()), std::get<0>(g.key()), g.sum(id));
+  })));
+  EXPECT_TRUE(over_columns(by_item(q).as_ordered(), "group_by"));
+  EXPECT_FALSE(gives(by_item(q).as_ordered()));  // sorted as records
+  EXPECT_FALSE(gives(q.group_by(customer).select([](auto g) { return g.sum(id); })));  // plain numbers
 }
 
 }  // namespace
