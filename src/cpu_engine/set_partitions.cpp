@@ -501,20 +501,21 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
   // Buffers come in classes of size.
   const auto fits = [&](double bytes) { return 1.2 * bytes <= static_cast<double>(room); };
   std::uint64_t rows = 0;
-  double least = 0;
   bool known = true;
-  for (std::size_t i = 0; i < v.inputs.size(); ++i) {
-    const auto n = rows_of_source(v.inputs[i], context);
+  for (const planner::branch& b : v.inputs) {
+    const auto n = rows_of_source(b, context);
     known = known && n;
-    const row_costs costs = costs_of(v, i, in_place(v.inputs[i], context));
     rows += n.value_or(0);
-    least += static_cast<double>(n.value_or(0)) * static_cast<double>(costs.least);
   }
-  if (known && (rows < least_rows || fits(least))) {
+  if (known && rows < least_rows) return in_memory(inputs);
+  double least = 0;
+  for (std::size_t i = 0; i < v.inputs.size(); ++i)
+    least += static_cast<double>(rows_of_source(v.inputs[i], context).value_or(0)) *
+             static_cast<double>(costs_of(v, i, in_place(v.inputs[i], context)).least);
+  if (known && fits(least)) {
     try {
       return in_memory(inputs);
     } catch (const resource_error&) {  // there are too many different keys, or others have taken the room
-      if (rows < least_rows) throw;
     }
   }
   set_sources sources(v, tasks);

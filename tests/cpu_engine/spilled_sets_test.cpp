@@ -77,11 +77,11 @@ Trader trader(std::int32_t i) {
           x % 5 ? std::optional(static_cast<std::int32_t>(x % 70'000)) : std::nullopt};
 }
 const std::vector<Trader>& traders() {
-  static const auto all = made<Trader>(0, rows, trader);
+  static const auto all = made<Trader>(0, rows / 2, trader);
   return all;
 }
 const std::vector<Trader>& later_traders() {
-  static const auto all = made<Trader>(rows / 2, rows, trader);
+  static const auto all = made<Trader>(rows / 4, rows / 2, trader);
   return all;
 }
 
