@@ -165,8 +165,12 @@ void expect_all_kinds_alike(const char* what, Side side, const std::vector<Lot>&
                             bool spills = true, bool compiled = true) {
   SCOPED_TRACE(what);
   expect_alike("inner", [&](const query::Session& s) { return side(s, l).join(side(s, r), key, key, both); }, spills, 1, compiled);
-  expect_alike("left", [&](const query::Session& s) { return side(s, l).left_join(side(s, r), key, key, left_or_none); }, spills, 1, compiled);
-  expect_alike("right", [&](const query::Session& s) { return side(s, l).right_join(side(s, r), key, key, right_or_none); }, spills, 1, compiled);
+  expect_alike("left", [&](const query::Session& s) {
+    return side(s, l).left_join(side(s, r), key, key, left_or_none);
+  }, spills, 1, compiled);
+  expect_alike("right", [&](const query::Session& s) {
+    return side(s, l).right_join(side(s, r), key, key, right_or_none);
+  }, spills, 1, compiled);
   expect_alike("full", [&](const query::Session& s) { return side(s, l).full_join(side(s, r), key, key, either); }, spills, 1, compiled);
   expect_alike("semi", [&](const query::Session& s) { return side(s, l).semi_join(side(s, r), key, key); }, false, 1, compiled);
   expect_alike("anti", [&](const query::Session& s) { return side(s, l).anti_join(side(s, r), key, key); }, false, 1, compiled);
@@ -229,7 +233,9 @@ TEST(spilled_joins, by_strings_and_nulls) {
   for (const bool tested : {false, true}) {
     const auto l = [&](const query::Session& s) { return one(s).where([tested](auto f) { return f.number >= (tested ? 20'000 : 0); }); };
     expect_alike("strings", [&](const query::Session& s) { return l(s).join(two(s), name, name, named); }, false, 2, true);
-    expect_alike("strings that only tests read", [&](const query::Session& s) { return l(s).semi_join(two(s), name, name); }, false, 2, true);
+    expect_alike("strings that only tests read", [&](const query::Session& s) {
+      return l(s).semi_join(two(s), name, name);
+    }, false, 2, true);
   }
   expect_alike("nulls", [&](const query::Session& s) { return one(s).join(two(s), desk, desk, named); }, false, 2, true);
   expect_alike("nulls, anti", [&](const query::Session& s) { return one(s).anti_join(two(s), desk, desk); }, false, 2);
