@@ -61,7 +61,9 @@ std::vector<question> of_query(const inputs& in) {
                    const double sum = t.where([](auto r) { return r.k < 500'000'000 && r.d > 50; }).sum(d_of);
                    return checked([sum] { return std::vector<double>{1, sum}; });
                  }});
-  all.push_back(make<0, 1>("filter", t.where([](auto r) { return r.d > 50; }).select([](auto r) { return query::make<number_row>(r.k, r.d); })));
+  all.push_back(make<0, 1>("filter", t.where([](auto r) { return r.d > 50; }).select([](auto r) {
+    return query::make<number_row>(r.k, r.d);
+  })));
   all.push_back(groups("group 100", t, [](auto r) { return r.hundred; }));
   all.push_back(groups("group 10,000", t, [](auto r) { return r.thousands; }));
   all.push_back(groups("group a million", t, [](auto r) { return r.million; }));

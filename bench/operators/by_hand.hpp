@@ -41,7 +41,9 @@ template <class T> class array {
 };
 
 inline std::size_t threads() { return static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()); }
-inline std::uint32_t hash(std::int32_t k) { return static_cast<std::uint32_t>(static_cast<std::uint32_t>(k) * 0x9e3779b97f4a7c15ull >> 32); }
+inline std::uint32_t hash(std::int32_t k) {
+  return static_cast<std::uint32_t>(static_cast<std::uint32_t>(k) * 0x9e3779b97f4a7c15ull >> 32);
+}
 
 inline double filter_sum(const std::vector<std::int32_t>& k, const std::vector<double>& d) {
   return tbb::parallel_reduce(
@@ -117,7 +119,8 @@ struct group {
 };
 class group_table {
  public:
-  explicit group_table(std::size_t keys) : slots_(std::bit_ceil(std::max<std::size_t>(keys * 2, 16))), shift_(32 - std::countr_zero(slots_.size())) {}
+  explicit group_table(std::size_t keys)
+      : slots_(std::bit_ceil(std::max<std::size_t>(keys * 2, 16))), shift_(32 - std::countr_zero(slots_.size())) {}
   group& of(std::int32_t key) {
     for (std::size_t i = hash(key) << spread_ >> shift_;; i = (i + 1) & (slots_.size() - 1)) {
       if (slots_[i].n == 0) slots_[i].key = key;

@@ -14,14 +14,16 @@ ROWS = (folder / "t.k.i4").stat().st_size // 4
 TABLES = ["t", "one", "large", "ten", "hundred", "thousand"]
 KEYS = {"100": "hundred", "10,000": "thousands", "a million": "million", "a key a row": "each", "Zipf": "zipf", "sorted": "sorted",
         "clustered": "clustered"}
-JOINS = {"join 1,000": ("one", "hundred", ROWS), "join as large": ("large", "each", ROWS), "join, 10 matches": ("ten", "hundred", ROWS // 10),
+JOINS = {"join 1,000": ("one", "hundred", ROWS), "join as large": ("large", "each", ROWS),
+         "join, 10 matches": ("ten", "hundred", ROWS // 10),
          "join, 100 matches": ("hundred", "hundred", ROWS // 100), "join, 1,000 matches": ("thousand", "hundred", ROWS // 1000)}
 LAST = 100
 
 SQL = {
     "filter+sum": ("SELECT sum(d) AS d FROM t WHERE k < 500000000 AND d > 50", ["d"]),
     "filter": ("SELECT k, d FROM t WHERE d > 50", ["k", "d"]),
-    **{"group " + name: (f"SELECT {k} AS key, sum(d) AS s, count(*) AS n FROM t GROUP BY {k}", ["key", "s", "n"]) for name, k in KEYS.items()},
+    **{"group " + name: (f"SELECT {k} AS key, sum(d) AS s, count(*) AS n FROM t GROUP BY {k}", ["key", "s", "n"])
+       for name, k in KEYS.items()},
     **{name: (f"SELECT l.{k} AS key, l.d, r.v FROM (SELECT * FROM t LIMIT {n}) l JOIN {side} r ON l.{k} = r.key", ["key", "d", "v"])
        for name, (side, k, n) in JOINS.items()},
     "sort numbers": ("SELECT d FROM t ORDER BY d", ["d"]),

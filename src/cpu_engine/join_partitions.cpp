@@ -136,7 +136,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     if (!built || !probed) return probe_rows_;
     build_block block(build_form_, equality_, false, false, *context_);
     block.read(build, p, 0, std::min<std::uint64_t>(built, rows_a_block_));
-    stored_keys keys(probe_form_, context_->pool);
+    side_keys keys(probe_form_, context_->pool);
     std::uint64_t matches = 0, counts[batch_rows];
     probe.read(p, [&](const stored_rows& r) {
       block.table().count(keys.of(r.rows), r.rows.n, counts);
@@ -332,7 +332,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     partitioned_join* of_;
     positioned_rows::writer writer_, missing_;
     build_block block_;
-    stored_keys keys_;
+    side_keys keys_;
     rows_buffer out_;
     std::size_t a_batch_;
     join_table::cursor cursor_;

@@ -30,7 +30,7 @@ std::size_t side_form::stored_bytes() const {
   return bytes;
 }
 
-const void* stored_keys::of(const column_batch& b) {
+const void* side_keys::of(const column_batch& b) {
   if (form_->values) return form_->values->adjacent(b.columns, b.n, memory_, scratch_);
   if (!form_->key_at && !form_->key->trivial) {
     memory_.clear();

@@ -36,9 +36,9 @@ struct side_form {
 };
 
 // The keys of a batch of rows out of a store, side by side.
-class stored_keys {
+class side_keys {
  public:
-  stored_keys(const side_form& form, runtime::buffer_pool& pool) : form_(&form), memory_(form.key, pool) {}
+  side_keys(const side_form& form, runtime::buffer_pool& pool) : form_(&form), memory_(form.key, pool) {}
   const void* of(const column_batch& b);
 
  private:
@@ -109,7 +109,7 @@ class build_block {
   bool numbered_, presence_;
   runtime::run_context* context_;
   runtime::serial_scheduler alone_;
-  stored_keys keys_of_;
+  side_keys keys_of_;
   rows_buffer rows_, keys_;
   runtime::buffer at_, positions_;
   std::vector<held> held_;

@@ -259,7 +259,9 @@ void partition_store::write(page& g) {
 std::size_t partition_store::rows_a_chunk(std::size_t row_bytes, const runtime::run_context& context) {
   const std::size_t limit = context.pool.limit(), threads = static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()));
   const std::size_t most_bytes = limit ? std::min(most_chunk_bytes, limit / memory_share / threads) : most_chunk_bytes;
-  const std::size_t rows = std::max(column_batch_rows, std::min(most_chunk, most_bytes / row_bytes));
+  // A batch at least, unless rows are so wide that the memory for chunks does not hold that.
+  const std::size_t least = limit ? std::clamp<std::size_t>(limit / memory_share / row_bytes, 1, column_batch_rows) : column_batch_rows;
+  const std::size_t rows = std::max(least, std::min(most_chunk, most_bytes / row_bytes));
   return std::max<std::size_t>(1, std::min(rows, most_chunk_bytes / row_bytes));
 }
 

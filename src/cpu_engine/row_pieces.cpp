@@ -36,7 +36,7 @@ class generated final : public row_pieces {
   bool prompt() const override { return true; }
 
  private:
-  static constexpr std::size_t first_bytes = std::size_t{1} << 18, most_bytes = std::size_t{1} << 20;  // windows hold 64 pieces
+  static constexpr std::size_t first_bytes = std::size_t{1} << 18, most_bytes = generated_bytes;
 
   std::unique_ptr<detail::row_stream> stream_;
   const ir::type* row_;

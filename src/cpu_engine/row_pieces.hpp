@@ -25,6 +25,9 @@ class row_pieces {
   virtual bool prompt() const = 0;
 };
 
+// Of rows that a generator is asked for at once; a row may be larger.
+inline constexpr std::size_t generated_bytes = std::size_t{1} << 20;
+
 // What a source calls for more rows, of type `row`.
 std::unique_ptr<row_pieces> generated_rows(std::unique_ptr<detail::row_stream> stream, const ir::type* row, runtime::run_context& context);
 

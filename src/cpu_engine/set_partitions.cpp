@@ -11,6 +11,7 @@
 #include "cpu_engine/grouper.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/positioned_rows.hpp"
+#include "cpu_engine/row_pieces.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "planner/column_forms.hpp"
 
@@ -422,7 +423,8 @@ class set_sources {
       if (knows_rows(s)) continue;
       if (s.over_columns) return false;
       bool more = true;
-      const std::uint64_t step = std::min<std::uint64_t>(window_ * part_rows, s.input->source_rows().value_or(~0ull));
+      const std::uint64_t step = std::min<std::uint64_t>(
+          window_ * part_rows, s.input->source_rows().value_or(window_ * std::max<std::size_t>(generated_bytes / v_->node->row->size, 1)));
       while (more && fits(bytes + bytes_of(i, rows_in(s.first) + step))) more = collect_more(s);
       if (more) return false;
       bytes += bytes_of(i, rows_in(s.first));
