@@ -200,12 +200,13 @@ class record_stage final : public prepared_stage {
 
 // ---------------------------------------------------------------- steps
 column_steps::column_steps(const planner::branch& b, bool prefilters, std::size_t n, const std::vector<detail::binding>& bindings,
-                           runtime::run_context& context, std::shared_ptr<const column_list> list)
+                           runtime::run_context& context, std::shared_ptr<const column_list> list, bool passing)
     : source_row_(b.table ? b.table->row() : b.source->row),
       row_(source_row_),
       list_(std::move(list)),
       source_schema_(planner::source_schema(b)),
-      schema_(source_schema_) {
+      schema_(source_schema_),
+      passing_(passing) {
   for (const planner::prefilter& f : prefilters ? std::span(b.prefilters) : std::span<const planner::prefilter>()) {
     if (f.expression) {
       planner::interpretation test;
@@ -264,6 +265,8 @@ void column_steps::runner::push(const detail::row_block& b) {
   for (std::size_t from = 0; from < b.n; from += most) {
     if (b.columns) columns_of_source(of_->source_schema_, of_->source_row_, b.columns, from, columns_);
     else columns_of_rows(of_->source_schema_, b.rows, of_->source_row_->size, from, columns_);
+    if (of_->passing_)
+      for (column& c : columns_) c.transient = true;
     head_->push({columns_, std::min(most, b.n - from), b.first + from});
   }
 }

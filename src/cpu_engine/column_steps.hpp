@@ -34,9 +34,9 @@ class column_join : public column_step {
 class column_steps {
  public:
   // The first n stages of b, behind its prefilters if these run over columns too; with none, the columns of the source as they are. list:
-  // the rows of b, if they are columns of a vertex; blocks then say by number which rows they are.
+  // the rows of b, if they are columns of a vertex; blocks then say by number which rows they are. passing: rows end with their block.
   column_steps(const planner::branch& b, bool prefilters, std::size_t n, const std::vector<detail::binding>& bindings,
-               runtime::run_context& context, std::shared_ptr<const column_list> list = nullptr);
+               runtime::run_context& context, std::shared_ptr<const column_list> list = nullptr, bool passing = false);
   ~column_steps();
 
   const planner::column_schema& schema() const { return schema_; }  // of the batches that come out
@@ -64,7 +64,7 @@ class column_steps {
   std::shared_ptr<const column_list> list_;
   planner::column_schema source_schema_, schema_;
   std::vector<std::unique_ptr<column_step>> steps_;
-  bool keeps_rows_ = true;
+  bool passing_, keeps_rows_ = true;
 };
 
 // The steps as a stage whose receiver takes records: they are put together in memory that is used again for each batch.

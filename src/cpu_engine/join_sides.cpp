@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <query/cpu/typed_segment.hpp>
+#include <query/errors.hpp>
 
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/key_hash.hpp"
@@ -174,6 +175,7 @@ void build_block::read(partition_store& store, std::size_t partition, std::uint6
       skip -= from;
       if (!full_) add(r, from, std::min(r.rows.n - from, count - n_));
     });
+  if (n && !n_) throw internal_error("query: a block of a join's partition has no rows");
   table_.emplace(form_->key, keys_.data(), n_, join_options{.custom = equality_}, alone_, context_->pool, context_->cancel);
 }
 

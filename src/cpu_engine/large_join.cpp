@@ -65,7 +65,7 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
     const std::size_t part_bytes = part_rows * width, threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
     const std::size_t window = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
     bool more = true;
-    while (more && fits(rows_in(b.apart.first) + window * part_rows, 2 * width)) {
+    while (more && fits(rows_in(b.apart.first), 2 * width)) {  // whatever the threads, all rows decide
       std::vector<rows_buffer> some;
       for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
       const std::size_t base = p.next_part();
@@ -76,7 +76,7 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
       for (rows_buffer& rows : some)
         if (rows.size()) b.apart.first.emplace_back(std::move(rows));
     }
-    if (!more) {
+    if (!more && fits(rows_in(b.apart.first), 2 * width)) {
       b.fits = true;
       b.table = side_by_side(std::move(b.apart.first), p.row(), tasks);
       return b;

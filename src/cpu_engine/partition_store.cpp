@@ -359,7 +359,7 @@ bool partition_writer::fits(std::span<const column> columns, std::size_t n) {
     }
     if (g.from == 0) continue;
     const std::uint64_t last = g.select ? *std::max_element(g.select, g.select + n) : n - 1;
-    if (g.from + last > std::numeric_limits<std::uint32_t>::max()) return false;
+    if (g.from + last >= std::numeric_limits<std::uint32_t>::max()) return false;  // the largest number says that a row is missing
   }
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (how_.columns[i].objects && !must_be_copied(columns[i])) return false;

@@ -91,7 +91,8 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
   const bool compiled_for_columns = first && first->native && first->native->reads_columns() && first->how == planner::form::native;
   const bool prefilters = over_columns || all_over_columns;
   if (prefilters || columns_ || (whole_.columns && !compiled_for_columns)) {
-    over_columns_ = std::make_shared<const column_steps>(b, prefilters, over_columns, bindings_, context, columns_);
+    over_columns_ = std::make_shared<const column_steps>(b, prefilters, over_columns, bindings_, context, columns_,
+                                                          stream_ || pass_);
     keeps_rows_ = over_columns_->keeps_rows();
     add_step(records_of(over_columns_, context), over_columns_->row());
   }

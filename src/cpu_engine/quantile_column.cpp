@@ -89,14 +89,18 @@ template <class V> class quantile_column final : public aggregate_column {
     const detail::stop_point stop;
     for (std::size_t i = 0; i < n; ++i) {
       stop.check();
-      values_.clear();
       groups_[first + i].close();
-      for (chunk* c = groups_[first + i].first; c; c = c->next) values_.insert(values_.end(), c->values(), c->values() + c->n);
+      std::size_t count = 0;
+      for (const chunk* c = groups_[first + i].first; c; c = c->next) count += c->n;
+      if (values_.size() < count * sizeof(double)) values_ = pool_->allocate_array<double>(count);
+      auto* const values = values_.as<double>();
+      std::size_t copied = 0;
+      for (chunk* c = groups_[first + i].first; c; copied += c->n, c = c->next)
+        std::memcpy(values + copied, c->values(), c->n * sizeof(double));
       std::byte* const to = static_cast<std::byte*>(out) + i * t->size;
       if (optional) t->life.construct(to, 1);
-      if (optional && values_.empty()) continue;
-      const double value = values_.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                           : agg::quantile_of(values_.data(), values_.size(), call_.rank);
+      if (optional && !count) continue;
+      const double value = count ? agg::quantile_of(values, count, call_.rank) : std::numeric_limits<double>::quiet_NaN();
       std::memcpy(optional ? t->get.emplace(to) : to, &value, sizeof value);
     }
   }
@@ -133,7 +137,7 @@ template <class V> class quantile_column final : public aggregate_column {
   runtime::buffer_pool* pool_;
   std::vector<std::shared_ptr<chunk_pages>> pages_;  // its own first, and those that it took over
   state_array<list> groups_;
-  std::vector<double> values_;  // of one group
+  runtime::buffer values_;  // of one group
 };
 
 }  // namespace

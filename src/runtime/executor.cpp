@@ -101,7 +101,8 @@ void executor::leave_to_joins() {
   };
   const std::unordered_set<const vertex*> top(graph_->top.begin(), graph_->top.end());
   for (const auto& v : graph_->vertices) {
-    const bool collects = top.contains(v.get()) && v->engine == "cpu" && v->shares.empty();
+    // One that rounds of a loop read again would join again.
+    const bool collects = top.contains(v.get()) && v->engine == "cpu" && v->shares.empty() && !v->kept_if_it_fits;
     for (const planner::branch& b : v->inputs) see_branch(b, collects);
     for (const planner::binding& c : v->captures) otherwise(c.table);
     see_branch(v->body_result, false);
@@ -184,8 +185,8 @@ template <class F> auto repeated_by(const engine& e, F&& f) {
 
 void executor::run(const vertex& v) {
   context_->cancel.check();
-  for (const auto& [join, rows] : context_->joined_apart)
-    std::erase_if(context_->tables, [&](const auto& t) { return t.second.kept == rows; });
+  for (const auto& joined : context_->joined_apart)
+    std::erase_if(context_->tables, [&](const auto& t) { return t.second.kept == joined.second; });
   context_->joined_apart.clear();
   try {
     if (v.kept_if_it_fits) keep_if_it_fits(v);

@@ -21,11 +21,11 @@ struct Found {
   std::int64_t number;  // among those of its position
 };
 QUERY_RECORD(Found, position, number);
-struct Named {
+struct NamedAt {
   std::string name;
   std::int64_t number;
 };
-QUERY_RECORD(Named, name, number);
+QUERY_RECORD(NamedAt, name, number);
 
 namespace {
 
@@ -131,14 +131,14 @@ TEST(positioned_rows, skew) {
 // Strings that lie in the user's columns are kept by number, and rows are put together when they are read.
 TEST(positioned_rows, of_columns) {
   constexpr std::uint64_t n = 200'000;
-  fixture f(ir::describe<Named>());
+  fixture f(ir::describe<NamedAt>());
   std::vector<std::string> names;
   std::vector<std::int64_t> numbers;
   for (std::uint64_t i = 0; i < n; ++i) {
     names.push_back("a name of some length " + std::to_string(i));
     numbers.push_back(static_cast<std::int64_t>(i));
   }
-  const auto schema = planner::column_schema::of_fields(ir::describe<Named>(), {});
+  const auto schema = planner::column_schema::of_fields(ir::describe<NamedAt>(), {});
   f.vertex.limit = n - 10;
   const auto rows = f.rows(&schema, n, n, 1);
   {
@@ -156,7 +156,7 @@ TEST(positioned_rows, of_columns) {
     to.finish();
   }
   rows->finish();
-  const auto all = f.all<Named>(rows);
+  const auto all = f.all<NamedAt>(rows);
   ASSERT_EQ(all.size(), n - 10);
   for (std::uint64_t i = 0; i < all.size(); ++i) {
     ASSERT_EQ(all[i].number, static_cast<std::int64_t>(n - 1 - i));
