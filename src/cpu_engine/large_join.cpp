@@ -63,9 +63,11 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
   if (!p.source_as_it_is() && !lies_there) {
     // Tests may leave few of the rows.
     const std::size_t part_bytes = part_rows * width, threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
-    const std::size_t window = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
+    const std::size_t most = std::max<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1), window = std::min(most, 4 * threads);
+    // With room for the next window; and at the end, too, so that the number of threads decides nothing.
+    const auto fit = [&] { return fits(rows_in(b.apart.first) + most * part_rows, 2 * width); };
     bool more = true;
-    while (more && fits(rows_in(b.apart.first), 2 * width)) {  // whatever the threads, all rows decide
+    while (more && fit()) {
       std::vector<rows_buffer> some;
       for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
       const std::size_t base = p.next_part();
@@ -76,7 +78,7 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
       for (rows_buffer& rows : some)
         if (rows.size()) b.apart.first.emplace_back(std::move(rows));
     }
-    if (!more && fits(rows_in(b.apart.first), 2 * width)) {
+    if (!more && fit()) {
       b.fits = true;
       b.table = side_by_side(std::move(b.apart.first), p.row(), tasks);
       return b;
