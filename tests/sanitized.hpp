@@ -10,3 +10,13 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define QUERY_TEST_SANITIZED
 #endif
+
+namespace query::tests {
+
+#ifdef QUERY_TEST_SANITIZED
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+}  // namespace query::tests

@@ -13,6 +13,7 @@
 
 #include <query/query.hpp>
 
+#include "sanitized.hpp"
 #include "temp_folder.hpp"
 
 namespace query::tests {
