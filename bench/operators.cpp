@@ -113,7 +113,7 @@ std::vector<question> of_tbb(const inputs& in) {
   const auto& [c2, c4, c6, cn, cz, cs, cc, k, d, text] = in.t.fields;
   const std::size_t million = std::min<std::size_t>(in.rows, 1'000'000);
   std::vector<question> all;
-  // What is timed keeps its answer, which is added up afterwards.
+  // Only `ask` is timed; its answer is kept, and added up afterwards.
   const auto add = [&](const char* name, auto ask, auto check) {
     all.push_back({name, [ask, check] {
                      auto answer = std::make_shared<decltype(ask())>(ask());

@@ -1,4 +1,4 @@
-// What a C++ programmer writes by hand with oneTBB for each operator: plain loops over plain arrays, results in arrays.
+// Each operator as a C++ programmer writes it by hand with oneTBB: plain loops over plain arrays, results in arrays.
 #pragma once
 
 #include <algorithm>

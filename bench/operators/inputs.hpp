@@ -22,7 +22,7 @@ struct Row {
   std::string text;
 };
 QUERY_RECORD(Row, hundred, thousands, million, each, zipf, sorted, clustered, k, d, text);
-// Of a join's right side.
+// A row of a join's right side.
 struct Side {
   std::int32_t key;
   double v;

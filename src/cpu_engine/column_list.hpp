@@ -1,5 +1,5 @@
 // The rows of a vertex as columns: pieces one after the other, each with columns of its own. A column is a selection of rows of a source,
-// or values that the piece holds. Who reads columns takes them as they are; who needs records puts them together, or fetches them all.
+// or values that the piece holds. Readers of columns take them as they are; readers of records assemble them, or fetch them all.
 //
 //   context.tables[v].kept = std::make_shared<column_list>(row, schema, std::move(pieces), sources);
 #pragma once

@@ -27,7 +27,7 @@ constexpr unsigned least_bits = 2, most_bits = 12;
 constexpr std::size_t least_block = 1 << 10;
 constexpr std::uint64_t most_matches = 1 << 16, most_match_bytes = std::uint64_t{16} << 20;  // of a group_join in one go
 
-// Of a join_table, for each key, at most; small ranges of integers take a fifth.
+// The most that a join_table takes for each key; small ranges of integers take a fifth.
 std::size_t table_bytes(const ir::type& key) { return key.size <= 4 ? 60 : key.size <= 8 ? 88 : 104; }
 
 bool keeps_left(join_kind k) { return k == join_kind::left || k == join_kind::full; }
@@ -148,7 +148,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     return keeps_probed() ? std::max(probe_rows_, rows) : rows + 1;
   }
 
-  // What one thread works with.
+  // The working state of one thread.
   class task {
    public:
     task(partitioned_join& of, positioned_rows& to, std::size_t number)

@@ -1,7 +1,7 @@
 // Joins whose build side has no room in memory: both sides are put apart by the hash of their keys, joined partition by partition, and the
 // rows of the result put in the order of the probe side's rows (positioned_rows.hpp), as they come of a join in memory.
 //
-// Of a partition that is too large, as many rows have one key, a block of its build rows at a time meets all of its probe rows.
+// If a partition is too large because many rows have one key, its build rows are joined a block at a time with all probe rows.
 //
 // A join of pairs runs over columns where both sides give columns that stay where they are: strings are kept by number then.
 //

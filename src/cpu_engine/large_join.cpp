@@ -31,7 +31,7 @@ struct build_rows {
   bool comes_again = false;
 };
 
-// Of a join that collects its result, at least: bytes, and more for each row of the build side.
+// The least memory that the result of a join takes, if it is collected: bytes, and more for each row of the build side.
 struct result_size {
   std::uint64_t bytes = 0;
   std::size_t a_row = 0;
@@ -88,7 +88,7 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
   return b;
 }
 
-// What is wrong is the join's, whoever reads its rows.
+// Errors name the join, whichever verb reads its rows.
 template <class Call> auto as_join(const detail::logical& join, Call call) {
   try {
     return call();
@@ -197,7 +197,7 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
       if (join.functions.size() == 2 && s.how != planner::form::interpreted) over_columns = planner::over_columns(probed);
       const bool columns = s.how == planner::form::columns || over_columns;
       probe.rest = std::make_unique<pipeline>(over_columns ? *over_columns : probed, captures, context, columns, true);
-      // What has been collected goes again: columns of rows that stay need no copies.
+      // Drop the collected rows: columns of rows that stay need no copies.
       if (columns && build.comes_again)
         if (auto all = build_side_of(s, left_to_join, true, context)) {
           build.apart.first.clear();
