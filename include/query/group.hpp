@@ -250,6 +250,17 @@ template <class K, class T> struct recorder {
                                     "g.sum([](auto t) { return query::iff(t.qty > 100, t.price, 0.0); }); or before group_by, by where(p)");
     return {};
   }
+#define QUERY_DETAIL_VERB_OF_ROWS(verb, instead)                                                                                       \
+  template <class... A> refused verb(const A&...) const {                                                                               \
+    static_assert(detail::never<std::tuple<A...>>, "query: " #verb ": a group has aggregates only" instead ". Verbs over its rows: "     \
+                                                   "[](const query::Group<Key, Row>& g) { return query::from(g.rows())." #verb "..."); \
+    return {};                                                                                                                          \
+  }
+  QUERY_DETAIL_VERB_OF_ROWS(distinct, ", such as g.count_distinct(f)") QUERY_DETAIL_VERB_OF_ROWS(select, ", such as g.collect(f)")
+  QUERY_DETAIL_VERB_OF_ROWS(top, ", such as g.arg_max(f)") QUERY_DETAIL_VERB_OF_ROWS(take, ", such as g.first()")
+  QUERY_DETAIL_VERB_OF_ROWS(order_by, ", such as g.arg_min(f)")
+  QUERY_DETAIL_VERB_OF_ROWS(order_by_descending, ", such as g.arg_max(f)")
+#undef QUERY_DETAIL_VERB_OF_ROWS
 
  private:
   // g.arg_max(f).price: of a row that is there for sure, the fields.
@@ -385,12 +396,15 @@ template <class K, class T> class Group {
  public:
   Group() = default;
   Group(K k, std::vector<T> rows) : key_(std::move(k)), rows_(std::move(rows)) {}
-  const K& key() const { return key_; }
+  // By reference; of a group that ends with the statement, by value.
+  const K& key() const& { return key_; }
+  K key() && { return std::move(key_); }
   auto begin() const { return rows_.begin(); }
   auto end() const { return rows_.end(); }
   std::size_t size() const { return rows_.size(); }
   const T& operator[](std::size_t i) const { return rows_[i]; }
-  const std::vector<T>& rows() const { return rows_; }
+  const std::vector<T>& rows() const& { return rows_; }
+  std::vector<T> rows() && { return std::move(rows_); }
 
   // What the group is made of, for engines that make groups of columns and lists.
   static constexpr std::string_view query_name = "group";
@@ -429,11 +443,13 @@ template <class K, class T> class Group {
     if constexpr (!check::max::ordered<F, T>()) return check::after_error{};
     else return run(agg::extreme<true, F>{{}, f});
   }
-  template <class F> decltype(auto) arg_min(const F& f) const {
+  template <class F> auto arg_min(const F& f) && { return std::as_const(*this).arg_min(f); }
+  template <class F> decltype(auto) arg_min(const F& f) const& {
     if constexpr (!check::arg_min::ordered<F, T>()) return check::after_error{};
     else return row_of<F>(agg::arg_extreme<false, F>{{}, f});
   }
-  template <class F> decltype(auto) arg_max(const F& f) const {
+  template <class F> auto arg_max(const F& f) && { return std::as_const(*this).arg_max(f); }
+  template <class F> decltype(auto) arg_max(const F& f) const& {
     if constexpr (!check::arg_max::ordered<F, T>()) return check::after_error{};
     else return row_of<F>(agg::arg_extreme<true, F>{{}, f});
   }
@@ -445,11 +461,13 @@ template <class K, class T> class Group {
     if constexpr (!check::max::custom_order<F, T, Less>()) return check::after_error{};
     else return run(agg::extreme_by<true, F, Less>{{}, f, less});
   }
-  template <class F, class Less> decltype(auto) arg_min(const F& f, const Less& less) const {
+  template <class F, class Less> auto arg_min(const F& f, const Less& less) && { return std::as_const(*this).arg_min(f, less); }
+  template <class F, class Less> decltype(auto) arg_min(const F& f, const Less& less) const& {
     if constexpr (!check::arg_min::custom_order<F, T, Less>()) return check::after_error{};
     else return row_of<F>(agg::arg_extreme_by<false, F, Less>{{}, f, less});
   }
-  template <class F, class Less> decltype(auto) arg_max(const F& f, const Less& less) const {
+  template <class F, class Less> auto arg_max(const F& f, const Less& less) && { return std::as_const(*this).arg_max(f, less); }
+  template <class F, class Less> decltype(auto) arg_max(const F& f, const Less& less) const& {
     if constexpr (!check::arg_max::custom_order<F, T, Less>()) return check::after_error{};
     else return row_of<F>(agg::arg_extreme_by<true, F, Less>{{}, f, less});
   }
@@ -465,19 +483,21 @@ template <class K, class T> class Group {
     if constexpr (!check::stddev::number_of<F, T>()) return check::after_error{};
     else return run(agg::variance<true, F>{{}, f});
   }
-  const T& first() const {
+  const T& first() const& {
     if (rows_.empty()) detail::no_row_at_edge("first");
     return rows_.front();
   }
-  template <class F> auto first(const F& f) const {
+  T first() && { return std::as_const(*this).first(); }
+  template <class F> auto first(const F& f) const& {
     if constexpr (!check::first::value<F, T>()) return check::after_error{};
     else return run(agg::edge<false, F>{{}, f});
   }
-  const T& last() const {
+  const T& last() const& {
     if (rows_.empty()) detail::no_row_at_edge("last");
     return rows_.back();
   }
-  template <class F> auto last(const F& f) const {
+  T last() && { return std::as_const(*this).last(); }
+  template <class F> auto last(const F& f) const& {
     if constexpr (!check::last::value<F, T>()) return check::after_error{};
     else return run(agg::edge<true, F>{{}, f});
   }

@@ -111,9 +111,13 @@ void executor::leave_to_joins() {
   }
   see_branch(graph_->result, graph_->result_engine == "cpu");
   for (const planner::binding& c : graph_->captures) otherwise(c.table);
-  for (const vertex* v : graph_->top)
+  // One within another would nest their pipelines: joins of joins would take as much stack as the query has of them.
+  const auto nests = [&](const vertex& v) {
+    return std::ranges::any_of(v.inputs[0].stages, [&](const planner::stage& s) { return context_->left_to_joins.contains(s.build); });
+  };
+  for (const vertex* v : graph_->top)  // inputs first
     if (!v->node && v->engine == "cpu" && v->shares.empty() && !v->streamed && !v->in_place && !v->kept_if_it_fits && v->limit == ~0ull &&
-        v->inputs.size() == 1 && v->slots.empty() && read[v] == 1)
+        v->inputs.size() == 1 && v->slots.empty() && read[v] == 1 && !nests(*v))
       context_->left_to_joins.insert(v);
 }
 

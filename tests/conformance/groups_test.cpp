@@ -83,7 +83,17 @@ CONFORMS(groups, are_a_sequence_straight_after_group_by, "group_by.groups") {
     std::reverse(by_key.begin(), by_key.end());
     EXPECT_ROWS(selected(groups.order_by_descending([](const auto& g) { return g.key(); }).to_vector(), counted), by_key);
     if (!wanted.empty()) {
-      EXPECT_EQ(groups.order_by_descending([](const auto& g) { return g.key(); }).first().key(), by_key[0].first);
+      const auto greatest = groups.order_by_descending([](const auto& g) { return g.key(); });
+      EXPECT_EQ(greatest.first().key(), by_key[0].first);
+      // Rows of a group that ends with the statement are values.
+      const group kept = greatest.first();
+      const tick &first = greatest.first().first(), &last = greatest.first().last();
+      const tick &most = greatest.first().arg_max(key), &least = greatest.first().arg_min(key);
+      EXPECT_EQ(text(first), text(kept.first()));
+      EXPECT_EQ(text(last), text(kept.last()));
+      EXPECT_EQ(text(most), text(kept.arg_max(key)));
+      EXPECT_EQ(text(least), text(kept.arg_min(key)));
+      EXPECT_ROWS(greatest.first().rows(), kept.rows());
     }
     EXPECT_THROW(source(e, std::vector<tick>{}).group_by(key).first(), query::user_error);
   }

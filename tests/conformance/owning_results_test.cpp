@@ -1,5 +1,7 @@
 // Joins, pairs and sets whose results hold strings: an engine that claims them must not hand them to another one.
+#include <map>
 #include <set>
+#include <string_view>
 
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
@@ -45,6 +47,15 @@ CONFORMS(owning_results, of_joins, "join", "semi_join", "anti_join", "cross_join
     EXPECT_ROWS(rows_of(e, a.anti_join(r, key, key).as_ordered()), without);
     EXPECT_ROWS(rows_of(e, b.cross_join(r, both)), pairs);
   }
+}
+
+// A view among a container's template arguments is not one among its values.
+CONFORMS(owning_results, of_containers_with_an_order_of_views, "select") {
+  using counts = std::map<std::string, std::int32_t, std::less<std::string_view>>;
+  const auto of = [](const trade& t) { return counts{{t.name, t.key}}; };
+  std::vector<counts> wanted;
+  for (const trade& t : few_trades()) wanted.push_back(of(t));
+  EXPECT_TRUE(source(e, few_trades()).select(of).to_vector() == wanted);
 }
 
 CONFORMS(owning_results, of_sets, "distinct_by", "union_with_by", "except_by", "as_ordered") {

@@ -185,6 +185,24 @@ TEST(long_plans, join) {
   EXPECT_EQ(sorted(linear(more, many / 25)), (std::vector<int>{1, 2, 3}));
 }
 
+TEST(long_plans, joined_with_the_chain) {
+  const auto key = [](auto x) { return x; };
+  const auto left = [](auto x, auto) { return x; };
+  const auto of_group = [](auto x, const auto&) { return x; };
+  const auto more = [&](const rows& q, int i) -> rows {
+    const auto first = query::from(three);
+    switch (i % 6) {
+      case 0: return first.left_join(q, key, key, left);
+      case 1: return first.right_join(q, key, key, [](auto, auto x) { return x; });
+      case 2: return first.full_join(q, key, key, [](auto x, auto) { return query::value_or(x, 0); });
+      case 3: return first.semi_join(q, key, key);
+      case 4: return first.group_join(q, key, key, of_group);
+      default: return first.join(q, key, key, left);
+    }
+  };
+  EXPECT_EQ(sorted(linear(more, many / 25)), (std::vector<int>{1, 2, 3}));
+}
+
 TEST(long_plans, group_by) {
   const auto more = [](const rows& q, int) -> rows { return q.group_by([](auto x) { return x; }).select([](auto g) { return g.key(); }); };
   EXPECT_EQ(sorted(linear(more, many / 25)), (std::vector<int>{1, 2, 3}));

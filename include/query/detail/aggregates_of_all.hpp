@@ -98,7 +98,7 @@ template <class T, class A> struct of_all {
 template <class T, class Fn, class... P> auto parts_of_all(const Fn& fn, const std::tuple<P...>& parts) {
   return std::apply([&](const P&... p) { return make_apply(fn, of_all<T, P>::from(p)...); }, parts);
 }
-// What has query::iff within is made part by part: the part that is chosen may have a value where others have none.
+// An expression with query::iff in it is evaluated part by part: the chosen part may have a value where the others have none.
 template <class A> inline constexpr bool chooses = false;
 template <class Fn, class... P> inline constexpr bool chooses<apply<Fn, P...>> = (chooses<P> || ...);
 template <class... P> inline constexpr bool chooses<apply<detail::iff_fn, P...>> = true;

@@ -384,10 +384,13 @@ struct from {
   QUERY_DETAIL_HAVE_COPIES(from)
   template <class X> static constexpr bool rows() {
     static_assert(!is_query_v<X>, "query: from: this is a query already. Use it as it is");
-    constexpr bool once = !is_query_v<X> && requires(X& x) { x.begin(); x.end(); };
+    constexpr bool traced = detail::twin_traits<X>::value;
+    static_assert(!traced, "query: from: these rows are an expression: `auto` made the function one that is traced. Name the type of its "
+                           "parameter: [](const query::Group<Key, Row>& g) { ... query::from(g.rows()) ... }, or [](const Row& t) { ... }");
+    constexpr bool once = !is_query_v<X> && !traced && requires(X& x) { x.begin(); x.end(); };
     static_assert(!once, "query: from: this range can be read only once, or only while it is not const and cannot be copied. Put its rows "
                          "into a std::vector, or give a view of a container: from(rows | std::views::filter(f))");
-    static_assert(is_query_v<X> || once, "query: from: takes a std::vector, std::array, std::span, a range with begin() and end(), or "
+    static_assert(is_query_v<X> || traced || once, "query: from: takes a std::vector, std::array, std::span, a range with begin() and end(), or "
                                          "query::columns<Row>(...)");
     return false;
   }

@@ -133,7 +133,7 @@ template <class S, class F, class... X> constexpr bool gives_state() {
 template <class S, class U, class Row> inline constexpr bool updates = gives_state<S, U, S, const Row&>();
 template <class S, class C> inline constexpr bool combines = gives_state<S, C, S, S>();
 
-// Of a QUERY_RECORD with a mistake the mistake is said there.
+// A QUERY_RECORD with a mistake is an error of its own, so rows of it are not refused a second time.
 template <class T> inline constexpr bool said_or_described = ir::described_v<T> || detail::has_meta<T>;
 
 // A value that stands for a row of T: 2.5 is none of integers.
@@ -171,6 +171,11 @@ template <class R, class... Row> inline constexpr bool points_into = false;
 template <class U, class... Row> requires(!std::is_pointer_v<Row> && ...)
 inline constexpr bool points_into<U*, Row...> = !std::is_same_v<std::remove_cv_t<U>, char> &&
                                                 (is_part_of<std::remove_cv_t<U>, Row>() || ...);
+// Iterators that are classes: t.marks.begin().
+template <class It, class... Row> requires(std::is_class_v<It> && requires(const It& i) { typename It::iterator_category; *i; })
+inline constexpr bool points_into<It, Row...> =
+    std::is_lvalue_reference_v<decltype(*std::declval<const It&>())> &&
+    ((is_part_of<typename It::value_type, Row>() || (std::is_same_v<typename It::value_type, char> && is_part_of<std::string, Row>())) || ...);
 template <class R, class... Row> inline constexpr bool points_into<std::optional<R>, Row...> = points_into<R, Row...>;
 template <class A, class B, class... Row>
 inline constexpr bool points_into<std::pair<A, B>, Row...> = points_into<A, Row...> || points_into<B, Row...>;
@@ -188,10 +193,11 @@ template <class R> constexpr bool looks_elsewhere() {
   else return !std::is_pointer_v<R> && !std::is_array_v<R> && !ir::is_optional_v<R> && !ir::is_tuple_v<R> && detail::stored_as_other<R>;
 }
 template <class R> constexpr bool keeps_views();
+template <class R> concept holds_nothing = requires { sizeof(R); } && std::is_empty_v<R>;  // such as std::less<std::string_view>
 template <class R> inline constexpr bool holds_views = false;
 template <template <class...> class C, class... A>
-inline constexpr bool holds_views<C<A...>> = !ir::is_optional_v<C<A...>> && !ir::is_tuple_v<C<A...>> && !ir::is_list_v<C<A...>> &&
-                                            ((looks_elsewhere<std::remove_cv_t<A>>() || keeps_views<std::remove_cv_t<A>>()) || ...);
+inline constexpr bool holds_views<C<A...>> = !holds_nothing<C<A...>> && !ir::is_optional_v<C<A...>> && !ir::is_tuple_v<C<A...>> &&
+                                            !ir::is_list_v<C<A...>> && ((looks_elsewhere<std::remove_cv_t<A>>() || keeps_views<std::remove_cv_t<A>>()) || ...);
 template <template <class, auto> class C, class A, auto N>
 inline constexpr bool holds_views<C<A, N>> = std::ranges::enable_view<C<A, N>> && looks_elsewhere<std::remove_cv_t<A>>();
 template <class R> constexpr bool keeps_views() {
@@ -201,7 +207,7 @@ template <class R> constexpr bool keeps_views() {
       return (keeps_views<std::remove_cvref_t<std::tuple_element_t<I, R>>>() || ...);
     }(std::make_index_sequence<std::tuple_size_v<R>>{});
   else if constexpr (ir::is_array_v<R> || ir::is_optional_v<R> || ir::is_list_v<R>) return keeps_views<typename R::value_type>();
-  else return holds_views<R>;
+  else return looks_elsewhere<R>() || holds_views<R>;
 }
 
 // ---------------------------------------------------------------- the texts
