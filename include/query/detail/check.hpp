@@ -390,8 +390,8 @@ struct from {
     constexpr bool once = !is_query_v<X> && !traced && requires(X& x) { x.begin(); x.end(); };
     static_assert(!once, "query: from: this range can be read only once, or only while it is not const and cannot be copied. Put its rows "
                          "into a std::vector, or give a view of a container: from(rows | std::views::filter(f))");
-    static_assert(is_query_v<X> || traced || once, "query: from: takes a std::vector, std::array, std::span, a range with begin() and end(), or "
-                                         "query::columns<Row>(...)");
+    static_assert(is_query_v<X> || traced || once, "query: from: takes a std::vector, std::array, std::span, a range with begin() and "
+                                                   "end(), or query::columns<Row>(...)");
     return false;
   }
   template <class I> static constexpr bool two_parts() {

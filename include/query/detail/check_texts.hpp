@@ -175,7 +175,7 @@ inline constexpr bool points_into<U*, Row...> = !std::is_same_v<std::remove_cv_t
 template <class It, class... Row> requires(std::is_class_v<It> && requires(const It& i) { typename It::iterator_category; *i; })
 inline constexpr bool points_into<It, Row...> =
     std::is_lvalue_reference_v<decltype(*std::declval<const It&>())> &&
-    ((is_part_of<typename It::value_type, Row>() || (std::is_same_v<typename It::value_type, char> && is_part_of<std::string, Row>())) || ...);
+    (is_part_of<std::conditional_t<std::is_same_v<typename It::value_type, char>, std::string, typename It::value_type>, Row>() || ...);
 template <class R, class... Row> inline constexpr bool points_into<std::optional<R>, Row...> = points_into<R, Row...>;
 template <class A, class B, class... Row>
 inline constexpr bool points_into<std::pair<A, B>, Row...> = points_into<A, Row...> || points_into<B, Row...>;
@@ -197,7 +197,8 @@ template <class R> concept holds_nothing = requires { sizeof(R); } && std::is_em
 template <class R> inline constexpr bool holds_views = false;
 template <template <class...> class C, class... A>
 inline constexpr bool holds_views<C<A...>> = !holds_nothing<C<A...>> && !ir::is_optional_v<C<A...>> && !ir::is_tuple_v<C<A...>> &&
-                                            !ir::is_list_v<C<A...>> && ((looks_elsewhere<std::remove_cv_t<A>>() || keeps_views<std::remove_cv_t<A>>()) || ...);
+                                            !ir::is_list_v<C<A...>> &&
+                                            ((looks_elsewhere<std::remove_cv_t<A>>() || keeps_views<std::remove_cv_t<A>>()) || ...);
 template <template <class, auto> class C, class A, auto N>
 inline constexpr bool holds_views<C<A, N>> = std::ranges::enable_view<C<A, N>> && looks_elsewhere<std::remove_cv_t<A>>();
 template <class R> constexpr bool keeps_views() {
