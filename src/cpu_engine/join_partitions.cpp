@@ -72,6 +72,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     probe_rows_ = probe_->store().number_rows();
     const std::uint64_t build_rows = build_->store().number_rows(), end = probe_rows_ + (marks() ? build_rows : 0);
     const std::size_t partitions = std::size_t{1} << bits;
+    count_values(build_rows);
 
     const planner::column_schema schema = projector_ ? projector_->schema() : probe_form_.columns;
     const bool columns = projector_ || (tests() && !probe_form_.records);
@@ -117,6 +118,14 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     if (input && (input->in_place() || !build_form_.records)) inputs_.push_back(std::move(input));
   }
   std::size_t block_row_bytes() const { return build_block::row_bytes(build_form_, marks()) + table_bytes(*build_form_.key); }
+  // Values that the store keeps as bytes are made again for a block.
+  void count_values(std::uint64_t build_rows) {
+    std::uint64_t bytes = 0;
+    for (std::size_t p = 0; p < build_->store().partitions(); ++p) bytes += build_->store().value_bytes(p);
+    if (!bytes) return;
+    const std::size_t a_row = block_row_bytes() + build_form_.row->size + static_cast<std::size_t>(bytes / build_rows);
+    rows_a_block_ = std::max(least_block, room_ / 4 / threads() / a_row);
+  }
   unsigned bits_for(const join_input& build) const {
     const auto rest = build.rest ? build.rest->source_rows() : std::optional<std::uint64_t>(0);
     const std::size_t chunk = partition_store::rows_a_chunk(std::max(build_form_.stored_bytes(), probe_form_.stored_bytes()), *context_);

@@ -155,8 +155,9 @@ void build_block::read(partition_store& store, std::size_t partition, std::uint6
     }
   } else if (form_->row->trivial) {
     rows_.reserve(std::max<std::size_t>(count, 1));
-  } else if (at_.size() < count * sizeof(void*)) {
-    at_ = context_->pool.allocate_array<const void*>(count);
+  } else {
+    if (at_.size() < count * sizeof(void*)) at_ = context_->pool.allocate_array<const void*>(count);
+    if (store.owns_values(0)) rows_.reserve(std::max<std::size_t>(count, 1));
   }
   std::size_t chunk = 0, begin = 0, end = 0;
   std::uint64_t before = 0, skip = 0;  // rows of the partition in chunks before; of the first chunk, those that are not wanted
@@ -183,18 +184,24 @@ void build_block::add(const stored_rows& r, std::size_t from, std::size_t k) {
   if (!k) return;
   columns_.clear();
   for (const column& c : r.rows.columns) columns_.push_back(from ? part_of(c, from) : c);
-  if (!form_->records) {
-    if (!keep_columns(columns_, k)) {
-      full_ = true;
-      return;
-    }
-  } else if (form_->row->trivial) {
+  if (!form_->records && !keep_columns(columns_, k)) {
+    full_ = true;
+    return;
+  }
+  keys_.append_rows(keys_of_.of({columns_, k}), k);  // before rows are moved
+  if (form_->records && form_->row->trivial) {
     gather_column(columns_[0], form_->row, k, rows_.extend(k), form_->row->size, false);
     rows_.grow(k);
-  } else {
-    for (std::size_t i = 0; i < k; ++i) at_.as<const void*>()[n_ + i] = value_at(columns_[0], i);
+  } else if (form_->records) {
+    const void** const at = at_.as<const void*>() + n_;
+    const bool goes = columns_[0].transient && !columns_[0].select;  // with this call; rows_ has room
+    for (std::size_t i = 0; i < k; ++i) {
+      at[i] = value_at(columns_[0], i);
+      if (!goes) continue;
+      rows_.take_rows(const_cast<void*>(at[i]), 1);
+      at[i] = rows_.at(rows_.size() - 1);
+    }
   }
-  keys_.append_rows(keys_of_.of({columns_, k}), k);
   if (numbered_)
     for (std::size_t i = 0; i < k; ++i) positions_.as<std::uint64_t>()[n_ + i] = r.first + r.positions[from + i];
   n_ += k;

@@ -72,7 +72,7 @@ void ordered_tables::add_tables(ranges& of, std::size_t level) {
     const auto rows = static_cast<std::size_t>(of.store.rows_of(r));
     if (!rows || size() >= limit_) of.store.release(r);
     else if (of.keys.ties(r)) add_tied(of.store, r);
-    else if (rows > most_of_partition_ && level < most_levels) split(of, r, rows, level);
+    else if (level < most_levels && rows + of.store.value_bytes(r) / partition_bytes_ > most_of_partition_) split(of, r, rows, level);
     else add({&of.store, r, 0, ~std::size_t{0}, rows, false});
   }
   for (std::size_t none = of.keys.ranges(); none < of.store.partitions(); ++none) of.store.release(none);

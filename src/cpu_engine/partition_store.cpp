@@ -1,51 +1,35 @@
 #include "cpu_engine/partition_store.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <utility>
 
 #include <query/errors.hpp>
+
+#include "cpu_engine/value_bytes.hpp"
 
 namespace query::cpu {
 
 namespace {
 
 constexpr std::size_t bands = 16;
-constexpr std::size_t widest_value = 8;  // that is copied though it stays where it is
-constexpr std::size_t line = 64;         // blocks and their fields begin at multiples of it
-constexpr std::size_t least_chunk = 1 << 16, most_chunk = 1 << 18, rows_a_block = 1 << 9;
 constexpr std::size_t most_chunk_bytes = std::size_t{32} << 20;
 constexpr std::size_t memory_share = 16;  // of the session's memory, for the chunks of all threads
-constexpr unsigned bits_of_part = 40;    // a row's number has its part above these
-
-constexpr std::size_t rounded(std::size_t bytes) { return (bytes + line - 1) / line * line; }
-
-// to[p] is where the next value of partition p goes.
-template <class Copy>
-void scatter(const std::uint16_t* partition_of, std::size_t n, std::byte** to, std::size_t width, const Copy& copy) {
-  for (std::size_t i = 0; i < n; ++i) {
-    std::byte*& at = to[partition_of[i]];
-    copy(at, i);
-    at += width;
-  }
-}
-template <std::size_t Width> void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::byte** to, const std::byte* from) {
-  scatter(partition_of, n, to, Width, [from](std::byte* at, std::size_t i) { std::memcpy(at, from + i * Width, Width); });
-}
-
-// The values are not there for long, or are made of those that are, or lie behind numbers that mean more than a row.
-bool must_be_copied(const column& c) { return c.transient || c.optional || c.wraps; }
 
 }  // namespace
 
 // ---------------------------------------------------------------- layouts
+static std::size_t rounded(std::size_t bytes) {
+  constexpr std::size_t line = partition_store::line;
+  return (bytes + line - 1) / line * line;
+}
+std::size_t partition_store::layout::block_bytes(std::size_t rows, std::size_t values) const {
+  return fields_end(rows) + (as_bytes ? rounded(values) : 0);
+}
 std::size_t partition_store::layout::begin_of(std::size_t field, std::size_t rows) const {
   std::size_t at = 0;
   for (std::size_t f = 0; f < field; ++f) at += rounded(widths[f] * rows);
   return at;
 }
-std::size_t partition_store::layout::block_bytes(std::size_t rows) const { return begin_of(widths.size(), rows); }
 
 // ---------------------------------------------------------------- the store
 partition_store::partition_store(planner::column_schema columns, unsigned bits, std::size_t parts, bool numbered,
@@ -60,6 +44,8 @@ partition_store::partition_store(planner::column_schema columns, unsigned bits, 
       parts_(parts),
       in_memory_(partitions() / of_band_),
       left_(partitions() / of_band_, of_band_) {
+  for (const auto& c : schema_.columns)
+    has_bytes_.push_back(evicts_for_ && context.pool.limit() && c.type && !c.type->trivial && has_bytes(*c.type));
   if (evicts_for_) evicts_for_->add(*this);
 }
 
@@ -155,15 +141,30 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
   std::vector<const std::byte*> fields;
   for (std::size_t i = 0; i < c.how.widths.size(); ++i) fields.push_back(block + c.how.begin_of(i, rows));
   std::vector<column> columns(schema_.columns.size());
+  std::vector<rows_buffer> made;  // of bytes
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (c.how.columns[i].how == stored_column::as::bytes) made.emplace_back(schema_.columns[i].type, context_->pool);
+  const std::byte* bytes = block + c.how.fields_end(rows);
   for (std::size_t from = 0; from < rows; from += column_batch_rows) {
+    const std::size_t n = std::min(column_batch_rows, rows - from);
+    for (rows_buffer& values : made) {
+      values.clear();
+      values.type()->life.construct(values.extend(n), n);
+      values.grow(n);
+    }
+    if (!made.empty())
+      for (std::size_t row = 0; row < n; ++row)
+        for (rows_buffer& values : made) bytes = read_bytes(*values.type(), values.at(row), bytes);
+    std::size_t next_made = 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const stored_column& s = c.how.columns[i];
       if (s.how == stored_column::as::nothing) continue;
       column& to = columns[i];
       to.offset = schema_.columns[i].offset;
       to.size = schema_.columns[i].type->size;
-      if (s.how == stored_column::as::value) {
-        to.base = fields[s.field] + from * to.size;
+      if (s.how == stored_column::as::value || s.how == stored_column::as::bytes) {
+        const bool value = s.how == stored_column::as::value;
+        to.base = value ? fields[s.field] + from * to.size : static_cast<const std::byte*>(made[next_made++].data());
         to.stride = to.size;
         to.transient = true;
       } else {
@@ -175,7 +176,7 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
       }
     }
     stored_rows r;
-    r.rows = {columns, std::min(column_batch_rows, rows - from)};
+    r.rows = {columns, n};
     r.first = c.first;
     if (c.how.positions) r.positions = reinterpret_cast<const std::uint32_t*>(fields[*c.how.positions]) + from;
     f(r);
@@ -185,8 +186,20 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
 bool partition_store::owns_values(std::size_t column) const {
   for (const auto& part : parts_)
     for (const auto& c : part)
-      if (c->how.columns[column].objects) return true;
+      if (c->how.columns[column].how != stored_column::as::number || c->how.columns[column].objects) return true;
   return false;
+}
+
+std::uint64_t partition_store::value_bytes(std::size_t partition) const {
+  std::uint64_t bytes = 0;
+  for (const auto& part : parts_)
+    for (const auto& c : part) {
+      if (!c->how.as_bytes) continue;
+      const auto& begins = c->pages[partition / of_band_]->begins;
+      const std::size_t at = partition % of_band_;
+      bytes += begins[at + 1] - begins[at] - c->how.fields_end(c->rows_of(partition));
+    }
+  return bytes;
 }
 
 void partition_store::release(std::size_t partition) {
@@ -263,195 +276,6 @@ std::size_t partition_store::rows_a_chunk(std::size_t row_bytes, const runtime::
   const std::size_t least = limit ? std::clamp<std::size_t>(limit / memory_share / row_bytes, 1, column_batch_rows) : column_batch_rows;
   const std::size_t rows = std::max(least, std::min(most_chunk, most_bytes / row_bytes));
   return std::max<std::size_t>(1, std::min(rows, most_chunk_bytes / row_bytes));
-}
-
-partition_writer::partition_writer(partition_store& to, std::size_t part) : to_(&to), part_(part), counts_(to.partitions(), 0) {}
-
-void partition_writer::append(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned) {
-  std::vector<column> some;
-  for (std::size_t from = 0; from < n;) {
-    some.clear();
-    for (const column& c : columns) some.push_back(c.base ? part_of(c, from) : c);
-    if (n_ && (n_ == capacity_ || !fits(some, n - from))) flush();
-    if (!n_) {
-      begin(some);
-      if (!fits(some, n - from)) throw internal_error("query: rows do not fit a layout that was made for them");
-    }
-    const std::size_t k = std::min(n - from, capacity_ - n_);
-    keep(some, k, partitions + from, owned);
-    from += k;
-  }
-}
-
-// Lays out a chunk for columns like these.
-void partition_writer::begin(std::span<const column> columns) {
-  how_ = {};
-  numberings_.clear();
-  how_.columns.resize(to_->schema_.columns.size());
-  for (std::size_t i = 0; i < how_.columns.size(); ++i) {
-    const ir::type* t = to_->schema_.columns[i].type;
-    if (!t) continue;
-    const column& c = columns[i];
-    auto& s = how_.columns[i];
-    if (t->trivial && t->align <= line && (must_be_copied(c) || t->size <= widest_value)) {
-      s.how = partition_store::stored_column::as::value;
-      s.field = how_.widths.size();
-      how_.widths.push_back(t->size);
-      continue;
-    }
-    s.how = partition_store::stored_column::as::number;
-    s.stride = must_be_copied(c) ? t->size : c.stride;
-    if (must_be_copied(c)) {
-      s.objects = how_.objects++;
-      continue;  // their numbers are the positions
-    }
-    s.base = static_cast<const std::byte*>(c.base);
-    std::size_t g = 0;
-    while (g < numberings_.size() && numberings_[g].select != c.select) ++g;
-    if (g == numberings_.size()) {
-      numberings_.push_back({how_.widths.size(), c.select, 0});
-      how_.widths.push_back(sizeof(std::uint32_t));
-    }
-    s.field = numberings_[g].field;
-  }
-  if (to_->numbered_ || how_.objects) {
-    how_.positions = how_.widths.size();
-    how_.widths.push_back(sizeof(std::uint32_t));
-    for (auto& s : how_.columns)
-      if (s.objects) s.field = *how_.positions;
-  }
-  std::size_t row_bytes = sizeof(std::uint16_t);
-  for (const std::size_t w : how_.widths) row_bytes += w;
-  for (std::size_t i = 0; i < how_.columns.size(); ++i)
-    if (how_.columns[i].objects) row_bytes += to_->schema_.columns[i].type->size;
-  runtime::buffer_pool& pool = to_->context_->pool;
-  capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, most_chunk);
-  capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, *to_->context_));
-  fields_.resize(how_.widths.size());
-  for (std::size_t f = 0; f < fields_.size(); ++f) {
-    const std::size_t bytes = capacity_ * how_.widths[f];
-    if (how_.positions != f && fields_[f].size() < bytes) fields_[f] = pool.allocate(bytes);
-  }
-  if (partition_of_.size() < capacity_ * sizeof(std::uint16_t)) partition_of_ = pool.allocate_array<std::uint16_t>(capacity_);
-  objects_.clear();
-  for (std::size_t i = 0; i < how_.columns.size(); ++i)
-    if (how_.columns[i].objects) objects_.emplace_back(to_->schema_.columns[i].type, pool);
-}
-
-// Can the chunk that was begun take rows like these? Finds the numbers that they have in it.
-bool partition_writer::fits(std::span<const column> columns, std::size_t n) {
-  for (numbering& g : numberings_) {
-    bool first = true;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const auto& s = how_.columns[i];
-      if (s.how != partition_store::stored_column::as::number || s.objects || s.field != g.field) continue;
-      const column& c = columns[i];
-      const std::ptrdiff_t bytes = static_cast<const std::byte*>(c.base) - s.base;
-      if (must_be_copied(c) || c.stride != s.stride || bytes < 0 || static_cast<std::size_t>(bytes) % s.stride) return false;
-      const std::uint64_t from = static_cast<std::size_t>(bytes) / s.stride;
-      if (first) {
-        g.select = c.select;
-        g.from = from;
-        first = false;
-      } else if (g.select != c.select || g.from != from) {
-        return false;
-      }
-    }
-    if (g.from == 0) continue;
-    const std::uint64_t last = g.select ? *std::max_element(g.select, g.select + n) : n - 1;
-    if (g.from + last >= std::numeric_limits<std::uint32_t>::max()) return false;  // the largest number says that a row is missing
-  }
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    if (how_.columns[i].objects && !must_be_copied(columns[i])) return false;
-  return true;
-}
-
-void partition_writer::keep(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned) {
-  for (const numbering& g : numberings_) {
-    auto* const to = fields_[g.field].as<std::uint32_t>() + n_;
-    const auto from = static_cast<std::uint32_t>(g.from);
-    for (std::size_t i = 0; i < n; ++i) to[i] = from + (g.select ? g.select[i] : static_cast<std::uint32_t>(i));
-  }
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const auto& s = how_.columns[i];
-    const ir::type* t = to_->schema_.columns[i].type;
-    if (s.how == partition_store::stored_column::as::value) {
-      gather_column(columns[i], t, n, fields_[s.field].as<std::byte>() + n_ * t->size, t->size, false);
-    } else if (s.objects) {
-      rows_buffer& to = objects_[*s.objects];
-      if (owned && !columns[i].optional && !columns[i].select && columns[i].stride == t->size && t->life.move) {
-        to.take_rows(const_cast<void*>(columns[i].base), n);
-      } else if (owned && !columns[i].optional && t->life.move) {
-        for (std::size_t row = 0; row < n; ++row) to.take_rows(const_cast<std::byte*>(value_at(columns[i], row)), 1);
-      } else if (!t->trivial && !t->life.copy) {
-        to.append_rows(columns[i].base, n);  // which says that they cannot be copied
-      } else {
-        gather_column(columns[i], t, n, to.extend(n), t->size, false);
-        to.grow(n);
-      }
-    }
-  }
-  std::memcpy(partition_of_.as<std::uint16_t>() + n_, partitions, n * sizeof(std::uint16_t));
-  for (std::size_t i = 0; i < n; ++i) ++counts_[partitions[i]];
-  n_ += n;
-}
-
-void partition_writer::flush() {
-  if (!n_) return;
-  auto c = std::make_unique<partition_store::chunk>();
-  c->first = (std::uint64_t{part_} << bits_of_part) + before_;
-  const std::size_t partitions = to_->partitions(), of_band = to_->of_band_;
-  c->begins.reserve(partitions + 1);
-  c->begins.push_back(0);
-  for (std::size_t p = 0; p < partitions; ++p) c->begins.push_back(c->begins.back() + counts_[p]);
-  for (std::size_t first = 0; first < partitions; first += of_band) {
-    auto g = std::make_unique<partition_store::page>();
-    // Whatever outlives the memory is allocated first, so that what is given back is not cut into pieces.
-    g->begins.reserve(of_band + 1);
-    g->in_file.reserve(of_band);
-    g->begins.push_back(0);
-    for (std::size_t p = first; p < first + of_band; ++p) g->begins.push_back(g->begins.back() + how_.block_bytes(counts_[p]));
-    g->memory = to_->context_->pool.allocate(g->begins.back());
-    c->pages.push_back(std::move(g));
-  }
-  std::vector<std::byte*> to(partitions);
-  const auto* const partition_of = partition_of_.as<std::uint16_t>();
-  for (std::size_t f = 0; f < how_.widths.size(); ++f) {
-    to_->context_->cancel.check();
-    for (std::size_t p = 0; p < partitions; ++p) {
-      const partition_store::page& g = *c->pages[p / of_band];
-      to[p] = g.memory.as<std::byte>() + g.begins[p % of_band] + how_.begin_of(f, counts_[p]);
-    }
-    const auto* const from = fields_[f].as<const std::byte>();
-    const std::size_t w = how_.widths[f];
-    if (how_.positions == f) {
-      scatter(partition_of, n_, to.data(), w, [](std::byte* at, std::size_t i) {
-        const auto position = static_cast<std::uint32_t>(i);
-        std::memcpy(at, &position, sizeof position);
-      });
-      continue;
-    }
-    switch (w) {
-      case 1: scatter_values<1>(partition_of, n_, to.data(), from); break;
-      case 2: scatter_values<2>(partition_of, n_, to.data(), from); break;
-      case 4: scatter_values<4>(partition_of, n_, to.data(), from); break;
-      case 8: scatter_values<8>(partition_of, n_, to.data(), from); break;
-      default: scatter(partition_of, n_, to.data(), w, [from, w](std::byte* at, std::size_t i) { std::memcpy(at, from + i * w, w); });
-    }
-  }
-  c->how = how_;
-  c->objects = std::move(objects_);
-  objects_.clear();
-  before_ += n_;
-  n_ = 0;
-  std::fill(counts_.begin(), counts_.end(), 0);
-  to_->add(part_, std::move(c));
-}
-
-void partition_writer::finish() {
-  flush();
-  fields_.clear();
-  partition_of_.reset();
 }
 
 }  // namespace query::cpu

@@ -2,10 +2,11 @@
 // else in a temporary file.
 //
 // A writer gathers a chunk of rows and lays it out partition by partition. Narrow values are copied; of wide values that stay where they
-// are (sources, tables) the numbers of their rows are kept; other wide values are copied as objects. A page holds what one chunk has of a
-// few adjacent partitions. Pages of the partitions that are read last go to the file first; objects stay in memory. What is read does not
-// depend on where it lay: rows in the order of parts, and within a part as they were appended. Partitioning before aggregation, pages that
-// are evicted: Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation in the Solid State Age, ICDE 2024.
+// are (sources, tables) the numbers of their rows are kept. Other values that own memory are kept as bytes where memory has a limit
+// (value_bytes.hpp), each row's behind those of the row before it; without a limit, or where their type has none, as objects. A page holds
+// what one chunk has of a few adjacent partitions. Pages of the partitions that are read last go to the file first; objects stay in memory.
+// What is read does not depend on where it lay: rows in the order of parts, and within a part as they were appended. Partitioning before
+// aggregation, pages that are evicted: Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation in the Solid State Age, ICDE 2024.
 //
 //   partition_store store(schema, bits, parts, numbered, context);
 //   partition_writer w(store, part); w.append(columns, n, partitions, owned); w.finish();      // on any threads, one writer a part
@@ -37,6 +38,7 @@ struct stored_rows {
 
 class partition_store final : runtime::pool_evictor {
  public:
+  static constexpr std::size_t line = 64;  // blocks and their fields begin at multiples of it
   // columns: what batches hold; null types: columns that nobody reads. bits: of the number of partitions, at most 16. parts: how many, or
   // fewer, where nobody knows. `context` may end before the store does.
   partition_store(planner::column_schema columns, unsigned bits, std::size_t parts, bool numbered, runtime::run_context& context);
@@ -56,11 +58,14 @@ class partition_store final : runtime::pool_evictor {
   std::vector<std::size_t> rows_by_chunk(std::size_t partition) const;
   // The partition is done with. Memory goes back where its neighbours are done with too.
   void release(std::size_t partition);
-  // Does it own values of a column that are no part of its blocks?
+  // Does it own values of a column that are no numbers of rows elsewhere?
   bool owns_values(std::size_t column) const;
+  // Of the values of a partition that are kept as bytes.
+  std::uint64_t value_bytes(std::size_t partition) const;
 
  private:
   friend class partition_writer;
+  static constexpr std::size_t most_chunk = 1 << 18;  // rows
 
   struct page {
     runtime::buffer memory;                          // blocks, one a partition
@@ -70,8 +75,8 @@ class partition_store final : runtime::pool_evictor {
     bool done = false;  // nobody reads it any more
   };
   struct stored_column {
-    enum class as : std::uint8_t { nothing, value, number } how = as::nothing;
-    std::size_t field = 0;                  // of a block: the values, or the numbers of their rows
+    enum class as : std::uint8_t { nothing, value, number, bytes } how = as::nothing;
+    std::size_t field = 0;                  // of a block: the values, or the numbers of their rows; bytes lie behind the fields
     const std::byte* base = nullptr;        // of what the numbers count
     std::size_t stride = 0;
     std::optional<std::size_t> objects = {};  // what they count are these
@@ -80,8 +85,9 @@ class partition_store final : runtime::pool_evictor {
     std::vector<stored_column> columns;
     std::vector<std::size_t> widths;  // of a block's fields
     std::optional<std::size_t> positions;
-    std::size_t objects = 0;
-    std::size_t block_bytes(std::size_t rows) const;
+    std::size_t objects = 0, as_bytes = 0;  // how many columns
+    std::size_t fields_end(std::size_t rows) const { return begin_of(widths.size(), rows); }
+    std::size_t block_bytes(std::size_t rows, std::size_t values) const;  // values: bytes of those that are kept so
     std::size_t begin_of(std::size_t field, std::size_t rows) const;  // in a block
   };
   struct chunk {
@@ -102,6 +108,7 @@ class partition_store final : runtime::pool_evictor {
   void hand_out(const chunk& c, const std::byte* block, std::size_t rows, function_ref<void(const stored_rows&)> f) const;
 
   planner::column_schema schema_;
+  std::vector<bool> has_bytes_;  // by column: values that must be copied are kept as bytes
   unsigned bits_;
   std::size_t of_band_;  // partitions whose blocks share a page
   bool numbered_;
@@ -133,6 +140,7 @@ class partition_writer {
   };
   void begin(std::span<const column> columns);
   bool fits(std::span<const column> columns, std::size_t n);
+  std::size_t keep_bytes(std::span<const column> columns, std::size_t n);
   void keep(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned);
   void flush();
 
@@ -144,6 +152,9 @@ class partition_writer {
   std::vector<numbering> numberings_;
   std::vector<runtime::buffer> fields_;  // as the rows came; positions have none
   std::vector<rows_buffer> objects_;
+  runtime::buffer bytes_, bytes_end_;  // of values, row by row; and where each row's end
+  std::size_t bytes_n_ = 0, most_bytes_ = 0;
+  std::vector<rows_buffer> whole_;     // of values that lie in parts
   runtime::buffer partition_of_;
   std::vector<std::uint32_t> counts_;
 };

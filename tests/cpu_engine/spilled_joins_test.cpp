@@ -114,7 +114,7 @@ struct spill_folder : temp_folder {
 template <class Q> bool went_to_files(const Q& q) { return q.explain().find(" temporary file") != std::string::npos; }
 
 // The same query in enough memory and in little. larger: times the memory of others, as more than the join wants some.
-// compiled: not interpreted, which takes longer, and makes strings that stay in memory.
+// compiled: not interpreted, which takes longer.
 template <class Make> void expect_alike(const char* what, Make make, bool spills = true, std::size_t larger = 1, bool compiled = false) {
   for (const bool interpret : {false, true}) {
     if (interpret && compiled) continue;

@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <query/errors.hpp>
+
+#include "cpu_engine/partition_store.hpp"
+#include "cpu_engine/value_bytes.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+constexpr std::size_t widest_value = 8;  // that is copied though it stays where it is
+constexpr std::size_t least_chunk = 1 << 16, rows_a_block = 1 << 9;
+constexpr unsigned bits_of_part = 40;    // a row's number has its part above these
+
+// to[p] is where the next value of partition p goes.
+template <class Copy>
+void scatter(const std::uint16_t* partition_of, std::size_t n, std::byte** to, std::size_t width, const Copy& copy) {
+  for (std::size_t i = 0; i < n; ++i) {
+    std::byte*& at = to[partition_of[i]];
+    copy(at, i);
+    at += width;
+  }
+}
+template <std::size_t Width> void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::byte** to, const std::byte* from) {
+  scatter(partition_of, n, to, Width, [from](std::byte* at, std::size_t i) { std::memcpy(at, from + i * Width, Width); });
+}
+
+// The values are not there for long, or are made of those that are, or lie behind numbers that mean more than a row.
+bool must_be_copied(const column& c) { return c.transient || c.optional || c.wraps; }
+
+}  // namespace
+
+partition_writer::partition_writer(partition_store& to, std::size_t part) : to_(&to), part_(part), counts_(to.partitions(), 0) {}
+
+void partition_writer::append(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned) {
+  std::vector<column> some;
+  for (std::size_t from = 0; from < n;) {
+    some.clear();
+    for (const column& c : columns) some.push_back(c.base ? part_of(c, from) : c);
+    if (n_ && (n_ == capacity_ || !fits(some, n - from))) flush();
+    if (!n_) {
+      begin(some);
+      if (!fits(some, n - from)) throw internal_error("query: rows do not fit a layout that was made for them");
+    }
+    std::size_t k = std::min(n - from, capacity_ - n_);
+    if (how_.as_bytes && !(k = keep_bytes(some, k))) {
+      flush();
+      continue;
+    }
+    keep(some, k, partitions + from, owned);
+    from += k;
+  }
+}
+
+// Lays out a chunk for columns like these.
+void partition_writer::begin(std::span<const column> columns) {
+  how_ = {};
+  numberings_.clear();
+  how_.columns.resize(to_->schema_.columns.size());
+  for (std::size_t i = 0; i < how_.columns.size(); ++i) {
+    const ir::type* t = to_->schema_.columns[i].type;
+    if (!t) continue;
+    const column& c = columns[i];
+    auto& s = how_.columns[i];
+    if (t->trivial && t->align <= partition_store::line && (must_be_copied(c) || t->size <= widest_value)) {
+      s.how = partition_store::stored_column::as::value;
+      s.field = how_.widths.size();
+      how_.widths.push_back(t->size);
+      continue;
+    }
+    if (to_->has_bytes_[i] && must_be_copied(c)) {
+      s.how = partition_store::stored_column::as::bytes;
+      ++how_.as_bytes;
+      continue;
+    }
+    s.how = partition_store::stored_column::as::number;
+    s.stride = must_be_copied(c) ? t->size : c.stride;
+    if (must_be_copied(c)) {
+      s.objects = how_.objects++;
+      continue;  // their numbers are the positions
+    }
+    s.base = static_cast<const std::byte*>(c.base);
+    std::size_t g = 0;
+    while (g < numberings_.size() && numberings_[g].select != c.select) ++g;
+    if (g == numberings_.size()) {
+      numberings_.push_back({how_.widths.size(), c.select, 0});
+      how_.widths.push_back(sizeof(std::uint32_t));
+    }
+    s.field = numberings_[g].field;
+  }
+  if (to_->numbered_ || how_.objects) {
+    how_.positions = how_.widths.size();
+    how_.widths.push_back(sizeof(std::uint32_t));
+    for (auto& s : how_.columns)
+      if (s.objects) s.field = *how_.positions;
+  }
+  std::size_t row_bytes = sizeof(std::uint16_t), values_a_row = 0;
+  for (const std::size_t w : how_.widths) row_bytes += w;
+  for (std::size_t i = 0; i < how_.columns.size(); ++i) {
+    if (how_.columns[i].objects) row_bytes += to_->schema_.columns[i].type->size;
+    if (how_.columns[i].how == partition_store::stored_column::as::bytes) values_a_row += to_->schema_.columns[i].type->size;
+  }
+  row_bytes += values_a_row ? values_a_row + sizeof(std::uint64_t) : 0;
+  runtime::buffer_pool& pool = to_->context_->pool;
+  capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, partition_store::most_chunk);
+  capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, *to_->context_));
+  fields_.resize(how_.widths.size());
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    const std::size_t bytes = capacity_ * how_.widths[f];
+    if (how_.positions != f && fields_[f].size() < bytes) fields_[f] = pool.allocate(bytes);
+  }
+  if (partition_of_.size() < capacity_ * sizeof(std::uint16_t)) partition_of_ = pool.allocate_array<std::uint16_t>(capacity_);
+  objects_.clear();
+  whole_.clear();
+  for (std::size_t i = 0; i < how_.columns.size(); ++i) {
+    if (how_.columns[i].objects) objects_.emplace_back(to_->schema_.columns[i].type, pool);
+    if (how_.columns[i].how == partition_store::stored_column::as::bytes) whole_.emplace_back(to_->schema_.columns[i].type, pool);
+  }
+  bytes_n_ = 0;
+  if (!how_.as_bytes) return;
+  // Values may be much larger than their objects: then the chunk ends where their bytes would take more than these.
+  most_bytes_ = std::max<std::size_t>(capacity_ * values_a_row, partition_store::line);
+  if (bytes_.size() < most_bytes_) bytes_ = pool.allocate(most_bytes_);
+  if (bytes_end_.size() < capacity_ * sizeof(std::uint64_t)) bytes_end_ = pool.allocate_array<std::uint64_t>(capacity_);
+}
+
+// Can the chunk that was begun take rows like these? Finds the numbers that they have in it.
+bool partition_writer::fits(std::span<const column> columns, std::size_t n) {
+  for (numbering& g : numberings_) {
+    bool first = true;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto& s = how_.columns[i];
+      if (s.how != partition_store::stored_column::as::number || s.objects || s.field != g.field) continue;
+      const column& c = columns[i];
+      const std::ptrdiff_t bytes = static_cast<const std::byte*>(c.base) - s.base;
+      if (must_be_copied(c) || c.stride != s.stride || bytes < 0 || static_cast<std::size_t>(bytes) % s.stride) return false;
+      const std::uint64_t from = static_cast<std::size_t>(bytes) / s.stride;
+      if (first) {
+        g.select = c.select;
+        g.from = from;
+        first = false;
+      } else if (g.select != c.select || g.from != from) {
+        return false;
+      }
+    }
+    if (g.from == 0) continue;
+    const std::uint64_t last = g.select ? *std::max_element(g.select, g.select + n) : n - 1;
+    if (g.from + last >= std::numeric_limits<std::uint32_t>::max()) return false;  // the largest number says that a row is missing
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if ((how_.columns[i].objects || how_.columns[i].how == partition_store::stored_column::as::bytes) && !must_be_copied(columns[i]))
+      return false;
+  return true;
+}
+
+// Returns how many of the rows have room for their values in the chunk: one at least, if it is empty.
+std::size_t partition_writer::keep_bytes(std::span<const column> columns, std::size_t n) {
+  std::vector<column> values;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (how_.columns[i].how != partition_store::stored_column::as::bytes) continue;
+    const ir::type* const t = to_->schema_.columns[i].type;
+    column c = columns[i];
+    if (c.optional || c.wraps) {
+      rows_buffer& all = whole_[values.size()];
+      all.clear();
+      gather_column(c, t, n, all.extend(n), t->size, false);
+      all.grow(n);
+      c = {all.data(), t->size, 0, t->size, nullptr, true};
+    }
+    values.push_back(c);
+  }
+  auto* const ends = bytes_end_.as<std::uint64_t>();
+  for (std::size_t row = 0; row < n; ++row) {
+    std::size_t bytes = 0;
+    for (std::size_t v = 0; v < values.size(); ++v) bytes += bytes_of(*whole_[v].type(), value_at(values[v], row));
+    if (bytes_n_ + bytes > bytes_.size()) {
+      if (n_ + row) return row;
+      bytes_ = {};
+      bytes_ = to_->context_->pool.allocate(bytes);
+    }
+    std::byte* to = bytes_.as<std::byte>() + bytes_n_;
+    for (std::size_t v = 0; v < values.size(); ++v) to = write_bytes(*whole_[v].type(), value_at(values[v], row), to);
+    ends[n_ + row] = bytes_n_ += bytes;
+  }
+  return n;
+}
+
+void partition_writer::keep(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned) {
+  for (const numbering& g : numberings_) {
+    auto* const to = fields_[g.field].as<std::uint32_t>() + n_;
+    const auto from = static_cast<std::uint32_t>(g.from);
+    for (std::size_t i = 0; i < n; ++i) to[i] = from + (g.select ? g.select[i] : static_cast<std::uint32_t>(i));
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto& s = how_.columns[i];
+    const ir::type* t = to_->schema_.columns[i].type;
+    if (s.how == partition_store::stored_column::as::value) {
+      gather_column(columns[i], t, n, fields_[s.field].as<std::byte>() + n_ * t->size, t->size, false);
+    } else if (s.objects) {
+      rows_buffer& to = objects_[*s.objects];
+      if (owned && !columns[i].optional && !columns[i].select && columns[i].stride == t->size && t->life.move) {
+        to.take_rows(const_cast<void*>(columns[i].base), n);
+      } else if (owned && !columns[i].optional && t->life.move) {
+        for (std::size_t row = 0; row < n; ++row) to.take_rows(const_cast<std::byte*>(value_at(columns[i], row)), 1);
+      } else if (!t->trivial && !t->life.copy) {
+        to.append_rows(columns[i].base, n);  // which says that they cannot be copied
+      } else {
+        gather_column(columns[i], t, n, to.extend(n), t->size, false);
+        to.grow(n);
+      }
+    }
+  }
+  std::memcpy(partition_of_.as<std::uint16_t>() + n_, partitions, n * sizeof(std::uint16_t));
+  for (std::size_t i = 0; i < n; ++i) ++counts_[partitions[i]];
+  n_ += n;
+}
+
+void partition_writer::flush() {
+  if (!n_) return;
+  auto c = std::make_unique<partition_store::chunk>();
+  c->first = (std::uint64_t{part_} << bits_of_part) + before_;
+  const std::size_t partitions = to_->partitions(), of_band = to_->of_band_;
+  c->begins.reserve(partitions + 1);
+  c->begins.push_back(0);
+  for (std::size_t p = 0; p < partitions; ++p) c->begins.push_back(c->begins.back() + counts_[p]);
+  const auto* const partition_of = partition_of_.as<std::uint16_t>();
+  const auto* const ends = bytes_end_.as<const std::uint64_t>();
+  std::vector<std::size_t> bytes(how_.as_bytes ? partitions : 0);
+  for (std::size_t i = 0; how_.as_bytes && i < n_; ++i) bytes[partition_of[i]] += ends[i] - (i ? ends[i - 1] : 0);
+  for (std::size_t first = 0; first < partitions; first += of_band) {
+    auto g = std::make_unique<partition_store::page>();
+    // Whatever outlives the memory is allocated first, so that what is given back is not cut into pieces.
+    g->begins.reserve(of_band + 1);
+    g->in_file.reserve(of_band);
+    g->begins.push_back(0);
+    for (std::size_t p = first; p < first + of_band; ++p)
+      g->begins.push_back(g->begins.back() + how_.block_bytes(counts_[p], how_.as_bytes ? bytes[p] : 0));
+    g->memory = to_->context_->pool.allocate(g->begins.back());
+    c->pages.push_back(std::move(g));
+  }
+  std::vector<std::byte*> to(partitions);
+  const auto at_field = [&](std::size_t f) {  // one more than there are: the bytes behind them
+    for (std::size_t p = 0; p < partitions; ++p) {
+      const partition_store::page& g = *c->pages[p / of_band];
+      to[p] = g.memory.as<std::byte>() + g.begins[p % of_band] + how_.begin_of(f, counts_[p]);
+    }
+  };
+  for (std::size_t f = 0; f < how_.widths.size(); ++f) {
+    to_->context_->cancel.check();
+    at_field(f);
+    const auto* const from = fields_[f].as<const std::byte>();
+    const std::size_t w = how_.widths[f];
+    if (how_.positions == f) {
+      scatter(partition_of, n_, to.data(), w, [](std::byte* at, std::size_t i) {
+        const auto position = static_cast<std::uint32_t>(i);
+        std::memcpy(at, &position, sizeof position);
+      });
+      continue;
+    }
+    switch (w) {
+      case 1: scatter_values<1>(partition_of, n_, to.data(), from); break;
+      case 2: scatter_values<2>(partition_of, n_, to.data(), from); break;
+      case 4: scatter_values<4>(partition_of, n_, to.data(), from); break;
+      case 8: scatter_values<8>(partition_of, n_, to.data(), from); break;
+      default: scatter(partition_of, n_, to.data(), w, [from, w](std::byte* at, std::size_t i) { std::memcpy(at, from + i * w, w); });
+    }
+  }
+  if (how_.as_bytes) {
+    at_field(how_.widths.size());
+    const auto* const from = bytes_.as<const std::byte>();
+    for (std::size_t i = 0; i < n_; ++i) {
+      const std::uint64_t begin = i ? ends[i - 1] : 0;
+      std::byte*& at = to[partition_of[i]];
+      std::memcpy(at, from + begin, ends[i] - begin);
+      at += ends[i] - begin;
+    }
+  }
+  c->how = how_;
+  c->objects = std::move(objects_);
+  objects_.clear();
+  before_ += n_;
+  n_ = 0;
+  bytes_n_ = 0;
+  std::fill(counts_.begin(), counts_.end(), 0);
+  to_->add(part_, std::move(c));
+}
+
+void partition_writer::finish() {
+  flush();
+  fields_.clear();
+  bytes_.reset();
+  bytes_end_.reset();
+  whole_.clear();
+  partition_of_.reset();
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,119 @@
+#include "cpu_engine/value_bytes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace query::cpu {
+
+namespace {
+
+// May values of the type be parts of another, whose constructor makes them?
+bool can_be_part(const ir::type& t) {
+  switch (t.k) {
+    case ir::kind::string: return true;
+    case ir::kind::record:
+      return t.trivial || std::ranges::all_of(t.fields(), [](const ir::field& f) { return can_be_part(*f.of); });
+    case ir::kind::array: return t.trivial || can_be_part(*t.element);
+    case ir::kind::optional: return t.trivial || (t.get.emplace && can_be_part(*t.element));
+    case ir::kind::list: return t.get.resize && can_be_part(*t.element);
+    default: return t.trivial;
+  }
+}
+
+std::byte* write_raw(const void* from, std::size_t bytes, std::byte* to) {
+  if (bytes) std::memcpy(to, from, bytes);
+  return to + bytes;
+}
+const std::byte* read_raw(void* to, std::size_t bytes, const std::byte* from) {
+  if (bytes) std::memcpy(to, from, bytes);
+  return from + bytes;
+}
+
+// Calls f(part's type, part) for the parts of a record, or for n elements.
+template <class At, class F> void each_part(const ir::type& t, At* at, std::size_t n, const F& f) {
+  if (t.k == ir::kind::record) {
+    for (const ir::field& x : t.fields()) f(*x.of, at + x.offset);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) f(*t.element, at + i * t.element->size);
+  }
+}
+
+}  // namespace
+
+bool has_bytes(const ir::type& t) { return t.life.construct && t.life.destroy && can_be_part(t); }
+
+std::size_t bytes_of(const ir::type& t, const void* value) {
+  if (t.trivial) return t.size;
+  const auto* const at = static_cast<const std::byte*>(value);
+  std::size_t bytes = 0;
+  const auto add = [&](const ir::type& part, const std::byte* x) { bytes += bytes_of(part, x); };
+  switch (t.k) {
+    case ir::kind::string: return sizeof(std::uint64_t) + static_cast<const std::string*>(value)->size();
+    case ir::kind::optional: {
+      const void* const inner = t.get.value(value);
+      return 1 + (inner ? bytes_of(*t.element, inner) : 0);
+    }
+    case ir::kind::list: {
+      const std::size_t n = t.get.size(value);
+      if (t.element->trivial) return sizeof(std::uint64_t) + n * t.element->size;
+      each_part(t, static_cast<const std::byte*>(t.get.data(value)), n, add);
+      return sizeof(std::uint64_t) + bytes;
+    }
+    default: each_part(t, at, t.count, add); return bytes;
+  }
+}
+
+std::byte* write_bytes(const ir::type& t, const void* value, std::byte* to) {
+  if (t.trivial) return write_raw(value, t.size, to);
+  const auto* const at = static_cast<const std::byte*>(value);
+  const auto write = [&](const ir::type& part, const std::byte* x) { to = write_bytes(part, x, to); };
+  switch (t.k) {
+    case ir::kind::string: {
+      const auto& s = *static_cast<const std::string*>(value);
+      const std::uint64_t n = s.size();
+      return write_raw(s.data(), s.size(), write_raw(&n, sizeof n, to));
+    }
+    case ir::kind::optional: {
+      const void* const inner = t.get.value(value);
+      *to++ = std::byte{inner != nullptr};
+      return inner ? write_bytes(*t.element, inner, to) : to;
+    }
+    case ir::kind::list: {
+      const std::uint64_t n = t.get.size(value);
+      to = write_raw(&n, sizeof n, to);
+      if (t.element->trivial) return write_raw(t.get.data(value), n * t.element->size, to);
+      each_part(t, static_cast<const std::byte*>(t.get.data(value)), n, write);
+      return to;
+    }
+    default: each_part(t, at, t.count, write); return to;
+  }
+}
+
+const std::byte* read_bytes(const ir::type& t, void* value, const std::byte* from) {
+  if (t.trivial) return read_raw(value, t.size, from);
+  const auto read = [&](const ir::type& part, std::byte* x) { from = read_bytes(part, x, from); };
+  switch (t.k) {
+    case ir::kind::string: {
+      std::uint64_t n = 0;
+      from = read_raw(&n, sizeof n, from);
+      static_cast<std::string*>(value)->assign(reinterpret_cast<const char*>(from), n);
+      return from + n;
+    }
+    case ir::kind::optional:
+      if (*from++ == std::byte{0}) return from;
+      return read_bytes(*t.element, t.get.emplace(value), from);
+    case ir::kind::list: {
+      std::uint64_t n = 0;
+      from = read_raw(&n, sizeof n, from);
+      void* const first = t.get.resize(value, n);
+      if (t.element->trivial) return read_raw(first, n * t.element->size, from);
+      each_part(t, static_cast<std::byte*>(first), n, read);
+      return from;
+    }
+    default: each_part(t, static_cast<std::byte*>(value), t.count, read); return from;
+  }
+}
+
+}  // namespace query::cpu

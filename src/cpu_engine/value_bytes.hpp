@@ -1,0 +1,22 @@
+// Values that own memory as bytes, and made of these again: how strings, lists and what holds them go to pages of a partition_store.
+//
+//   if (has_bytes(type)) end = write_bytes(type, value, to);          // bytes_of(type, value) bytes
+//   type.life.construct(at, 1); from = read_bytes(type, at, from);    // the same value
+#pragma once
+
+#include <cstddef>
+
+#include <query/detail/type.hpp>
+
+namespace query::cpu {
+
+// Is the type described down to what its values own, and can they be made without the user's code?
+bool has_bytes(const ir::type& t);
+
+std::size_t bytes_of(const ir::type& t, const void* value);
+// Returns where the next value's bytes begin, at any address.
+std::byte* write_bytes(const ir::type& t, const void* value, std::byte* to);
+// `value` is one that was value-initialised.
+const std::byte* read_bytes(const ir::type& t, void* value, const std::byte* from);
+
+}  // namespace query::cpu
