@@ -144,9 +144,6 @@ shared_rows sliced_or_left(const planner::vertex& v, vertex_run& run) {
   } catch (const user_error& e) {
     if (stops_early) leave(e);
     throw;
-  } catch (const std::bad_optional_access& e) {
-    if (stops_early) leave(e);
-    throw;
   } catch (const std::out_of_range& e) {
     if (stops_early) leave(e);
     throw;
