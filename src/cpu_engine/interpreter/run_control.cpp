@@ -1,7 +1,6 @@
 // Instructions that compute, and those that run regions: arms of selects, loops, nested computations.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include <cpu_engine/interpreter/instructions.hpp>
 #include <ir/analysis.hpp>

@@ -2,7 +2,6 @@
 // the device stays where it is.
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
