@@ -10,7 +10,8 @@
 //
 // Semantics, where C++ leaves them open: integers wrap; INT_MIN % -1 is 0; integer division by zero and INT_MIN / -1 throw
 // user_error; shifts use the low bits of the count; float to integer saturates and NaN gives 0; an index outside an array
-// or list throws user_error. What select, && and || do not choose is never trapped on. Optionals compare as C++ does.
+// or list, and the value of a null optional, throw user_error. What select, && and || do not choose is never trapped on.
+// Optionals compare as C++ does.
 #pragma once
 
 #include <cstddef>

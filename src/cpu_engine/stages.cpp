@@ -178,7 +178,7 @@ class functions_stage final : public prepared_stage {
       placed(n, [&] {
         const detail::user_function& f = n->functions[0];
         const bool interpreted = s.how == planner::form::interpreted;
-        const bool checked_lists = interpreted && f.native.expand && planner::divides_integers(f.trace());
+        const bool checked_lists = interpreted && f.native.expand && planner::may_trap(f.trace());
         function_calls calls = checked_lists ? function_calls(planner::interpret_lists(f)) : function_calls(f, interpreted, false);
         steps_.push_back({std::move(calls), n, in, n->row});
       });

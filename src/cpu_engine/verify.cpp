@@ -155,6 +155,8 @@ class walk {
       const detail::user_function& f = n->functions.front();
       // Functions of the row's number and those that give collections have one form only.
       if (f.row == rows.type() && f.native.expand && can_copy(n->row)) {
+        // The expression first: what it throws for, native code may not survive.
+        if (planner::may_trap(f.trace())) evaluate_lists(f, rows);
         rows_buffer elements(n->row, *pool_);
         first_rows sink(elements);
         f.native.expand(f.f.get(), rows.data(), rows.size(), sink);
@@ -172,6 +174,16 @@ class walk {
       }
     }
     return rows;
+  }
+  // The lists that a function of select_many gives, by its expression, if it has one, for what that throws.
+  void evaluate_lists(const detail::user_function& f, const rows_buffer& rows) {
+    const planner::interpretation lists = planner::interpret_lists(f);
+    if (!lists) return;
+    const function_calls calls{lists};
+    rows_buffer made(calls.interpreted_type(), *pool_);
+    interpreter::scratch scratch;
+    calls.map(interpreter::binding{rows.data(), f.row->size, {}}, rows.size(), made.extend(rows.size()), scratch);
+    made.grow(rows.size());
   }
   std::optional<rows_buffer> through_loop(const stage& s, const rows_buffer& rows) {
     if (!s.native || rows.type() != s.native->in || !can_copy(s.native->out)) return std::nullopt;

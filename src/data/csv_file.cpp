@@ -7,6 +7,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "data/csv_advice.hpp"
 #include "data/csv_cursor.hpp"
 #include "data/csv_record_reader.hpp"
 #include "data/format_value.hpp"
@@ -33,6 +34,18 @@ std::string place_in(std::string_view text, const char* at) {
   while (line_begin > begin && line_begin[-1] != '\n') --line_begin;
   const std::size_t column = at < begin ? 1 : code_points({line_begin, static_cast<std::size_t>(at - line_begin)}) + 1;
   return std::to_string(line) + ":" + std::to_string(column);
+}
+
+// Without the line's end.
+std::string_view line_of(const char* begin, const char* end) {
+  if (begin != end && end[-1] == '\n') --end;
+  if (begin != end && end[-1] == '\r') --end;
+  return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+// Which row of the data a line is, said behind what is wrong with it.
+std::string row_text(std::size_t number, bool header) {
+  return " (row " + std::to_string(number) + " of the data: " + (header ? "the header and " : "") + "blank lines do not count)";
 }
 
 // What other programs call CSV, or a user forgot to unpack; null if it may be text.
@@ -84,12 +97,13 @@ void csv_file::match_header(const char* begin, const char* end) {
     const auto found = std::find(names.begin(), names.end(), wanted);
     if (found == names.end())
       fail("no column '" + printable(wanted) + "'" + (wanted == leaf.name ? "" : " for field '" + leaf.name + "'") +
-           "; the file has: " + list_of(names));
+           "; the file has: " + list_of(names) + "; " + advice_for_header(line_of(begin, end), names, wanted, leaf.name, options_));
     if (std::find(found + 1, names.end(), wanted) != names.end())
-      fail("the file has more than one column '" + printable(wanted) + "'");
+      fail("the file has more than one column '" + printable(wanted) + "'; rename one of them in the file");
     const leaf_column*& place = columns_[static_cast<std::size_t>(found - names.begin())];
     if (place != nullptr)
-      fail("column '" + printable(wanted) + "' is asked for by '" + place->name + "' and '" + leaf.name + "'");
+      fail("column '" + printable(wanted) + "' is asked for by '" + place->name + "' and '" + leaf.name +
+           "'; name another one in csv_options.columns");
     place = &leaf;
   }
 }
@@ -97,25 +111,27 @@ void csv_file::match_header(const char* begin, const char* end) {
 void csv_file::match_positions(const char* first) {
   std::size_t width = leaves_.size();
   if (first != text_end()) {
-    width = fields_of(first, next_record(first, text_end(), options_.quote, false)).size();
-    if (width < leaves_.size())
+    const char* const end = next_record(first, text_end(), options_.quote, false);
+    width = fields_of(first, end).size();
+    if (width < leaves_.size()) {
       fail(first, "expected " + std::to_string(leaves_.size()) + " columns, found " + std::to_string(width) + ": " +
-                      list_of(wanted_columns()));
+                      list_of(wanted_columns()) + "; " + advice_for_few_columns(line_of(first, end), leaves_.size(), options_));
+    }
   }
   columns_.assign(width, nullptr);
   for (std::size_t i = 0; i < leaves_.size(); ++i) columns_[i] = &leaves_[i];
 }
 
 std::vector<std::string> csv_file::fields_of(const char* begin, const char* end) const {
-  if (begin != end && end[-1] == '\n') --end;
-  if (begin != end && end[-1] == '\r') --end;
+  const std::string_view line = line_of(begin, end);
+  end = begin + line.size();
   std::vector<std::string> fields;
   std::string scratch;
   separator_cursor cursor(begin, end, options_.delimiter, options_.quote);
   for (const char* field = begin;;) {
     const char* stop = cursor.next();
     const csv_field f = read_field({field, static_cast<std::size_t>(stop - field)}, options_, scratch);
-    if (const char* wrong = what_is_wrong(f.how)) fail(f.at, wrong);
+    if (const char* wrong = what_is_wrong(f.how)) fail(f.at, wrong + advice_for_quotes(f.how, *f.at, options_));
     fields.emplace_back(f.text);
     if (stop == end) return fields;
     field = stop + 1;
@@ -239,7 +255,7 @@ std::size_t csv_file::parse(std::size_t chunk, std::span<const bool> wanted, voi
         if (reader.read(first + done * row_->size)) continue;
         const auto& error = reader.error();
         const std::size_t number = rows_before_ + place.first_row + done + 1;
-        fail(error.at, (error.row_matters ? "row " + std::to_string(number) + " " : "") + error.what);
+        fail(error.at, error.what + (error.row_matters ? row_text(number, options_.header) : ""));
       }
     }
   } catch (...) {

@@ -4,6 +4,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "data/csv_advice.hpp"
 #include "data/csv_value.hpp"
 #include "data/format_value.hpp"
 
@@ -43,7 +44,8 @@ std::string csv_column_of(const leaf_column& leaf, const csv_options& options) {
 }
 
 const char* what_is_wrong(quoting how) {
-  if (how == quoting::never_closed) return "the quote opened here is never closed";
+  if (how == quoting::never_closed)
+    return "the quote opened here is never closed: close it, or set csv_options.quote = '\\0' to take quotes as text";
   if (how == quoting::stray_quote)
     return "a quote inside a field without quotes: put the field in quotes and double those inside, or set "
            "csv_options.quote = '\\0' to take quotes as text";
@@ -118,10 +120,9 @@ bool record_reader::wrong_value(const leaf_column& leaf, std::string_view raw, s
   if (text.empty() || text == options_.null_text)
     error_.what = "a null in " + column + ", which is " + type + ": make the field std::optional to allow nulls";
   else if (out_of_range)
-    error_.what = "out of range of " + type + " for " + column + ": " + quoted(text);
+    error_.what = "out of range of " + type + " for " + column + ": " + quoted(text) + "; " + advice_for_large_number(text);
   else
-    error_.what = "expected " + type + " for " + column + ", found " + quoted(text) +
-                  (text == trim_blanks(text) ? "" : " (csv_options.trim drops the blanks)");
+    error_.what = "expected " + type + " for " + column + ", found " + quoted(text) + "; " + advice_for_value(leaf.value_type(), text);
   return false;
 }
 
@@ -130,8 +131,9 @@ bool record_reader::wrong_width(const char* record) {
   std::size_t found = 1;
   const char* stop = cursor.next();
   for (; stop != end_ && *stop != '\n'; stop = cursor.next()) ++found;
-  error_ = {record, true, "has " + std::to_string(found) + (found == 1 ? " field" : " fields") + ", expected " +
-                              std::to_string(columns_.size())};
+  error_ = {record, true, "the line has " + std::to_string(found) + (found == 1 ? " field, and the " : " fields, and the ") +
+                              (options_.header ? "header" : "first line") + " has " + std::to_string(columns_.size()) +
+                              (found > columns_.size() ? "; put a field that holds the delimiter in quotes" : "; add the missing ones")};
   return false;
 }
 

@@ -30,7 +30,7 @@ class record_reader {
  public:
   struct record_error {
     const char* at = nullptr;  // in the text
-    bool row_matters = false;  // the text goes on from "row 17"
+    bool row_matters = false;  // the text goes on with the number of the row
     std::string what;
   };
 

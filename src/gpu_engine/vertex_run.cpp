@@ -358,7 +358,7 @@ void throw_row_error(std::uint64_t status, const std::vector<error_site>& sites)
     case 1:
       detail::fail(at.verb, "division by zero", at.where);
     case 2:
-      throw std::bad_optional_access();
+      detail::fail(at.verb, ir::value_of_null, at.where);
     case 3:
       detail::fail(at.verb, "an index lies outside its array or list", at.where);
     case 4:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 #include <vector>
 
 #include <ir/visit.hpp>
@@ -128,6 +129,47 @@ bool divides_integers(const node* root) {
     divides = divides || !is_floating(t->k);
   });
   return divides;
+}
+
+namespace {
+
+// Does the outcome of the condition say that the optional holds a value?
+bool says_present(const node* condition, bool outcome, const node* optional) {
+  if (condition->what == op::has_value) return outcome && condition->kids[0] == optional;
+  if (condition->what == op::logical_not) return says_present(condition->kids[0], !outcome, optional);
+  if (condition->what != (outcome ? op::logical_and : op::logical_or)) return false;
+  return std::any_of(condition->kids.begin(), condition->kids.end(), [&](const node* k) { return says_present(k, outcome, optional); });
+}
+// Does n look at its kid i only where it has found the optional to hold a value?
+bool tests_before(const node* n, std::size_t i, const node* optional) {
+  if (i == 0) return false;
+  if (n->what == op::select) return says_present(n->kids[0], i == 1, optional);
+  return (n->what == op::logical_and || n->what == op::logical_or) && says_present(n->kids[0], n->what == op::logical_and, optional);
+}
+// Is `sought`, the value of an optional, below root on a way without a test of the optional?
+bool reached_untested(const node* root, const node* sought) {
+  std::unordered_set<const node*> seen{root};
+  std::vector<const node*> rest{root};
+  while (!rest.empty()) {
+    const node* n = rest.back();
+    rest.pop_back();
+    if (n == sought) return true;
+    for (std::size_t i = 0; i < n->kids.size(); ++i)
+      if (!tests_before(n, i, sought->kids[0]) && seen.insert(n->kids[i]).second) rest.push_back(n->kids[i]);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool takes_untested_values(const node* root) {
+  std::vector<const node*> values;
+  each_node(root, [&](const node* n) {
+    if (n->what == op::value && n->kids[0]->what != op::some) values.push_back(n);
+  });
+  constexpr std::size_t most_looked_at = 64;  // one walk each; beyond, nothing is taken for tested
+  if (values.size() > most_looked_at) return true;
+  return std::any_of(values.begin(), values.end(), [&](const node* v) { return reached_untested(root, v); });
 }
 
 bool speculatable(const node* n) {

@@ -13,7 +13,7 @@
 namespace query::ir {
 
 // `body` with optionals of row `id`, a `record`, read as above. Fields are read without a test only where the function has tested for the
-// row; anywhere else the value of a missing row throws std::bad_optional_access as before. Throws untraceable beyond the arena's limit.
+// row; anywhere else the value of a missing row is a user_error as before. Throws untraceable beyond the arena's limit.
 // other: what the other row of a pair is, where it may be missing too, but never both: a full join.
 const node* over_present_rows(arena& a, const node* body, std::uint32_t id, const type* record, const type* other = nullptr);
 

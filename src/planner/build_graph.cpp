@@ -473,7 +473,7 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
   }
   if (options.rewrite) apply_rules(*g, options);
   if (options.interpret) choose_forms(*g, interpreted_functions::all);
-  else if (options.checked) choose_forms(*g, interpreted_functions::dividing);
+  else if (options.checked) choose_forms(*g, interpreted_functions::trapping);
   int number = 0;
   for (auto& v : g->vertices)
     for (branch& input : v->inputs) input.number = ++number;

@@ -91,7 +91,7 @@ std::string at_place(const logical& n) { return n.label + " @" + planner::place_
 
 class choosing {
  public:
-  explicit choosing(interpreted_functions which) : checks_(which == interpreted_functions::dividing) {}
+  explicit choosing(interpreted_functions which) : checks_(which == interpreted_functions::trapping) {}
 
   void branch_of(branch& b) const {
     for (prefilter& f : b.prefilters) {
@@ -121,7 +121,7 @@ class choosing {
 
  private:
   // Of a function that could be interpreted: is it of those that shall be?
-  bool wanted(const detail::user_function& f) const { return !checks_ || divides_integers(f.trace()); }
+  bool wanted(const detail::user_function& f) const { return !checks_ || may_trap(f.trace()); }
   void tell_left(const logical& n, const detail::user_function& f, const std::string& why) const {
     if (!checks_) tell(n, f, why);
   }
@@ -153,7 +153,7 @@ class choosing {
     for (const logical* n : s.nodes) {
       const detail::user_function& f = n->functions.front();
       const bool in_batches = f.native.map || f.native.filter || f.native.expand;
-      const bool lists_checked = f.native.expand && divides_integers(f.trace()) && interpret_lists(f);
+      const bool lists_checked = f.native.expand && may_trap(f.trace()) && interpret_lists(f);
       std::string why = lists_checked && checks_ ? std::string() : interpret(f).native_because;
       if (((!in_batches && !(takes_row_number(f) && why.empty())) || f.row != row) && indivisible.empty()) indivisible = at_place(*n);
       why = left_because(f, std::move(why));
@@ -217,8 +217,9 @@ captured captures_of(const detail::user_function& f) {
   return trace_into(f, t);
 }
 
-bool divides_integers(const ir::traced& t) {
+bool may_trap(const ir::traced& t) {
   if (!t) return false;
+  if (ir::takes_untested_values(t.root)) return true;
   bool divides = false, groups = false;
   ir::each_node(t.root, [&](const ir::node* n) {
     const bool aggregate = n->what == ir::op::aggregate;
@@ -272,7 +273,7 @@ void choose_forms(machine_graph& g, interpreted_functions which) {
   c.branch_of(g.result);
 }
 
-void check_divisions(vertex& v) { choosing(interpreted_functions::dividing).vertex_of(v); }
-void check_divisions(branch& b) { choosing(interpreted_functions::dividing).branch_of(b); }
+void check_traps(vertex& v) { choosing(interpreted_functions::trapping).vertex_of(v); }
+void check_traps(branch& b) { choosing(interpreted_functions::trapping).branch_of(b); }
 
 }  // namespace query::planner

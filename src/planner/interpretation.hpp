@@ -47,17 +47,19 @@ pair_interpretation interpret_pair(const detail::user_function& f, const ir::typ
 // The collections that a function captured: copies by value, and those that its trace names.
 captured captures_of(const detail::user_function& f);
 
-// Does the function divide integers, in a way that native code would not survive for some rows? Of a function of groups: what its
-// aggregates take of rows; the operators of aggregates check by themselves.
-bool divides_integers(const ir::traced& t);
+// Does the function divide integers, or take the value of an optional that it has not tested, which native code does not survive, or
+// notice, for some rows? Of divisions in a function of groups, only what its aggregates take of rows counts: the operators of aggregates
+// check by themselves.
+bool may_trap(const ir::traced& t);
 
 // Gives every stage, prefilter and vertex of the graph its form in a session that interprets, or that checks: there, what has a function
-// that divides. After the rules.
-enum class interpreted_functions : std::uint8_t { all, dividing };
+// that may trap. After the rules.
+enum class interpreted_functions : std::uint8_t { all, trapping };
 void choose_forms(machine_graph& g, interpreted_functions which);
 
-// The same, in any session, of what the CPU takes over from an engine that checks divisions: it must not end where that would have thrown.
-void check_divisions(vertex& v);
-void check_divisions(branch& b);
+// The same, in any session, of what the CPU takes over from an engine that checks by itself: it must not end, or go on, where that would
+// have thrown.
+void check_traps(vertex& v);
+void check_traps(branch& b);
 
 }  // namespace query::planner

@@ -186,7 +186,8 @@ std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings&
   graph->terminal = terminal;
   const bool checks = session->options.checked || runtime::verifies(*session, s);
   if (checks && (terminal == "to_map" || terminal == "for_each"))
-    graph->notes.push_back(std::string(terminal) + ": its functions are called as compiled: integer divisions in them are unchecked");
+    graph->notes.push_back(std::string(terminal) +
+                           ": its functions are called as compiled: integer divisions and values of optionals in them are unchecked");
   return graph;
 }
 }  // namespace

@@ -83,7 +83,7 @@ bool execution::runs_again(const rows_lost& lost) {
   if (!prepare_second_run(*graph, *session, context, lost)) return false;
   if (folds) {
     plan.folds = nullptr;
-    planner::check_divisions(graph->result);
+    planner::check_traps(graph->result);
     session->note_fallback(last.get(), graph->terminal, lost.what());
   }
   have_run_ = false;

@@ -286,10 +286,10 @@ vertex_rows executor::run_placed(const vertex& v) {
   return rows;
 }
 
-// The rows may hold a division by zero that the engine has met, or has not come to.
+// The rows may hold a division by zero, or a null whose value is taken, that the engine has met, or has not come to.
 static vertex taken_over_by_cpu(const vertex& v) {
   vertex checked = v;
-  planner::check_divisions(checked);
+  planner::check_traps(checked);
   return checked;
 }
 

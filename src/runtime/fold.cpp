@@ -72,7 +72,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       if (!row_unknown) note(why);
     }
     if (e.plan.folds || row_unknown) {
-      planner::check_divisions(e.graph->result);
+      planner::check_traps(e.graph->result);
       e.fell_back = true;
     }
     const auto fold_here = [&] {

@@ -41,7 +41,7 @@ bool prepare_second_run(planner::machine_graph& g, session_state& session, run_c
     if (const detail::logical* last = last_verb(*v)) session.note_fallback(last, "", lost.what());
     v->engine = "cpu";
     v->shares.clear();
-    planner::check_divisions(*v);
+    planner::check_traps(*v);
   }
   context.tables.clear();
   context.too_large.clear();

@@ -158,10 +158,11 @@ CONFORMS(checked_division, the_smallest_by_minus_one, "select", "group_by") {
 }
 
 // Verify mode runs native functions on a sample: what they would not survive, it finds first, and in all rows.
-CONFORMS(checked_division, under_verify, "verify", "select", "where", "group_by", "join", "window") {
+CONFORMS(checked_division, under_verify, "verify", "select", "select_many", "where", "group_by", "join", "window") {
   if (std::string(e.column) != "cpu") return;
   const auto q = source(e, few).verify();
   EXPECT_MESSAGE("select: division by zero", q.select(divide).to_vector());
+  EXPECT_MESSAGE("select_many: division by zero", q.select_many([](auto x) { return std::array{x, 6 / x}; }).to_vector());
   EXPECT_MESSAGE("where: division by zero", q.where(even).count());
   EXPECT_MESSAGE("group_by: division by zero", q.group_by(divide).count().to_vector());
   EXPECT_MESSAGE("group_by: division by zero", q.group_by(itself).select([](auto g) { return g.sum(divide); }).to_vector());
@@ -191,8 +192,8 @@ TEST(checked_division, plans_say_what_is_checked) {
   says(q.select([](auto x, auto i) { return 6 / x + i; }).explain(), "select: interpreted");
   says(q.order_by(query::opaque(divide)).explain(), "key unchecked: query::opaque");
   // Verbs that call their functions by themselves.
-  says(q.explain("to_map"), "to_map: its functions are called as compiled: integer divisions in them are unchecked");
-  says(q.explain("for_each"), "for_each: its functions are called as compiled: integer divisions in them are unchecked");
+  says(q.explain("to_map"), "to_map: its functions are called as compiled: integer divisions and values of optionals in them");
+  says(q.explain("for_each"), "for_each: its functions are called as compiled: integer divisions and values of optionals in them");
   EXPECT_EQ(q.explain("to_vector").find("unchecked"), std::string::npos);
   says(q.group_by(itself).select([](const query::Group<std::int64_t, std::int64_t>& g) { return g.key(); }).explain(),
        "aggregates unchecked: groups are materialised");

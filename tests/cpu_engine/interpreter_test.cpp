@@ -334,7 +334,7 @@ TEST(interpreter, gives_optionals_their_meaning) {
       }
     }
   const node* value = a.put(op::value, describe<double>(), {o});
-  EXPECT_THROW(interpret<double>(value, rows()), std::bad_optional_access);
+  EXPECT_THROW(interpret<double>(value, rows()), query::user_error);
   // Results: present values doubled, 1 where the flag says so, else empty.
   const node* flag = leaf(a, describe<bool>(), offsetof(Row, b));
   const node* twice = a.put(op::some, type, {a.put(op::add, describe<double>(), {value, value})});

@@ -24,37 +24,69 @@ QUERY_RECORD(small, i, f, b);
 struct flagged { char flag; std::int8_t n; };
 QUERY_RECORD(flagged, flag, n);
 
+enum class color : std::int32_t { red };
+struct painted { color paint; };
+QUERY_RECORD(painted, paint);
+
 class csv_errors_test : public csv_test {};
 
+const std::string as_text = "read it as a std::string and convert that";
+const std::string convert = as_text + ", as dates, decimal commas and thousands separators need it";
+std::string null(const std::string& text) {
+  return "if that is a null: .null_text = \"" + text + "\" and a std::optional field; else " + as_text;
+}
+
 TEST_F(csv_errors_test, wrong_values_name_line_column_type_and_text) {
-  EXPECT_EQ(error<dated>("name,year\nx,2013\nx,20x3\n"), "read_csv: a.csv:3:3: expected i32 for column 'year', found '20x3'");
+  EXPECT_EQ(error<dated>("name,year\nx,2013\nx,20x3\n"), "read_csv: a.csv:3:3: expected i32 for column 'year', found '20x3'; " + convert);
   EXPECT_EQ(error<dated>("name,year\n\"x\n\",2013\n\n\xC3\xA9,2 \n"),
-            "read_csv: a.csv:5:3: expected i32 for column 'year', found '2 ' (csv_options.trim drops the blanks)");
-  EXPECT_EQ(error<dated>("name,year\nx,3.0\n"), "read_csv: a.csv:2:3: expected i32 for column 'year', found '3.0'");
-  EXPECT_EQ(error<dated>("name,year\nx,+-3\n"), "read_csv: a.csv:2:3: expected i32 for column 'year', found '+-3'");
-  EXPECT_EQ(error<dated>("name,year\nx,\"a\nb\"\n"), "read_csv: a.csv:2:3: expected i32 for column 'year', found 'a\\nb'");
-  EXPECT_EQ(error<dated>("name,Y\nx,?\n", {.columns = {{"year", "Y"}}}), "read_csv: a.csv:2:3: expected i32 for column 'Y', found '?'");
+            "read_csv: a.csv:5:3: expected i32 for column 'year', found '2 '; .trim = true drops the blanks");
+  EXPECT_EQ(error<dated>("name,year\nx,3.0\n"),
+            "read_csv: a.csv:2:3: expected i32 for column 'year', found '3.0'; make the field a double");
+  EXPECT_EQ(error<dated>("name,year\nx,+-3\n"), "read_csv: a.csv:2:3: expected i32 for column 'year', found '+-3'; " + convert);
+  EXPECT_EQ(error<dated>("name,year\nx,\"a\nb\"\n"),
+            "read_csv: a.csv:2:3: expected i32 for column 'year', found 'a\\nb'; " + convert);
+  EXPECT_EQ(error<dated>("name,Y\nx,?\n", {.columns = {{"year", "Y"}}}),
+            "read_csv: a.csv:2:3: expected i32 for column 'Y', found '?'; " + null("?"));
   EXPECT_EQ(error<dated>("name,year\nx," + std::string(100, '9') + "z\n"),
-            "read_csv: a.csv:2:3: expected i32 for column 'year', found '" + std::string(39, '9') + "…'");
-  EXPECT_EQ(error<small>("i,f,b\n1,1.5.2,t\n"), "read_csv: a.csv:2:3: expected f32 for column 'f', found '1.5.2'");
-  EXPECT_EQ(error<small>("i,f,b\n1,+-1,t\n"), "read_csv: a.csv:2:3: expected f32 for column 'f', found '+-1'");
-  EXPECT_EQ(error<small>("i,f,b\n1,1,yes\n"), "read_csv: a.csv:2:5: expected bool for column 'b', found 'yes'");
+            "read_csv: a.csv:2:3: expected i32 for column 'year', found '" + std::string(39, '9') + "…'; " + convert);
+  EXPECT_EQ(error<small>("i,f,b\n1,1.5.2,t\n"), "read_csv: a.csv:2:3: expected f32 for column 'f', found '1.5.2'; " + convert);
+  EXPECT_EQ(error<small>("i,f,b\n1,+-1,t\n"), "read_csv: a.csv:2:3: expected f32 for column 'f', found '+-1'; " + convert);
+  EXPECT_EQ(error<small>("i,f,b\n1,1,yes\n"),
+            "read_csv: a.csv:2:5: expected bool for column 'b', found 'yes'; a bool is true, false, t, f, 1 or 0: " + as_text);
+  EXPECT_EQ(error<dated>("name,year\nx,2013-01-05\n"),
+            "read_csv: a.csv:2:3: expected i32 for column 'year', found '2013-01-05'; " + convert);
+  EXPECT_EQ(error<small>("i;f;b\n1;1,5;t\n", {.delimiter = ';'}),
+            "read_csv: a.csv:2:3: expected f32 for column 'f', found '1,5'; " + convert);
+  EXPECT_EQ(error<dated>("name,year\nx,2 x\n"), "read_csv: a.csv:2:3: expected i32 for column 'year', found '2 x'; " + convert);
+  EXPECT_EQ(error<painted>("paint\nred\n"),
+            "read_csv: a.csv:2:1: expected " + type_name(ir::describe<color>()) + " for column 'paint', found 'red'; "
+            "an enum is an integer in a file: " + as_text);
 }
 
 TEST_F(csv_errors_test, a_char_is_one_letter) {
   EXPECT_EQ(error<flagged>("flag,n\nA,1\n"), "no error");
-  EXPECT_EQ(error<flagged>("flag,n\nAB,1\n"), "read_csv: a.csv:2:1: expected char for column 'flag', found 'AB'");
+  EXPECT_EQ(error<flagged>("flag,n\nAB,1\n"),
+            "read_csv: a.csv:2:1: expected char for column 'flag', found 'AB'; a char is one letter: read it as a std::string");
   EXPECT_EQ(error<flagged>("flag,n\n,1\n"),
             "read_csv: a.csv:2:1: a null in column 'flag', which is char: make the field std::optional to allow nulls");
 }
 
 TEST_F(csv_errors_test, overflow) {
-  EXPECT_EQ(error<small>("i,f,b\n128,1,t\n"), "read_csv: a.csv:2:1: out of range of i8 for column 'i': '128'");
-  EXPECT_EQ(error<small>("i,f,b\n-129,1,t\n"), "read_csv: a.csv:2:1: out of range of i8 for column 'i': '-129'");
-  EXPECT_EQ(error<small>("i,f,b\n1,1e39,t\n"), "read_csv: a.csv:2:3: out of range of f32 for column 'f': '1e39'");
+  EXPECT_EQ(error<small>("i,f,b\n128,1,t\n"),
+            "read_csv: a.csv:2:1: out of range of i8 for column 'i': '128'; make the field a std::int64_t");
+  EXPECT_EQ(error<small>("i,f,b\n-129,1,t\n"),
+            "read_csv: a.csv:2:1: out of range of i8 for column 'i': '-129'; make the field a std::int64_t");
+  EXPECT_EQ(error<small>("i,f,b\n1,1e39,t\n"), "read_csv: a.csv:2:3: out of range of f32 for column 'f': '1e39'; make the field a double");
   EXPECT_EQ(error<std::uint64_t>("value\n18446744073709551616\n"),
-            "read_csv: a.csv:2:1: out of range of u64 for column 'value': '18446744073709551616'");
-  EXPECT_EQ(error<std::uint32_t>("value\n-1\n"), "read_csv: a.csv:2:1: expected u32 for column 'value', found '-1'");
+            "read_csv: a.csv:2:1: out of range of u64 for column 'value': '18446744073709551616'; make the field a double");
+  EXPECT_EQ(error<std::int32_t>("value\n99999999999\n"),
+            "read_csv: a.csv:2:1: out of range of i32 for column 'value': '99999999999'; make the field a std::int64_t");
+  EXPECT_EQ(error<std::int64_t>("value\n9999999999999999999\n"),
+            "read_csv: a.csv:2:1: out of range of i64 for column 'value': '9999999999999999999'; make the field a std::uint64_t");
+  EXPECT_EQ(error<double>("value\n1e400\n"),
+            "read_csv: a.csv:2:1: out of range of f64 for column 'value': '1e400'; no type of numbers holds it: " + as_text);
+  EXPECT_EQ(error<std::uint32_t>("value\n-1\n"),
+            "read_csv: a.csv:2:1: expected u32 for column 'value', found '-1'; make the field a std::int64_t");
 }
 
 // Digits before the point, zeros behind it and the exponent make up for each other.
@@ -82,34 +114,65 @@ TEST_F(csv_errors_test, nulls_need_an_optional) {
 }
 
 TEST_F(csv_errors_test, ragged_rows) {
-  EXPECT_EQ(error<dated>("name,year\nx,1\n\nx\n"), "read_csv: a.csv:4:1: row 2 has 1 field, expected 2");
-  EXPECT_EQ(error<dated>("name,year\nx,1\nx,1,,\n"), "read_csv: a.csv:3:1: row 2 has 4 fields, expected 2");
-  EXPECT_EQ(error<dated>("1,x\n2,y,z\n", {.header = false}), "read_csv: a.csv:2:1: row 2 has 3 fields, expected 2");
+  EXPECT_EQ(error<dated>("name,year\nx,1\n\nx\n"),
+            "read_csv: a.csv:4:1: the line has 1 field, and the header has 2; "
+            "add the missing ones (row 2 of the data: the header and blank "
+            "lines do not count)");
+  EXPECT_EQ(error<dated>("name,year\nx,1\nx,1,,\n"),
+            "read_csv: a.csv:3:1: the line has 4 fields, and the header has 2; "
+            "put a field that holds the delimiter in quotes (row 2 of the "
+            "data: the header and blank lines do not count)");
+  EXPECT_EQ(error<dated>("1,x\n2,y,z\n", {.header = false}),
+            "read_csv: a.csv:2:1: the line has 3 fields, and the first line has 2; "
+            "put a field that holds the delimiter in quotes (row 2 of "
+            "the data: blank lines do not count)");
 }
 
 TEST_F(csv_errors_test, quotes) {
   const std::string stray =
       "a quote inside a field without quotes: put the field in quotes and double those inside, or set csv_options.quote = '\\0' "
       "to take quotes as text";
+  const std::string never = ": close it, or set csv_options.quote = '\\0' to take quotes as text";
   EXPECT_EQ(error<dated>("name,year\nx,1\nx\"y,2\n"), "read_csv: a.csv:3:2: " + stray);
   EXPECT_EQ(error<dated>("name,year\nx,1\nx\"y,2\nz\"y,3\n"), "read_csv: a.csv:3:2: " + stray);
   EXPECT_EQ(error<dated>("name,year,z\nx,1,5\"\nx,1,6\"\n"), "read_csv: a.csv:2:6: " + stray);
-  EXPECT_EQ(error<dated>("name,year\n\"ok\",1\n\"x,2\ny,3\n"), "read_csv: a.csv:3:1: the quote opened here is never closed");
+  EXPECT_EQ(error<dated>("name,year\n\"ok\",1\n\"x,2\ny,3\n"), "read_csv: a.csv:3:1: the quote opened here is never closed" + never);
   EXPECT_EQ(error<dated>("name,year\n\"a\"\"b\",1\n \"x\",2\n  \"y,3\n", {.trim = true}),
-            "read_csv: a.csv:4:3: the quote opened here is never closed");
-  EXPECT_EQ(error<dated>("name,\"year\nx,1\n"), "read_csv: a.csv:1:6: the quote opened here is never closed");
+            "read_csv: a.csv:4:3: the quote opened here is never closed" + never);
+  EXPECT_EQ(error<dated>("name,\"year\nx,1\n"), "read_csv: a.csv:1:6: the quote opened here is never closed" + never);
   EXPECT_EQ(error<dated>("name,year\n\"x\"y,1\n"),
             "read_csv: a.csv:2:4: text after the closing quote of a field: a quote inside a quoted field is written twice");
 }
 
 TEST_F(csv_errors_test, headers) {
-  EXPECT_EQ(error<dated>("name,yeer,\"a\nb\"\nx,1,2\n"), "read_csv: a.csv: no column 'year'; the file has: name, yeer, a\\nb");
+  const std::string named = "for a column of another name: .columns = {{\"year\", \"its name\"}}";
+  EXPECT_EQ(error<dated>("name,yeer,\"a\nb\"\nx,1,2\n"), "read_csv: a.csv: no column 'year'; the file has: name, yeer, a\\nb; " + named);
   EXPECT_EQ(error<dated>("name,year\n", {.columns = {{"year", "Y"}}}),
-            "read_csv: a.csv: no column 'Y' for field 'year'; the file has: name, year");
-  EXPECT_EQ(error<dated>("name,year,name\n"), "read_csv: a.csv: the file has more than one column 'name'");
-  EXPECT_EQ(error<dated>("name,x\n", {.columns = {{"year", "name"}}}), "read_csv: a.csv: column 'name' is asked for by 'year' and 'name'");
+            "read_csv: a.csv: no column 'Y' for field 'year'; the file has: name, year; " + named);
+  EXPECT_EQ(error<dated>("name,year,name\n"), "read_csv: a.csv: the file has more than one column 'name'; rename one of them in the file");
+  EXPECT_EQ(error<dated>("name,x\n", {.columns = {{"year", "name"}}}),
+            "read_csv: a.csv: column 'name' is asked for by 'year' and 'name'; name another one in csv_options.columns");
   EXPECT_EQ(error<dated>(""), "read_csv: a.csv: the file is empty; expected a line with the columns' names: year, name");
-  EXPECT_EQ(error<dated>("5\n", {.header = false}), "read_csv: a.csv:1:1: expected 2 columns, found 1: year, name");
+  EXPECT_EQ(error<dated>("5\n", {.header = false}),
+            "read_csv: a.csv:1:1: expected 2 columns, found 1: year, name; take the fields that the file does not have "
+            "out of the record");
+}
+
+// Files that other programs wrote, read with the default options.
+TEST_F(csv_errors_test, options_that_the_file_asks_for) {
+  const auto other = [](const std::string& d) { return "the line seems to have another delimiter: .delimiter = '" + d + "'"; };
+  EXPECT_EQ(error<dated>("year;name\n1;x\n"), "read_csv: a.csv: no column 'year'; the file has: year;name; " + other(";"));
+  EXPECT_EQ(error<dated>("name\tyear\r\nx\t1\r\n"), "read_csv: a.csv: no column 'year'; the file has: name\\tyear; " + other("\\t"));
+  EXPECT_EQ(error<dated>("name | year\nx | 1\n"), "read_csv: a.csv: no column 'year'; the file has: name | year; " + other("|"));
+  EXPECT_EQ(error<dated>("\"name, of it\";year;name\n"),
+            "read_csv: a.csv:1:14: text after the closing quote of a field: a quote inside a quoted field is written twice; " + other(";"));
+  EXPECT_EQ(error<dated>("year,name\n1,x\n", {.delimiter = ';'}),
+            "read_csv: a.csv: no column 'year'; the file has: year,name; " + other(","));
+  EXPECT_EQ(error<dated>("year, name\n1, x\n"),
+            "read_csv: a.csv: no column 'name'; the file has: year,  name; blanks are part of a name: .trim = true drops them");
+  EXPECT_EQ(error<dated>("2013,x\n"),
+            "read_csv: a.csv: no column 'year'; the file has: 2013, x; if the first line holds no names: .header = false");
+  EXPECT_EQ(error<dated>("1;x\n", {.header = false}), "read_csv: a.csv:1:1: expected 2 columns, found 1: year, name; " + other(";"));
 }
 
 TEST_F(csv_errors_test, rows_that_csv_cannot_hold) {
@@ -168,7 +231,8 @@ TEST_F(csv_errors_test, the_first_error_in_the_file_is_reported_whatever_the_ord
   const auto backwards = [](std::size_t n, function_ref<void(std::size_t)> task) {
     while (n > 0) task(--n);
   };
-  EXPECT_EQ(error_of([&] { f.read(backwards, {}, rows); }), "read_csv: a.csv:32:3: expected i32 for column 'year', found 'bad30'");
+  EXPECT_EQ(error_of([&] { f.read(backwards, {}, rows); }),
+            "read_csv: a.csv:32:3: expected i32 for column 'year', found 'bad30'; " + convert);
   memory.deallocate(rows, f.rows());
 }
 

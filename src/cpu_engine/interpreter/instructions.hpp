@@ -32,7 +32,7 @@ void collection_size(frame&, const instruction&);   // to <- elements of collect
 
 // Control.
 void choose(frame&, const instruction&);   // where c: region index, under mask a; else: region extra, under mask b
-void require_value(frame&, const instruction&);     // throws bad_optional_access unless a holds in every live lane
+void require_value(frame&, const instruction&);     // throws user_error unless a holds in every live lane
 void require_elements(frame&, const instruction&);  // throws user_error unless a > 0; index: the nest
 void iterate(frame&, const instruction&);  // nests[index]
 

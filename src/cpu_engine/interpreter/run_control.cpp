@@ -1,9 +1,9 @@
 // Instructions that compute, and those that run regions: arms of selects, loops, nested computations.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include <cpu_engine/interpreter/instructions.hpp>
+#include <ir/analysis.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 
@@ -265,7 +265,7 @@ void choose(frame& f, const instruction& i) {
 void require_value(frame& f, const instruction& i) {
   const auto* has = f.column<mask_byte>(i.a);
   for (std::size_t l = f.first; l < f.last; ++l)
-    if (!has[l] && f.live(l)) throw std::bad_optional_access();
+    if (!has[l] && f.live(l)) throw detail::unplaced_error(ir::value_of_null);
 }
 
 void require_elements(frame& f, const instruction& i) {

@@ -49,7 +49,7 @@ rows_buffer keys_of(const logical& join, std::size_t side, const join_side& rows
   if (sample.size() == rows.n) return keys;
   rows_buffer all(join.key, pool);
   interpreter::scratch scratch;
-  function_calls(f, planner::divides_integers(f.trace()), false).map(rows.rows, nullptr, rows.n, all.extend(rows.n), scratch);
+  function_calls(f, planner::may_trap(f.trace()), false).map(rows.rows, nullptr, rows.n, all.extend(rows.n), scratch);
   all.grow(rows.n);
   return all;
 }

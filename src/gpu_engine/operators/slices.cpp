@@ -2,7 +2,6 @@
 // the device stays where it is.
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -142,9 +141,6 @@ shared_rows sliced_or_left(const planner::vertex& v, vertex_run& run) {
   try {
     return sliced(v, run);
   } catch (const user_error& e) {
-    if (stops_early) leave(e);
-    throw;
-  } catch (const std::bad_optional_access& e) {
     if (stops_early) leave(e);
     throw;
   } catch (const std::out_of_range& e) {
