@@ -2,8 +2,8 @@
 // else in a temporary file.
 //
 // A writer gathers a chunk of rows and lays it out partition by partition. Narrow values are copied; of wide values that stay where they
-// are (sources, tables) the numbers of their rows are kept. Other values that own memory are kept as bytes where memory has a limit
-// (value_bytes.hpp), each row's behind those of the row before it; without a limit, or where their type has none, as objects. A page holds
+// are (sources, tables) the numbers of their rows are kept. Other values that own memory are kept as objects while an eighth of the memory
+// is in use, then as bytes (value_bytes.hpp), each row's behind those of the row before it, unless their type has none. A page holds
 // what one chunk has of a few adjacent partitions. Pages of the partitions that are read last go to the file first; objects stay in memory.
 // What is read does not depend on where it lay: rows in the order of parts, and within a part as they were appended. Partitioning before
 // aggregation, pages that are evicted: Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation in the Solid State Age, ICDE 2024.

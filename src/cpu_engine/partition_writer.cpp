@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t widest_value = 8;  // that is copied though it stays where it is
 constexpr std::size_t least_chunk = 1 << 16, rows_a_block = 1 << 9;
 constexpr unsigned bits_of_part = 40;    // a row's number has its part above these
+constexpr std::size_t share_of_objects = 8;  // of the session's memory: in use when values are kept as bytes from then on
 
 // to[p] is where the next value of partition p goes.
 template <class Copy>
@@ -60,6 +61,8 @@ void partition_writer::append(std::span<const column> columns, std::size_t n, co
 void partition_writer::begin(std::span<const column> columns) {
   how_ = {};
   numberings_.clear();
+  runtime::buffer_pool& pool = to_->context_->pool;
+  const bool roomy = pool.used() < pool.limit() / share_of_objects;
   how_.columns.resize(to_->schema_.columns.size());
   for (std::size_t i = 0; i < how_.columns.size(); ++i) {
     const ir::type* t = to_->schema_.columns[i].type;
@@ -72,7 +75,7 @@ void partition_writer::begin(std::span<const column> columns) {
       how_.widths.push_back(t->size);
       continue;
     }
-    if (to_->has_bytes_[i] && must_be_copied(c)) {
+    if (to_->has_bytes_[i] && must_be_copied(c) && !roomy) {
       s.how = partition_store::stored_column::as::bytes;
       ++how_.as_bytes;
       continue;
@@ -105,7 +108,6 @@ void partition_writer::begin(std::span<const column> columns) {
     if (how_.columns[i].how == partition_store::stored_column::as::bytes) values_a_row += to_->schema_.columns[i].type->size;
   }
   row_bytes += values_a_row ? values_a_row + sizeof(std::uint64_t) : 0;
-  runtime::buffer_pool& pool = to_->context_->pool;
   capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, partition_store::most_chunk);
   capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, *to_->context_));
   fields_.resize(how_.widths.size());
