@@ -62,10 +62,11 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
   }
   if (!p.source_as_it_is() && !lies_there) {
     // Tests may leave few of the rows.
-    const std::size_t part_bytes = part_rows * width, threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
+    const std::size_t rows_a_part = p.most_rows_a_part(), part_bytes = rows_a_part * width;
+    const std::size_t threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
     const std::size_t most = std::max<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1), window = std::min(most, 4 * threads);
     // With room for the next window; and at the end, too, so that the number of threads decides nothing.
-    const auto fit = [&] { return fits(rows_in(b.apart.first) + most * part_rows, 2 * width); };
+    const auto fit = [&] { return fits(rows_in(b.apart.first) + most * rows_a_part, 2 * width); };
     bool more = true;
     while (more && fit()) {
       std::vector<rows_buffer> some;

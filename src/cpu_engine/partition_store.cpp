@@ -15,7 +15,7 @@ constexpr std::size_t bands = 16;
 constexpr std::size_t widest_value = 8;  // that is copied though it stays where it is
 constexpr std::size_t line = 64;         // blocks and their fields begin at multiples of it
 constexpr std::size_t least_chunk = 1 << 16, most_chunk = 1 << 18, rows_a_block = 1 << 9;
-constexpr std::size_t most_chunk_bytes = std::size_t{32} << 20;
+constexpr std::size_t first_bytes = std::size_t{1} << 20, most_chunk_bytes = std::size_t{32} << 20;  // of a chunk
 constexpr std::size_t memory_share = 16;  // of the session's memory, for the chunks of all threads
 constexpr unsigned bits_of_part = 40;    // a row's number has its part above these
 
@@ -278,6 +278,7 @@ void partition_writer::append(std::span<const column> columns, std::size_t n, co
       if (!fits(some, n - from)) throw internal_error("query: rows do not fit a layout that was made for them");
     }
     const std::size_t k = std::min(n - from, capacity_ - n_);
+    make_room(n_ + k);
     keep(some, k, partitions + from, owned);
     from += k;
   }
@@ -328,14 +329,27 @@ void partition_writer::begin(std::span<const column> columns) {
   capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, most_chunk);
   capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, *to_->context_));
   fields_.resize(how_.widths.size());
-  for (std::size_t f = 0; f < fields_.size(); ++f) {
-    const std::size_t bytes = capacity_ * how_.widths[f];
-    if (how_.positions != f && fields_[f].size() < bytes) fields_[f] = pool.allocate(bytes);
-  }
-  if (partition_of_.size() < capacity_ * sizeof(std::uint16_t)) partition_of_ = pool.allocate_array<std::uint16_t>(capacity_);
+  const std::size_t first = std::max({room_, first_bytes / row_bytes, std::size_t{1}});
+  room_ = 0;
+  make_room(std::min(capacity_, first));
   objects_.clear();
   for (std::size_t i = 0; i < how_.columns.size(); ++i)
     if (how_.columns[i].objects) objects_.emplace_back(to_->schema_.columns[i].type, pool);
+}
+
+// There may be few rows, and these large: memory grows to that of a whole chunk.
+void partition_writer::make_room(std::size_t rows) {
+  if (rows <= room_) return;
+  room_ = std::min(capacity_, std::max(rows, 2 * room_));
+  const auto grow = [&](runtime::buffer& to, std::size_t width) {
+    if (to.size() >= room_ * width) return;
+    runtime::buffer larger = to_->context_->pool.allocate(room_ * width);
+    if (n_) std::memcpy(larger.data(), to.data(), n_ * width);
+    to = std::move(larger);
+  };
+  for (std::size_t f = 0; f < fields_.size(); ++f)
+    if (how_.positions != f) grow(fields_[f], how_.widths[f]);
+  grow(partition_of_, sizeof(std::uint16_t));
 }
 
 // Can the chunk that was begun take rows like these? Finds the numbers that they have in it.
@@ -452,6 +466,7 @@ void partition_writer::finish() {
   flush();
   fields_.clear();
   partition_of_.reset();
+  room_ = 0;
 }
 
 }  // namespace query::cpu
