@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <query/cpu/typed_segment.hpp>
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/radix_sort.hpp"
@@ -194,7 +196,9 @@ detail::table ordered_tables::in_order(const table_of& t, runtime::scheduler& sc
       sorted.grow(rows.size());
       return;
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) sorted.take_rows(rows.at(static_cast<std::size_t>(id[i])), 1);
+    detail::in_runs<batch_rows>(0, rows.size(), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) sorted.take_rows(rows.at(static_cast<std::size_t>(id[i])), 1);
+    });
   });
   return std::move(sorted).to_table();
 }

@@ -36,6 +36,8 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
 
 execution::~execution() {
   for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
+  const detail::stop_scope scope(watch.flag->state());  // tables go, which may take longer than the query has time
+  context.tables.clear();
 }
 
 std::unique_ptr<deadline_watch::watched> execution::followed() const {
