@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/join_partitions.hpp"
+#include "ir/running.hpp"
 #include "planner/column_forms.hpp"
 #include "planner/cut_branch.hpp"
 #include "runtime/seen_runs.hpp"
@@ -96,9 +97,9 @@ template <class Call> auto as_join(const detail::logical& join, Call call) {
   } catch (const detail::unplaced_error& e) {
     detail::fail_at(e, join);
   } catch (const resource_error& e) {
-    const std::string what = e.what();
-    if (what.find(" while running ") != std::string::npos) throw;
-    throw resource_error(what + ", while running " + join.label + " (" + detail::place_of(join.where) + ")");
+    const std::string what = ir::while_running(e.what(), join);
+    if (what == e.what()) throw;
+    throw resource_error(what);
   }
 }
 

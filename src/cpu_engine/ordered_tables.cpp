@@ -10,6 +10,7 @@
 #include "cpu_engine/radix_sort.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/sort_rows.hpp"
+#include "ir/running.hpp"
 
 namespace query::cpu {
 
@@ -153,9 +154,9 @@ detail::table ordered_tables::made(std::size_t t, runtime::scheduler& scheduler)
   } catch (const detail::unplaced_error& e) {
     detail::fail_at(e, *order_.node);
   } catch (const resource_error& e) {
-    const std::string what = e.what();
-    if (what.find(" while running ") != std::string::npos) throw;
-    throw resource_error(what + ", while running " + order_.node->label + " (" + detail::place_of(order_.node->where) + ")");
+    const std::string what = ir::while_running(e.what(), *order_.node);
+    if (what == e.what()) throw;
+    throw resource_error(what);
   }
 }
 

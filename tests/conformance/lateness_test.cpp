@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -371,9 +372,10 @@ template <class F> std::string stopped_with(F run) {
 CONFORMS(lateness, is_explained, "timeout", "stop_on") {
   std::stop_source stop;
   const auto stopping = [&](std::int64_t a, std::int64_t b) { return stop.request_stop(), a < b; };
-  const auto says = [](const std::string& text, const std::string& begin, const std::string& verb) {
+  const auto says = [](const std::string& text, const std::string& begin, const std::string& verb,
+                       const std::string& place = "lateness_test.cpp") {
     EXPECT_EQ(text.rfind("query: cancelled: " + begin + ", while running " + verb, 0), 0u) << text;
-    EXPECT_NE(text.find(" (lateness_test.cpp:"), std::string::npos) << text;
+    EXPECT_NE(text.find(" (" + place + ":"), std::string::npos) << text;
   };
   const auto some = source(e, numbers());
   const auto stoppable = some.stop_on(stop.get_token());
@@ -391,6 +393,15 @@ CONFORMS(lateness, is_explained, "timeout", "stop_on") {
   says(stopped_with([&] { endless.min_by(itself); }), "deadline of timeout(0.03125)", "min_by");
   // Not endless: groups in the order of their keys' first rows leave a GPU where the rows come in blocks.
   says(stopped_with([&] { some.timeout(1e-9).to_lookup(itself); }), "deadline of timeout(1e-09)", "to_lookup");
+  // No verb but the source runs: what its user called, not what it was given.
+  says(stopped_with([&] { some.timeout(1e-9).to_map(itself); }), "deadline of timeout(1e-09)", "from", "engines.hpp");
+  says(stopped_with([&] { source(e, rows()).timeout(1e-9).to_vectors(); }), "deadline of timeout(1e-09)", "from", "engines.hpp");
+  const auto two = source(e, query::columns<Two>(numbers(), numbers()));
+  says(stopped_with([&] { two.timeout(1e-9).to_vectors(); }), "deadline of timeout(1e-09)", "columns", "engines.hpp");
+  says(stopped_with([&] { on(e, query::range(0, 1000)).timeout(1e-9).to_map(itself); }), "deadline of timeout(1e-09)", "range");
+  says(stopped_with([&] { endless.to_map(itself); }), "deadline of timeout(0.03125)", "generate");
+  const std::list<std::int64_t> list(3, 7);
+  says(stopped_with([&] { on(e, query::from(list)).timeout(1e-9).to_map(itself); }), "deadline of timeout(1e-09)", "from");
   const std::string path = testing::TempDir() + "query_never_" + std::to_string(::getpid()) + ".csv";
   const auto all = source(e, rows());
   says(stopped_with([&] { all.timeout(1e-9).write_csv(path); }), "deadline of timeout(1e-09)", "write_csv");
