@@ -28,7 +28,9 @@ class place_sink final : public detail::batch_sink {
     else copy_rows(type_, at_, b.rows, b.n);
     at_ += b.n * type_->size;
   }
-  void undo() { destroy_rows(type_, start_, static_cast<std::size_t>(at_ - start_) / type_->size); }
+  void undo() { destroy_rows(type_, start_, written()); }
+  std::size_t written() const { return static_cast<std::size_t>(at_ - start_) / type_->size; }
+  row_run run_after(const std::byte* base) const { return {static_cast<std::size_t>(start_ - base) / type_->size, written()}; }
 
  private:
   const ir::type* type_;
@@ -56,7 +58,9 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
       }
     });
   } catch (...) {
-    for (place_sink& s : done) s.undo();
+    std::vector<row_run> alive;
+    for (const place_sink& s : done) alive.push_back(s.run_after(base));
+    discard_rows(std::move(all), std::move(alive));
     throw;
   }
   runtime::shared_rows* const others = p.context().shared;

@@ -142,7 +142,7 @@ detail::table pairs(const detail::logical& join, const pair_calls& result, const
 class streamed_pairs final : public row_pieces {
  public:
   streamed_pairs(const planner::vertex& v, runtime::run_context& context)
-      : v_(&v), tasks_(context, v.captures), left_(v.inputs[0], v, tasks_) {}
+      : v_(&v), tasks_(context, v.captures), left_(v.inputs[0], v, tasks_), size_(rows_a_batch(v.node->row->size)) {}
 
   bool next(detail::table& out, std::size_t) override {
     if (!right_) right_ = collect_input(*v_, 1, tasks_).table;
@@ -158,7 +158,7 @@ class streamed_pairs final : public row_pieces {
     next_ += n;
     // Sizes that do not depend on the number of threads: sums are added up piece by piece.
     constexpr std::size_t most_bytes = std::size_t{16} << 20;
-    size_ = std::min(8 * size_, std::clamp(most_bytes / v_->node->row->size, part_rows, 16 * part_rows));
+    size_ = std::min(8 * size_, std::clamp<std::size_t>(most_bytes / v_->node->row->size, 1, 16 * part_rows));
     return true;
   }
   bool prompt() const override { return false; }
@@ -171,7 +171,7 @@ class streamed_pairs final : public row_pieces {
   std::optional<pair_calls> result_;
   detail::table now_;      // of the left rows
   std::size_t next_ = 0;   // of their pairs
-  std::size_t size_ = batch_rows;
+  std::size_t size_;       // of the next piece
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/join_partitions.hpp"
+#include "ir/running.hpp"
 #include "planner/column_forms.hpp"
 #include "planner/cut_branch.hpp"
 #include "runtime/seen_runs.hpp"
@@ -62,10 +63,11 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
   }
   if (!p.source_as_it_is() && !lies_there) {
     // Tests may leave few of the rows.
-    const std::size_t part_bytes = part_rows * width, threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
+    const std::size_t rows_a_part = p.most_rows_a_part(), part_bytes = rows_a_part * width;
+    const std::size_t threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
     const std::size_t most = std::max<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1), window = std::min(most, 4 * threads);
     // With room for the next window; and at the end, too, so that the number of threads decides nothing.
-    const auto fit = [&] { return fits(rows_in(b.apart.first) + most * part_rows, 2 * width); };
+    const auto fit = [&] { return fits(rows_in(b.apart.first) + most * rows_a_part, 2 * width); };
     bool more = true;
     while (more && fit()) {
       std::vector<rows_buffer> some;
@@ -95,9 +97,9 @@ template <class Call> auto as_join(const detail::logical& join, Call call) {
   } catch (const detail::unplaced_error& e) {
     detail::fail_at(e, join);
   } catch (const resource_error& e) {
-    const std::string what = e.what();
-    if (what.find(" while running ") != std::string::npos) throw;
-    throw resource_error(what + ", while running " + join.label + " (" + detail::place_of(join.where) + ")");
+    const std::string what = ir::while_running(e.what(), join);
+    if (what == e.what()) throw;
+    throw resource_error(what);
   }
 }
 

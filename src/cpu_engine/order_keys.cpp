@@ -5,6 +5,7 @@
 #include <string>
 
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 
 #include "cpu_engine/scalar_order.hpp"
 
@@ -158,7 +159,9 @@ void key_encoder::append(const step& s, std::size_t row, std::size_t n, Word* wo
 template <class Word>
 void key_encoder::encode_blocks(std::size_t first, std::size_t n, Word* out) const {
   if (steps_.empty()) std::fill_n(out, n, Word{});
+  const detail::stop_point stop;
   for (std::size_t done = 0; done < n; done += block_rows) {
+    stop.check();
     const std::size_t m = std::min(block_rows, n - done);
     for (const step& s : steps_) {
       if (&s == steps_.data()) append<true>(s, first + done, m, out + done);

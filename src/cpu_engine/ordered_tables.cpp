@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <query/cpu/typed_segment.hpp>
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/radix_sort.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/sort_rows.hpp"
+#include "ir/running.hpp"
 
 namespace query::cpu {
 
@@ -151,9 +154,9 @@ detail::table ordered_tables::made(std::size_t t, runtime::scheduler& scheduler)
   } catch (const detail::unplaced_error& e) {
     detail::fail_at(e, *order_.node);
   } catch (const resource_error& e) {
-    const std::string what = e.what();
-    if (what.find(" while running ") != std::string::npos) throw;
-    throw resource_error(what + ", while running " + order_.node->label + " (" + detail::place_of(order_.node->where) + ")");
+    const std::string what = ir::while_running(e.what(), *order_.node);
+    if (what == e.what()) throw;
+    throw resource_error(what);
   }
 }
 
@@ -194,7 +197,9 @@ detail::table ordered_tables::in_order(const table_of& t, runtime::scheduler& sc
       sorted.grow(rows.size());
       return;
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) sorted.take_rows(rows.at(static_cast<std::size_t>(id[i])), 1);
+    detail::in_runs<batch_rows>(0, rows.size(), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) sorted.take_rows(rows.at(static_cast<std::size_t>(id[i])), 1);
+    });
   });
   return std::move(sorted).to_table();
 }

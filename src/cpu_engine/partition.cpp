@@ -1,4 +1,5 @@
 // hash_partitioned_by, range_partitioned_by, partitioned: rows side by side by partition (runtime/partition_bounds.hpp).
+#include <query/cpu/typed_segment.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 
@@ -30,7 +31,10 @@ placed_rows by_hash(const planner::vertex& v, const detail::table& rows, std::si
   std::uint64_t* number = memory.as<std::uint64_t>();
   std::vector<std::size_t> at(chunks_of(rows.n) * parts);  // [chunk][partition]: rows, then the place of the next one
   tasks.chunks(rows.n, [&](std::size_t first, std::size_t k) {
-    hash_keys(*keys.type(), keys.at(first), k, number + first, custom);
+    for (std::size_t i = first; i < first + k; i += batch_rows) {
+      tasks.cancel().check();
+      hash_keys(*keys.type(), keys.at(i), std::min(batch_rows, first + k - i), number + i, custom);
+    }
     std::size_t* count = at.data() + first / part_rows * parts;
     for (std::size_t i = first; i < first + k; ++i) {
       __extension__ using u128 = unsigned __int128;

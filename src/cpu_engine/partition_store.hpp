@@ -139,6 +139,7 @@ class partition_writer {
     std::uint64_t from = 0;
   };
   void begin(std::span<const column> columns);
+  void make_room(std::size_t rows);
   bool fits(std::span<const column> columns, std::size_t n);
   std::size_t keep_bytes(std::span<const column> columns, std::size_t n);
   void keep(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned);
@@ -147,7 +148,8 @@ class partition_writer {
   partition_store* to_;
   std::size_t part_;
   std::uint64_t before_ = 0;  // rows of the part in chunks that are laid out
-  std::size_t capacity_ = 0, n_ = 0;
+  std::size_t capacity_ = 0, n_ = 0;  // rows of the chunk: at most, and so far
+  std::size_t room_ = 0;              // that there is memory for
   partition_store::layout how_;
   std::vector<numbering> numberings_;
   std::vector<runtime::buffer> fields_;  // as the rows came; positions have none

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t widest_value = 8;  // that is copied though it stays where it is
 constexpr std::size_t least_chunk = 1 << 16, rows_a_block = 1 << 9;
+constexpr std::size_t first_bytes = std::size_t{1} << 20;  // of a chunk
 constexpr unsigned bits_of_part = 40;    // a row's number has its part above these
 constexpr std::size_t share_of_objects = 8;  // of the session's memory: in use when values are kept as bytes from then on
 
@@ -48,6 +49,7 @@ void partition_writer::append(std::span<const column> columns, std::size_t n, co
       if (!fits(some, n - from)) throw internal_error("query: rows do not fit a layout that was made for them");
     }
     std::size_t k = std::min(n - from, capacity_ - n_);
+    make_room(n_ + k);
     if (how_.as_bytes && !(k = keep_bytes(some, k))) {
       flush();
       continue;
@@ -111,11 +113,9 @@ void partition_writer::begin(std::span<const column> columns) {
   capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, partition_store::most_chunk);
   capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, *to_->context_));
   fields_.resize(how_.widths.size());
-  for (std::size_t f = 0; f < fields_.size(); ++f) {
-    const std::size_t bytes = capacity_ * how_.widths[f];
-    if (how_.positions != f && fields_[f].size() < bytes) fields_[f] = pool.allocate(bytes);
-  }
-  if (partition_of_.size() < capacity_ * sizeof(std::uint16_t)) partition_of_ = pool.allocate_array<std::uint16_t>(capacity_);
+  const std::size_t first = std::max({room_, first_bytes / row_bytes, std::size_t{1}});
+  room_ = 0;
+  make_room(std::min(capacity_, first));
   objects_.clear();
   whole_.clear();
   for (std::size_t i = 0; i < how_.columns.size(); ++i) {
@@ -123,11 +123,24 @@ void partition_writer::begin(std::span<const column> columns) {
     if (how_.columns[i].how == partition_store::stored_column::as::bytes) whole_.emplace_back(to_->schema_.columns[i].type, pool);
   }
   bytes_n_ = 0;
-  if (!how_.as_bytes) return;
   // Values may be much larger than their objects: then the chunk ends where their bytes would take more than these.
-  most_bytes_ = std::max<std::size_t>(capacity_ * values_a_row, partition_store::line);
-  if (bytes_.size() < most_bytes_) bytes_ = pool.allocate(most_bytes_);
-  if (bytes_end_.size() < capacity_ * sizeof(std::uint64_t)) bytes_end_ = pool.allocate_array<std::uint64_t>(capacity_);
+  most_bytes_ = capacity_ * values_a_row;
+}
+
+// There may be few rows, and these large: memory grows to that of a whole chunk.
+void partition_writer::make_room(std::size_t rows) {
+  if (rows <= room_) return;
+  room_ = std::min(capacity_, std::max(rows, 2 * room_));
+  const auto grow = [&](runtime::buffer& to, std::size_t width) {
+    if (to.size() >= room_ * width) return;
+    runtime::buffer larger = to_->context_->pool.allocate(room_ * width);
+    if (n_) std::memcpy(larger.data(), to.data(), n_ * width);
+    to = std::move(larger);
+  };
+  for (std::size_t f = 0; f < fields_.size(); ++f)
+    if (how_.positions != f) grow(fields_[f], how_.widths[f]);
+  if (how_.as_bytes) grow(bytes_end_, sizeof(std::uint64_t));
+  grow(partition_of_, sizeof(std::uint16_t));
 }
 
 // Can the chunk that was begun take rows like these? Finds the numbers that they have in it.
@@ -179,10 +192,11 @@ std::size_t partition_writer::keep_bytes(std::span<const column> columns, std::s
   for (std::size_t row = 0; row < n; ++row) {
     std::size_t bytes = 0;
     for (std::size_t v = 0; v < values.size(); ++v) bytes += bytes_of(*whole_[v].type(), value_at(values[v], row));
-    if (bytes_n_ + bytes > bytes_.size()) {
-      if (n_ + row) return row;
-      bytes_ = {};
-      bytes_ = to_->context_->pool.allocate(bytes);
+    if (const std::size_t all = bytes_n_ + bytes; all > bytes_.size()) {
+      if (all > most_bytes_ && n_ + row) return row;
+      runtime::buffer larger = to_->context_->pool.allocate(std::max({all, std::min(2 * bytes_.size(), most_bytes_), first_bytes / 4}));
+      if (bytes_n_) std::memcpy(larger.data(), bytes_.data(), bytes_n_);
+      bytes_ = std::move(larger);
     }
     std::byte* to = bytes_.as<std::byte>() + bytes_n_;
     for (std::size_t v = 0; v < values.size(); ++v) to = write_bytes(*whole_[v].type(), value_at(values[v], row), to);
@@ -298,6 +312,7 @@ void partition_writer::finish() {
   bytes_end_.reset();
   whole_.clear();
   partition_of_.reset();
+  room_ = 0;
 }
 
 }  // namespace query::cpu

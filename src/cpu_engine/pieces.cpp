@@ -1,5 +1,7 @@
 #include "cpu_engine/pieces.hpp"
 
+#include <query/cpu/typed_segment.hpp>
+
 namespace query::cpu {
 
 detail::table piece::to_table() && {
@@ -22,14 +24,16 @@ detail::table side_by_side(std::vector<piece> pieces, const ir::type* type, cons
   return construct_rows(type, total, tasks, [&](std::size_t first, std::size_t k, void* out) {
     new_rows made(type, out);
     auto i = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
-    for (std::size_t done = 0; done < k; ++i) {
+    for (std::size_t done = 0; done < k;) {
       const piece& p = pieces[i];
       const std::size_t within = first + done - (ends[i] - p.size());
-      const std::size_t m = std::min(k - done, p.size() - within);
+      const std::size_t m = std::min({k - done, p.size() - within, batch_rows});
+      tasks.cancel().check();
       if (p.movable()) move_rows(type, made.end(), static_cast<std::byte*>(p.movable()) + within * type->size, m);
       else copy_rows(type, made.end(), row_at(p.data(), type, within), m);
       made.grow(m);
       done += m;
+      if (within + m == p.size()) ++i;
     }
     made.release();
   }).to_table();

@@ -160,6 +160,11 @@ void pipeline::limit_parts(std::size_t most) {
   if (parts_now > most) rows_a_part_ = (parts_now + most - 1) / most * part_rows;
 }
 
+std::size_t pipeline::most_rows_a_part() const {
+  if (!stream_) return rows_a_part_;
+  return stream_->prompt() ? std::min(part_rows, most_generated_rows(source_row_->size)) : piece_part_rows;
+}
+
 void pipeline::fill_window(std::size_t most) {
   window_.clear();
   // Who begins with a single part may want a few rows only.

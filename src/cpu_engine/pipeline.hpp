@@ -93,6 +93,7 @@ class pipeline {
   // Larger parts for operators with a table a part: at most `most` of them, at least part_rows rows each.
   void limit_parts(std::size_t most);
   std::size_t rows_a_part() const { return rows_a_part_; }
+  std::size_t most_rows_a_part() const;  // of the source; fewer than rows_a_part() where a stream gives large rows
 
   runtime::run_context& context() const { return *context_; }
 

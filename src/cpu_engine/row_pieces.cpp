@@ -16,7 +16,7 @@ class generated final : public row_pieces {
       : stream_(std::move(stream)), row_(row), context_(&context) {}
   bool next(detail::table& rows, std::size_t about) override {
     if (ended_) return false;
-    about = std::clamp<std::size_t>(most_bytes / row_->size, 1, about);
+    about = std::min(about, most_generated_rows(row_->size));
     rows_buffer made(row_, context_->pool);
     made.reserve(std::min(about, std::max<std::size_t>(first_bytes / row_->size, 1)));  // larger pieces grow, as there may be few rows
     while (made.size() < about) {
@@ -36,7 +36,7 @@ class generated final : public row_pieces {
   bool prompt() const override { return true; }
 
  private:
-  static constexpr std::size_t first_bytes = std::size_t{1} << 18, most_bytes = generated_bytes;
+  static constexpr std::size_t first_bytes = std::size_t{1} << 18;
 
   std::unique_ptr<detail::row_stream> stream_;
   const ir::type* row_;

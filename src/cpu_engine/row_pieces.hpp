@@ -6,6 +6,7 @@
 //   while (source->next(rows, 1024)) use(rows);
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -27,6 +28,7 @@ class row_pieces {
 
 // Of rows that a generator is asked for at once; a row may be larger.
 inline constexpr std::size_t generated_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_generated_rows(std::size_t row_size) { return std::max<std::size_t>(generated_bytes / row_size, 1); }
 
 // What a source calls for more rows, of type `row`.
 std::unique_ptr<row_pieces> generated_rows(std::unique_ptr<detail::row_stream> stream, const ir::type* row, runtime::run_context& context);

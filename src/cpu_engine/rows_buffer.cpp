@@ -9,6 +9,7 @@
 #include <query/cpu/typed_segment.hpp>
 #include <query/detail/discard.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
 
 namespace query::cpu {
 
@@ -47,7 +48,9 @@ template <class Id> void gather_rows(const ir::type* t, void* to, const void* fr
   const std::size_t size = t->size;
   const auto trivially = [&](auto fixed) {
     constexpr std::size_t width = decltype(fixed)::value;
-    for (std::size_t i = 0; i < n; ++i) std::memcpy(bytes(to) + i * width, bytes(from) + static_cast<std::size_t>(rows[i]) * width, width);
+    detail::in_runs<batch_rows>(0, n, [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) std::memcpy(bytes(to) + i * width, bytes(from) + static_cast<std::size_t>(rows[i]) * width, width);
+    });
   };
   if (t->trivial) {
     switch (size) {
@@ -57,13 +60,17 @@ template <class Id> void gather_rows(const ir::type* t, void* to, const void* fr
       case 24: trivially(std::integral_constant<std::size_t, 24>{}); return;
       case 32: trivially(std::integral_constant<std::size_t, 32>{}); return;
       default:
-        for (std::size_t i = 0; i < n; ++i) std::memcpy(bytes(to) + i * size, bytes(from) + static_cast<std::size_t>(rows[i]) * size, size);
+        detail::in_runs<batch_rows>(0, n, [&](std::size_t i, std::size_t end) {
+          for (; i < end; ++i) std::memcpy(bytes(to) + i * size, bytes(from) + static_cast<std::size_t>(rows[i]) * size, size);
+        });
         return;
     }
   }
   std::size_t done = 0;
   try {
-    for (; done < n; ++done) copy_rows(t, bytes(to) + done * size, bytes(from) + static_cast<std::size_t>(rows[done]) * size, 1);
+    detail::in_runs<batch_rows>(0, n, [&](std::size_t, std::size_t end) {
+      for (; done < end; ++done) copy_rows(t, bytes(to) + done * size, bytes(from) + static_cast<std::size_t>(rows[done]) * size, 1);
+    });
   } catch (...) {
     destroy_rows(t, to, done);
     throw;
@@ -98,14 +105,44 @@ bool owns_memory_only(const ir::type* t) {
 }
 }  // namespace
 
+// Nobody waits for millions of strings to go once the query should stop, be it while they go.
 rows_buffer::~rows_buffer() {
-  if (n_ > detail::discarded_rows && !type_->trivial && std::uncaught_exceptions() > 0 && owns_memory_only(type_)) {
+  if (n_ > detail::discarded_rows && !type_->trivial && owns_memory_only(type_)) {
+    const detail::stop_state& query = *detail::stop_here;
+    const bool thrown = std::uncaught_exceptions() > 0;
+    while (n_ > batch_rows && !thrown && !query.stopped_now.load(std::memory_order_relaxed)) {
+      n_ -= batch_rows;
+      destroy_rows(type_, at(n_), batch_rows);
+    }
     try {
-      detail::discard(std::make_shared<rows_buffer>(std::move(*this)));
+      if (thrown || n_ > batch_rows) detail::discard(std::make_shared<rows_buffer>(std::move(*this)));
     } catch (const std::bad_alloc&) {  // then they are destroyed here
     }
   }
   clear();
+}
+
+namespace {
+struct scattered_rows {
+  scattered_rows(rows_buffer m, std::vector<row_run> a) : memory(std::move(m)), alive(std::move(a)) {}
+  scattered_rows(scattered_rows&&) = default;
+  ~scattered_rows() {
+    for (const row_run& r : alive) destroy_rows(memory.type(), memory.at(r.first), r.n);
+  }
+  rows_buffer memory;
+  std::vector<row_run> alive;
+};
+}  // namespace
+
+void discard_rows(rows_buffer memory, std::vector<row_run> alive) noexcept {
+  std::size_t n = 0;
+  for (const row_run& r : alive) n += r.n;
+  scattered_rows rows(std::move(memory), std::move(alive));
+  if (n <= detail::discarded_rows || rows.memory.type()->trivial || !owns_memory_only(rows.memory.type())) return;
+  try {
+    detail::discard(std::make_shared<scattered_rows>(std::move(rows)));
+  } catch (const std::bad_alloc&) {  // then they are destroyed here
+  }
 }
 
 void rows_buffer::clear() {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <query/detail/plan.hpp>
 
@@ -44,13 +45,20 @@ class rows_buffer {
   std::size_t n_ = 0, capacity_ = 0;
 };
 
+// Runs of living rows in the memory of a buffer whose own rows are none: what tasks had made when one of them threw. They are destroyed,
+// by another thread where they are many and own memory only (query/detail/discard.hpp).
+struct row_run {
+  std::size_t first = 0, n = 0;
+};
+void discard_rows(rows_buffer memory, std::vector<row_run> alive) noexcept;
+
 // The language of copying and destroying runs of rows, by type.
 void copy_rows(const ir::type* t, void* to, const void* from, std::size_t n);
 void move_rows(const ir::type* t, void* to, void* from, std::size_t n);  // `from` stays alive
 void relocate_rows(const ir::type* t, void* to, void* from, std::size_t n);
 void destroy_rows(const ir::type* t, void* at, std::size_t n);
 
-// Rows by number, in parallel for large n: to[i] = from[rows[i]].
+// Rows by number: to[i] = from[rows[i]]. Looks whether the query should stop; all rows come alive or none.
 template <class Id> void gather_rows(const ir::type* t, void* to, const void* from, const Id* rows, std::size_t n);
 
 }  // namespace query::cpu

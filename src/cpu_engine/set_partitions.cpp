@@ -423,8 +423,8 @@ class set_sources {
       if (knows_rows(s)) continue;
       if (s.over_columns) return false;
       bool more = true;
-      const std::uint64_t step = std::min<std::uint64_t>(
-          window_ * part_rows, s.input->source_rows().value_or(window_ * std::max<std::size_t>(generated_bytes / v_->node->row->size, 1)));
+      const std::uint64_t window_rows = window_ * s.input->most_rows_a_part();
+      const std::uint64_t step = std::min(window_rows, s.input->source_rows().value_or(window_rows));
       while (more && fits(bytes + bytes_of(i, rows_in(s.first) + step))) more = collect_more(s);
       if (more) return false;
       bytes += bytes_of(i, rows_in(s.first));

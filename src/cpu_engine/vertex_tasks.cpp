@@ -1,5 +1,8 @@
 #include "cpu_engine/vertex_tasks.hpp"
 
+#include <query/cpu/typed_segment.hpp>
+#include <query/detail/stop.hpp>
+
 namespace query::cpu {
 
 void vertex_tasks::for_each(std::size_t n, function_ref<void(std::size_t)> f) const {
@@ -29,8 +32,10 @@ rows_buffer construct_rows(const ir::type* type, std::size_t n, const vertex_tas
       if (!alive.empty()) alive[first / part_rows] = 1;
     });
   } catch (...) {
+    std::vector<row_run> runs;
     for (std::size_t c = 0; c < alive.size(); ++c)
-      if (alive[c]) destroy_rows(type, base + c * part_rows * type->size, std::min(part_rows, n - c * part_rows));
+      if (alive[c]) runs.push_back({c * part_rows, std::min(part_rows, n - c * part_rows)});
+    discard_rows(std::move(rows), std::move(runs));
     throw;
   }
   rows.grow(n);
@@ -52,10 +57,12 @@ template <class Id> detail::table take_rows_by_id(const input_rows& source, cons
       return;
     }
     new_rows made(type, out);
-    for (std::size_t i = 0; i < k; ++i) {
-      move_rows(type, made.end(), const_cast<std::byte*>(row_at(from, static_cast<std::size_t>(ids[first + i]))), 1);
-      made.grow(1);
-    }
+    detail::in_runs<batch_rows>(0, k, [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) {
+        move_rows(type, made.end(), const_cast<std::byte*>(row_at(from, static_cast<std::size_t>(ids[first + i]))), 1);
+        made.grow(1);
+      }
+    });
     made.release();
   }).to_table();
 }

@@ -1,5 +1,7 @@
 #include <query/detail/failure.hpp>
 
+#include "ir/running.hpp"
+
 namespace query::detail {
 
 std::string place_of(call_site at) {
@@ -11,7 +13,7 @@ void fail(std::string_view verb, std::string_view what, call_site at) {
   throw user_error(std::string(verb) + ": " + std::string(what) + " (" + place_of(at) + ")");
 }
 
-void fail_at(const unplaced_error& e, const logical& verb) { fail(verb.label, e.what(), verb.where); }
+void fail_at(const unplaced_error& e, const logical& verb) { fail(ir::verb_of(verb), e.what(), verb.where); }
 void fail_at(const unplaced_error& e, call_site at) { throw user_error(std::string(e.what()) + " (" + place_of(at) + ")"); }
 
 void no_row_at_edge(std::string_view edge) {

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include <query/detail/failure.hpp>
+#include "ir/running.hpp"
 
 namespace query::runtime {
 
@@ -15,9 +15,9 @@ std::string seconds_text(double s) {
 }  // namespace
 
 void fail_at(const unplaced_cancelled& e, std::string_view verb, detail::call_site where) {
-  throw cancelled(std::string(e.what()) + ", while running " + std::string(verb) + " (" + detail::place_of(where) + ")");
+  throw cancelled(ir::while_running(e.what(), verb, where));
 }
-void fail_at(const unplaced_cancelled& e, const detail::logical& verb) { fail_at(e, verb.label, verb.where); }
+void fail_at(const unplaced_cancelled& e, const detail::logical& verb) { fail_at(e, ir::verb_of(verb), verb.where); }
 
 void cancel_flag::throw_cancelled(stop_reason why) const {
   std::string text = why == stop_reason::deadline ? "query: cancelled: deadline" : "query: cancelled: stop requested";

@@ -1,5 +1,6 @@
 #include "runtime/execution.hpp"
 
+#include "ir/running.hpp"
 #include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
@@ -14,7 +15,7 @@ using detail::fold_kind;
 execution::execution(const detail::pipe& p, const detail::settings& s, const std::string& terminal, planner::reading how,
                      std::optional<fold_kind> fold, const char* reader, detail::call_site where)
     : last(p.node),
-      terminal_(reader ? reader : fold ? terminal : last->label),
+      terminal_(reader ? reader : fold ? terminal : std::string(ir::verb_of(*last))),
       where_(reader ? where : last->where),
       session(session_of(s)),
       watch(s),
@@ -36,6 +37,8 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
 
 execution::~execution() {
   for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
+  const detail::stop_scope scope(watch.flag->state());  // tables go, which may take longer than the query has time
+  context.tables.clear();
 }
 
 std::unique_ptr<deadline_watch::watched> execution::followed() const {
@@ -91,9 +94,7 @@ bool execution::runs_again(const rows_lost& lost) {
 }
 
 void execution::named(const rows_lost& lost) const {
-  const std::string what = lost.what();
-  if (what.find(" while running ") != std::string::npos) throw resource_error(what);
-  throw resource_error(what + ", while running " + last->label + " (" + detail::place_of(last->where) + ")");
+  throw resource_error(ir::while_running(lost.what(), *last));
 }
 
 }  // namespace query::runtime

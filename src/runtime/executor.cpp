@@ -10,6 +10,7 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "ir/running.hpp"
 #include "planner/interpretation.hpp"
 #include "planner/names.hpp"
 #include "planner/orders.hpp"
@@ -169,10 +170,8 @@ void executor::run_in_round(const std::vector<vertex*>& vertices) {
 namespace {
 // What went wrong, and at which verb: the innermost one, where vertices run within a loop's.
 std::string with_verb(const resource_error& e, const vertex& v) {
-  const std::string what = e.what();
   const detail::logical* n = last_verb(v);
-  if (!n || what.find(" while running ") != std::string::npos) return what;
-  return what + ", while running " + n->label + " (" + detail::place_of(n->where) + ")";
+  return n ? ir::while_running(e.what(), *n) : e.what();
 }
 
 // Of rounds that an engine repeats by itself: where it fails its rows are no round's.

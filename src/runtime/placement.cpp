@@ -8,6 +8,7 @@
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
+#include "ir/running.hpp"
 #include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
 #include "planner/rules/edges.hpp"
@@ -93,8 +94,8 @@ void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state&
 
 void rethrow_for(const detail::logical& n) {
   const auto told = [&](const std::exception& e) {
-    return std::string(e.what()) + ", while running " + n.label + " (" + detail::place_of(n.where) +
-           (n.ordered_to == query::engine::gpu ? "), which on(engine::gpu) orders to the GPU" : "), for which require_gpu() was said");
+    return ir::while_running(e.what(), n) +
+           (n.ordered_to == query::engine::gpu ? ", which on(engine::gpu) orders to the GPU" : ", for which require_gpu() was said");
   };
   try {
     throw;

@@ -121,6 +121,45 @@ CONFORMS(few_large_rows, of_states_need_little_memory, "min_by", "max_by", "redu
   check_both("skip_last", [](const auto& q) { EXPECT_EQ(q.skip_last(1).to_vector().size(), 2u); });
 }
 
+// Nobody knows how many rows a generator has: not even where memory has no limit do three of them ask for much.
+CONFORMS(few_large_rows, of_a_generator_beside_others_need_little_memory, "right_join", "full_join", "group_join",
+         "cross_join", "zip") {
+  if (e.accelerate) return;
+  const bool interpret = std::string(e.column) == "interpreter";
+  query::Session any({.threads = 4, .interpret = interpret, .gpu = query::gpu_use::off});
+  query::Session small({.threads = 4, .memory_limit = 12u << 20, .interpret = interpret, .gpu = query::gpu_use::off});
+  const auto check = [&](const char* verb, auto run) {
+    SCOPED_TRACE(verb);
+    for (query::Session* session : {&any, &small}) {
+      EXPECT_NO_THROW(run(query::from(pages()).in(*session), made(*session)));
+      EXPECT_LT(session->memory_peak(), 12u << 20);
+    }
+  };
+  const auto left = [](const Page& a, const Page&) { return a; };
+  check("right_join", [](auto q, auto g) { EXPECT_EQ(q.right_join(g, id, id).to_vector().size(), 3u); });
+  check("right_join of generators", [](auto, auto g) { EXPECT_EQ(g.right_join(g, id, id).count(), 3); });
+  check("full_join", [](auto q, auto g) { EXPECT_EQ(q.full_join(g, id, id).to_vector().size(), 3u); });
+  check("group_join", [](auto q, auto g) {
+    EXPECT_EQ(q.group_join(g, id, id, [](const Page& a, const std::vector<Page>&) { return a; }).to_vector(), pages());
+  });
+  check("cross_join", [&](auto q, auto g) { EXPECT_EQ(q.cross_join(g, left).to_vector().size(), 9u); });
+  check("zip", [&](auto q, auto g) { EXPECT_EQ(q.zip(g, left).to_vector(), pages()); });
+}
+
+// Pairs that are only counted come piece by piece, of 16 MiB at most.
+CONFORMS(few_large_rows, pairs_of_few_numbers_need_little_memory, "cross_join") {
+  if (e.accelerate) return;
+  query::Session session({.threads = 4, .interpret = std::string(e.column) == "interpreter", .gpu = query::gpu_use::off});
+  const auto numbers = query::range(std::int64_t{0}, 40).in(session);
+  const auto pairs = numbers.cross_join(numbers, [](const std::int64_t& a, const std::int64_t& b) {
+    Page p;
+    p.id = a + b;
+    return p;
+  });
+  EXPECT_EQ(pairs.reduce([](auto g) { return g.sum(id); }), 40 * 40 * 39);
+  EXPECT_LT(session.memory_peak(), 40u << 20);
+}
+
 // More rows than a buffer begins with, in verbs whose batches have fewer rows of large types.
 CONFORMS(few_large_rows, many_of_them_keep_their_order, "select", "where", "join", "chunk", "generate") {
   std::vector<Page> many(40);

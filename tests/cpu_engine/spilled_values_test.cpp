@@ -1,4 +1,4 @@
-// Strings and lists that the query makes, in less memory than they take: they go to files as rows of numbers do, and come back as they were.
+// Strings and lists that the query makes, in less memory than they take: they go to files as numbers do, and come back as they were.
 #include <gtest/gtest.h>
 
 #include <cstdint>
