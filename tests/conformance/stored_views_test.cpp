@@ -274,7 +274,7 @@ CONFORMS(stored_views, of_rows_of_a_group, "group_by") {
     EXPECT_EQ(given, right);
     EXPECT_EQ(by_id.select([=](const group& g) { return g.first(mark) + g.last(mark); }).count(), 7);
   });
-  static_assert(std::is_same_v<decltype(std::declval<query::Group<int, document>>().first()), const document&>);
+  static_assert(std::is_same_v<decltype(std::declval<const query::Group<int, document>&>().first()), const document&>);
   EXPECT_THROW((query::Group<int, document>().last()), query::user_error);
 }
 
