@@ -42,7 +42,8 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
   rows_buffer all(p.row(), p.context().pool);
   std::byte* base = static_cast<std::byte*>(all.extend(n));
   std::mutex lock;
-  std::vector<place_sink> done;  // only for rows that must be destroyed if another part throws
+  std::vector<row_run> alive;  // rows that must be destroyed if another part throws
+  if (!p.row()->trivial) alive.reserve(p.parts().value_or(0));
   try {
     p.run_all([&](const pipeline::part& part) {
       place_sink sink(p.row(), base + (part.index - first_part) * p.rows_a_part() * p.row()->size);
@@ -54,12 +55,10 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
       }
       if (!p.row()->trivial) {
         const std::lock_guard hold(lock);
-        done.push_back(sink);
+        alive.push_back(sink.run_after(base));
       }
     });
   } catch (...) {
-    std::vector<row_run> alive;
-    for (const place_sink& s : done) alive.push_back(s.run_after(base));
     discard_rows(std::move(all), std::move(alive));
     throw;
   }

@@ -157,7 +157,7 @@ void build_block::read(partition_store& store, std::size_t partition, std::uint6
     rows_.reserve(std::max<std::size_t>(count, 1));
   } else {
     if (at_.size() < count * sizeof(void*)) at_ = context_->pool.allocate_array<const void*>(count);
-    if (store.owns_values(0)) rows_.reserve(std::max<std::size_t>(count, 1));
+    if (store.value_bytes(partition)) rows_.reserve(std::max<std::size_t>(count, 1));
   }
   std::size_t chunk = 0, begin = 0, end = 0;
   std::uint64_t before = 0, skip = 0;  // rows of the partition in chunks before; of the first chunk, those that are not wanted

@@ -71,11 +71,15 @@ ordered_tables::ranges& ordered_tables::add_level(std::vector<rows_buffer> sampl
 }
 
 void ordered_tables::add_tables(ranges& of, std::size_t level) {
+  // In rows: those whose values take much memory count for several.
+  const auto weight = [&](std::size_t r) {
+    return static_cast<std::size_t>(of.store.rows_of(r) + of.store.value_bytes(r) / partition_bytes_);
+  };
   for (std::size_t r = 0; r < of.keys.ranges(); ++r) {
     const auto rows = static_cast<std::size_t>(of.store.rows_of(r));
     if (!rows || size() >= limit_) of.store.release(r);
     else if (of.keys.ties(r)) add_tied(of.store, r);
-    else if (level < most_levels && rows + of.store.value_bytes(r) / partition_bytes_ > most_of_partition_) split(of, r, rows, level);
+    else if (level < most_levels && rows > 1 && weight(r) > most_of_partition_) split(of, r, rows, weight(r), level);
     else add({&of.store, r, 0, ~std::size_t{0}, rows, false});
   }
   for (std::size_t none = of.keys.ranges(); none < of.store.partitions(); ++none) of.store.release(none);
@@ -98,8 +102,8 @@ void ordered_tables::add_tied(partition_store& store, std::size_t partition) {
   if (t.rows && size() < limit_) add(t);
 }
 // A partition that is too large, as the sample did not show what came later.
-void ordered_tables::split(ranges& from, std::size_t partition, std::size_t rows, std::size_t level) {
-  const std::size_t wanted = partitions_for(rows);
+void ordered_tables::split(ranges& from, std::size_t partition, std::size_t rows, std::size_t weight, std::size_t level) {
+  const std::size_t wanted = std::min(partitions_for(weight), std::max<std::size_t>(rows, 2));
   const std::size_t step = std::max<std::size_t>(1, rows / (samples_a_range * wanted));
   key_sample sample(order_, context_->pool);
   std::size_t next = 0;

@@ -95,7 +95,7 @@ class ordered_tables : public made_tables {
   void add_tables(ranges& of, std::size_t level);
   void add(table_of t);
   void add_tied(partition_store& store, std::size_t partition);
-  void split(ranges& from, std::size_t partition, std::size_t rows, std::size_t level);
+  void split(ranges& from, std::size_t partition, std::size_t rows, std::size_t weight, std::size_t level);
 
   std::size_t bytes_for(std::size_t t) const override;
   detail::table made(std::size_t t, runtime::scheduler& scheduler) const override;

@@ -169,7 +169,6 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
         to.transient = true;
       } else {
         to.base = s.objects ? static_cast<const std::byte*>(c.objects[*s.objects].data()) : s.base;
-        to.transient = s.objects.has_value();
         to.stride = s.stride;
         to.select = reinterpret_cast<const std::uint32_t*>(fields[s.field]) + from;
         to.transient = s.objects.has_value();  // they go with the store

@@ -102,7 +102,10 @@ const std::byte* read_bytes(const ir::type& t, void* value, const std::byte* fro
       return from + n;
     }
     case ir::kind::optional:
-      if (*from++ == std::byte{0}) return from;
+      if (*from++ == std::byte{0}) {
+        t.get.reset(value);  // a member's initialiser may have given it a value
+        return from;
+      }
       return read_bytes(*t.element, t.get.emplace(value), from);
     case ir::kind::list: {
       std::uint64_t n = 0;

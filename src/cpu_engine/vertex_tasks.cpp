@@ -26,13 +26,14 @@ rows_buffer construct_rows(const ir::type* type, std::size_t n, const vertex_tas
   rows.reserve(n);
   std::byte* const base = static_cast<std::byte*>(rows.extend(n));
   std::vector<std::uint8_t> alive(type->trivial ? 0 : chunks_of(n));
+  std::vector<row_run> runs;  // of those, if another chunk throws
+  runs.reserve(alive.size());
   try {
     tasks.chunks(n, [&](std::size_t first, std::size_t k) {
       fill(first, k, base + first * type->size);
       if (!alive.empty()) alive[first / part_rows] = 1;
     });
   } catch (...) {
-    std::vector<row_run> runs;
     for (std::size_t c = 0; c < alive.size(); ++c)
       if (alive[c]) runs.push_back({c * part_rows, std::min(part_rows, n - c * part_rows)});
     discard_rows(std::move(rows), std::move(runs));

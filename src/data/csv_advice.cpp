@@ -33,7 +33,7 @@ std::string name_delimiter(char d) { return "the line seems to have another deli
 // That the line seems to have, in place of the one of the options: it makes `accepts` true of the fields.
 template <class F> std::optional<std::string> other_delimiter(std::string_view line, const csv_options& options, F accepts) {
   for (const char d : delimiters)
-    if (d != options.delimiter && line.find(d) != std::string_view::npos && accepts(split(line, d, options)))
+    if (d != options.delimiter && d != options.quote && line.find(d) != std::string_view::npos && accepts(split(line, d, options)))
       return name_delimiter(d);
   return std::nullopt;
 }

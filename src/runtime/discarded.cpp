@@ -25,15 +25,16 @@ class discarded_rows_thread {
     if (thread_.joinable()) thread_.join();
   }
 
+  // Rows without a thread wait for the next ones: destroyed here, they might be handed in again.
   void add(std::shared_ptr<void> rows) {
     const std::lock_guard hold(lock_);
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     left_.push_back(std::move(rows));
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     changed_.notify_all();
   }
   void wait() {
     std::unique_lock hold(lock_);
-    changed_.wait(hold, [this] { return left_.empty() && !at_work_; });
+    changed_.wait(hold, [this] { return !thread_.joinable() || (left_.empty() && !at_work_); });
   }
 
  private:
@@ -65,7 +66,7 @@ class discarded_rows_thread {
 void discard(std::shared_ptr<void> rows) noexcept {
   try {
     discarded_rows_thread::of_process().add(std::move(rows));
-  } catch (const std::exception&) {  // no thread, or no memory: they go here
+  } catch (const std::exception&) {  // no thread, or no memory
   }
 }
 void wait_for_discarded() { discarded_rows_thread::of_process().wait(); }

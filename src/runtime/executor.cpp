@@ -112,14 +112,22 @@ void executor::leave_to_joins() {
   }
   see_branch(graph_->result, graph_->result_engine == "cpu");
   for (const planner::binding& c : graph_->captures) otherwise(c.table);
-  // One within another would nest their pipelines: joins of joins would take as much stack as the query has of them.
-  const auto nests = [&](const vertex& v) {
-    return std::ranges::any_of(v.inputs[0].stages, [&](const planner::stage& s) { return context_->left_to_joins.contains(s.build); });
+  // The pipeline of one that reads others is within theirs: joins of joins would take as much stack as the query has of them.
+  constexpr int most_within = 8;
+  std::unordered_map<const vertex*, int> within;
+  const auto depth = [&](const vertex& v) {
+    int most = 0;
+    for (const planner::stage& s : v.inputs[0].stages)
+      if (const auto found = within.find(s.build); found != within.end()) most = std::max(most, found->second);
+    return most + 1;
   };
   for (const vertex* v : graph_->top)  // inputs first
     if (!v->node && v->engine == "cpu" && v->shares.empty() && !v->streamed && !v->in_place && !v->kept_if_it_fits && v->limit == ~0ull &&
-        v->inputs.size() == 1 && v->slots.empty() && read[v] == 1 && !nests(*v))
-      context_->left_to_joins.insert(v);
+        v->inputs.size() == 1 && v->slots.empty() && read[v] == 1)
+      if (const int now = depth(*v); now <= most_within) {
+        within.emplace(v, now);
+        context_->left_to_joins.insert(v);
+      }
 }
 
 bool executor::is_kept(const vertex& v) { return v.node && v.node->what == verb::cached && v.slots.empty(); }

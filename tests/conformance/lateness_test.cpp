@@ -45,7 +45,7 @@ QUERY_RECORD(Two, a, b);
 constexpr double bound = 10, bound_on_the_clock = 20;  // seconds
 constexpr std::int64_t numbers_there = 100'000, rows_there = 30'000;
 #else
-constexpr double bound = 0.08, bound_on_the_clock = 5;
+constexpr double bound = 0.12, bound_on_the_clock = 5;
 constexpr std::int64_t numbers_there = 1'000'000, rows_there = 200'000;
 #endif
 

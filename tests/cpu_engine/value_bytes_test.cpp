@@ -32,6 +32,13 @@ struct BytesWhole {
   std::optional<double> price;
 };
 QUERY_RECORD(BytesWhole, id, part, note, lists, names, price);
+// What value-initialisation gives it is not what a null or empty one has.
+struct BytesPreset {
+  std::optional<std::string> note = "a note";
+  std::vector<std::optional<std::string>> lines{std::string("one"), std::string("two")};
+  std::string text = "some text";
+};
+QUERY_RECORD(BytesPreset, note, lines, text);
 
 namespace {
 
@@ -87,6 +94,17 @@ TEST(value_bytes, of_records) {
     EXPECT_EQ(a->names, b->names);
     EXPECT_EQ(a->price, b->price);
   }
+}
+
+TEST(value_bytes, of_records_with_initialisers) {
+  const auto back = there_and_back(std::vector<BytesPreset>{{std::nullopt, {std::nullopt}, ""}, {"x", {}, "y"}, BytesPreset{}});
+  EXPECT_FALSE(back[0].note);
+  EXPECT_EQ(back[0].lines, (std::vector<std::optional<std::string>>{std::nullopt}));
+  EXPECT_EQ(back[0].text, "");
+  EXPECT_EQ(back[1].note, "x");
+  EXPECT_TRUE(back[1].lines.empty());
+  EXPECT_EQ(back[2].lines.size(), 2u);
+  EXPECT_EQ(back[2].note, "a note");
 }
 
 TEST(value_bytes, of_groups) {
