@@ -194,7 +194,7 @@ TEST(long_plans, joined_with_the_chain) {
     switch (i % 6) {
       case 0: return first.left_join(q, key, key, left);
       case 1: return first.right_join(q, key, key, [](auto, auto x) { return x; });
-      case 2: return first.full_join(q, key, key, [](auto x, auto) { return query::value_or(x, 0); });
+      case 2: return first.full_join(q, key, key, [](auto x, auto) { return x.value_or(0); });
       case 3: return first.semi_join(q, key, key);
       case 4: return first.group_join(q, key, key, of_group);
       default: return first.join(q, key, key, left);
