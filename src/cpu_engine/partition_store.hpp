@@ -5,7 +5,7 @@
 // are (sources, tables) the numbers of their rows are kept. Other values that own memory are kept as objects while an eighth of the memory
 // is in use, then as bytes (value_bytes.hpp), each row's behind those of the row before it, unless their type has none. A page holds
 // what one chunk has of a few adjacent partitions. Pages of the partitions that are read last go to the file first; objects stay in memory.
-// What is read does not depend on where it lay: rows in the order of parts, and within a part as they were appended. Partitioning before
+// Readers get the same rows wherever these lay: in the order of parts, and within a part as they were appended. Partitioning before
 // aggregation, pages that are evicted: Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation in the Solid State Age, ICDE 2024.
 //
 //   partition_store store(schema, bits, parts, numbered, context);
@@ -58,9 +58,9 @@ class partition_store final : runtime::pool_evictor {
   std::vector<std::size_t> rows_by_chunk(std::size_t partition) const;
   // The partition is done with. Memory goes back where its neighbours are done with too.
   void release(std::size_t partition);
-  // Does it own values of a column that are no numbers of rows elsewhere?
+  // Does the store own values of a column, instead of the numbers of rows elsewhere?
   bool owns_values(std::size_t column) const;
-  // Of the values of a partition that are kept as bytes.
+  // Bytes of a partition's values that own memory, where they are kept as bytes (value_bytes.hpp).
   std::uint64_t value_bytes(std::size_t partition) const;
 
  private:
@@ -76,7 +76,7 @@ class partition_store final : runtime::pool_evictor {
   };
   struct stored_column {
     enum class as : std::uint8_t { nothing, value, number, bytes } how = as::nothing;
-    std::size_t field = 0;                  // of a block: the values, or the numbers of their rows; bytes lie behind the fields
+    std::size_t field = 0;                  // of a block: values or row numbers. Values kept as bytes follow all fields
     const std::byte* base = nullptr;        // of what the numbers count
     std::size_t stride = 0;
     std::optional<std::size_t> objects = {};  // what they count are these

@@ -27,7 +27,7 @@ bool speculatable(const node* n);
 bool divides_integers(const node* n);
 // Is the value of an optional taken anywhere without a test of that optional around it (o ? *o : 0, o && *o > 1)?
 bool takes_untested_values(const node* n);
-// What is wrong where such an optional is null.
+// The error's text if such an optional is null.
 inline constexpr const char* value_of_null = "a value is taken of a null std::optional; test it first, or write value_or(...)";
 // A call that converts an integer which must fit the field of a record that it becomes, "Total.amount" (query::make): that field.
 std::optional<std::string_view> narrowed_part(const node* n);

@@ -1,5 +1,5 @@
 // The value of a null std::optional (*x, x->field, x.value()) in a session that checks: an error that names verb and place, in every verb
-// that takes a function. What a test rules out is no error.
+// that takes a function. A value behind a test for null never throws.
 #include <array>
 #include <optional>
 
