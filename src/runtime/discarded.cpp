@@ -12,11 +12,30 @@ namespace {
 
 class discarded_rows_thread {
  public:
+  // The object stays, as static sessions made before it hand rows in while the program ends; its thread goes then.
   static discarded_rows_thread& of_process() {
-    static discarded_rows_thread one;
+    static discarded_rows_thread& one = *new discarded_rows_thread;
+    static const struct program_end {
+      ~program_end() { one.end(); }
+    } ended;
     return one;
   }
-  ~discarded_rows_thread() {
+
+  // Rows without a thread wait for the next ones: destroyed here, they might be handed in again.
+  void add(std::shared_ptr<void> rows) {
+    const std::lock_guard hold(lock_);
+    left_.push_back(std::move(rows));
+    if (ends_) return;
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock hold(lock_);
+    changed_.wait(hold, [this] { return ends_ || !thread_.joinable() || (left_.empty() && !at_work_); });
+  }
+
+ private:
+  void end() {
     {
       const std::lock_guard hold(lock_);
       ends_ = true;
@@ -24,20 +43,6 @@ class discarded_rows_thread {
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
   }
-
-  // Rows without a thread wait for the next ones: destroyed here, they might be handed in again.
-  void add(std::shared_ptr<void> rows) {
-    const std::lock_guard hold(lock_);
-    left_.push_back(std::move(rows));
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-    changed_.notify_all();
-  }
-  void wait() {
-    std::unique_lock hold(lock_);
-    changed_.wait(hold, [this] { return !thread_.joinable() || (left_.empty() && !at_work_); });
-  }
-
- private:
   void run() {
     std::unique_lock hold(lock_);
     while (true) {

@@ -40,8 +40,9 @@ struct memory {
   std::unordered_map<branch_key, double, key_hash> a_row;
   std::map<pass_key, last_passes> passes;
 };
+// Never destroyed: destructors of static objects may run queries.
 memory& remembered() {
-  static memory m;
+  static memory& m = *new memory;
   return m;
 }
 

@@ -238,9 +238,10 @@ template <class T> type make_type() {
   return t;
 }
 
-// The description of T; one object a program, so that types are compared by address.
+// The description of T; one object a program, so that types are compared by address. It is never destroyed: rows that a static session
+// keeps, and queries of static objects' destructors, may outlive what was made first during the program.
 template <class T> const type* describe() {
-  static const type t = make_type<std::remove_cv_t<T>>();
+  static const type& t = *new type(make_type<std::remove_cv_t<T>>());
   return &t;
 }
 
