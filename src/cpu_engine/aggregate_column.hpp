@@ -44,6 +44,7 @@ std::unique_ptr<aggregate_column> make_aggregate_column(const group_expressions:
 // (first, collect, arg_min, min of strings...); the user's own.
 std::unique_ptr<aggregate_column> make_number_column(const ir::aggregate_call& call, runtime::buffer_pool& pool);  // null: not of that kind
 std::unique_ptr<aggregate_column> make_quantile_column(const ir::aggregate_call& call, runtime::buffer_pool& pool);
+std::unique_ptr<aggregate_column> make_distinct_column(const ir::aggregate_call& call, runtime::buffer_pool& pool);  // null: of wide values
 std::unique_ptr<aggregate_column> make_value_column(const ir::aggregate_call& call, const ir::type* row, runtime::buffer_pool& pool);
 std::unique_ptr<aggregate_column> make_custom_column(const group_expressions::call& call, const ir::type* row, runtime::buffer_pool& pool);
 

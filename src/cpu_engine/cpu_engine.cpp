@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cpu_engine/cached.hpp"
 #include "cpu_engine/column_results.hpp"
 #include "cpu_engine/files.hpp"
 #include "cpu_engine/group_by.hpp"
@@ -38,7 +39,7 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
     case verb::union_with:
     case verb::intersect:
     case verb::except: return set_rows(v, context);
-    case verb::cached: return cpu::collect(v.inputs.front(), v.captures, context);
+    case verb::cached: return cached_rows(v, context);
     default: return run_table_verb(v, context);
   }
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -25,28 +26,106 @@ constexpr std::size_t most_tables = 64;
 constexpr std::size_t many_groups = 1 << 15;
 // So many groups in all tables are merged by partitions of their keys, side by side.
 constexpr std::size_t merged_at_once = 1 << 14;
+constexpr unsigned bits_of_merges = 6, bits_of_streams = 7;
 // Of rows that come as columns: so many rows for each group of a table, or fewer tables; and for each group of all, two in each of the
 // fewest tables, or no tables.
 constexpr std::size_t fewest_tables = 16;
 constexpr double rows_a_table_group = 32, rows_a_group = 2 * fewest_tables;
 
-class group_sink final : public detail::batch_sink {
+// Where rows go once the tables have their share of the memory.
+class rows_beyond_memory {
  public:
-  explicit group_sink(group_table& t) : table_(&t) {}
-  void push(const row_block& b) override { table_->update(b.rows, b.n); }
+  rows_beyond_memory(const planner::vertex& v, const pipeline& p, std::size_t parts, const function_calls& key, const column_key* columns)
+      : v_(&v),
+        pipeline_(&p),
+        parts_(parts),
+        key_(&key),
+        columns_(columns),
+        pool_(&p.context().pool),
+        before_(pool_->used()),
+        may_(groups_may_leave_memory(*v.node, p.context())) {}
+
+  bool begun() const { return full_.load(std::memory_order_relaxed); }
+  // Have tables and others what they should have at most?
+  bool full() {
+    if (!may_ || begun()) return begun();
+    const std::size_t used = pool_->used(), limit = pool_->limit();
+    if (used <= limit - limit / least_left && (used <= before_ || used - before_ <= (limit - std::min(before_, limit)) / table_share))
+      return false;
+    full_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  stored_group_rows& rows() {
+    std::call_once(made_, [&] {
+      const auto rows = pipeline_->source_rows();
+      const unsigned bits = rows ? group_partition_bits(*v_->node, *rows, pipeline_->context()).by_memory : bits_of_streams;
+      rows_ = std::make_unique<stored_group_rows>(*v_, *pipeline_, std::max(bits, bits_of_merges), parts_, true, *key_, columns_);
+    });
+    return *rows_;
+  }
+  std::unique_ptr<stored_group_rows> take() && { return std::move(rows_); }
 
  private:
-  group_table* table_;
+  static constexpr std::size_t table_share = 4, least_left = 4;  // of the session's memory
+
+  const planner::vertex* v_;
+  const pipeline* pipeline_;
+  std::size_t parts_;
+  const function_calls* key_;
+  const column_key* columns_;
+  runtime::buffer_pool* pool_;
+  std::size_t before_;
+  bool may_;
+  std::atomic<bool> full_ = false;
+  std::once_flag made_;
+  std::unique_ptr<stored_group_rows> rows_;
 };
 
-class column_group_sink final : public column_sink {
+// The rows of a part: to its table while there is room, then to the others.
+class group_sink final : public detail::batch_sink, public column_sink {
  public:
-  explicit column_group_sink(group_table& t) : table_(&t) {}
-  void push(const column_batch& b) override { table_->update(b); }
+  group_sink(group_table* t, std::size_t part, rows_beyond_memory& beyond) : table_(t), part_(part), beyond_(&beyond) {}
+  void push(const detail::row_block& b) override {
+    if (leaves()) writer_->push(b);
+    else table_->update(b.rows, b.n);
+  }
+  void push(const column_batch& b) override {
+    if (leaves()) writer_->push(b);
+    else table_->update(b);
+  }
+  void finish() {
+    if (writer_) writer_->finish();
+  }
 
  private:
-  group_table* table_;
+  bool leaves() {
+    if (writer_) return true;
+    if (table_ && !beyond_->begun()) {
+      if (table_->groups.size() == looked_at_) return false;
+      looked_at_ = table_->groups.size();
+      if (!beyond_->full()) return false;
+    }
+    writer_.emplace(beyond_->rows(), part_);
+    return true;
+  }
+
+  group_table* table_;  // null: there is no room for another
+  std::size_t part_;
+  rows_beyond_memory* beyond_;
+  std::size_t looked_at_ = 0;  // groups, when memory was
+  std::optional<stored_group_rows::writer> writer_;
 };
+
+// How many groups there are, if so many rows that were drawn from them have seen `seen`: n rows see d * (1 - exp(-n / d)) of d groups.
+double groups_of_all(double seen, double rows) {
+  if (seen < 0.5 * rows) return seen;
+  double low = seen, high = 1e12;
+  for (int i = 0; i < 60; ++i) {
+    const double d = std::sqrt(low * high);
+    (-d * std::expm1(-rows / d) < seen ? low : high) = d;
+  }
+  return low;
+}
 
 // How many groups there will be, of a sample; 0: unknown. Looks at eight places of the source, as rows may lie in some order.
 class group_sample final : public column_sink {
@@ -71,15 +150,7 @@ class group_sample final : public column_sink {
       p.context().cancel.check();
       return 0;
     }
-    // Drawn from d groups, n rows see d * (1 - exp(-n / d)) of them.
-    const double seen = static_cast<double>(groups_.size()), rows = static_cast<double>(rows_);
-    if (seen < 0.5 * rows) return seen;
-    double low = seen, high = 1e12;
-    for (int i = 0; i < 60; ++i) {
-      const double d = std::sqrt(low * high);
-      (-d * std::expm1(-rows / d) < seen ? low : high) = d;
-    }
-    return low;
+    return groups_of_all(static_cast<double>(groups_.size()), static_cast<double>(rows_));
   }
   void push(const column_batch& b) override {
     groups_.find_or_insert(key_.run(b), 0, b.n, ids_);
@@ -107,42 +178,77 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   if (columns) key_columns.emplace(n.functions[0], *columns, &n);
 
   p.limit_parts(most_tables);
-  bool partition = false;
+  const column_key* const by_columns = key_columns ? &*key_columns : nullptr;
+  const auto partitioned = [&](group_input input) { return group_partitioned(v, std::move(input), p, program, key, by_columns); };
+  // Rows that no table has seen, put apart in the order in which they come; some of the first part's may have been.
+  const auto put_apart = [&](std::vector<part_groups> tables, std::unique_ptr<stored_group_rows> begun) {
+    const std::uint64_t done = p.next_part() * p.rows_a_part(), all = *p.source_rows(), left = all > done ? all - done : 0;
+    std::uint64_t known = 0;
+    for (const part_groups& t : tables) known += t.table->groups.size();
+    const group_partition_bits bits(n, left + known, context);
+    const bool tight = bits.tight || begun;
+    group_input input{.tables = std::move(tables), .rows = std::move(begun), .order_bits = bits.of_order, .tight = tight};
+    if (!input.rows)
+      input.rows = std::make_unique<stored_group_rows>(v, p, bits.tight ? bits.by_memory : bits.of_order, p.parts().value_or(1),
+                                                       bits.tight || v.ordered, key, by_columns);
+    p.run_all([&](const pipeline::part& part) {
+      stored_group_rows::writer to(*input.rows, part.index);
+      if (columns) part.run_columns(to);
+      else part.run(to);
+      to.finish();
+    });
+    return partitioned(std::move(input));
+  };
   const bool sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
   if (sampled) {
     const double rows = static_cast<double>(*p.source_rows()), groups = group_sample(n, *key_columns, context.pool).estimate(p);
-    if (groups > many_groups && groups * rows_a_group > rows)
-      return group_partitioned(v, {}, p, program, key, &*key_columns);
+    if (groups > many_groups && groups * rows_a_group > rows) return put_apart({}, nullptr);
     const double tables = rows / (rows_a_table_group * std::max(groups, 1.0));
     p.limit_parts(std::clamp(static_cast<std::size_t>(std::min<double>(tables, most_tables)), fewest_tables, most_tables));
   }
   std::vector<std::unique_ptr<group_table>> tables(p.parts() ? std::max<std::size_t>(1, *p.parts()) : most_tables);
+  rows_beyond_memory beyond(v, p, tables.size(), key, by_columns);
   const auto run = [&](const pipeline::part& part) {
     auto& t = tables[part.index % tables.size()];
-    if (!t) t = std::make_unique<group_table>(n, program, key, context.pool, key_columns ? &*key_columns : nullptr);
-    if (columns) {
-      column_group_sink sink(*t);
-      part.run_columns(sink);
-    } else {
-      group_sink sink(*t);
-      part.run(sink);
+    if (!t && !beyond.full()) t = std::make_unique<group_table>(n, program, key, context.pool, by_columns);
+    group_sink sink(t.get(), part.index, beyond);
+    if (columns) part.run_columns(sink);
+    else part.run(sink);
+    sink.finish();
+  };
+  // Those of a window of parts, from `first` on.
+  const auto tables_by_part = [&](std::size_t first) {
+    std::vector<part_groups> all;
+    for (std::size_t i = 0; i < tables.size(); ++i)
+      if (auto& t = tables[(first + i) % tables.size()]) all.push_back({std::move(t), first + i});
+    return all;
+  };
+  // Rows that tables had no room for; the result is in the order that it has where they have.
+  const auto all_by_part = [&](std::vector<part_groups> known) {
+    group_input input{.tables = std::move(known), .rows = std::move(beyond).take(), .by_part = true, .tight = true};
+    if (p.parts().value_or(1) > 1) {
+      input.order_bits = bits_of_merges;
+      input.few = merged_at_once;
     }
+    return partitioned(std::move(input));
   };
   // The first part tells whether tables a part pay.
-  if (!sampled && p.run_some(1, run) && tables[0]) {
-    const group_table& first = *tables[0];
-    partition = p.source_rows() && tables.size() > 1 && first.groups.size() > many_groups && first.groups.size() * 4 > first.rows_seen;
+  if (!sampled && p.run_some(1, run) && tables[0] && p.source_rows() && tables.size() > 1) {
+    double groups = static_cast<double>(tables[0]->groups.size()), rows = static_cast<double>(tables[0]->rows_seen);
+    if (beyond.begun()) {
+      const double all = groups_of_all(groups, rows);
+      rows = static_cast<double>(p.rows_a_part());
+      groups = -all * std::expm1(-rows / all);
+    }
+    if (groups > many_groups && groups * 4 > rows) return put_apart(tables_by_part(0), std::move(beyond).take());
   }
-  const auto partitioned = [&] {
-    std::erase(tables, nullptr);
-    return group_partitioned(v, std::move(tables), p, program, key, key_columns ? &*key_columns : nullptr);
-  };
-  if (partition) return partitioned();
   if (p.source_rows()) {
     p.run_all(run);
+    if (beyond.begun()) return all_by_part(tables_by_part(0));
     std::size_t groups = 0;
     for (const auto& t : tables) groups += t ? t->groups.size() : 0;
-    if (tables.size() > 1 && groups > merged_at_once) return partitioned();
+    if (tables.size() > 1 && groups > merged_at_once)
+      return partitioned({.tables = tables_by_part(0), .rows = nullptr, .order_bits = bits_of_merges});
   }
   // The tables of a window, in the order of their parts, join the first one.
   std::unique_ptr<group_table> all = std::move(tables.front());
@@ -158,7 +264,15 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   if (p.source_rows()) {
     merge_window(1);
   } else {
-    for (std::size_t first = p.next_part(); p.run_some(most_tables, run); first = p.next_part()) merge_window(first);
+    std::size_t first = p.next_part();
+    for (; !beyond.full() && p.run_some(most_tables, run) && !beyond.begun(); first = p.next_part()) merge_window(first);
+    if (beyond.begun()) {
+      std::vector<part_groups> known = tables_by_part(first);
+      if (all) known.insert(known.begin(), {std::move(all), first ? first - 1 : 0});
+      while (p.run_some(most_tables, run)) {
+      }
+      return all_by_part(std::move(known));
+    }
   }
   if (v.gives_columns) {
     std::vector<column_list::piece> pieces;

@@ -2,263 +2,295 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "cpu_engine/group_results.hpp"
+#include "cpu_engine/group_output.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/key_hash.hpp"
-#include "cpu_engine/partition_store.hpp"
-#include "cpu_engine/table_list.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
 
 namespace {
 
-// The rows of a group_by in a partition store, as columns, or as records with their keys beside them unless these are a part of the record.
-class parted_rows {
+constexpr std::size_t table_share = 16;    // of the session's memory, for the groups of one table
+constexpr std::size_t most_lanes = 4;      // tables at once, where memory is short
+constexpr unsigned most_bits = 12, most_bits_by_memory = 10;
+constexpr std::uint64_t every_hash = ~std::uint64_t{0};
+
+// About what a group takes in its table while that grows, and each row of it, where states keep their rows' values.
+std::size_t bytes_a_group(const detail::logical& n) { return 64 + 3 * n.key->size + 2 * std::max<std::size_t>(n.aggregate.state_size, 32); }
+std::size_t bytes_a_row(const planner::vertex& v) {
+  constexpr std::size_t kept_value = 32;  // a list doubles when it grows
+  if (!v.group_function) return v.node->states_own_memory ? kept_value : 0;
+  for (const ir::aggregate_call& c : v.group_function->calls)
+    if (!ir::fixed_state(c.what)) return kept_value;
+  return 0;
+}
+
+// Hashes, less the bits of their partition.
+struct hash_range {
+  std::uint64_t from = 0, to = every_hash;
+  bool all() const { return from == 0 && to == every_hash; }
+  bool has(std::uint64_t hash, unsigned bits) const {
+    const std::uint64_t rest = hash << bits;
+    return rest >= from && rest <= to;
+  }
+};
+
+class grouped_partitions {
  public:
-  parted_rows(const planner::vertex& v, pipeline& rows, unsigned bits, const function_calls& key, const column_key* columns)
-      : node_(v.node),
-        context_(&rows.context()),
-        bits_(bits),
-        equality_(equality_of(v.node->keys)),
+  grouped_partitions(const planner::vertex& v, group_input input, const group_program& program, const function_calls& key,
+                     const column_key* columns, const vertex_tasks& tasks)
+      : v_(&v),
+        input_(std::move(input)),
+        program_(&program),
         key_(&key),
         columns_(columns),
-        resident_(rows.in_place()),
-        key_at_(columns ? std::nullopt : part_of_row(v.node->functions[0])),
-        hashes_(columns && grouper(v.node->key, context_->pool, equality_).hashes()),
-        store_(columns ? read_columns(v, *rows.columns(), hashes_) : records(rows.row()), bits, rows.parts().value_or(1), v.ordered,
-               *context_) {
-    rows.run_all([&](const pipeline::part& part) {
-      partition_writer to(store_, part.index);
-      if (columns_) {
-        column_sink_of sink(*this, to);
-        part.run_columns(sink);
-      } else {
-        record_sink_of sink(*this, to);
-        part.run(sink);
-      }
-      to.finish();
-    });
+        tasks_(&tasks),
+        equality_(equality_of(v.node->keys)),
+        bits_(input_.rows ? input_.rows->bits() : input_.order_bits) {
+    if (tight())
+      most_groups_ = std::max<double>(1 << 10, static_cast<double>(tasks.pool().limit() / table_share) /
+                                                   static_cast<double>(bytes_a_group(*v.node)));
+    number();
+    put_groups_apart();
   }
 
-  std::uint64_t rows_of(std::size_t partition) const { return store_.rows_of(partition); }
-  void release(std::size_t partition) { store_.release(partition); }
-  void feed(std::size_t partition, group_table& to, std::vector<std::uint64_t>* opened) {
-    const detail::stop_point stop;
-    store_.read(partition, [&](const stored_rows& r) {
-      stop.check();
-      if (hashes_)
-        to.update({r.rows.columns.first(r.rows.columns.size() - 1), r.rows.n},
-                  static_cast<const std::uint64_t*>(r.rows.columns.back().base));
-      else if (columns_) to.update(r.rows);
-      else update_records(r.rows, to);
-      if (opened) to.note_opened(r.rows.n, *opened, [&](std::size_t i) { return r.first + r.positions[i]; });
-    });
+  std::size_t partitions() const { return std::size_t{1} << bits_; }
+  bool tight() const { return input_.tight; }
+  group_places places() const {
+    const unsigned order_bits = v_->ordered ? 0 : input_.order_bits;
+    return {partitions(), order_bits, bits_ - order_bits, end_};
+  }
+  void let_go() {  // of rows and tables
+    input_.rows.reset();
+    input_.tables.clear();
+    groups_of_.clear();
+  }
+  bool few() const { return input_.few && groups_of_parts_.load() <= input_.few; }  // once all have been taken
+  // Calls take(table, opened) with tables of the groups of a partition, one after the other. opened: numbers that order groups as they
+  // appeared first, where rows are numbered.
+  template <class F> void each_table(std::size_t p, F take) {
+    std::uint64_t rows = input_.rows ? input_.rows->rows_of(p) : 0, groups = 0;
+    for (const auto& of : groups_of_) groups += of[p].size();
+    if (rows + groups == 0) {
+      if (input_.rows) input_.rows->store().release(p);
+      return;
+    }
+    // As many of the hashes as the table has room for, if all rows had keys of their own; then as many as those had.
+    double share = most_groups_ ? most_groups_ / static_cast<double>(rows + groups) : 1.0;
+    for (hash_range range;;) {
+      constexpr double hashes = 18446744073709551616.0;
+      const auto width = share < 0.99 ? static_cast<std::uint64_t>(share * hashes) + 1 : every_hash;
+      range.to = every_hash - range.from <= width ? every_hash : range.from + width;
+      std::vector<std::uint64_t> opened;
+      std::uint64_t fed = 0;
+      auto table = groups_in(p, range, opened, fed);
+      const double part = (static_cast<double>(range.to - range.from) + 1) / hashes;
+      const double all = static_cast<double>(table->groups.size()) +
+                         static_cast<double>(fed) * static_cast<double>(bytes_a_row(*v_)) / static_cast<double>(bytes_a_group(*v_->node));
+      if (table->groups.size()) take(std::move(table), std::move(opened));
+      if (range.to == every_hash) break;
+      share = 0.7 * most_groups_ * part / std::max(1.0, all);
+      range.from = range.to + 1;
+    }
+    if (input_.rows) input_.rows->store().release(p);
   }
 
  private:
-  // Finds the partition of each row, and hands the rows to a writer.
-  class parting {
-   public:
-    parting(const parted_rows& of, partition_writer& to) : of_(&of), to_(&to) {}
-    void append(key_view keys, std::span<const column> columns, std::size_t n, bool owned) {
-      hash_keys(*of_->node_->key, keys, 0, n, hashes_, of_->equality_);
-      for (std::size_t i = 0; i < n; ++i) partitions_[i] = static_cast<std::uint16_t>(hashes_[i] >> (64 - of_->bits_));
-      if (of_->hashes_) {
-        with_hashes_.assign(columns.begin(), columns.end());
-        with_hashes_.push_back({hashes_, sizeof *hashes_, 0, sizeof *hashes_, nullptr, true});
-        columns = with_hashes_;
-      }
-      to_->append(columns, n, partitions_, owned);
+  // Where groups and rows stand: a part's groups are before those of its rows that went to no table.
+  void number() {
+    std::uint64_t groups = 0;
+    std::vector<std::uint64_t> rows_before;
+    const std::uint64_t rows = input_.rows ? input_.rows->store().number_rows(&rows_before) : 0;
+    for (const part_groups& t : input_.tables) {
+      const std::uint64_t before = t.part < rows_before.size() ? rows_before[t.part] : rows;
+      first_of_.push_back(before + groups);
+      groups += t.table->groups.size();
     }
+    end_ = rows + groups;
+  }
+  std::uint64_t groups_up_to(std::size_t part) const {
+    std::uint64_t n = 0;
+    for (const part_groups& t : input_.tables)
+      if (t.part <= part) n += t.table->groups.size();
+    return n;
+  }
+  void put_groups_apart() {
+    groups_of_.resize(input_.tables.size());
+    tasks_->for_each(input_.tables.size(), [&](std::size_t t) {
+      const grouper& groups = input_.tables[t].table->groups;
+      groups_of_[t].resize(partitions());
+      for (std::size_t from = 0; from < groups.size(); from += batch_rows) {
+        std::uint64_t hashes[batch_rows];
+        const std::size_t k = std::min(batch_rows, groups.size() - from);
+        hash_keys(*v_->node->key, groups.stored(), from, k, hashes, equality_);
+        for (std::size_t i = 0; i < k; ++i) groups_of_[t][hashes[i] >> (64 - bits_)].push_back(static_cast<std::uint32_t>(from + i));
+      }
+    });
+  }
 
-   private:
-    const parted_rows* of_;
-    partition_writer* to_;
-    std::uint64_t hashes_[batch_rows];
-    std::uint16_t partitions_[batch_rows];
-    std::vector<column> with_hashes_;
-  };
-  class column_sink_of final : public column_sink {
-   public:
-    column_sink_of(const parted_rows& of, partition_writer& to) : parting_(of, to), keys_(*of.columns_, of.context_->pool) {}
-    void push(const column_batch& b) override { parting_.append(keys_.run(b), b.columns, b.n, false); }
+  std::unique_ptr<group_table> new_table() const {
+    auto table = std::make_unique<group_table>(*v_->node, *program_, *key_, tasks_->pool(), columns_);
+    table->groups.expect_sparse();
+    return table;
+  }
+  // Groups of a table of a part; returns how many.
+  std::size_t join(std::size_t t, std::size_t p, const hash_range& range, group_table& to, std::vector<std::uint64_t>* opened) {
+    group_table& from = *input_.tables[t].table;
+    const std::vector<std::uint32_t>* chosen = &groups_of_[t][p];
+    std::vector<std::uint32_t> some;
+    if (!range.all()) {
+      for (std::size_t first = 0; first < chosen->size(); first += batch_rows) {
+        std::uint64_t hashes[batch_rows];
+        const std::size_t k = std::min(batch_rows, chosen->size() - first);
+        to.hash(from, chosen->data() + first, k, equality_, hashes);
+        for (std::size_t i = 0; i < k; ++i)
+          if (range.has(hashes[i], bits_)) some.push_back((*chosen)[first + i]);
+      }
+      chosen = &some;
+    }
+    to.merge(from, chosen->data(), chosen->size(), opened, [&](std::uint32_t g) { return first_of_[t] + g; });
+    return chosen->size();
+  }
 
-   private:
-    parting parting_;
-    column_key::runner keys_;
-  };
-  class record_sink_of final : public detail::batch_sink {
-   public:
-    record_sink_of(const parted_rows& of, partition_writer& to) : of_(&of), parting_(of, to), keys_(of.node_->key, of.context_->pool) {}
-    void push(const detail::row_block& b) override {
-      const std::size_t size = of_->node_->functions[0].row->size, key_size = of_->node_->key->size;
-      for (std::size_t from = 0; from < b.n; from += batch_rows) {
-        const std::size_t n = std::min(batch_rows, b.n - from);
-        const auto* const rows = static_cast<const std::byte*>(b.rows) + from * size;
-        column columns[2] = {{rows, size, 0, size, nullptr, !of_->resident_}, {}};
-        if (of_->key_at_) {
-          const key_part key{of_->node_->key, 0, rows + *of_->key_at_, size};
-          parting_.append({&key, 1}, {columns, 1}, n, b.owned);
-          continue;
+  // Parts one after the other. fed: rows that went to the table.
+  std::unique_ptr<group_table> groups_in(std::size_t p, const hash_range& range, std::vector<std::uint64_t>& opened, std::uint64_t& fed) {
+    auto all = new_table();
+    std::vector<std::uint64_t>* const note = v_->ordered || tight() ? &opened : nullptr;
+    std::uint64_t of_parts = 0;
+    std::size_t next = 0;  // of the tables of parts
+    std::optional<std::size_t> part;
+    std::uint64_t groups_before = 0;
+    std::unique_ptr<group_table> of_part;
+    std::vector<std::uint64_t> opened_by_part;
+    const auto join_before = [&](std::size_t end) {
+      for (; next < input_.tables.size() && input_.tables[next].part < end; ++next) of_parts += join(next, p, range, *all, note);
+    };
+    bool alone = false;  // the part's groups are all that there are
+    const auto end_part = [&] {
+      if (alone) of_parts += all->groups.size();
+      alone = false;
+      if (of_part) {
+        of_parts += of_part->groups.size();
+        all->merge(*of_part, note, opened_by_part.data());
+      }
+      of_part.reset();
+      opened_by_part.clear();
+    };
+    if (input_.rows) {
+      stored_group_rows& rows = *input_.rows;
+      std::optional<stored_group_rows::hasher> hash;
+      if (!range.all()) hash.emplace(rows);
+      narrowed_columns narrowed;
+      const detail::stop_point stop;
+      rows.store().read(p, [&](const stored_rows& r) {
+        stop.check();
+        if (part != r.part) {
+          end_part();
+          part = r.part;
+          groups_before = note ? groups_up_to(r.part) : 0;
+          join_before(r.part);
+          alone = all->groups.size() == 0;
+          if (input_.by_part && !alone) of_part = new_table();
+          if (next < input_.tables.size() && input_.tables[next].part == r.part)
+            join(next++, p, range, of_part ? *of_part : *all, !note ? nullptr : of_part ? &opened_by_part : note);
         }
-        keys_.clear();
-        of_->key_->map(rows, nullptr, n, keys_.extend(n), scratch_);
-        keys_.grow(n);
-        const key_part key = side_by_side(*of_->node_->key, keys_.data());
-        columns[1] = {keys_.data(), key_size, 0, key_size, nullptr, true};
-        parting_.append({&key, 1}, columns, n, b.owned);
-      }
+        column_batch b = r.rows;
+        std::uint32_t some[column_batch_rows];
+        if (hash) {
+          std::uint64_t hashes[column_batch_rows];
+          (*hash)(b, hashes);
+          std::size_t k = 0;
+          for (std::size_t i = 0; i < b.n; ++i)
+            if (range.has(hashes[i], bits_)) some[k++] = static_cast<std::uint32_t>(i);
+          if (!k) return;
+          b = {narrowed.narrow(b.columns, some, k), k};
+        }
+        fed += b.n;
+        group_table& to = of_part ? *of_part : *all;
+        rows.update(b, to);
+        if (note)
+          to.note_opened(b.n, of_part ? opened_by_part : *note,
+                         [&](std::size_t i) { return r.first + groups_before + r.positions[hash ? some[i] : i]; });
+      });
+      end_part();
     }
-
-   private:
-    const parted_rows* of_;
-    parting parting_;
-    rows_buffer keys_;
-    interpreter::scratch scratch_;
-  };
-
-  void update_records(const column_batch& b, group_table& to) const {
-    const column& rows = b.columns[0];
-    key_part keys = side_by_side(*node_->key, nullptr);
-    const column& from = key_at_ ? rows : b.columns[1];
-    keys.base = static_cast<const std::byte*>(from.base) + key_at_.value_or(0);
-    keys.stride = from.stride;
-    keys.select = from.select;
-    to.update_keyed(rows.base, rows.select, keys, b.n);
+    join_before(~std::size_t{0});
+    groups_of_parts_ += of_parts;
+    return all;
   }
 
-  planner::column_schema records(const ir::type* row) const {
-    if (key_at_) return {{{0, row}}};
-    return {{{0, row}, {0, node_->key}}};
-  }
-  // Those that the key and the aggregates read, and the hashes of the keys behind them.
-  static planner::column_schema read_columns(const planner::vertex& v, planner::column_schema rows, bool hashes) {
-    std::vector<bool> read(rows.columns.size(), false);
-    const auto key = planner::project(v.node->functions[0], rows);
-    planner::mark_read(key->function.expression.root, rows, read);
-    for (const ir::aggregate_call& c : v.group_function->calls)
-      if (c.argument) planner::mark_read(c.argument, rows, read);
-    for (std::size_t c = 0; c < read.size(); ++c)
-      if (!read[c]) rows.columns[c].type = nullptr;
-    if (hashes) rows.columns.push_back({0, ir::describe<std::uint64_t>()});
-    return rows;
-  }
-
-  const detail::logical* node_;
-  runtime::run_context* context_;
-  unsigned bits_;
-  key_equality equality_;
+  const planner::vertex* v_;
+  group_input input_;
+  const group_program* program_;
   const function_calls* key_;
   const column_key* columns_;
-  bool resident_;                       // records: they stay where they are
-  std::optional<std::size_t> key_at_;   // records: where the key lies in each
-  bool hashes_;                         // of keys are kept beside the rows, for the tables of groups
-  partition_store store_;
+  const vertex_tasks* tasks_;
+  key_equality equality_;
+  unsigned bits_;
+  double most_groups_ = 0;               // of a table; 0: any number
+  std::vector<std::uint64_t> first_of_;  // of each table: the number of its first group
+  std::uint64_t end_ = 0;                // of those numbers, and of rows
+  std::atomic<std::uint64_t> groups_of_parts_ = 0;
+  std::vector<std::vector<std::vector<std::uint32_t>>> groups_of_;  // each table's, by partition
 };
 
 }  // namespace
 
+bool groups_may_leave_memory(const detail::logical& n, const runtime::run_context& context) {
+  return context.pool.limit() && context.temp && !context.shared && (!n.has_own_equality() || n.keys.hash);
+}
+
+group_partition_bits::group_partition_bits(const detail::logical& n, std::uint64_t rows, const runtime::run_context& context)
+    : of_order(rows < (1u << 22) ? 6 : rows < (1u << 26) ? 8 : rows < (1u << 30) ? 10 : most_bits), by_memory(of_order), tight(false) {
+  if (!groups_may_leave_memory(n, context)) return;
+  const runtime::buffer_pool& pool = context.pool;
+  const double tables = static_cast<double>(rows) * static_cast<double>(bytes_a_group(n)), limit = static_cast<double>(pool.limit());
+  const double results = static_cast<double>(rows) * static_cast<double>(n.row->size);
+  const auto threads = static_cast<double>(std::max(1, context.scheduler.concurrency()));
+  tight = results > (limit - static_cast<double>(std::min(pool.used(), pool.limit()))) / 2 ||
+          tables / static_cast<double>(std::size_t{1} << of_order) * threads > limit / 4;
+  if (!tight) return;
+  while (by_memory < most_bits_by_memory && tables / static_cast<double>(std::size_t{1} << by_memory) > limit / table_share) ++by_memory;
+}
+
 // The groups that tables have keep their states: no function of the user's sees a row twice.
-runtime::vertex_rows group_partitioned(const planner::vertex& v, std::vector<std::unique_ptr<group_table>> tables, pipeline& rest,
-                                       const group_program& program, const function_calls& key, const column_key* columns) {
-  runtime::run_context& context = rest.context();
-  const detail::logical& n = *v.node;
+runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input input, const pipeline& from, const group_program& program,
+                                       const function_calls& key, const column_key* columns) {
+  runtime::run_context& context = from.context();
   const vertex_tasks tasks(context, v.captures);
-  std::vector<std::size_t> before;  // groups of the tables before each
-  std::size_t known_groups = 0;
-  for (const auto& t : tables) {
-    before.push_back(known_groups);
-    known_groups += t->groups.size();
-  }
-  const std::uint64_t done = rest.next_part() * rest.rows_a_part(), all = rest.source_rows().value_or(0);
-  const std::uint64_t left = all > done ? all - done : 0, work = left + known_groups;
-  const unsigned bits = work < (1u << 22) ? 6 : work < (1u << 26) ? 8 : work < (1u << 30) ? 10 : 12;
-  const std::size_t partitions = std::size_t{1} << bits;
-  const key_equality equality = equality_of(n.keys);
-  const auto partition_of = [&](std::uint64_t h) { return static_cast<std::size_t>(h >> (64 - bits)); };
+  grouped_partitions groups(v, std::move(input), program, key, columns, tasks);
+  const std::size_t partitions = groups.partitions();
+  const std::unique_ptr<group_output> out =
+      groups.tight() ? groups_beyond_memory(v, groups.places(), tasks) : groups_in_memory(v, from, partitions);
 
-  std::optional<parted_rows> rows;
-  if (left) rows.emplace(v, rest, bits, key, columns);
-  std::vector<std::vector<std::vector<std::uint32_t>>> groups_of(tables.size());  // each table's, by partition
-  tasks.for_each(tables.size(), [&](std::size_t t) {
-    const grouper& groups = tables[t]->groups;
-    groups_of[t].resize(partitions);
-    for (std::size_t from = 0; from < groups.size(); from += batch_rows) {
-      std::uint64_t hashes[batch_rows];
-      const std::size_t k = std::min(batch_rows, groups.size() - from);
-      hash_keys(*n.key, groups.stored(), from, k, hashes, equality);
-      for (std::size_t i = 0; i < k; ++i) groups_of[t][partition_of(hashes[i])].push_back(static_cast<std::uint32_t>(from + i));
-    }
-  });
-
-  std::optional<group_results> in_columns;
-  if (v.gives_columns) in_columns.emplace(v, context);
-  std::vector<column_list::piece> pieces(in_columns ? partitions : 0);
-  std::vector<rows_buffer> results;
-  for (std::size_t p = 0; p < partitions; ++p) results.emplace_back(n.row, context.pool);
-  // Where the group of the result appeared first, for as_ordered: the number of a group of a table, or of a row, which are larger.
-  std::vector<runtime::buffer> firsts(partitions);
   // In this order, whatever the order of the tasks: rows give memory back band by band.
   std::atomic<std::size_t> next_partition{0};
-  tasks.for_each(partitions, [&](std::size_t) {
+  const auto run_next = [&] {
     const std::size_t p = next_partition.fetch_add(1, std::memory_order_relaxed);
-    if ((rows && rows->rows_of(p)) || std::any_of(groups_of.begin(), groups_of.end(), [&](const auto& of) { return !of[p].empty(); })) {
-      auto table = std::make_unique<group_table>(n, program, key, context.pool, columns);
-      group_table& t = *table;
-      t.groups.expect_sparse();
-      std::vector<std::uint64_t> opened;
-      std::vector<std::uint64_t>* const note = v.ordered ? &opened : nullptr;
-      for (std::size_t i = 0; i < tables.size(); ++i) t.merge(*tables[i], groups_of[i][p].data(), groups_of[i][p].size(), note, before[i]);
-      if (rows) rows->feed(p, t, note);
-      if (v.ordered) {
-        firsts[p] = context.pool.allocate_array<std::uint64_t>(opened.size());
-        std::copy(opened.begin(), opened.end(), firsts[p].as<std::uint64_t>());
-      }
-      if (rows) rows->release(p);
-      if (in_columns) pieces[p] = in_columns->of(std::move(table));
-      else t.finish(results[p]);
-    } else if (rows) {
-      rows->release(p);
-    }
-  });
-
-  rows.reset();
-  tables.clear();
-  if (in_columns) {
-    std::erase_if(pieces, [](const column_list::piece& p) { return p.n == 0; });
-    return runtime::vertex_rows(
-        std::make_shared<column_list>(n.row, v.gives_columns->schema(), std::move(pieces), rest.sources()));
-  }
-  if (!v.ordered) {
-    std::vector<detail::table> all;
-    for (rows_buffer& r : results)
-      if (r.size()) all.push_back(std::move(r).to_table());
-    return runtime::vertex_rows(std::make_shared<table_list>(n.row, std::move(all)));
-  }
-  struct origin {
-    std::uint64_t first;
-    std::uint32_t partition, position;
+    if (p >= partitions) return false;
+    groups.each_table(p, [&](std::unique_ptr<group_table> table, std::vector<std::uint64_t> opened) {
+      out->take(p, std::move(table), std::move(opened));
+    });
+    out->end_partition(p);
+    return true;
   };
-  std::vector<origin> order;
-  for (std::size_t p = 0; p < partitions; ++p)
-    for (std::size_t i = 0; i < results[p].size(); ++i)
-      order.push_back({firsts[p].as<std::uint64_t>()[i], static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(i)});
-  const detail::stop_point stop;
-  std::sort(order.begin(), order.end(), [&](const origin& a, const origin& b) {
-    stop.check();
-    return a.first < b.first;
-  });
-  rows_buffer out(n.row, context.pool);
-  out.reserve(std::max<std::size_t>(1, order.size()));
-  detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
-    for (; i < end; ++i) out.take_rows(results[order[i].partition].at(order[i].position), 1);
-  });
-  return std::move(out).to_table();
+  if (groups.tight()) {
+    tasks.for_each(std::min(most_lanes, static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()))), [&](std::size_t) {
+      const detail::stop_point stop;
+      while (run_next()) stop.check();
+    });
+  } else {
+    tasks.for_each(partitions, [&](std::size_t) { run_next(); });
+  }
+  const bool few = groups.few();
+  groups.let_go();
+  return out->rows(few);
 }
 
 }  // namespace query::cpu

@@ -15,6 +15,7 @@
 #include "cpu_engine/group_states.hpp"
 #include "cpu_engine/grouper.hpp"
 #include "cpu_engine/key_column.hpp"
+#include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/rows_buffer.hpp"
 
 namespace query::cpu {
@@ -87,8 +88,8 @@ class group_table {
     for (std::size_t i = 0; i < n; ++i)
       if (ids_[i] == opened.size()) opened.push_back(number(i));
   }
-  // Takes over another table's groups; the other one is empty afterwards.
-  void merge(group_table& o) {
+  // Takes over another table's groups; the other one is empty afterwards. opened, if not null, gets firsts[g] for each group g that is new.
+  void merge(group_table& o, std::vector<std::uint64_t>* opened = nullptr, const std::uint64_t* firsts = nullptr) {
     const detail::stop_point stop;
     for (std::size_t from = 0; from < o.groups.size(); from += batch_rows) {
       stop.check();
@@ -96,12 +97,14 @@ class group_table {
       groups.find_or_insert(o.groups.stored(), from, k, ids_);
       states_->grow_to(groups.size());
       states_->merge(ids_, *o.states_, {from, k});
+      if (opened) note_opened(k, *opened, [&](std::size_t i) { return firsts[from + i]; });
     }
     o.states_->clear();
   }
-  // Takes over those groups of another table, which other threads may ask for other groups meanwhile. opened, if not null, gets the
-  // number, from `number` on in the other table's order, of each group that is new.
-  void merge(group_table& o, const std::uint32_t* chosen, std::size_t n, std::vector<std::uint64_t>* opened, std::uint64_t number) {
+  // Takes over those groups of another table, which other threads may ask for other groups meanwhile. opened, if not null, gets number(g)
+  // for each group g of the other table that is new.
+  template <class Number>
+  void merge(group_table& o, const std::uint32_t* chosen, std::size_t n, std::vector<std::uint64_t>* opened, const Number& number) {
     const detail::stop_point stop;
     for (std::size_t from = 0; from < n; from += batch_rows) {
       stop.check();
@@ -109,8 +112,12 @@ class group_table {
       groups.find_or_insert(chosen_keys(o.groups.stored(), chosen + from, k), 0, k, ids_);
       states_->grow_to(groups.size());
       states_->merge(ids_, *o.states_, {0, k, chosen + from});
-      if (opened) note_opened(k, *opened, [&](std::size_t i) { return number + chosen[from + i]; });
+      if (opened) note_opened(k, *opened, [&](std::size_t i) { return number(chosen[from + i]); });
     }
+  }
+  // Hashes of the keys of at most batch_rows groups of another table.
+  void hash(const group_table& o, const std::uint32_t* chosen, std::size_t n, const key_equality& equality, std::uint64_t* to) {
+    hash_keys(*node_->key, chosen_keys(o.groups.stored(), chosen, n), 0, n, to, equality);
   }
   // Records of the groups.
   void finish(rows_buffer& out) {

@@ -95,7 +95,7 @@ class slot_table {
   // Where the cache holds all slots anyway, what a lookup costs is the branch that a collision mispredicts: 1000 random keys
   // took 9 ns a lookup at half full, 4.8 at a quarter, 3.7 at an eighth.
   static std::size_t slots_for(std::size_t keys) {
-    const std::size_t half_full = std::bit_ceil(std::max<std::size_t>(64, 2 * keys)), bytes = half_full * sizeof(slot);
+    const std::size_t half_full = std::bit_ceil(std::max<std::size_t>(8, 2 * keys)), bytes = half_full * sizeof(slot);
     return bytes <= prefetched_bytes / 16 ? 4 * half_full : bytes <= prefetched_bytes / 2 ? 2 * half_full : half_full;
   }
   void place(const slot& s) {
@@ -122,13 +122,13 @@ class tagged_table {
   void make_room(std::size_t n) {
     check_key_count(size_ + n);
     if (size_ + n > capacity_) {
-      const std::size_t capacity = std::max<std::size_t>(64, 2 * (size_ + n));
+      const std::size_t capacity = std::max<std::size_t>(8, 2 * (size_ + n));
       runtime::buffer bigger = pool_->allocate_array<wide_word>(capacity);
       if (size_ > 0) std::memcpy(bigger.data(), words_.data(), size_ * sizeof(wide_word));
       words_ = std::move(bigger);
       capacity_ = capacity;
     }
-    const std::size_t wanted = std::bit_ceil(std::max<std::size_t>(64, 2 * (size_ + n)));
+    const std::size_t wanted = std::bit_ceil(std::max<std::size_t>(8, 2 * (size_ + n)));
     if (slots_ && wanted <= mask_ + 1) return;
     runtime::buffer bigger = pool_->allocate_array<slot>(wanted);
     std::memset(bigger.data(), 0xff, bigger.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/value_bytes.hpp"
@@ -38,7 +39,9 @@ partition_store::partition_store(planner::column_schema columns, unsigned bits, 
       bits_(bits),
       of_band_(std::max<std::size_t>(1, (std::size_t{1} << bits) / bands)),
       numbered_(numbered),
-      context_(&context),
+      pool_(&context.pool),
+      temp_(context.temp),
+      threads_(static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()))),
       evicts_for_(context.temp ? &context.pool : nullptr),
       told_(context.pieces),
       parts_(parts),
@@ -60,13 +63,15 @@ std::uint64_t partition_store::rows_of(std::size_t partition) const {
   return n;
 }
 
-std::uint64_t partition_store::number_rows() {
+std::uint64_t partition_store::number_rows(std::vector<std::uint64_t>* before) {
   std::uint64_t n = 0;
-  for (const auto& part : parts_)
+  for (const auto& part : parts_) {
+    if (before) before->push_back(n);
     for (const auto& c : part) {
       c->first = n;
       n += c->begins.back();
     }
+  }
   return n;
 }
 
@@ -119,31 +124,33 @@ void partition_store::read(std::size_t partition, std::size_t first, std::size_t
   std::size_t number = 0;
   const std::size_t band = partition / of_band_, of_page = partition % of_band_;
   runtime::buffer scratch;
-  for (const auto& part : parts_)
-    for (const auto& c : part) {
+  const detail::stop_point stop;
+  for (std::size_t part = 0; part < parts_.size(); ++part)
+    for (const auto& c : parts_[part]) {
       const std::size_t rows = c->rows_of(partition), at = number++;
       if (!rows || at < first || at >= end) continue;
-      context_->cancel.check();
+      stop.check();
       page& g = *c->pages[band];
       const pinned held(*this, g);
       const std::byte* block = held.memory() ? held.memory() + g.begins[of_page] : nullptr;
       if (!block) {
         const std::size_t bytes = g.begins[of_page + 1] - g.begins[of_page];
-        if (scratch.size() < bytes) scratch = context_->pool.allocate(bytes);
+        if (scratch.size() < bytes) scratch = pool_->allocate(bytes);
         file_->read(g.in_file[of_page], scratch.data());
         block = scratch.as<const std::byte>();
       }
-      hand_out(*c, block, rows, f);
+      hand_out(*c, part, block, rows, f);
     }
 }
 
-void partition_store::hand_out(const chunk& c, const std::byte* block, std::size_t rows, function_ref<void(const stored_rows&)> f) const {
+void partition_store::hand_out(const chunk& c, std::size_t part, const std::byte* block, std::size_t rows,
+                               function_ref<void(const stored_rows&)> f) const {
   std::vector<const std::byte*> fields;
   for (std::size_t i = 0; i < c.how.widths.size(); ++i) fields.push_back(block + c.how.begin_of(i, rows));
   std::vector<column> columns(schema_.columns.size());
   std::vector<rows_buffer> made;  // of bytes
   for (std::size_t i = 0; i < columns.size(); ++i)
-    if (c.how.columns[i].how == stored_column::as::bytes) made.emplace_back(schema_.columns[i].type, context_->pool);
+    if (c.how.columns[i].how == stored_column::as::bytes) made.emplace_back(schema_.columns[i].type, *pool_);
   const std::byte* bytes = block + c.how.fields_end(rows);
   for (std::size_t from = 0; from < rows; from += column_batch_rows) {
     const std::size_t n = std::min(column_batch_rows, rows - from);
@@ -177,6 +184,7 @@ void partition_store::hand_out(const chunk& c, const std::byte* block, std::size
     stored_rows r;
     r.rows = {columns, n};
     r.first = c.first;
+    r.part = part;
     if (c.how.positions) r.positions = reinterpret_cast<const std::uint32_t*>(fields[*c.how.positions]) + from;
     f(r);
   }
@@ -255,7 +263,7 @@ std::size_t partition_store::evict(std::size_t bytes) {
 }
 
 void partition_store::write(page& g) {
-  if (!file_) file_.emplace(*context_->temp);
+  if (!file_) file_.emplace(*temp_);
   std::vector<runtime::temp_file::place> places;
   for (std::size_t i = 0; i + 1 < g.begins.size(); ++i) {
     const std::size_t bytes = g.begins[i + 1] - g.begins[i];
@@ -269,7 +277,9 @@ void partition_store::write(page& g) {
 // ---------------------------------------------------------------- writers
 // Each thread holds its chunk twice while it lays it out. The length of chunks does not change what is read.
 std::size_t partition_store::rows_a_chunk(std::size_t row_bytes, const runtime::run_context& context) {
-  const std::size_t limit = context.pool.limit(), threads = static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()));
+  return rows_a_chunk(row_bytes, context.pool.limit(), static_cast<std::size_t>(std::max(1, context.scheduler.concurrency())));
+}
+std::size_t partition_store::rows_a_chunk(std::size_t row_bytes, std::size_t limit, std::size_t threads) {
   const std::size_t most_bytes = limit ? std::min(most_chunk_bytes, limit / memory_share / threads) : most_chunk_bytes;
   // A batch at least, unless rows are so wide that the memory for chunks does not hold that.
   const std::size_t least = limit ? std::clamp<std::size_t>(limit / memory_share / row_bytes, 1, column_batch_rows) : column_batch_rows;

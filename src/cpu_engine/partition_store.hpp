@@ -34,13 +34,14 @@ struct stored_rows {
   column_batch rows;                         // at most column_batch_rows of them; columns that nobody reads are empty
   const std::uint32_t* positions = nullptr;  // with `first`, where each row stood among all: first + positions[i]; null: not asked for
   std::uint64_t first = 0;
+  std::size_t part = 0;                      // whose writer appended them
 };
 
 class partition_store final : runtime::pool_evictor {
  public:
   static constexpr std::size_t line = 64;  // blocks and their fields begin at multiples of it
   // columns: what batches hold; null types: columns that nobody reads. bits: of the number of partitions, at most 16. parts: how many, or
-  // fewer, where nobody knows. `context` may end before the store does.
+  // fewer, where nobody knows. The run may end before the store does.
   partition_store(planner::column_schema columns, unsigned bits, std::size_t parts, bool numbered, runtime::run_context& context);
   partition_store(const partition_store&) = delete;
   partition_store& operator=(const partition_store&) = delete;
@@ -51,7 +52,8 @@ class partition_store final : runtime::pool_evictor {
   std::size_t partitions() const { return std::size_t{1} << bits_; }
   std::uint64_t rows_of(std::size_t partition) const;
   // After the last writer: numbers rows from 0 on, in the order of parts, and returns how many there are.
-  std::uint64_t number_rows();
+  // before, if not null: how many there are before each part.
+  std::uint64_t number_rows(std::vector<std::uint64_t>* before = nullptr);
   void read(std::size_t partition, function_ref<void(const stored_rows&)> f) { read(partition, 0, ~std::size_t{0}, f); }
   // The same of a run of chunks, and how many rows of the partition each chunk has.
   void read(std::size_t partition, std::size_t first, std::size_t end, function_ref<void(const stored_rows&)> f);
@@ -100,19 +102,24 @@ class partition_store final : runtime::pool_evictor {
   };
   class pinned;
 
+  static std::size_t rows_a_chunk(std::size_t row_bytes, std::size_t memory_limit, std::size_t threads);
   std::size_t evict(std::size_t bytes) override;
   void write(page& g);
   page* next_to_evict();
   std::size_t unpin(page& g, std::unique_lock<std::mutex>& hold);  // how many bytes it gave back
   void add(std::size_t part, std::unique_ptr<chunk> c);
-  void hand_out(const chunk& c, const std::byte* block, std::size_t rows, function_ref<void(const stored_rows&)> f) const;
+  void hand_out(const chunk& c, std::size_t part, const std::byte* block, std::size_t rows,
+                function_ref<void(const stored_rows&)> f) const;
 
   planner::column_schema schema_;
   std::vector<bool> has_bytes_;  // by column: values that must be copied are kept as bytes
   unsigned bits_;
   std::size_t of_band_;  // partitions whose blocks share a page
   bool numbered_;
-  runtime::run_context* context_;
+  // Of the session, as rows may be kept beyond the run that wrote them.
+  runtime::buffer_pool* pool_;
+  runtime::temp_space* temp_;
+  std::size_t threads_;
   runtime::buffer_pool* evicts_for_;  // null: nothing leaves memory
   std::shared_ptr<runtime::pieces_run> told_;
   std::mutex lock_;

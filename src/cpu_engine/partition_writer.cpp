@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/partition_store.hpp"
@@ -63,7 +64,7 @@ void partition_writer::append(std::span<const column> columns, std::size_t n, co
 void partition_writer::begin(std::span<const column> columns) {
   how_ = {};
   numberings_.clear();
-  runtime::buffer_pool& pool = to_->context_->pool;
+  runtime::buffer_pool& pool = *to_->pool_;
   const bool roomy = pool.used() < pool.limit() / share_of_objects;
   how_.columns.resize(to_->schema_.columns.size());
   for (std::size_t i = 0; i < how_.columns.size(); ++i) {
@@ -111,7 +112,7 @@ void partition_writer::begin(std::span<const column> columns) {
   }
   row_bytes += values_a_row ? values_a_row + sizeof(std::uint64_t) : 0;
   capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, partition_store::most_chunk);
-  capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, *to_->context_));
+  capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, to_->pool_->limit(), to_->threads_));
   fields_.resize(how_.widths.size());
   const std::size_t first = std::max({room_, first_bytes / row_bytes, std::size_t{1}});
   room_ = 0;
@@ -133,7 +134,7 @@ void partition_writer::make_room(std::size_t rows) {
   room_ = std::min(capacity_, std::max(rows, 2 * room_));
   const auto grow = [&](runtime::buffer& to, std::size_t width) {
     if (to.size() >= room_ * width) return;
-    runtime::buffer larger = to_->context_->pool.allocate(room_ * width);
+    runtime::buffer larger = to_->pool_->allocate(room_ * width);
     if (n_) std::memcpy(larger.data(), to.data(), n_ * width);
     to = std::move(larger);
   };
@@ -194,7 +195,7 @@ std::size_t partition_writer::keep_bytes(std::span<const column> columns, std::s
     for (std::size_t v = 0; v < values.size(); ++v) bytes += bytes_of(*whole_[v].type(), value_at(values[v], row));
     if (const std::size_t all = bytes_n_ + bytes; all > bytes_.size()) {
       if (all > most_bytes_ && n_ + row) return row;
-      runtime::buffer larger = to_->context_->pool.allocate(std::max({all, std::min(2 * bytes_.size(), most_bytes_), first_bytes / 4}));
+      runtime::buffer larger = to_->pool_->allocate(std::max({all, std::min(2 * bytes_.size(), most_bytes_), first_bytes / 4}));
       if (bytes_n_) std::memcpy(larger.data(), bytes_.data(), bytes_n_);
       bytes_ = std::move(larger);
     }
@@ -255,7 +256,7 @@ void partition_writer::flush() {
     g->begins.push_back(0);
     for (std::size_t p = first; p < first + of_band; ++p)
       g->begins.push_back(g->begins.back() + how_.block_bytes(counts_[p], how_.as_bytes ? bytes[p] : 0));
-    g->memory = to_->context_->pool.allocate(g->begins.back());
+    g->memory = to_->pool_->allocate(g->begins.back());
     c->pages.push_back(std::move(g));
   }
   std::vector<std::byte*> to(partitions);
@@ -265,8 +266,9 @@ void partition_writer::flush() {
       to[p] = g.memory.as<std::byte>() + g.begins[p % of_band] + how_.begin_of(f, counts_[p]);
     }
   };
+  const detail::stop_point stop;
   for (std::size_t f = 0; f < how_.widths.size(); ++f) {
-    to_->context_->cancel.check();
+    stop.check();
     at_field(f);
     const auto* const from = fields_[f].as<const std::byte>();
     const std::size_t w = how_.widths[f];

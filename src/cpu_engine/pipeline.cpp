@@ -167,8 +167,6 @@ std::size_t pipeline::most_rows_a_part() const {
 
 void pipeline::fill_window(std::size_t most) {
   window_.clear();
-  // Who begins with a single part may want a few rows only.
-  piece_rows_ = piece_rows_ ? std::min(8 * piece_rows_, part_rows) : most == 1 ? batch_rows : part_rows;
   while (window_.size() < most && !stream_ended_) {
     if (cut_.empty()) {
       if (!stream_->prompt() && !window_.empty()) return;
@@ -188,6 +186,14 @@ void pipeline::fill_window(std::size_t most) {
   }
 }
 
+// How many parts of a stream wait for the threads at once: their rows have to fit, too.
+std::size_t pipeline::most_in_window() const {
+  constexpr std::size_t memory_share = 8;
+  const std::size_t limit = context_->pool.limit(), threads = static_cast<std::size_t>(std::max(1, context_->scheduler.concurrency()));
+  if (!limit) return ~std::size_t{0};
+  return std::max(limit / memory_share / (most_rows_a_part() * source_row_->size), std::min<std::size_t>(threads, 4));
+}
+
 detail::row_block pipeline::rows_at(std::size_t first, std::size_t n) const {
   detail::row_block rows = whole_;
   rows.n = std::min(n, whole_.n - first);
@@ -205,38 +211,45 @@ void pipeline::run_rows(std::size_t first, std::size_t n, function_ref<void(cons
 }
 
 bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) {
-  std::size_t count;
-  const std::size_t base = next_part_;
-  if (stream_) {
-    fill_window(most);
-    count = window_.size();
-  } else {
-    count = std::min(most, *parts() - std::min(base, *parts()));
-  }
-  if (count == 0) return false;
-  const auto run = [&](std::size_t i) {
+  const auto run = [&](std::size_t index, const detail::row_block& rows) {
     const detail::binding_scope scope(bindings_);
     part p;
-    p.index = base + i;
+    p.index = index;
     p.of = this;
-    if (stream_) {
-      p.rows.rows = const_cast<void*>(window_[i].rows.rows);
-      p.rows.n = window_[i].rows.n;
-      p.rows.first = window_[i].first;
-    } else {
-      p.rows = rows_at(p.index * rows_a_part_, rows_a_part_);
-      if (context_->shared && !context_->shared->take(p.rows.first, p.rows.first + p.rows.n)) return;
-    }
+    p.rows = rows;
+    if (!stream_ && context_->shared && !context_->shared->take(p.rows.first, p.rows.first + p.rows.n)) return;
     body(p);
     if (context_->progress && *context_->progress) context_->progress->part_done(parts().value_or(1));
   };
+  if (stream_) {
+    // Who begins with a single part may want a few rows only.
+    piece_rows_ = piece_rows_ ? std::min(8 * piece_rows_, part_rows) : most == 1 ? batch_rows : part_rows;
+    const std::size_t before = next_part_, at_once = most_in_window();
+    while (next_part_ - before < most) {
+      fill_window(std::min(at_once, most - (next_part_ - before)));
+      if (window_.empty()) break;
+      context_->scheduler.for_each(window_.size(), [&](std::size_t i) {
+        detail::row_block rows;
+        rows.rows = const_cast<void*>(window_[i].rows.rows);
+        rows.n = window_[i].rows.n;
+        rows.first = window_[i].first;
+        run(next_part_ + i, rows);
+      }, context_->cancel);
+      next_part_ += window_.size();
+      if (!stream_->prompt() && cut_.empty()) break;  // the next piece may take any time
+    }
+    return next_part_ != before;
+  }
+  const std::size_t base = next_part_, count = std::min(most, *parts() - std::min(base, *parts()));
   for (std::size_t done = 0; done < count;) {
     const std::size_t ready = pass_ ? ready_parts(base + done, base + count) : count;
-    context_->scheduler.for_each(ready, [&](std::size_t i) { run(done + i); }, context_->cancel);
+    context_->scheduler.for_each(ready, [&](std::size_t i) {
+      run(base + done + i, rows_at((base + done + i) * rows_a_part_, rows_a_part_));
+    }, context_->cancel);
     done += ready;
   }
   next_part_ += count;
-  return true;
+  return count != 0;
 }
 
 // How many of the parts have rows that are there; those of the first one are made.

@@ -99,6 +99,7 @@ class pipeline {
 
  private:
   void fill_window(std::size_t most);
+  std::size_t most_in_window() const;
   std::size_t ready_parts(std::size_t first, std::size_t end);
   detail::row_block rows_at(std::size_t first, std::size_t n) const;
 

@@ -62,9 +62,11 @@ detail::table best_of_stream(const planner::vertex& v, pipeline& input, const ve
   part_windows parts(input);
   std::vector<piece> candidates;
   bool more = true;
+  constexpr std::size_t memory_share = 16;
+  const std::size_t memory = tasks.pool().limit() ? tasks.pool().limit() / memory_share : ~std::size_t{0};
+  const std::size_t at_once = std::max(4 * wanted, std::min(4 * part_rows, memory / input.row()->size));
   while (more) {
-    const std::size_t limit = std::max<std::size_t>(4 * wanted, 4 * part_rows);
-    while (rows_in(candidates) < limit && more)
+    while (rows_in(candidates) < at_once && more)
       more = parts.run_next(input.row(), [](const pipeline::part& part, rows_buffer& out) {
         append_rows_sink sink(out);
         part.run(sink);

@@ -69,15 +69,18 @@ double quantile_of(double* values, std::size_t n, double q) {
 }
 
 namespace {
-// States of aggregates outlive operators but not queries; their small tables take no part in the session's limit.
+// States of aggregates outlive operators; their small tables take no part in the session's limit. Never destroyed, as states of static
+// objects may be there at the end.
 runtime::buffer_pool& unlimited() {
-  static runtime::buffer_pool pool(0);
+  static runtime::buffer_pool& pool = *new runtime::buffer_pool(0);
   return pool;
 }
 }  // namespace
 
 struct value_set_impl {
-  value_set_impl(const ir::type* t, detail::key_calls k) : own(std::move(k)), groups(t, unlimited(), cpu::equality_of(own)) {}
+  value_set_impl(const ir::type* t, detail::key_calls k) : own(std::move(k)), groups(t, unlimited(), cpu::equality_of(own)) {
+    groups.expect_sparse();  // there may be very many such tables
+  }
   detail::key_calls own;  // of the user's, if it has functions
   cpu::grouper groups;
 };

@@ -206,7 +206,9 @@ std::unique_ptr<aggregate_column> make_value_column(const aggregate_call& c, con
     case aggregate_kind::first:
     case aggregate_kind::last: return std::make_unique<edge_column>(c, pool);
     case aggregate_kind::collect: return std::make_unique<collect_column>(c, pool);
-    case aggregate_kind::count_distinct: return std::make_unique<distinct_column>(c, pool);
+    case aggregate_kind::count_distinct:
+      if (auto words = make_distinct_column(c, pool)) return words;
+      return std::make_unique<distinct_column>(c, pool);
     default: return std::make_unique<best_column>(c, row, pool);
   }
 }

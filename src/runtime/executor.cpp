@@ -248,6 +248,12 @@ void executor::keep_if_it_fits(const vertex& v) {
 }
 
 vertex_rows executor::compute(const vertex& v) {
+  vertex_rows rows = computed(v);
+  if (rows.kept && !rows.kept->stays() && !all_on_cpu()) context_->fetched(rows);  // engines know rows side by side, and their own
+  return rows;
+}
+
+vertex_rows executor::computed(const vertex& v) {
   if (v.node && v.node->what == verb::do_while) return run_loop(v);
   if (!is_kept(v)) return run_placed(v);
   if (const auto it = found_.find(&v); it != found_.end()) return brought_there(v, it->second);
@@ -288,7 +294,6 @@ vertex_rows executor::brought_there(const vertex& v, session_state::cached_rows 
 
 vertex_rows executor::run_placed(const vertex& v) {
   vertex_rows rows = run_by_engines(v);
-  if (rows.kept && !rows.kept->stays() && !all_on_cpu()) context_->fetched(rows);  // engines know rows side by side, and their own
   if (!v.node && v.inputs.size() == 1 && v.limit == ~0ull) note_seen(v.inputs.front(), size_of(rows), *context_);
   return rows;
 }

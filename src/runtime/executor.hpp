@@ -55,6 +55,7 @@ class executor {
   void find_kept();
   void leave_to_joins();
   vertex_rows compute(const planner::vertex& v);
+  vertex_rows computed(const planner::vertex& v);
   vertex_rows brought_there(const planner::vertex& v, session_state::cached_rows found);
   vertex_rows run_placed(const planner::vertex& v);
   vertex_rows run_by_engines(const planner::vertex& v);

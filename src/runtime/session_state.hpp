@@ -29,6 +29,7 @@ class session_state {
   std::unique_ptr<local_engine> cpu;
   std::unique_ptr<runtime::scheduler> scheduler;
   buffer_pool pool;
+  temp_space temp;  // outlives cached rows, as the pool does
   deadline_watch deadlines;
   seen_ways ways;
   std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order
@@ -95,9 +96,6 @@ class session_state {
   std::unordered_map<const void*, kept> cached_;
   std::unordered_map<const void*, std::weak_ptr<std::mutex>> computing_;
   std::size_t since_let_go_ = 0;
-
- public:
-  temp_space temp;
 };
 
 // The options of the standard session. Throws user_error for values that make no sense.

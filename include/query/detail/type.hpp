@@ -177,10 +177,10 @@ template <class T> type make_type() {
   type t;
   t.k = kind_of<T>();
   t.is_enum = std::is_enum_v<T>;
-  // Pairs and tuples assign part by part, and so do records that hold one; of numbers their bytes are their values all the same.
-  constexpr bool assigned = std::is_trivially_copyable_v<T> || (kind_of<T>() != kind::opaque && std::is_trivially_copy_constructible_v<T> &&
-                                                                std::is_trivially_move_constructible_v<T>);
-  t.trivial = assigned && std::is_trivially_destructible_v<T>;
+  // Pairs and tuples assign part by part, tuples also move so, as do records that hold one; of numbers their bytes are their values all the
+  // same.
+  constexpr bool copied = kind_of<T>() == kind::opaque ? std::is_trivially_copyable_v<T> : std::is_trivially_copy_constructible_v<T>;
+  t.trivial = copied && std::is_trivially_destructible_v<T>;
   t.size = sizeof(T);
   t.align = alignof(T);
   t.name = std::is_same_v<T, char> ? "char" : scalar_name(t.k);  // a number like others, but text shows its letter

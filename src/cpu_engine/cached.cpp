@@ -1,0 +1,47 @@
+#include "cpu_engine/cached.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/stored_sequence.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+constexpr std::size_t memory_share = 4;  // of the memory that is left, for cached rows that stay there
+
+bool has_room(std::uint64_t rows, const ir::type* row, const runtime::buffer_pool& pool) {
+  const std::size_t left = pool.limit() - std::min(pool.used(), pool.limit());
+  return static_cast<double>(rows) * static_cast<double>(row->size) <= static_cast<double>(left) / memory_share;
+}
+
+}  // namespace
+
+runtime::vertex_rows cached_rows(const planner::vertex& v, runtime::run_context& context) {
+  const planner::branch& b = v.inputs.front();
+  const auto all = [&] { return collect(b, v.captures, context); };
+  if (!context.pool.limit() || !context.temp || context.shared || !stored_sequence::can_keep(v.node->row)) return all();
+  const bool may_grow = std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) {
+    return s.what == planner::stage::kind::probe ||
+           std::any_of(s.nodes.begin(), s.nodes.end(), [](const detail::logical* n) { return n->what == detail::verb::select_many; });
+  });
+  auto p = std::make_unique<pipeline>(b, v.captures, context, false, true);
+  if (!may_grow && p->source_rows() && (p->in_place() || has_room(*p->source_rows(), v.node->row, context.pool))) {
+    p.reset();
+    return all();
+  }
+  const auto rows = std::make_shared<stored_sequence>(v.node->row, nullptr, p->parts().value_or(1), context);
+  p->run_all([&](const pipeline::part& part) {
+    stored_sequence::writer to(*rows, part.index);
+    part.run(to);
+    to.finish();
+  });
+  p.reset();
+  rows->finish(context);
+  if (has_room(rows->size(), v.node->row, context.pool)) return rows->fetch(context);
+  return runtime::vertex_rows(rows);
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,226 @@
+#include "cpu_engine/group_output.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <query/detail/stop.hpp>
+
+#include "cpu_engine/group_results.hpp"
+#include "cpu_engine/positioned_rows.hpp"
+#include "cpu_engine/table_list.hpp"
+
+namespace query::cpu {
+
+namespace {
+
+constexpr std::size_t result_share = 16;  // of the session's memory, for results before they go to a store
+constexpr std::size_t most_result_bytes = std::size_t{64} << 20;
+
+class columns_in_memory final : public group_output {
+ public:
+  columns_in_memory(const planner::vertex& v, const pipeline& from, std::size_t partitions)
+      : v_(&v), sources_(from.sources()), results_(v, from.context()), pieces_(partitions) {}
+  void take(std::size_t p, std::unique_ptr<group_table> groups, std::vector<std::uint64_t>) override {
+    pieces_[p].push_back(results_.of(std::move(groups)));
+  }
+  runtime::vertex_rows rows(bool) override {
+    std::vector<column_list::piece> all;
+    for (auto& of : pieces_)
+      for (auto& piece : of) all.push_back(std::move(piece));
+    return runtime::vertex_rows(
+        std::make_shared<column_list>(v_->node->row, v_->gives_columns->schema(), std::move(all), std::move(sources_)));
+  }
+
+ private:
+  const planner::vertex* v_;
+  std::vector<std::shared_ptr<const void>> sources_;
+  group_results results_;
+  std::vector<std::vector<column_list::piece>> pieces_;
+};
+
+class records_in_memory final : public group_output {
+ public:
+  records_in_memory(const planner::vertex& v, runtime::run_context& context, std::size_t partitions)
+      : v_(&v), pool_(&context.pool), firsts_(partitions) {
+    for (std::size_t p = 0; p < partitions; ++p) results_.emplace_back(v.node->row, *pool_);
+  }
+  void take(std::size_t p, std::unique_ptr<group_table> groups, std::vector<std::uint64_t> opened) override {
+    if (v_->ordered) firsts_[p].push_back(std::move(opened));
+    groups->finish(results_[p]);
+  }
+  runtime::vertex_rows rows(bool) override {
+    if (v_->ordered) return in_order();
+    std::vector<detail::table> all;
+    for (rows_buffer& r : results_)
+      if (r.size()) all.push_back(std::move(r).to_table());
+    return runtime::vertex_rows(std::make_shared<table_list>(v_->node->row, std::move(all)));
+  }
+
+ private:
+  detail::table in_order() {
+    struct origin {
+      std::uint64_t first;
+      std::uint32_t partition, position;
+    };
+    std::vector<origin> order;
+    for (std::size_t p = 0; p < results_.size(); ++p) {
+      std::uint32_t at = 0;
+      for (const auto& of : firsts_[p])
+        for (const std::uint64_t first : of) order.push_back({first, static_cast<std::uint32_t>(p), at++});
+    }
+    const detail::stop_point stop;
+    std::sort(order.begin(), order.end(), [&](const origin& a, const origin& b) {
+      stop.check();
+      return a.first < b.first;
+    });
+    rows_buffer out(v_->node->row, *pool_);
+    out.reserve(std::max<std::size_t>(1, order.size()));
+    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) out.take_rows(results_[order[i].partition].at(order[i].position), 1);
+    });
+    return std::move(out).to_table();
+  }
+
+  const planner::vertex* v_;
+  runtime::buffer_pool* pool_;
+  std::vector<rows_buffer> results_;
+  std::vector<std::vector<std::vector<std::uint64_t>>> firsts_;  // where the groups of a result appeared first, for as_ordered
+};
+
+// Of results that may be too large: in memory while they are small, then in a store, in the order that they have in memory.
+class records_beyond_memory final : public group_output {
+ public:
+  records_beyond_memory(const planner::vertex& v, const group_places& places, const vertex_tasks& tasks)
+      : v_(&v),
+        places_(places),
+        tasks_(&tasks),
+        most_bytes_(std::min(most_result_bytes, tasks.pool().limit() / result_share)),
+        writers_(places.partitions) {
+    if (v.gives_columns) results_.emplace(v, tasks.context());
+  }
+  void take(std::size_t p, std::unique_ptr<group_table> groups, std::vector<std::uint64_t> opened) override {
+    const std::size_t size = v_->node->row->size;
+    rows_buffer rows = records(std::move(groups));
+    if ((bytes_ += rows.size() * size) > most_bytes_) {
+      begin_store();
+      append(p, rows, opened);
+      return;
+    }
+    const std::lock_guard hold(lock_);
+    if (store_) append(p, rows, opened);
+    else held_.push_back({p, std::move(rows), std::move(opened)});
+  }
+  void end_partition(std::size_t p) override {
+    if (writers_[p]) writers_[p]->finish();
+    writers_[p].reset();
+  }
+  runtime::vertex_rows rows(bool few) override {
+    if (!store_) return in_order(few);
+    store_->finish();
+    if (tasks_->context().loops) return store_->fetch(tasks_->context());
+    return runtime::vertex_rows(store_);
+  }
+
+ private:
+  struct some_rows {
+    std::size_t partition;
+    rows_buffer rows;
+    std::vector<std::uint64_t> opened;
+  };
+
+  rows_buffer records(std::unique_ptr<group_table> groups) const {
+    const ir::type* const row = v_->node->row;
+    rows_buffer out(row, tasks_->pool());
+    if (!results_) {
+      groups->finish(out);
+      return out;
+    }
+    const column_list::piece piece = results_->of(std::move(groups));
+    const planner::column_schema schema = v_->gives_columns->schema();
+    std::vector<column> columns;
+    out.reserve(piece.n);
+    for (std::size_t from = 0; from < piece.n; from += column_batch_rows) {
+      const std::size_t n = std::min(column_batch_rows, piece.n - from);
+      columns.clear();
+      for (const column& c : piece.columns) columns.push_back(part_of(c, from));
+      void* const at = out.extend(n);
+      if (row->life.construct) row->life.construct(at, n);
+      out.grow(n);
+      assemble_rows(schema, {columns, n}, at, row->size);
+    }
+    return out;
+  }
+  // What is held goes to the store, once.
+  void begin_store() {
+    const std::lock_guard hold(lock_);
+    if (store_) return;
+    // What is in use now goes to files, or is given back, before the result is read.
+    store_ = std::make_shared<positioned_rows>(*v_, *tasks_, nullptr, places_.end(), places_.opened, places_.partitions + 1,
+                                               tasks_->pool().limit() / 4 * 3);
+    positioned_rows::writer before(*store_, places_.partitions);
+    for (some_rows& some : held_) {
+      append(before, some.partition, some.rows, some.opened);
+      some.rows.clear();
+    }
+    before.finish();
+    held_.clear();
+  }
+  // Of the one task that has the partition.
+  void append(std::size_t p, rows_buffer& rows, std::vector<std::uint64_t>& opened) {
+    if (!writers_[p]) writers_[p] = std::make_unique<positioned_rows::writer>(*store_, p);
+    append(*writers_[p], p, rows, opened);
+  }
+  void append(positioned_rows::writer& to, std::size_t p, rows_buffer& rows, std::vector<std::uint64_t>& opened) const {
+    for (std::uint64_t& at : opened) at = places_.of(p, at);
+    const std::size_t size = rows.type()->size;
+    const column all{rows.data(), size, 0, size, nullptr, true};
+    to.append({&all, 1}, rows.size(), opened.data(), true);
+  }
+  detail::table in_order(bool few) {
+    struct origin {
+      std::uint64_t place;
+      void* row;
+    };
+    std::vector<origin> order;
+    for (some_rows& some : held_)
+      for (std::size_t i = 0; i < some.rows.size(); ++i)
+        order.push_back({few ? some.opened[i] : places_.of(some.partition, some.opened[i]), some.rows.at(i)});
+    const detail::stop_point stop;
+    std::sort(order.begin(), order.end(), [&](const origin& a, const origin& b) {
+      stop.check();
+      return a.place < b.place;
+    });
+    rows_buffer out(v_->node->row, tasks_->pool());
+    out.reserve(std::max<std::size_t>(1, order.size()));
+    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) out.take_rows(order[i].row, 1);
+    });
+    return std::move(out).to_table();
+  }
+
+  const planner::vertex* v_;
+  group_places places_;
+  const vertex_tasks* tasks_;
+  std::size_t most_bytes_;
+  std::atomic<std::size_t> bytes_ = 0;
+  std::optional<group_results> results_;
+  std::mutex lock_;  // guards what follows, but for the writers of partitions
+  std::vector<some_rows> held_;
+  std::shared_ptr<positioned_rows> store_;
+  std::vector<std::unique_ptr<positioned_rows::writer>> writers_;
+};
+
+}  // namespace
+
+std::unique_ptr<group_output> groups_in_memory(const planner::vertex& v, const pipeline& from, std::size_t partitions) {
+  if (v.gives_columns) return std::make_unique<columns_in_memory>(v, from, partitions);
+  return std::make_unique<records_in_memory>(v, from.context(), partitions);
+}
+std::unique_ptr<group_output> groups_beyond_memory(const planner::vertex& v, const group_places& places, const vertex_tasks& tasks) {
+  return std::make_unique<records_beyond_memory>(v, places, tasks);
+}
+
+}  // namespace query::cpu

@@ -1,0 +1,113 @@
+#include "cpu_engine/stored_group_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cpu_engine/key_column.hpp"
+#include "cpu_engine/key_hash.hpp"
+
+namespace query::cpu {
+
+stored_group_rows::stored_group_rows(const planner::vertex& v, const pipeline& rows, unsigned bits, std::size_t parts,
+                                     bool numbered, const function_calls& key, const column_key* columns)
+    : node_(v.node),
+      pool_(&rows.context().pool),
+      bits_(bits),
+      equality_(equality_of(v.node->keys)),
+      key_(&key),
+      columns_(columns),
+      resident_(rows.in_place()),
+      key_at_(columns ? std::nullopt : part_of_row(v.node->functions[0])),
+      hashes_(columns && grouper(v.node->key, *pool_, equality_).hashes()),
+      store_(columns ? read_columns(v, *rows.columns(), hashes_) : records(rows.row()), bits, parts, numbered, rows.context()) {}
+
+planner::column_schema stored_group_rows::records(const ir::type* row) const {
+  if (key_at_) return {{{0, row}}};
+  return {{{0, row}, {0, node_->key}}};
+}
+// Those that the key and the aggregates read, and the hashes of the keys behind them.
+planner::column_schema stored_group_rows::read_columns(const planner::vertex& v, planner::column_schema rows, bool hashes) {
+  std::vector<bool> read(rows.columns.size(), false);
+  const auto key = planner::project(v.node->functions[0], rows);
+  planner::mark_read(key->function.expression.root, rows, read);
+  for (const ir::aggregate_call& c : v.group_function->calls)
+    if (c.argument) planner::mark_read(c.argument, rows, read);
+  for (std::size_t c = 0; c < read.size(); ++c)
+    if (!read[c]) rows.columns[c].type = nullptr;
+  if (hashes) rows.columns.push_back({0, ir::describe<std::uint64_t>()});
+  return rows;
+}
+
+// ---------------------------------------------------------------- writers
+stored_group_rows::writer::writer(stored_group_rows& to, std::size_t part)
+    : of_(&to), writer_(to.store_, part), keys_(to.node_->key, *to.pool_) {
+  if (to.columns_) column_keys_.emplace(*to.columns_, *to.pool_);
+}
+
+void stored_group_rows::writer::append(key_view keys, std::span<const column> columns, std::size_t n, bool owned) {
+  hash_keys(*of_->node_->key, keys, 0, n, hashes_, of_->equality_);
+  for (std::size_t i = 0; i < n; ++i) partitions_[i] = static_cast<std::uint16_t>(hashes_[i] >> (64 - of_->bits_));
+  if (of_->hashes_) {
+    with_hashes_.assign(columns.begin(), columns.end());
+    with_hashes_.push_back({hashes_, sizeof *hashes_, 0, sizeof *hashes_, nullptr, true});
+    columns = with_hashes_;
+  }
+  writer_.append(columns, n, partitions_, owned);
+}
+
+void stored_group_rows::writer::push(const column_batch& b) { append(column_keys_->run(b), b.columns, b.n, false); }
+
+void stored_group_rows::writer::push(const detail::row_block& b) {
+  const std::size_t size = of_->node_->functions[0].row->size, key_size = of_->node_->key->size;
+  for (std::size_t from = 0; from < b.n; from += batch_rows) {
+    const std::size_t n = std::min(batch_rows, b.n - from);
+    const auto* const rows = static_cast<const std::byte*>(b.rows) + from * size;
+    column columns[2] = {{rows, size, 0, size, nullptr, !of_->resident_}, {}};
+    if (of_->key_at_) {
+      const key_part key{of_->node_->key, 0, rows + *of_->key_at_, size};
+      append({&key, 1}, {columns, 1}, n, b.owned);
+      continue;
+    }
+    keys_.clear();
+    of_->key_->map(rows, nullptr, n, keys_.extend(n), scratch_);
+    keys_.grow(n);
+    const key_part key = side_by_side(*of_->node_->key, keys_.data());
+    columns[1] = {keys_.data(), key_size, 0, key_size, nullptr, true};
+    append({&key, 1}, columns, n, b.owned);
+  }
+}
+
+// ---------------------------------------------------------------- readers
+key_part stored_group_rows::key_in_records(const column_batch& b) const {
+  key_part keys = side_by_side(*node_->key, nullptr);
+  const column& from = key_at_ ? b.columns[0] : b.columns[1];
+  keys.base = static_cast<const std::byte*>(from.base) + key_at_.value_or(0);
+  keys.stride = from.stride;
+  keys.select = from.select;
+  return keys;
+}
+
+void stored_group_rows::update(const column_batch& b, group_table& to) const {
+  if (!columns_) return to.update_keyed(b.columns[0].base, b.columns[0].select, key_in_records(b), b.n);
+  if (!hashes_) return to.update(b);
+  const column& hashes = b.columns.back();
+  to.update({b.columns.first(b.columns.size() - 1), b.n}, hashes.select ? nullptr : static_cast<const std::uint64_t*>(hashes.base));
+}
+
+stored_group_rows::hasher::hasher(const stored_group_rows& of) : of_(&of) {
+  if (of.columns_) column_keys_.emplace(*of.columns_, *of.pool_);
+}
+
+void stored_group_rows::hasher::operator()(const column_batch& b, std::uint64_t* to) {
+  const ir::type& type = *of_->node_->key;
+  if (of_->hashes_) {
+    for (std::size_t i = 0; i < b.n; ++i) to[i] = *reinterpret_cast<const std::uint64_t*>(value_at(b.columns.back(), i));
+  } else if (column_keys_) {
+    hash_keys(type, column_keys_->run(b), 0, b.n, to, of_->equality_);
+  } else {
+    const key_part keys = of_->key_in_records(b);
+    hash_keys(type, {&keys, 1}, 0, b.n, to, of_->equality_);
+  }
+}
+
+}  // namespace query::cpu
