@@ -68,7 +68,7 @@ class streamed_zip final : public row_pieces {
   bool next(detail::table& out, std::size_t) override {
     if ((!a_.n && !left_.next(a_, ~0ull)) || (!b_.n && !right_.next(b_, ~0ull))) return false;
     if (!result_) result_.emplace(v_->node->functions[0], a_.type, b_.type, v_->interpreted, tasks_.pool());
-    const std::size_t n = std::min(a_.n, b_.n);
+    const std::size_t n = std::min({a_.n, b_.n, most_piece_rows(v_->node->row->size, tasks_.pool())});
     out = zipped(*v_, *result_, a_, b_, n, tasks_);
     a_ = slice(a_, n, ~0ull);
     b_ = slice(b_, n, ~0ull);

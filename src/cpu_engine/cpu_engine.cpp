@@ -10,6 +10,7 @@
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/sort.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/tbb_scheduler.hpp"
 #include "cpu_engine/terminal_reads.hpp"
@@ -108,6 +109,9 @@ class cpu_engine final : public runtime::local_engine {
   std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& c,
                                            runtime::run_context& context) override {
     return open_branch(b, c, context);
+  }
+  std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const runtime::run_context& context) const override {
+    return cpu::most_table_bytes(v, context);
   }
   void verify(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
     verify_branch(b, c, context);

@@ -1,7 +1,7 @@
 // group_by with many groups, or more than memory has room for: rows, and groups that tables have already, are put apart by the hash of
 // their key, so that no merge is serial and rows wait in files where memory is full. Partition by partition, a table takes the groups;
 // where a partition has more than a table may have, it is read several times, each time for some of the hashes. The result, too, goes to
-// files where it may be too large. (Partitioning before aggregation: Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation, ICDE 2024.)
+// files where it may be too large. (Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation, ICDE 2024.)
 #pragma once
 
 #include "cpu_engine/group_table.hpp"

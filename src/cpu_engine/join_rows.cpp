@@ -159,6 +159,7 @@ class streamed_pairs final : public row_pieces {
     // Sizes that do not depend on the number of threads: sums are added up piece by piece.
     constexpr std::size_t most_bytes = std::size_t{16} << 20;
     size_ = std::min(8 * size_, std::clamp<std::size_t>(most_bytes / v_->node->row->size, 1, 16 * part_rows));
+    size_ = std::min(size_, most_piece_rows(v_->node->row->size, tasks_.pool()));
     return true;
   }
   bool prompt() const override { return false; }

@@ -25,8 +25,6 @@ using detail::verb;
 
 namespace {
 
-constexpr std::size_t piece_part_rows = 1 << 13;
-
 // The rows of a vertex that gave several tables, which nobody has put side by side yet.
 template <class Rows> std::shared_ptr<const Rows> several(const planner::branch& b, const runtime::run_context& context) {
   const auto found = b.table ? context.tables.find(b.table) : context.tables.end();
@@ -176,7 +174,6 @@ void pipeline::fill_window(std::size_t most) {
         stream_ended_ = true;
         return;
       }
-      // The single piece of a slow stream is still work for several threads.
       const std::size_t length = stream_->prompt() ? part_rows : piece_part_rows;
       for (std::size_t from = 0; from < rows.n; from += length) cut_.push_back(slice(rows, from, length));
     }

@@ -1,5 +1,6 @@
 // chunk, window and apply: functions of runs of adjacent rows.
 #include <optional>
+#include <utility>
 
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
@@ -57,7 +58,9 @@ detail::table call_runs(const planner::vertex& v, const detail::table& rows, std
     std::optional<interpreted_run> interpreted;
     if (function.is_interpreted()) interpreted.emplace(function, f.row, tasks.pool());
     const detail::stop_point stop;
-    for (std::size_t i = t * a_task, end = std::min(count, i + a_task); i < end;) {
+    const std::size_t first = t * a_task, end = std::min(count, first + a_task);
+    if (gives_one_row(node)) results[t].reserve(end - first);  // a buffer that grows begins with a batch: far too much for a long run
+    for (std::size_t i = first; i < end;) {
       const run r = at(i);
       if (interpreted) {
         interpreted->call(rows, r, results[t]);
@@ -93,6 +96,10 @@ void check_positive(std::uint64_t n, const detail::logical& node, const char* wh
 
 }  // namespace
 
+bool gives_one_row(const detail::logical& runs) {
+  return runs.what != detail::verb::apply && (runs.all || runs.functions.front().row);
+}
+
 detail::table chunk_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   check_positive(v.node->count, *v.node, "the length");
   const detail::table rows = collect_input(v, 0, tasks).table;
@@ -119,19 +126,21 @@ class streamed_runs final : public row_pieces {
  public:
   streamed_runs(const planner::vertex& v, runtime::run_context& context)
       : v_(&v), input_(v, context), held_(row_of(v), context.pool), length_(v.node->count),
-        step_(v.node->what == detail::verb::chunk ? v.node->count : v.node->step), short_end_(v.node->what == detail::verb::chunk) {}
+        step_(v.node->what == detail::verb::chunk ? v.node->count : v.node->step),
+        most_runs_(runs_of_piece(*v.node, context.pool)), short_end_(v.node->what == detail::verb::chunk) {}
 
   bool next(detail::table& out, std::size_t) override {
     while (true) {
-      const std::size_t n = held_.size();
-      if (n >= length_) {
-        out = call((n - static_cast<std::size_t>(length_)) / static_cast<std::size_t>(std::min<std::uint64_t>(step_, n)) + 1, length_);
-      } else if (ended_) {
-        if (n == 0 || !short_end_) return false;
-        out = call(1, n);
-      } else {
+      if (rows_.n >= length_) {
+        const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(step_, rows_.n));
+        out = call(std::min((rows_.n - static_cast<std::size_t>(length_)) / step + 1, most_runs_), length_);
+      } else if (!ended_) {
         read();
         continue;
+      } else {
+        if (held_.size()) run_held();
+        if (rows_.n == 0 || !short_end_) return false;
+        out = call(1, rows_.n);
       }
       if (out.n) return true;
     }
@@ -139,42 +148,66 @@ class streamed_runs final : public row_pieces {
   bool prompt() const override { return false; }
 
  private:
+  static std::size_t runs_of_piece(const detail::logical& node, const runtime::buffer_pool& pool) {
+    const std::size_t rows = most_piece_rows(node.row->size, pool);
+    return gives_one_row(node) ? rows : static_cast<std::size_t>(std::max<std::uint64_t>(rows / node.count, 1));
+  }
   static const ir::type* row_of(const planner::vertex& v) { return v.node->inputs.front().node->row; }
+  static void add(rows_buffer& to, const detail::table& rows, bool owned) {
+    detail::row_block b;
+    b.rows = const_cast<void*>(rows.rows);
+    b.n = rows.n;
+    b.owned = owned;
+    to.append(b);
+  }
+  // Rows are put together only where a run begins in one piece and ends in another that does not lie behind it.
   void read() {
-    detail::table rows;
-    if (!input_.next(rows)) {
+    detail::table more;
+    if (!input_.next(more)) {
       ended_ = true;
       return;
     }
-    const auto passed = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, rows.n));
+    const auto passed = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, more.n));
     skip_ -= passed;
-    detail::row_block b;
-    b.rows = const_cast<std::byte*>(row_at(rows, passed));
-    b.n = rows.n - passed;
-    b.owned = input_.fresh();
-    held_.append(b);
+    more = slice(more, passed, ~0ull);
+    const bool fresh = input_.fresh();
+    if (!rows_.n && !held_.size()) {
+      rows_ = std::move(more);
+      mine_ = fresh;
+    } else if (rows_.n && !mine_ && !fresh && more.rows == row_at(rows_, rows_.n)) {
+      rows_.n += more.n;
+    } else {
+      add(held_, std::exchange(rows_, {}), mine_);
+      add(held_, more, fresh);
+      if (held_.size() >= length_) run_held();
+    }
+  }
+  void run_held() {
+    rows_ = std::move(held_).to_table();
+    held_ = rows_buffer(rows_.type, input_.tasks().pool());
+    mine_ = true;
   }
   // `count` runs of the rows at hand, which are then given back but for those of later runs.
   detail::table call(std::size_t count, std::uint64_t length) {
-    const detail::table rows = std::move(held_).to_table();
-    held_ = rows_buffer(rows.type, input_.tasks().pool());
     const auto n = static_cast<std::size_t>(length);
-    const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(step_, rows.n));
+    const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(step_, rows_.n));
     constexpr std::size_t rows_a_task = 1 << 12;
-    detail::table out = call_runs(*v_, rows, count, std::max<std::size_t>(1, rows_a_task / n), input_.tasks(), [&](std::size_t i) {
+    detail::table out = call_runs(*v_, rows_, count, std::max<std::size_t>(1, rows_a_task / n), input_.tasks(), [&](std::size_t i) {
       return run{i * step, n};
     });
-    const std::uint64_t used = step_ > rows.n ? step_ : std::uint64_t{count} * step;
-    if (used < rows.n)
-      held_.take_rows(const_cast<std::byte*>(row_at(rows, static_cast<std::size_t>(used))), rows.n - static_cast<std::size_t>(used));
-    else skip_ = used - rows.n;
+    const std::uint64_t used = step_ > rows_.n ? step_ : std::uint64_t{count} * step;
+    if (used >= rows_.n) skip_ = used - rows_.n;
+    rows_ = used < rows_.n ? slice(rows_, used, ~0ull) : detail::table{};
     return out;
   }
 
   const planner::vertex* v_;
   vertex_input input_;
-  rows_buffer held_;
+  detail::table rows_;          // those at hand
+  bool mine_ = false;           // they lie in memory of this vertex, or of a piece that it was given
+  rows_buffer held_;            // instead of them, while they are too few for a run
   std::uint64_t length_, step_, skip_ = 0;  // skip_: rows still to come that no run wants
+  std::size_t most_runs_;                   // at once
   bool short_end_, ended_ = false;
 };
 

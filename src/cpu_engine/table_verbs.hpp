@@ -36,6 +36,7 @@ detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tas
 // runs.cpp: functions of adjacent rows.
 detail::table chunk_rows(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks);
+bool gives_one_row(const detail::logical& runs);  // chunk, window: one for each run, that is
 detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
 // partition.cpp

@@ -110,6 +110,7 @@ struct vertex {
   bool ordered = false;                 // as_ordered() was said here or above, through verbs that keep order
   bool interpreted = false;             // traced functions of the breaker run by the interpreter; notes name the others
   bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
+  bool may_stream = false;              // the same, where memory has no room for the table
   bool over_columns = false;            // takes its rows as columns (choose_columns): group_by, aggregate, right and full joins
   bool in_place = false;                // does not run: the joins that build on it read its source's columns (choose_columns)
   bool kept_if_it_fits = false;         // a table if memory allows; else each reader computes its rows as they come

@@ -5,10 +5,12 @@
 //   if it takes rows one by one, for those of any other source; nor is a file to be read further than such a reader goes;
 // - a reader that sees each row once (a count, group_by) needs no memory for those of a generator, whose number nobody knows, nor
 //   for the pairs of a cross_join, of which there are many.
-// Whatever needs all rows side by side anyway has the faster table below it.
+// Whatever needs all rows side by side anyway has the faster table below it. Where memory has no room for a table with one reader, that
+// reader takes the rows as they come too (vertex::may_stream).
 //
 // Vertices that hand rows on call each other, each on top of its reader: one of so many is a table, unless rows without a known end
 // must come through for a reader that may stop early (cpu_engine/vertex_streams.cpp says where the stack ends first).
+#include <algorithm>
 #include <unordered_map>
 
 #include "planner/machine_graph.hpp"
@@ -42,6 +44,24 @@ bool reads_no_further_than_needed(const vertex& v) {
     case verb::zip: return true;
     case verb::skip:
     case verb::concat: return v.limit != ~0ull;
+    default: return false;
+  }
+}
+
+bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }
+
+// A stream of this input would be collected as it is, or have lost the bounds of partitions.
+bool wants_table(const vertex& v, const branch& input) {
+  if (!v.node) return false;
+  if (v.node->what == verb::apply) return true;
+  if (!input.stages.empty() || !input.prefilters.empty()) return false;
+  switch (v.node->what) {
+    case verb::reverse:
+    case verb::sample:
+    case verb::partition:
+    case verb::skip_last:
+    case verb::cached: return true;
+    case verb::cross_join: return &input != &v.inputs.front();
     default: return false;
   }
 }
@@ -84,21 +104,50 @@ class marking {
       v.streamed = makes_pairs(v) ? wants_pairs(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e);
       bound_nesting(v, e.reader);
     }
+    mark_for_small_memory(edges);
   }
 
  private:
+  static constexpr int most_nested = 32;  // streams that call each other
   struct nesting {
     int streams = 0;          // that call each other, up to this one
     bool stops_early = false; // a reader above may
   };
   void bound_nesting(vertex& v, const vertex* reader) {
-    constexpr int most = 32;
     const nesting above = reader && reader->streamed ? nested_[reader] : nesting();
     nesting& here = nested_[&v];
     here.stops_early = reader ? above.stops_early || reads_no_further_than_needed(*reader) : how_ == reading::on_demand;
     here.streams = above.streams + 1;
     const bool endless = flows_[&v] && here.stops_early;
-    if (here.streams > most && !endless) v.streamed = false;
+    if (here.streams > most_nested && !endless) v.streamed = false;
+  }
+  // Chains of both kinds of streams are no longer than those of one.
+  void mark_for_small_memory(const rules::edge_index& edges) {
+    std::unordered_map<const vertex*, int> up_to, down_to;  // streams that call each other, with this one
+    for (const auto& v : graph_->vertices) {                // inputs first
+      int below = 0;
+      for (const branch& b : v->inputs)
+        if (b.table && b.table->streamed) below = std::max(below, down_to[b.table]);
+      down_to[v.get()] = below + 1;
+    }
+    std::unordered_map<const vertex*, bool> read_again;  // by rounds of a loop
+    for (std::size_t i = graph_->vertices.size(); i-- > 0;) {
+      vertex& v = *graph_->vertices[i];
+      v.may_stream = false;
+      const edge e = edges.only_reader(v);
+      if (e.how != edge::kind::rows) continue;
+      const bool called = e.reader && (e.reader->streamed || e.reader->may_stream);
+      up_to[&v] = called ? up_to[e.reader] + 1 : 1;
+      read_again[&v] = e.reader && (called ? read_again[e.reader] : e.reader->kept_if_it_fits);
+      v.may_stream = !v.streamed && !read_again[&v] && reads_as_they_come(v, e) && up_to[&v] - 1 + down_to[&v] <= most_nested;
+    }
+  }
+  bool reads_as_they_come(const vertex& v, const edge& e) {
+    if (!can_stream(v) || is_file(v) || looks_up_keys(v) || !v.shares.empty() || v.kept_if_it_fits || !can_be_copied(v.row())) return false;
+    if (runs_in_[&v] != static_cast<const void*>(&graph_->top) || !together(v, e.reader)) return false;
+    if (!e.reader) return how_ != reading::whole;
+    const bool loop = e.reader->node && e.reader->node->what == verb::do_while;
+    return !loop && e.reader->shares.empty() && !wants_table(*e.reader, *e.through);
   }
   // Run in the same round of the same loop: what a loop keeps for its rounds is a table.
   bool together(const vertex& v, const vertex* reader) {

@@ -201,7 +201,7 @@ void executor::run(const vertex& v) {
   context_->joined_apart.clear();
   try {
     if (v.kept_if_it_fits) keep_if_it_fits(v);
-    else context_->tables[&v] = compute(v);
+    else if (!left_to_reader(v)) context_->tables[&v] = compute(v);
     if (v.node && v.node->what == verb::apply) planner::trace_memo::forget_here();
   } catch (const detail::unplaced_error& e) {
     if (!v.node) throw;
@@ -245,6 +245,20 @@ void executor::keep_if_it_fits(const vertex& v) {
   }
   context_->tables.erase(&v);
   context_->too_large.insert(&v);
+}
+
+// Before anything is computed, as functions and generators of the user's run once.
+bool executor::left_to_reader(const vertex& v) {
+  const std::size_t limit = context_->pool.limit();
+  if (!v.may_stream || !limit || context_->verify) return false;
+  context_->too_large.erase(&v);
+  const std::size_t room = limit - std::min(context_->pool.used(), limit);
+  const auto most = session_->cpu->most_table_bytes(v, *context_);
+  const bool too_large = most && 1.2 * static_cast<double>(*most) > static_cast<double>(room);  // buffers come in classes of size
+  if (too_large) context_->too_large.insert(&v);
+  if (const detail::logical* verb = verb_of_pieces(v))
+    session_->note_pieces(verb, "", too_large ? "handed on row by row, as memory had no room for a table" : "");
+  return too_large;
 }
 
 vertex_rows executor::compute(const vertex& v) {

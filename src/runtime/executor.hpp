@@ -51,6 +51,7 @@ class executor {
   bool only_the_cpu_reads(const planner::vertex& v) const;
   bool all_on_cpu() const;
   void keep_if_it_fits(const planner::vertex& v);
+  bool left_to_reader(const planner::vertex& v);
   static bool is_kept(const planner::vertex& v);  // by the session: rows of cached()
   void find_kept();
   void leave_to_joins();

@@ -2,7 +2,9 @@
 // branch without a table in between. src/cpu_engine is the only one.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <query/column_chunks.hpp>
 
@@ -31,6 +33,8 @@ class local_engine : public engine {
   // Windows of batches on demand; the cursor uses the context, which the caller keeps alive.
   virtual std::unique_ptr<detail::row_cursor> open(const planner::branch& b, const std::vector<planner::binding>& captures,
                                                    run_context& context) = 0;
+  // The most bytes that a table of this vertex takes, with all that lies beside it while it is made; nothing: nobody knows.
+  virtual std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const run_context& context) const = 0;
   // Verify mode for the branch that the terminal verb reads: throws user_error at the first row on which a function and its
   // trace differ. Vertices are verified as they start.
   virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;

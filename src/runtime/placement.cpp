@@ -336,7 +336,7 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
     const detail::logical* verb = v->engine == "cpu" && !lost ? nullptr : last_verb(*v);
     const std::string fallback = verb ? session.fallback_of(verb, "") : "";
     if (!fallback.empty()) v->notes.push_back("the last run went to the cpu: " + fallback);
-    note_pieces(*v, verb ? verb : may_leave_memory(*v) ? v->node : nullptr, session);
+    note_pieces(*v, verb ? verb : verb_of_pieces(*v), session);
     require_gpu(*v, session);
   }
   note_joins(g, session);

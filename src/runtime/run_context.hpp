@@ -82,6 +82,14 @@ inline bool may_leave_memory(const planner::vertex& v) {
   }
 }
 
+// What explain() says of the last run of a vertex on the CPU is known by this verb; null: it says nothing.
+inline const detail::logical* verb_of_pieces(const planner::vertex& v) {
+  if (v.engine != "cpu") return nullptr;
+  if (v.node || v.inputs.empty()) return v.node && (may_leave_memory(v) || planner::hands_on(v.node->what)) ? v.node : nullptr;
+  const auto& stages = v.inputs.front().stages;
+  return stages.empty() || stages.back().nodes.empty() ? nullptr : stages.back().nodes.back();
+}
+
 struct run_context {
   runtime::scheduler& scheduler;
   buffer_pool& pool;
@@ -96,7 +104,7 @@ struct run_context {
   std::unordered_set<const planner::vertex*> left_to_joins{};                  // build sides whose joins collect them, as memory allows
   // Joins that were stages of a branch (by its number) and had no room in memory: their rows, until another vertex runs.
   std::map<std::pair<const detail::logical*, int>, std::shared_ptr<kept_rows>> joined_apart{};
-  std::unordered_set<const planner::vertex*> too_large{};                      // vertices kept_if_it_fits that did not
+  std::unordered_set<const planner::vertex*> too_large{};                      // vertices kept_if_it_fits, or that may_stream, that did not
   mutable std::unordered_map<std::uint64_t, vertex_rows> variables{};          // loop variables by slot
   // Copies that engines made of sources (by node) and of tables (by vertex), while loops run: the next round finds them.
   std::unordered_map<const void*, std::shared_ptr<kept_rows>> copies{};

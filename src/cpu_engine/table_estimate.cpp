@@ -1,0 +1,147 @@
+#include "cpu_engine/table_estimate.hpp"
+
+#include <algorithm>
+
+#include "cpu_engine/made_tables.hpp"
+#include "cpu_engine/sampled_pieces.hpp"
+#include "cpu_engine/table_verbs.hpp"
+#include "runtime/seen_runs.hpp"
+
+namespace query::cpu {
+
+using detail::verb;
+using planner::branch;
+using planner::stage;
+using planner::vertex;
+
+namespace {
+
+using row_count = std::optional<std::uint64_t>;  // at most so many; nothing: nobody knows
+
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) { return a + b < a ? ~0ull : a + b; }
+std::uint64_t product(std::uint64_t a, std::uint64_t b) { return b && a > ~0ull / b ? ~0ull : a * b; }
+// Tables are put together of pieces. One that is not leaves as much to its reader.
+std::uint64_t twice(std::uint64_t bytes) { return product(2, bytes); }
+
+bool may_add_rows(const stage& s) {
+  if (s.what == stage::kind::probe) return s.join->join != detail::join_kind::semi && s.join->join != detail::join_kind::anti;
+  return std::any_of(s.nodes.begin(), s.nodes.end(), [](const detail::logical* n) { return n->what == verb::select_many; });
+}
+
+// Nothing happens to the rows, and they lie side by side.
+bool in_place(const branch& b, const runtime::run_context& context) {
+  if (!b.stages.empty() || !b.prefilters.empty() || comes_in_pieces(b, context)) return false;
+  if (b.table) {
+    const auto found = context.tables.find(b.table);
+    return found != context.tables.end() && found->second.here();
+  }
+  if (!b.source->view) return false;
+  detail::row_block rows;
+  b.source->view(b.source->source.get(), rows);
+  return !rows.columns;
+}
+
+class row_counts {
+ public:
+  explicit row_counts(const runtime::run_context& context) : context_(&context) {}
+
+  row_count of(const branch& b) {
+    if (std::any_of(b.stages.begin(), b.stages.end(), may_add_rows)) return std::nullopt;
+    if (b.table) return context_->streams(*b.table) ? of(*b.table) : of_table(*b.table);
+    if (b.source->view) {
+      detail::row_block rows;
+      b.source->view(b.source->source.get(), rows);
+      return rows.n;
+    }
+    return b.source->open && b.source->count ? row_count(b.source->count) : std::nullopt;
+  }
+
+  row_count of(const vertex& v) {
+    if (deep_ == deepest) return std::nullopt;
+    ++deep_;
+    row_count n = without_limit(v);
+    --deep_;
+    if (n) n = std::min(*n, v.limit);
+    return n;
+  }
+
+ private:
+  static constexpr int deepest = 64;  // streams that call each other: those of sources without an end may be thousands
+
+  row_count of_table(const vertex& v) const {
+    const auto found = context_->tables.find(&v);
+    return found == context_->tables.end() ? std::nullopt : row_count(runtime::size_of(found->second));
+  }
+  row_count without_limit(const vertex& v) {
+    if (v.inputs.empty()) return std::nullopt;  // a file
+    const row_count n = of(v.inputs.front());
+    if (!v.node) return n;
+    const std::uint64_t count = v.node->count;
+    switch (v.node->what) {
+      case verb::take: return std::min(count, n.value_or(count));
+      case verb::zip: {
+        const row_count other = of(v.inputs[1]);
+        return n && other ? std::min(*n, *other) : n ? n : other;
+      }
+      case verb::skip: return n ? row_count(*n - std::min(*n, count)) : n;
+      case verb::take_while:
+      case verb::skip_while:
+      case verb::distinct: return n;
+      case verb::chunk:
+      case verb::window: return n && count && v.node->step ? row_count(of_runs(*v.node, *n)) : std::nullopt;
+      case verb::default_if_empty: return of_all(v, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+      case verb::cross_join: return of_all(v, product);
+      case verb::concat:
+      case verb::union_with: return of_all(v, sum);
+      default: return std::nullopt;
+    }
+  }
+  // Nobody knows of functions that give many rows; perhaps as many as their run has.
+  static std::uint64_t of_runs(const detail::logical& node, std::uint64_t n) {
+    const std::uint64_t length = node.count, rows_a_run = gives_one_row(node) ? 1 : length;
+    if (node.what == verb::chunk) return product(n / length + (n % length != 0), std::min(rows_a_run, n));
+    return n < length ? 0 : product((n - length) / node.step + 1, rows_a_run);
+  }
+  template <class Combine> row_count of_all(const vertex& v, Combine combine) {
+    row_count all = of(v.inputs.front());
+    for (std::size_t i = 1; all && i < v.inputs.size(); ++i) {
+      const row_count n = of(v.inputs[i]);
+      all = n ? row_count(combine(*all, *n)) : n;
+    }
+    return all;
+  }
+
+  const runtime::run_context* context_;
+  int deep_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const runtime::run_context& context) {
+  row_counts counts(context);
+  const row_count n = counts.of(v);
+  if (!n) return std::nullopt;
+  const std::uint64_t table = twice(product(*n, v.row()->size));
+  // Of the first `most` rows of an input.
+  const auto copy = [&](const branch& b, std::uint64_t most) {
+    if (in_place(b, context)) return std::uint64_t{0};
+    return product(std::min(counts.of(b).value_or(~0ull), most), b.row->size);
+  };
+  const branch& first = v.inputs.front();
+  const auto as_it_is = [&] { return in_place(first, context) || made_as_they_are(first, ~0ull, context); };
+  if (!v.node) return as_it_is() ? 0 : table;
+  switch (v.node->what) {
+    case verb::take: return as_it_is() ? 0 : table;
+    case verb::skip: return twice(copy(first, sum(v.node->count, v.limit)));
+    case verb::take_while:
+    case verb::skip_while: return twice(copy(first, ~0ull));
+    case verb::default_if_empty: return twice(std::max(copy(first, ~0ull), copy(v.inputs[1], ~0ull)));
+    case verb::zip: return sum(table, sum(copy(first, *n), copy(v.inputs[1], *n)));
+    case verb::chunk:
+    case verb::window: return sum(table, copy(first, ~0ull));
+    case verb::cross_join: return sum(table, sum(copy(first, ~0ull), copy(v.inputs[1], ~0ull)));
+    default: return table;
+  }
+}
+
+}  // namespace query::cpu
