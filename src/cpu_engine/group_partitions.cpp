@@ -82,7 +82,7 @@ class grouped_partitions {
       return;
     }
     // As many of the hashes as the table has room for, if all rows had keys of their own; then as many as those had.
-    double share = most_groups_ ? most_groups_ / static_cast<double>(rows + groups) : 1.0;
+    double share = most_groups_ > 0 ? most_groups_ / static_cast<double>(rows + groups) : 1.0;
     for (hash_range range;;) {
       constexpr double hashes = 18446744073709551616.0;
       const auto width = share < 0.99 ? static_cast<std::uint64_t>(share * hashes) + 1 : every_hash;
