@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t table_share = 16;    // of the session's memory, for the groups of one table
 constexpr std::size_t most_lanes = 4;      // tables at once, where memory is short
-constexpr unsigned most_bits = 12, most_bits_by_memory = 10;
+constexpr unsigned least_bits = 6, most_bits = 12, most_bits_by_memory = 10;
 constexpr std::uint64_t every_hash = ~std::uint64_t{0};
 
 // About what a group takes in its table while that grows, and each row of it, where states keep their rows' values.
@@ -52,7 +52,7 @@ class grouped_partitions {
         columns_(columns),
         tasks_(&tasks),
         equality_(equality_of(v.node->keys)),
-        bits_(input_.rows ? input_.rows->bits() : input_.order_bits) {
+        bits_(input_.rows ? input_.rows->bits() : std::max(input_.order_bits, least_bits)) {
     if (tight())
       most_groups_ = std::max<double>(1 << 10, static_cast<double>(tasks.pool().limit() / table_share) /
                                                    static_cast<double>(bytes_a_group(*v.node)));

@@ -149,7 +149,8 @@ bool row_prefix::next_slice(detail::table& rows) {
   constexpr std::size_t most_parts = 16, most_bytes = std::size_t{16} << 20;
   // Those of rows that are made as they are read are copies.
   const std::size_t limit = whole_ ? 0 : tasks_->pool().limit(), bytes = limit ? std::min(most_bytes, limit / 4) : most_bytes;
-  const std::size_t most = std::clamp<std::size_t>(bytes / pipeline_.row()->size, 1, most_parts * part_rows);
+  std::size_t most = std::clamp<std::size_t>(bytes / pipeline_.row()->size, 1, most_parts * part_rows);
+  if (limit && most > piece_part_rows) most -= most % piece_part_rows;
   slice_ = std::min(slice_, most);
   rows = whole_ ? slice(*whole_, given_, slice_) : ended_ ? detail::table{} : made_slice();
   slice_ = std::min(2 * slice_, most);

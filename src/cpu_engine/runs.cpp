@@ -174,7 +174,7 @@ class streamed_runs final : public row_pieces {
     if (!rows_.n && !held_.size()) {
       rows_ = std::move(more);
       mine_ = fresh;
-    } else if (rows_.n && !mine_ && !fresh && more.rows == row_at(rows_, rows_.n)) {
+    } else if (rows_.n && !mine_ && !fresh && more.owner == rows_.owner && more.rows == row_at(rows_, rows_.n)) {
       rows_.n += more.n;
     } else {
       add(held_, std::exchange(rows_, {}), mine_);
