@@ -42,8 +42,9 @@ TEST(spilled_sorts_concurrency, three_queries_in_one_small_memory) {
   std::vector<std::thread> others;
   for (int t = 0; t < 3; ++t) others.emplace_back(check);
   for (auto& t : others) t.join();
-  const std::string plan = sorted.explain();
-  EXPECT_NE(plan.find(" temporary file"), std::string::npos) << plan;
+  // One of them alone may have room; whether there are files depends on who meets whom.
+  EXPECT_LE(s.memory_peak(), s.memory_limit());
+  EXPECT_EQ(s.memory_used(), 0u);
 }
 
 }  // namespace
