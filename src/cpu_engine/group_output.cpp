@@ -153,11 +153,11 @@ class records_beyond_memory final : public group_output {
     }
     return out;
   }
-  // What is held goes to the store, once.
+  // Moves the rows held so far to the store, once.
   void begin_store() {
     const std::lock_guard hold(lock_);
     if (store_) return;
-    // What is in use now goes to files, or is given back, before the result is read.
+    // Most of the memory in use now goes to files, or is given back, before the result is read.
     store_ = std::make_shared<positioned_rows>(*v_, *tasks_, nullptr, places_.end(), places_.opened, places_.partitions + 1,
                                                tasks_->pool().limit() / 4 * 3);
     positioned_rows::writer before(*store_, places_.partitions);
@@ -168,7 +168,7 @@ class records_beyond_memory final : public group_output {
     before.finish();
     held_.clear();
   }
-  // Of the one task that has the partition.
+  // Only the task that has the partition calls this.
   void append(std::size_t p, rows_buffer& rows, std::vector<std::uint64_t>& opened) {
     if (!writers_[p]) writers_[p] = std::make_unique<positioned_rows::writer>(*store_, p);
     append(*writers_[p], p, rows, opened);

@@ -37,7 +37,7 @@ runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input inp
 // May rows and groups leave memory?
 bool groups_may_leave_memory(const detail::logical& n, const runtime::run_context& context);
 
-// Of the number of partitions, for so many rows and groups of tables.
+// How many bits number the partitions of so many rows and groups of tables.
 struct group_partition_bits {
   group_partition_bits(const detail::logical& n, std::uint64_t rows, const runtime::run_context& context);
   unsigned of_order;   // where memory has room

@@ -116,7 +116,7 @@ class partition_store final : runtime::pool_evictor {
   unsigned bits_;
   std::size_t of_band_;  // partitions whose blocks share a page
   bool numbered_;
-  // Of the session, as rows may be kept beyond the run that wrote them.
+  // They belong to the session, as rows may be kept beyond the run that wrote them.
   runtime::buffer_pool* pool_;
   runtime::temp_space* temp_;
   std::size_t threads_;

@@ -33,8 +33,8 @@ constexpr std::size_t most_generated_rows(std::size_t row_size) { return std::ma
 // Pieces that need not follow each other without delay are cut into parts of so many rows: a single one is still work for several threads.
 inline constexpr std::size_t piece_part_rows = 1 << 13;
 
-// Of the rows that a verb makes and hands on at once: a session with a limit has room for pieces of many verbs. Whole parts, if one has
-// room: sums are added up part by part, whatever the limit.
+// How many rows a verb makes and hands on at once, so that a session with a limit has room for pieces of many verbs. Pieces are whole parts
+// if one fits: sums are added up part by part, whatever the limit.
 inline std::size_t most_piece_rows(std::size_t row_size, const runtime::buffer_pool& pool) {
   if (!pool.limit()) return ~std::size_t{0};
   if (const std::size_t parts = pool.limit() / 64 / row_size / piece_part_rows) return parts * piece_part_rows;

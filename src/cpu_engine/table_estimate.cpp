@@ -122,7 +122,7 @@ std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const ru
   const row_count n = counts.of(v);
   if (!n) return std::nullopt;
   const std::uint64_t table = twice(product(*n, v.row()->size));
-  // Of the first `most` rows of an input.
+  // Bytes of a copy of an input's first `most` rows.
   const auto copy = [&](const branch& b, std::uint64_t most) {
     if (in_place(b, context)) return std::uint64_t{0};
     return product(std::min(counts.of(b).value_or(~0ull), most), b.row->size);
