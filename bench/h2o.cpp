@@ -1,7 +1,7 @@
 // The questions of the H2O db-benchmark, written as a user would over columns; results are columns that the engine owns, as the peers'.
 //
 //   h2o ROWS FOLDER        writes the tables to FOLDER, for bench/h2o/peers.py
-//   h2o ROWS - [QUESTION]  answers the questions four times each; a JSON line a question: {"question": "j2", "ms": [...], "answer": [...]}
+//   h2o ROWS - [NAMES]  answers the questions (q1,j2) four times each; a JSON line a question: {"question": "j2", "ms": [...], "answer": [...]}
 //
 // bench/h2o/run does both, beside DuckDB, Polars and DataFusion, compares the answers and prints the ratios.
 #include <cstdlib>
@@ -30,6 +30,8 @@ struct middle { std::int32_t a, b; double median_v3; std::optional<double> sd_v3
 QUERY_RECORD(middle, a, b, median_v3, sd_v3);
 struct range { std::string key; std::int64_t range; };
 QUERY_RECORD(range, key, range);
+struct largest_v3 { std::int32_t key; double v3; };
+QUERY_RECORD(largest_v3, key, v3);
 struct fit { std::string a; std::int32_t b; double r2; };
 QUERY_RECORD(fit, a, b, r2);
 struct six { std::string a, b, c; std::int32_t d, e, f; double v3; std::int64_t count; };
@@ -108,6 +110,21 @@ std::vector<question> questions(const tables& t) {
   all.push_back(make<1>("q7", g.group_by([](auto r) { return r.id3; }).select([](auto s) {
     return query::make<range>(s.key(), query::cast<std::int64_t>(s.max(v1)) - query::cast<std::int64_t>(s.min(v2)));
   })));
+  using two = std::pair<double, double>;  // the largest first
+  const auto largest_two = query::aggregates::aggregate(
+      two(-1, -1),
+      [](const two& s, const auto& r) {
+        return r.v3 > s.first ? two(r.v3, s.first) : r.v3 > s.second ? two(s.first, r.v3) : s;
+      },
+      [](const two& a, const two& b) {
+        return a.first > b.first ? two(a.first, std::max(a.second, b.first)) : two(b.first, std::max(b.second, a.first));
+      });
+  all.push_back(make<1>("q8", g.aggregate_by([](auto r) { return r.id6; }, largest_two).select_many([](const auto& s) {
+    const auto& [key, v3] = s;
+    std::vector<largest_v3> rows{{key, v3.first}};
+    if (v3.second >= 0) rows.push_back({key, v3.second});
+    return rows;
+  })));
   all.push_back(make<2>("q9", g.group_by([](auto r) { return std::tuple(r.id2, r.id4); }).select([](auto s) {
     const auto n = query::cast<double>(s.count()), a = query::cast<double>(s.sum(v1)), b = query::cast<double>(s.sum(v2));
     const auto aa = query::cast<double>(s.sum([](auto r) { return r.v1 * r.v1; }));
@@ -156,7 +173,7 @@ std::vector<question> questions(const tables& t) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fputs("usage: h2o ROWS FOLDER | h2o ROWS - [QUESTION]\n", stderr);
+    std::fputs("usage: h2o ROWS FOLDER | h2o ROWS - [NAMES]\n", stderr);
     return 2;
   }
   const tables t(std::strtoull(argv[1], nullptr, 10));

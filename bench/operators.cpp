@@ -1,7 +1,7 @@
 // Each operator by itself, beside what one writes by hand with oneTBB; results are columns that the engine owns, arrays by hand.
 //
 //   operators ROWS FOLDER               writes the tables to FOLDER, for bench/operators/peers.py
-//   operators ROWS - query|tbb [NAME]   answers four times each; a JSON line a question (questions.hpp)
+//   operators ROWS - query|tbb [NAMES]   answers four times each; a JSON line a question (questions.hpp)
 //
 // bench/operators/run does it all, beside DuckDB, Polars and DataFusion, compares the answers and prints the ratios.
 #include <cstdlib>
@@ -200,7 +200,7 @@ std::vector<question> of_tbb(const inputs& in) {
 
 int main(int argc, char** argv) {
   if (argc < 3 || (std::string_view(argv[2]) == "-" && argc < 4)) {
-    std::fputs("usage: operators ROWS FOLDER | operators ROWS - query|tbb [NAME]\n", stderr);
+    std::fputs("usage: operators ROWS FOLDER | operators ROWS - query|tbb [NAMES]\n", stderr);
     return 2;
   }
   const inputs in(std::strtoull(argv[1], nullptr, 10));

@@ -17,6 +17,8 @@ SQL = {
     "q5": ("SELECT id6, sum(v1) AS v1, sum(v2) AS v2, sum(v3) AS v3 FROM g GROUP BY id6", ["v1", "v2", "v3"]),
     "q6": ("SELECT id4, id5, median(v3) AS m, stddev(v3) AS s FROM g GROUP BY id4, id5", ["m", "s"]),
     "q7": ("SELECT id3, max(v1) - min(v2) AS r FROM g GROUP BY id3", ["r"]),
+    "q8": ("SELECT id6, v3 FROM (SELECT id6, v3, row_number() OVER (PARTITION BY id6 ORDER BY v3 DESC) AS place FROM g) "
+           "WHERE place <= 2", ["v3"]),
     "q9": ("SELECT id2, id4, power(corr(v1, v2), 2) AS r2 FROM g GROUP BY id2, id4", ["r2"]),
     "q10": ("SELECT id1, id2, id3, id4, id5, id6, sum(v3) AS v3, count(*) AS n FROM g "
             "GROUP BY id1, id2, id3, id4, id5, id6", ["v3", "n"]),
@@ -47,6 +49,7 @@ def plans(t):
         "q5": (g.group_by("id6").agg(c("v1").sum(), c("v2").sum(), c("v3").sum()), ["v1", "v2", "v3"]),
         "q6": (g.group_by("id4", "id5").agg(c("v3").median().alias("m"), c("v3").std().alias("s")), ["m", "s"]),
         "q7": (g.group_by("id3").agg((c("v1").max() - c("v2").min()).alias("r")), ["r"]),
+        "q8": (g.group_by("id6").agg(c("v3").top_k(2)).explode("v3"), ["v3"]),
         "q9": (g.group_by("id2", "id4").agg((polars.corr("v1", "v2") ** 2).alias("r2")), ["r2"]),
         "q10": (g.group_by("id1", "id2", "id3", "id4", "id5", "id6").agg(c("v3").sum(), polars.len().alias("n")), ["v3", "n"]),
         "j1": (x.join(small, on="id1"), ["v1", "v2"]),
