@@ -64,23 +64,11 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
   if (!p.source_as_it_is() && !lies_there) {
     // Tests may leave few of the rows.
     const std::size_t rows_a_part = p.most_rows_a_part(), part_bytes = rows_a_part * width;
-    const std::size_t threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
-    const std::size_t most = std::max<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1), window = std::min(most, 4 * threads);
-    // With room for the next window; and at the end, too, so that the number of threads decides nothing.
-    const auto fit = [&] { return fits(rows_in(b.apart.first) + most * rows_a_part, 2 * width); };
-    bool more = true;
-    while (more && fit()) {
-      std::vector<rows_buffer> some;
-      for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
-      const std::size_t base = p.next_part();
-      more = p.run_some(window, [&](const pipeline::part& part) {
-        append_rows_sink sink(some[part.index - base]);
-        part.run(sink);
-      });
-      for (rows_buffer& rows : some)
-        if (rows.size()) b.apart.first.emplace_back(std::move(rows));
-    }
-    if (!more && fit()) {
+    // With room for the next window, of any number of threads; and at the end, too, so that this number decides nothing.
+    const std::size_t most = std::max<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1);
+    const auto fit = [&](std::size_t rows) { return fits(rows + most * rows_a_part, 2 * width); };
+    const bool ended = collect_while_it_fits(p, parts_at_once(tasks.context(), part_bytes), fit, b.apart.first);
+    if (ended && fit(rows_in(b.apart.first))) {
       b.fits = true;
       b.table = side_by_side(std::move(b.apart.first), p.row(), tasks);
       return b;

@@ -388,10 +388,9 @@ struct set_source {
 class set_sources {
  public:
   set_sources(const planner::vertex& v, const vertex_tasks& tasks) : v_(&v), tasks_(&tasks), sources_(v.inputs.size()) {
-    const std::size_t part_bytes = part_rows * v.node->row->size, threads = static_cast<std::size_t>(tasks.scheduler().concurrency());
-    window_ = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
-    // Strings that stay where they are need no copies: their numbers are kept. Rows of the result have one form.
     runtime::run_context& context = tasks.context();
+    window_ = parts_at_once(context, part_rows * v.node->row->size);
+    // Strings that stay where they are need no copies: their numbers are kept. Rows of the result have one form.
     const std::size_t given = tells_apart(v) ? 1 : v.inputs.size();
     bool all_stay = true;
     for (std::size_t i = 0; i < given; ++i) all_stay = all_stay && in_place(v.inputs[i], context);
@@ -422,11 +421,10 @@ class set_sources {
       set_source& s = sources_[i];
       if (knows_rows(s)) continue;
       if (s.over_columns) return false;
-      bool more = true;
       const std::uint64_t window_rows = window_ * s.input->most_rows_a_part();
       const std::uint64_t step = std::min(window_rows, s.input->source_rows().value_or(window_rows));
-      while (more && fits(bytes + bytes_of(i, rows_in(s.first) + step))) more = collect_more(s);
-      if (more) return false;
+      const auto next_fits = [&](std::size_t rows) { return fits(bytes + bytes_of(i, rows + step)); };
+      if (!collect_while_it_fits(*s.input, window_, next_fits, s.first)) return false;
       bytes += bytes_of(i, rows_in(s.first));
     }
     return fits(bytes);
@@ -454,18 +452,6 @@ class set_sources {
   double bytes_of(std::size_t input, std::uint64_t rows) const {
     const bool stay = sources_[input].input->in_place();
     return static_cast<double>(rows) * static_cast<double>(costs_of(*v_, input, stay).most + (stay ? 0 : v_->node->row->size));
-  }
-  bool collect_more(set_source& s) {
-    std::vector<rows_buffer> some;
-    for (std::size_t i = 0; i < window_; ++i) some.emplace_back(v_->node->row, tasks_->pool());
-    const std::size_t base = s.input->next_part();
-    const bool more = s.input->run_some(window_, [&](const pipeline::part& part) {
-      append_rows_sink sink(some[part.index - base]);
-      part.run(sink);
-    });
-    for (rows_buffer& rows : some)
-      if (rows.size()) s.first.emplace_back(std::move(rows));
-    return more;
   }
 
   const planner::vertex* v_;

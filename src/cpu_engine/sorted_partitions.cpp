@@ -148,22 +148,9 @@ template <class Fits, class Rest>
 runtime::vertex_rows beyond_memory_as_read(std::unique_ptr<pipeline> input, const vertex_tasks& tasks,
                                            function_ref<detail::table(const input_rows&)> in_memory, Fits fits, Rest rest) {
   pipeline& p = *input;
-  const std::size_t part_bytes = part_rows * p.row()->size, threads = static_cast<std::size_t>(tasks.scheduler().concurrency());
-  const std::size_t window = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
+  const std::size_t window = parts_at_once(tasks.context(), part_rows * p.row()->size);
   std::vector<piece> first;
-  bool more = true;
-  while (more && fits(rows_in(first))) {
-    std::vector<rows_buffer> some;
-    for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
-    const std::size_t base = p.next_part();
-    more = p.run_some(window, [&](const pipeline::part& part) {
-      append_rows_sink sink(some[part.index - base]);
-      part.run(sink);
-    });
-    for (rows_buffer& rows : some)
-      if (rows.size()) first.emplace_back(std::move(rows));
-  }
-  if (more) return rest(std::move(input), std::move(first), window);
+  if (!collect_while_it_fits(p, window, fits, first)) return rest(std::move(input), std::move(first), window);
   return in_memory({side_by_side(std::move(first), p.row(), tasks), true});
 }
 
