@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/join_partitions.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "ir/running.hpp"
 #include "planner/column_forms.hpp"
 #include "planner/cut_branch.hpp"
@@ -20,7 +21,6 @@ using planner::stage;
 namespace {
 
 std::size_t without(std::size_t bytes, std::size_t taken) { return bytes - std::min(bytes, taken); }
-std::size_t room_in(const runtime::run_context& context) { return without(context.pool.limit(), context.pool.used()); }
 
 const std::vector<planner::binding> table_has_none;
 
@@ -43,7 +43,7 @@ bool has_room(const detail::logical& join, bool build_left, std::uint64_t rows, 
               std::size_t room) {
   const double tables = static_cast<double>(join_table_bytes(join, build_left, rows));
   const double all = tables + static_cast<double>(rows) * static_cast<double>(row_bytes + result.a_row) + static_cast<double>(result.bytes);
-  return 1.2 * all <= static_cast<double>(room);  // buffers come in classes of size
+  return fits_in(all, room);
 }
 
 // lies_there: the rows need not be collected.
@@ -91,19 +91,6 @@ template <class Call> auto as_join(const detail::logical& join, Call call) {
   }
 }
 
-// Those that a branch begins with; 0: nobody knows.
-std::uint64_t rows_at_first(const planner::branch& b, const runtime::run_context& context) {
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    if (found == context.tables.end()) return 0;
-    return runtime::size_of(found->second);
-  }
-  if (!b.source->view) return 0;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return rows.n;
-}
-
 // The build side of a stage; nothing: it cannot be had so, as columns.
 std::unique_ptr<pipeline> build_side_of(const stage& s, bool left_to_join, bool columns, runtime::run_context& context) {
   planner::branch table;
@@ -144,7 +131,7 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
         if (rows.kept == known->second) return behind(const_cast<planner::vertex*>(v), rows.kept);
     const bool left_to_join = context.left_to_joins.contains(s.build) && !context.tables.contains(s.build);
     if (!may && !left_to_join) continue;
-    const std::size_t used = context.pool.used(), room = without(room_in(context), taken);
+    const std::size_t used = context.pool.used(), room = without(memory_left(context.pool), taken);
     build_rows build;
     if (left_to_join) {
       const vertex_tasks build_tasks(context, s.build->captures);
@@ -165,7 +152,8 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
     } else {  // its rows are there, or must be fetched
       const auto there = context.tables.find(s.build);
       if (there == context.tables.end() && !s.build->in_place) continue;
-      const std::uint64_t rows = s.build->in_place ? rows_at_first(s.build->inputs.front(), context) : runtime::size_of(there->second);
+      const std::uint64_t rows =
+          s.build->in_place ? rows_of_source(s.build->inputs.front(), context).value_or(0) : runtime::size_of(there->second);
       const std::size_t to_fetch = s.build->in_place || there->second.here() ? 0 : 2 * s.build->row()->size;
       if (!can_be_partitioned(join) || has_room(join, s.build_left, rows, to_fetch, {}, room)) {
         taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, rows));
@@ -212,10 +200,10 @@ runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::ru
   const bool lies_there = v.over_columns && planner::is_bare_source(v.inputs[1]);
   if (!context.pool.limit() || !context.temp || context.shared || context.verify || !can_be_partitioned(join))
     return in_memory(lies_there ? detail::table() : collect_input(v, 1, tasks).table);
-  const std::size_t room = room_in(context);
+  const std::size_t room = memory_left(context.pool);
   // In memory the result is collected in buffers that grow, then put side by side.
   constexpr std::size_t copies = 3;
-  result_size result{copies * rows_at_first(v.inputs[0], context) * join.row->size, 0};
+  result_size result{copies * rows_of_source(v.inputs[0], context).value_or(0) * join.row->size, 0};
   if (join.what == detail::verb::join) result.a_row = copies * join.row->size;
   auto right = std::make_unique<pipeline>(v.inputs[1], v.captures, context, false, true);
   build_rows build = collected(std::move(right), join, false, room, lies_there, result, tasks);

@@ -13,6 +13,7 @@
 #include "cpu_engine/positioned_rows.hpp"
 #include "cpu_engine/row_pieces.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "planner/column_forms.hpp"
 
 namespace query::cpu {
@@ -30,32 +31,6 @@ constexpr std::uint64_t every_hash = ~std::uint64_t{0};
 bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }
 std::size_t table_bytes(const ir::type* key) { return 96 + 3 * key->size; }  // for each key, while the table grows
 bool tells_apart(const planner::vertex& v) { return v.node->what == verb::intersect || v.node->what == verb::except; }
-std::size_t room_of(const runtime::run_context& context) {
-  return context.pool.limit() - std::min(context.pool.used(), context.pool.limit());
-}
-
-std::optional<std::uint64_t> rows_of_source(const planner::branch& b, const runtime::run_context& context) {
-  if (comes_in_pieces(b, context)) return std::nullopt;
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    if (found != context.tables.end() && !found->second.here()) return found->second.kept->size();
-    return context.table_of(*b.table).n;
-  }
-  if (b.source->what == verb::placeholder) return context.variable(b.source->slot).n;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return rows.n;
-}
-// Nothing happens to the rows, and they stay where they are.
-bool in_place(const planner::branch& b, const runtime::run_context& context) {
-  if (!b.stages.empty() || !b.prefilters.empty() || comes_in_pieces(b, context)) return false;
-  if (b.table) return context.tables.contains(b.table) && context.tables.at(b.table).here();
-  if (b.source->what == verb::placeholder) return true;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return !rows.columns;
-}
-
 // The rows of one input, put apart by the hash of their key, which is made of columns of theirs, or has one of its own.
 class hashed_rows {
  public:
@@ -485,9 +460,8 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
   set_inputs inputs(v, tasks);
   if (!set_may_leave_memory(v, context)) return in_memory(inputs);
 
-  const std::size_t room = room_of(context);
-  // Buffers come in classes of size.
-  const auto fits = [&](double bytes) { return 1.2 * bytes <= static_cast<double>(room); };
+  const std::size_t room = memory_left(context.pool);
+  const auto fits = [&](double bytes) { return fits_in(bytes, room); };
   std::uint64_t rows = 0;
   bool known = true;
   for (const planner::branch& b : v.inputs) {
@@ -517,14 +491,14 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
 
 runtime::vertex_rows distinct_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks, std::vector<piece> first,
                                             function_ref<bool(detail::table&, bool&)> next) {
-  set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt, false);
+  set_partitions all(v, tasks, memory_left(tasks.pool()), std::nullopt, false);
   all.put(all.add(nullptr, first.size()), std::move(first), next);
   return all.rows();
 }
 
 runtime::vertex_rows rest_of_distinct(const planner::vertex& v, const vertex_tasks& tasks, seen_keys known,
                                       function_ref<bool(detail::table&, bool&)> next) {
-  set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt, true);
+  set_partitions all(v, tasks, memory_left(tasks.pool()), std::nullopt, true);
   hashed_rows& rest = all.add(nullptr, 1);
   {
     const seen_keys gone = std::move(known);

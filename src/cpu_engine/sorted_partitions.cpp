@@ -11,6 +11,7 @@
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/radix_sort.hpp"
 #include "cpu_engine/sort.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "planner/column_forms.hpp"
 
 namespace query::cpu {
@@ -166,14 +167,13 @@ runtime::vertex_rows sort_as_memory_allows(const planner::vertex& v, const verte
   if (!limit || !context.temp || context.shared || !copied) return in_memory(collect_input(v, 0, tasks));
 
   for (bool failed = false;; failed = true) {
-    const std::size_t room = limit - std::min(context.pool.used(), limit);
+    const std::size_t room = memory_left(context.pool);
     auto input = std::make_unique<pipeline>(b, v.captures, context, false, true);
     const auto source_rows = input->source_rows();
     const bool in_place = input->in_place(), comes_again = source_rows && !input->made_as_read();
     const row_costs costs = costs_of(v, stored_order(v, nullptr), in_place, source_rows.value_or(~0ull));
-    // Buffers come in classes of size.
     const auto fits = [&](std::uint64_t rows, std::size_t bytes) {
-      return 1.2 * static_cast<double>(rows) * static_cast<double>(bytes) <= static_cast<double>(room);
+      return fits_in(static_cast<double>(rows) * static_cast<double>(bytes), room);
     };
     const auto sorted = [&](const planner::column_schema* columns) {
       return std::make_shared<sorted_partitions>(v, tasks, std::move(input), columns, costs, room);
