@@ -19,6 +19,26 @@ namespace {
 constexpr std::size_t result_share = 16;  // of the session's memory, for results before they go to a store
 constexpr std::size_t most_result_bytes = std::size_t{64} << 20;
 
+struct placed_row {
+  std::uint64_t place;
+  void* row;
+};
+
+// Moves the rows into a table, by their places.
+detail::table rows_in_order(std::vector<placed_row> rows, const ir::type* type, runtime::buffer_pool& pool) {
+  const detail::stop_point stop;
+  std::sort(rows.begin(), rows.end(), [&](const placed_row& a, const placed_row& b) {
+    stop.check();
+    return a.place < b.place;
+  });
+  rows_buffer out(type, pool);
+  out.reserve(std::max<std::size_t>(1, rows.size()));
+  detail::in_runs(0, rows.size(), [&](std::size_t i, std::size_t end) {
+    for (; i < end; ++i) out.take_rows(rows[i].row, 1);
+  });
+  return std::move(out).to_table();
+}
+
 class columns_in_memory final : public group_output {
  public:
   columns_in_memory(const planner::vertex& v, const pipeline& from, std::size_t partitions)
@@ -61,27 +81,13 @@ class records_in_memory final : public group_output {
 
  private:
   detail::table in_order() {
-    struct origin {
-      std::uint64_t first;
-      std::uint32_t partition, position;
-    };
-    std::vector<origin> order;
+    std::vector<placed_row> order;
     for (std::size_t p = 0; p < results_.size(); ++p) {
-      std::uint32_t at = 0;
+      std::size_t at = 0;
       for (const auto& of : firsts_[p])
-        for (const std::uint64_t first : of) order.push_back({first, static_cast<std::uint32_t>(p), at++});
+        for (const std::uint64_t first : of) order.push_back({first, results_[p].at(at++)});
     }
-    const detail::stop_point stop;
-    std::sort(order.begin(), order.end(), [&](const origin& a, const origin& b) {
-      stop.check();
-      return a.first < b.first;
-    });
-    rows_buffer out(v_->node->row, *pool_);
-    out.reserve(std::max<std::size_t>(1, order.size()));
-    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i) out.take_rows(results_[order[i].partition].at(order[i].position), 1);
-    });
-    return std::move(out).to_table();
+    return rows_in_order(std::move(order), v_->node->row, *pool_);
   }
 
   const planner::vertex* v_;
@@ -180,25 +186,11 @@ class records_beyond_memory final : public group_output {
     to.append({&all, 1}, rows.size(), opened.data(), true);
   }
   detail::table in_order(bool few) {
-    struct origin {
-      std::uint64_t place;
-      void* row;
-    };
-    std::vector<origin> order;
+    std::vector<placed_row> order;
     for (some_rows& some : held_)
       for (std::size_t i = 0; i < some.rows.size(); ++i)
         order.push_back({few ? some.opened[i] : places_.of(some.partition, some.opened[i]), some.rows.at(i)});
-    const detail::stop_point stop;
-    std::sort(order.begin(), order.end(), [&](const origin& a, const origin& b) {
-      stop.check();
-      return a.place < b.place;
-    });
-    rows_buffer out(v_->node->row, tasks_->pool());
-    out.reserve(std::max<std::size_t>(1, order.size()));
-    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i) out.take_rows(order[i].row, 1);
-    });
-    return std::move(out).to_table();
+    return rows_in_order(std::move(order), v_->node->row, tasks_->pool());
   }
 
   const planner::vertex* v_;
