@@ -9,6 +9,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/grouper.hpp"
+#include "cpu_engine/hashed_rows.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/positioned_rows.hpp"
 #include "cpu_engine/row_pieces.hpp"
@@ -31,113 +32,6 @@ constexpr std::uint64_t every_hash = ~std::uint64_t{0};
 bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }
 std::size_t table_bytes(const ir::type* key) { return 96 + 3 * key->size; }  // for each key, while the table grows
 bool tells_apart(const planner::vertex& v) { return v.node->what == verb::intersect || v.node->what == verb::except; }
-// The rows of one input, put apart by the hash of their key, which is made of columns of theirs, or has one of its own.
-class hashed_rows {
- public:
-  // columns: of the rows; null: they are records.
-  enum class stores : std::uint8_t { rows, keys, computed_keys };  // keys: nobody reads the rest of the rows
-  hashed_rows(const planner::vertex& v, const planner::column_schema* columns, stores what, unsigned bits, std::size_t parts,
-              const vertex_tasks& tasks)
-      : tasks_(&tasks),
-        key_type_(v.node->functions[0].result),
-        equality_(equality_of(v.node->keys)),
-        key_(parts_of_key(v, columns, what)),
-        order_(key_.empty() ? stored_order::by_key(v, columns) : stored_order(v.node, columns)),
-        bits_(bits),
-        store_(stored(what), bits, parts, true, tasks.context()) {
-    if (key_.empty()) key_.push_back({0, key_type_, 0, order_.of_row, 0, nullptr, false, nullptr});
-  }
-
-  const stored_order& order() const { return order_; }
-  partition_store& store() { return store_; }
-  key_equality equality() const { return equality_; }
-  const ir::type* key_type() const { return key_type_; }
-
-  // Of a part of the input. resident: its rows stay where they are until nobody reads the result any more.
-  void put(const pipeline::part& part, std::size_t number, bool resident) {
-    writer to(*this, number);
-    order_feed(order_, resident, tasks_->pool(), to).run(part);
-    to.finish();
-  }
-  void put(const detail::row_block& rows, std::size_t number, bool resident) {
-    writer to(*this, number);
-    order_feed(order_, resident, tasks_->pool(), to).push(rows);
-    to.finish();
-  }
-
-  // Keys alone, side by side, into a store of computed ones.
-  void put_keys(const grouper& known, std::size_t number) {
-    writer to(*this, number);
-    std::vector<column> columns(order_.of_row + 1);
-    for (std::size_t from = 0; from < known.size(); from += column_batch_rows) {
-      columns.back() = {known.key(static_cast<std::uint32_t>(from)), key_type_->size, 0, key_type_->size, nullptr, true};
-      to(columns, std::min(column_batch_rows, known.size() - from), false);
-    }
-    to.finish();
-  }
-
-  // Where the keys of stored rows lie.
-  void find_keys(std::span<const column> columns, std::vector<key_part>& keys) const {
-    keys.clear();
-    for (const planner::projected_part& p : key_) {
-      const column& c = columns[p.column];
-      keys.push_back({p.type, p.to, static_cast<const std::byte*>(c.base) + p.within, c.stride, c.select});
-    }
-  }
-  void hash(std::span<const key_part> keys, std::size_t n, std::uint64_t* to) const {
-    hash_keys(*key_type_, keys, 0, n, to, equality_);
-  }
-
- private:
-  class writer {
-   public:
-    writer(hashed_rows& of, std::size_t part) : of_(&of), to_(of.store_, part) {}
-    void operator()(std::span<const column> columns, std::size_t n, bool owned) {
-      of_->find_keys(columns, keys_);
-      of_->hash(keys_, n, hashes_);
-      for (std::size_t i = 0; i < n; ++i) partitions_[i] = static_cast<std::uint16_t>(hashes_[i] >> (64 - of_->bits_));
-      to_.append(columns, n, partitions_, owned);
-    }
-    void finish() { to_.finish(); }
-
-   private:
-    hashed_rows* of_;
-    partition_writer to_;
-    std::vector<key_part> keys_;
-    std::uint64_t hashes_[column_batch_rows];
-    std::uint16_t partitions_[column_batch_rows];
-  };
-
-  // Of columns as they are; none: the key is computed.
-  static std::vector<planner::projected_part> parts_of_key(const planner::vertex& v, const planner::column_schema* columns, stores what) {
-    const detail::user_function& f = v.node->functions[0];
-    const bool narrower = !columns && what == stores::keys && f.result->trivial && f.result->size < v.node->row->size;
-    if (what == stores::computed_keys || narrower || (columns && columns->optional_row)) return {};
-    const auto p = planner::project(f, columns ? *columns : planner::column_schema::of_rows(v.node->row));
-    if (!p) return {};
-    for (const planner::projected_part& part : p->parts)
-      if (part.computed || part.wraps || part.otherwise) return {};
-    const bool whole = p->parts.size() == 1 && p->parts[0].type == f.result && p->parts[0].to == 0;
-    if (whole) return p->parts;
-    if (v.node->has_own_equality() || (!f.result->trivial && !f.result->life.construct)) return {};
-    return p->parts;
-  }
-  planner::column_schema stored(stores what) const {
-    planner::column_schema columns = order_.columns;
-    if (what == stores::rows) return columns;
-    for (std::size_t c = 0; c < order_.of_row; ++c)
-      if (std::none_of(key_.begin(), key_.end(), [&](const auto& p) { return p.column == c; })) columns.columns[c].type = nullptr;
-    return columns;
-  }
-
-  const vertex_tasks* tasks_;
-  const ir::type* key_type_;
-  key_equality equality_;
-  std::vector<planner::projected_part> key_;
-  stored_order order_;
-  unsigned bits_;
-  partition_store store_;
-};
 
 // All inputs put apart, and what is found in them.
 class set_partitions {
