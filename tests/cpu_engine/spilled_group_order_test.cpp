@@ -97,6 +97,25 @@ TEST(spilled_group_order, keys_of_two_columns) {
                sums([](auto r) { return std::pair(r.meter, r.place); }), false);
 }
 
+// So few groups come in the order of their first appearance, which is known only when all have been found.
+TEST(spilled_group_order, few_groups_with_large_results) {
+  const meter_columns c = made({"few keys after the other", [](std::int64_t i) { return i / 25 * 7919 % 1'000'003; }});
+  const auto of_columns = [&](const Session& s) { return from(columns<MeterReading>(c.meter, c.place, c.value)).in(s); };
+  const auto moments = [](auto key) {
+    return [key](auto q) {
+      return q.group_by(key).select([](auto g) {
+        return std::tuple(g.key(), g.sum([](auto r) { return r.value; }), g.sum([](auto r) { return r.value * 3; }),
+                          g.sum([](auto r) { return r.value * r.value; }), g.min([](auto r) { return r.value; }),
+                          g.max([](auto r) { return r.value; }), g.mean([](auto r) { return r.value; }), g.count(),
+                          g.stddev([](auto r) { return r.value; }), g.sum([](auto r) { return r.meter; }));
+      });
+    };
+  };
+  expect_alike("numbers", 6u << 20, of_columns, moments(meter));
+  expect_alike("strings", 6u << 20, of_columns, moments(place));
+  expect_alike("in order of appearance", 6u << 20, of_columns, [&](auto q) { return moments(meter)(q).as_ordered(); });
+}
+
 // Cached rows have most of the memory when the query begins: all rows of the first part go to the store.
 TEST(spilled_group_order, first_part_without_a_table) {
   std::vector<std::int64_t> numbers(readings);
