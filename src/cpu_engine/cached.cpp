@@ -5,6 +5,7 @@
 
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/stored_sequence.hpp"
+#include "cpu_engine/table_estimate.hpp"
 
 namespace query::cpu {
 
@@ -13,8 +14,7 @@ namespace {
 constexpr std::size_t memory_share = 4;  // of the memory that is left, for cached rows that stay there
 
 bool has_room(std::uint64_t rows, const ir::type* row, const runtime::buffer_pool& pool) {
-  const std::size_t left = pool.limit() - std::min(pool.used(), pool.limit());
-  return static_cast<double>(rows) * static_cast<double>(row->size) <= static_cast<double>(left) / memory_share;
+  return static_cast<double>(rows) * static_cast<double>(row->size) <= static_cast<double>(memory_left(pool)) / memory_share;
 }
 
 }  // namespace
@@ -23,12 +23,10 @@ runtime::vertex_rows cached_rows(const planner::vertex& v, runtime::run_context&
   const planner::branch& b = v.inputs.front();
   const auto all = [&] { return collect(b, v.captures, context); };
   if (!context.pool.limit() || !context.temp || context.shared || !stored_sequence::can_keep(v.node->row)) return all();
-  const bool may_grow = std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) {
-    return s.what == planner::stage::kind::probe ||
-           std::any_of(s.nodes.begin(), s.nodes.end(), [](const detail::logical* n) { return n->what == detail::verb::select_many; });
-  });
+  const bool may_grow = std::any_of(b.stages.begin(), b.stages.end(), may_add_rows);
   auto p = std::make_unique<pipeline>(b, v.captures, context, false, true);
   if (!may_grow && p->source_rows() && (p->in_place() || has_room(*p->source_rows(), v.node->row, context.pool))) {
+    if (!b.stages.empty() || !b.prefilters.empty()) return collect_rest(*p);
     p.reset();
     return all();
   }

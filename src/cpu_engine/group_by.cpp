@@ -22,8 +22,8 @@ using detail::row_block;
 namespace {
 
 constexpr std::size_t most_tables = 64;
-// A part whose table has outgrown this many groups, with less than four rows a group, says that pre-aggregation does not pay.
-constexpr std::size_t many_groups = 1 << 15;
+// A part with more than so many groups and fewer than so many rows a group says that pre-aggregation does not pay.
+constexpr std::size_t many_groups = 1 << 15, rows_a_group_of_part = 4;
 // So many groups in all tables are merged by partitions of their keys, side by side.
 constexpr std::size_t merged_at_once = 1 << 14;
 constexpr unsigned bits_of_merges = 6, bits_of_streams = 7;
@@ -116,6 +116,19 @@ class group_sink final : public detail::batch_sink, public column_sink {
   std::optional<stored_group_rows::writer> writer_;
 };
 
+// Whether the first part has few enough groups for tables of parts. Memory must not decide it: rows that its table had no room for
+// count, too.
+bool pre_aggregation_pays(const group_table* table, stored_group_rows* others) {
+  std::size_t groups = table ? table->groups.size() : 0, rows = table ? table->rows_seen : 0;
+  if (others) {
+    const std::size_t stored = static_cast<std::size_t>(others->rows());
+    rows += stored;
+    const std::size_t enough = std::max(many_groups, rows / rows_a_group_of_part) + 1;
+    if (groups < enough && groups + stored >= enough) groups += others->count_new_groups(table, enough - groups);
+  }
+  return groups <= many_groups || groups <= rows / rows_a_group_of_part;
+}
+
 // How many groups there are, if so many rows that were drawn from them have seen `seen`: n rows see d * (1 - exp(-n / d)) of d groups.
 double groups_of_all(double seen, double rows) {
   if (seen < 0.5 * rows) return seen;
@@ -182,10 +195,7 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   const auto partitioned = [&](group_input input) { return group_partitioned(v, std::move(input), p, program, key, by_columns); };
   // Rows that no table has seen, put apart in the order in which they come; some of the first part's may have been.
   const auto put_apart = [&](std::vector<part_groups> tables, std::unique_ptr<stored_group_rows> begun) {
-    const std::uint64_t done = p.next_part() * p.rows_a_part(), all = *p.source_rows(), left = all > done ? all - done : 0;
-    std::uint64_t known = 0;
-    for (const part_groups& t : tables) known += t.table->groups.size();
-    const group_partition_bits bits(n, left + known, context);
+    const group_partition_bits bits(n, *p.source_rows(), context);
     const bool tight = bits.tight || begun;
     group_input input{.tables = std::move(tables), .rows = std::move(begun), .order_bits = bits.of_order, .tight = tight};
     if (!input.rows)
@@ -233,15 +243,9 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     return partitioned(std::move(input));
   };
   // The first part tells whether tables a part pay.
-  if (!sampled && p.run_some(1, run) && tables[0] && p.source_rows() && tables.size() > 1) {
-    double groups = static_cast<double>(tables[0]->groups.size()), rows = static_cast<double>(tables[0]->rows_seen);
-    if (beyond.begun()) {
-      const double all = groups_of_all(groups, rows);
-      rows = static_cast<double>(p.rows_a_part());
-      groups = -all * std::expm1(-rows / all);
-    }
-    if (groups > many_groups && groups * 4 > rows) return put_apart(tables_by_part(0), std::move(beyond).take());
-  }
+  if (!sampled && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
+      !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr))
+    return put_apart(tables_by_part(0), std::move(beyond).take());
   if (p.source_rows()) {
     p.run_all(run);
     if (beyond.begun()) return all_by_part(tables_by_part(0));

@@ -19,6 +19,26 @@ namespace {
 constexpr std::size_t result_share = 16;  // of the session's memory, for results before they go to a store
 constexpr std::size_t most_result_bytes = std::size_t{64} << 20;
 
+struct placed_row {
+  std::uint64_t place;
+  void* row;
+};
+
+// Moves the rows into a table, by their places.
+detail::table rows_in_order(std::vector<placed_row> rows, const ir::type* type, runtime::buffer_pool& pool) {
+  const detail::stop_point stop;
+  std::sort(rows.begin(), rows.end(), [&](const placed_row& a, const placed_row& b) {
+    stop.check();
+    return a.place < b.place;
+  });
+  rows_buffer out(type, pool);
+  out.reserve(std::max<std::size_t>(1, rows.size()));
+  detail::in_runs(0, rows.size(), [&](std::size_t i, std::size_t end) {
+    for (; i < end; ++i) out.take_rows(rows[i].row, 1);
+  });
+  return std::move(out).to_table();
+}
+
 class columns_in_memory final : public group_output {
  public:
   columns_in_memory(const planner::vertex& v, const pipeline& from, std::size_t partitions)
@@ -61,27 +81,13 @@ class records_in_memory final : public group_output {
 
  private:
   detail::table in_order() {
-    struct origin {
-      std::uint64_t first;
-      std::uint32_t partition, position;
-    };
-    std::vector<origin> order;
+    std::vector<placed_row> order;
     for (std::size_t p = 0; p < results_.size(); ++p) {
-      std::uint32_t at = 0;
+      std::size_t at = 0;
       for (const auto& of : firsts_[p])
-        for (const std::uint64_t first : of) order.push_back({first, static_cast<std::uint32_t>(p), at++});
+        for (const std::uint64_t first : of) order.push_back({first, results_[p].at(at++)});
     }
-    const detail::stop_point stop;
-    std::sort(order.begin(), order.end(), [&](const origin& a, const origin& b) {
-      stop.check();
-      return a.first < b.first;
-    });
-    rows_buffer out(v_->node->row, *pool_);
-    out.reserve(std::max<std::size_t>(1, order.size()));
-    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i) out.take_rows(results_[order[i].partition].at(order[i].position), 1);
-    });
-    return std::move(out).to_table();
+    return rows_in_order(std::move(order), v_->node->row, *pool_);
   }
 
   const planner::vertex* v_;
@@ -120,6 +126,7 @@ class records_beyond_memory final : public group_output {
   runtime::vertex_rows rows(bool few) override {
     if (!store_) return in_order(few);
     store_->finish();
+    if (few && places_.order_bits) store_ = by_first_appearance();
     if (tasks_->context().loops) return store_->fetch(tasks_->context());
     return runtime::vertex_rows(store_);
   }
@@ -153,13 +160,15 @@ class records_beyond_memory final : public group_output {
     }
     return out;
   }
+  // Most of the memory in use now goes to files, or is given back, before the result is read.
+  std::shared_ptr<positioned_rows> new_store(std::uint64_t end, std::uint64_t expected, std::size_t parts) const {
+    return std::make_shared<positioned_rows>(*v_, *tasks_, nullptr, end, expected, parts, tasks_->pool().limit() / 4 * 3);
+  }
   // Moves the rows held so far to the store, once.
   void begin_store() {
     const std::lock_guard hold(lock_);
     if (store_) return;
-    // Most of the memory in use now goes to files, or is given back, before the result is read.
-    store_ = std::make_shared<positioned_rows>(*v_, *tasks_, nullptr, places_.end(), places_.opened, places_.partitions + 1,
-                                               tasks_->pool().limit() / 4 * 3);
+    store_ = new_store(places_.end(), places_.opened, places_.partitions + 1);
     positioned_rows::writer before(*store_, places_.partitions);
     for (some_rows& some : held_) {
       append(before, some.partition, some.rows, some.opened);
@@ -173,32 +182,36 @@ class records_beyond_memory final : public group_output {
     if (!writers_[p]) writers_[p] = std::make_unique<positioned_rows::writer>(*store_, p);
     append(*writers_[p], p, rows, opened);
   }
-  void append(positioned_rows::writer& to, std::size_t p, rows_buffer& rows, std::vector<std::uint64_t>& opened) const {
+  void append(positioned_rows::writer& to, std::size_t p, rows_buffer& rows, std::vector<std::uint64_t>& opened) {
     for (std::uint64_t& at : opened) at = places_.of(p, at);
-    const std::size_t size = rows.type()->size;
-    const column all{rows.data(), size, 0, size, nullptr, true};
-    to.append({&all, 1}, rows.size(), opened.data(), true);
+    append(to, rows.data(), rows.size(), opened.data());
+    const std::lock_guard hold(lock_of_places_);
+    if (stored_places_.size() <= places_.few) stored_places_.insert(stored_places_.end(), opened.begin(), opened.end());
+  }
+  void append(positioned_rows::writer& to, const void* rows, std::size_t n, const std::uint64_t* positions) const {
+    const std::size_t size = v_->node->row->size;
+    const column all{rows, size, 0, size, nullptr, true};
+    to.append({&all, 1}, n, positions, true);
+  }
+  // The rows that the store has, of few groups, in the order of these alone.
+  std::shared_ptr<positioned_rows> by_first_appearance() {
+    std::sort(stored_places_.begin(), stored_places_.end());
+    for (std::uint64_t& place : stored_places_) place %= places_.opened;
+    const auto to = new_store(places_.opened, stored_places_.size(), 1);
+    positioned_rows::writer writer(*to, 0);
+    table_pass pass(store_, tasks_->context());
+    const std::uint64_t* at = stored_places_.data();
+    for (detail::table rows; pass.next(rows); at += rows.n) append(writer, rows.rows, rows.n, at);
+    writer.finish();
+    to->finish();
+    return to;
   }
   detail::table in_order(bool few) {
-    struct origin {
-      std::uint64_t place;
-      void* row;
-    };
-    std::vector<origin> order;
+    std::vector<placed_row> order;
     for (some_rows& some : held_)
       for (std::size_t i = 0; i < some.rows.size(); ++i)
         order.push_back({few ? some.opened[i] : places_.of(some.partition, some.opened[i]), some.rows.at(i)});
-    const detail::stop_point stop;
-    std::sort(order.begin(), order.end(), [&](const origin& a, const origin& b) {
-      stop.check();
-      return a.place < b.place;
-    });
-    rows_buffer out(v_->node->row, tasks_->pool());
-    out.reserve(std::max<std::size_t>(1, order.size()));
-    detail::in_runs(0, order.size(), [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i) out.take_rows(order[i].row, 1);
-    });
-    return std::move(out).to_table();
+    return rows_in_order(std::move(order), v_->node->row, tasks_->pool());
   }
 
   const planner::vertex* v_;
@@ -211,6 +224,8 @@ class records_beyond_memory final : public group_output {
   std::vector<some_rows> held_;
   std::shared_ptr<positioned_rows> store_;
   std::vector<std::unique_ptr<positioned_rows::writer>> writers_;
+  std::mutex lock_of_places_;
+  std::vector<std::uint64_t> stored_places_;  // of rows in the store, unless they are too many to be few groups
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ struct group_places {
   std::size_t partitions;
   unsigned order_bits, below;  // of a partition's number: those that count, and the others
   std::uint64_t opened;        // groups appeared first before this
+  std::uint64_t few;           // so many groups of all parts, or fewer, come in the order of their first appearance alone
   std::uint64_t of(std::size_t partition, std::uint64_t at) const { return (std::uint64_t{partition} >> below) * opened + at; }
   std::uint64_t end() const { return opened << order_bits; }
 };
@@ -32,7 +33,7 @@ class group_output {
   // opened: where each group appeared first; of as_ordered, and of results beyond memory.
   virtual void take(std::size_t partition, std::unique_ptr<group_table> groups, std::vector<std::uint64_t> opened) = 0;
   virtual void end_partition(std::size_t) {}
-  // few: groups are in the order of their first appearance alone; of results beyond memory that are still there.
+  // few: groups are in the order of their first appearance alone; of results beyond memory.
   virtual runtime::vertex_rows rows(bool few) = 0;
 };
 

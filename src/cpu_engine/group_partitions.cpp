@@ -64,7 +64,7 @@ class grouped_partitions {
   bool tight() const { return input_.tight; }
   group_places places() const {
     const unsigned order_bits = v_->ordered ? 0 : input_.order_bits;
-    return {partitions(), order_bits, bits_ - order_bits, end_};
+    return {partitions(), order_bits, bits_ - order_bits, end_, input_.few};
   }
   void let_go() {  // of rows and tables
     input_.rows.reset();

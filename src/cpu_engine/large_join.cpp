@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/join_partitions.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "ir/running.hpp"
 #include "planner/column_forms.hpp"
 #include "planner/cut_branch.hpp"
@@ -20,7 +21,6 @@ using planner::stage;
 namespace {
 
 std::size_t without(std::size_t bytes, std::size_t taken) { return bytes - std::min(bytes, taken); }
-std::size_t room_in(const runtime::run_context& context) { return without(context.pool.limit(), context.pool.used()); }
 
 const std::vector<planner::binding> table_has_none;
 
@@ -43,7 +43,7 @@ bool has_room(const detail::logical& join, bool build_left, std::uint64_t rows, 
               std::size_t room) {
   const double tables = static_cast<double>(join_table_bytes(join, build_left, rows));
   const double all = tables + static_cast<double>(rows) * static_cast<double>(row_bytes + result.a_row) + static_cast<double>(result.bytes);
-  return 1.2 * all <= static_cast<double>(room);  // buffers come in classes of size
+  return fits_in(all, room);
 }
 
 // lies_there: the rows need not be collected.
@@ -64,23 +64,11 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
   if (!p.source_as_it_is() && !lies_there) {
     // Tests may leave few of the rows.
     const std::size_t rows_a_part = p.most_rows_a_part(), part_bytes = rows_a_part * width;
-    const std::size_t threads = static_cast<std::size_t>(std::max(1, tasks.scheduler().concurrency()));
-    const std::size_t most = std::max<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1), window = std::min(most, 4 * threads);
-    // With room for the next window; and at the end, too, so that the number of threads decides nothing.
-    const auto fit = [&] { return fits(rows_in(b.apart.first) + most * rows_a_part, 2 * width); };
-    bool more = true;
-    while (more && fit()) {
-      std::vector<rows_buffer> some;
-      for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
-      const std::size_t base = p.next_part();
-      more = p.run_some(window, [&](const pipeline::part& part) {
-        append_rows_sink sink(some[part.index - base]);
-        part.run(sink);
-      });
-      for (rows_buffer& rows : some)
-        if (rows.size()) b.apart.first.emplace_back(std::move(rows));
-    }
-    if (!more && fit()) {
+    // With room for the next window, of any number of threads; and at the end, too, so that this number decides nothing.
+    const std::size_t most = std::max<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1);
+    const auto fit = [&](std::size_t rows) { return fits(rows + most * rows_a_part, 2 * width); };
+    const bool ended = collect_while_it_fits(p, parts_at_once(tasks.context(), part_bytes), fit, b.apart.first);
+    if (ended && fit(rows_in(b.apart.first))) {
       b.fits = true;
       b.table = side_by_side(std::move(b.apart.first), p.row(), tasks);
       return b;
@@ -101,19 +89,6 @@ template <class Call> auto as_join(const detail::logical& join, Call call) {
     if (what == e.what()) throw;
     throw resource_error(what);
   }
-}
-
-// Those that a branch begins with; 0: nobody knows.
-std::uint64_t rows_at_first(const planner::branch& b, const runtime::run_context& context) {
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    if (found == context.tables.end()) return 0;
-    return runtime::size_of(found->second);
-  }
-  if (!b.source->view) return 0;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return rows.n;
 }
 
 // The build side of a stage; nothing: it cannot be had so, as columns.
@@ -156,7 +131,7 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
         if (rows.kept == known->second) return behind(const_cast<planner::vertex*>(v), rows.kept);
     const bool left_to_join = context.left_to_joins.contains(s.build) && !context.tables.contains(s.build);
     if (!may && !left_to_join) continue;
-    const std::size_t used = context.pool.used(), room = without(room_in(context), taken);
+    const std::size_t used = context.pool.used(), room = without(memory_left(context.pool), taken);
     build_rows build;
     if (left_to_join) {
       const vertex_tasks build_tasks(context, s.build->captures);
@@ -177,7 +152,8 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
     } else {  // its rows are there, or must be fetched
       const auto there = context.tables.find(s.build);
       if (there == context.tables.end() && !s.build->in_place) continue;
-      const std::uint64_t rows = s.build->in_place ? rows_at_first(s.build->inputs.front(), context) : runtime::size_of(there->second);
+      const std::uint64_t rows =
+          s.build->in_place ? rows_of_source(s.build->inputs.front(), context).value_or(0) : runtime::size_of(there->second);
       const std::size_t to_fetch = s.build->in_place || there->second.here() ? 0 : 2 * s.build->row()->size;
       if (!can_be_partitioned(join) || has_room(join, s.build_left, rows, to_fetch, {}, room)) {
         taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, rows));
@@ -224,10 +200,10 @@ runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::ru
   const bool lies_there = v.over_columns && planner::is_bare_source(v.inputs[1]);
   if (!context.pool.limit() || !context.temp || context.shared || context.verify || !can_be_partitioned(join))
     return in_memory(lies_there ? detail::table() : collect_input(v, 1, tasks).table);
-  const std::size_t room = room_in(context);
+  const std::size_t room = memory_left(context.pool);
   // In memory the result is collected in buffers that grow, then put side by side.
   constexpr std::size_t copies = 3;
-  result_size result{copies * rows_at_first(v.inputs[0], context) * join.row->size, 0};
+  result_size result{copies * rows_of_source(v.inputs[0], context).value_or(0) * join.row->size, 0};
   if (join.what == detail::verb::join) result.a_row = copies * join.row->size;
   auto right = std::make_unique<pipeline>(v.inputs[1], v.captures, context, false, true);
   build_rows build = collected(std::move(right), join, false, room, lies_there, result, tasks);

@@ -39,27 +39,46 @@ detail::table side_by_side(std::vector<piece> pieces, const ir::type* type, cons
   }).to_table();
 }
 
-bool part_windows::run(std::size_t most, const ir::type* out, body f, std::vector<piece>& to) {
-  if (ended_) return false;
+std::size_t parts_at_once(const runtime::run_context& context, std::size_t part_bytes) {
+  const std::size_t most = 4 * static_cast<std::size_t>(std::max(1, context.scheduler.concurrency())), limit = context.pool.limit();
+  return limit ? std::clamp<std::size_t>(limit / 16 / part_bytes, 1, most) : most;
+}
+
+namespace {
+
+// False: the pipeline had ended.
+bool run_window(pipeline& p, std::size_t most, const ir::type* out, part_windows::body f, std::vector<piece>& to) {
   std::vector<rows_buffer> given;
   given.reserve(most);
-  for (std::size_t i = 0; i < most; ++i) given.emplace_back(out, pipeline_->context().pool);
-  if (!pipeline_->run_some(most, [&](const pipeline::part& part) { f(part, given[part.index - next_]); })) {
+  for (std::size_t i = 0; i < most; ++i) given.emplace_back(out, p.context().pool);
+  const std::size_t first = p.next_part();
+  const bool any = p.run_some(most, [&](const pipeline::part& part) { f(part, given[part.index - first]); });
+  for (rows_buffer& rows : given)
+    if (rows.size()) to.emplace_back(std::move(rows));
+  return any;
+}
+
+}  // namespace
+
+bool collect_while_it_fits(pipeline& p, std::size_t window, function_ref<bool(std::size_t rows)> fits, std::vector<piece>& to) {
+  const auto append = [](const pipeline::part& part, rows_buffer& out) {
+    append_rows_sink sink(out);
+    part.run(sink);
+  };
+  while (fits(rows_in(to)))
+    if (!run_window(p, window, p.row(), append, to)) return true;
+  return false;
+}
+
+bool part_windows::run(std::size_t most, const ir::type* out, body f, std::vector<piece>& to) {
+  if (ended_) return false;
+  if (!run_window(*pipeline_, most, out, f, to)) {
     ended_ = true;
     return false;
   }
   next_ = pipeline_->next_part();
   if (const auto all = pipeline_->parts(); all && next_ >= *all) ended_ = true;
-  for (rows_buffer& rows : given)
-    if (rows.size()) to.emplace_back(std::move(rows));
   return true;
-}
-
-// A few for each thread, unless memory is small.
-std::size_t part_windows::most_at_once(const ir::type* out) const {
-  const runtime::run_context& context = pipeline_->context();
-  const std::size_t most = 4 * static_cast<std::size_t>(context.scheduler.concurrency()), limit = context.pool.limit();
-  return limit ? std::clamp<std::size_t>(limit / 16 / (part_rows * out->size), 1, most) : most;
 }
 
 bool part_windows::run_next(const ir::type* out, body f, std::vector<piece>& to) {

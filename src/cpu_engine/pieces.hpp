@@ -43,6 +43,12 @@ class append_rows_sink final : public detail::batch_sink {
   rows_buffer* to_;
 };
 
+// How many parts of so many bytes are collected at a time: a few for each thread, unless memory is small.
+std::size_t parts_at_once(const runtime::run_context& context, std::size_t part_bytes);
+// Appends the rows of a pipeline to `to`, `window` parts at a time, while fits(rows collected so far) is true. False: it did not fit, and
+// the pipeline may have more rows.
+bool collect_while_it_fits(pipeline& p, std::size_t window, function_ref<bool(std::size_t rows)> fits, std::vector<piece>& to);
+
 // The parts of a pipeline, a window at a time. What each part gives is a piece; they are appended in order.
 class part_windows {
  public:
@@ -58,7 +64,7 @@ class part_windows {
 
  private:
   bool run(std::size_t most, const ir::type* out, body f, std::vector<piece>& to);
-  std::size_t most_at_once(const ir::type* out) const;
+  std::size_t most_at_once(const ir::type* out) const { return parts_at_once(pipeline_->context(), part_rows * out->size); }
 
   pipeline* pipeline_;
   std::size_t next_ = 0;  // number of the next part

@@ -9,10 +9,12 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/grouper.hpp"
+#include "cpu_engine/hashed_rows.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/positioned_rows.hpp"
 #include "cpu_engine/row_pieces.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "planner/column_forms.hpp"
 
 namespace query::cpu {
@@ -30,139 +32,6 @@ constexpr std::uint64_t every_hash = ~std::uint64_t{0};
 bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }
 std::size_t table_bytes(const ir::type* key) { return 96 + 3 * key->size; }  // for each key, while the table grows
 bool tells_apart(const planner::vertex& v) { return v.node->what == verb::intersect || v.node->what == verb::except; }
-std::size_t room_of(const runtime::run_context& context) {
-  return context.pool.limit() - std::min(context.pool.used(), context.pool.limit());
-}
-
-std::optional<std::uint64_t> rows_of_source(const planner::branch& b, const runtime::run_context& context) {
-  if (comes_in_pieces(b, context)) return std::nullopt;
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    if (found != context.tables.end() && !found->second.here()) return found->second.kept->size();
-    return context.table_of(*b.table).n;
-  }
-  if (b.source->what == verb::placeholder) return context.variable(b.source->slot).n;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return rows.n;
-}
-// Nothing happens to the rows, and they stay where they are.
-bool in_place(const planner::branch& b, const runtime::run_context& context) {
-  if (!b.stages.empty() || !b.prefilters.empty() || comes_in_pieces(b, context)) return false;
-  if (b.table) return context.tables.contains(b.table) && context.tables.at(b.table).here();
-  if (b.source->what == verb::placeholder) return true;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return !rows.columns;
-}
-
-// The rows of one input, put apart by the hash of their key, which is made of columns of theirs, or has one of its own.
-class hashed_rows {
- public:
-  // columns: of the rows; null: they are records.
-  enum class stores : std::uint8_t { rows, keys, computed_keys };  // keys: nobody reads the rest of the rows
-  hashed_rows(const planner::vertex& v, const planner::column_schema* columns, stores what, unsigned bits, std::size_t parts,
-              const vertex_tasks& tasks)
-      : tasks_(&tasks),
-        key_type_(v.node->functions[0].result),
-        equality_(equality_of(v.node->keys)),
-        key_(parts_of_key(v, columns, what)),
-        order_(key_.empty() ? stored_order::by_key(v, columns) : stored_order(v.node, columns)),
-        bits_(bits),
-        store_(stored(what), bits, parts, true, tasks.context()) {
-    if (key_.empty()) key_.push_back({0, key_type_, 0, order_.of_row, 0, nullptr, false, nullptr});
-  }
-
-  const stored_order& order() const { return order_; }
-  partition_store& store() { return store_; }
-  key_equality equality() const { return equality_; }
-  const ir::type* key_type() const { return key_type_; }
-
-  // Of a part of the input. resident: its rows stay where they are until nobody reads the result any more.
-  void put(const pipeline::part& part, std::size_t number, bool resident) {
-    writer to(*this, number);
-    order_feed(order_, resident, tasks_->pool(), to).run(part);
-    to.finish();
-  }
-  void put(const detail::row_block& rows, std::size_t number, bool resident) {
-    writer to(*this, number);
-    order_feed(order_, resident, tasks_->pool(), to).push(rows);
-    to.finish();
-  }
-
-  // Keys alone, side by side, into a store of computed ones.
-  void put_keys(const grouper& known, std::size_t number) {
-    writer to(*this, number);
-    std::vector<column> columns(order_.of_row + 1);
-    for (std::size_t from = 0; from < known.size(); from += column_batch_rows) {
-      columns.back() = {known.key(static_cast<std::uint32_t>(from)), key_type_->size, 0, key_type_->size, nullptr, true};
-      to(columns, std::min(column_batch_rows, known.size() - from), false);
-    }
-    to.finish();
-  }
-
-  // Where the keys of stored rows lie.
-  void find_keys(std::span<const column> columns, std::vector<key_part>& keys) const {
-    keys.clear();
-    for (const planner::projected_part& p : key_) {
-      const column& c = columns[p.column];
-      keys.push_back({p.type, p.to, static_cast<const std::byte*>(c.base) + p.within, c.stride, c.select});
-    }
-  }
-  void hash(std::span<const key_part> keys, std::size_t n, std::uint64_t* to) const {
-    hash_keys(*key_type_, keys, 0, n, to, equality_);
-  }
-
- private:
-  class writer {
-   public:
-    writer(hashed_rows& of, std::size_t part) : of_(&of), to_(of.store_, part) {}
-    void operator()(std::span<const column> columns, std::size_t n, bool owned) {
-      of_->find_keys(columns, keys_);
-      of_->hash(keys_, n, hashes_);
-      for (std::size_t i = 0; i < n; ++i) partitions_[i] = static_cast<std::uint16_t>(hashes_[i] >> (64 - of_->bits_));
-      to_.append(columns, n, partitions_, owned);
-    }
-    void finish() { to_.finish(); }
-
-   private:
-    hashed_rows* of_;
-    partition_writer to_;
-    std::vector<key_part> keys_;
-    std::uint64_t hashes_[column_batch_rows];
-    std::uint16_t partitions_[column_batch_rows];
-  };
-
-  // Of columns as they are; none: the key is computed.
-  static std::vector<planner::projected_part> parts_of_key(const planner::vertex& v, const planner::column_schema* columns, stores what) {
-    const detail::user_function& f = v.node->functions[0];
-    const bool narrower = !columns && what == stores::keys && f.result->trivial && f.result->size < v.node->row->size;
-    if (what == stores::computed_keys || narrower || (columns && columns->optional_row)) return {};
-    const auto p = planner::project(f, columns ? *columns : planner::column_schema::of_rows(v.node->row));
-    if (!p) return {};
-    for (const planner::projected_part& part : p->parts)
-      if (part.computed || part.wraps || part.otherwise) return {};
-    const bool whole = p->parts.size() == 1 && p->parts[0].type == f.result && p->parts[0].to == 0;
-    if (whole) return p->parts;
-    if (v.node->has_own_equality() || (!f.result->trivial && !f.result->life.construct)) return {};
-    return p->parts;
-  }
-  planner::column_schema stored(stores what) const {
-    planner::column_schema columns = order_.columns;
-    if (what == stores::rows) return columns;
-    for (std::size_t c = 0; c < order_.of_row; ++c)
-      if (std::none_of(key_.begin(), key_.end(), [&](const auto& p) { return p.column == c; })) columns.columns[c].type = nullptr;
-    return columns;
-  }
-
-  const vertex_tasks* tasks_;
-  const ir::type* key_type_;
-  key_equality equality_;
-  std::vector<planner::projected_part> key_;
-  stored_order order_;
-  unsigned bits_;
-  partition_store store_;
-};
 
 // All inputs put apart, and what is found in them.
 class set_partitions {
@@ -388,10 +257,9 @@ struct set_source {
 class set_sources {
  public:
   set_sources(const planner::vertex& v, const vertex_tasks& tasks) : v_(&v), tasks_(&tasks), sources_(v.inputs.size()) {
-    const std::size_t part_bytes = part_rows * v.node->row->size, threads = static_cast<std::size_t>(tasks.scheduler().concurrency());
-    window_ = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
-    // Strings that stay where they are need no copies: their numbers are kept. Rows of the result have one form.
     runtime::run_context& context = tasks.context();
+    window_ = parts_at_once(context, part_rows * v.node->row->size);
+    // Strings that stay where they are need no copies: their numbers are kept. Rows of the result have one form.
     const std::size_t given = tells_apart(v) ? 1 : v.inputs.size();
     bool all_stay = true;
     for (std::size_t i = 0; i < given; ++i) all_stay = all_stay && in_place(v.inputs[i], context);
@@ -422,11 +290,10 @@ class set_sources {
       set_source& s = sources_[i];
       if (knows_rows(s)) continue;
       if (s.over_columns) return false;
-      bool more = true;
       const std::uint64_t window_rows = window_ * s.input->most_rows_a_part();
       const std::uint64_t step = std::min(window_rows, s.input->source_rows().value_or(window_rows));
-      while (more && fits(bytes + bytes_of(i, rows_in(s.first) + step))) more = collect_more(s);
-      if (more) return false;
+      const auto next_fits = [&](std::size_t rows) { return fits(bytes + bytes_of(i, rows + step)); };
+      if (!collect_while_it_fits(*s.input, window_, next_fits, s.first)) return false;
       bytes += bytes_of(i, rows_in(s.first));
     }
     return fits(bytes);
@@ -454,18 +321,6 @@ class set_sources {
   double bytes_of(std::size_t input, std::uint64_t rows) const {
     const bool stay = sources_[input].input->in_place();
     return static_cast<double>(rows) * static_cast<double>(costs_of(*v_, input, stay).most + (stay ? 0 : v_->node->row->size));
-  }
-  bool collect_more(set_source& s) {
-    std::vector<rows_buffer> some;
-    for (std::size_t i = 0; i < window_; ++i) some.emplace_back(v_->node->row, tasks_->pool());
-    const std::size_t base = s.input->next_part();
-    const bool more = s.input->run_some(window_, [&](const pipeline::part& part) {
-      append_rows_sink sink(some[part.index - base]);
-      part.run(sink);
-    });
-    for (rows_buffer& rows : some)
-      if (rows.size()) s.first.emplace_back(std::move(rows));
-    return more;
   }
 
   const planner::vertex* v_;
@@ -499,9 +354,8 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
   set_inputs inputs(v, tasks);
   if (!set_may_leave_memory(v, context)) return in_memory(inputs);
 
-  const std::size_t room = room_of(context);
-  // Buffers come in classes of size.
-  const auto fits = [&](double bytes) { return 1.2 * bytes <= static_cast<double>(room); };
+  const std::size_t room = memory_left(context.pool);
+  const auto fits = [&](double bytes) { return fits_in(bytes, room); };
   std::uint64_t rows = 0;
   bool known = true;
   for (const planner::branch& b : v.inputs) {
@@ -531,14 +385,14 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
 
 runtime::vertex_rows distinct_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks, std::vector<piece> first,
                                             function_ref<bool(detail::table&, bool&)> next) {
-  set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt, false);
+  set_partitions all(v, tasks, memory_left(tasks.pool()), std::nullopt, false);
   all.put(all.add(nullptr, first.size()), std::move(first), next);
   return all.rows();
 }
 
 runtime::vertex_rows rest_of_distinct(const planner::vertex& v, const vertex_tasks& tasks, seen_keys known,
                                       function_ref<bool(detail::table&, bool&)> next) {
-  set_partitions all(v, tasks, room_of(tasks.context()), std::nullopt, true);
+  set_partitions all(v, tasks, memory_left(tasks.pool()), std::nullopt, true);
   hashed_rows& rest = all.add(nullptr, 1);
   {
     const seen_keys gone = std::move(known);

@@ -11,6 +11,7 @@
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/radix_sort.hpp"
 #include "cpu_engine/sort.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "planner/column_forms.hpp"
 
 namespace query::cpu {
@@ -148,22 +149,9 @@ template <class Fits, class Rest>
 runtime::vertex_rows beyond_memory_as_read(std::unique_ptr<pipeline> input, const vertex_tasks& tasks,
                                            function_ref<detail::table(const input_rows&)> in_memory, Fits fits, Rest rest) {
   pipeline& p = *input;
-  const std::size_t part_bytes = part_rows * p.row()->size, threads = static_cast<std::size_t>(tasks.scheduler().concurrency());
-  const std::size_t window = std::clamp<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1, 4 * threads);
+  const std::size_t window = parts_at_once(tasks.context(), part_rows * p.row()->size);
   std::vector<piece> first;
-  bool more = true;
-  while (more && fits(rows_in(first))) {
-    std::vector<rows_buffer> some;
-    for (std::size_t i = 0; i < window; ++i) some.emplace_back(p.row(), tasks.pool());
-    const std::size_t base = p.next_part();
-    more = p.run_some(window, [&](const pipeline::part& part) {
-      append_rows_sink sink(some[part.index - base]);
-      part.run(sink);
-    });
-    for (rows_buffer& rows : some)
-      if (rows.size()) first.emplace_back(std::move(rows));
-  }
-  if (more) return rest(std::move(input), std::move(first), window);
+  if (!collect_while_it_fits(p, window, fits, first)) return rest(std::move(input), std::move(first), window);
   return in_memory({side_by_side(std::move(first), p.row(), tasks), true});
 }
 
@@ -179,14 +167,13 @@ runtime::vertex_rows sort_as_memory_allows(const planner::vertex& v, const verte
   if (!limit || !context.temp || context.shared || !copied) return in_memory(collect_input(v, 0, tasks));
 
   for (bool failed = false;; failed = true) {
-    const std::size_t room = limit - std::min(context.pool.used(), limit);
+    const std::size_t room = memory_left(context.pool);
     auto input = std::make_unique<pipeline>(b, v.captures, context, false, true);
     const auto source_rows = input->source_rows();
     const bool in_place = input->in_place(), comes_again = source_rows && !input->made_as_read();
     const row_costs costs = costs_of(v, stored_order(v, nullptr), in_place, source_rows.value_or(~0ull));
-    // Buffers come in classes of size.
     const auto fits = [&](std::uint64_t rows, std::size_t bytes) {
-      return 1.2 * static_cast<double>(rows) * static_cast<double>(bytes) <= static_cast<double>(room);
+      return fits_in(static_cast<double>(rows) * static_cast<double>(bytes), room);
     };
     const auto sorted = [&](const planner::column_schema* columns) {
       return std::make_shared<sorted_partitions>(v, tasks, std::move(input), columns, costs, room);

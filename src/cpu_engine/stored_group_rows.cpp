@@ -87,11 +87,49 @@ key_part stored_group_rows::key_in_records(const column_batch& b) const {
   return keys;
 }
 
+column_batch stored_group_rows::without_hashes(const column_batch& b) const {
+  return hashes_ ? column_batch{b.columns.first(b.columns.size() - 1), b.n} : b;
+}
+
 void stored_group_rows::update(const column_batch& b, group_table& to) const {
   if (!columns_) return to.update_keyed(b.columns[0].base, b.columns[0].select, key_in_records(b), b.n);
   if (!hashes_) return to.update(b);
   const column& hashes = b.columns.back();
-  to.update({b.columns.first(b.columns.size() - 1), b.n}, hashes.select ? nullptr : static_cast<const std::uint64_t*>(hashes.base));
+  to.update(without_hashes(b), hashes.select ? nullptr : static_cast<const std::uint64_t*>(hashes.base));
+}
+
+std::uint64_t stored_group_rows::rows() const {
+  std::uint64_t n = 0;
+  for (std::size_t p = 0; p < store_.partitions(); ++p) n += rows_of(p);
+  return n;
+}
+
+std::size_t stored_group_rows::count_new_groups(const group_table* known, std::size_t enough) {
+  std::optional<column_key::runner> column_keys;
+  if (columns_) column_keys.emplace(*columns_, *pool_);
+  std::size_t found = 0;
+  std::uint32_t ids[column_batch_rows], known_ids[column_batch_rows];
+  const detail::stop_point stop;
+  for (std::size_t p = 0; p < store_.partitions() && found < enough; ++p) {
+    grouper groups(node_->key, *pool_, equality_, columns_ != nullptr);
+    groups.expect_sparse();
+    store_.read(p, [&](const stored_rows& r) {
+      stop.check();
+      if (found >= enough) return;
+      const column_batch b = without_hashes(r.rows);
+      const key_part key = columns_ ? key_part{} : key_in_records(b);
+      const key_view keys = columns_ ? column_keys->run(b) : key_view(&key, 1);
+      std::size_t before = groups.size();
+      groups.find_or_insert(keys, 0, b.n, ids);
+      if (known) known->groups.find(keys, b.n, known_ids);
+      for (std::size_t i = 0; i < b.n; ++i) {
+        if (ids[i] != before) continue;
+        ++before;
+        found += !known || known_ids[i] == grouper::absent;
+      }
+    });
+  }
+  return std::min(found, enough);
 }
 
 stored_group_rows::hasher::hasher(const stored_group_rows& of) : of_(&of) {

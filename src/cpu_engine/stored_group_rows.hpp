@@ -46,6 +46,9 @@ class stored_group_rows {
   unsigned bits() const { return bits_; }
   partition_store& store() { return store_; }
   std::uint64_t rows_of(std::size_t partition) const { return store_.rows_of(partition); }
+  std::uint64_t rows() const;
+  // How many groups that a table (null: none) does not have the stored rows have, counted up to `enough`. While nobody writes rows.
+  std::size_t count_new_groups(const group_table* known, std::size_t enough);
 
   // The hashes of the keys of stored rows.
   class hasher {
@@ -62,6 +65,7 @@ class stored_group_rows {
 
  private:
   key_part key_in_records(const column_batch& b) const;
+  column_batch without_hashes(const column_batch& b) const;
   planner::column_schema records(const ir::type* row) const;
   static planner::column_schema read_columns(const planner::vertex& v, planner::column_schema rows, bool hashes);
 

@@ -14,6 +14,40 @@ using planner::branch;
 using planner::stage;
 using planner::vertex;
 
+bool may_add_rows(const stage& s) {
+  if (s.what == stage::kind::probe) return s.join->join != detail::join_kind::semi && s.join->join != detail::join_kind::anti;
+  return std::any_of(s.nodes.begin(), s.nodes.end(), [](const detail::logical* n) { return n->what == verb::select_many; });
+}
+
+std::optional<std::uint64_t> rows_of_source(const branch& b, const runtime::run_context& context) {
+  if (comes_in_pieces(b, context)) return std::nullopt;
+  if (b.table) {
+    const auto found = context.tables.find(b.table);
+    return found == context.tables.end() ? std::nullopt : std::optional(runtime::size_of(found->second));
+  }
+  if (b.source->what == verb::placeholder) {
+    const auto found = context.variables.find(b.source->slot);
+    return found == context.variables.end() ? std::nullopt : std::optional(runtime::size_of(found->second));
+  }
+  if (!b.source->view) return std::nullopt;
+  detail::row_block rows;
+  b.source->view(b.source->source.get(), rows);
+  return rows.n;
+}
+
+bool in_place(const branch& b, const runtime::run_context& context) {
+  if (!b.stages.empty() || !b.prefilters.empty() || comes_in_pieces(b, context)) return false;
+  if (b.table) {
+    const auto found = context.tables.find(b.table);
+    return found != context.tables.end() && found->second.here();
+  }
+  if (b.source->what == verb::placeholder) return true;
+  if (!b.source->view) return false;
+  detail::row_block rows;
+  b.source->view(b.source->source.get(), rows);
+  return !rows.columns;
+}
+
 namespace {
 
 using row_count = std::optional<std::uint64_t>;  // at most so many; nothing: nobody knows
@@ -23,37 +57,15 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) { return b && a > ~0ull 
 // Tables are put together of pieces. One that is not leaves as much to its reader.
 std::uint64_t twice(std::uint64_t bytes) { return product(2, bytes); }
 
-bool may_add_rows(const stage& s) {
-  if (s.what == stage::kind::probe) return s.join->join != detail::join_kind::semi && s.join->join != detail::join_kind::anti;
-  return std::any_of(s.nodes.begin(), s.nodes.end(), [](const detail::logical* n) { return n->what == verb::select_many; });
-}
-
-// Nothing happens to the rows, and they lie side by side.
-bool in_place(const branch& b, const runtime::run_context& context) {
-  if (!b.stages.empty() || !b.prefilters.empty() || comes_in_pieces(b, context)) return false;
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    return found != context.tables.end() && found->second.here();
-  }
-  if (!b.source->view) return false;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return !rows.columns;
-}
-
 class row_counts {
  public:
   explicit row_counts(const runtime::run_context& context) : context_(&context) {}
 
   row_count of(const branch& b) {
     if (std::any_of(b.stages.begin(), b.stages.end(), may_add_rows)) return std::nullopt;
-    if (b.table) return context_->streams(*b.table) ? of(*b.table) : of_table(*b.table);
-    if (b.source->view) {
-      detail::row_block rows;
-      b.source->view(b.source->source.get(), rows);
-      return rows.n;
-    }
-    return b.source->open && b.source->count ? row_count(b.source->count) : std::nullopt;
+    if (b.table && context_->streams(*b.table)) return of(*b.table);
+    if (!b.table && b.source->open) return b.source->count ? row_count(b.source->count) : std::nullopt;
+    return rows_of_source(b, *context_);
   }
 
   row_count of(const vertex& v) {
@@ -68,10 +80,6 @@ class row_counts {
  private:
   static constexpr int deepest = 64;  // streams that call each other: those of sources without an end may be thousands
 
-  row_count of_table(const vertex& v) const {
-    const auto found = context_->tables.find(&v);
-    return found == context_->tables.end() ? std::nullopt : row_count(runtime::size_of(found->second));
-  }
   row_count without_limit(const vertex& v) {
     if (v.inputs.empty()) return std::nullopt;  // a file
     const row_count n = of(v.inputs.front());

@@ -1,9 +1,11 @@
-// How much memory the table of a verb that could hand its rows on takes, before any of them is computed.
+// Estimates how many rows a vertex reads and gives, and how much memory their table takes, before any of them is computed.
 //
 //   const auto most = most_table_bytes(vertex, context);
-//   if (most && *most > room) ...                        // its reader had better take the rows as they come
+//   if (most && !fits_in(*most, memory_left(context.pool))) ...   // its reader had better take the rows as they come
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -11,6 +13,17 @@
 #include "runtime/run_context.hpp"
 
 namespace query::cpu {
+
+// Those that the branch begins with; nothing: their number is unknown.
+std::optional<std::uint64_t> rows_of_source(const planner::branch& b, const runtime::run_context& context);
+// Nothing happens to the rows, and they lie side by side as long as the branch is read.
+bool in_place(const planner::branch& b, const runtime::run_context& context);
+bool may_add_rows(const planner::stage& s);  // it may give more rows than it gets
+
+// Bytes of the session's memory that nobody has; of a session with a limit.
+inline std::size_t memory_left(const runtime::buffer_pool& pool) { return pool.limit() - std::min(pool.used(), pool.limit()); }
+// Buffers come in classes of size.
+inline bool fits_in(double bytes, std::size_t room) { return 1.2 * bytes <= static_cast<double>(room); }
 
 // With all that lies beside it while it is made. As if tests kept all rows; nothing where the number of rows is unknown.
 std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const runtime::run_context& context);

@@ -17,6 +17,7 @@
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
+#include "runtime/materialisation.hpp"
 #include "runtime/part_done.hpp"
 #include "runtime/rounds_run.hpp"
 #include "runtime/seen_runs.hpp"
@@ -77,97 +78,12 @@ std::string pieces_run::taken() {
 }
 
 void executor::run_vertices() {
-  find_kept();
-  leave_to_joins();
+  cached_ = find_cached_vertices(*graph_, *session_);
+  leave_to_joins(*graph_, *context_);
   for (const vertex* v : graph_->top) {
-    if (!v->streamed && !v->in_place && !spared_.contains(v) && !context_->left_to_joins.contains(v)) run(*v);
+    if (!v->streamed && !v->in_place && !cached_.spared.contains(v) && !context_->left_to_joins.contains(v)) run(*v);
     else if (context_->progress) context_->progress->vertex_done();
   }
-}
-
-// Rows that nobody but the hash table of one join on the CPU wants are collected by that join, which knows what to do where they have no
-// room in memory.
-void executor::leave_to_joins() {
-  context_->left_to_joins.clear();
-  context_->joined_apart.clear();
-  const auto collects_rows = [](const vertex* v) { return !v->node && !v->in_place; };
-  if (!context_->pool.limit() || !context_->temp || context_->verify) return;
-  if (std::none_of(graph_->top.begin(), graph_->top.end(), collects_rows)) return;
-  std::unordered_map<const vertex*, int> read;  // how often; as such a build side, or otherwise, which counts twice
-  const auto otherwise = [&](const vertex* v) { read[v] += 2; };
-  const auto see_branch = [&](const planner::branch& b, bool collects) {
-    if (b.table) otherwise(b.table);
-    for (const planner::stage& s : b.stages)
-      if (s.build) read[s.build] += collects ? 1 : 2;
-  };
-  const std::unordered_set<const vertex*> top(graph_->top.begin(), graph_->top.end());
-  for (const auto& v : graph_->vertices) {
-    // One that rounds of a loop read again would join again.
-    const bool collects = top.contains(v.get()) && v->engine == "cpu" && v->shares.empty() && !v->kept_if_it_fits;
-    for (const planner::branch& b : v->inputs) see_branch(b, collects);
-    for (const planner::binding& c : v->captures) otherwise(c.table);
-    see_branch(v->body_result, false);
-    see_branch(v->test_result, false);
-    for (const vertex* kept : v->kept_for_rounds) otherwise(kept);
-  }
-  see_branch(graph_->result, graph_->result_engine == "cpu");
-  for (const planner::binding& c : graph_->captures) otherwise(c.table);
-  // The pipeline of one that reads others is within theirs: joins of joins would take as much stack as the query has of them.
-  constexpr int most_within = 8;
-  std::unordered_map<const vertex*, int> within;
-  const auto depth = [&](const vertex& v) {
-    int most = 0;
-    for (const planner::stage& s : v.inputs[0].stages)
-      if (const auto found = within.find(s.build); found != within.end()) most = std::max(most, found->second);
-    return most + 1;
-  };
-  for (const vertex* v : graph_->top)  // inputs first
-    if (!v->node && v->engine == "cpu" && v->shares.empty() && !v->streamed && !v->in_place && !v->kept_if_it_fits && v->limit == ~0ull &&
-        v->inputs.size() == 1 && v->slots.empty() && read[v] == 1)
-      if (const int now = depth(*v); now <= most_within) {
-        within.emplace(v, now);
-        context_->left_to_joins.insert(v);
-      }
-}
-
-bool executor::is_kept(const vertex& v) { return v.node && v.node->what == verb::cached && v.slots.empty(); }
-
-// Rows that the session keeps are read, and what only they were made of does not run.
-void executor::find_kept() {
-  found_.clear();
-  spared_.clear();
-  std::vector<const vertex*> open;
-  std::unordered_set<const vertex*> needed;
-  const auto need = [&](const vertex* v) {
-    if (v && needed.insert(v).second) open.push_back(v);
-  };
-  const auto need_branch = [&](const planner::branch& b) {
-    need(b.table);
-    for (const planner::stage& s : b.stages) need(s.build);
-  };
-  const auto need_captured = [&](const std::vector<planner::binding>& captures) {
-    for (const planner::binding& c : captures) need(c.table);
-  };
-  need_branch(graph_->result);
-  need_captured(graph_->captures);
-  while (!open.empty()) {
-    const vertex& v = *open.back();
-    open.pop_back();
-    if (is_kept(v))
-      if (auto found = session_->find_cached(*v.node, v.ordered)) {
-        found_.emplace(&v, std::move(*found));
-        continue;
-      }
-    for (const planner::branch& b : v.inputs) need_branch(b);
-    need_captured(v.captures);
-    for (const vertex* w : v.body) need(w);
-    for (const vertex* w : v.test) need(w);
-    need_branch(v.body_result);
-    need_branch(v.test_result);
-  }
-  if (found_.empty()) return;
-  for (const vertex* v : graph_->top)
-    if (!needed.contains(v)) spared_.insert(v);
 }
 
 void executor::run_in_round(const std::vector<vertex*>& vertices) {
@@ -201,7 +117,7 @@ void executor::run(const vertex& v) {
   context_->joined_apart.clear();
   try {
     if (v.kept_if_it_fits) keep_if_it_fits(v);
-    else if (!left_to_reader(v)) context_->tables[&v] = compute(v);
+    else if (!left_to_reader(v, *session_, *context_)) context_->tables[&v] = compute(v);
     if (v.node && v.node->what == verb::apply) planner::trace_memo::forget_here();
   } catch (const detail::unplaced_error& e) {
     if (!v.node) throw;
@@ -247,20 +163,6 @@ void executor::keep_if_it_fits(const vertex& v) {
   context_->too_large.insert(&v);
 }
 
-// Before anything is computed, as functions and generators of the user's run once.
-bool executor::left_to_reader(const vertex& v) {
-  const std::size_t limit = context_->pool.limit();
-  if (!v.may_stream || !limit || context_->verify) return false;
-  context_->too_large.erase(&v);
-  const std::size_t room = limit - std::min(context_->pool.used(), limit);
-  const auto most = session_->cpu->most_table_bytes(v, *context_);
-  const bool too_large = most && 1.2 * static_cast<double>(*most) > static_cast<double>(room);  // buffers come in classes of size
-  if (too_large) context_->too_large.insert(&v);
-  if (const detail::logical* verb = verb_of_pieces(v))
-    session_->note_pieces(verb, "", too_large ? "handed on row by row, as memory had no room for a table" : "");
-  return too_large;
-}
-
 vertex_rows executor::compute(const vertex& v) {
   vertex_rows rows = computed(v);
   if (rows.kept && !rows.kept->stays() && !all_on_cpu()) context_->fetched(rows);  // engines know rows side by side, and their own
@@ -269,8 +171,8 @@ vertex_rows executor::compute(const vertex& v) {
 
 vertex_rows executor::computed(const vertex& v) {
   if (v.node && v.node->what == verb::do_while) return run_loop(v);
-  if (!is_kept(v)) return run_placed(v);
-  if (const auto it = found_.find(&v); it != found_.end()) return brought_there(v, it->second);
+  if (!is_cached(v)) return run_placed(v);
+  if (const auto it = cached_.found.find(&v); it != cached_.found.end()) return brought_there(v, it->second);
   const auto turn = session_->computing(*v.node);
   std::unique_lock hold(*turn, std::defer_lock);
   while (!hold.try_lock()) {  // g++'s thread sanitizer does not know the wait of a timed mutex

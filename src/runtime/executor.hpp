@@ -3,11 +3,10 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "planner/machine_graph.hpp"
+#include "runtime/cached_vertices.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/run_context.hpp"
 #include "runtime/session_state.hpp"
@@ -51,10 +50,6 @@ class executor {
   bool only_the_cpu_reads(const planner::vertex& v) const;
   bool all_on_cpu() const;
   void keep_if_it_fits(const planner::vertex& v);
-  bool left_to_reader(const planner::vertex& v);
-  static bool is_kept(const planner::vertex& v);  // by the session: rows of cached()
-  void find_kept();
-  void leave_to_joins();
   vertex_rows compute(const planner::vertex& v);
   vertex_rows computed(const planner::vertex& v);
   vertex_rows brought_there(const planner::vertex& v, session_state::cached_rows found);
@@ -77,9 +72,8 @@ class executor {
   const detail::logical* demanding_loop_ = nullptr;  // the loop that is running, if the GPU is demanded for it
   run_context* context_;
   bool fell_back_ = false;
-  std::unordered_map<const planner::vertex*, session_state::cached_rows> found_;  // when the run began
-  std::unordered_set<const planner::vertex*> spared_;                             // whose rows nobody but those would read
-  std::vector<std::unique_ptr<planner::vertex>> brought_;                         // with found rows as their input
+  cached_vertices cached_;
+  std::vector<std::unique_ptr<planner::vertex>> brought_;  // with found rows as their input
 };
 
 }  // namespace query::runtime

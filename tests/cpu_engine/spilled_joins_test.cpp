@@ -1,13 +1,10 @@
 // Joins whose build side and hash table have no room in memory: the rows of a join in memory, in their order, to the last bit, and what
 // goes wrong with temporary files.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -17,6 +14,7 @@
 
 #include <query/query.hpp>
 
+#include "cpu_engine/spill_cases.hpp"
 #include "sanitized.hpp"
 #include "temp_folder.hpp"
 
@@ -367,14 +365,6 @@ TEST(spilled_joins, of_generators) {
 }
 
 // ---------------------------------------------------------------- what goes wrong
-template <class Run> std::string resource_error_of(Run run) {
-  try {
-    run();
-  } catch (const query::resource_error& e) {
-    return e.what();
-  }
-  return "";
-}
 auto little(const std::string& folder) { return query::Session({.threads = 2, .memory_limit = little_memory, .temp_folder = folder}); }
 auto joined(const query::Session& s) { return copied(s, bought()).join(copied(s, sold()), stock, stock, both); }
 bool joins(const query::Session& s) {
@@ -382,46 +372,12 @@ bool joins(const query::Session& s) {
   return differing(joined(s).to_vector(), wanted) == 0;
 }
 
-TEST(spilled_joins, folder_that_is_gone) {
-  const spill_folder at;
-  const auto s = little(at.name());
-  at.remove();
-  const std::string why = resource_error_of([&] { joins(s); });
-  EXPECT_NE(why.find(at.name()), std::string::npos) << why;
-  EXPECT_NE(why.find("while running join"), std::string::npos) << why;
-  EXPECT_EQ(s.memory_used(), 0u);
-  std::filesystem::create_directories(at.name());
-  EXPECT_TRUE(joins(s));
-}
-
+const spilling_query spilled_join{little_memory, "join", joins};
+TEST(spilled_joins, folder_that_is_gone) { expect_error_without_folder(spilled_join); }
 TEST(spilled_joins, disk_that_is_full) {
-  const spill_folder at;
-  const auto s = little(at.name());
-  rlimit before;
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  for (const rlim_t most : {100'000, 1'000'000}) {
-    rlimit small = before;
-    small.rlim_cur = most;
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-    const std::string why = resource_error_of([&] { joins(s); });
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-    EXPECT_NE(why.find("File too large"), std::string::npos) << why;
-    EXPECT_TRUE(at.empty());
-    EXPECT_EQ(s.memory_used(), 0u);
-  }
-  EXPECT_TRUE(joins(s));
+  for (const std::size_t bytes : {100'000, 1'000'000}) expect_error_of_full_disk(spilled_join, bytes);
 }
-
-TEST(spilled_joins, limit_of_temporary_files) {
-  const spill_folder at;
-  ASSERT_EQ(::setenv("QUERY_TEMP_LIMIT", "200K", 1), 0);
-  const auto s = little(at.name());
-  ASSERT_EQ(::unsetenv("QUERY_TEMP_LIMIT"), 0);
-  const std::string why = resource_error_of([&] { joins(s); });
-  EXPECT_NE(why.find("QUERY_TEMP_LIMIT"), std::string::npos) << why;
-  EXPECT_EQ(s.memory_used(), 0u);
-  EXPECT_TRUE(joins(little(at.name())));
-}
+TEST(spilled_joins, limit_of_temporary_files) { expect_error_over_limit_of_files(spilled_join, "200K"); }
 
 TEST(spilled_joins, functions_that_throw) {
   const spill_folder at;
