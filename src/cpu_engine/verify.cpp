@@ -187,6 +187,9 @@ class walk {
   }
   std::optional<rows_buffer> through_loop(const stage& s, const rows_buffer& rows) {
     if (!s.native || rows.type() != s.native->in || !can_copy(s.native->out)) return std::nullopt;
+    // Native code may not survive these rows; the query, whose functions the interpreter runs, says what is wrong with them.
+    const auto traps = [](const logical* n) { return planner::may_trap(n->functions.front().trace()); };
+    if (std::any_of(s.nodes.begin(), s.nodes.end(), traps)) return std::nullopt;
     detail::row_block block;
     block.rows = rows.data();
     block.n = rows.size();

@@ -1,4 +1,7 @@
-// The heart of every scheduler: hands out the indices of one for_each in order and keeps the first exception.
+// The heart of every scheduler: hands out the indices of one for_each in order and keeps the exception of the lowest one.
+//
+// That is the same exception however many threads there are and whoever is faster: lower indices have been handed out by then, and run
+// to their end.
 //
 // A worker calls run() and comes back when nothing is left to hand out. Exceptions never leave run(): they would otherwise
 // pass through a scheduler that has its own idea of them.
@@ -11,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <mutex>
 
 #include "runtime/scheduler.hpp"
 
@@ -23,16 +27,20 @@ class task_loop {
 
   void run() noexcept {
     const detail::stop_scope scope(cancel_.state());
+    std::size_t i = 0;
     try {
       while (!failed_.load(std::memory_order_relaxed)) {
-        const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+        i = next_.fetch_add(1, std::memory_order_relaxed);
         if (i >= n_) return;
         cancel_.check();
         task_(i);
       }
     } catch (...) {
-      // The first thread in owns error_; the others only see that somebody failed.
-      if (!failed_.exchange(true, std::memory_order_relaxed)) error_ = std::current_exception();
+      failed_.store(true, std::memory_order_relaxed);
+      const std::lock_guard hold(lock_);
+      if (error_ && failed_at_ < i) return;
+      error_ = std::current_exception();
+      failed_at_ = i;
     }
   }
 
@@ -49,7 +57,9 @@ class task_loop {
   const cancel_flag& cancel_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};
+  std::mutex lock_;
   std::exception_ptr error_;
+  std::size_t failed_at_ = 0;
 };
 
 }  // namespace query::runtime

@@ -172,6 +172,11 @@ CONFORMS(checked_division, under_verify, "verify", "select", "select_many", "whe
   EXPECT_MESSAGE("zip: division by zero", q.zip(few, [](auto a, auto b) { return b / a; }).to_vector());
   EXPECT_MESSAGE("window(2): division by zero", q.window(2, [](auto run) { return 6 / run[0]; }).to_vector());
   EXPECT_MESSAGE("take_while: division by zero", q.take_while([](auto x) { return 6 / x < 100; }).to_vector());
+  // Functions of a row's number run in the loop of their whole stage.
+  EXPECT_MESSAGE("select: division by zero", q.select([](auto x, auto i) { return x / i; }).to_vector());
+  EXPECT_MESSAGE("select: division by zero", q.index().select([](auto r) { return 6 / r.value; }).to_vector());
+  EXPECT_MESSAGE("select: division by zero", q.select([](auto x, auto i) { return x + i * 0; }).select(divide).to_vector());
+  EXPECT_MESSAGE("where: division by zero", q.where([](auto, auto i) { return i >= 0; }).where([](auto x) { return 6 / x > 0; }).count());
   std::vector<std::int64_t> many(300'000, 2);
   many[123'457] = 0;  // in no sample
   EXPECT_MESSAGE("select: division by zero", source(e, many).verify().select(divide).sum());

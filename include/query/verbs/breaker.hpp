@@ -86,6 +86,12 @@ struct pair_rows {
   template <class L, class R> auto operator()(const L& l, const R& r) const { return std::pair<L, R>(l, r); }
 };
 
+// Whether rows of type R may go where they are copied, if they are: into pairs and std::optionals.
+template <class Check, class R, bool Copied> constexpr bool may_be_copied() {
+  if constexpr (Copied) return Check::template copied<R>();
+  else return true;
+}
+
 // What a verb gives for an equality without its hash, or for a function of a row of type Row in its place.
 template <class Check, class Equal, class Row> check::after_error forgot_hash() {
   if constexpr (check::fits<Equal, Row>) Check::template no_second_key<Equal>();

@@ -133,7 +133,9 @@ template <class Derived, class T> class joins {
 
   template <class Q, class F> auto crossed(const Q& right, const F& f, call_site at, const char* label) const {
     using R = check::row_of_t<Q>;
-    if constexpr (!check::cross_join::pairs<Q, F, T, R>()) {
+    if constexpr (!may_be_copied<check::cross_join, R, check::is_query_v<Q> && std::is_same_v<F, pair_rows>>()) {
+      return check::after_error{};
+    } else if constexpr (!check::cross_join::pairs<Q, F, T, R>()) {
       return check::after_error{};
     } else {
       using Out = detail::result_of<F, T, R>;
@@ -163,6 +165,8 @@ template <class Derived, class T> class joins {
   auto grouped(const Q& right, const LF& lf, const RF& rf, const F& f, call_site at, const Same&... same) const {
     using R = check::row_of_t<Q>;
     if constexpr (!joinable<check::group_join, Q, LF, RF, Same...>()) {
+      return check::after_error{};
+    } else if constexpr (!check::group_join::copied<R>()) {
       return check::after_error{};
     } else if constexpr (!check::group_join::pair_of<F, T, std::vector<R>,
                                                      detail::common_key_t<detail::result_of<LF, T>, detail::result_of<RF, R>>>()) {
@@ -199,6 +203,8 @@ template <class Derived, class T> class joins {
     using L2 = detail::side_t<T, all_right>;
     using R2 = detail::side_t<R, all_left>;
     if constexpr (!joinable<Check, Q, LF, RF, Same...>()) {
+      return check::after_error{};
+    } else if constexpr (!may_be_copied<Check, R, all_left || std::is_same_v<F, pair_rows>>()) {
       return check::after_error{};
     } else if constexpr (!Check::template pair_of<F, L2, R2, detail::common_key_t<detail::result_of<LF, T>, detail::result_of<RF, R>>>()) {
       return check::after_error{};

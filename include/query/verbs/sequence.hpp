@@ -233,7 +233,9 @@ template <class Derived, class T> class sequence {
   const Derived& self() const { return static_cast<const Derived&>(*this); }
   template <class Q, class F> auto zipped(const Q& q, const F& f, call_site at) const {
     using R = check::row_of_t<Q>;
-    if constexpr (!check::zip::pairs<Q, F, T, R>()) {
+    if constexpr (!may_be_copied<check::zip, R, check::is_query_v<Q> && std::is_same_v<F, pair_rows>>()) {
+      return check::after_error{};
+    } else if constexpr (!check::zip::pairs<Q, F, T, R>()) {
       return check::after_error{};
     } else {
       using Out = detail::result_of<F, T, R>;
