@@ -1,7 +1,8 @@
 // The questions of the H2O db-benchmark, written as a user would over columns; results are columns that the engine owns, as the peers'.
 //
 //   h2o ROWS FOLDER        writes the tables to FOLDER, for bench/h2o/peers.py
-//   h2o ROWS - [NAMES]  answers the questions (q1,j2) four times each; a JSON line a question: {"question": "j2", "ms": [...], "answer": [...]}
+//   h2o ROWS - [NAMES]  answers the questions (q1,j2) four times each; a JSON line a question: {"question": "j2", "ms": [...],
+//                       "answer": [...]}
 //
 // bench/h2o/run does both, beside DuckDB, Polars and DataFusion, compares the answers and prints the ratios.
 #include <cstdlib>

@@ -5,14 +5,12 @@
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/sort_rows.hpp"
+#include "cpu_engine/sorted_columns.hpp"
 #include "cpu_engine/sorted_partitions.hpp"
 
 namespace query::cpu {
 
 namespace {
-
-// Fewer rows than this are kept while the input streams by; more, and the whole input is collected and sorted.
-constexpr std::uint64_t few_rows = 1 << 14;
 
 // The keys of one table; those that are parts of its rows stay where they are.
 class sort_columns {
@@ -93,6 +91,8 @@ runtime::vertex_rows order_rows(const planner::vertex& v, runtime::run_context& 
     if (v.limit >= rows.table.n && rows.table.n > 1 && sorts_values(*v.node, rows.table.type)) return sort_as_values(v, rows.table, tasks);
     return first_in_order(v, rows, static_cast<std::size_t>(std::min<std::uint64_t>(v.limit, rows.table.n)), tasks);
   };
+  if (v.gives_columns)
+    if (auto rows = order_columns(v, tasks)) return std::move(*rows);
   if (v.limit <= few_rows) {
     pipeline input(v.inputs[0], v.captures, context, false, true);
     const auto whole = input.as_table();

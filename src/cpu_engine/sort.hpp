@@ -9,6 +9,9 @@
 
 namespace query::cpu {
 
+// Fewer rows than this are kept while the input streams by; more, and the whole input is collected and sorted.
+inline constexpr std::uint64_t few_rows = 1 << 14;
+
 runtime::vertex_rows order_rows(const planner::vertex& v, runtime::run_context& context);
 
 // Numbers that are their own keys, all of which are wanted, need neither keys nor row numbers.

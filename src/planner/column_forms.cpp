@@ -168,6 +168,18 @@ bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
   return true;
 }
 
+// An order_by of rows that stay where they are: its result is their numbers, and the columns that they select.
+bool order_over_columns(vertex* reader, const branch& b, const walk& w, bool to_columns) {
+  if (!reader || !reader->node || reader->node->what != verb::order_by || b.table || !b.source->view || !w.costly()) return false;
+  const ir::type* row = reader->node->row;
+  const bool few = reader->limit != ~0ull;  // of most rows it reads the keys alone
+  if (!can_be_stored(row) || w.schema().optional_row || !(to_columns || few || owns_memory(row))) return false;  // others are copied as fast
+  if (std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; })) return false;
+  reader->gives_columns = std::make_shared<const projection>(projection::of_columns(w.schema()));
+  reader->over_columns = true;
+  return true;
+}
+
 // A right or full join whose probe side comes as columns all the way.
 bool joins_over_columns(vertex* reader, const branch& b, walk& w) {
   if (!reader || !reader->node || reader->node->what != verb::join || &b != &reader->inputs[0]) return false;
@@ -232,7 +244,9 @@ void choose_columns(machine_graph& g, const column_options& options) {
     const std::size_t n = w.stages();
     const bool to_columns = options.to_columns && reader && g.result.table == reader;
     const bool taken =
-        n == b.stages.size() && w.prefilters() && (group_over_columns(reader, w, to_columns) || joins_over_columns(reader, b, w));
+        n == b.stages.size() && w.prefilters() && (group_over_columns(reader, w, to_columns) ||
+                                                                  order_over_columns(reader, b, w, to_columns) ||
+                                                                  joins_over_columns(reader, b, w));
     if (!taken && !w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
     for (std::size_t i = 0; i < n; ++i) {
       stage& s = b.stages[i];

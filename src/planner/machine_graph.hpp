@@ -111,12 +111,12 @@ struct vertex {
   bool interpreted = false;             // traced functions of the breaker run by the interpreter; notes name the others
   bool streamed = false;                // no table: its reader takes rows as they come (mark_streams)
   bool may_stream = false;              // the same, where memory has no room for the table
-  bool over_columns = false;            // takes its rows as columns (choose_columns): group_by, aggregate, right and full joins
+  bool over_columns = false;            // takes its rows as columns (choose_columns): group_by, aggregate, order_by, right and full joins
   bool in_place = false;                // does not run: the joins that build on it read its source's columns (choose_columns)
   bool kept_if_it_fits = false;         // a table if memory allows; else each reader computes its rows as they come
   bool cut_off = false;                 // its table is made for the sake of an engine alone that takes this part, or the next
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
-  std::shared_ptr<const projection> gives_columns;       // group_by: its rows, of keys and aggregates (project_groups); null: records
+  std::shared_ptr<const projection> gives_columns;     
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
   std::vector<std::string> notes;       // what rules did here
   // do_while

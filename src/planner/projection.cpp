@@ -28,6 +28,12 @@ const column_schema::column* column_schema::holding(std::size_t offset, std::siz
   return nullptr;
 }
 
+projection projection::of_columns(const column_schema& rows) {
+  projection p;
+  for (std::size_t c = 0; c < rows.columns.size(); ++c) p.parts.push_back({.to = rows.columns[c].offset, .type = rows.columns[c].type, .column = c});
+  return p;
+}
+
 column_schema projection::schema() const {
   column_schema s;
   for (const projected_part& p : parts) s.columns.push_back({p.to, p.type});

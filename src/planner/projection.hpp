@@ -55,6 +55,8 @@ struct projection {
   interpretation function;
   std::vector<projected_part> parts;
 
+  static projection of_columns(const column_schema& rows);  // as they are
+
   column_schema schema() const;
   bool renames() const;  // at least one part
 };

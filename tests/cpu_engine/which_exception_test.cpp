@@ -21,7 +21,8 @@ QUERY_RECORD(wrong_row, x);
 
 namespace {
 
-constexpr std::int64_t rows_there = sanitized ? 700'000 : 3'000'000, first_wrong = rows_there / 3 + 3, later_wrong = first_wrong + rows_there / 3;
+constexpr std::int64_t rows_there = sanitized ? 700'000 : 3'000'000, first_wrong = rows_there / 3 + 3;
+constexpr std::int64_t later_wrong = first_wrong + rows_there / 3;
 
 const std::vector<std::int64_t>& numbers() {
   static const std::vector<std::int64_t> all = [] {
@@ -65,7 +66,9 @@ void of_all_verbs(const Session& session) {
   throws_for_the_first("for_each", [&] { q.select(careful).for_each([](const std::int64_t&) {}); });
   throws_for_the_first("group_by", [&] { q.group_by(mod).count().to_vector(); });
   throws_for_the_first("group_by, many", [&] { q.group_by(careful).count().to_vector(); });
-  throws_for_the_first("aggregate", [&] { q.group_by([](auto x) { return x % 7; }).select([](auto g) { return g.sum(careful); }).to_vector(); });
+  throws_for_the_first("aggregate", [&] {
+    q.group_by([](auto x) { return x % 7; }).select([](auto g) { return g.sum(careful); }).to_vector();
+  });
   throws_for_the_first("distinct_by", [&] { q.distinct_by(careful).to_vector(); });
   throws_for_the_first("join", [&] { q.join(few, careful, itself).to_vector(); });
   throws_for_the_first("join, build side", [&] { from(few).in(session).join(numbers(), itself, careful).to_vector(); });
@@ -74,7 +77,8 @@ void of_all_verbs(const Session& session) {
   throws_for_the_first("order_by, before", [&] { q.select(careful).order().to_vector(); });
   throws_for_the_first("top", [&] { q.top(10, careful).to_vector(); });
   throws_for_the_first("except_by", [&] { q.except_by(few, careful).to_vector(); });
-  throws_for_the_first("zip", [&] { q.zip(numbers(), [](const std::int64_t& a, const std::int64_t&) { return careful(a); }).to_vector(); });
+  const auto left = [](const std::int64_t& a, const std::int64_t&) { return careful(a); };
+  throws_for_the_first("zip", [&] { q.zip(numbers(), left).to_vector(); });
   throws_for_the_first("hash_partitioned_by", [&] { q.hash_partitioned_by(careful, 4).to_vector(); });
 }
 
