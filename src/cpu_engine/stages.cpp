@@ -8,6 +8,7 @@
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/pipeline.hpp"
+#include "ir/analysis.hpp"
 
 namespace query::cpu {
 
@@ -18,28 +19,6 @@ using detail::verb;
 
 namespace {
 
-class native_stage final : public prepared_stage {
- public:
-  native_stage(std::shared_ptr<const detail::segment> s, bool speculate) : segment_(std::move(s)), speculate_(speculate) {}
-  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<runner>(*this, next); }
-
- private:
-  class runner final : public stage_runner {
-   public:
-    runner(const native_stage& s, batch_sink& next) : stage_(&s), next_(&next) {}
-    void push(const row_block& b) override { stage_->segment_->run(b, stage_->speculate_, *next_); }
-    bool fold(detail::fold_kind k, const row_block& b, detail::fold_state& s) override {
-      return stage_->segment_->fold(k, b, stage_->speculate_, s);
-    }
-
-   private:
-    const native_stage* stage_;
-    batch_sink* next_;
-  };
-  std::shared_ptr<const detail::segment> segment_;
-  bool speculate_;
-};
-
 // What the library finds wrong in a function, with the verb that the function belongs to.
 template <class Call> void placed(const logical* verb, Call call) {
   try {
@@ -49,6 +28,67 @@ template <class Call> void placed(const logical* verb, Call call) {
     detail::fail_at(e, *verb);
   }
 }
+
+// The verb that an error comes from: in fused code only one of them may fail, or nobody knows.
+const logical* the_one_that_may_fail(const std::vector<const logical*>& verbs) {
+  const logical* one = nullptr;
+  for (const logical* n : verbs)
+    for (const detail::user_function& f : n->functions) {
+      const ir::traced t = f.trace();
+      if (t && ir::speculatable(t.root)) continue;
+      if (one && one != n) return nullptr;
+      one = n;
+    }
+  return one;
+}
+
+class native_stage final : public prepared_stage {
+ public:
+  explicit native_stage(const planner::stage& s) : segment_(s.native), verbs_(s.nodes), speculate_(s.speculate) {}
+  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<runner>(*this, next); }
+
+ private:
+  // Errors of the verbs above pass through the segment's code: they are not its own.
+  struct verbs_above final : batch_sink {
+    explicit verbs_above(batch_sink& s) : sink(&s) {}
+    void push(const row_block& b) override {
+      failed = true;
+      sink->push(b);
+      failed = false;
+    }
+    batch_sink* sink;
+    bool failed = false;
+  };
+  class runner final : public stage_runner {
+   public:
+    runner(const native_stage& s, batch_sink& next) : stage_(&s), next_(next) {}
+    void push(const row_block& b) override {
+      next_.failed = false;
+      placed([&] { stage_->segment_->run(b, stage_->speculate_, next_); });
+    }
+    bool fold(detail::fold_kind k, const row_block& b, detail::fold_state& s) override {
+      bool folds = false;
+      placed([&] { folds = stage_->segment_->fold(k, b, stage_->speculate_, s); });
+      return folds;
+    }
+
+   private:
+    template <class Call> void placed(Call call) const {
+      try {
+        call();
+      } catch (const detail::unplaced_error& e) {
+        const logical* verb = next_.failed ? nullptr : the_one_that_may_fail(stage_->verbs_);
+        if (!verb) throw;
+        detail::fail_at(e, *verb);
+      }
+    }
+    const native_stage* stage_;
+    verbs_above next_;
+  };
+  std::shared_ptr<const detail::segment> segment_;
+  std::vector<const logical*> verbs_;
+  bool speculate_;
+};
 
 // Rows that pass a test go on: copied side by side where that is cheap, else as runs of the rows where they lie.
 class filter_runner final : public stage_runner {
@@ -238,7 +278,7 @@ class prefilter_stage final : public prepared_stage {
 std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std::vector<detail::binding>& bindings,
                                               runtime::run_context& context) {
   if (s.what == planner::stage::kind::probe) return prepare_probe(s, context, bindings);
-  if (s.native && s.how == planner::form::native) return std::make_unique<native_stage>(s.native, s.speculate);
+  if (s.native && s.how == planner::form::native) return std::make_unique<native_stage>(s);
   return std::make_unique<functions_stage>(s, context);
 }
 std::unique_ptr<prepared_stage> prepare_prefilter(const planner::prefilter& f, const ir::type* row, runtime::run_context& context) {

@@ -51,7 +51,7 @@ class writer {
  private:
   static std::string place(const logical& n) { return n.where.line ? "@" + planner::place_of(n.where) : ""; }  // an empty Query has none
   static std::string name(const logical& n) { return n.name.empty() ? "" : " \"" + n.name + "\""; }
-  // At the verb that it was said of; the verbs above it are accelerated too.
+  // At the verb that the user called it on; the verbs above it are accelerated too.
   static std::string accelerated(const logical& n) {
     const auto below = [](const detail::pipe& p) { return p.node->accelerated; };
     const bool said_here = n.accelerated && std::none_of(n.inputs.begin(), n.inputs.end(), below);

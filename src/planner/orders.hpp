@@ -13,7 +13,7 @@ const logical* ordered_to(const vertex& v, query::engine e);
 // Is the GPU demanded, by on(engine::gpu) or require_gpu()?
 bool demands_gpu(const branch& b);
 bool demands_gpu(const vertex& v);
-// Was as_accelerated() said of what the branch does last, or below?
+// Does as_accelerated() apply to the last step of the branch, or to one below it?
 bool accelerated(const branch& b);
 
 }  // namespace query::planner

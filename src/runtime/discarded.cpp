@@ -1,4 +1,5 @@
 // The thread of query/detail/discard.hpp.
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -9,6 +10,9 @@
 namespace query::detail {
 
 namespace {
+
+// The query that stopped gives large buffers back meanwhile: in such a call, malloc merges all small pieces that others have freed.
+constexpr std::chrono::milliseconds until_the_query_is_gone(30);
 
 class discarded_rows_thread {
  public:
@@ -31,7 +35,10 @@ class discarded_rows_thread {
   }
   void wait() {
     std::unique_lock hold(lock_);
+    ++waiting_;
+    changed_.notify_all();
     changed_.wait(hold, [this] { return ends_ || !thread_.joinable() || (left_.empty() && !at_work_); });
+    --waiting_;
   }
 
  private:
@@ -48,6 +55,7 @@ class discarded_rows_thread {
     while (true) {
       changed_.wait(hold, [this] { return ends_ || !left_.empty(); });
       if (left_.empty()) return;
+      changed_.wait_for(hold, until_the_query_is_gone, [this] { return ends_ || waiting_ > 0; });
       std::vector<std::shared_ptr<void>> now = std::move(left_);
       left_.clear();
       at_work_ = true;
@@ -63,6 +71,7 @@ class discarded_rows_thread {
   std::condition_variable changed_;
   std::vector<std::shared_ptr<void>> left_;
   bool at_work_ = false, ends_ = false;
+  int waiting_ = 0;
   std::thread thread_;
 };
 

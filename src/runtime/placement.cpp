@@ -251,7 +251,7 @@ std::unordered_map<const vertex*, std::string> refused_at_first_sight(const plan
 
 verdict place_fold(planner::machine_graph& g, const session_state& session, detail::fold_kind kind) {
   const engine& e = *session.gpu();
-  if (const detail::logical* n = ordered_to(g.result, query::engine::cpu)) return {false, "on(engine::cpu), said of " + n->label};
+  if (const detail::logical* n = ordered_to(g.result, query::engine::cpu)) return {false, "on(engine::cpu) after " + n->label};
   const verdict answer = e.accepts_fold(g.result, g.captures, kind);
   if (answer || planner::demands_gpu(g.result)) return answer;
   vertex end = end_of(g);
@@ -298,7 +298,7 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
     }
     const detail::logical* to_gpu = ordered_to_gpu(*v);
     if (const detail::logical* n = ordered_to(*v, query::engine::cpu)) {
-      v->why = "on(engine::cpu), said of " + n->label;
+      v->why = "on(engine::cpu) after " + n->label;
       require_gpu(*v, session);
       continue;
     }

@@ -1,4 +1,4 @@
-// Queries that run again and again: what the engines said of them, and whether the CPU alone is faster than the way that was chosen.
+// Queries that run again and again: what the engines reported, and whether the CPU alone is faster than the way that was chosen.
 //
 // Expectations of a tenth of a millisecond are off by more than that, and asking several engines costs tens of microseconds by itself. So a
 // session remembers what whole queries took, from planning to the last row: where all of it stayed on the CPU twice, or went to the GPU

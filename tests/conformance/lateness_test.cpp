@@ -149,6 +149,10 @@ constexpr auto itself = [](const auto& x) { return x; };
   })
 #define NUMBERS source(e, numbers()).timeout(t)
 #define ROWS source(e, rows()).timeout(t)
+#define GENERATED                                                                        \
+  on(e, query::generate([i = std::size_t{0}]() mutable {                                 \
+       return i < rows().size() ? std::optional(rows()[i++]) : std::nullopt;             \
+     })).timeout(t)
 
 // Lines that the test itself prints, without the tables of print().
 std::string lines_of(const std::string& text) {
@@ -232,9 +236,8 @@ CONFORMS(lateness, of_orders, "timeout", "order", "order_descending", "order_by"
   // Of rows that are made on the way: they are destroyed when the query is over or stops.
   LATE("order, made strings", ROWS.select([](const Sold& r) { return r.name + "!"; }).order().to_vector());
   LATE("reverse, made strings", ROWS.select([](const Sold& r) { return r.name + "!"; }).reverse().to_vector());
-  LATE("order_by, generated", on(e, query::generate([i = std::size_t{0}]() mutable {
-                                return i < rows().size() ? std::optional(rows()[i++]) : std::nullopt;
-                              })).timeout(t).order_by(name).to_vector());
+  LATE("order_by, generated", GENERATED.order_by(name).to_vector());
+  LATE("order_by, generated, by numbers", GENERATED.order_by(key).to_vector());
   const auto copied = [](std::span<const Sold> r) { return std::vector<Sold>(r.begin(), r.end()); };
   LATE("range partitions, applied", ROWS.range_partitioned_by(name, 8).apply(copied).to_vector());
   LATE("hash partitions, applied", ROWS.hash_partitioned_by(name, 8).apply(copied).to_vector());
@@ -260,6 +263,8 @@ CONFORMS(lateness, of_groups_and_sets, "timeout", "group_by", "group_by.groups",
   LATE("count_by", ROWS.count_by(name).to_vector());
   const auto made = on(e, query::range(std::int64_t{0}, numbers_there));
   LATE("group_by of a stream", made.timeout(t).group_by([](auto x) { return x / 2; }).select(sums).to_vector());
+  LATE("group_by, generated", GENERATED.group_by(name).groups().to_vector());
+  LATE("distinct_by, generated", GENERATED.distinct_by(name).to_vector());
   LATE("distinct", NUMBERS.distinct().to_vector());
   LATE("distinct_by", ROWS.distinct_by(name).to_vector());
   LATE("union_with", NUMBERS.union_with(source(e, numbers())).to_vector());
@@ -276,6 +281,8 @@ CONFORMS(lateness, of_joins, "timeout", "join", "left_join", "right_join", "full
   LATE("join", ROWS.join(source(e, rows()), key, key, first).to_vector());
   LATE("join, strings", ROWS.join(source(e, rows()), name, name, first).to_vector());
   LATE("join, built", ROWS.take(100).join(source(e, rows()), name, name, first).to_vector());
+  LATE("join, generated", GENERATED.join(source(e, rows()), name, name, first).to_vector());
+  LATE("join, generated table", ROWS.join(GENERATED, name, name, first).to_vector());
   LATE("full_join", NUMBERS.full_join(source(e, numbers()), [](auto x) { return x; }, [](auto x) { return x + numbers_there / 4; },
                                       [](const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
                                         return a.value_or(0) + b.value_or(0);

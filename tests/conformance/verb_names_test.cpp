@@ -168,5 +168,24 @@ CONFORMS(messages, an_index_outside_a_captured_collection, "select", "broadcast"
   EXPECT_EQ(two[1], 6);
 }
 
+// Of several verbs in one compiled loop, and before a verb that reads their rows.
+CONFORMS(messages, of_fused_verbs_name_the_one_that_fails, "where", "select", "group_by", "order_by", "count", "sum") {
+  if (e.accelerate) return;
+  const auto q = source(e, few);
+  const auto two = query::broadcast(std::vector<std::int64_t>{5, 6});
+  const std::string what = ": index outside the collection: 2 of 2";
+  const auto small = [](auto x) { return x < 100; };
+  const auto itself = [](auto x) { return x; };
+  const auto looked_up = [two](auto x) { return two[x]; };
+  EXPECT_MESSAGE("where" + what, q.where([two](auto x) { return two[x] > 0; }).select(itself).to_vector());
+  EXPECT_MESSAGE("where" + what, q.where([two](auto x) { return two[x] > 0; }).select(itself).count());
+  EXPECT_MESSAGE("select" + what, q.select(looked_up).where(small).to_vector());
+  EXPECT_MESSAGE("select" + what, q.select(looked_up).where(small).sum());
+  EXPECT_MESSAGE("select" + what, q.select(looked_up).group_by(itself).count().to_vector());
+  EXPECT_MESSAGE("select" + what, q.select(looked_up).order_by(itself).to_vector());
+  EXPECT_MESSAGE("group_by" + what, q.select(itself).group_by(looked_up).count().to_vector());
+  EXPECT_MESSAGE("order_by" + what, q.select(itself).order_by(looked_up).to_vector());
+}
+
 }  // namespace
 }  // namespace conformance

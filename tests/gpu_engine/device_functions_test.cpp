@@ -330,7 +330,7 @@ TEST_F(device_functions, on_keeps_one_vertex_from_the_gpu) {
   const auto q = trades().group_by([](auto t) { return t.symbol; }).select([](auto g) { return std::make_pair(g.key(), g.count()); });
   EXPECT_TRUE(planned_there(q.in(session_).explain()));
   const std::string cpu = q.on(query::engine::cpu).in(session_).explain();
-  EXPECT_NE(cpu.find("cpu: on(engine::cpu), said of group_by"), std::string::npos) << cpu;
+  EXPECT_NE(cpu.find("cpu: on(engine::cpu) after group_by"), std::string::npos) << cpu;
   EXPECT_NE(cpu.find(", on the CPU"), std::string::npos) << cpu;
   EXPECT_EQ(cpu.find("gpu: driver double"), std::string::npos) << cpu;
 }

@@ -159,7 +159,7 @@ TEST_F(placement_plans, obey_orders_against_the_model) {
   EXPECT_EQ(forced, "gpu: " + device_.name() + ", as on(engine::gpu) orders for order_by");
   EXPECT_EQ(engine_line(trades(1000).order_by(by_price).require_gpu().explain(), "order_by"), "gpu: " + device_.name());
   EXPECT_EQ(engine_line(trades(4000000).order_by(by_price).on(query::engine::cpu).explain(), "order_by"),
-            "cpu: on(engine::cpu), said of order_by");
+            "cpu: on(engine::cpu) after order_by");
 }
 
 // What the executor says when the GPU refuses the fold of a query's rows.

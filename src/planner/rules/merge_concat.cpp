@@ -18,7 +18,7 @@ bool same_keys(rewriting& r, const logical& a, const logical& b) {
   return x && y && x.root->type == y.root->type && x.root->shape == y.root->shape && !ir::has_capture(x.root);
 }
 
-// What the user said of one verb alone stays with that verb.
+// A setting that the user gave to one verb stays with that verb.
 bool has_words(const vertex& v) { return v.node->ordered_to || v.node->gpu_required; }
 
 // May `below` become a part of `above`, which reads its rows as they are?

@@ -23,7 +23,7 @@ bool only_arranges(const vertex& v) {
   return v.node->what == verb::order_by || v.node->what == verb::reverse;
 }
 
-// as_ordered() may be said of any verb above, of rows that came in this order.
+// Any verb above may have as_ordered(), for rows that came in this order.
 bool order_is_asked_for(rewriting& r) {
   if (r.order_asked) return *r.order_asked;
   const machine_graph& g = r.graph;
