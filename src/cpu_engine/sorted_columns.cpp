@@ -209,9 +209,9 @@ class numbered_rows {
   std::vector<sort_key> keys_;
 };
 
-// Numbers, keys, and the words that are sorted.
+// Numbers, keys, and the words that are sorted; and records of the result, as its reader may want them side by side.
 double bytes_of_sort(const planner::vertex& v, const pipeline& input) {
-  std::size_t a_row = 2 * sizeof(std::uint32_t) + 2 * (sizeof(wide_word) + sizeof(std::uint64_t));
+  std::size_t a_row = 2 * sizeof(std::uint32_t) + 2 * (sizeof(wide_word) + sizeof(std::uint64_t)) + v.node->row->size;
   for (const detail::user_function& f : v.node->functions) a_row += 2 * f.result->size;
   for (const auto& c : input.columns()->columns) a_row += c.type->size;  // as if all were computed
   return static_cast<double>(a_row) * static_cast<double>(*input.source_rows());

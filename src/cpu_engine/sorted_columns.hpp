@@ -1,5 +1,5 @@
-// An order_by of rows that stay where they are: keys are sorted, and the result is the rows' numbers in order. Columns that were computed on
-// the way are kept beside them; nothing else is copied.
+// An order_by of rows that stay where they are: keys are sorted, and the result is the rows' numbers in order. Columns that were computed
+// on the way are kept beside them; nothing else is copied.
 #pragma once
 
 #include <optional>

@@ -173,7 +173,8 @@ bool order_over_columns(vertex* reader, const branch& b, const walk& w, bool to_
   if (!reader || !reader->node || reader->node->what != verb::order_by || b.table || !b.source->view || !w.costly()) return false;
   const ir::type* row = reader->node->row;
   const bool few = reader->limit != ~0ull;  // of most rows it reads the keys alone
-  if (!can_be_stored(row) || w.schema().optional_row || !(to_columns || few || owns_memory(row))) return false;  // others are copied as fast
+  if (!to_columns && !few && !owns_memory(row)) return false;  // records are copied as fast
+  if (!can_be_stored(row) || w.schema().optional_row) return false;
   if (std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; })) return false;
   reader->gives_columns = std::make_shared<const projection>(projection::of_columns(w.schema()));
   reader->over_columns = true;

@@ -30,7 +30,7 @@ const column_schema::column* column_schema::holding(std::size_t offset, std::siz
 
 projection projection::of_columns(const column_schema& rows) {
   projection p;
-  for (std::size_t c = 0; c < rows.columns.size(); ++c) p.parts.push_back({.to = rows.columns[c].offset, .type = rows.columns[c].type, .column = c});
+  for (const auto& c : rows.columns) p.parts.push_back({.to = c.offset, .type = c.type, .column = p.parts.size()});
   return p;
 }
 

@@ -27,7 +27,7 @@ template <class A, class B>
 requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>) struct common<A, B> {
   using type = std::common_type_t<A, B>;
 };
-template <class A> requires(!std::is_arithmetic_v<A>) struct common<A, A> { using type = A; };
+template <class A> requires(!std::is_arithmetic_v<A> && !ir::is_optional_v<A>) struct common<A, A> { using type = A; };
 template <class A, class B> requires requires { typename common<A, B>::type; }
 struct common<std::optional<A>, std::optional<B>> { using type = std::optional<typename common<A, B>::type>; };
 template <class A> requires(!std::is_arithmetic_v<A>) struct common<std::optional<A>, std::optional<A>> { using type = std::optional<A>; };
