@@ -1,9 +1,11 @@
 #include "runtime/execution.hpp"
 
+#include "data/arrow_table.hpp"
 #include "ir/running.hpp"
 #include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
+#include "planner/rules/edges.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/second_run.hpp"
@@ -11,6 +13,27 @@
 namespace query::runtime {
 
 using detail::fold_kind;
+
+namespace {
+
+// Columns of Arrow data that engines do not read as they lie are converted before a run reads them.
+void prepare_arrow_columns(planner::machine_graph& g, const run_context& context) {
+  const auto parallel = [&](std::size_t n, function_ref<void(std::size_t)> task) { context.scheduler.for_each(n, task, context.cancel); };
+  const auto prepare = [&](const planner::branch& b) {
+    if (!b.source || b.source->what != detail::verb::source_columns || !b.source->options) return;
+    const planner::stage* const first = b.stages.empty() ? nullptr : &b.stages.front();
+    // A compiled loop that filters makes whole records of the rows that pass.
+    const bool whole = context.verify || (first && first->native && first->native->reads_columns() && planner::rules::only_filters(*first));
+    static_cast<const data::arrow_table*>(b.source->options.get())->prepare(whole ? std::vector<bool>{} : b.wanted, parallel);
+  };
+  planner::rules::each_branch(g, [&](const planner::branch& b, planner::vertex*) { prepare(b); });
+  for (const auto& v : g.vertices) {
+    prepare(v->body_result);
+    prepare(v->test_result);
+  }
+}
+
+}  // namespace
 
 execution::execution(const detail::pipe& p, const detail::settings& s, const std::string& terminal, planner::reading how,
                      std::optional<fold_kind> fold, const char* reader, detail::call_site where)
@@ -73,6 +96,7 @@ pass_clock execution::clock(std::string_view way, std::optional<fold_kind> fold)
 
 void execution::run_vertices() {
   if (have_run_) return;
+  prepare_arrow_columns(*graph, context);
   executor executor(*graph, *session, context);
   executor.run_vertices();
   fell_back |= executor.fell_back();
