@@ -1,4 +1,4 @@
-// Arrow at the border: reads the columns of other libraries (pyarrow, Polars, DuckDB...) and gives them results, by the three structs of
+// Arrow at the border: reads the columns of other libraries (pyarrow, Polars...) and gives them results, by the three structs of
 // the Arrow C Data Interface and C Stream Interface. Nothing of Arrow is needed: https://arrow.apache.org/docs/format/CDataInterface.html
 //
 //   auto trades = query::from_arrow<Trade>(&stream);                     // takes over what a producer exported
@@ -75,9 +75,9 @@ std::shared_ptr<const logical> arrow_source(ArrowArray* array, ArrowSchema* sche
 std::shared_ptr<const logical> arrow_source(ArrowArrayStream* stream, const ir::type* row, call_site at);
 
 template <class Row> constexpr bool is_arrow_row() {
-  static_assert(record<Row> || has_meta<Row>, "query: Arrow: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
-  if constexpr (record<Row>)
-    static_assert(ir::described_v<Row>, "query: Arrow: the record has a field whose type has no Arrow form");
+  static_assert(record<Row> || has_meta<Row>,
+                "query: Arrow: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
+  if constexpr (record<Row>) static_assert(ir::described_v<Row>, "query: Arrow: the record has a field whose type has no Arrow form");
   return record<Row> && ir::described_v<Row>;
 }
 template <class Row> auto arrow_query(std::shared_ptr<const logical> n) {
@@ -131,7 +131,8 @@ template <class Row> void to_arrow(column_chunks<Row> rows, ArrowArrayStream* ou
 }
 // All rows as one record batch. Several chunks are copied into one.
 template <class Row> void to_arrow(column_chunks<Row> rows, ArrowArray* array, ArrowSchema* schema) {
-  if constexpr (detail::is_arrow_row<Row>()) detail::export_chunks(detail::arrow_chunks(std::move(rows)), ir::describe<Row>(), array, schema);
+  if constexpr (detail::is_arrow_row<Row>())
+    detail::export_chunks(detail::arrow_chunks(std::move(rows)), ir::describe<Row>(), array, schema);
 }
 // The rows of a query, which runs now.
 template <detail::gives_columns Q> void to_arrow(const Q& q, ArrowArrayStream* out) { to_arrow(q.to_columns(), out); }

@@ -55,7 +55,7 @@ arrow_table::batch arrow_table::take(ArrowArray& from) {
 
 arrow_table::arrow_table(const ir::type* row, const ArrowSchema& schema, std::vector<batch> batches) : row_(row) {
   if (!schema.format || std::string_view(schema.format) != "+s" || schema.dictionary)
-    throw arrow_mismatch("a row is a " + std::string(row->name) + ", so the Arrow data must be a struct with a column for each field; it is " +
+    throw arrow_mismatch("the Arrow data of " + std::string(row->name) + " rows must be a struct with a column for each field; it is " +
                          arrow_name(schema));
   columns_.layout = arrow_layout::structure;
   columns_.type = row;
@@ -101,7 +101,8 @@ void arrow_table::check_batch(std::size_t b) const {
   if (!wrong) return;
   const std::string at = std::to_string(begins_.back() + static_cast<std::size_t>(wrong->row));
   if (wrong->of == &columns_) throw arrow_mismatch("row " + at + " is null as a whole");
-  throw arrow_mismatch("field '" + wrong->of->field + "' is " + type_name(wrong->of->type) + ", the Arrow column, " + wrong->of->arrow_name +
+  const arrow_values& of = *wrong->of;
+  throw arrow_mismatch("field '" + of.field + "' is " + type_name(of.type) + ", the Arrow column, " + of.arrow_name +
                        ", has a null in row " + at + "; make the field a std::optional");
 }
 

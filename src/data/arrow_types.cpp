@@ -141,8 +141,8 @@ arrow_values match_types(const ir::type* t, const ArrowSchema& s, const std::str
   if (s.dictionary) {
     if (!number || !ir::is_integer(number->kind)) mismatch(t, s, field);
     v.layout = arrow_layout::dictionary;
-    v.width = std::size_t{1} << (static_cast<int>(number->kind) - static_cast<int>(ir::is_signed_integer(number->kind) ? ir::kind::i8 : ir::kind::u8));
     v.is_signed = ir::is_signed_integer(number->kind);
+    v.width = std::size_t{1} << (static_cast<int>(number->kind) - static_cast<int>(v.is_signed ? ir::kind::i8 : ir::kind::u8));
     try {
       v.children.push_back(match_types(of, *s.dictionary, field));
     } catch (const arrow_mismatch&) {

@@ -96,7 +96,7 @@ void convert_present(const arrow_values& v, const ArrowArray& a, std::int64_t at
     case arrow_layout::fixed: {
       const auto* from = static_cast<const std::byte*>(a.buffers[1]) + static_cast<std::size_t>(at) * v.width;
       if (stride == v.width) {
-        if (n) std::memcpy(to, from, static_cast<std::size_t>(n) * v.width);
+        std::memcpy(to, from, static_cast<std::size_t>(n) * v.width);
         return;
       }
       for (std::int64_t i = 0; i < n; ++i, from += v.width, to += stride) std::memcpy(to, from, v.width);
@@ -140,8 +140,10 @@ std::optional<wrong_null> wrong_within(const arrow_values& v, const ArrowArray& 
   switch (v.layout) {
     case arrow_layout::structure: {
       std::optional<wrong_null> first;
-      for (std::size_t f = 0; f < v.children.size(); ++f)
-        if (const auto w = find_wrong_null(v.children[f], *a.children[v.columns[f]], at, n); w && (!first || w->row < first->row)) first = w;
+      for (std::size_t f = 0; f < v.children.size(); ++f) {
+        const auto wrong = find_wrong_null(v.children[f], *a.children[v.columns[f]], at, n);
+        if (wrong && (!first || wrong->row < first->row)) first = wrong;
+      }
       if (first) first->row -= at;
       return first;
     }
@@ -213,6 +215,7 @@ const void* values_in_place(const arrow_values& v, const ArrowArray& a, std::int
 }
 
 void convert_values(const arrow_values& v, const ArrowArray& a, std::int64_t first, std::int64_t n, void* raw, std::size_t stride) {
+  if (!n) return;  // there may be no buffers
   auto* const to = static_cast<std::byte*>(raw);
   const std::int64_t at = first + a.offset;
   if (!v.optional) {

@@ -65,8 +65,8 @@ template <class Offset> column texts(const std::vector<std::string>& values) {
     characters.insert(characters.end(), s.begin(), s.end());
     ends.push_back(static_cast<Offset>(characters.size()));
   }
-  return {sizeof(Offset) == 4 ? "u" : "U", "", static_cast<std::int64_t>(values.size()), 0, 0, {nullptr, buffer(ends), buffer(characters)}, {},
-          nullptr};
+  const auto n = static_cast<std::int64_t>(values.size());
+  return {sizeof(Offset) == 4 ? "u" : "U", "", n, 0, 0, {nullptr, buffer(ends), buffer(characters)}, {}, nullptr};
 }
 // Long strings in two buffers by turns.
 inline column text_views(const std::vector<std::string>& values) {
@@ -96,7 +96,11 @@ template <class Index> column dictionary(const char* format, const std::vector<I
   c.dictionary = std::make_shared<column>(std::move(values));
   return c;
 }
-inline column structure(std::int64_t n, std::vector<column> children) { return {"+s", "", n, 0, 0, {nullptr}, std::move(children), nullptr}; }
+inline column structure(std::int64_t n, std::vector<column> children) {
+  return {"+s", "", n, 0, 0, {nullptr}, std::move(children), nullptr};
+}
+// An array of nulls has no buffers.
+inline column all_null(std::int64_t n) { return {"n", "", n, n, 0, {}, {}, nullptr}; }
 template <class Offset> column lists(const std::vector<Offset>& begins, column child) {
   return {sizeof(Offset) == 4 ? "+l" : "+L", "", static_cast<std::int64_t>(begins.size()) - 1, 0, 0, {nullptr, buffer(begins)},
           {std::move(child)}, nullptr};

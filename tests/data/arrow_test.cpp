@@ -98,10 +98,11 @@ class arrow : public ::testing::Test {
 };
 
 TEST_F(arrow, reads_numbers_of_every_width) {
-  auto q = query_of<Numbers>(structure(3, {numbers<std::int8_t>("c", {1, -2, 3}).named("a"), numbers<std::uint16_t>("S", {1, 2, 65535}).named("b"),
-                                           numbers<std::int64_t>("l", {1, 2, -3}).named("c"), numbers<float>("f", {1.5f, 2, 3}).named("d"),
-                                           numbers<double>("g", {0.5, 2, 3}).named("e"), bools({true, false, true}).named("f"),
-                                           numbers<std::int8_t>("c", {0, 1, 0}).named("g")}));
+  auto q = query_of<Numbers>(structure(
+      3, {numbers<std::int8_t>("c", {1, -2, 3}).named("a"), numbers<std::uint16_t>("S", {1, 2, 65535}).named("b"),
+          numbers<std::int64_t>("l", {1, 2, -3}).named("c"), numbers<float>("f", {1.5f, 2, 3}).named("d"),
+          numbers<double>("g", {0.5, 2, 3}).named("e"), bools({true, false, true}).named("f"),
+          numbers<std::int8_t>("c", {0, 1, 0}).named("g")}));
   const auto rows = q.to_vector();
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[1].a, -2);
@@ -184,12 +185,11 @@ TEST_F(arrow, reads_slices) {
   check(dictionary<std::int32_t>("i", {9, 0, 1, 2}, texts<std::int32_t>(s).slice(1, 5)));  // a sliced dictionary
 
   // The batch has a slice of its own.
-  auto q = query_of<Maybe>(structure(9, {with_nulls(numbers<std::int32_t>("i", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}),
-                                                    {true, true, true, false, true, true, true, true, true, false, true, true})
-                                             .slice(2, 10)
-                                             .named("x"),
-                                         bools({false, true, false, true, true, true, true, true, true, true, false}).slice(1, 10).named("b")})
-                               .slice(1, 9));
+  column numbered = with_nulls(numbers<std::int32_t>("i", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}),
+                               {true, true, true, false, true, true, true, true, true, false, true, true});
+  column flags = bools({false, true, false, true, true, true, true, true, true, true, false});
+  auto q = query_of<Maybe>(
+      structure(9, {std::move(numbered).slice(2, 10).named("x"), std::move(flags).slice(1, 10).named("b")}).slice(1, 9));
   std::vector<std::optional<std::int32_t>> x;
   std::vector<std::optional<bool>> b;
   for (const Maybe& m : q) x.push_back(m.x), b.push_back(m.b);
@@ -205,18 +205,15 @@ TEST_F(arrow, reads_nulls_as_empty_optionals) {
   EXPECT_EQ(rows[1].s, std::nullopt);
   EXPECT_EQ(rows[2].s, long_a);
   // Null keys, and null values that keys point to.
-  rows = query_of<MaybeText>(
-             structure(4, {with_nulls(dictionary<std::int32_t>("i", {0, 9, 1, 0}, with_nulls(texts<std::int32_t>({"v", "w"}), {true, false})),
-                                      {true, false, true, true})
-                               .named("s")}))
-             .to_vector();
+  column values = with_nulls(texts<std::int32_t>({"v", "w"}), {true, false});
+  column keys = with_nulls(dictionary<std::int32_t>("i", {0, 9, 1, 0}, std::move(values)), {true, false, true, true});
+  rows = query_of<MaybeText>(structure(4, {std::move(keys).named("s")})).to_vector();
   EXPECT_EQ(rows[0].s, "v");
   EXPECT_EQ(rows[1].s, std::nullopt);
   EXPECT_EQ(rows[2].s, std::nullopt);
   EXPECT_EQ(rows[3].s, "v");
-  // A column that is nothing but nulls has no buffers.
-  EXPECT_EQ(query_of<MaybeText>(structure(2, {column{"n", "s", 2, 2, 0, {}, {}, nullptr}})).where([](auto r) { return !r.s.has_value(); }).count(),
-            2);
+  const auto none = query_of<MaybeText>(structure(2, {all_null(2).named("s")}));
+  EXPECT_EQ(none.where([](auto r) { return !r.s.has_value(); }).count(), 2);
 }
 
 column nested() {
@@ -229,8 +226,9 @@ column nested() {
               .named("q"),
           lists<std::int32_t>({1, 3, 3, 4}, numbers<std::int32_t>("i", {9, 10, 11, 12})).named("list"),
           lists<std::int64_t>({0, 1, 1, 3}, text_views({"n", long_a, long_b})).named("names"),
-          lists<std::int32_t>({0, 2, 2, 3}, structure(3, {numbers<double>("g", {4, 5, 6}).named("x"),
-                                                          dictionary<std::int8_t>("c", {0, 0, 1}, texts<std::int32_t>({"k", "l"})).named("label")}))
+          lists<std::int32_t>(
+              {0, 2, 2, 3}, structure(3, {numbers<double>("g", {4, 5, 6}).named("x"),
+                                          dictionary<std::int8_t>("c", {0, 0, 1}, texts<std::int32_t>({"k", "l"})).named("label")}))
               .named("points"),
           fixed_lists(2, 3, numbers<float>("f", {1, 2, 3, 4, 5, 6})).named("pair"),
           with_nulls(lists<std::int32_t>({0, 2, 3, 3}, with_nulls(numbers<std::int32_t>("i", {1, 2, 3}), {true, false, true})),
@@ -300,7 +298,8 @@ TEST_F(arrow, reads_all_batches_of_a_stream) {
 }
 
 TEST_F(arrow, releases_all_where_a_stream_fails) {
-  auto s = stream_of({structure(1, {numbers<std::int64_t>("l", {1}).named("x")}), structure(1, {numbers<std::int64_t>("l", {1}).named("x")})}, 1);
+  const column batch = structure(1, {numbers<std::int64_t>("l", {1}).named("x")});
+  auto s = stream_of({batch, batch}, 1);
   try {
     query::from_arrow<Value>(&s);
     FAIL();
@@ -350,10 +349,10 @@ TEST_F(arrow, names_the_row_of_a_null_that_has_no_optional) {
   says(error_of<Value>(structure(200, {numbered()})), {"field 'x' is i64", "int64", "row 133", "std::optional"});
   says(error_of<Value>(structure(100, {numbered().slice(50, 150)}).slice(30, 100)), {"row 53"});
   EXPECT_EQ(query_of<Value>(structure(60, {numbered().slice(70, 60)})).count(), 60);  // it is not in the slice
-  says(error_of<Text>(structure(2, {dictionary<std::int8_t>("c", {0, 1}, with_nulls(texts<std::int32_t>({"a", ""}), {true, false})).named("s")})),
-       {"'s'", "row 1"});
+  column values = with_nulls(texts<std::int32_t>({"a", ""}), {true, false});
+  says(error_of<Text>(structure(2, {dictionary<std::int8_t>("c", {0, 1}, std::move(values)).named("s")})), {"'s'", "row 1"});
   says(error_of<Value>(with_nulls(structure(2, {numbers<std::int64_t>("l", {1, 2}).named("x")}), {true, false})), {"row 1", "as a whole"});
-  says(error_of<Text>(structure(1, {column{"n", "s", 1, 1, 0, {}, {}, nullptr}})), {"'s' is string", "null", "row 0"});
+  says(error_of<Text>(structure(1, {all_null(1).named("s")})), {"'s' is string", "null", "row 0"});
   // In lists and records, unless the record itself is null.
   column wrong = nested();
   wrong.children[3].children[0] = with_nulls(text_views({"n", long_a, long_b}), {true, true, false});
@@ -374,7 +373,7 @@ TEST_F(arrow, names_the_row_of_a_null_that_has_no_optional) {
 }
 
 TEST_F(arrow, converts_only_columns_that_are_read) {
-  // Keys far outside of the dictionary, and characters that cannot be read.
+  // Characters that cannot be read.
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* const closed = ::mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   exported e(structure(3, {numbers<std::int64_t>("l", {1, 2, 3}).named("id"), texts<std::int32_t>({"a", "b", "c"}).named("symbol"),
@@ -388,10 +387,9 @@ TEST_F(arrow, converts_only_columns_that_are_read) {
 }
 
 TEST_F(arrow, goes_through_joins_groups_and_sorts) {
-  const std::vector<std::string> symbols{"a", "b", "a", long_a, "b", "a"};
   const auto trades = [&] {
-    return query_of<Trade>(structure(6, {numbers<std::int64_t>("l", {0, 1, 2, 3, 4, 5}).named("id"),
-                                         dictionary<std::int8_t>("c", {0, 1, 0, 2, 1, 0}, texts<std::int32_t>({"a", "b", long_a})).named("symbol"),
+    column keys = dictionary<std::int8_t>("c", {0, 1, 0, 2, 1, 0}, texts<std::int32_t>({"a", "b", long_a}));
+    return query_of<Trade>(structure(6, {numbers<std::int64_t>("l", {0, 1, 2, 3, 4, 5}).named("id"), std::move(keys).named("symbol"),
                                          numbers<double>("g", {6, 5, 4, 3, 2, 1}).named("price")}));
   };
   const auto q = trades();
@@ -406,7 +404,7 @@ TEST_F(arrow, goes_through_joins_groups_and_sorts) {
                             [](auto l, auto r) { return query::make<Trade>(l.id * 10 + r.id, r.symbol, l.price + r.price); });
   EXPECT_EQ(pairs.count(), 9 + 4 + 1);
   EXPECT_EQ(q.order_by([](auto t) { return t.price; }).first().id, 5);
-  EXPECT_EQ(q.explain().find("from_arrow") == std::string::npos, false);
+  EXPECT_NE(q.explain().find("from_arrow"), std::string::npos);
 }
 
 TEST_F(arrow, is_verified_and_interpreted_as_other_sources) {

@@ -1,4 +1,5 @@
 // A user's program over many verbs, compiled with strict warnings as errors: what the public headers make of it must be clean too.
+#include <query/arrow.hpp>
 #include <query/query.hpp>
 
 namespace user {
@@ -23,6 +24,9 @@ std::int64_t use(const std::vector<Trade>& trades);
 
 std::int64_t user::use(const std::vector<Trade>& trades) {
   const auto q = query::from(trades).where([](auto t) { return t.qty > 100 && t.venue != "X"; });
+  ArrowArrayStream arrow{};
+  query::to_arrow(q, &arrow);
+  const std::int64_t from_arrow = query::from_arrow<Trade>(&arrow).count();
   const auto opaque = q.select([](const Trade& t) { return t.price; }).where([](double x) { return x > 0; });
   const auto totals = q.group_by(symbol).select([](auto g) { return query::make<Total>(g.key(), g.sum(price) / g.count()); });
   const auto tuples =
@@ -45,5 +49,5 @@ std::int64_t user::use(const std::vector<Trade>& trades) {
   return n + sets.count() + sorted.count() + joined.count() + rows.count() + tuples.count() + loop.count() + q.zip(q.skip(1)).count() +
          q.chunk(3).count() + q.window(2).count() + static_cast<std::int64_t>(lookup[1].size()) +
          static_cast<std::int64_t>(most.value_or(0) + all + lazy.get().value_or(0) + q.sum([](auto t) { return t.fee; })) +
-         query::read_csv<Trade>("trades.csv").count() + items.count();
+         query::read_csv<Trade>("trades.csv").count() + items.count() + from_arrow;
 }
