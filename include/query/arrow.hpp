@@ -76,8 +76,9 @@ std::shared_ptr<const logical> arrow_source(ArrowArrayStream* stream, const ir::
 
 template <class Row> constexpr bool is_arrow_row() {
   static_assert(record<Row> || has_meta<Row>,
-                "query: Arrow: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
-  if constexpr (record<Row>) static_assert(ir::described_v<Row>, "query: Arrow: the record has a field whose type has no Arrow form");
+                "query: from_arrow, to_arrow: the rows must be records. Write QUERY_RECORD(Row, field, ...); after the struct");
+  if constexpr (record<Row>)
+    static_assert(ir::described_v<Row>, "query: from_arrow, to_arrow: the record has a field whose type has no Arrow form");
   return record<Row> && ir::described_v<Row>;
 }
 template <class Row> auto arrow_query(std::shared_ptr<const logical> n) {
@@ -99,8 +100,6 @@ template <record Row> chunk_list arrow_chunks(column_chunks<Row> from) {
 }
 void export_chunks(chunk_list from, const ir::type* row, ArrowArrayStream* out);
 void export_chunks(chunk_list from, const ir::type* row, ArrowArray* array, ArrowSchema* schema);
-
-template <class Q> concept gives_columns = requires(const Q& q) { q.to_columns(); };
 
 }  // namespace detail
 
@@ -135,9 +134,13 @@ template <class Row> void to_arrow(column_chunks<Row> rows, ArrowArray* array, A
     detail::export_chunks(detail::arrow_chunks(std::move(rows)), ir::describe<Row>(), array, schema);
 }
 // The rows of a query, which runs now.
-template <detail::gives_columns Q> void to_arrow(const Q& q, ArrowArrayStream* out) { to_arrow(q.to_columns(), out); }
-template <detail::gives_columns Q> void to_arrow(const Q& q, ArrowArray* array, ArrowSchema* schema) {
-  to_arrow(q.to_columns(), array, schema);
+template <verbs::query_like Q> void to_arrow(const Q& q, ArrowArrayStream* out) {
+  if constexpr (detail::is_arrow_row<typename Q::row>()) to_arrow(q.to_columns(), out);
 }
+template <verbs::query_like Q> void to_arrow(const Q& q, ArrowArray* array, ArrowSchema* schema) {
+  if constexpr (detail::is_arrow_row<typename Q::row>()) to_arrow(q.to_columns(), array, schema);
+}
+inline void to_arrow(const check::after_error&, ArrowArrayStream*) {}
+inline void to_arrow(const check::after_error&, ArrowArray*, ArrowSchema*) {}
 
 }  // namespace query

@@ -16,14 +16,18 @@ using detail::fold_kind;
 
 namespace {
 
+// A compiled loop over columns that filters copies all fields of the rows that pass.
+bool makes_whole_records(const planner::branch& b) {
+  if (b.stages.empty() || !b.prefilters.empty()) return false;
+  const planner::stage& first = b.stages.front();
+  return first.how == planner::form::native && first.native && first.native->reads_columns() && planner::rules::only_filters(first);
+}
 // Columns of Arrow data that engines do not read as they lie are converted before a run reads them.
 void prepare_arrow_columns(planner::machine_graph& g, const run_context& context) {
   const auto parallel = [&](std::size_t n, function_ref<void(std::size_t)> task) { context.scheduler.for_each(n, task, context.cancel); };
   const auto prepare = [&](const planner::branch& b) {
     if (!b.source || b.source->what != detail::verb::source_columns || !b.source->options) return;
-    const planner::stage* const first = b.stages.empty() ? nullptr : &b.stages.front();
-    // A compiled loop that filters makes whole records of the rows that pass.
-    const bool whole = context.verify || (first && first->native && first->native->reads_columns() && planner::rules::only_filters(*first));
+    const bool whole = context.verify || (makes_whole_records(b) && !(&b == &g.result && b.stages.size() == 1 && g.terminal == "count"));
     static_cast<const data::arrow_table*>(b.source->options.get())->prepare(whole ? std::vector<bool>{} : b.wanted, parallel);
   };
   planner::rules::each_branch(g, [&](const planner::branch& b, planner::vertex*) { prepare(b); });

@@ -383,6 +383,9 @@ TEST_F(arrow, converts_only_columns_that_are_read) {
   EXPECT_EQ(q.where([](auto t) { return t.id > 1; }).sum([](auto t) { return t.price; }), 5);
   EXPECT_EQ(q.group_by([](auto t) { return t.id % 2; }).select([](auto g) { return g.sum([](auto t) { return t.price; }); }).count(), 2);
   EXPECT_EQ(q.count(), 3);
+  const auto dear = q.where([](auto t) { return t.price > 1; });
+  EXPECT_EQ(dear.count(), 2);
+  EXPECT_EQ(dear.order_by([](auto t) { return -t.id; }).select([](auto t) { return t.id; }).first(), 3);
   ::munmap(closed, page);
 }
 
