@@ -73,6 +73,10 @@ CONFORMS(checked_optionals, what_was_tested_first, "where", "select", "order_by"
   EXPECT_ROWS(q.select([](auto o) { return o.coupon ? *o.coupon : o.id; }).to_vector(), values);
   EXPECT_ROWS(q.select([](auto o) { return o.coupon.value_or(0); }).to_vector(), values);
   EXPECT_ROWS(q.select([](auto o) { return query::iff(o.id > 0, *o.coupon, std::int64_t{0}); }).to_vector(), values);
+  EXPECT_ROWS(q.select([](auto o) { return query::iff(o.id > 1, o.coupon, std::optional<std::int64_t>()); }).to_vector(),
+              (std::vector<std::optional<std::int64_t>>{30, std::nullopt, std::nullopt, 20}));
+  EXPECT_ROWS(q.select([](auto o) { return query::iff(o.id > 1, o.coupon, o.coupon).value_or(-1); }).to_vector(),
+              (std::vector<std::int64_t>{30, 10, -1, 20}));
   EXPECT_ROWS(q.where(present).select(coupon).to_vector(), (std::vector<std::int64_t>{31, 11, 21}));
   EXPECT_ROWS(q.where(present).select([](auto o) { return o.at->y; }).to_vector(), (std::vector<std::int32_t>{2, 4, 6}));
   EXPECT_EQ(q.count([](auto o) { return o.coupon && *o.coupon > 10; }), 2);

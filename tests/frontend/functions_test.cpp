@@ -53,6 +53,9 @@ static_assert(is<double, decltype(query::max(1, 2.0))> && is<long, decltype(quer
 static_assert(is<bool, decltype(query::isnan(1))> && is<double, decltype(query::floor(2))> && is<unsigned, decltype(query::abs(2u))>);
 static_assert(is<double, decltype(query::iff(true, 1, 2.5))> && is<std::string, decltype(query::iff(true, "a", "b"))>);
 static_assert(is<std::optional<double>, decltype(query::iff(true, 1.5, std::nullopt))>);
+static_assert(is<std::optional<double>, decltype(query::iff(true, std::optional<double>(), std::optional<double>(1.5)))>);
+static_assert(is<std::optional<double>, decltype(query::iff(true, std::optional<int>(), std::optional<double>(1.5)))>);
+static_assert(is<std::optional<std::string>, decltype(query::iff(true, std::optional<std::string>(), std::optional<std::string>("a")))>);
 static_assert(is<float, decltype(query::cast<float>(2.5))> && is<Side, decltype(query::cast<Side>(1))>);
 
 // A traced value must not have bytes to copy, nor take an assignment as a temporary.
