@@ -81,7 +81,10 @@ detail::table collect_rest(pipeline& p, std::uint64_t limit) {
   runtime::run_context& context = p.context();
   if (limit == ~0ull && p.source_rows()) {
     const std::uint64_t n = *p.source_rows(), first = std::min<std::uint64_t>(n, p.next_part() * p.rows_a_part());
-    if (const auto t = p.as_table()) return slice(*t, first, n - first);
+    if (const auto t = p.as_table()) {
+      context.rows_read(n - first);
+      return slice(*t, first, n - first);
+    }
     if (p.keeps_rows()) return collect_in_place(p, static_cast<std::size_t>(n - first));
   }
   std::vector<rows_buffer> pieces;

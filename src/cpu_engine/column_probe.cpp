@@ -266,7 +266,12 @@ class probe_step final : public column_join {
 
 std::unique_ptr<column_step> make_column_probe(const planner::stage& s, planner::column_schema& schema,
                                                const std::vector<detail::binding>& bindings, runtime::run_context& context) {
+  const runtime::profiled_run::scope now(context.profile.get(), s.build->number);  // the hash table is that vertex's
   build_side build = build_side::of(*s.build, context);
+  if (s.build->in_place && context.profile) {
+    context.rows_read(build.n);
+    context.profile->now()->gave(build.n, 0);
+  }
   if (keeps_left(s.join->join)) build.make_optional(s.build->row());
   return std::make_unique<probe_step>(*s.join, s.build_left, std::move(build), schema, vertex_tasks(context, bindings));
 }

@@ -20,6 +20,7 @@ detail::table rows_of_inputs(const planner::vertex& v, std::uint64_t limit, cons
     if (limit == ~0ull) {
       pipeline input(v.inputs[i], v.captures, tasks.context());
       if (auto whole = input.as_table()) {
+        tasks.context().rows_read(whole->n);
         all.emplace_back(std::move(*whole));
         continue;
       }

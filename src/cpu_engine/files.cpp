@@ -27,6 +27,7 @@ class vertex_file {
     rows_buffer rows = memory();
     file_.read(parallel_, wanted(), rows.data());
     rows.grow(file_.rows());
+    parallel_.context->rows_read(file_.rows());
     return std::move(rows).to_table();
   }
   // The next rows, at least one, of about so many bytes of text; false at the end. A wrong record is met by who asks for rows behind
@@ -39,6 +40,7 @@ class vertex_file {
       rows.grow(file_.read_until_wrong(parallel_, wanted(), rows.data(), wrong_));
       out = std::move(rows).to_table();
     } while (out.n == 0);
+    parallel_.context->rows_read(out.n);
     return true;
   }
 

@@ -285,6 +285,7 @@ rows_buffer join_probe::unmatched(const vertex_tasks& tasks) const {
 std::unique_ptr<prepared_stage> prepare_probe(const planner::stage& s, runtime::run_context& context,
                                               std::vector<detail::binding> bindings) {
   const vertex_tasks tasks(context, std::move(bindings));
+  const runtime::profiled_run::scope now(context.profile.get(), s.build->number);  // the hash table is that vertex's
   return std::make_unique<join_probe>(*s.join, context.table_of(*s.build), s.build_left, s.how == planner::form::interpreted, tasks);
 }
 }  // namespace query::cpu

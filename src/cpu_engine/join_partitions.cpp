@@ -64,7 +64,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     const unsigned bits = bits_for(build);
     const auto parts = [](const join_input& in) { return in.first.size() + (in.rest ? in.rest->parts().value_or(1) : 0); };
     build_.emplace(build_form_, equality_, bits, marks(), parts(build), *context_);
-    build_->take(build, *tasks_);
+    take_build_side(build);
     keep(std::move(build.rest));
     probe_.emplace(probe_form_, equality_, bits, true, parts(probe), *context_);
     probe_->take(probe, *tasks_);
@@ -113,6 +113,13 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   bool marks() const { return !groups() && keeps_right(kind()); }
   const ir::type* list() const { return static_cast<const ir::type*>(join_->source.get()); }
 
+  void take_build_side(join_input& build) {
+    const runtime::profiled_run::scope now(context_->profile.get(), build.vertex);
+    build_->take(build, *tasks_);
+    if (!context_->profile || build.vertex < 0) return;
+    const std::uint64_t rows = build_->store().number_rows();
+    context_->profile->at(build.vertex)->gave(rows, rows * build_form_.row->size);
+  }
   // Rows that stay where they are have their numbers in a store; what others were made with goes now.
   void keep(std::unique_ptr<pipeline> input) {
     if (input && (input->in_place() || !build_form_.records)) inputs_.push_back(std::move(input));

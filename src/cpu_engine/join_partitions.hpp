@@ -20,6 +20,7 @@ namespace query::cpu {
 struct join_input {
   std::vector<piece> first;
   std::unique_ptr<pipeline> rest;  // null: no more
+  int vertex = -1;                 // whose rows these are (planner::vertex::number), where it did not run before
 };
 
 // Bytes of the hash table over so many keys, and of what lies beside it, about.

@@ -134,6 +134,7 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
     const std::size_t used = context.pool.used(), room = without(memory_left(context.pool), taken);
     build_rows build;
     if (left_to_join) {
+      const runtime::profiled_run::scope now(context.profile.get(), s.build->number);
       const vertex_tasks build_tasks(context, s.build->captures);
       build = as_join(join, [&] {
         return collected(build_side_of(s, true, false, context), join, s.build_left, room, false, {}, build_tasks);
@@ -143,9 +144,12 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
         build.table = side_by_side(std::move(build.apart.first), s.build->row(), build_tasks);
         build.fits = true;
       }
+      build.apart.vertex = s.build->number;
       if (build.fits) {
         taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, build.table.n));
         runtime::note_seen(s.build->inputs.front(), build.table.n, context);
+        if (runtime::profiled_vertex* r = context.profile ? context.profile->at(s.build->number) : nullptr)
+          r->gave(build.table.n, build.table.n * build.table.type->size);
         context.tables[s.build] = std::move(build.table);
         continue;
       }

@@ -44,6 +44,8 @@ partition_store::partition_store(planner::column_schema columns, unsigned bits, 
       threads_(static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()))),
       evicts_for_(context.temp ? &context.pool : nullptr),
       told_(context.pieces),
+      run_(context.profile),
+      wrote_(run_ ? run_->now() : nullptr),
       parts_(parts),
       in_memory_(partitions() / of_band_),
       left_(partitions() / of_band_, of_band_) {
@@ -270,6 +272,8 @@ void partition_store::write(page& g) {
     places.push_back(bytes ? file_->write(g.memory.as<std::byte>() + g.begins[i], bytes) : runtime::temp_file::place{});
   }
   told_->to_files += g.begins.back();
+  if (wrote_)
+    for (const runtime::temp_file::place& p : places) wrote_->spilled += p.stored;
   const std::lock_guard hold(lock_);
   g.in_file.assign(places.begin(), places.end());
 }

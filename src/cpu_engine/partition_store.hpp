@@ -122,6 +122,8 @@ class partition_store final : runtime::pool_evictor {
   std::size_t threads_;
   runtime::buffer_pool* evicts_for_;  // null: nothing leaves memory
   std::shared_ptr<runtime::pieces_run> told_;
+  std::shared_ptr<runtime::profiled_run> run_;
+  runtime::profiled_vertex* wrote_;  // of that run, whose rows these are; null: nobody counts
   std::mutex lock_;
   std::vector<std::vector<std::unique_ptr<chunk>>> parts_;
   std::vector<std::vector<page*>> in_memory_;  // by band

@@ -122,7 +122,11 @@ std::optional<std::uint64_t> pipeline::source_rows() const {
 
 bool pipeline::source_as_it_is() const { return !stream_ && steps_.empty() && !whole_.columns; }
 bool pipeline::in_place() const { return source_as_it_is() && !pass_; }
-bool pipeline::next_made(detail::table& t) { return pass_->next(t); }
+bool pipeline::next_made(detail::table& t) {
+  if (!pass_->next(t)) return false;
+  context_->rows_read(t.n);
+  return true;
+}
 
 std::vector<std::shared_ptr<const void>> pipeline::sources() const {
   std::vector<std::shared_ptr<const void>> all{owner_, over_columns_};
@@ -215,6 +219,7 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
     p.of = this;
     p.rows = rows;
     if (!stream_ && context_->shared && !context_->shared->take(p.rows.first, p.rows.first + p.rows.n)) return;
+    context_->rows_read(rows.n);
     body(p);
     if (context_->progress && *context_->progress) context_->progress->part_done(parts().value_or(1));
   };

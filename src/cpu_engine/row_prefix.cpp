@@ -153,6 +153,7 @@ bool row_prefix::next_slice(detail::table& rows) {
   if (limit && most > piece_part_rows) most -= most % piece_part_rows;
   slice_ = std::min(slice_, most);
   rows = whole_ ? slice(*whole_, given_, slice_) : ended_ ? detail::table{} : made_slice();
+  if (whole_) tasks_->context().rows_read(rows.n);
   slice_ = std::min(2 * slice_, most);
   if (test_ && rows.n) {
     const std::size_t good = first_failing(rows, *test_, *tasks_);
@@ -177,13 +178,17 @@ detail::table row_prefix::made_slice() {
 }
 
 std::vector<piece> row_prefix::pieces() && {
+  if (whole_) tasks_->context().rows_read(whole_->n);
   if (whole_) pieces_.emplace_back(std::move(*whole_));
   whole_.reset();
   return std::move(pieces_);
 }
 
 detail::table row_prefix::to_table(std::uint64_t most) && {
-  if (whole_) return slice(*whole_, 0, most);
+  if (whole_) {
+    tasks_->context().rows_read(std::min<std::uint64_t>(whole_->n, most));
+    return slice(*whole_, 0, most);
+  }
   return slice(side_by_side(std::move(pieces_), pipeline_.row(), *tasks_), 0, most);
 }
 

@@ -31,7 +31,10 @@ detail::table skip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
 detail::table take_last_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const std::uint64_t n = v.node->count;
   pipeline input(v.inputs[0], v.captures, tasks.context());
-  if (const auto whole = input.as_table()) return slice(*whole, whole->n > n ? whole->n - n : 0, n);
+  if (const auto whole = input.as_table()) {
+    tasks.context().rows_read(std::min<std::uint64_t>(whole->n, n));
+    return slice(*whole, whole->n > n ? whole->n - n : 0, n);
+  }
   // Pieces that cannot be among the last rows any more are given back on the way.
   part_windows parts(input);
   std::vector<piece> pieces;

@@ -96,6 +96,7 @@ runtime::vertex_rows order_rows(const planner::vertex& v, runtime::run_context& 
   if (v.limit <= few_rows) {
     pipeline input(v.inputs[0], v.captures, context, false, true);
     const auto whole = input.as_table();
+    if (whole) context.rows_read(whole->n);
     return whole ? in_memory({*whole, false}) : best_of_stream(v, input, tasks);
   }
   return sort_as_memory_allows(v, tasks, in_memory);

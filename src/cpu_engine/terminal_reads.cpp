@@ -79,8 +79,10 @@ void stream_branch(const planner::branch& b, const std::vector<planner::binding>
   if (p.in_place()) {
     expected(*p.source_rows());
     std::uint64_t first = 0;
-    for (const detail::table& t : p.as_tables())
+    for (const detail::table& t : p.as_tables()) {
+      context.rows_read(t.n);
       if (!take(block_of(t, first))) return;
+    }
     return;
   }
   if (p.keeps_rows() && p.source_rows()) expected(*p.source_rows());
@@ -152,6 +154,7 @@ class window_cursor final : public detail::row_cursor {
     if (whole_) {
       if (tables_done_ == whole_->size()) return false;
       b = block_of((*whole_)[tables_done_++], first_);
+      context_->rows_read(b.n);
       return true;
     }
     if (pipeline_.made_as_read() && pipeline_.source_as_it_is()) {

@@ -168,6 +168,25 @@ class placed_rows final : public vertex_rows {
   std::unique_ptr<row_pieces> of_;
 };
 
+// Counts what a vertex does piece by piece.
+class profiled_pieces final : public row_pieces {
+ public:
+  profiled_pieces(std::unique_ptr<row_pieces> of, const planner::vertex& v, runtime::run_context& context)
+      : of_(std::move(of)), profile_(context.profile.get()), v_(&v) {}
+  bool next(detail::table& rows, std::size_t about) override {
+    const runtime::profiled_run::scope now(profile_, v_->number);
+    if (!of_->next(rows, about)) return false;
+    if (runtime::profiled_vertex* r = profile_->at(v_->number)) r->gave(rows.n, rows.n * v_->row()->size);
+    return true;
+  }
+  bool prompt() const override { return of_->prompt(); }
+
+ private:
+  std::unique_ptr<row_pieces> of_;
+  runtime::profiled_run* profile_;
+  const planner::vertex* v_;
+};
+
 }  // namespace
 
 std::unique_ptr<row_pieces> open_vertex(const planner::vertex& v, runtime::run_context& context) {
@@ -175,8 +194,9 @@ std::unique_ptr<row_pieces> open_vertex(const planner::vertex& v, runtime::run_c
   std::unique_ptr<row_pieces> rows;
   if (v.node && v.node->what == verb::source_file) rows = stream_of_file(v, context);
   else rows = std::make_unique<placed_rows>(v, context);
-  if (v.limit == ~0ull) return rows;
-  return std::make_unique<cut>(std::move(rows), v.limit);
+  if (v.limit != ~0ull) rows = std::make_unique<cut>(std::move(rows), v.limit);
+  if (context.profile) rows = std::make_unique<profiled_pieces>(std::move(rows), v, context);
+  return rows;
 }
 
 }  // namespace query::cpu

@@ -38,12 +38,15 @@ class writer {
     }
     std::string label = id_of(v) + " " + names_.verb(v) + "\n" + v.engine;
     if (v.limit != ~0ull) label += "\nfirst " + std::to_string(v.limit) + " rows";
+    if (!v.ran.empty()) label += "\n" + v.ran;
     to_.line(depth, id_of(v) + " [label=" + dot_quoted(label) + "];");
     for (const branch& b : v.inputs) rows(b, id_of(v));
     captures(v.captures, id_of(v));
   }
   void result(const machine_graph& g) {
-    to_.line(1, "result [label=" + dot_quoted(g.terminal.empty() ? "result" : g.terminal) + ", shape=ellipse];");
+    std::string label = g.terminal.empty() ? "result" : g.terminal;
+    if (!g.result_ran.empty()) label += "\n" + g.result_ran;
+    to_.line(1, "result [label=" + dot_quoted(label) + ", shape=ellipse];");
     rows(g.result, "result");
     captures(g.captures, "result");
     for (const auto& [from, source] : sources_) to_.line(1, source + " [label=" + dot_quoted(source_text(*from)) + ", shape=cylinder];");

@@ -36,6 +36,7 @@ class writer {
     if (v.streamed) to_.line(depth + 1, "streamed: its reader takes the rows as they come");
     loop(v, depth + 1);
     for (const std::string& n : v.notes) to_.line(depth + 1, n);
+    if (!v.ran.empty()) to_.line(depth + 1, v.ran);
     if (v.kept_for_rounds.empty()) return;
     std::string kept;
     for (const vertex* w : v.kept_for_rounds) kept += (kept.empty() ? "" : ", ") + number(*w);
@@ -47,6 +48,7 @@ class writer {
     rows(g.result, g.result_engine, 2);
     captures(g.captures, 2);
     for (const std::string& n : g.notes) to_.line(2, once(n));
+    if (!g.result_ran.empty()) to_.line(2, g.result_ran);
   }
 
  private:

@@ -125,6 +125,9 @@ struct vertex {
   branch body_result, test_result;
   std::vector<const vertex*> kept_for_rounds;  // computed once before the first (hoist_invariants)
 
+  int number = -1;                      // of its record in the profile of a run; copies keep it
+  std::string ran;                      // what the last run of it did, for explain()
+
   const ir::type* row() const;
 };
 
@@ -138,6 +141,7 @@ struct machine_graph {
   std::vector<std::string> notes;
   std::string no_gpu;                             // why there is none for what is accelerated; "": there is one, or none was wanted
   pipe root;                                      // keeps the logical plan alive
+  std::string result_ran;                         // what the last run of the terminal verb did, for explain()
 };
 
 struct plan_options {

@@ -218,6 +218,15 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   std::size_t used() const { return locked(used_); }
   std::size_t peak() const { return locked(peak_); }
   std::size_t cached() const { return locked(cached_); }
+  void follow(int runs) {
+    const std::lock_guard lock(mutex_);
+    followed_ += runs;
+    if (followed_ == 1 && runs > 0) recent_peak_ = used_;
+  }
+  std::size_t take_recent_peak() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(recent_peak_, followed_ == 1 ? used_ : recent_peak_);
+  }
   void reset_peak() {
     const std::lock_guard lock(mutex_);
     peak_ = used_;
@@ -240,6 +249,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
       used_ += size;
     }
     peak_ = std::max(peak_, used_);
+    recent_peak_ = std::max(recent_peak_, used_);
     return true;
   }
   // False: nobody has anything to give. True: there was room, which others may take before the caller does.
@@ -306,7 +316,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   const std::size_t limit_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> free_;
-  std::size_t used_ = 0, peak_ = 0, cached_ = 0;
+  std::size_t used_ = 0, peak_ = 0, recent_peak_ = 0, cached_ = 0;
+  int followed_ = 0;
   bool closed_ = false;
   std::mutex evicting_;  // taken before mutex_
   std::vector<pool_evictor*> evictors_;
@@ -338,6 +349,8 @@ std::size_t buffer_pool::used() const { return state_->used(); }
 std::size_t buffer_pool::peak() const { return state_->peak(); }
 std::size_t buffer_pool::cached() const { return state_->cached(); }
 void buffer_pool::reset_peak() { state_->reset_peak(); }
+void buffer_pool::follow(int runs) { state_->follow(runs); }
+std::size_t buffer_pool::take_recent_peak() { return state_->take_recent_peak(); }
 void buffer_pool::trim(std::size_t keep_bytes) { state_->trim(keep_bytes); }
 void buffer_pool::add(pool_evictor& e) { state_->add(e); }
 void buffer_pool::remove(pool_evictor& e) { state_->remove(e); }

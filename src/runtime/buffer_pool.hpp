@@ -89,6 +89,9 @@ class buffer_pool {
   std::size_t peak() const;    // the largest used() so far
   std::size_t cached() const;  // bytes kept for reuse
   void reset_peak();           // peak() = used()
+  // The largest used() since the last call, for who follows a run; of several at once, since the first of them began.
+  void follow(int runs);       // 1: one begins, -1: one ends
+  std::size_t take_recent_peak();
   void trim(std::size_t keep_bytes = 0);  // gives cached memory back to the system, largest buffers first
 
   // Asked, in this order, where a buffer does not fit. remove() waits for a call that is running.

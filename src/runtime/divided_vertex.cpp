@@ -146,7 +146,8 @@ class parts_run {
     const detail::stop_scope scope(stop_.state());
     try {
       const auto threads = session_->cpu->make_scheduler(local_threads_);
-      run_context own{*threads, context_->pool, stop_};
+      measured_scheduler measured(context_->profile.get(), *threads);
+      run_context own{measured, context_->pool, stop_};
       join(own);
       own.progress = context_->progress;
       own.shared = &rows_;
@@ -167,6 +168,7 @@ class parts_run {
     own.local = context_->local;
     own.pieces = context_->pieces;
     own.temp = context_->temp;
+    own.profile = context_->profile;
     own.tables = context_->tables;
     own.too_large = context_->too_large;
   }

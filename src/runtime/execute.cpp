@@ -71,6 +71,7 @@ void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint6
         e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context);
       },
       handed_out);
+  e.gave(taken);
   if (!all) return e.meter.finished();
   e.finished();
   runtime::note_seen(e.graph->result, taken, e.context);
@@ -84,6 +85,7 @@ table materialise(const pipe& p, const settings& s) {
     const auto clock = e.clock("cpu");
     return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
   });
+  e.gave(t.n);
   e.finished();
   runtime::note_seen(e.graph->result, t.n, e.context);
   // The session owns the memory that the rows are in.
@@ -112,6 +114,7 @@ std::shared_ptr<const chunk_list> collect_columns(const pipe& p, const settings&
     std::shared_ptr<const void> columns;
   };
   chunk_list all = e.read([&] { return e.session->cpu->columns(e.graph->result, e.graph->captures, e.context); });
+  e.gave(all.rows);
   e.finished();
   runtime::note_seen(e.graph->result, all.rows, e.context);
   all.owner = std::make_shared<kept>(kept{e.session, std::move(all.owner)});
@@ -133,6 +136,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
         given_ = 0;
         if (!run_.read([&] { return next_block(); }, handed_out_)) return false;
         handed_out_ = true;
+        run_.gave(block_.n);
       }
       b = block_;
       b.rows = static_cast<std::byte*>(block_.rows) + given_ * run_.last->row->size;
@@ -167,6 +171,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
 void run_single(const pipe& p, const settings& s, void* to) {
   execution e(p, s, "value", planner::reading::whole);
   const table t = e.read([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
+  e.gave(t.n);
   e.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
   if (t.type->trivial) std::memcpy(to, t.rows, t.type->size);
@@ -174,6 +179,17 @@ void run_single(const pipe& p, const settings& s, void* to) {
 }
 
 namespace {
+// What the last run of the same verb did; of another verb where that ran the same vertices.
+void tell_last_run(planner::machine_graph& g, const logical& last, const session_state& session) {
+  const runtime::user_query user = runtime::user_query_of(last);
+  const std::string terminal = g.terminal + user.added;
+  auto run = session.profiles.of_terminal(*user.last, terminal);
+  if (!run) run = session.profiles.last_of(*user.last, user.added);
+  if (!run || !run->fits(g)) return;
+  for (std::size_t i = 0; i < g.vertices.size(); ++i) g.vertices[i]->ran = run->text_of(static_cast<int>(i));
+  if (run->terminal() == terminal) g.result_ran = run->text_of(run->result());
+}
+
 // As that verb has it planned (rules know counts and sums by their names), shown under the user's name.
 std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
   const auto session = runtime::session_of(s);
@@ -183,6 +199,7 @@ std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings&
   const auto known = runtime::known_query(t.pipe, s, *session, t.how, t.fold);
   const seen_ways::choice way = known ? session->ways.shown(*known) : seen_ways::choice{};
   auto graph = runtime::plan_query(traces, t.pipe, s, *session, runs, t.how, t.fold, way).graph;
+  tell_last_run(*graph, *t.pipe.node, *session);
   graph->terminal = terminal;
   const bool checks = session->options.checked || runtime::verifies(*session, s);
   if (checks && (terminal == "to_map" || terminal == "for_each"))
@@ -196,6 +213,11 @@ std::string explain(const pipe& p, const settings& s, std::string_view terminal,
 }
 std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
   return planner::explain_dot(*explained(p, s, terminal, at));
+}
+run_profile profile_of(const pipe& p, const settings& s) {
+  const runtime::user_query user = runtime::user_query_of(*p.node);
+  const auto run = runtime::session_of(s)->profiles.last_of(*user.last, user.added);
+  return run ? run->shown() : run_profile{};
 }
 void explain_refused(std::string_view terminal, call_site at) { runtime::refuse_argument(terminal, at); }
 
@@ -227,6 +249,7 @@ std::string describe_rows(const pipe& p, const settings& s) {
   execution e(p, s, "", planner::reading::whole, {}, "describe", p.node->where);
   const auto columns = e.read([&] {
     const table t = e.session->cpu->collect(e.graph->result, e.graph->captures, e.context);
+    e.gave(t.n);
     return data::summarise(t.type, t.rows, t.n, true, planner::column_names(*p.node));
   });
   e.finished();

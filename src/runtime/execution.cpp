@@ -53,19 +53,36 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
       way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
       plan(plan_query(traces, p, s, *session, terminal, how, fold, way_)),
       graph(plan.graph.get()),
-      context{*session->scheduler, session->pool, *watch.flag} {
+      kept_profile_{*this, session->keeps_profiles ? std::make_shared<profiled_run>(*graph, session->pool, *session->scheduler, begin_) : nullptr},
+      threads_(kept_profile_.run.get(), *session->scheduler),
+      context{threads_, session->pool, *watch.flag} {
   context.verify = verifies(*session, s);
   context.local = session->cpu.get();
   context.temp = &session->temp;
   meter.expect(graph->top.size() + 1);
   context.progress = &meter;
+  context.profile = kept_profile_.run;
   read([] {});
+  serving_ = true;
 }
 
 execution::~execution() {
   for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
   const detail::stop_scope scope(watch.flag->state());  // tables go, which may take longer than the query has time
   context.tables.clear();
+}
+
+execution::kept_profile::~kept_profile() {
+  if (!run) return;
+  run->end(of.last, of.graph->terminal);
+  of.session->profiles.keep(std::move(run));
+}
+
+void execution::gave(std::uint64_t rows) const {
+  if (context.profile) context.profile->of_result().gave(rows, rows * last->row->size);
+}
+void execution::ran_on(std::string_view engine) const {
+  if (context.profile) context.profile->of_result().engine = engine;
 }
 
 std::unique_ptr<deadline_watch::watched> execution::followed() const {
@@ -79,8 +96,8 @@ std::unique_ptr<deadline_watch::watched> execution::followed() const {
 
 void execution::finished() {
   meter.finished();
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
   if (!query_) return;
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_.time;
   plan.expected.all_on_gpu &= !fell_back;
   if (fell_back && plan.by == seen_ways::way::gpu) session->ways.forget(*query_);
   else session->ways.ran(*query_, plan.by, plan.expected, passed.count());
@@ -118,6 +135,7 @@ bool execution::runs_again(const rows_lost& lost) {
     session->note_fallback(last.get(), graph->terminal, lost.what());
   }
   have_run_ = false;
+  if (context.profile) context.profile->clear();
   return fell_back = true;
 }
 

@@ -5,7 +5,6 @@
 //   e.finished();
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "runtime/planned_query.hpp"
 #include "runtime/progress.hpp"
 #include "runtime/run_context.hpp"
+#include "runtime/run_profile.hpp"
 #include "runtime/seen_runs.hpp"
 #include "runtime/seen_ways.hpp"
 #include "runtime/session_state.hpp"
@@ -58,6 +58,7 @@ class execution {
       try {
         return placed([&]() -> std::invoke_result_t<F&> {
           run_vertices();
+          const profiled_run::scope now = serves();
           return f();
         });
       } catch (const rows_lost& lost) {
@@ -91,7 +92,7 @@ class execution {
 
  private:
   progress_beat beat_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const profiled_run::begin_time begin_;
   const std::optional<std::uint64_t> query_;
   const seen_ways::choice way_;
 
@@ -99,7 +100,26 @@ class execution {
   planned_query plan;
   bool fell_back = false;  // the CPU has taken over something
   planner::machine_graph* graph;
+
+ private:
+  // Keeps the profile in the session when all else has gone, also where an exception ends the run.
+  struct kept_profile {
+    ~kept_profile();
+    execution& of;
+    std::shared_ptr<profiled_run> run;  // null: the session keeps none
+  } kept_profile_;
+  measured_scheduler threads_;
+
+ public:
   run_context context;
+  // What the terminal verb made of the rows; its engine, if another than the plan says.
+  void gave(std::uint64_t rows) const;
+  void ran_on(std::string_view engine) const;
+  // While it lives, time is the terminal verb's; of readers that come back for more rows.
+  profiled_run::scope serves() const {
+    profiled_run* const run = serving_ ? context.profile.get() : nullptr;
+    return {run, run ? run->result() : profiled_run::nobody};
+  }
 
  private:
   // No work begins after a stop.
@@ -108,7 +128,7 @@ class execution {
   bool runs_again(const rows_lost& lost);
   // Vertices have named their verb; the rows of the last one are read here.
   [[noreturn]] void named(const rows_lost& lost) const;
-  bool have_run_ = false;
+  bool have_run_ = false, serving_ = false;
 };
 
 }  // namespace query::runtime

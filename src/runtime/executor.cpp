@@ -14,6 +14,7 @@
 #include "planner/interpretation.hpp"
 #include "planner/names.hpp"
 #include "planner/orders.hpp"
+#include "planner/projection.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
@@ -98,6 +99,14 @@ std::string with_verb(const resource_error& e, const vertex& v) {
   return n ? ir::while_running(e.what(), *n) : e.what();
 }
 
+// Of a row, in the form that the vertex gives it.
+std::uint64_t row_bytes(const vertex& v) {
+  if (!v.gives_columns) return v.row()->size;
+  std::uint64_t bytes = 0;
+  for (const planner::projected_part& p : v.gives_columns->parts) bytes += p.type->size;
+  return bytes;
+}
+
 // Of rounds that an engine repeats by itself: where it fails its rows are no round's.
 template <class F> auto repeated_by(const engine& e, F&& f) {
   try {
@@ -112,6 +121,7 @@ template <class F> auto repeated_by(const engine& e, F&& f) {
 
 void executor::run(const vertex& v) {
   context_->cancel.check();
+  const profiled_run::scope now(context_->profile.get(), v.number);
   for (const auto& joined : context_->joined_apart)
     std::erase_if(context_->tables, [&](const auto& t) { return t.second.kept == joined.second; });
   context_->joined_apart.clear();
@@ -130,6 +140,9 @@ void executor::run(const vertex& v) {
   } catch (const resource_error& e) {
     throw resource_error(with_verb(e, v));
   }
+  if (profiled_vertex* r = context_->profile ? context_->profile->at(v.number) : nullptr)
+    if (const auto rows = context_->tables.find(&v); rows != context_->tables.end())
+      r->gave(size_of(rows->second), size_of(rows->second) * row_bytes(v));
   if (context_->progress) context_->progress->vertex_done();
 }
 
@@ -225,11 +238,36 @@ static vertex taken_over_by_cpu(const vertex& v) {
 vertex_rows executor::found_by_cpu(const vertex& v) {
   const std::exception_ptr caught = std::current_exception();
   fell_back_ = true;
+  ran_on(v, "cpu");
   try {
     return run_on(*session_->cpu, taken_over_by_cpu(v), *session_->cpu, *context_);
   } catch (const resource_error&) {
   }
   std::rethrow_exception(caught);
+}
+
+std::uint64_t rows_into(const planner::branch& b, const run_context& context) {
+  if (b.table) {
+    const auto rows = context.tables.find(b.table);
+    return rows == context.tables.end() ? 0 : size_of(rows->second);
+  }
+  if (b.source->what == verb::placeholder) {
+    const auto rows = context.variables.find(b.source->slot);
+    return rows == context.variables.end() ? 0 : size_of(rows->second);
+  }
+  if (!b.source->view) return b.source->count;
+  detail::row_block rows;
+  b.source->view(b.source->source.get(), rows);
+  return rows.n;
+}
+
+// What engines but the CPU's read is not counted as they read it: all that lies there.
+void executor::ran_on(const vertex& v, std::string_view engine) const {
+  profiled_vertex* const r = context_->profile ? context_->profile->at(v.number) : nullptr;
+  if (!r) return;
+  r->engine = engine;
+  if (engine == "cpu") return;
+  for (const planner::branch& b : v.inputs) r->add_rows_in(rows_into(b, *context_));
 }
 
 vertex_rows executor::run_by_engines(const vertex& v) {
@@ -247,6 +285,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     try {
       vertex_rows rows = run_divided(v, *session_, *context_, why);
       note_run(v, std::move(why));
+      ran_on(v, "split");
       return rows;
     } catch (const row_unknown&) {
       clock.forget();
@@ -257,6 +296,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     clock.forget();
     context_->cancel.check();
     note_run(v, std::move(why));
+    ran_on(v, "cpu");
     return run_on(*session_->cpu, taken_over_by_cpu(v), *session_->cpu, *context_);
   }
   if (engine* e = session_->engine_named(v.engine)) {
@@ -267,6 +307,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
       try {
         vertex_rows rows = run_on(*e, v, *session_->cpu, *context_);
         note_run(v, "");
+        ran_on(v, e->name());
         if (!rows.here()) clock.forget();  // who reads them fetches them
         return rows;
       } catch (const row_unknown&) {
@@ -290,6 +331,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
       context_->cancel.check();
     }
     note_run(v, why);
+    ran_on(v, "cpu");
     clock.forget();
     fell_back_ = true;
     const vertex checked = taken_over_by_cpu(v);
@@ -447,6 +489,7 @@ vertex_rows executor::run_loop(const vertex& v) {
     if (repeated->ended || (n.count && round >= n.count)) break;
     allowed(round);
   }
+  if (profiled_vertex* r = context_->profile ? context_->profile->at(v.number) : nullptr) r->rounds += round;
   context_->variables.erase(n.slot);
   context_->variables.erase(n.previous_slot);
   context_->variables.erase(n.next_slot);

@@ -26,6 +26,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
     };
     if (const auto n = k == fold_kind::count ? e.rows_there() : std::nullopt) {
       state.count += *n;
+      e.context.rows_read(*n);
       note("");
       return;
     }
@@ -36,6 +37,8 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
         const auto clock = e.clock("split", k);
         runtime::fold_divided(e.graph->result, e.plan.fold_shares, e.graph->captures, k, state, *e.session, e.context, trouble);
         note(std::move(trouble));
+        e.ran_on("split");
+        e.context.rows_read(runtime::rows_into(e.graph->result, e.context));
         return;
       } catch (const runtime::row_unknown&) {
         row_unknown = std::current_exception();
@@ -56,6 +59,8 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
           e.plan.folds->fold(e.graph->result, e.graph->captures, k, state, e.context);
         }
         note("");
+        e.ran_on(e.plan.folds->name());
+        e.context.rows_read(runtime::rows_into(e.graph->result, e.context));
         return;
       } catch (const runtime::row_unknown&) {
         row_unknown = std::current_exception();
@@ -89,6 +94,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       throw;
     }
   });
+  e.gave(1);
   e.finished();
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/buffer_pool.hpp"
 #include "runtime/cancellation.hpp"
 #include "runtime/progress.hpp"
+#include "runtime/run_profile.hpp"
 #include "runtime/sampled_streams.hpp"
 #include "runtime/scheduler.hpp"
 
@@ -128,6 +129,12 @@ struct run_context {
   temp_space* temp = nullptr;  // where rows go that memory has no room for; null: nowhere
   // Of vertices that the CPU ran whose rows may go to files, those that are read after the vertex has run too.
   std::vector<std::pair<const detail::logical*, std::shared_ptr<pieces_run>>> of_vertices{};
+
+  std::shared_ptr<profiled_run> profile{};  // what the run does is counted there; null: nobody counts
+  // Rows of its inputs that the vertex which runs now has read.
+  void rows_read(std::uint64_t n) const {
+    if (profiled_vertex* r = profile && !shared ? profile->now() : nullptr) r->add_rows_in(n);
+  }
 };
 
 // While it lives, what goes to temporary files counts for a verb.

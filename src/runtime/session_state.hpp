@@ -15,6 +15,7 @@
 #include <query/session.hpp>
 
 #include "runtime/deadline_watch.hpp"
+#include "runtime/kept_profiles.hpp"
 #include "runtime/local_engine.hpp"
 #include "runtime/seen_ways.hpp"
 #include "runtime/temp_file.hpp"
@@ -96,6 +97,10 @@ class session_state {
   std::unordered_map<const void*, kept> cached_;
   std::unordered_map<const void*, std::weak_ptr<std::mutex>> computing_;
   std::size_t since_let_go_ = 0;
+
+ public:
+  kept_profiles profiles;       // what the last runs did
+  bool keeps_profiles = true;   // off: nobody counts
 };
 
 // The options of the standard session. Throws user_error for values that make no sense.

@@ -102,6 +102,15 @@ terminal_plan terminal_plan_of(const detail::pipe& rows, std::string_view termin
   return {rows, reading::folded, v->fold};
 }
 
+user_query user_query_of(const detail::logical& last) {
+  user_query q{&last, {}};
+  while (!q.last->inputs.empty() && find(q.last->label)) {
+    if (!q.added.ends_with(q.last->label)) q.added += " " + q.last->label;
+    q.last = q.last->inputs.front().node.get();
+  }
+  return q;
+}
+
 void refuse_argument(std::string_view terminal, detail::call_site at) {
   const terminal_verb* v = find(terminal);
   if (!v) unknown(terminal, at);

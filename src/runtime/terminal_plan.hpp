@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <query/detail/plan.hpp>
@@ -21,6 +22,13 @@ struct terminal_plan {
 // "": rows in order. Throws user_error for a name that is no terminal verb, and for a verb whose argument is missing: that is
 // there if the pipe's last node is labelled with the verb.
 terminal_plan terminal_plan_of(const detail::pipe& rows, std::string_view terminal, detail::call_site at);
+
+// A query as its user has it, without the verbs that terminal verbs add: first() takes one row.
+struct user_query {
+  const detail::logical* last = nullptr;
+  std::string added;  // " first": the terminal verbs that added some
+};
+user_query user_query_of(const detail::logical& last);
 
 // For an argument that the verb does not take.
 [[noreturn]] void refuse_argument(std::string_view terminal, detail::call_site at);
