@@ -1,6 +1,7 @@
 #include "runtime/run_profile.hpp"
 
 #include <cstdio>
+#include <numeric>
 #include <utility>
 
 #include "planner/names.hpp"
@@ -35,12 +36,14 @@ bool is_source(const planner::branch& b) { return b.source && b.source->what != 
 }  // namespace
 
 profiled_run::profiled_run(planner::machine_graph& g, buffer_pool& pool, const scheduler& threads, begin_time begin)
-    : vertices_(static_cast<int>(g.vertices.size())),
+    : records_(few_),
+      vertices_(static_cast<int>(g.vertices.size())),
       threads_(threads.concurrency()),
-      records_(std::make_unique<profiled_vertex[]>(g.vertices.size() + 1)),
+      many_(g.vertices.size() < few ? nullptr : std::make_unique<profiled_vertex[]>(g.vertices.size() + 1)),
       pool_(&pool),
       since_(begin.tick),
       begin_(begin) {
+  if (many_) records_ = many_.get();
   bool joins = false;
   for (int i = 0; i < vertices_; ++i) {
     vertex& v = *g.vertices[static_cast<std::size_t>(i)];
@@ -59,20 +62,23 @@ profiled_run::profiled_run(planner::machine_graph& g, buffer_pool& pool, const s
   of_result().engine = g.result_engine;
   of_result().reads_source = is_source(g.result);
   int place = 0;
-  for (const vertex* v : g.top) place = number_places(*v, records_.get(), place);
+  for (const vertex* v : g.top) place = number_places(*v, records_, place);
   if (joins) {
     for (const auto& v : g.vertices)
-      for (const planner::branch& b : v->inputs) name_joins(b, records_.get());
-    name_joins(g.result, records_.get());
+      for (const planner::branch& b : v->inputs) name_joins(b, records_);
+    name_joins(g.result, records_);
   }
   pool_->follow(1);
 }
 
 int profiled_run::enter(int number) noexcept {
-  const std::uint64_t now = ticks(), since = since_.exchange(now, std::memory_order_relaxed), peak = pool_->take_recent_peak();
-  const int before = current_.exchange(number, std::memory_order_relaxed);
+  // One thread at a time drives a run: nothing else changes these meanwhile.
+  const std::uint64_t now = ticks(), since = value(since_), peak = pool_->take_recent_peak();
+  const int before = current_.load(std::memory_order_relaxed);
+  since_.store(now, std::memory_order_relaxed);
+  current_.store(number, std::memory_order_relaxed);
   if (profiled_vertex* r = at(before)) {
-    if (now > since) r->ticks.fetch_add(now - since, std::memory_order_relaxed);
+    if (now > since) r->ticks.store(value(r->ticks) + now - since, std::memory_order_relaxed);
     if (peak > value(r->peak)) r->peak.store(peak, std::memory_order_relaxed);
   }
   if (profiled_vertex* r = at(number)) r->ran.store(true, std::memory_order_relaxed);
@@ -105,7 +111,7 @@ void profiled_run::end(std::shared_ptr<const detail::logical> last, std::string_
       terminal_ += user.added;
       for (int i = 0; i < vertices_; ++i)
         for (const detail::logical* n = last.get(); n != user.last; n = n->inputs.front().node.get())
-          if (records_[i].has_verb && records_[i].verb.lock().get() == n) records_[i].of_terminal = planner::verb_of(*n);
+          if (records_[i].has_verb && records_[i].verb.lock().get() == n) added_.emplace_back(i, planner::verb_of(*n));
     }
     of_ = user.last;
     alive_ = user.last->weak_from_this();
@@ -143,12 +149,14 @@ vertex_profile profiled_run::shown(const profiled_vertex& r) const {
   return v;
 }
 
-std::string profiled_run::name_of(const profiled_vertex& r) const {
-  if (!r.place) return "result";
+std::string profiled_run::name_of(int i) const {
+  const profiled_vertex& r = records_[i];
+  if (i == vertices_) return "result";
   const std::string number = "v" + std::to_string(r.place) + " ";
   const auto verb = r.verb.lock();
   if (!r.has_verb) return number + (verb ? "hash table of " + verb->label : std::string("collect"));
-  if (!r.of_terminal.empty()) return number + r.of_terminal;
+  for (const auto& [vertex, name] : added_)
+    if (vertex == i) return number + name;
   return number + (verb ? planner::verb_of(*verb) : std::string(detail::name_of(r.what)));
 }
 
@@ -173,15 +181,16 @@ std::string profiled_run::text_of(int number) const {
 }
 
 run_profile profiled_run::shown() const {
-  std::vector<const profiled_vertex*> in_order(static_cast<std::size_t>(vertices_));
-  for (int i = 0; i < vertices_; ++i) in_order[static_cast<std::size_t>(records_[i].place ? records_[i].place - 1 : i)] = &records_[i];
-  in_order.push_back(&records_[vertices_]);
+  std::vector<int> in_order(static_cast<std::size_t>(vertices_) + 1);
+  std::iota(in_order.begin(), in_order.end(), 0);
+  std::stable_sort(in_order.begin(), in_order.end() - 1, [&](int a, int b) { return records_[a].place < records_[b].place; });
   run_profile p;
-  for (const profiled_vertex* r : in_order) {
-    if (!r || !r->ran) continue;
-    vertex_profile& v = p.vertices.emplace_back(shown(*r));
-    v.name = name_of(*r);
-    if (r->reads_source) p.total.rows_in += v.rows_in;
+  for (const int i : in_order) {
+    const profiled_vertex& r = records_[i];
+    if (!r.ran) continue;
+    vertex_profile& v = p.vertices.emplace_back(shown(r));
+    v.name = name_of(i);
+    if (r.reads_source) p.total.rows_in += v.rows_in;
     p.total.busy_seconds += v.busy_seconds;
     p.total.morsels += v.morsels;
     p.total.spilled_bytes += v.spilled_bytes;

@@ -33,14 +33,13 @@ struct profiled_vertex {
   std::atomic<std::uint64_t> ticks{0}, busy{0};  // of the clock; of all threads inside tasks
   std::atomic<std::uint64_t> peak{0};            // bytes of the session
   std::atomic<bool> ran{false};
-  std::string engine;
   bool reads_source = false;
-  // Its name, made when somebody asks for it.
-  int place = 0;                                  // among the vertices, as explain() numbers them; 0: the result
+  // Of its name, which is made when somebody asks for it.
   bool has_verb = false;
   detail::verb what{};
-  std::weak_ptr<const detail::logical> verb;      // without one: the join that probes its hash table
-  std::string of_terminal;                        // "first (take(1))": the verb dies with the run
+  int place = 0;                              // among the vertices, as explain() numbers them; 0: the result
+  std::weak_ptr<const detail::logical> verb;  // without one: the join that probes its hash table
+  std::string engine;
 
   void add_rows_in(std::uint64_t n) { rows_in.fetch_add(n, std::memory_order_relaxed); }
   void gave(std::uint64_t rows, std::uint64_t bytes) {
@@ -100,19 +99,23 @@ class profiled_run {
  private:
   friend class measured_scheduler;
   vertex_profile shown(const profiled_vertex& r) const;
-  std::string name_of(const profiled_vertex& r) const;
+  std::string name_of(int number) const;
   double seconds(std::uint64_t t) const { return static_cast<double>(t) * seconds_a_tick_; }
 
-  const int vertices_, threads_;
-  std::unique_ptr<profiled_vertex[]> records_;
-  buffer_pool* pool_;
   std::atomic<int> current_{nobody};
+  profiled_vertex* records_;
+  const int vertices_, threads_;
+  static constexpr std::size_t few = 4;  // records without an allocation of their own, for queries that take microseconds
+  profiled_vertex few_[few];
+  const std::unique_ptr<profiled_vertex[]> many_;
+  buffer_pool* pool_;
   std::atomic<std::uint64_t> since_;
   const begin_time begin_;
   double seconds_a_tick_ = 0, seconds_ = 0;
   const detail::logical* of_ = nullptr;
   std::weak_ptr<const detail::logical> alive_;
   std::string terminal_;
+  std::vector<std::pair<int, std::string>> added_;  // names of vertices that the terminal verb added: their verbs go with the run
 };
 
 // Adds up the time that threads spend in tasks. Tasks within tasks have been counted.
