@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -174,6 +175,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     {
       const std::lock_guard lock(mutex_);
       used_ -= capacity;
+      tell_used();
       if (capacity >= smallest_kept && !closed_) {
         try {
           free_[capacity].push_back(at);
@@ -218,14 +220,15 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   std::size_t used() const { return locked(used_); }
   std::size_t peak() const { return locked(peak_); }
   std::size_t cached() const { return locked(cached_); }
+  // Without the lock: they are called for each vertex of each query, and an allocation in between may be missed.
   void follow(int runs) {
-    const std::lock_guard lock(mutex_);
-    followed_ += runs;
-    if (followed_ == 1 && runs > 0) recent_peak_ = used_;
+    if (followed_.fetch_add(runs, std::memory_order_relaxed) == 0) (void)take_recent_peak();
   }
   std::size_t take_recent_peak() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(recent_peak_, followed_ == 1 ? used_ : recent_peak_);
+    const std::size_t peak = recent_peak_.load(std::memory_order_relaxed);
+    if (followed_.load(std::memory_order_relaxed) == 1)
+      recent_peak_.store(used_now_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return peak;
   }
   void reset_peak() {
     const std::lock_guard lock(mutex_);
@@ -249,7 +252,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
       used_ += size;
     }
     peak_ = std::max(peak_, used_);
-    recent_peak_ = std::max(recent_peak_, used_);
+    tell_used();
+    if (used_ > recent_peak_.load(std::memory_order_relaxed)) recent_peak_.store(used_, std::memory_order_relaxed);
     return true;
   }
   // False: nobody has anything to give. True: there was room, which others may take before the caller does.
@@ -296,6 +300,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     return at;
   }
 
+  void tell_used() { used_now_.store(used_, std::memory_order_relaxed); }
   void trim_locked(std::size_t keep) noexcept {
     while (cached_ > keep) {
       const auto largest = std::prev(free_.end());
@@ -316,8 +321,9 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   const std::size_t limit_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> free_;
-  std::size_t used_ = 0, peak_ = 0, recent_peak_ = 0, cached_ = 0;
-  int followed_ = 0;
+  std::size_t used_ = 0, peak_ = 0, cached_ = 0;
+  std::atomic<std::size_t> used_now_{0}, recent_peak_{0};  // for who follows runs
+  std::atomic<int> followed_{0};
   bool closed_ = false;
   std::mutex evicting_;  // taken before mutex_
   std::vector<pool_evictor*> evictors_;

@@ -125,7 +125,9 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
   class cursor final : public row_cursor {
    public:
     cursor(const pipe& p, const settings& s, const char* terminal, call_site where)
-        : run_(p, s, "rows", planner::reading::on_demand, {}, terminal, where), rows_(run_.read([&] { return opened(); })) {}
+        : run_(p, s, "rows", planner::reading::on_demand, {}, terminal, where), rows_(run_.read([&] { return opened(); })) {
+      run_.pause();
+    }
     // The reader's body between two rows may be slow: it gets a few rows at a time, with a look before each such run. The look
     // is a load; the session's deadline_watch reads the clock.
     bool next(row_block& b) override {
@@ -134,7 +136,9 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
       if (given_ == block_.n) {
         block_ = {};
         given_ = 0;
-        if (!run_.read([&] { return next_block(); }, handed_out_)) return false;
+        const bool more = run_.read([&] { return next_block(); }, handed_out_);
+        run_.pause();
+        if (!more) return false;
         handed_out_ = true;
         run_.gave(block_.n);
       }

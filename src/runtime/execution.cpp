@@ -53,7 +53,7 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
       way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
       plan(plan_query(traces, p, s, *session, terminal, how, fold, way_)),
       graph(plan.graph.get()),
-      kept_profile_{*this, session->keeps_profiles ? std::make_shared<profiled_run>(*graph, session->pool, *session->scheduler, begin_) : nullptr},
+      kept_profile_{*this, session->keeps_profiles ? std::make_shared<profiled_run>(*graph, session->pool, *session->scheduler, first_tick_) : nullptr},
       threads_(kept_profile_.run.get(), *session->scheduler),
       context{threads_, session->pool, *watch.flag} {
   context.verify = verifies(*session, s);
@@ -97,7 +97,7 @@ std::unique_ptr<deadline_watch::watched> execution::followed() const {
 void execution::finished() {
   meter.finished();
   if (!query_) return;
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_.time;
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
   plan.expected.all_on_gpu &= !fell_back;
   if (fell_back && plan.by == seen_ways::way::gpu) session->ways.forget(*query_);
   else session->ways.ran(*query_, plan.by, plan.expected, passed.count());

@@ -5,6 +5,7 @@
 //   e.finished();
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -92,7 +93,8 @@ class execution {
 
  private:
   progress_beat beat_;
-  const profiled_run::begin_time begin_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const std::uint64_t first_tick_ = ticks();
   const std::optional<std::uint64_t> query_;
   const seen_ways::choice way_;
 
@@ -115,10 +117,14 @@ class execution {
   // What the terminal verb made of the rows; its engine, if another than the plan says.
   void gave(std::uint64_t rows) const;
   void ran_on(std::string_view engine) const;
-  // While it lives, time is the terminal verb's; of readers that come back for more rows.
+  // While it lives, time is the terminal verb's.
   profiled_run::scope serves() const {
     profiled_run* const run = serving_ ? context.profile.get() : nullptr;
     return {run, run ? run->result() : profiled_run::nobody};
+  }
+  // Time is the reader's, until it comes back for more rows.
+  void pause() const {
+    if (context.profile) context.profile->enter(profiled_run::nobody);
   }
 
  private:

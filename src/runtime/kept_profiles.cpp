@@ -14,8 +14,13 @@ void kept_profiles::keep(std::shared_ptr<const profiled_run> run) {
       place = i;
       known = true;
     }
+  if (!known && slots_[newest_].run && slots_[newest_].run->forgotten()) {  // queries that are written, run once and gone need one slot
+    place = newest_;
+    known = true;
+  }
   for (std::size_t i = 1; i < most && !known; ++i)
     if (slots_[i].when < slots_[place].when) place = i;
+  newest_ = place;
   of_[place] = run->query();
   slots_[place].when = ++now_;
   slots_[place].run.swap(run);

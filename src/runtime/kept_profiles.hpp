@@ -36,6 +36,7 @@ class kept_profiles {
   const detail::logical* of_[most] = {};  // of the slots, side by side: looked through at the end of each run
   slot slots_[most];
   std::uint64_t now_ = 0;
+  std::size_t newest_ = 0;
 };
 
 }  // namespace query::runtime

@@ -35,13 +35,13 @@ bool is_source(const planner::branch& b) { return b.source && b.source->what != 
 
 }  // namespace
 
-profiled_run::profiled_run(planner::machine_graph& g, buffer_pool& pool, const scheduler& threads, begin_time begin)
+profiled_run::profiled_run(planner::machine_graph& g, buffer_pool& pool, const scheduler& threads, std::uint64_t begin)
     : records_(few_),
       vertices_(static_cast<int>(g.vertices.size())),
       threads_(threads.concurrency()),
       many_(g.vertices.size() < few ? nullptr : std::make_unique<profiled_vertex[]>(g.vertices.size() + 1)),
       pool_(&pool),
-      since_(begin.tick),
+      since_(begin),
       begin_(begin) {
   if (many_) records_ = many_.get();
   bool joins = false;
@@ -101,9 +101,7 @@ void profiled_run::end(std::shared_ptr<const detail::logical> last, std::string_
   enter(nobody);
   pool_->follow(-1);
   pool_ = nullptr;  // the profile may outlive the session
-  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_.time).count();
-  const std::uint64_t passed = since_ - begin_.tick;
-  if (since_ > begin_.tick) seconds_a_tick_ = seconds_ / static_cast<double>(passed);
+  all_ = value(since_) - begin_;
   try {
     terminal_ = terminal.empty() || terminal == "value" ? "rows" : terminal;
     const user_query user = user_query_of(*last);
@@ -139,8 +137,9 @@ vertex_profile profiled_run::shown(const profiled_vertex& r) const {
   v.rows_in = value(r.rows_in);
   v.rows_out = value(r.rows_out);
   v.bytes_out = value(r.bytes_out);
-  v.seconds = seconds(value(r.ticks));
-  v.busy_seconds = seconds(value(r.busy));
+  const double tick = seconds_a_tick();
+  v.seconds = static_cast<double>(value(r.ticks)) * tick;
+  v.busy_seconds = static_cast<double>(value(r.busy)) * tick;
   v.threads = threads_;
   v.morsels = value(r.morsels);
   v.peak_bytes = value(r.peak);
@@ -197,7 +196,7 @@ run_profile profiled_run::shown() const {
     p.total.peak_bytes = std::max(p.total.peak_bytes, v.peak_bytes);
   }
   p.total.name = "total";
-  p.total.seconds = seconds_;
+  p.total.seconds = static_cast<double>(all_) * seconds_a_tick();
   p.total.threads = threads_;
   p.total.rows_out = value(records_[vertices_].rows_out);
   p.total.bytes_out = value(records_[vertices_].bytes_out);

@@ -4,14 +4,13 @@
 // Time belongs to one record at a time: a vertex that another one reads piece by piece has its own while it makes a piece. The clock is
 // read for each vertex and each task, never for each row.
 //
-//   profiled_run run(graph, pool, threads, {});
+//   profiled_run run(graph, pool, threads, ticks());
 //   const profiled_run::scope now(&run, v.number);               // until it ends, time and tasks are those of v
 //   measured_scheduler(&run, threads).for_each(n, task, cancel);  // adds each task's time to that record
 #pragma once
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,20 +42,16 @@ struct profiled_vertex {
 
   void add_rows_in(std::uint64_t n) { rows_in.fetch_add(n, std::memory_order_relaxed); }
   void gave(std::uint64_t rows, std::uint64_t bytes) {
-    rows_out.fetch_add(rows, std::memory_order_relaxed);
-    bytes_out.fetch_add(bytes, std::memory_order_relaxed);
+    // By the thread that takes them: there is one.
+    rows_out.store(rows_out.load(std::memory_order_relaxed) + rows, std::memory_order_relaxed);
+    bytes_out.store(bytes_out.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 };
 
 class profiled_run {
  public:
-  // When a run began, by both clocks: before it was planned.
-  struct begin_time {
-    std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
-    std::uint64_t tick = ticks();
-  };
-  // Numbers the vertices of the graph.
-  profiled_run(planner::machine_graph& g, buffer_pool& pool, const scheduler& threads, begin_time begin);
+  // Numbers the vertices of the graph. begin: ticks() when the run began, before it was planned.
+  profiled_run(planner::machine_graph& g, buffer_pool& pool, const scheduler& threads, std::uint64_t begin);
   profiled_run(const profiled_run&) = delete;
   profiled_run& operator=(const profiled_run&) = delete;
 
@@ -69,12 +64,13 @@ class profiled_run {
   // From here on, time is that of another record. Returns whose it was.
   int enter(int number) noexcept;
 
-  // No switch in tasks, whose time is their vertex's, nor for vertices that the plan does not show.
+  // While it lives, time is that of a vertex, and then of the one before. Without one before it stays the vertex's until the next begins:
+  // that saves a look at the clock. No switch in tasks, whose time is their vertex's, nor for vertices that the plan does not show.
   class scope {
    public:
     scope(profiled_run* run, int number);
     ~scope() {
-      if (run_) run_->enter(before_);
+      if (before_ != nobody) run_->enter(before_);
     }
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
@@ -91,6 +87,7 @@ class profiled_run {
   // After the end.
   const detail::logical* query() const { return of_; }  // the user's last verb; compare with living ones only
   bool is_of(const detail::logical& n) const { return of_ == &n && !alive_.expired(); }
+  bool forgotten() const { return alive_.expired(); }   // nobody can ask for it any more
   const std::string& terminal() const { return terminal_; }  // as the planner knows it, and verbs that it adds: "rows first"
   bool fits(const planner::machine_graph& g) const;          // the same vertices
   std::string text_of(int number) const;                     // "ran in 12.3 ms: ..."; empty: it did not run
@@ -100,18 +97,17 @@ class profiled_run {
   friend class measured_scheduler;
   vertex_profile shown(const profiled_vertex& r) const;
   std::string name_of(int number) const;
-  double seconds(std::uint64_t t) const { return static_cast<double>(t) * seconds_a_tick_; }
 
   std::atomic<int> current_{nobody};
   profiled_vertex* records_;
   const int vertices_, threads_;
-  static constexpr std::size_t few = 4;  // records without an allocation of their own, for queries that take microseconds
+  static constexpr std::size_t few = 3;  // records without an allocation of their own, for queries that take microseconds
   profiled_vertex few_[few];
   const std::unique_ptr<profiled_vertex[]> many_;
   buffer_pool* pool_;
   std::atomic<std::uint64_t> since_;
-  const begin_time begin_;
-  double seconds_a_tick_ = 0, seconds_ = 0;
+  const std::uint64_t begin_;
+  std::uint64_t all_ = 0;  // ticks of the run
   const detail::logical* of_ = nullptr;
   std::weak_ptr<const detail::logical> alive_;
   std::string terminal_;

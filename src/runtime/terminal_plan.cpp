@@ -61,6 +61,18 @@ const terminal_verb* find(std::string_view name) {
   detail::fail("explain", "there is no terminal verb '" + std::string(name) + "'; there are " + known, at);
 }
 
+bool may_be_added(detail::verb v) {
+  switch (v) {
+    case detail::verb::where:
+    case detail::verb::select:
+    case detail::verb::take:
+    case detail::verb::take_last:
+    case detail::verb::skip:
+    case detail::verb::aggregate: return true;
+    default: return false;
+  }
+}
+
 // What first() and the like take of the rows, as their own code writes it (verbs/terminals.hpp).
 detail::pipe taken(const detail::pipe& rows, detail::verb what, const char* verb, std::uint64_t n, std::string_view terminal,
                    detail::call_site at) {
@@ -104,7 +116,7 @@ terminal_plan terminal_plan_of(const detail::pipe& rows, std::string_view termin
 
 user_query user_query_of(const detail::logical& last) {
   user_query q{&last, {}};
-  while (!q.last->inputs.empty() && find(q.last->label)) {
+  while (may_be_added(q.last->what) && find(q.last->label)) {
     if (!q.added.ends_with(q.last->label)) q.added += " " + q.last->label;
     q.last = q.last->inputs.front().node.get();
   }

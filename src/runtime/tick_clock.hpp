@@ -1,5 +1,7 @@
-// The processor's own clock, at a fraction of the price of the system's: what is read for each morsel. Ticks become seconds by comparing
-// both clocks at the beginning and the end of a run.
+// The processor's own clock, at a fraction of the price of the system's: what is read for each vertex and each task.
+//
+//   const std::uint64_t begin = ticks();
+//   const double passed = static_cast<double>(ticks() - begin) * seconds_a_tick();
 #pragma once
 
 #include <cstdint>
@@ -21,5 +23,8 @@ inline std::uint64_t ticks() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
 }
+
+// From the time that the program has run so far by both clocks; waits until that is a millisecond.
+double seconds_a_tick();
 
 }  // namespace query::runtime
