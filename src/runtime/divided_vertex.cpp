@@ -146,7 +146,7 @@ class parts_run {
     const detail::stop_scope scope(stop_.state());
     try {
       const auto threads = session_->cpu->make_scheduler(local_threads_);
-      measured_scheduler measured(context_->profile.get(), *threads);
+      measured_scheduler measured(*threads, context_->profile.get());
       run_context own{measured, context_->pool, stop_};
       join(own);
       own.progress = context_->progress;

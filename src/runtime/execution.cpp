@@ -53,15 +53,17 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
       way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
       plan(plan_query(traces, p, s, *session, terminal, how, fold, way_)),
       graph(plan.graph.get()),
-      kept_profile_{*this, session->keeps_profiles ? std::make_shared<profiled_run>(*graph, session->pool, *session->scheduler, first_tick_) : nullptr},
-      threads_(kept_profile_.run.get(), *session->scheduler),
+      threads_(*session->scheduler),
       context{threads_, session->pool, *watch.flag} {
   context.verify = verifies(*session, s);
   context.local = session->cpu.get();
   context.temp = &session->temp;
   meter.expect(graph->top.size() + 1);
   context.progress = &meter;
-  context.profile = kept_profile_.run;
+  if (session->keeps_profiles) {
+    context.profile = std::make_shared<profiled_run>(*graph, session->pool, *session->scheduler, begin_);
+    threads_.measure(context.profile.get());
+  }
   read([] {});
   serving_ = true;
 }
@@ -73,9 +75,10 @@ execution::~execution() {
 }
 
 execution::kept_profile::~kept_profile() {
-  if (!run) return;
-  run->end(of.last, of.graph->terminal);
-  of.session->profiles.keep(std::move(run));
+  if (!of.context.profile) return;
+  of.threads_.measure(nullptr);
+  of.context.profile->end(*of.last, of.graph->terminal);
+  of.session->profiles.keep(std::move(of.context.profile));
 }
 
 void execution::gave(std::uint64_t rows) const {
@@ -97,10 +100,10 @@ std::unique_ptr<deadline_watch::watched> execution::followed() const {
 void execution::finished() {
   meter.finished();
   if (!query_) return;
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+  const double passed = static_cast<double>(ticks() - begin_) * seconds_a_tick();
   plan.expected.all_on_gpu &= !fell_back;
   if (fell_back && plan.by == seen_ways::way::gpu) session->ways.forget(*query_);
-  else session->ways.ran(*query_, plan.by, plan.expected, passed.count());
+  else session->ways.ran(*query_, plan.by, plan.expected, passed);
 }
 
 std::optional<std::uint64_t> execution::rows_there() const {

@@ -5,7 +5,6 @@
 //   e.finished();
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +28,7 @@
 #include "runtime/seen_ways.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/stop_watch.hpp"
+#include "runtime/tick_clock.hpp"
 
 namespace query::runtime {
 
@@ -93,8 +93,7 @@ class execution {
 
  private:
   progress_beat beat_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  const std::uint64_t first_tick_ = ticks();
+  const std::uint64_t begin_ = ticks();
   const std::optional<std::uint64_t> query_;
   const seen_ways::choice way_;
 
@@ -104,12 +103,6 @@ class execution {
   planner::machine_graph* graph;
 
  private:
-  // Keeps the profile in the session when all else has gone, also where an exception ends the run.
-  struct kept_profile {
-    ~kept_profile();
-    execution& of;
-    std::shared_ptr<profiled_run> run;  // null: the session keeps none
-  } kept_profile_;
   measured_scheduler threads_;
 
  public:
@@ -128,6 +121,11 @@ class execution {
   }
 
  private:
+  // Leaves the profile with the session, also where an exception ends the run.
+  struct kept_profile {
+    ~kept_profile();
+    execution& of;
+  } kept_profile_{*this};
   // No work begins after a stop.
   std::unique_ptr<deadline_watch::watched> followed() const;
   void run_vertices();

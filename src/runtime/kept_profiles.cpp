@@ -7,17 +7,15 @@ namespace query::runtime {
 void kept_profiles::keep(std::shared_ptr<const profiled_run> run) {
   if (!run->query() || run->result() > static_cast<int>(most_vertices)) return;
   const std::lock_guard hold(lock_);  // what is replaced goes with `run`, after the lock
-  std::size_t place = 0;
-  bool known = false;
+  const auto is_same = [&](std::size_t i) { return of_[i] == run->query() && slots_[i].run->terminal() == run->terminal(); };
+  // Queries that are written, run once and gone need one slot.
+  bool known = of_[newest_] && (is_same(newest_) || slots_[newest_].run->forgotten());
+  std::size_t place = known ? newest_ : 0;
   for (std::size_t i = 0; i < most && !known; ++i)
-    if (of_[i] == run->query() && slots_[i].run->terminal() == run->terminal()) {
+    if (is_same(i)) {
       place = i;
       known = true;
     }
-  if (!known && slots_[newest_].run && slots_[newest_].run->forgotten()) {  // queries that are written, run once and gone need one slot
-    place = newest_;
-    known = true;
-  }
   for (std::size_t i = 1; i < most && !known; ++i)
     if (slots_[i].when < slots_[place].when) place = i;
   newest_ = place;

@@ -31,6 +31,32 @@ int number_places(const vertex& v, profiled_vertex* records, int before) {
   return before;
 }
 
+void add(std::atomic<std::uint64_t>& to, std::uint64_t n, bool alone) {
+  if (alone) to.store(value(to) + n, std::memory_order_relaxed);
+  else to.fetch_add(n, std::memory_order_relaxed);
+}
+
+// Adds its lifetime to what threads spent in tasks of a vertex.
+class counted_task {
+ public:
+  counted_task(const profiled_run* run, profiled_vertex& v, bool alone)
+      : of_(&v), alone_(alone), outer_(std::exchange(task_of, run)), begin_(ticks()) {}
+  ~counted_task() {
+    const std::uint64_t end = ticks();
+    task_of = outer_;
+    add(of_->morsels, 1, alone_);
+    if (end > begin_) add(of_->busy, end - begin_, alone_);
+  }
+  counted_task(const counted_task&) = delete;
+  counted_task& operator=(const counted_task&) = delete;
+
+ private:
+  profiled_vertex* of_;
+  bool alone_;
+  const profiled_run* outer_;
+  std::uint64_t begin_;
+};
+
 bool is_source(const planner::branch& b) { return b.source && b.source->what != detail::verb::placeholder; }
 
 }  // namespace
@@ -97,18 +123,18 @@ void profiled_run::clear() {
   }
 }
 
-void profiled_run::end(std::shared_ptr<const detail::logical> last, std::string_view terminal) noexcept {
+void profiled_run::end(const detail::logical& last, std::string_view terminal) noexcept {
   enter(nobody);
   pool_->follow(-1);
   pool_ = nullptr;  // the profile may outlive the session
   all_ = value(since_) - begin_;
   try {
     terminal_ = terminal.empty() || terminal == "value" ? "rows" : terminal;
-    const user_query user = user_query_of(*last);
+    const user_query user = user_query_of(last);
     if (!user.added.empty()) {
       terminal_ += user.added;
       for (int i = 0; i < vertices_; ++i)
-        for (const detail::logical* n = last.get(); n != user.last; n = n->inputs.front().node.get())
+        for (const detail::logical* n = &last; n != user.last; n = n->inputs.front().node.get())
           if (records_[i].has_verb && records_[i].verb.lock().get() == n) added_.emplace_back(i, planner::verb_of(*n));
     }
     of_ = user.last;
@@ -206,21 +232,13 @@ run_profile profiled_run::shown() const {
 void measured_scheduler::for_each(std::size_t n, function_ref<void(std::size_t)> task, const cancel_flag& cancel) {
   profiled_vertex* const of = run_ ? run_->now() : nullptr;
   if (!of) return threads_->for_each(n, task, cancel);
-  struct counted {
-    counted(const profiled_run* run, profiled_vertex& v) : of(&v), outer(std::exchange(task_of, run)), begin(ticks()) {}
-    ~counted() {
-      const std::uint64_t end = ticks();
-      task_of = outer;
-      of->morsels.fetch_add(1, std::memory_order_relaxed);
-      if (end > begin) of->busy.fetch_add(end - begin, std::memory_order_relaxed);
-    }
-    profiled_vertex* of;
-    const profiled_run* outer;
-    std::uint64_t begin;
-  };
+  if (n == 1 && task_of != run_) {  // in this thread, and no other counts
+    const counted_task time(run_, *of, true);
+    return threads_->for_each(1, task, cancel);
+  }
   threads_->for_each(n, [&](std::size_t i) {
     if (task_of == run_) return task(i);
-    const counted time(run_, *of);
+    const counted_task time(run_, *of, false);
     task(i);
   }, cancel);
 }

@@ -6,7 +6,7 @@
 //
 //   profiled_run run(graph, pool, threads, ticks());
 //   const profiled_run::scope now(&run, v.number);               // until it ends, time and tasks are those of v
-//   measured_scheduler(&run, threads).for_each(n, task, cancel);  // adds each task's time to that record
+//   measured_scheduler(threads, &run).for_each(n, task, cancel);  // adds each task's time to that record
 #pragma once
 
 #include <algorithm>
@@ -28,6 +28,8 @@ namespace query::runtime {
 
 // Counters are atomic, as tasks on any thread add to them; pages may go to files even after the run.
 struct profiled_vertex {
+  profiled_vertex() {}  // NOLINT: not zeroed before its members are
+
   std::atomic<std::uint64_t> rows_in{0}, rows_out{0}, bytes_out{0}, morsels{0}, spilled{0}, rounds{0};
   std::atomic<std::uint64_t> ticks{0}, busy{0};  // of the clock; of all threads inside tasks
   std::atomic<std::uint64_t> peak{0};            // bytes of the session
@@ -82,7 +84,7 @@ class profiled_run {
 
   void clear();  // the vertices run again
   // The run is over. What terminal verbs add to the user's query is not part of it.
-  void end(std::shared_ptr<const detail::logical> last, std::string_view terminal) noexcept;
+  void end(const detail::logical& last, std::string_view terminal) noexcept;
 
   // After the end.
   const detail::logical* query() const { return of_; }  // the user's last verb; compare with living ones only
@@ -117,13 +119,14 @@ class profiled_run {
 // Adds up the time that threads spend in tasks. Tasks within tasks have been counted.
 class measured_scheduler final : public scheduler {
  public:
-  measured_scheduler(profiled_run* run, scheduler& threads) : run_(run), threads_(&threads) {}
+  explicit measured_scheduler(scheduler& threads, profiled_run* run = nullptr) : threads_(&threads), run_(run) {}
+  void measure(profiled_run* run) { run_ = run; }
   int concurrency() const override { return threads_->concurrency(); }
   void for_each(std::size_t n, function_ref<void(std::size_t)> task, const cancel_flag& cancel) override;
 
  private:
-  profiled_run* run_;  // null: nobody asks
   scheduler* threads_;
+  profiled_run* run_;  // null: nobody asks
 };
 
 // "12.3 ms", "3.2 MiB", "1,000,000"
