@@ -85,7 +85,9 @@ void ask(std::size_t rows, query::Session& s) {
   const std::string n = std::to_string(rows) + " rows: ";
   const auto q = [&] { return query::from(all).in(s); };
   const auto symbol = [](auto t) { return t.symbol; };
-  compare({n + "filtered sum", [&] { (void)q().where([](auto t) { return t.price > 100; }).sum([](auto t) { return t.price; }); }, times, rounds}, s);
+  compare({n + "filtered sum", [&] {
+             (void)q().where([](auto t) { return t.price > 100; }).sum([](auto t) { return t.price; });
+           }, times, rounds}, s);
   compare({n + "group_by", [&] {
              (void)q().group_by(symbol).select([](auto g) {
                return query::make<Total>(g.key(), g.sum([](auto t) { return t.price; }));

@@ -189,8 +189,8 @@ std::string profiled_run::text_of(int number) const {
   const profiled_vertex& r = records_[number];
   if (!r.ran) return {};
   const vertex_profile v = shown(r);
-  std::string text = "ran in " + readable_seconds(v.seconds) + ": " + readable_count(v.rows_in) + (v.rows_in == 1 ? " row in, " : " rows in, ") +
-                     readable_count(v.rows_out) + " out";
+  std::string text = "ran in " + readable_seconds(v.seconds) + ": " + readable_count(v.rows_in) +
+                     (v.rows_in == 1 ? " row in, " : " rows in, ") + readable_count(v.rows_out) + " out";
   if (v.rounds) text += ", " + readable_count(v.rounds) + (v.rounds == 1 ? " round" : " rounds");
   if (v.engine == "gpu") return text;
   if (v.rows_out) text += ", " + readable_bytes(v.bytes_out);

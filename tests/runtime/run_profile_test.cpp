@@ -138,7 +138,9 @@ TEST_F(run_profiles, both_sides_of_a_join) {
 TEST_F(run_profiles, loops_and_their_bodies) {
   const auto few = one_of_each_shop();
   const auto q = query::from(few).in(session_).do_while(
-      [](query::Query<Sale> now) { return now.order_by([](auto s) { return s.price; }).select([](auto s) { return query::make<Sale>(s.shop, s.price + 1); }); },
+      [](query::Query<Sale> now) {
+        return now.order_by([](auto s) { return s.price; }).select([](auto s) { return query::make<Sale>(s.shop, s.price + 1); });
+      },
       query::times(3));
   (void)q.to_vector();
   const query::run_profile p = query::profile(q);
