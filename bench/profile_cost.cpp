@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <query/profile.hpp>
 #include <query/query.hpp>
 
 #include "runtime/session_state.hpp"

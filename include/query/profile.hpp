@@ -4,7 +4,7 @@
 //   auto sums = q.to_vector();
 //   for (const query::vertex_profile& v : query::profile(q).vertices) std::cout << v.name << ": " << v.seconds << " s\n";
 //
-// explain() of the same query shows the same in words.
+// explain() of the same query shows the same in words. Not part of query/query.hpp: include it where a program reads profiles.
 #pragma once
 
 #include <cstdint>

@@ -20,6 +20,5 @@
 #include <query/record.hpp>
 #include <query/session.hpp>
 #include <query/sources.hpp>
-#include <query/profile.hpp>
 
 #endif

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include <query/profile.hpp>
 #include <query/query.hpp>
 
 #include "runtime/run_profile.hpp"
