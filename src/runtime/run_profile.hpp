@@ -96,7 +96,6 @@ class profiled_run {
   run_profile shown() const;
 
  private:
-  friend class measured_scheduler;
   vertex_profile shown(const profiled_vertex& r) const;
   std::string name_of(int number) const;
 

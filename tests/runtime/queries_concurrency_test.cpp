@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <query/profile.hpp>
 #include <query/query.hpp>
 
 #include "runtime/session_state.hpp"
@@ -114,6 +116,24 @@ TEST(queries, over_columns_run_on_several_threads) {
   const auto dear = query::from(query::columns<Fill>(id, symbols_of, price)).in(s).where([](auto f) { return f.symbol < 10; });
   std::vector<std::jthread> users;
   for (int i = 0; i < 4; ++i) users.emplace_back([&] { EXPECT_EQ(dear.count(), rows / symbols * 10); });
+}
+
+TEST(queries, are_profiled_while_others_run) {
+  const query::Session s = session_of_threads();
+  const auto q = fills_in(s).group_by(symbol).select([](auto g) { return std::pair(g.key(), g.count()); });
+  std::vector<std::jthread> users;
+  for (int i = 0; i < 4; ++i)
+    users.emplace_back([&, i] {
+      for (int k = 0; k < 10; ++k) {
+        if (i % 2) EXPECT_EQ(q.to_vector().size(), static_cast<std::size_t>(symbols));
+        else EXPECT_EQ(q.count(), symbols);
+        const query::run_profile p = query::profile(q);
+        ASSERT_FALSE(p.empty());
+        EXPECT_EQ(p.vertices.front().rows_in, static_cast<std::uint64_t>(rows));
+        EXPECT_EQ(p.vertices.front().rows_out, static_cast<std::uint64_t>(symbols));
+        EXPECT_NE(q.explain().find("200,000 rows in, 1,000 out"), std::string::npos);
+      }
+    });
 }
 
 TEST(queries, are_stopped_by_other_threads) {
