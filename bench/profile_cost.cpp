@@ -1,4 +1,4 @@
-// What it costs to count what a run does (src/runtime/run_profile.hpp): queries with and without, one after the other, and the median of
+// Measures the cost of counting what a run does (src/runtime/run_profile.hpp): queries with and without, in turn, and the median of
 // the ratios of their times.
 //
 //   profile_cost          # rounds of each pair: 101, of long queries 15

@@ -40,7 +40,8 @@ struct vertex_profile {
 
 struct run_profile {
   std::vector<vertex_profile> vertices;  // those that ran, in the order of explain(); the last one is the result
-  // Of the whole run, planning included. rows_in: those of sources; rows_out, bytes_out: the result's; peak_bytes: the highest.
+  // The sum of the run, planning included. rows_in counts rows of sources; rows_out and bytes_out are the result's; peak_bytes is the
+  // highest peak.
   vertex_profile total;
   bool empty() const { return vertices.empty(); }
 };

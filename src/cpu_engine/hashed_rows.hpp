@@ -29,7 +29,7 @@ class hashed_rows {
   key_equality equality() const { return equality_; }
   const ir::type* key_type() const { return key_type_; }
 
-  // Of a part of the input. resident: its rows stay where they are until nobody reads the result any more.
+  // Puts the rows of a part of the input. resident: they stay where they are until nobody reads the result any more.
   void put(const pipeline::part& part, std::size_t number, bool resident);
   void put(const detail::row_block& rows, std::size_t number, bool resident);
   // Keys alone, side by side, into a store of computed ones.

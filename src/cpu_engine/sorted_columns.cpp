@@ -27,7 +27,7 @@ bool lies_there(const column& c) { return !c.transient && c.stride && !c.optiona
 struct sorted_part {
   std::vector<column> first;         // of its first batch; empty: it has no rows
   std::vector<std::uint32_t> rows;   // none where each row of the source is one of the part
-  std::vector<rows_buffer> values;   // of the columns that do not lie there, then of the keys that are kept
+  std::vector<rows_buffer> values;   // computed columns, then keys that are not read in the source
   std::size_t n = 0;
   bool irregular = false;            // its columns do not select the same rows
 };
@@ -49,11 +49,11 @@ class numbered_rows {
       const auto take = [&](std::span<const column> columns, std::size_t n, bool) { append(to, columns, keys.of(columns, n), n); };
       order_feed(order_, true, tasks_->pool(), take).run(part);
     });
+    if (std::any_of(parts_.begin(), parts_.end(), [](const sorted_part& p) { return p.irregular; })) return false;
     std::erase_if(parts_, [](const sorted_part& p) { return !p.n; });
     for (sorted_part& p : parts_) {
       begins_.push_back(n_);
       n_ += p.n;
-      if (p.irregular) return false;
       for (std::size_t c = 0; c < order_.of_row; ++c)
         if (lies_there(p.first[c]) != lies_there(parts_[0].first[c])) return false;
     }
@@ -178,10 +178,7 @@ class numbered_rows {
       p.rows = {};
     });
     for (std::size_t i = 0; i < values_.size(); ++i)
-      for (sorted_part& p : parts_) {
-        if (const std::size_t k = p.values[i].size()) values_[i].take_rows(p.values[i].data(), k);
-        p.values[i] = rows_buffer(p.values[i].type(), tasks_->pool());
-      }
+      if (parts_[0].values[i].size()) take_values(i);
     keys_ = order_.shapes;
     for (std::size_t k = 0; k < keys_.size(); ++k) {
       const stored_order::key& key = order_.keys[k];
@@ -193,6 +190,21 @@ class numbered_rows {
         keys_[k].stride = keys_[k].type->size;
       }
     }
+  }
+
+  void take_values(std::size_t i) {
+    rows_buffer& all = values_[i];
+    const ir::type* t = all.type();
+    if (!t->trivial && !t->life.move) {  // copies may throw
+      for (sorted_part& p : parts_) all.take_rows(p.values[i].data(), p.n);
+    } else {
+      auto* const at = static_cast<std::byte*>(all.extend(n_));
+      tasks_->for_each(parts_.size(), [&](std::size_t part) {
+        move_rows(t, at + begins_[part] * t->size, parts_[part].values[i].data(), parts_[part].n);
+      });
+      all.grow(n_);
+    }
+    for (sorted_part& p : parts_) p.values[i] = rows_buffer(t, tasks_->pool());
   }
 
   const vertex_tasks* tasks_;

@@ -10,8 +10,8 @@
 
 namespace query::cpu {
 
-// Of a vertex that gives columns. Nothing where the session's memory has no room for the numbers and keys, or rows are not numbered by 32
-// bits: they are to be sorted as records. Functions have been called by then.
+// The rows of a vertex that gives columns. Returns nothing if the session's memory has no room for numbers and keys, or if 32 bits are
+// too few for a row's number: the rows are then sorted as records, and functions before the order_by may be called twice.
 std::optional<runtime::vertex_rows> order_columns(const planner::vertex& v, const vertex_tasks& tasks);
 
 }  // namespace query::cpu

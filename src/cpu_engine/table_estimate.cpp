@@ -5,7 +5,7 @@
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/table_verbs.hpp"
-#include "runtime/seen_runs.hpp"
+#include "runtime/source_rows.hpp"
 
 namespace query::cpu {
 
@@ -20,19 +20,7 @@ bool may_add_rows(const stage& s) {
 }
 
 std::optional<std::uint64_t> rows_of_source(const branch& b, const runtime::run_context& context) {
-  if (comes_in_pieces(b, context)) return std::nullopt;
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    return found == context.tables.end() ? std::nullopt : std::optional(runtime::size_of(found->second));
-  }
-  if (b.source->what == verb::placeholder) {
-    const auto found = context.variables.find(b.source->slot);
-    return found == context.variables.end() ? std::nullopt : std::optional(runtime::size_of(found->second));
-  }
-  if (!b.source->view) return std::nullopt;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return rows.n;
+  return comes_in_pieces(b, context) ? std::nullopt : runtime::rows_lying_there(b, context);
 }
 
 bool in_place(const branch& b, const runtime::run_context& context) {

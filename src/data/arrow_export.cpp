@@ -300,7 +300,7 @@ struct stream_memory {
   std::size_t next = 0;
   std::string error;
 };
-// What an exception becomes in a C function.
+// Turns an exception into the error number that a C function returns.
 template <class F> int called(ArrowArrayStream* s, F f) {
   auto& memory = *static_cast<stream_memory*>(s->private_data);
   try {

@@ -43,7 +43,7 @@ struct arrow_values {
   const ir::type* whole() const { return optional ? optional : type; }
 };
 
-// What is wrong, without the verb: "field 'price' is f64, the Arrow column is int32".
+// An error without its verb: "field 'price' is f64, the Arrow column is int32".
 struct arrow_mismatch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -52,7 +52,7 @@ struct arrow_mismatch : std::runtime_error {
 std::string arrow_name(const ArrowSchema& s);
 
 arrow_values match_types(const ir::type* t, const ArrowSchema& s, const std::string& field);
-// Of a record and the struct that holds its columns. `prefix`: in front of field names.
+// Finds the columns of a record's fields in the struct that holds them. `prefix` stands before field names in errors.
 void match_fields(const ir::type* record, const ArrowSchema& s, const std::string& prefix, arrow_values& to);
 
 }  // namespace query::data

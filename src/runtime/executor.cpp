@@ -22,6 +22,7 @@
 #include "runtime/part_done.hpp"
 #include "runtime/rounds_run.hpp"
 #include "runtime/seen_runs.hpp"
+#include "runtime/source_rows.hpp"
 #include "runtime/table_ports.hpp"
 
 namespace query::runtime {
@@ -99,7 +100,7 @@ std::string with_verb(const resource_error& e, const vertex& v) {
   return n ? ir::while_running(e.what(), *n) : e.what();
 }
 
-// Of a row, in the form that the vertex gives it.
+// The bytes of a row as the vertex gives it: a record, or columns.
 std::uint64_t row_bytes(const vertex& v) {
   if (!v.gives_columns) return v.row()->size;
   std::uint64_t bytes = 0;
@@ -246,22 +247,7 @@ vertex_rows executor::found_by_cpu(const vertex& v) {
   std::rethrow_exception(caught);
 }
 
-std::uint64_t rows_into(const planner::branch& b, const run_context& context) {
-  if (b.table) {
-    const auto rows = context.tables.find(b.table);
-    return rows == context.tables.end() ? 0 : size_of(rows->second);
-  }
-  if (b.source->what == verb::placeholder) {
-    const auto rows = context.variables.find(b.source->slot);
-    return rows == context.variables.end() ? 0 : size_of(rows->second);
-  }
-  if (!b.source->view) return b.source->count;
-  detail::row_block rows;
-  b.source->view(b.source->source.get(), rows);
-  return rows.n;
-}
-
-// What engines but the CPU's read is not counted as they read it: all that lies there.
+// Other engines do not count the rows that they read: all rows of their inputs count.
 void executor::ran_on(const vertex& v, std::string_view engine) const {
   profiled_vertex* const r = context_->profile ? context_->profile->at(v.number) : nullptr;
   if (!r) return;

@@ -34,8 +34,6 @@ void rethrow_if_gpu_demanded(const planner::vertex& v);
 void rethrow_if_gpu_demanded(const planner::branch& b);
 [[noreturn]] void rethrow_for(const detail::logical& demanding);  // the same, of a verb that is
 
-// Rows that lie before a branch, where that is known: of a table, or a source with a length.
-std::uint64_t rows_into(const planner::branch& b, const run_context& context);
 
 // One vertex on one engine, to its end. `local` reads its inputs where the engine asks for them.
 vertex_rows run_on(engine& e, const planner::vertex& v, local_engine& local, run_context& context);

@@ -10,6 +10,7 @@
 #include "runtime/divided_vertex.hpp"
 #include "runtime/execution.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/source_rows.hpp"
 #include "runtime/terminal_plan.hpp"
 
 namespace query::detail {

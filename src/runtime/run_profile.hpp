@@ -1,4 +1,4 @@
-// What a run does, counted while it runs: a record for each vertex of its machine graph, and one for the terminal verb. explain() and
+// Counts what a run does, in a record for each vertex of its machine graph and one for the terminal verb. explain() and
 // query::profile show it afterwards (kept_profiles.hpp).
 //
 // Time belongs to one record at a time: a vertex that another one reads piece by piece has its own while it makes a piece. The clock is
