@@ -22,6 +22,7 @@ class tbb_scheduler final : public runtime::scheduler {
  private:
   struct arena;
   class visit;
+  class crew;
   std::unique_ptr<arena> arena_;
 };
 
