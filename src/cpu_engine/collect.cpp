@@ -22,19 +22,33 @@ class append_sink final : public detail::batch_sink {
 // Writes at a known place of a table whose length is known. Rows count as alive only when all parts have ended.
 class place_sink final : public detail::batch_sink {
  public:
-  place_sink(const ir::type* t, std::byte* at) : type_(t), start_(at), at_(at) {}
+  place_sink(const ir::type* t, std::byte* at, const runtime::buffer_pool& pool)
+      : type_(t), start_(at), at_(at), pool_(&pool), counted_(heap_charge::counts(*t, pool)) {}
   void push(const detail::row_block& b) override {
-    if (b.owned) move_rows(type_, at_, b.rows, b.n);
-    else copy_rows(type_, at_, b.rows, b.n);
-    at_ += b.n * type_->size;
+    heap_steps steps(counted_ && !b.owned);
+    for (std::size_t done = 0; done < b.n;) {
+      const std::size_t k = steps.next(b.n - done), before = heap_.bytes();
+      auto* const from = static_cast<std::byte*>(b.rows) + done * type_->size;
+      if (b.owned) move_rows(type_, at_, from, k);
+      else copy_rows(type_, at_, from, k);
+      at_ += k * type_->size;
+      done += k;
+      if (!counted_) continue;
+      heap_.add(*type_, at_ - k * type_->size, k, *pool_);
+      steps.made(k, heap_.bytes() - before);
+    }
   }
   void undo() { destroy_rows(type_, start_, written()); }
   std::size_t written() const { return static_cast<std::size_t>(at_ - start_) / type_->size; }
+  heap_charge& heap() { return heap_; }
   row_run run_after(const std::byte* base) const { return {static_cast<std::size_t>(start_ - base) / type_->size, written()}; }
 
  private:
   const ir::type* type_;
   std::byte *start_, *at_;
+  const runtime::buffer_pool* pool_;
+  bool counted_;
+  heap_charge heap_;
 };
 
 detail::table collect_in_place(pipeline& p, std::size_t n) {
@@ -43,10 +57,11 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
   std::byte* base = static_cast<std::byte*>(all.extend(n));
   std::mutex lock;
   std::vector<row_run> alive;  // rows that must be destroyed if another part throws
+  heap_charge heap;            // theirs
   if (!p.row()->trivial) alive.reserve(p.parts().value_or(0));
   try {
     p.run_all([&](const pipeline::part& part) {
-      place_sink sink(p.row(), base + (part.index - first_part) * p.rows_a_part() * p.row()->size);
+      place_sink sink(p.row(), base + (part.index - first_part) * p.rows_a_part() * p.row()->size, p.context().pool);
       try {
         part.run(sink);
       } catch (...) {
@@ -56,15 +71,18 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
       if (!p.row()->trivial) {
         const std::lock_guard hold(lock);
         alive.push_back(sink.run_after(base));
+        heap.take(sink.heap());
       }
     });
   } catch (...) {
+    all.heap().take(heap);
     discard_rows(std::move(all), std::move(alive));
     throw;
   }
   runtime::shared_rows* const others = p.context().shared;
   if (others) others->in_place = true;
-  all.grow(others ? std::min<std::size_t>(n, others->end()) : n);
+  all.grow(others ? std::min<std::size_t>(n, others->end()) : n, heap);
+  all.heap().charge_all(p.context().pool);
   return std::move(all).to_table();
 }
 
@@ -121,7 +139,7 @@ detail::table collect_rest(pipeline& p, std::uint64_t limit) {
   } else {
     for (rows_buffer& r : pieces) {
       context.cancel.check();
-      out.take_rows(r.data(), r.size());
+      out.take_all(r);
       r.clear();
     }
   }

@@ -10,6 +10,7 @@
 
 #include "cpu_engine/group_results.hpp"
 #include "cpu_engine/positioned_rows.hpp"
+#include "cpu_engine/stored_sequence.hpp"
 #include "cpu_engine/table_list.hpp"
 
 namespace query::cpu {
@@ -24,8 +25,8 @@ struct placed_row {
   void* row;
 };
 
-// Moves the rows into a table, by their places.
-detail::table rows_in_order(std::vector<placed_row> rows, const ir::type* type, runtime::buffer_pool& pool) {
+// Moves the rows into a table, by their places, with what they own.
+detail::table rows_in_order(std::vector<placed_row> rows, heap_charge heap, const ir::type* type, runtime::buffer_pool& pool) {
   const detail::stop_point stop;
   std::sort(rows.begin(), rows.end(), [&](const placed_row& a, const placed_row& b) {
     stop.check();
@@ -33,9 +34,14 @@ detail::table rows_in_order(std::vector<placed_row> rows, const ir::type* type, 
   });
   rows_buffer out(type, pool);
   out.reserve(std::max<std::size_t>(1, rows.size()));
+  heap_charge none;
   detail::in_runs(0, rows.size(), [&](std::size_t i, std::size_t end) {
-    for (; i < end; ++i) out.take_rows(rows[i].row, 1);
+    for (; i < end; ++i) {
+      move_rows(type, out.extend(1), rows[i].row, 1);
+      out.grow(1, none);
+    }
   });
+  out.heap().take(heap);
   return std::move(out).to_table();
 }
 
@@ -61,18 +67,31 @@ class columns_in_memory final : public group_output {
   std::vector<std::vector<column_list::piece>> pieces_;
 };
 
+// Tables, partition by partition. Where what the results own takes too much, a store of the same rows in the same order.
 class records_in_memory final : public group_output {
  public:
   records_in_memory(const planner::vertex& v, runtime::run_context& context, std::size_t partitions)
-      : v_(&v), pool_(&context.pool), firsts_(partitions) {
+      : v_(&v), context_(&context), pool_(&context.pool), firsts_(partitions), writers_(partitions) {
     for (std::size_t p = 0; p < partitions; ++p) results_.emplace_back(v.node->row, *pool_);
+    may_leave_ = !v.ordered && context.temp && !context.shared && stored_sequence::can_keep(v.node->row) &&
+                 heap_charge::counts(*v.node->row, context.pool);
   }
   void take(std::size_t p, std::unique_ptr<group_table> groups, std::vector<std::uint64_t> opened) override {
     if (v_->ordered) firsts_[p].push_back(std::move(opened));
-    groups->finish(results_[p]);
+    rows_buffer& rows = results_[p];
+    const std::size_t before = rows.heap().bytes();
+    groups->finish(rows);
+    if (!may_leave_) return;
+    groups.reset();
+    if ((heap_bytes_ += rows.heap().bytes() - before) > pool_->limit() / result_share) to_store(p);
+  }
+  void end_partition(std::size_t p) override {
+    if (writers_[p]) writers_[p]->finish();
+    writers_[p].reset();
   }
   runtime::vertex_rows rows(bool) override {
     if (v_->ordered) return in_order();
+    if (store_) return stored();
     std::vector<detail::table> all;
     for (rows_buffer& r : results_)
       if (r.size()) all.push_back(std::move(r).to_table());
@@ -80,6 +99,29 @@ class records_in_memory final : public group_output {
   }
 
  private:
+  // Only the task that has the partition calls this.
+  void to_store(std::size_t p) {
+    {
+      const std::lock_guard hold(lock_);
+      if (!store_) store_ = std::make_shared<stored_sequence>(v_->node->row, nullptr, results_.size(), *context_);
+    }
+    if (!writers_[p]) writers_[p] = std::make_unique<stored_sequence::writer>(*store_, p);
+    detail::row_block all;
+    all.rows = results_[p].data();
+    all.n = results_[p].size();
+    all.owned = true;
+    writers_[p]->push(all);
+    results_[p].clear();
+  }
+  runtime::vertex_rows stored() {
+    for (std::size_t p = 0; p < results_.size(); ++p) {
+      if (results_[p].size()) to_store(p);  // as the partition ended before there was a store
+      end_partition(p);
+    }
+    store_->finish(*context_);
+    if (context_->loops) return store_->fetch(*context_);
+    return runtime::vertex_rows(store_);
+  }
   detail::table in_order() {
     std::vector<placed_row> order;
     for (std::size_t p = 0; p < results_.size(); ++p) {
@@ -87,13 +129,21 @@ class records_in_memory final : public group_output {
       for (const auto& of : firsts_[p])
         for (const std::uint64_t first : of) order.push_back({first, results_[p].at(at++)});
     }
-    return rows_in_order(std::move(order), v_->node->row, *pool_);
+    heap_charge heap;
+    for (rows_buffer& r : results_) heap.take(r.heap());
+    return rows_in_order(std::move(order), std::move(heap), v_->node->row, *pool_);
   }
 
   const planner::vertex* v_;
+  runtime::run_context* context_;
   runtime::buffer_pool* pool_;
+  bool may_leave_;
   std::vector<rows_buffer> results_;
   std::vector<std::vector<std::vector<std::uint64_t>>> firsts_;  // where the groups of a result appeared first, for as_ordered
+  std::atomic<std::size_t> heap_bytes_ = 0;  // that results own
+  std::mutex lock_;
+  std::shared_ptr<stored_sequence> store_;
+  std::vector<std::unique_ptr<stored_sequence::writer>> writers_;
 };
 
 // Of results that may be too large: in memory while they are small, then in a store, in the order that they have in memory.
@@ -110,7 +160,9 @@ class records_beyond_memory final : public group_output {
   void take(std::size_t p, std::unique_ptr<group_table> groups, std::vector<std::uint64_t> opened) override {
     const std::size_t size = v_->node->row->size;
     rows_buffer rows = records(std::move(groups));
-    if ((bytes_ += rows.size() * size) > most_bytes_) {
+    rows_ += rows.size();
+    heap_bytes_ += rows.heap().bytes();
+    if ((bytes_ += rows.size() * size + rows.heap().bytes()) > most_bytes_) {
       begin_store();
       append(p, rows, opened);
       return;
@@ -157,12 +209,14 @@ class records_beyond_memory final : public group_output {
       if (row->life.construct) row->life.construct(at, n);
       out.grow(n);
       assemble_rows(schema, {columns, n}, at, row->size);
+      out.heap().add(*row, at, n, tasks_->pool());
     }
     return out;
   }
   // Most of the memory in use now goes to files, or is given back, before the result is read.
   std::shared_ptr<positioned_rows> new_store(std::uint64_t end, std::uint64_t expected, std::size_t parts) const {
-    return std::make_shared<positioned_rows>(*v_, *tasks_, nullptr, end, expected, parts, tasks_->pool().limit() / 4 * 3);
+    const std::size_t row_heap = heap_bytes_ / std::max<std::size_t>(1, rows_);
+    return std::make_shared<positioned_rows>(*v_, *tasks_, nullptr, end, expected, parts, tasks_->pool().limit() / 4 * 3, row_heap);
   }
   // Moves the rows held so far to the store, once.
   void begin_store() {
@@ -211,14 +265,16 @@ class records_beyond_memory final : public group_output {
     for (some_rows& some : held_)
       for (std::size_t i = 0; i < some.rows.size(); ++i)
         order.push_back({few ? some.opened[i] : places_.of(some.partition, some.opened[i]), some.rows.at(i)});
-    return rows_in_order(std::move(order), v_->node->row, tasks_->pool());
+    heap_charge heap;
+    for (some_rows& some : held_) heap.take(some.rows.heap());
+    return rows_in_order(std::move(order), std::move(heap), v_->node->row, tasks_->pool());
   }
 
   const planner::vertex* v_;
   group_places places_;
   const vertex_tasks* tasks_;
   std::size_t most_bytes_;
-  std::atomic<std::size_t> bytes_ = 0;
+  std::atomic<std::size_t> bytes_ = 0, rows_ = 0, heap_bytes_ = 0;
   std::optional<group_results> results_;
   std::mutex lock_;  // guards what follows, but for the writers of partitions
   std::vector<some_rows> held_;

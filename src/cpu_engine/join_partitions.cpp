@@ -15,6 +15,7 @@
 #include "cpu_engine/pair_calls.hpp"
 #include "cpu_engine/positioned_rows.hpp"
 #include "cpu_engine/row_lists.hpp"
+#include "cpu_engine/value_bytes.hpp"
 
 namespace query::cpu {
 
@@ -61,6 +62,8 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   }
 
   std::shared_ptr<made_tables> run(join_input probe, join_input build) {
+    const std::size_t build_heap = build.row_heap, result_heap = owns_heap(*join_->row) ? build_heap + probe.row_heap : 0;
+    if (owns_heap(*build_form_.key)) rows_a_block_ = std::max(least_block, room_ / 4 / threads() / (block_row_bytes() + build_heap));
     const unsigned bits = bits_for(build);
     const auto parts = [](const join_input& in) { return in.first.size() + (in.rest ? in.rest->parts().value_or(1) : 0); };
     build_.emplace(build_form_, equality_, bits, marks(), parts(build), *context_);
@@ -72,12 +75,12 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     probe_rows_ = probe_->store().number_rows();
     const std::uint64_t build_rows = build_->store().number_rows(), end = probe_rows_ + (marks() ? build_rows : 0);
     const std::size_t partitions = std::size_t{1} << bits;
-    count_values(build_rows);
+    count_values(build_rows, build_heap);
 
     const planner::column_schema schema = projector_ ? projector_->schema() : probe_form_.columns;
     const bool columns = projector_ || (tests() && !probe_form_.records);
     auto rows = std::make_shared<positioned_rows>(*v_, *tasks_, columns ? &schema : nullptr, std::max<std::uint64_t>(end, 1),
-                                                  expected_rows(partitions), 2 * threads(), room_);
+                                                  expected_rows(partitions), 2 * threads(), room_, result_heap);
     std::mutex lock;
     std::vector<std::unique_ptr<task>> idle;
     std::size_t begun = 0;
@@ -125,12 +128,13 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     if (input && (input->in_place() || !build_form_.records)) inputs_.push_back(std::move(input));
   }
   std::size_t block_row_bytes() const { return build_block::row_bytes(build_form_, marks()) + table_bytes(*build_form_.key); }
-  // Values that the store keeps as bytes are made again for a block.
-  void count_values(std::uint64_t build_rows) {
+  // Values that the store keeps as bytes are made again for a block; and so are keys, of any rows.
+  void count_values(std::uint64_t build_rows, std::size_t row_heap) {
     std::uint64_t bytes = 0;
     for (std::size_t p = 0; p < build_->store().partitions(); ++p) bytes += build_->store().value_bytes(p);
     if (!bytes) return;
-    const std::size_t a_row = block_row_bytes() + build_form_.row->size + static_cast<std::size_t>(bytes / build_rows);
+    std::size_t a_row = block_row_bytes() + build_form_.row->size + static_cast<std::size_t>(bytes / build_rows);
+    if (owns_heap(*build_form_.key)) a_row += std::max(row_heap, static_cast<std::size_t>(bytes / build_rows));
     rows_a_block_ = std::max(least_block, room_ / 4 / threads() / a_row);
   }
   unsigned bits_for(const join_input& build) const {

@@ -21,6 +21,7 @@ struct join_input {
   std::vector<piece> first;
   std::unique_ptr<pipeline> rest;  // null: no more
   int vertex = -1;                 // whose rows these are (planner::vertex::number), where it did not run before
+  std::size_t row_heap = 0;        // about what a row owns on the heap
 };
 
 // Bytes of the hash table over so many keys, and of what lies beside it, about.

@@ -55,20 +55,30 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
   build_rows b;
   const auto all = p.source_rows();
   b.comes_again = all && !p.made_as_read();
+  const std::size_t heap = b.apart.row_heap = row_heap_bytes(p);
   const bool no_copy = lies_there || (p.in_place() && p.as_tables().size() == 1);
-  if (all && fits(*all, no_copy ? 0 : p.keeps_rows() ? width : 2 * width)) {
-    if (!lies_there) b.table = collect_rest(p);
-    b.fits = true;
-    return b;
+  if (all && fits(*all, no_copy ? 0 : heap + (p.keeps_rows() ? width : 2 * width))) {
+    try {
+      if (!lies_there) b.table = collect_rest(p);
+      b.fits = true;
+      return b;
+    } catch (const resource_error&) {  // rows own more than those of the sample
+      if (!b.comes_again || !heap_charge::counts(*p.row(), tasks.pool()) || !can_be_partitioned(join)) throw;
+      b.apart.rest = std::move(input);
+      return b;
+    }
   }
   if (!p.source_as_it_is() && !lies_there) {
     // Tests may leave few of the rows.
     const std::size_t rows_a_part = p.most_rows_a_part(), part_bytes = rows_a_part * width;
     // With room for the next window, of any number of threads; and at the end, too, so that this number decides nothing.
     const std::size_t most = std::max<std::size_t>(tasks.pool().limit() / 16 / part_bytes, 1);
-    const auto fit = [&](std::size_t rows) { return fits(rows + most * rows_a_part, 2 * width); };
+    const auto fit = [&](std::size_t rows, std::size_t row_heap) {
+      b.apart.row_heap = std::max(b.apart.row_heap, row_heap);
+      return fits(rows + most * rows_a_part, 2 * width + row_heap);
+    };
     const bool ended = collect_while_it_fits(p, parts_at_once(tasks.context(), part_bytes), fit, b.apart.first);
-    if (ended && fit(rows_in(b.apart.first))) {
+    if (ended && fit(rows_in(b.apart.first), row_heap_in(b.apart.first))) {
       b.fits = true;
       b.table = side_by_side(std::move(b.apart.first), p.row(), tasks);
       return b;
@@ -179,6 +189,7 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
       if (join.functions.size() == 2 && s.how != planner::form::interpreted) over_columns = planner::over_columns(probed);
       const bool columns = s.how == planner::form::columns || over_columns;
       probe.rest = std::make_unique<pipeline>(over_columns ? *over_columns : probed, captures, context, columns, true);
+      probe.row_heap = row_heap_bytes(*probe.rest);
       // Drop the collected rows: columns of rows that stay need no copies.
       if (columns && build.comes_again)
         if (auto all = build_side_of(s, left_to_join, true, context)) {
@@ -214,6 +225,7 @@ runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::ru
   if (build.fits) return in_memory(build.table);
   join_input probe;
   probe.rest = std::make_unique<pipeline>(v.inputs[0], v.captures, context, false, true);
+  probe.row_heap = row_heap_bytes(*probe.rest);
   const std::shared_ptr<const planner::vertex> lives_on(std::shared_ptr<void>(), &v);
   auto rows = join_partitions(lives_on, false, v.interpreted, std::move(probe), std::move(build.apart), room, tasks);
   if (context.loops) return rows->fetch(context);  // what its rows refer to may be gone in the next round

@@ -17,6 +17,12 @@ std::size_t made_tables::together(std::size_t first, const runtime::run_context&
   return n;
 }
 
+std::size_t made_tables::row_bytes() const {
+  std::size_t bytes = 0;
+  for (std::size_t t = 0; t < tables(); ++t) bytes += bytes_for(t);
+  return size() ? static_cast<std::size_t>(bytes / size()) : 0;
+}
+
 void made_tables::make(std::size_t first, std::span<detail::table> to, runtime::run_context& context) const {
   if (to.size() == 1) {
     to[0] = made(first, context.scheduler);
@@ -39,7 +45,7 @@ detail::table made_tables::fetch(runtime::run_context& context) {
     make(t, some, context);
     for (detail::table& rows : some) {
       context.cancel.check();
-      all.take_rows(const_cast<void*>(rows.rows), rows.n);
+      all.take_table(rows);
       rows = {};
     }
     t += some.size();

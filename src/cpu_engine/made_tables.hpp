@@ -31,6 +31,7 @@ class made_tables : public runtime::kept_rows {
 
   const ir::type* row() const { return row_; }
   std::size_t tables() const { return begins_.size() - 1; }
+  std::size_t row_bytes() const;  // of memory, about what making a row takes
   std::uint64_t begin_of(std::size_t t) const { return begins_[t]; }  // number of its first row; one more: the end
 
   // Makes tables [first, first + to.size()), side by side. The rows are the caller's, who may move from them.

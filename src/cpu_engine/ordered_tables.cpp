@@ -43,7 +43,7 @@ void key_sample::add(std::span<const column> columns, std::size_t n, std::size_t
   }
 }
 
-ordered_tables::ordered_tables(stored_order order, const planner::vertex& v, runtime::run_context& context, std::size_t partition_bytes,
+ordered_tables::ordered_tables(stored_order order, const planner::vertex& v, runtime::run_context& context, row_bytes of_partition,
                                std::size_t room, bool values)
     : made_tables(v.node->row),
       order_(std::move(order)),
@@ -51,11 +51,11 @@ ordered_tables::ordered_tables(stored_order order, const planner::vertex& v, run
       bindings_(context.bind(v.captures)),
       tasks_(context, bindings_),
       limit_(v.limit),
-      partition_bytes_(partition_bytes),
+      of_partition_(of_partition),
       values_(values) {
   const std::size_t threads = static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()));
-  rows_a_partition_ = std::max(least_of_partition, room / 6 / threads / partition_bytes);
-  most_of_partition_ = std::max(4 * least_of_partition, room / 4 / partition_bytes);
+  rows_a_partition_ = std::max(least_of_partition, room / 6 / threads / of_partition.memory);
+  most_of_partition_ = std::max(4 * least_of_partition, room / 4 / of_partition.memory);
 }
 
 ordered_tables::ranges::ranges(const stored_order& order, key_ranges r, std::size_t parts, runtime::run_context& context)
@@ -71,15 +71,12 @@ ordered_tables::ranges& ordered_tables::add_level(std::vector<rows_buffer> sampl
 }
 
 void ordered_tables::add_tables(ranges& of, std::size_t level) {
-  // In rows: those whose values take much memory count for several.
-  const auto weight = [&](std::size_t r) {
-    return static_cast<std::size_t>(of.store.rows_of(r) + of.store.value_bytes(r) / partition_bytes_);
-  };
   for (std::size_t r = 0; r < of.keys.ranges(); ++r) {
     const auto rows = static_cast<std::size_t>(of.store.rows_of(r));
+    const auto weighs = static_cast<std::size_t>(weight(rows, of.store.value_bytes(r)));
     if (!rows || size() >= limit_) of.store.release(r);
     else if (of.keys.ties(r)) add_tied(of.store, r);
-    else if (level < most_levels && rows > 1 && weight(r) > most_of_partition_) split(of, r, rows, weight(r), level);
+    else if (level < most_levels && rows > 1 && weighs > most_of_partition_) split(of, r, rows, weighs, level);
     else add({&of.store, r, 0, ~std::size_t{0}, rows, false});
   }
   for (std::size_t none = of.keys.ranges(); none < of.store.partitions(); ++none) of.store.release(none);
@@ -94,7 +91,7 @@ void ordered_tables::add_tied(partition_store& store, std::size_t partition) {
   for (const std::size_t rows : store.rows_by_chunk(partition)) {
     ++t.end_chunk;
     t.rows += rows;
-    if (t.rows < rows_a_partition_ || size() >= limit_) continue;
+    if (weight(t.rows, 0) < rows_a_partition_ || size() >= limit_) continue;
     add(t);
     t.first_chunk = t.end_chunk;
     t.rows = 0;
@@ -103,7 +100,7 @@ void ordered_tables::add_tied(partition_store& store, std::size_t partition) {
 }
 // A partition that is too large, as the sample did not show what came later.
 void ordered_tables::split(ranges& from, std::size_t partition, std::size_t rows, std::size_t weight, std::size_t level) {
-  const std::size_t wanted = std::min(partitions_for(weight), std::max<std::size_t>(rows, 2));
+  const std::size_t wanted = std::min(partitions_of(weight), std::max<std::size_t>(rows, 2));
   const std::size_t step = std::max<std::size_t>(1, rows / (samples_a_range * wanted));
   key_sample sample(order_, context_->pool);
   std::size_t next = 0;
@@ -147,7 +144,7 @@ void ordered_tables::split(ranges& from, std::size_t partition, std::size_t rows
 
 // ---------------------------------------------------------------- tables
 std::size_t ordered_tables::bytes_for(std::size_t t) const {
-  return tables_[t].rows * (tables_[t].ties ? row()->size : partition_bytes_);
+  return tables_[t].rows * ((tables_[t].ties ? row()->size : of_partition_.memory) + of_partition_.heap);
 }
 detail::table ordered_tables::made(std::size_t t, runtime::scheduler& scheduler) const {
   const detail::binding_scope bound(bindings_);
@@ -194,6 +191,7 @@ detail::table ordered_tables::in_order(const table_of& t, runtime::scheduler& sc
   const permutation order = sort_rows(keys, rows.size(), scheduler, pool, context_->cancel);
   computed.clear();
   rows_buffer sorted(row(), pool);
+  heap_charge none;
   sorted.reserve(rows.size());
   order.visit([&](const auto* id) {
     if (row()->trivial || !row()->life.move) {
@@ -202,8 +200,12 @@ detail::table ordered_tables::in_order(const table_of& t, runtime::scheduler& sc
       return;
     }
     detail::in_runs<batch_rows>(0, rows.size(), [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i) sorted.take_rows(rows.at(static_cast<std::size_t>(id[i])), 1);
+      for (; i < end; ++i) {
+        move_rows(row(), sorted.extend(1), rows.at(static_cast<std::size_t>(id[i])), 1);
+        sorted.grow(1, none);
+      }
     });
+    sorted.heap().take(rows.heap());
   });
   return std::move(sorted).to_table();
 }
@@ -217,6 +219,7 @@ void ordered_tables::read_rows(const column_batch& b, rows_buffer& to) const {
   if (row()->life.construct) row()->life.construct(at, b.n);
   to.grow(b.n);
   assemble_rows(order_.columns, {b.columns.first(order_.of_row), b.n}, at, row()->size);
+  to.heap().add(*row(), at, b.n, context_->pool);
 }
 
 }  // namespace query::cpu

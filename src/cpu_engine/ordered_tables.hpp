@@ -10,6 +10,7 @@
 //   close(to);                                                                               // and now it has its tables
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -42,16 +43,17 @@ class ordered_tables : public made_tables {
 
   const stored_order& order() const { return order_; }
 
-  std::size_t partitions_for(std::uint64_t rows) const {
-    return static_cast<std::size_t>(std::clamp<std::uint64_t>(rows / rows_a_partition_ + 1, 2, most_partitions()));
-  }
+  std::size_t partitions_for(std::uint64_t rows) const { return partitions_of(weight(rows, 0)); }
   // So many that their blocks have some hundred rows; what is too large then is split again.
   std::size_t most_partitions() const;
 
  protected:
-  // limit: of rows that are wanted. partition_bytes: for each row of a table while it is made. room: bytes of memory for everything.
-  // values: rows are numbers that are their own keys.
-  ordered_tables(stored_order order, const planner::vertex& v, runtime::run_context& context, std::size_t partition_bytes, std::size_t room,
+  // For each row of a table while it is made: bytes of memory, and of the heap for what it owns, as far as anybody knows.
+  struct row_bytes {
+    std::size_t memory = 0, heap = 0;
+  };
+  // limit: of rows that are wanted. room: bytes of memory for everything. values: rows are numbers that are their own keys.
+  ordered_tables(stored_order order, const planner::vertex& v, runtime::run_context& context, row_bytes of_partition, std::size_t room,
                  bool values);
 
   struct ranges {
@@ -91,6 +93,13 @@ class ordered_tables : public made_tables {
     bool ties;
   };
 
+  // In rows that own nothing: how many need as much memory.
+  std::uint64_t weight(std::uint64_t rows, std::uint64_t value_bytes) const {
+    return rows + std::max(value_bytes, rows * of_partition_.heap) / of_partition_.memory;
+  }
+  std::size_t partitions_of(std::uint64_t weight) const {
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(weight / rows_a_partition_ + 1, 2, most_partitions()));
+  }
   std::size_t rows_a_chunk() const { return partition_store::rows_a_chunk(order_.row->size + order_.computed_bytes(), *context_); }
   void add_tables(ranges& of, std::size_t level);
   void add(table_of t);
@@ -107,9 +116,9 @@ class ordered_tables : public made_tables {
   std::vector<detail::binding> bindings_;
   vertex_tasks tasks_;
   std::uint64_t limit_;
-  std::size_t partition_bytes_;
+  row_bytes of_partition_;
   bool values_;
-  std::size_t rows_a_partition_, most_of_partition_;
+  std::size_t rows_a_partition_, most_of_partition_;  // that own nothing
   std::vector<std::unique_ptr<ranges>> levels_;
   std::vector<table_of> tables_;
 };

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t bands = 16;
 constexpr std::size_t most_chunk_bytes = std::size_t{32} << 20;
+constexpr std::size_t batch_share = 64;  // of the session's memory, for the batches of all threads that values are read into
+constexpr std::size_t least_batch_bytes = std::size_t{256} << 10;
 constexpr std::size_t memory_share = 16;  // of the session's memory, for the chunks of all threads
 
 }  // namespace
@@ -154,16 +156,23 @@ void partition_store::hand_out(const chunk& c, std::size_t part, const std::byte
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (c.how.columns[i].how == stored_column::as::bytes) made.emplace_back(schema_.columns[i].type, *pool_);
   const std::byte* bytes = block + c.how.fields_end(rows);
-  for (std::size_t from = 0; from < rows; from += column_batch_rows) {
-    const std::size_t n = std::min(column_batch_rows, rows - from);
+  // Values may be much larger than their objects: then batches are shorter.
+  const std::size_t most_bytes = std::max(least_batch_bytes, pool_->limit() / batch_share / threads_);
+  for (std::size_t from = 0, n = 0; from < rows; from += n) {
+    n = std::min(column_batch_rows, rows - from);
     for (rows_buffer& values : made) {
       values.clear();
       values.type()->life.construct(values.extend(n), n);
       values.grow(n);
     }
-    if (!made.empty())
-      for (std::size_t row = 0; row < n; ++row)
+    if (!made.empty()) {
+      const std::byte* const end = bytes + most_bytes;
+      std::size_t row = 0;
+      for (; row < n && (row == 0 || bytes < end); ++row)
         for (rows_buffer& values : made) bytes = read_bytes(*values.type(), values.at(row), bytes);
+      n = row;
+      for (rows_buffer& values : made) values.heap().add(*values.type(), values.data(), n, *pool_);
+    }
     std::size_t next_made = 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const stored_column& s = c.how.columns[i];
@@ -208,6 +217,15 @@ std::uint64_t partition_store::value_bytes(std::size_t partition) const {
       const std::size_t at = partition % of_band_;
       bytes += begins[at + 1] - begins[at] - c->how.fields_end(c->rows_of(partition));
     }
+  return bytes;
+}
+
+std::uint64_t partition_store::heap_bytes(std::size_t partition) const {
+  std::uint64_t bytes = value_bytes(partition);
+  for (const auto& part : parts_)
+    for (const auto& c : part)
+      for (const rows_buffer& values : c->objects)
+        if (values.size()) bytes += values.heap().bytes() / values.size() * c->rows_of(partition);
   return bytes;
 }
 

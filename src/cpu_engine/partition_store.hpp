@@ -64,6 +64,8 @@ class partition_store final : runtime::pool_evictor {
   bool owns_values(std::size_t column) const;
   // Bytes of a partition's values that own memory, where they are kept as bytes (value_bytes.hpp).
   std::uint64_t value_bytes(std::size_t partition) const;
+  // About what its rows own on the heap when they are read, but for those that are kept by number.
+  std::uint64_t heap_bytes(std::size_t partition) const;
 
  private:
   friend class partition_writer;
@@ -149,6 +151,7 @@ class partition_writer {
   };
   void begin(std::span<const column> columns);
   void make_room(std::size_t rows);
+  bool objects_are_large() const;
   bool fits(std::span<const column> columns, std::size_t n);
   std::size_t keep_bytes(std::span<const column> columns, std::size_t n);
   void keep(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned);

@@ -44,7 +44,7 @@ void partition_writer::append(std::span<const column> columns, std::size_t n, co
   for (std::size_t from = 0; from < n;) {
     some.clear();
     for (const column& c : columns) some.push_back(c.base ? part_of(c, from) : c);
-    if (n_ && (n_ == capacity_ || !fits(some, n - from))) flush();
+    if (n_ && (n_ == capacity_ || objects_are_large() || !fits(some, n - from))) flush();
     if (!n_) {
       begin(some);
       if (!fits(some, n - from)) throw internal_error("query: rows do not fit a layout that was made for them");
@@ -142,6 +142,14 @@ void partition_writer::make_room(std::size_t rows) {
     if (how_.positions != f) grow(fields_[f], how_.widths[f]);
   if (how_.as_bytes) grow(bytes_end_, sizeof(std::uint64_t));
   grow(partition_of_, sizeof(std::uint16_t));
+}
+
+// Then the chunk ends, and the next one may keep bytes.
+bool partition_writer::objects_are_large() const {
+  constexpr std::size_t memory_share = 32;  // of the session's memory, for the objects of all threads' chunks
+  std::size_t bytes = 0;
+  for (const rows_buffer& values : objects_) bytes += values.heap().bytes();
+  return bytes && bytes > to_->pool_->limit() / memory_share / to_->threads_;
 }
 
 // Can the chunk that was begun take rows like these? Finds the numbers that they have in it.

@@ -1,6 +1,7 @@
 #include "cpu_engine/pieces.hpp"
 
 #include <query/cpu/typed_segment.hpp>
+#include <query/errors.hpp>
 
 namespace query::cpu {
 
@@ -15,12 +16,23 @@ std::size_t rows_in(const std::vector<piece>& pieces) {
   return n;
 }
 
+std::size_t row_heap_in(const std::vector<piece>& pieces) {
+  std::size_t bytes = 0;
+  for (const piece& p : pieces) bytes += p.heap_bytes();
+  const std::size_t rows = rows_in(pieces);
+  return rows ? (bytes + rows - 1) / rows : 0;
+}
+
 detail::table side_by_side(std::vector<piece> pieces, const ir::type* type, const vertex_tasks& tasks) {
   std::erase_if(pieces, [](const piece& p) { return p.size() == 0; });
   if (pieces.size() == 1) return std::move(pieces[0]).to_table();
   std::vector<std::size_t> ends;
   std::size_t total = 0;
   for (const piece& p : pieces) ends.push_back(total += p.size());
+  heap_charge moved;
+  const bool all_move = std::all_of(pieces.begin(), pieces.end(), [](piece& p) { return p.own() != nullptr; });
+  for (piece& p : pieces)
+    if (all_move) moved.take(p.own()->heap());
   return construct_rows(type, total, tasks, [&](std::size_t first, std::size_t k, void* out) {
     new_rows made(type, out);
     auto i = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
@@ -36,7 +48,7 @@ detail::table side_by_side(std::vector<piece> pieces, const ir::type* type, cons
       if (within + m == p.size()) ++i;
     }
     made.release();
-  }).to_table();
+  }, all_move ? &moved : nullptr).to_table();
 }
 
 std::size_t parts_at_once(const runtime::run_context& context, std::size_t part_bytes) {
@@ -60,13 +72,19 @@ bool run_window(pipeline& p, std::size_t most, const ir::type* out, part_windows
 
 }  // namespace
 
-bool collect_while_it_fits(pipeline& p, std::size_t window, function_ref<bool(std::size_t rows)> fits, std::vector<piece>& to) {
+bool collect_while_it_fits(pipeline& p, std::size_t window, rows_fit fits, std::vector<piece>& to) {
   const auto append = [](const pipeline::part& part, rows_buffer& out) {
     append_rows_sink sink(out);
     part.run(sink);
   };
-  while (fits(rows_in(to)))
-    if (!run_window(p, window, p.row(), append, to)) return true;
+  while (fits(rows_in(to), row_heap_in(to))) {
+    try {
+      if (!run_window(p, window, p.row(), append, to)) return true;
+    } catch (const resource_error&) {  // for what the rows own; those of a source that stays come again
+      if (!p.source_rows() || p.made_as_read()) throw;
+      return false;
+    }
+  }
   return false;
 }
 

@@ -22,6 +22,8 @@ class piece {
   std::size_t size() const { return own_ ? own_->size() : lent_.n; }
   const void* data() const { return own_ ? own_->data() : lent_.rows; }
   void* movable() const { return own_ ? own_->data() : nullptr; }  // null: the rows may only be copied
+  rows_buffer* own() { return own_ ? &*own_ : nullptr; }
+  std::size_t heap_bytes() const { return own_ ? own_->heap().bytes() : 0; }  // what its own rows have there, if that is counted
   detail::table to_table() &&;
 
  private:
@@ -30,6 +32,7 @@ class piece {
 };
 
 std::size_t rows_in(const std::vector<piece>& pieces);
+std::size_t row_heap_in(const std::vector<piece>& pieces);  // bytes of the heap a row, as far as it is counted
 
 // A single piece as it is; else all rows in new memory.
 detail::table side_by_side(std::vector<piece> pieces, const ir::type* type, const vertex_tasks& tasks);
@@ -45,9 +48,10 @@ class append_rows_sink final : public detail::batch_sink {
 
 // How many parts of so many bytes are collected at a time: a few for each thread, unless memory is small.
 std::size_t parts_at_once(const runtime::run_context& context, std::size_t part_bytes);
-// Appends the rows of a pipeline to `to`, `window` parts at a time, while fits(rows collected so far) is true. False: it did not fit, and
-// the pipeline may have more rows.
-bool collect_while_it_fits(pipeline& p, std::size_t window, function_ref<bool(std::size_t rows)> fits, std::vector<piece>& to);
+// Appends the rows of a pipeline to `to`, `window` parts at a time, while fits(rows collected so far, about what a row owns on the heap) is
+// true. False: it did not fit, and the pipeline may have more rows.
+using rows_fit = function_ref<bool(std::size_t rows, std::size_t row_heap)>;
+bool collect_while_it_fits(pipeline& p, std::size_t window, rows_fit fits, std::vector<piece>& to);
 
 // The parts of a pipeline, a window at a time. What each part gives is a piece; they are appended in order.
 class part_windows {

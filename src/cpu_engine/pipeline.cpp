@@ -107,6 +107,11 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
       for (const logical* n : s.nodes) keeps_rows_ = keeps_rows_ && n->what == verb::select;
   }
   if (!row_) row_ = source_row_;
+  if (pass_ && heap_charge::counts(*source_row_, context.pool)) {  // the rows of a part are made before it runs
+    constexpr std::size_t memory_share = 8, least_rows = 1 << 8;
+    const std::size_t most = context.pool.limit() / memory_share / std::max<std::size_t>(1, pass_->rows().row_bytes());
+    while (rows_a_part_ > std::max(most, least_rows)) rows_a_part_ /= 2;
+  }
 }
 
 pipeline::~pipeline() = default;
@@ -162,9 +167,16 @@ void pipeline::limit_parts(std::size_t most) {
   if (parts_now > most) rows_a_part_ = (parts_now + most - 1) / most * part_rows;
 }
 
+bool pipeline::shorten_parts(std::size_t part, std::size_t rows) {
+  if (((stream_ || pass_) && next_part_) || rows > rows_a_part_) return false;
+  next_part_ = part * (rows_a_part_ / rows);
+  rows_a_part_ = rows;
+  return true;
+}
+
 std::size_t pipeline::most_rows_a_part() const {
   if (!stream_) return rows_a_part_;
-  return stream_->prompt() ? std::min(part_rows, most_generated_rows(source_row_->size)) : piece_part_rows;
+  return std::min(rows_a_part_, stream_->prompt() ? most_generated_rows(source_row_->size) : piece_part_rows);
 }
 
 void pipeline::fill_window(std::size_t most) {
@@ -178,7 +190,7 @@ void pipeline::fill_window(std::size_t most) {
         stream_ended_ = true;
         return;
       }
-      const std::size_t length = stream_->prompt() ? part_rows : piece_part_rows;
+      const std::size_t length = std::min(rows_a_part_, stream_->prompt() ? part_rows : piece_part_rows);
       for (std::size_t from = 0; from < rows.n; from += length) cut_.push_back(slice(rows, from, length));
     }
     window_.push_back({std::move(cut_.front()), stream_rows_});

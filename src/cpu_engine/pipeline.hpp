@@ -93,6 +93,8 @@ class pipeline {
   // Larger parts for operators with a table a part: at most `most` of them, at least part_rows rows each.
   void limit_parts(std::size_t most);
   std::size_t rows_a_part() const { return rows_a_part_; }
+  // Parts from number `part` on have fewer rows each, a power of two, and those that had run run again. False: the source's rows come once.
+  bool shorten_parts(std::size_t part, std::size_t rows);
   std::size_t most_rows_a_part() const;  // of the source; fewer than rows_a_part() where a stream gives large rows
 
   runtime::run_context& context() const { return *context_; }

@@ -12,8 +12,9 @@ std::size_t bytes_a_row(const ir::type* row) { return 2 * row->size + 6 * sizeof
 }  // namespace
 
 positioned_rows::positioned_rows(const planner::vertex& v, const vertex_tasks& tasks, const planner::column_schema* columns,
-                                 std::uint64_t end, std::uint64_t expected, std::size_t parts, std::size_t room)
-    : ordered_tables(stored_order::by_position(v, columns), v, tasks.context(), bytes_a_row(v.node->row), room, false) {
+                                 std::uint64_t end, std::uint64_t expected, std::size_t parts, std::size_t room,
+                                 std::size_t row_heap)
+    : ordered_tables(stored_order::by_position(v, columns), v, tasks.context(), {bytes_a_row(v.node->row), row_heap}, room, false) {
   // Instead of a sample: ranges as long as each other.
   const std::size_t wanted = partitions_for(expected);
   std::vector<rows_buffer> bounds;

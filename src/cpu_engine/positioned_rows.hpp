@@ -19,8 +19,9 @@ class positioned_rows final : public ordered_tables {
  public:
   // columns: of the vertex's rows, as batches hold them; null: one column, of records. end: positions are below it. expected: about how
   // many rows will come, parts: about how many writers. room: bytes of memory that all of it may take. The first v.limit rows are given.
+  // row_heap: about what a row owns on the heap.
   positioned_rows(const planner::vertex& v, const vertex_tasks& tasks, const planner::column_schema* columns, std::uint64_t end,
-                  std::uint64_t expected, std::size_t parts, std::size_t room);
+                  std::uint64_t expected, std::size_t parts, std::size_t room, std::size_t row_heap = 0);
 
   class writer {
    public:

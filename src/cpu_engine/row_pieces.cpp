@@ -19,7 +19,8 @@ class generated final : public row_pieces {
     about = std::min(about, most_generated_rows(row_->size));
     rows_buffer made(row_, context_->pool);
     made.reserve(std::min(about, std::max<std::size_t>(first_bytes / row_->size, 1)));  // larger pieces grow, as there may be few rows
-    while (made.size() < about) {
+    const std::size_t limit = context_->pool.limit(), most_heap = limit ? limit / 32 : ~std::size_t{0};
+    while (made.size() < about && made.heap().bytes() < most_heap) {
       context_->cancel.check();
       const std::size_t most = std::min(rows_a_batch(row_->size), about - made.size());
       const std::size_t k = stream_->next(made.extend(most), most);

@@ -3,6 +3,8 @@
 #include <query/cpu/typed_segment.hpp>
 #include <query/errors.hpp>
 
+#include "cpu_engine/table_estimate.hpp"
+
 namespace query::cpu {
 
 namespace {
@@ -68,6 +70,7 @@ class prefix_sink final : public detail::batch_sink {
 row_prefix::row_prefix(const planner::branch& b, const planner::vertex& v, const vertex_tasks& tasks, const function_calls* test)
     : pipeline_(b, v.captures, tasks.context(), false, true), tasks_(&tasks), test_(test), parts_(pipeline_), whole_(pipeline_.as_table()),
       made_(pipeline_.made_as_read() && pipeline_.source_as_it_is()) {
+  shorten_parts_of_large_rows(pipeline_);
   if (!whole_) return;
   size_ = whole_->n;
   ended_ = true;

@@ -80,7 +80,12 @@ template void gather_rows<std::uint32_t>(const ir::type*, void*, const void*, co
 template void gather_rows<std::uint64_t>(const ir::type*, void*, const void*, const std::uint64_t*, std::size_t);
 
 rows_buffer::rows_buffer(rows_buffer&& o) noexcept
-    : type_(o.type_), pool_(o.pool_), memory_(std::move(o.memory_)), n_(std::exchange(o.n_, 0)), capacity_(std::exchange(o.capacity_, 0)) {}
+    : type_(o.type_),
+      pool_(o.pool_),
+      memory_(std::move(o.memory_)),
+      n_(std::exchange(o.n_, 0)),
+      capacity_(std::exchange(o.capacity_, 0)),
+      heap_(std::move(o.heap_)) {}
 
 rows_buffer& rows_buffer::operator=(rows_buffer&& o) noexcept {
   if (this == &o) return *this;
@@ -90,6 +95,7 @@ rows_buffer& rows_buffer::operator=(rows_buffer&& o) noexcept {
   memory_ = std::move(o.memory_);
   n_ = std::exchange(o.n_, 0);
   capacity_ = std::exchange(o.capacity_, 0);
+  heap_ = std::move(o.heap_);
   return *this;
 }
 
@@ -148,6 +154,7 @@ void discard_rows(rows_buffer memory, std::vector<row_run> alive) noexcept {
 void rows_buffer::clear() {
   destroy_rows(type_, memory_.data(), n_);
   n_ = 0;
+  heap_.clear();
 }
 
 void rows_buffer::reserve(std::size_t n) {
@@ -170,17 +177,48 @@ void* rows_buffer::extend(std::size_t n) {
 
 void rows_buffer::append_rows(const void* rows, std::size_t n) {
   if (!n) return;
-  copy_rows(type_, extend(n), rows, n);
-  n_ += n;
+  if (type_->trivial) {
+    copy_rows(type_, extend(n), rows, n);
+    n_ += n;
+    return;
+  }
+  extend(n);
+  heap_steps steps(heap_charge::counts(*type_, *pool_));
+  for (std::size_t done = 0; done < n;) {
+    const std::size_t k = steps.next(n - done), before = heap_.bytes();
+    copy_rows(type_, at(n_), bytes(rows) + done * type_->size, k);
+    grow(k);
+    steps.made(k, heap_.bytes() - before);
+    done += k;
+  }
 }
 void rows_buffer::take_rows(void* rows, std::size_t n) {
   if (!n) return;
   move_rows(type_, extend(n), rows, n);
-  n_ += n;
+  grow(n);
+}
+void rows_buffer::take_all(rows_buffer& from) {
+  if (!from.n_) return;
+  move_rows(type_, extend(from.n_), from.data(), from.n_);
+  grow(from.n_, from.heap_);
 }
 void rows_buffer::append(const detail::row_block& b) {
   if (b.owned) take_rows(b.rows, b.n);
   else append_rows(b.rows, b.n);
+}
+
+namespace {
+// Says of a table's owner that it is a rows_buffer.
+struct table_rows {
+  void operator()(rows_buffer* rows) const { delete rows; }
+};
+}  // namespace
+
+void rows_buffer::take_table(const detail::table& from) {
+  rows_buffer* const owner = owner_of(from);
+  if (owner && owner->n_ == from.n) return take_all(*owner);
+  if (owner) owner->heap_.clear();
+  take_rows(const_cast<void*>(from.rows), from.n);
 }
 
 detail::table rows_buffer::to_table() && {
@@ -188,8 +226,12 @@ detail::table rows_buffer::to_table() && {
   t.rows = data();
   t.n = n_;
   t.type = type_;
-  t.owner = std::make_shared<rows_buffer>(std::move(*this));
+  t.owner = std::unique_ptr<rows_buffer, table_rows>(std::make_unique<rows_buffer>(std::move(*this)).release());
   return t;
+}
+
+rows_buffer* rows_buffer::owner_of(const detail::table& t) {
+  return std::get_deleter<table_rows>(t.owner) ? static_cast<rows_buffer*>(t.owner.get()) : nullptr;
 }
 
 }  // namespace query::cpu

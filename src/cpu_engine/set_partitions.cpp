@@ -15,6 +15,7 @@
 #include "cpu_engine/row_pieces.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/table_estimate.hpp"
+#include "cpu_engine/value_bytes.hpp"
 #include "planner/column_forms.hpp"
 
 namespace query::cpu {
@@ -37,11 +38,14 @@ bool tells_apart(const planner::vertex& v) { return v.node->what == verb::inters
 class set_partitions {
  public:
   // rows: how many there are in all; unknown: as many as a store can take apart. only_first: the result has rows of the first input.
-  set_partitions(const planner::vertex& v, const vertex_tasks& tasks, std::size_t room, std::optional<std::uint64_t> rows, bool only_first)
-      : v_(&v), tasks_(&tasks), room_(room), only_first_(only_first) {
+  // row_heap: about what a row, or a key if that is more, owns on the heap.
+  set_partitions(const planner::vertex& v, const vertex_tasks& tasks, std::size_t room, std::optional<std::uint64_t> rows, bool only_first,
+                 std::size_t row_heap)
+      : v_(&v), tasks_(&tasks), room_(room), row_heap_(row_heap), only_first_(only_first) {
     const std::size_t threads = lanes();
     const ir::type* key = v.node->functions[0].result;
-    most_keys_ = std::max(least_keys, room / 2 / threads / table_bytes(key));
+    const std::size_t least = owns_heap(*key) ? least_keys / 16 : least_keys;
+    most_keys_ = std::max(least, room / 2 / threads / (table_bytes(key) + (owns_heap(*key) ? row_heap : 0)));
     const std::size_t chunk = partition_store::rows_a_chunk(v.node->row->size + key->size, tasks.context());
     const std::size_t most = std::bit_floor(std::clamp<std::size_t>(chunk / rows_a_block, 2, most_partitions));
     const std::uint64_t wanted = rows ? *rows / most_keys_ + 1 : most;
@@ -78,16 +82,18 @@ class set_partitions {
     });
   }
   void put(hashed_rows& to, std::vector<piece> first, function_ref<bool(detail::table&, bool&)> next) {
-    const std::size_t most = std::max<std::size_t>(1, tasks_->pool().limit() / 16 / v_->node->row->size);
-    std::size_t number = 0;
+    const std::size_t limit = tasks_->pool().limit(), size = v_->node->row->size, most = std::max<std::size_t>(1, limit / 16 / size);
+    std::size_t number = 0, heap = 0;
     bool stay = false, stays = false;
     const auto flush = [&] {
       put(to, first, number, stay);
       number += first.size();
       first.clear();
+      heap = 0;
     };
     for (detail::table rows; next(rows, stays); stay = stays) {
-      if (stays != stay || rows_in(first) >= most) flush();
+      if (stays != stay || rows_in(first) >= most || heap > limit / 16) flush();
+      if (const rows_buffer* const owner = rows_buffer::owner_of(rows)) heap += owner->heap().bytes();
       if (stays && (lives_on_.empty() || lives_on_.back() != rows.owner)) lives_on_.push_back(rows.owner);
       first.emplace_back(std::move(rows));
     }
@@ -105,7 +111,8 @@ class set_partitions {
     const stored_order& order = inputs_[0]->order();
     planner::column_schema columns = order.columns;
     columns.columns.resize(order.of_row);
-    const auto found = std::make_shared<positioned_rows>(*v_, *tasks_, order.records ? nullptr : &columns, end, end, lanes(), room_);
+    const planner::column_schema* const schema = order.records ? nullptr : &columns;
+    const auto found = std::make_shared<positioned_rows>(*v_, *tasks_, schema, end, end, lanes(), room_, row_heap_);
     std::atomic<std::size_t> next{0};
     const std::size_t partitions = std::size_t{1} << bits_;
     tasks_->for_each(lanes(), [&](std::size_t number) {
@@ -222,7 +229,7 @@ class set_partitions {
 
   const planner::vertex* v_;
   const vertex_tasks* tasks_;
-  std::size_t room_, most_keys_;
+  std::size_t room_, row_heap_, most_keys_;
   bool only_first_;
   unsigned bits_;
   std::vector<std::unique_ptr<hashed_rows>> inputs_;
@@ -234,12 +241,12 @@ class set_partitions {
 struct row_costs {
   std::size_t least, most;
 };
-row_costs costs_of(const planner::vertex& v, std::size_t input, bool in_place) {
-  const std::size_t width = v.node->row->size, key = v.node->functions[0].result->size;
-  const bool keys_in_rows = key == width && part_of_row(v.node->functions[0]) == 0;
+row_costs costs_of(const planner::vertex& v, std::size_t input, bool in_place, std::size_t heap) {
+  const std::size_t width = v.node->row->size + (in_place ? 0 : heap), key = v.node->functions[0].result->size;
+  const bool keys_in_rows = key == v.node->row->size && part_of_row(v.node->functions[0]) == 0;
   const std::size_t least = (in_place ? 0 : width) + (keys_in_rows ? 0 : key) + 1;
   if (tells_apart(v) && input > 0) return {least + sizeof(std::uint64_t), least + 4 * sizeof(std::uint64_t)};
-  return {least, least + 2 * sizeof(std::uint64_t) + (tells_apart(v) ? key : 0) + width};
+  return {least, least + 2 * sizeof(std::uint64_t) + (tells_apart(v) ? key : 0) + v.node->row->size + (in_place ? heap : 0)};
 }
 
 bool same(const planner::column_schema& a, const planner::column_schema& b) {
@@ -247,11 +254,26 @@ bool same(const planner::column_schema& a, const planner::column_schema& b) {
                     [](const auto& x, const auto& y) { return x.offset == y.offset && x.type == y.type; });
 }
 
+// Bytes of the heap a row or key, of some of them.
+std::size_t sampled_heap(const std::vector<piece>& rows, const ir::type* type) {
+  std::size_t bytes = 0;
+  for (const piece& p : rows) bytes += p.size() ? heap_bytes(*type, p.data(), 1) : 0;
+  return bytes / std::max<std::size_t>(1, rows.size());
+}
+std::size_t sampled_heap(const grouper& keys, const ir::type* type) {
+  constexpr std::size_t sampled = 64;
+  std::size_t bytes = 0, n = 0;
+  for (std::size_t i = 0; i < keys.size(); i += keys.size() / sampled + 1, ++n)
+    bytes += heap_bytes(*type, keys.key(static_cast<std::uint32_t>(i)), 1);
+  return bytes / std::max<std::size_t>(1, n);
+}
+
 // An input that goes to a store.
 struct set_source {
   std::unique_ptr<planner::branch> over_columns;
   std::shared_ptr<pipeline> input;
   std::vector<piece> first;  // its first rows, which have been collected
+  std::size_t heap = 0;      // about what a row owns
 };
 
 class set_sources {
@@ -278,6 +300,7 @@ class set_sources {
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       if (i < given && !alike) sources_[i] = {};
       if (!sources_[i].input) sources_[i].input = std::make_shared<pipeline>(v.inputs[i], v.captures, context, false, true);
+      sources_[i].heap = row_heap_bytes(*sources_[i].input);
     }
   }
 
@@ -292,7 +315,10 @@ class set_sources {
       if (s.over_columns) return false;
       const std::uint64_t window_rows = window_ * s.input->most_rows_a_part();
       const std::uint64_t step = std::min(window_rows, s.input->source_rows().value_or(window_rows));
-      const auto next_fits = [&](std::size_t rows) { return fits(bytes + bytes_of(i, rows + step)); };
+      const auto next_fits = [&](std::size_t rows, std::size_t heap) {
+        s.heap = std::max(s.heap, heap);
+        return fits(bytes + bytes_of(i, rows + step));
+      };
       if (!collect_while_it_fits(*s.input, window_, next_fits, s.first)) return false;
       bytes += bytes_of(i, rows_in(s.first));
     }
@@ -310,7 +336,9 @@ class set_sources {
       if (rows && s.input->source_rows()) *rows += *s.input->source_rows();
       else rows.reset();
     }
-    set_partitions all(*v_, *tasks_, room, rows, tells_apart(*v_));
+    std::size_t heap = 0;
+    for (const set_source& s : sources_) heap = std::max(heap, s.heap);
+    set_partitions all(*v_, *tasks_, room, rows, tells_apart(*v_), heap);
     for (set_source& s : sources_) all.add(std::move(s.first), std::move(s.input), window_);
     return all.rows();
   }
@@ -320,7 +348,8 @@ class set_sources {
   // With what putting pieces side by side takes.
   double bytes_of(std::size_t input, std::uint64_t rows) const {
     const bool stay = sources_[input].input->in_place();
-    return static_cast<double>(rows) * static_cast<double>(costs_of(*v_, input, stay).most + (stay ? 0 : v_->node->row->size));
+    const std::size_t most = costs_of(*v_, input, stay, sources_[input].heap).most;
+    return static_cast<double>(rows) * static_cast<double>(most + (stay ? 0 : v_->node->row->size));
   }
 
   const planner::vertex* v_;
@@ -363,11 +392,14 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
     known = known && n;
     rows += n.value_or(0);
   }
-  if (known && rows < least_rows) return in_memory(inputs);
+  if (known && rows < least_rows && !heap_charge::counts(*v.node->row, context.pool)) return in_memory(inputs);
+  const auto heap_of = [&](std::size_t i) {
+    return in_place(v.inputs[i], context) ? 0 : row_heap_bytes(v.inputs[i], v.captures, context);
+  };
   double least = 0;
   for (std::size_t i = 0; i < v.inputs.size(); ++i)
     least += static_cast<double>(rows_of_source(v.inputs[i], context).value_or(0)) *
-             static_cast<double>(costs_of(v, i, in_place(v.inputs[i], context)).least);
+             static_cast<double>(costs_of(v, i, in_place(v.inputs[i], context), heap_of(i)).least);
   if (known && fits(least)) {
     try {
       return in_memory(inputs);
@@ -385,14 +417,14 @@ runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex
 
 runtime::vertex_rows distinct_beyond_memory(const planner::vertex& v, const vertex_tasks& tasks, std::vector<piece> first,
                                             function_ref<bool(detail::table&, bool&)> next) {
-  set_partitions all(v, tasks, memory_left(tasks.pool()), std::nullopt, false);
+  set_partitions all(v, tasks, memory_left(tasks.pool()), std::nullopt, false, sampled_heap(first, v.node->row));
   all.put(all.add(nullptr, first.size()), std::move(first), next);
   return all.rows();
 }
 
 runtime::vertex_rows rest_of_distinct(const planner::vertex& v, const vertex_tasks& tasks, seen_keys known,
                                       function_ref<bool(detail::table&, bool&)> next) {
-  set_partitions all(v, tasks, memory_left(tasks.pool()), std::nullopt, true);
+  set_partitions all(v, tasks, memory_left(tasks.pool()), std::nullopt, true, sampled_heap(known.known(), v.node->functions[0].result));
   hashed_rows& rest = all.add(nullptr, 1);
   {
     const seen_keys gone = std::move(known);

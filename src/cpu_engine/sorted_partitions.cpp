@@ -19,25 +19,29 @@ namespace query::cpu {
 namespace {
 
 constexpr std::uint64_t least_rows = 1 << 12;          // fewer are not put apart
+constexpr std::uint64_t least_large_rows = 1 << 6;     // ...of those that own memory
 constexpr std::size_t partitions_of_unknown = 256;     // of rows whose number nobody knows
 constexpr std::size_t run_of_sample = 4;               // rows side by side
 
-// Bytes for each row.
+// Bytes for each row, with what it owns.
 struct row_costs {
   std::size_t input = 0;   // where it is not in memory as it is
   std::size_t order = 0;   // keys, words and row numbers
   std::size_t result = 0;
   std::size_t in_memory() const { return input + std::max(order, result + sizeof(std::uint32_t)); }
-  std::size_t of_partition = 0;  // while one is made
+  std::size_t of_partition = 0;  // while one is made, without what it owns
+  std::size_t heap = 0;          // that it owns
 };
 
-row_costs costs_of(const planner::vertex& v, const stored_order& order, bool in_place, std::uint64_t rows) {
+row_costs costs_of(const planner::vertex& v, const stored_order& order, bool in_place, std::uint64_t rows,
+                   std::size_t heap) {
   const std::size_t width = order.row->size, keys = order.computed_bytes();
   const key_encoder encoder(order.shapes);
   const bool wide = encoder.bits() > 64 || (!order.shapes.empty() && order.shapes[0].type->k == ir::kind::string);
   const std::size_t sorting = keys + (wide ? 2 * sizeof(wide_word_row) : 5 * sizeof(std::uint64_t)) + sizeof(std::uint32_t);
   row_costs c;
-  c.input = in_place ? 0 : width;
+  c.input = in_place ? 0 : width + heap;
+  c.heap = heap;
   c.of_partition = 2 * width + sorting;
   if (sorts_values(*order.node, order.row) && v.limit >= rows) {
     c.result = width;
@@ -49,6 +53,7 @@ row_costs costs_of(const planner::vertex& v, const stored_order& order, bool in_
   } else {
     c.order = keys;
   }
+  if (in_place && v.limit >= rows) c.result += heap;  // else they move
   return c;
 }
 
@@ -56,7 +61,8 @@ class sorted_partitions final : public ordered_tables {
  public:
   sorted_partitions(const planner::vertex& v, const vertex_tasks& tasks, std::unique_ptr<pipeline> input,
                     const planner::column_schema* columns, row_costs costs, std::size_t room)
-      : ordered_tables(stored_order(v, columns), v, tasks.context(), costs.of_partition, room, sorts_values(*v.node, v.node->row)),
+      : ordered_tables(stored_order(v, columns), v, tasks.context(), {costs.of_partition, costs.heap}, room,
+                       sorts_values(*v.node, v.node->row)),
         input_(std::move(input)) {}
 
   pipeline& input() { return *input_; }
@@ -171,7 +177,7 @@ runtime::vertex_rows sort_as_memory_allows(const planner::vertex& v, const verte
     auto input = std::make_unique<pipeline>(b, v.captures, context, false, true);
     const auto source_rows = input->source_rows();
     const bool in_place = input->in_place(), comes_again = source_rows && !input->made_as_read();
-    const row_costs costs = costs_of(v, stored_order(v, nullptr), in_place, source_rows.value_or(~0ull));
+    row_costs costs = costs_of(v, stored_order(v, nullptr), in_place, source_rows.value_or(~0ull), row_heap_bytes(*input));
     const auto fits = [&](std::uint64_t rows, std::size_t bytes) {
       return fits_in(static_cast<double>(rows) * static_cast<double>(bytes), room);
     };
@@ -211,12 +217,13 @@ runtime::vertex_rows sort_as_memory_allows(const planner::vertex& v, const verte
         apart.reset();
         return in_memory(rows);
       } catch (const resource_error&) {  // others have taken the room that there was
-        if (!comes_again || *source_rows < least_rows) throw;
+        if (!comes_again || *source_rows < (heap_charge::counts(*v.node->row, context.pool) ? least_large_rows : least_rows)) throw;
         continue;
       }
     }
-    return beyond_memory_as_read(std::move(input), tasks, in_memory, [&](std::size_t rows) {
-      return fits(rows, costs.in_memory() + v.node->row->size);
+    return beyond_memory_as_read(std::move(input), tasks, in_memory, [&](std::size_t rows, std::size_t heap) {
+      costs.heap = std::max(costs.heap, heap);
+      return fits(rows, costs.in_memory() + v.node->row->size + heap);
     }, [&](std::unique_ptr<pipeline> p, std::vector<piece> first, std::size_t window) {
       input = std::move(p);
       const auto all = sorted(nullptr);

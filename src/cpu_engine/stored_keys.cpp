@@ -83,16 +83,18 @@ void stored_keys::append(key_view keys, std::size_t first, std::span<const std::
 
 void stored_keys::append_whole(key_view keys, std::size_t first, std::span<const std::uint32_t> rows) {
   rows_buffer& values = parts_[0].values;
-  auto* to = static_cast<std::byte*>(parts_[0].extend(rows.size()));
+  auto* const begin = static_cast<std::byte*>(parts_[0].extend(rows.size()));
+  auto* to = begin;
+  heap_charge counted_below;
   const key_part* const whole = whole_key(keys, *key_);
   for (const std::uint32_t row : rows) {
     if (whole) {
       if (key_->trivial) std::memcpy(to, whole->at(first + row), key_->size);
       else key_->life.copy(to, whole->at(first + row), 1);
-      values.grow(1);
+      values.grow(1, counted_below);
     } else {
       if (key_->life.construct) key_->life.construct(to, 1);
-      values.grow(1);
+      values.grow(1, counted_below);
       for (const key_part& p : keys) {
         if (p.type->trivial) std::memcpy(to + p.offset, p.at(first + row), p.type->size);
         else p.type->life.copy_assign(to + p.offset, p.at(first + row));
@@ -100,6 +102,7 @@ void stored_keys::append_whole(key_view keys, std::size_t first, std::span<const
     }
     to += key_->size;
   }
+  values.heap().add(*key_, begin, rows.size(), *pool_);
 }
 
 // ---------------------------------------------------------------- parts

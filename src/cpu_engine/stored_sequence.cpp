@@ -1,6 +1,7 @@
 #include "cpu_engine/stored_sequence.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <query/cpu/typed_segment.hpp>
@@ -12,12 +13,13 @@ constexpr std::size_t most_table_bytes = std::size_t{4} << 20, memory_share = 64
 }
 
 stored_sequence::stored_sequence(const ir::type* row, const planner::column_schema* columns, std::size_t parts,
-                                 runtime::run_context& context, std::vector<std::shared_ptr<const void>> lives_on)
+                                 runtime::run_context& context, std::vector<std::shared_ptr<const void>> lives_on, std::size_t row_heap)
     : made_tables(row),
       records_(!columns),
       columns_(columns ? *columns : planner::column_schema::of_rows(row)),
       lives_on_(std::move(lives_on)),
       pool_(&context.pool),
+      row_heap_(row_heap),
       store_(columns_, 0, parts, false, context) {}
 
 void stored_sequence::writer::append(std::span<const column> columns, std::size_t n, bool owned) {
@@ -36,14 +38,17 @@ void stored_sequence::writer::push(const detail::row_block& b) {
 void stored_sequence::finish(const runtime::run_context& context) {
   const std::size_t limit = context.pool.limit();
   const std::size_t bytes = limit ? std::min(most_table_bytes, limit / memory_share) : most_table_bytes;
-  const std::size_t wanted = std::max<std::size_t>(1, bytes / row()->size);
+  const std::vector<std::size_t> chunks = store_.rows_by_chunk(0);
+  const std::uint64_t n = std::accumulate(chunks.begin(), chunks.end(), std::uint64_t{0});
+  if (n) row_heap_ = std::max(row_heap_, static_cast<std::size_t>(store_.heap_bytes(0) / n));
+  const std::size_t wanted = std::max<std::size_t>(1, bytes / (row()->size + row_heap_));
   table_of next{0, 0, 0};
   const auto add = [&] {
     tables_.push_back(next);
     add_table(next.rows);
     next = {next.end_chunk, next.end_chunk, 0};
   };
-  for (const std::size_t rows : store_.rows_by_chunk(0)) {
+  for (const std::size_t rows : chunks) {
     if (next.rows && next.rows + rows > wanted) add();
     ++next.end_chunk;
     next.rows += rows;
@@ -65,6 +70,7 @@ detail::table stored_sequence::made(std::size_t t, runtime::scheduler&) const {
     if (row()->life.construct) row()->life.construct(at, r.rows.n);
     rows.grow(r.rows.n);
     assemble_rows(columns_, r.rows, at, row()->size);
+    rows.heap().add(*row(), at, r.rows.n, *pool_);
   });
   return std::move(rows).to_table();
 }

@@ -17,9 +17,9 @@ namespace query::cpu {
 class stored_sequence final : public made_tables {
  public:
   // columns: of rows that come as columns; null: they are records. parts: about how many writers. Rows come back in the order of parts.
-  // lives_on: what columns that are not transient lie in.
+  // lives_on: what columns that are not transient lie in. row_heap: about what a row owns on the heap.
   stored_sequence(const ir::type* row, const planner::column_schema* columns, std::size_t parts, runtime::run_context& context,
-                  std::vector<std::shared_ptr<const void>> lives_on = {});
+                  std::vector<std::shared_ptr<const void>> lives_on = {}, std::size_t row_heap = 0);
 
   // Can rows of this type be kept so: are they copied when a reader comes to them?
   static bool can_keep(const ir::type* row) { return row->trivial || row->life.copy; }
@@ -39,18 +39,20 @@ class stored_sequence final : public made_tables {
   };
 
   void finish(const runtime::run_context& context);
+  std::size_t row_heap() const { return row_heap_; }  // about, once it is finished
 
  private:
   struct table_of {
     std::size_t first_chunk, end_chunk, rows;
   };
-  std::size_t bytes_for(std::size_t t) const override { return tables_[t].rows * row()->size; }
+  std::size_t bytes_for(std::size_t t) const override { return tables_[t].rows * (row()->size + row_heap_); }
   detail::table made(std::size_t t, runtime::scheduler& scheduler) const override;
 
   bool records_;
   planner::column_schema columns_;
   std::vector<std::shared_ptr<const void>> lives_on_;
   runtime::buffer_pool* pool_;
+  std::size_t row_heap_;
   mutable partition_store store_;  // one partition
   std::vector<table_of> tables_;
 };

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include <query/errors.hpp>
+
+#include "cpu_engine/heap_charge.hpp"
 #include "cpu_engine/made_tables.hpp"
+#include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/table_verbs.hpp"
+#include "cpu_engine/value_bytes.hpp"
 #include "runtime/source_rows.hpp"
 
 namespace query::cpu {
@@ -34,6 +39,112 @@ bool in_place(const branch& b, const runtime::run_context& context) {
   detail::row_block rows;
   b.source->view(b.source->source.get(), rows);
   return !rows.columns;
+}
+
+// ---------------------------------------------------------------- what rows own
+namespace {
+
+constexpr std::size_t sampled_runs = 16, run_of_sample = 4;
+constexpr std::size_t looked_at = 1 << 10;  // bytes a row: where so many would be no trouble, nobody looks
+
+class heap_of_rows final : public detail::batch_sink {
+ public:
+  explicit heap_of_rows(const ir::type* row) : row_(row) {}
+  void push(const detail::row_block& b) override {
+    rows_ += b.n;
+    bytes_ += heap_bytes(*row_, b.rows, b.n);
+  }
+  std::size_t a_row() const { return rows_ ? (bytes_ + rows_ - 1) / rows_ : 0; }
+
+ private:
+  const ir::type* row_;
+  std::size_t rows_ = 0, bytes_ = 0;
+};
+
+// Calls f(first, n) for some runs all over `rows` rows.
+template <class F> void each_sampled(std::uint64_t rows, F f) {
+  const std::uint64_t runs = std::clamp<std::uint64_t>(rows / run_of_sample, 1, sampled_runs), step = rows / runs;
+  std::uint64_t x = rows;
+  for (std::uint64_t i = 0; i < runs; ++i) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t n = std::min<std::uint64_t>(run_of_sample, step);
+    f(static_cast<std::size_t>(i * step + (x >> 33) % (step - n + 1)), static_cast<std::size_t>(n));
+  }
+}
+
+// The same of rows that lie in memory, of a branch that leaves them as they are; 0: they do not.
+std::size_t heap_as_it_is(const branch& b, const runtime::run_context& context) {
+  const std::uint64_t rows = rows_of_source(b, context).value_or(0);
+  const bool as_it_is = b.prefilters.empty() && std::all_of(b.stages.begin(), b.stages.end(), [](const stage& x) {
+    return x.what == stage::kind::rowwise && x.nodes.empty();  // which makes records of columns
+  });
+  if (!rows || !as_it_is || !heap_charge::counts(*b.row, context.pool)) return 0;
+  detail::row_block whole;
+  if (b.table) {
+    const auto found = context.tables.find(b.table);
+    if (found == context.tables.end() || !found->second.here()) return 0;
+    whole.rows = const_cast<void*>(found->second.rows.rows);
+  } else if (b.source->what == verb::placeholder || !b.source->view) {
+    return 0;
+  } else {
+    b.source->view(b.source->source.get(), whole);
+  }
+  std::size_t bytes = 0, seen = 0;
+  each_sampled(rows, [&](std::size_t first, std::size_t n) {
+    seen += n;
+    if (!whole.columns) bytes += heap_bytes(*b.row, static_cast<const std::byte*>(whole.rows) + first * b.row->size, n);
+    for (std::size_t f = 0; whole.columns && f < b.row->field_list.size(); ++f) {
+      const ir::type& t = *b.row->field_list[f].of;
+      bytes += heap_bytes(t, static_cast<const std::byte*>(whole.columns[f]) + first * t.size, n);
+    }
+  });
+  return (bytes + seen - 1) / seen;
+}
+
+bool may_own_much(const pipeline& p) {
+  const std::uint64_t rows = p.source_rows().value_or(p.most_rows_a_part());
+  if (!rows || !heap_charge::counts(*p.row(), p.context().pool)) return false;
+  const double guess = static_cast<double>(rows) * static_cast<double>(p.row()->size + looked_at);
+  return 4 * guess > static_cast<double>(memory_left(p.context().pool));
+}
+
+}  // namespace
+
+void shorten_parts_of_large_rows(pipeline& p) {
+  constexpr std::size_t few_rows = 1 << 10;
+  if (!p.context().shared && may_own_much(p)) p.shorten_parts(0, few_rows);
+}
+
+std::size_t row_heap_bytes(pipeline& p) {
+  runtime::run_context& context = p.context();
+  const std::uint64_t rows = p.source_rows().value_or(0);
+  if (!rows || p.made_as_read() || context.shared || !may_own_much(p)) return 0;
+  heap_of_rows sample(p.row());
+  each_sampled(rows, [&](std::size_t first, std::size_t n) {
+    context.cancel.check();
+    try {
+      p.run_rows(first, n, [&](const pipeline::part& part) { part.run(sample); });
+    } catch (const cancelled&) {
+      throw;
+    } catch (const resource_error&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (...) {  // of a user's function: the run throws it again, at its first row
+    }
+  });
+  return sample.a_row();
+}
+
+std::size_t row_heap_bytes(const branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context) {
+  if (!b.row || !heap_charge::counts(*b.row, context.pool) || comes_in_pieces(b, context)) return 0;
+  if (std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; })) return 0;
+  if (b.table) {
+    const auto found = context.tables.find(b.table);
+    if (found == context.tables.end() || !found->second.here()) return 0;
+  }
+  pipeline p(b, captures, context);
+  return row_heap_bytes(p);
 }
 
 namespace {
@@ -117,11 +228,15 @@ std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const ru
   row_counts counts(context);
   const row_count n = counts.of(v);
   if (!n) return std::nullopt;
-  const std::uint64_t table = twice(product(*n, v.row()->size));
+  // Rows of the inputs, as far as nothing has happened to them; others own something that nobody knows.
+  std::uint64_t heap = 0;
+  for (const branch& b : v.inputs)
+    if (b.row == v.row()) heap = std::max<std::uint64_t>(heap, heap_as_it_is(b, context));
+  const std::uint64_t table = sum(twice(product(*n, v.row()->size)), product(*n, heap));
   // Bytes of a copy of an input's first `most` rows.
   const auto copy = [&](const branch& b, std::uint64_t most) {
     if (in_place(b, context)) return std::uint64_t{0};
-    return product(std::min(counts.of(b).value_or(~0ull), most), b.row->size);
+    return product(std::min(counts.of(b).value_or(~0ull), most), b.row->size + heap_as_it_is(b, context));
   };
   const branch& first = v.inputs.front();
   const auto as_it_is = [&] { return in_place(first, context) || made_as_they_are(first, ~0ull, context); };

@@ -11,6 +11,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/table_estimate.hpp"
 
 namespace query::cpu {
 
@@ -44,11 +45,12 @@ class append_sink final : public detail::batch_sink {
 struct stopped_by_reader {};
 
 // Parts whose rows lie in memory until the reader has them.
-std::size_t parts_in_memory(const pipeline& p) {
+// heap: bytes of it that those of one part own.
+std::size_t parts_in_memory(const pipeline& p, std::size_t heap) {
   const runtime::run_context& context = p.context();
   const std::size_t most = static_cast<std::size_t>(context.scheduler.concurrency()) * 4;
   if (!context.pool.limit()) return most;
-  return std::clamp<std::size_t>(context.pool.limit() / 8 / (p.rows_a_part() * p.row()->size), 1, most);
+  return std::clamp<std::size_t>(context.pool.limit() / 8 / (p.rows_a_part() * p.row()->size + heap), 1, most);
 }
 
 // `first`: number of its first row, and then of the row after its last one.
@@ -89,7 +91,8 @@ void stream_branch(const planner::branch& b, const std::vector<planner::binding>
 
   // Parts run in parallel; whoever ends the part that is next in order hands over all that are ready. The parts of one window, or a
   // slow reader would have all rows in memory; nobody waits for it within a window, as a thread that waits is one that no query has.
-  const std::size_t window = parts_in_memory(p);
+  shorten_parts_of_large_rows(p);
+  const std::size_t window = parts_in_memory(p, 0);
   std::mutex lock;
   std::map<std::size_t, rows_buffer> ready;
   std::size_t next = 0;
@@ -148,6 +151,7 @@ class window_cursor final : public detail::row_cursor {
   window_cursor(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context)
       : pipeline_(b, captures, context, false, true), context_(&context) {
     if (pipeline_.in_place()) whole_ = pipeline_.as_tables();
+    shorten_parts_of_large_rows(pipeline_);
   }
   bool next(row_block& b) override {
     context_->cancel.check();
@@ -206,8 +210,26 @@ class window_cursor final : public detail::row_cursor {
       failure_ = std::current_exception();
       throw;
     }
+    std::size_t heap = 0;
+    for (const rows_buffer& rows : window_) heap = std::max(heap, rows.heap().bytes());
     // A reader that stays gets larger windows; one that wanted the first row has paid for one part.
-    size_ = std::min(size_ * 2, parts_in_memory(pipeline_));
+    size_ = std::min(size_ * 2, parts_in_memory(pipeline_, heap));
+    return !runs_shorter(base, first_wrong) || !window_.empty() || fill();
+  }
+  // Rows that own more than there was room for are made again, fewer at once.
+  bool runs_shorter(std::size_t base, std::size_t wrong) {
+    constexpr std::size_t fewer = 16;
+    if (wrong == errors_.size() || pipeline_.rows_a_part() < 2 || !heap_charge::counts(*pipeline_.row(), context_->pool)) return false;
+    try {
+      std::rethrow_exception(errors_[wrong]);
+    } catch (const resource_error&) {
+      if (!pipeline_.shorten_parts(base + wrong, std::max<std::size_t>(1, pipeline_.rows_a_part() / fewer))) return false;
+    } catch (...) {
+      return false;
+    }
+    window_.erase(window_.begin() + static_cast<std::ptrdiff_t>(wrong), window_.end());
+    errors_.resize(wrong);
+    size_ = 1;
     return true;
   }
 

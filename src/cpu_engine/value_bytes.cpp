@@ -119,4 +119,59 @@ const std::byte* read_bytes(const ir::type& t, void* value, const std::byte* fro
   }
 }
 
+bool owns_heap(const ir::type& t) {
+  if (t.trivial) return false;
+  switch (t.k) {
+    case ir::kind::string: return true;
+    case ir::kind::list: return t.get.size != nullptr;
+    case ir::kind::record: return std::ranges::any_of(t.fields(), [](const ir::field& f) { return owns_heap(*f.of); });
+    case ir::kind::array:
+    case ir::kind::optional: return owns_heap(*t.element);
+    default: return false;
+  }
+}
+
+namespace {
+// A block of the heap: glibc's has a word before it, is a multiple of 16 long, and at least 32.
+std::size_t block_bytes(std::size_t bytes) {
+  constexpr std::size_t step = 16, word = sizeof(void*), least = 32;
+  return std::max(least, (bytes + word + step - 1) / step * step);
+}
+}  // namespace
+
+std::size_t heap_bytes(const ir::type& t, const void* first, std::size_t n, std::size_t stride) {
+  if (t.trivial) return 0;
+  const auto* at = static_cast<const std::byte*>(first);
+  std::size_t bytes = 0;
+  switch (t.k) {
+    case ir::kind::string: {
+      static const std::size_t inside = std::string().capacity();  // of short strings
+      for (std::size_t i = 0; i < n; ++i, at += stride) {
+        const std::size_t capacity = reinterpret_cast<const std::string*>(at)->capacity();
+        if (capacity > inside) bytes += block_bytes(capacity + 1);
+      }
+      return bytes;
+    }
+    case ir::kind::record:
+      for (const ir::field& f : t.fields()) bytes += heap_bytes(*f.of, at + f.offset, n, stride);
+      return bytes;
+    case ir::kind::array:
+      for (std::size_t i = 0; i < t.count; ++i) bytes += heap_bytes(*t.element, at + i * t.element->size, n, stride);
+      return bytes;
+    case ir::kind::optional:
+      if (!owns_heap(*t.element)) return 0;
+      for (std::size_t i = 0; i < n; ++i, at += stride)
+        if (const void* const value = t.get.value(at)) bytes += heap_bytes(*t.element, value, 1);
+      return bytes;
+    case ir::kind::list:
+      if (!t.get.size) return 0;
+      for (std::size_t i = 0; i < n; ++i, at += stride) {
+        const std::size_t elements = t.get.size(at);
+        if (elements) bytes += block_bytes(elements * t.element->size) + heap_bytes(*t.element, t.get.data(at), elements);
+      }
+      return bytes;
+    default: return 0;
+  }
+}
+
 }  // namespace query::cpu

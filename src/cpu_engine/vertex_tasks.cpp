@@ -1,5 +1,7 @@
 #include "cpu_engine/vertex_tasks.hpp"
 
+#include <mutex>
+
 #include <query/cpu/typed_segment.hpp>
 #include <query/detail/stop.hpp>
 
@@ -19,8 +21,29 @@ void vertex_tasks::chunks(std::size_t n, function_ref<void(std::size_t, std::siz
   for_each(chunks_of(n), [&](std::size_t c) { f(c * part_rows, std::min(part_rows, n - c * part_rows)); });
 }
 
+namespace {
+
+// The rows of a chunk, in steps that are counted.
+void fill_counted(const ir::type* type, std::size_t first, std::size_t n, void* out,
+                  function_ref<void(std::size_t, std::size_t, void*)> fill, heap_charge& heap, const runtime::buffer_pool& pool) {
+  new_rows made(type, out);
+  heap_steps steps(true);
+  for (std::size_t done = 0; done < n;) {
+    const std::size_t k = steps.next(n - done), before = heap.bytes();
+    void* const at = made.end();
+    fill(first + done, k, at);
+    made.grow(k);
+    heap.add(*type, at, k, pool);
+    steps.made(k, heap.bytes() - before);
+    done += k;
+  }
+  made.release();
+}
+
+}  // namespace
+
 rows_buffer construct_rows(const ir::type* type, std::size_t n, const vertex_tasks& tasks,
-                           function_ref<void(std::size_t, std::size_t, void*)> fill) {
+                           function_ref<void(std::size_t, std::size_t, void*)> fill, heap_charge* moved) {
   rows_buffer rows(type, tasks.pool());
   if (n == 0) return rows;
   rows.reserve(n);
@@ -28,18 +51,31 @@ rows_buffer construct_rows(const ir::type* type, std::size_t n, const vertex_tas
   std::vector<std::uint8_t> alive(type->trivial ? 0 : chunks_of(n));
   std::vector<row_run> runs;  // of those, if another chunk throws
   runs.reserve(alive.size());
+  const bool counted = !moved && heap_charge::counts(*type, tasks.pool());
+  std::mutex lock;
+  heap_charge heap;  // of chunks that are alive
+  if (moved) heap.take(*moved);
   try {
     tasks.chunks(n, [&](std::size_t first, std::size_t k) {
-      fill(first, k, base + first * type->size);
+      if (!counted) {
+        fill(first, k, base + first * type->size);
+      } else {
+        heap_charge of_chunk;
+        fill_counted(type, first, k, base + first * type->size, fill, of_chunk, tasks.pool());
+        const std::lock_guard hold(lock);
+        heap.take(of_chunk);
+      }
       if (!alive.empty()) alive[first / part_rows] = 1;
     });
   } catch (...) {
     for (std::size_t c = 0; c < alive.size(); ++c)
       if (alive[c]) runs.push_back({c * part_rows, std::min(part_rows, n - c * part_rows)});
+    rows.heap().take(heap);
     discard_rows(std::move(rows), std::move(runs));
     throw;
   }
-  rows.grow(n);
+  rows.grow(n, heap);
+  if (counted) rows.heap().charge_all(tasks.pool());
   return rows;
 }
 
@@ -52,6 +88,9 @@ template <class Id> detail::table take_rows_by_id(const input_rows& source, cons
   const detail::table& from = source.table;
   const ir::type* type = from.type;
   const bool move = source.fresh && !type->trivial && type->life.move;
+  rows_buffer* const owner = move ? rows_buffer::owner_of(from) : nullptr;
+  const bool all = owner && n == from.n && owner->size() == n;
+  if (owner && !all) owner->heap().clear();  // counted again as they move; the others go soon
   return construct_rows(type, n, tasks, [&](std::size_t first, std::size_t k, void* out) {
     if (!move) {
       gather_rows(type, out, from.rows, ids + first, k);
@@ -65,7 +104,7 @@ template <class Id> detail::table take_rows_by_id(const input_rows& source, cons
       }
     });
     made.release();
-  }).to_table();
+  }, all ? &owner->heap() : nullptr).to_table();
 }
 template detail::table take_rows_by_id<std::uint32_t>(const input_rows&, const std::uint32_t*, std::size_t, const vertex_tasks&);
 template detail::table take_rows_by_id<std::uint64_t>(const input_rows&, const std::uint64_t*, std::size_t, const vertex_tasks&);

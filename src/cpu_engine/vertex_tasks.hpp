@@ -59,9 +59,10 @@ class new_rows {
   std::size_t n_ = 0;
 };
 
-// n rows, of which fill(first, k, out) constructs k from number `first` on, or none if it throws. All come alive or none.
+// n rows, of which fill(first, k, out) constructs k from number `first` on, or none if it throws. All come alive or none. What they own
+// on the heap counts as they come. moved, if not null: it has been counted, as all of them move from elsewhere.
 rows_buffer construct_rows(const ir::type* type, std::size_t n, const vertex_tasks& tasks,
-                           function_ref<void(std::size_t first, std::size_t k, void* out)> fill);
+                           function_ref<void(std::size_t first, std::size_t k, void* out)> fill, heap_charge* moved = nullptr);
 
 // A table that an operator reads; `fresh` if it was made for it alone, so that its rows may be moved from.
 struct input_rows {

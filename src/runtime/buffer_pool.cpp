@@ -169,6 +169,21 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     return b;
   }
 
+  void charge_bytes(std::size_t bytes) {
+    if (exceeds(bytes)) detail::wait_for_discarded();
+    while (!reserve_charge(bytes))
+      if (!make_room(bytes)) refuse_over_limit(bytes);
+  }
+  void discharge(std::size_t bytes) noexcept {
+    bool rests = false;
+    {
+      const std::lock_guard lock(mutex_);
+      used_ -= bytes;
+      rests = used_ == 0 && cached_ > 0;
+    }
+    if (rests) idle_list::of_process().rests(*this);
+  }
+
   void release(void* at, std::size_t capacity, std::size_t used) noexcept {
     bool kept = false, rests = false;
     if (capacity >= smallest_kept) poison(at, capacity, used);
@@ -247,7 +262,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     b.data_ = reuse(size, b.capacity_);
     if (b.data_ == nullptr) {
       if (over_limit(size)) return false;
-      if (limit_ != 0 && used_ + cached_ > limit_ - size) trim_locked(limit_ - size - used_);
+      make_room_of_cached(size);
       b.capacity_ = size;
       used_ += size;
     }
@@ -255,6 +270,17 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     tell_used();
     if (used_ > recent_peak_.load(std::memory_order_relaxed)) recent_peak_.store(used_, std::memory_order_relaxed);
     return true;
+  }
+  bool reserve_charge(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (over_limit(bytes)) return false;
+    make_room_of_cached(bytes);
+    used_ += bytes;
+    peak_ = std::max(peak_, used_);
+    return true;
+  }
+  void make_room_of_cached(std::size_t size) noexcept {
+    if (limit_ != 0 && used_ + cached_ > limit_ - size) trim_locked(limit_ - size - used_);
   }
   // False: nobody has anything to give. True: there was room, which others may take before the caller does.
   bool make_room(std::size_t size) {
@@ -345,6 +371,22 @@ void buffer::reset() noexcept {
   owner_.reset();
   data_ = nullptr;
   size_ = capacity_ = 0;
+}
+
+void charge::grow(const buffer_pool& pool, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (!owner_) owner_ = pool.state_;
+  owner_->charge_bytes(bytes);
+  bytes_ += bytes;
+}
+void charge::shrink(std::size_t bytes) noexcept {
+  if (bytes == 0) return;
+  bytes_ -= bytes;
+  owner_->discharge(bytes);
+}
+void charge::take(charge&& other) noexcept {
+  if (!owner_) owner_ = other.owner_;
+  bytes_ += std::exchange(other.bytes_, 0);
 }
 
 buffer_pool::buffer_pool(std::size_t limit_bytes) : state_(std::make_shared<pool_state>(limit_bytes)) {}

@@ -58,6 +58,33 @@ class buffer {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
+// Bytes that a session has outside of buffers, such as those of strings in its rows: they count in used(). Empty by default. It may outlive
+// the pool's object. One thread at a time.
+class charge {
+ public:
+  charge() = default;
+  charge(charge&& other) noexcept : owner_(std::move(other.owner_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  charge& operator=(charge&& other) noexcept {
+    charge(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~charge() { shrink(bytes_); }
+
+  std::size_t bytes() const { return bytes_; }
+  // Makes room for more as allocate() does, and throws what that throws; then nothing has changed.
+  void grow(const buffer_pool& pool, std::size_t bytes);
+  void shrink(std::size_t bytes) noexcept;
+  void take(charge&& other) noexcept;  // of the same pool: other is empty then
+  void swap(charge& other) noexcept {
+    std::swap(owner_, other.owner_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+ private:
+  std::shared_ptr<class pool_state> owner_;
+  std::size_t bytes_ = 0;
+};
+
 // Who holds buffers that it can do without for a while.
 class pool_evictor {
  public:
@@ -85,7 +112,7 @@ class buffer_pool {
   }
 
   std::size_t limit() const;
-  std::size_t used() const;    // bytes in living buffers, rounded up to their size classes
+  std::size_t used() const;    // bytes in living buffers, rounded up to their size classes, and in charges
   std::size_t peak() const;    // the largest used() so far
   std::size_t cached() const;  // bytes kept for reuse
   void reset_peak();           // peak() = used()
@@ -103,6 +130,7 @@ class buffer_pool {
   static std::size_t checked_bytes(std::size_t n, std::size_t size);  // n * size, or resource_error on overflow
 
  private:
+  friend class charge;
   std::shared_ptr<class pool_state> state_;
 };
 

@@ -1,9 +1,11 @@
 // What the process takes while a query runs in less memory than it would like: as the kernel counts it, not as the library does. The limit
 // is large beside what the system's allocator and the program's code take by themselves.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cstdint>
 #include <fstream>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,12 @@ struct Reading {
   double value, weight;
 };
 QUERY_RECORD(Reading, sensor, value, weight);
+
+struct Letter {
+  std::int32_t number;
+  std::string text;
+};
+QUERY_RECORD(Letter, number, text);
 
 std::size_t status_bytes(const std::string& field) {
   std::ifstream status("/proc/self/status");
@@ -54,6 +62,7 @@ const reading_columns& readings() {
 
 // How many bytes above those of before the query were resident at its peak.
 template <class F> std::size_t peak_above(const F& run) {
+  ::malloc_trim(0);
   const std::size_t before = status_bytes("VmRSS");
   EXPECT_TRUE(forget_peak());
   run();
@@ -85,6 +94,100 @@ TEST(resident_memory, keeps_to_the_limit_where_rows_go_to_files) {
   EXPECT_NE(q.explain().find("in temporary files"), std::string::npos) << q.explain();
   EXPECT_LE(above, limit + limit * 15 / 100);
 }
+
+// ---------------------------------------------------------------- what rows own
+constexpr std::size_t letter_bytes = 1000;
+
+std::string text_of(std::int32_t number) {
+  std::string text = std::to_string(number % 100'000);
+  text.resize(letter_bytes, '.');
+  return text;
+}
+struct letter_columns {
+  std::vector<std::int32_t> number;
+  std::vector<std::string> text;
+};
+const letter_columns& letters() {
+  static const letter_columns all = [] {
+    letter_columns c;
+    for (std::uint64_t i = 0, x = 1; i < 120'000; ++i) {
+      x = x * 6364136223846793005u + 1442695040888963407u;
+      c.number.push_back(static_cast<std::int32_t>((x >> 33) % 1'000'000));
+      c.text.push_back(text_of(c.number.back()));
+    }
+    return c;
+  }();
+  return all;
+}
+auto stored_letters() { return from(columns<Letter>(letters().number, letters().text)); }
+auto made_letters() {
+  return from(letters().number).select(opaque([](const std::int32_t& number) { return Letter{number, text_of(number)}; }));
+}
+
+// Of rows in the order in which they come.
+std::uint64_t digest_of(const Letter& l) {
+  std::uint64_t digest = static_cast<std::uint64_t>(l.number);
+  for (std::size_t i = 0; i < 8; ++i) digest = digest * 31 + static_cast<unsigned char>(l.text[i]);
+  return digest * 31 + l.text.size();
+}
+template <class Rows> std::uint64_t digest(const Rows& rows) {
+  std::uint64_t digest = 0;
+  for (const Letter& l : rows) digest = digest * 1099511628211u + digest_of(l);
+  return digest;
+}
+
+struct verb_of_letters {
+  const char* name;
+  std::uint64_t (*run)(const Session&);
+};
+void PrintTo(const verb_of_letters& v, std::ostream* out) { *out << v.name; }
+
+constexpr auto number = [](auto l) { return l.number; };
+constexpr auto text = [](auto l) { return l.text; };
+constexpr auto right_letter = [](auto, auto l) { return l; };
+constexpr auto same = [](auto n) { return n; };
+constexpr auto group_of_text = [](auto g) { return make<Letter>(g.count(), g.key()); };
+
+constexpr verb_of_letters verbs_of_letters[] = {
+    {"order_by_of_columns", [](const Session& s) { return digest(stored_letters().in(s).order_by(text)); }},
+    {"distinct_of_columns", [](const Session& s) { return digest(stored_letters().in(s).distinct()); }},
+    {"build_side_of_columns",
+     [](const Session& s) { return digest(from(letters().number).in(s).join(stored_letters(), same, number, right_letter)); }},
+    {"group_by_of_columns", [](const Session& s) { return digest(stored_letters().in(s).group_by(text).select(group_of_text)); }},
+    {"union_of_columns", [](const Session& s) { return digest(stored_letters().in(s).union_with(stored_letters())); }},
+    {"cached_columns", [](const Session& s) { return digest(stored_letters().in(s).cached()); }},
+    {"order_by_of_made", [](const Session& s) { return digest(made_letters().in(s).order_by(text).then_by(number)); }},
+    {"distinct_of_made", [](const Session& s) { return digest(made_letters().in(s).distinct()); }},
+    {"build_side_of_made",
+     [](const Session& s) { return digest(from(letters().number).in(s).join(made_letters(), same, number, right_letter)); }},
+    {"except_of_made", [](const Session& s) { return digest(made_letters().in(s).except(made_letters().take(1000))); }},
+    {"union_of_made", [](const Session& s) { return digest(made_letters().in(s).union_with(made_letters())); }},
+    {"cached_made", [](const Session& s) { return digest(made_letters().in(s).cached()); }},
+    {"window_of_columns", [](const Session& s) {
+       return static_cast<std::uint64_t>(stored_letters().in(s).window(4, [](const auto& w) { return std::size(w); }).sum());
+     }},
+};
+
+class resident_strings : public testing::TestWithParam<verb_of_letters> {};
+
+TEST_P(resident_strings, count_towards_the_limit) {
+#ifdef QUERY_TEST_SANITIZED
+  GTEST_SKIP() << "the sanitizer keeps memory of its own";
+#endif
+  if (!forget_peak()) GTEST_SKIP() << "the kernel does not reset the peak of resident memory here";
+  constexpr std::size_t limit = 64u << 20, code_and_holes_of_the_heap = 32u << 20;
+  letters();
+  std::uint64_t got = 0;
+  const std::size_t above = peak_above([&] {
+    const Session small({.threads = 2, .memory_limit = limit, .gpu = gpu_use::off});
+    got = GetParam().run(small);
+    EXPECT_EQ(small.memory_used(), 0u);
+    EXPECT_LE(small.memory_peak(), limit);
+  });
+  EXPECT_LE(above, limit + limit * 15 / 100 + code_and_holes_of_the_heap);
+  EXPECT_EQ(got, GetParam().run(Session({.threads = 2, .gpu = gpu_use::off})));
+}
+INSTANTIATE_TEST_SUITE_P(verbs, resident_strings, testing::ValuesIn(verbs_of_letters), [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace query::tests

@@ -142,7 +142,7 @@ TEST(sorted_columns, are_in_order) {
 }
 
 TEST(sorted_columns, are_in_order_in_little_memory) {
-  const Session session({.threads = 2, .memory_limit = 24 << 20, .gpu = gpu_use::off});
+  const Session session({.threads = 2, .memory_limit = 40 << 20, .gpu = gpu_use::off});
   for (const int n : {1000, sanitized ? 60'000 : 200'000}) sorts_all(session, static_cast<std::size_t>(n), true);
 }
 

@@ -92,7 +92,7 @@ TEST(spilled_values, sorts) {
 }
 
 TEST(spilled_values, sets) {
-  expect_alike("distinct", [](const query::Session& s) { return notes(s, 80'000).distinct_by(title).as_ordered(); });
+  expect_alike("distinct", [](const query::Session& s) { return notes(s, 80'000).distinct_by(title).as_ordered(); }, less_memory);
   expect_alike("union", [](const query::Session& s) {
     return notes(s, 80'000).union_with_by(notes(s, 90'000, rows / 2), title).as_ordered();
   });

@@ -126,5 +126,29 @@ TEST(value_bytes, of_what_nobody_can_look_into) {
   EXPECT_FALSE((cpu::has_bytes(*ir::describe<std::pair<int, std::shared_ptr<int>>>())));
 }
 
+TEST(heap_bytes, are_those_that_values_own) {
+  const auto of = [](const auto& value) { return cpu::heap_bytes(*ir::describe<std::decay_t<decltype(value)>>(), &value, 1); };
+  EXPECT_EQ(of(std::string("short")), 0u);
+  EXPECT_EQ(of(std::string(1000, 'x')), 1024u);  // 1001, and a word before them, in steps of 16
+  EXPECT_EQ(of(std::vector<double>()), 0u);
+  EXPECT_EQ(of(std::vector<double>(100)), 816u);
+  EXPECT_EQ(of(std::vector<std::string>(3, std::string(1000, 'x'))), 112u + 3 * 1024u);
+  EXPECT_EQ(of(std::optional<std::string>()), 0u);
+  EXPECT_EQ(of(std::optional<std::string>(std::string(1000, 'x'))), 1024u);
+  EXPECT_EQ(of(std::pair<int, std::string>(1, std::string(1000, 'x'))), 1024u);
+  EXPECT_EQ(of(std::array<std::string, 2>{std::string(1000, 'x'), "y"}), 1024u);
+  EXPECT_EQ(of(std::make_shared<std::string>(1000, 'x')), 0u);
+  const std::pair<int, std::string> rows[] = {{1, std::string(1000, 'x')}, {2, "y"}, {3, std::string(1000, 'z')}};
+  EXPECT_EQ(cpu::heap_bytes(*ir::describe<std::pair<int, std::string>>(), rows, 3), 2 * 1024u);
+}
+
+TEST(heap_bytes, are_none_of_plain_types) {
+  EXPECT_FALSE(cpu::owns_heap(*ir::describe<double>()));
+  EXPECT_FALSE((cpu::owns_heap(*ir::describe<std::pair<int, std::optional<double>>>())));
+  EXPECT_FALSE((cpu::owns_heap(*ir::describe<std::shared_ptr<int>>())));
+  EXPECT_TRUE((cpu::owns_heap(*ir::describe<std::pair<int, std::optional<std::string>>>())));
+  EXPECT_TRUE(cpu::owns_heap(*ir::describe<std::vector<int>>()));
+}
+
 }  // namespace
 }  // namespace query::tests

@@ -163,6 +163,61 @@ TEST(buffer_pool, keeps_memory_in_the_few_that_were_used_last) {
   pools.clear();
 }
 
+TEST(charge, counts_in_used_and_in_the_limit) {
+  buffer_pool pool(8 * mib);
+  charge strings;
+  strings.grow(pool, 3 * mib);
+  strings.grow(pool, 2 * mib);
+  EXPECT_EQ(strings.bytes(), 5 * mib);
+  EXPECT_EQ(pool.used(), 5 * mib);
+  EXPECT_THROW(pool.allocate(4 * mib), resource_error);
+  EXPECT_THROW(strings.grow(pool, 4 * mib), resource_error);
+  EXPECT_EQ(strings.bytes(), 5 * mib);
+  strings.shrink(mib);
+  EXPECT_EQ(pool.used(), 4 * mib);
+  const buffer b = pool.allocate(4 * mib);
+  EXPECT_EQ(pool.peak(), 8 * mib);
+}
+
+TEST(charge, gets_room_from_what_is_kept_or_can_go) {
+  struct evictor final : pool_evictor {
+    buffer held;
+    std::size_t evict(std::size_t) override {
+      const std::size_t bytes = held.capacity();
+      held.reset();
+      return bytes;
+    }
+  } other;
+  buffer_pool pool(8 * mib);
+  pool.add(other);
+  pool.allocate(2 * mib);
+  other.held = pool.allocate(4 * mib);
+  charge strings;
+  strings.grow(pool, 3 * mib);
+  EXPECT_EQ(other.held.capacity(), 4 * mib);
+  EXPECT_EQ(pool.cached(), 0u);
+  strings.grow(pool, 5 * mib);
+  EXPECT_EQ(other.held.capacity(), 0u);
+  EXPECT_EQ(pool.used(), 8 * mib);
+  pool.remove(other);
+}
+
+TEST(charge, moves_and_outlives_its_pool) {
+  auto pool = std::make_unique<buffer_pool>(8 * mib);
+  charge a, b;
+  a.grow(*pool, mib);
+  b.grow(*pool, 2 * mib);
+  a.take(std::move(b));
+  EXPECT_EQ(a.bytes(), 3 * mib);
+  EXPECT_EQ(b.bytes(), 0u);  // NOLINT: as of a buffer
+  b = std::move(a);
+  EXPECT_EQ(pool->used(), 3 * mib);
+  b = charge();
+  EXPECT_EQ(pool->used(), 0u);
+  b.grow(*pool, mib);
+  pool.reset();
+}
+
 TEST(buffer, moves_its_ownership) {
   buffer_pool pool;
   buffer a = pool.allocate(100), b = std::move(a);
