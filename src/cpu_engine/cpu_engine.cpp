@@ -4,6 +4,7 @@
 
 #include "cpu_engine/cached.hpp"
 #include "cpu_engine/column_results.hpp"
+#include "cpu_engine/exchange_pages.hpp"
 #include "cpu_engine/files.hpp"
 #include "cpu_engine/group_by.hpp"
 #include "cpu_engine/join.hpp"
@@ -14,6 +15,7 @@
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/tbb_scheduler.hpp"
 #include "cpu_engine/terminal_reads.hpp"
+#include "cpu_engine/value_bytes.hpp"
 #include "cpu_engine/verify.hpp"
 #include "runtime/local_engine.hpp"
 
@@ -112,6 +114,11 @@ class cpu_engine final : public runtime::local_engine {
   }
   std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const runtime::run_context& context) const override {
     return cpu::most_table_bytes(v, context);
+  }
+  bool can_travel(const ir::type& row) const override { return row.trivial || has_bytes(row); }
+  runtime::row_pages pages_of(const detail::table& rows, runtime::run_context& context) override { return write_pages(rows, context); }
+  detail::table rows_of(const ir::type* row, std::span<const runtime::row_page* const> pages, runtime::run_context& context) override {
+    return read_pages(row, pages, context);
   }
   void verify(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
     verify_branch(b, c, context);

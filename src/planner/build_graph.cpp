@@ -171,6 +171,7 @@ class builder {
     s.join = &n;
     // Inner joins build on the side that is known to be smaller, if both lengths are known; the right one otherwise.
     const auto left = length_of(n.inputs[0]), right = length_of(n.inputs[1]);
+    s.ordered = ordered_;
     s.any_order = n.join == join_kind::inner && !ordered_;
     s.build_left = s.any_order && left && right && *left < *right;
     std::vector<binding> outer = take_captures();

@@ -21,7 +21,7 @@ column_schema source_schema(const branch& b) {
 static bool makes_records(const stage& s) { return s.what == stage::kind::rowwise && s.nodes.empty(); }
 
 bool is_bare_source(const vertex& v) {
-  return !v.node && v.inputs.size() == 1 && v.limit == ~0ull && v.engine == "cpu" && is_bare_source(v.inputs.front());
+  return !v.node && !v.moves && v.inputs.size() == 1 && v.limit == ~0ull && v.engine == "cpu" && is_bare_source(v.inputs.front());
 }
 bool is_bare_source(const branch& b) {
   return b.source && b.source->view && b.prefilters.empty() && std::all_of(b.stages.begin(), b.stages.end(), makes_records);

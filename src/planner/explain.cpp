@@ -133,6 +133,7 @@ std::string vertex_names::number(const vertex& v) const {
 }
 
 std::string vertex_names::verb(const vertex& v) const {
+  if (v.moves) return v.node ? "exchange by hash for " + v.node->label : "exchange: " + std::string(name_of(*v.moves));
   if (v.node) return verb_of(*v.node);
   const auto at = joins_.find(&v);
   return at == joins_.end() ? "collect" : "hash table of " + at->second.front()->label;
@@ -141,7 +142,7 @@ std::string vertex_names::verb(const vertex& v) const {
 std::string vertex_names::hash_tables_of(const vertex& v) const {
   const auto at = joins_.find(&v);
   // The name of a vertex without a verb tells of the only one.
-  if (at == joins_.end() || (!v.node && at->second.size() == 1)) return {};
+  if (at == joins_.end() || (!v.node && !v.moves && at->second.size() == 1)) return {};
   std::string all;
   for (const logical* join : at->second) all += (all.empty() ? "" : ", ") + join->label + " @" + place_of(join->where);
   return all;

@@ -19,10 +19,10 @@ namespace {
 
 class writer {
  public:
-  writer(text& to, const machine_graph& g) : to_(to), names_(g), no_gpu_(g.no_gpu) {}
+  writer(text& to, const machine_graph& g) : to_(to), names_(g), no_gpu_(g.no_gpu), all_(g.partitions) {}
 
   void write(const vertex& v, int depth) {
-    std::string engine = v.engine;
+    std::string engine = v.engine + in_partitions(v.partitions);
     if (!v.why.empty()) engine += ": " + once(v.why);
     to_.line(depth, number(v) + " " + names_.verb(v) + form_of(v), engine);
     for (const branch& b : v.inputs) rows(b, engine_of_forms(v.engine, v.shares), depth + 1);
@@ -44,7 +44,7 @@ class writer {
   }
   void result(const machine_graph& g) {
     to_.line(1, g.terminal.empty() ? "result" : "result, for " + g.terminal,
-             g.root.node->accelerated ? "cpu: the caller reads these rows" : "cpu");
+             (g.root.node->accelerated ? "cpu: the caller reads these rows" : "cpu") + in_partitions(g.result_partitions));
     rows(g.result, g.result_engine, 2);
     captures(g.captures, 2);
     for (const std::string& n : g.notes) to_.line(2, once(n));
@@ -73,6 +73,11 @@ class writer {
                "of " + verb_of(*f.from) + " @" + place_of(f.from->where));
     for (const stage& s : b.stages)
       to_.line(depth + 1, s.what == stage::kind::probe ? probe(s, engine) : verbs_text(s) + ": " + form_text(s, engine));
+  }
+  // Of several; what runs in one of them says so, too.
+  std::string in_partitions(int n) const {
+    if (all_ == 1) return "";
+    return n == 1 ? ", in one partition" : ", in " + std::to_string(n) + " partitions";
   }
   std::string number(const vertex& v) const { return names_.number(v); }
   static std::string form_of(const vertex& v) {
@@ -108,13 +113,15 @@ class writer {
   text& to_;
   const vertex_names names_;
   const std::string& no_gpu_;
+  const int all_;
   bool no_gpu_said_ = false;
 };
 
 }  // namespace
 
 void explain_machine(const machine_graph& g, text& to) {
-  to.line(0, "machine graph");
+  const std::string parts = std::to_string(g.partitions) + " partitions in this process";
+  to.line(0, g.partitions == 1 ? "machine graph" : "cluster graph: each of " + parts + " runs the machine graph");
   writer w(to, g);
   for (const vertex* v : g.top) w.write(*v, 1);
   w.result(g);

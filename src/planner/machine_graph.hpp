@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <query/detail/plan.hpp>
@@ -57,6 +59,7 @@ struct stage {
   vertex* build = nullptr;
   bool build_left = false;                        // the left input is the build side (inner joins: the smaller one)
   bool any_order = false;                         // of pairs: an inner join whose engine may swap the sides
+  bool ordered = false;                           // pairs come in the order of the left rows: as_ordered() was said
   bool checks = false;                            // its form was chosen by a session that checks, for what divides integers
   // In sessions that interpret, why the function of each node, or each function of the join, runs natively; empty: it does not. In
   // sessions that check, why integer divisions of that function are not checked; empty: they are, or there are none.
@@ -83,6 +86,10 @@ struct binding {
   std::uint64_t slot = 0;
   vertex* table = nullptr;
 };
+
+// How the rows of a vertex get to other partitions (cluster_graph.hpp): all to the first, all to each, each to that of its key's hash.
+enum class exchange : std::uint8_t { gather, broadcast, hash };
+std::string_view name_of(exchange way);
 
 // One engine of those that run a divided vertex at once.
 struct engine_share {
@@ -114,6 +121,8 @@ struct vertex {
   bool over_columns = false;            // takes its rows as columns (choose_columns): group_by, aggregate, order_by, right and full joins
   bool in_place = false;                // does not run: the joins that build on it read its source's columns (choose_columns)
   bool kept_if_it_fits = false;         // a table if memory allows; else each reader computes its rows as they come
+  int partitions = 1;                   // in which it runs: in the first, or in all
+  std::optional<exchange> moves = {};   // it is an exchange: the partitions that it runs in send their rows
   bool cut_off = false;                 // its table is made for the sake of an engine alone that takes this part, or the next
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::shared_ptr<const projection> gives_columns;     
@@ -137,6 +146,9 @@ struct machine_graph {
   branch result;                                  // what the terminal verb reads
   std::string result_engine = "cpu";              // whose loops its stages are, as engine_of_forms has it
   std::vector<binding> captures;                  // of the result's stages
+  int partitions = 1;                             // of the cluster graph; and those in which the result's rows are folded
+  int result_partitions = 1;
+  std::vector<std::shared_ptr<const logical>> verbs;  // that no user wrote
   std::string terminal;
   std::vector<std::string> notes;
   std::string no_gpu;                             // why there is none for what is accelerated; "": there is one, or none was wanted

@@ -30,7 +30,7 @@ bool makes_pairs(const vertex& v) { return v.node && v.node->what == verb::cross
 bool is_file(const vertex& v) { return v.node && v.node->what == verb::source_file; }
 
 bool can_stream(const vertex& v) {
-  if (v.engine != "cpu") return false;
+  if (v.engine != "cpu" || v.moves) return false;
   if (is_file(v)) return true;
   return v.node ? hands_on(v.node->what) : v.inputs.size() == 1;
 }

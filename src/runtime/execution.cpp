@@ -58,7 +58,9 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
   context.verify = verifies(*session, s);
   context.local = session->cpu.get();
   context.temp = &session->temp;
-  meter.expect(graph->top.size() + 1);
+  std::size_t runs = static_cast<std::size_t>(graph->result_partitions);
+  for (const planner::vertex* v : graph->top) runs += static_cast<std::size_t>(v->partitions);
+  meter.expect(runs);
   context.progress = &meter;
   if (session->keeps_profiles) {
     context.profile = std::make_shared<profiled_run>(*graph, session->pool, *session->scheduler, begin_);
@@ -110,6 +112,7 @@ std::optional<std::uint64_t> execution::rows_there() const {
   const planner::branch& b = graph->result;
   const auto it = b.stages.empty() && b.prefilters.empty() ? context.tables.find(b.table) : context.tables.end();
   if (it == context.tables.end()) return std::nullopt;
+  if (partitions) return partitions->rows_of_result();
   return size_of(it->second);
 }
 
@@ -121,7 +124,9 @@ pass_clock execution::clock(std::string_view way, std::optional<fold_kind> fold)
 void execution::run_vertices() {
   if (have_run_) return;
   prepare_arrow_columns(*graph, context);
-  executor executor(*graph, *session, context);
+  if (graph->partitions > 1 && !partitions) partitions = std::make_unique<partition_set>(*graph, *session, context);
+  executor executor(*graph, *session, context, partitions.get());
+  if (partitions) partitions->leads(executor);
   executor.run_vertices();
   fell_back |= executor.fell_back();
   if (context.verify) session->cpu->verify(graph->result, graph->captures, context);

@@ -20,6 +20,7 @@
 #include "runtime/deadline_watch.hpp"
 #include "runtime/engine_failure.hpp"
 #include "runtime/part_done.hpp"
+#include "runtime/partition_set.hpp"
 #include "runtime/planned_query.hpp"
 #include "runtime/progress.hpp"
 #include "runtime/run_context.hpp"
@@ -107,6 +108,7 @@ class execution {
 
  public:
   run_context context;
+  std::unique_ptr<partition_set> partitions;  // null: there is one
   // What the terminal verb made of the rows; its engine, if another than the plan says.
   void gave(std::uint64_t rows) const;
   void ran_on(std::string_view engine) const;

@@ -20,6 +20,7 @@
 #include "runtime/engine_failure.hpp"
 #include "runtime/materialisation.hpp"
 #include "runtime/part_done.hpp"
+#include "runtime/partition_set.hpp"
 #include "runtime/rounds_run.hpp"
 #include "runtime/seen_runs.hpp"
 #include "runtime/source_rows.hpp"
@@ -79,9 +80,13 @@ std::string pieces_run::taken() {
   return all;
 }
 
-void executor::run_vertices() {
+void executor::begin() {
   cached_ = find_cached_vertices(*graph_, *session_);
   leave_to_joins(*graph_, *context_);
+}
+
+void executor::run_vertices() {
+  begin();
   for (const vertex* v : graph_->top) {
     if (!v->streamed && !v->in_place && !cached_.spared.contains(v) && !context_->left_to_joins.contains(v)) run(*v);
     else if (context_->progress) context_->progress->vertex_done();
@@ -120,7 +125,7 @@ template <class F> auto repeated_by(const engine& e, F&& f) {
 }
 }  // namespace
 
-void executor::run(const vertex& v) {
+void executor::run_here(const vertex& v) {
   context_->cancel.check();
   const profiled_run::scope now(context_->profile.get(), v.number);
   for (const auto& joined : context_->joined_apart)
@@ -355,6 +360,7 @@ void executor::forget(const std::vector<vertex*>& vertices) {
   for (const vertex* w : vertices) {
     context_->tables.erase(w);
     context_->copies.erase(w);
+    if (over_) over_->forget(*w);
   }
 }
 

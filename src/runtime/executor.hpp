@@ -38,16 +38,22 @@ void rethrow_if_gpu_demanded(const planner::branch& b);
 // One vertex on one engine, to its end. `local` reads its inputs where the engine asks for them.
 vertex_rows run_on(engine& e, const planner::vertex& v, local_engine& local, run_context& context);
 
+class partition_set;
+
 class executor {
  public:
-  executor(const planner::machine_graph& g, session_state& session, run_context& context)
-      : graph_(&g), session_(&session), context_(&context) {}
+  // over, if not null: the partitions that the graph is run in, of which this is the first.
+  executor(const planner::machine_graph& g, session_state& session, run_context& context, partition_set* over = nullptr)
+      : graph_(&g), session_(&session), context_(&context), over_(over) {}
   void run_vertices();  // all but the terminal
+  // The same of one partition, by the set: before the first vertex; and one vertex.
+  void begin();
+  void run_here(const planner::vertex& v);
   bool fell_back() const { return fell_back_; }  // the CPU took over a vertex that its engine could not run
 
  private:
   void run_in_round(const std::vector<planner::vertex*>& vertices);
-  void run(const planner::vertex& v);
+  void run(const planner::vertex& v);  // in all its partitions
   bool only_the_cpu_reads(const planner::vertex& v) const;
   bool all_on_cpu() const;
   void keep_if_it_fits(const planner::vertex& v);
@@ -73,6 +79,7 @@ class executor {
   session_state* session_;
   const detail::logical* demanding_loop_ = nullptr;  // the loop that is running, if the GPU is demanded for it
   run_context* context_;
+  partition_set* over_;
   bool fell_back_ = false;
   cached_vertices cached_;
   std::vector<std::unique_ptr<planner::vertex>> brought_;  // with found rows as their input

@@ -81,6 +81,10 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
       planner::check_traps(e.graph->result);
       e.fell_back = true;
     }
+    if (e.partitions) {
+      e.partitions->fold(k, state);
+      return note("");
+    }
     const auto fold_here = [&] {
       const auto clock = e.clock("cpu", k);
       fold_state rest = part ? fold_state{} : state;

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <query/column_chunks.hpp>
 
 #include "runtime/engine.hpp"
+#include "runtime/row_pages.hpp"
 
 namespace query::runtime {
 
@@ -35,6 +37,10 @@ class local_engine : public engine {
                                                    run_context& context) = 0;
   // The most bytes that a table of this vertex takes, with all that lies beside it while it is made; nothing: nobody knows.
   virtual std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const run_context& context) const = 0;
+  // Rows for other partitions of the cluster graph: may rows of the type leave, as pages, and what the pages of several senders hold.
+  virtual bool can_travel(const ir::type& row) const = 0;
+  virtual row_pages pages_of(const detail::table& rows, run_context& context) = 0;
+  virtual detail::table rows_of(const ir::type* row, std::span<const row_page* const> pages, run_context& context) = 0;
   // Verify mode for the branch that the terminal verb reads: throws user_error at the first row on which a function and its
   // trace differ. Vertices are verified as they start.
   virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;

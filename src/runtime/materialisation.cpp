@@ -13,7 +13,7 @@ using planner::vertex;
 void leave_to_joins(const planner::machine_graph& graph, run_context& context) {
   context.left_to_joins.clear();
   context.joined_apart.clear();
-  const auto collects_rows = [](const vertex* v) { return !v->node && !v->in_place; };
+  const auto collects_rows = [](const vertex* v) { return !v->node && !v->in_place && !v->moves; };
   if (!context.pool.limit() || !context.temp || context.verify) return;
   if (std::none_of(graph.top.begin(), graph.top.end(), collects_rows)) return;
   std::unordered_map<const vertex*, int> read;  // how often; as such a build side, or otherwise, which counts twice
@@ -45,7 +45,7 @@ void leave_to_joins(const planner::machine_graph& graph, run_context& context) {
     return most + 1;
   };
   for (const vertex* v : graph.top)  // inputs first
-    if (!v->node && v->engine == "cpu" && v->shares.empty() && !v->streamed && !v->in_place && !v->kept_if_it_fits && v->limit == ~0ull &&
+    if (collects_rows(v) && v->engine == "cpu" && v->shares.empty() && !v->streamed && !v->kept_if_it_fits && v->limit == ~0ull &&
         v->inputs.size() == 1 && v->slots.empty() && read[v] == 1)
       if (const int now = depth(*v); now <= most_within) {
         within.emplace(v, now);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/cluster_graph.hpp"
 #include "planner/column_forms.hpp"
 #include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
@@ -74,7 +75,8 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
                       std::optional<fold_kind> fold, const seen_ways::choice& way) {
   const bool verified = verifies(session, s), here = way.by == seen_ways::way::cpu;
   bool there = way.by == seen_ways::way::gpu && gpu_to_plan_for(session);  // not lost since, and the plan is the same
-  const std::string no_gpu = verified ? "verified queries run natively" : here ? way.why : "";
+  const bool divided = session.partitions > 1;
+  const std::string no_gpu = verified ? "verified queries run natively" : divided ? "partitions run on the CPU" : here ? way.why : "";
   planned_query plan;
   const bool gpu = p.node->accelerated && no_gpu.empty() && gpu_to_plan_for(session);
   std::uint64_t shape = 0;
@@ -142,6 +144,8 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(plan, fold);
   plan.expected.shape = shape;
   plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
+  planner::split_over_partitions(*plan.graph, {session.partitions, session.most_broadcast,
+                                               [&](const ir::type& row) { return session.cpu->can_travel(row); }, how});
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   // Where compiled functions are compared with their traces, all of them run as compiled.
   const bool folds_here = fold && !plan.folds && plan.fold_shares.empty();

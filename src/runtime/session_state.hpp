@@ -32,6 +32,10 @@ class session_state {
   buffer_pool pool;
   temp_space temp;  // outlives cached rows, as the pool does
   deadline_watch deadlines;
+  // Queries run in so many partitions of this process (planner/cluster_graph.hpp), on the CPU.
+  int partitions = 1;
+  std::atomic<std::uint64_t> sent_rows{0}, sent_bytes{0};  // by exchanges, so far
+  std::uint64_t most_broadcast = std::uint64_t{8} << 20;  // bytes of the other side of a join that every partition gets
   seen_ways ways;
   std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order
 

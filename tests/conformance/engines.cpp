@@ -82,6 +82,15 @@ engine_config two_gpus() {
   return e;
 }
 
+// The cluster graph in one process: what partitions exchange goes through pages. Other sides of joins are sent to each of them where they
+// have a row or two, else rows go by hash.
+engine_config four_partitions() {
+  engine_config e{"4 partitions in one process", "cpu", query::Session({.threads = 2, .gpu = query::gpu_use::off})};
+  e.session.state()->partitions = 4;
+  e.session.state()->most_broadcast = 64;
+  return e;
+}
+
 // Of no device, for what can be known without one.
 constexpr const char* only_compiled = "gpu, kernels only compiled";
 engine_config without_a_device() {
@@ -104,6 +113,7 @@ compiled_kernels& kernels_here() {
   static compiled_kernels all;
   return all;
 }
+bool in_partitions(const engine_config& e) { return e.session.state()->partitions > 1; }
 bool computes(const engine_config& e) { return e.name != std::string_view(only_compiled); }
 std::span<const cpu_reason> cpu_reasons() { return reasons; }
 bool on_the_gpu(std::string_view verb) { return std::find(gpu_verbs.begin(), gpu_verbs.end(), verb) != gpu_verbs.end(); }
@@ -113,6 +123,7 @@ const std::vector<engine_config>& engines() {
       {"cpu, 1 thread", "cpu", query::Session({.threads = 1, .gpu = query::gpu_use::off})},
       {"cpu, 4 threads", "cpu", query::Session({.threads = 4, .gpu = query::gpu_use::off})},
       {"interpreter", "interpreter", query::Session({.threads = 4, .interpret = true, .gpu = query::gpu_use::off})},
+      four_partitions(),
       without_a_device(),
       gpu(),
       two_gpus(),

@@ -32,6 +32,9 @@ struct engine_config {
   std::map<std::string, std::string> leaves_out = {};       // verb -> why another engine runs it
 };
 const std::vector<engine_config>& engines();
+// Queries of the session run in several partitions: sums of floats have other last bits there, and functions of keys that exchanges and
+// verbs both need are called twice.
+bool in_partitions(const engine_config& e);
 
 // What a test says it is about: rows of matrix.csv.
 struct coverage {

@@ -294,7 +294,7 @@ CONFORMS(outer_join_columns, a_full_join_of_what_a_left_join_gave, "left_join", 
     const auto made = [](auto id, auto first, auto second, auto lot, auto last) {
       return query::make<chained>(id, first, second, lot, last);
     };
-    EXPECT_ROWS(a.left_join(b, key, key, take).full_join(b, [](auto t) { return t.partner; }, name, [made](auto t, auto m) {
+    EXPECT_SAME_ROWS(a.left_join(b, key, key, take).full_join(b, [](auto t) { return t.partner; }, name, [made](auto t, auto m) {
       if (!t) return made(std::int32_t{-1}, std::nullopt, m->name, m->lot, m->name);
       if (!m) return made(t->id, t->partner, std::nullopt, t->lot, t->partner_or);
       return made(t->id, t->partner, m->name, t->lot, t->partner_or);

@@ -1,0 +1,48 @@
+// The cluster graph: a machine graph whose vertices run in one partition or in all, with exchanges where rows have to change partition.
+//
+// Every partition runs the same machine graph over its own part of the sources: rows [p * n / parts, (p + 1) * n / parts) of a
+// container in memory. So partitions, one after the other, give the rows of a source in order, and of everything that keeps their order.
+//
+// - Verbs that look at rows one by one run where their rows are, and so do folds, which are merged.
+// - Groups, joins and sets run behind an exchange by the hash of their keys. A small other side of a join is sent to each partition.
+// - Verbs that need all rows in order run in the first partition. So does what as_ordered() was said of, since exchanges by hash lose the
+//   order between partitions, and what is read no further than its reader goes: a range-for, take, zip.
+// - Collections that functions captured are sent to each partition.
+// - In a loop, what does not depend on its rows is sent once, before it.
+//
+//   v1 exchange, gather      <- [ source trades, in 4 partitions | where, select ]
+//   v2 order_by              <- [ v1 | ]
+//
+// Source: M. Isard et al., Dryad: Distributed Data-Parallel Programs from Sequential Building Blocks, EuroSys 2007 (stages and exchanges).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include <query/detail/function_ref.hpp>
+
+#include "planner/machine_graph.hpp"
+
+namespace query::planner {
+
+struct cluster_options {
+  int partitions = 1;
+  std::uint64_t most_broadcast = 0;                   // bytes of the other side of a join that is sent to each partition
+  function_ref<bool(const ir::type&)> can_travel;     // may rows of the type leave their partition?
+  reading how = reading::whole;
+};
+
+// After vertices have been placed, before mark_streams. Where some rows cannot travel, all stays in one partition, and a note says so.
+void split_over_partitions(machine_graph& g, const cluster_options& options);
+
+// Rows of the branch are divided over partitions, where it starts from this source.
+bool is_divided(const branch& b);
+
+struct graph_copy {
+  std::unique_ptr<machine_graph> graph;
+  std::unordered_map<const vertex*, vertex*> of;  // what became of each vertex
+};
+graph_copy copy_of(const machine_graph& g);
+
+}  // namespace query::planner

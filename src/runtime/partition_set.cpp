@@ -1,0 +1,146 @@
+#include "runtime/partition_set.hpp"
+
+#include <span>
+#include <utility>
+
+#include <query/errors.hpp>
+
+#include "planner/cluster_graph.hpp"
+#include "planner/rules/edges.hpp"
+#include "runtime/partition_bounds.hpp"
+
+namespace query::runtime {
+
+using planner::vertex;
+using way = planner::exchange;
+
+partition_set::partition_set(planner::machine_graph& first, session_state& session, run_context& context) : session_(&session) {
+  all_.resize(static_cast<std::size_t>(first.partitions));
+  for (std::size_t p = 1; p < all_.size(); ++p) {
+    partition& part = all_[p];
+    planner::graph_copy copy = planner::copy_of(first);
+    part.own_graph = std::move(copy.graph);
+    part.graph = part.own_graph.get();
+    part.of = std::move(copy.of);
+    part.own_context.reset(new run_context{context.scheduler, context.pool, context.cancel});
+    part.context = part.own_context.get();
+    part.context->verify = context.verify;
+    part.context->local = context.local;
+    part.context->temp = context.temp;
+    part.context->progress = context.progress;
+    part.context->profile = context.profile;
+    part.context->pieces = context.pieces;
+  }
+  all_[0].graph = &first;
+  all_[0].context = &context;
+  for (std::size_t p = 0; p < all_.size(); ++p) divide_sources(all_[p], p);
+}
+
+void partition_set::divide_sources(partition& p, std::size_t number) {
+  const auto divide = [&](planner::branch& b, int partitions) {
+    if (partitions == 1 || !planner::is_divided(b)) return;
+    detail::row_block whole;
+    b.source->view(b.source->source.get(), whole);
+    const auto end = [&](std::size_t part) { return part ? even_end(whole.n, all_.size(), part) : 0; };
+    p.parts_of_sources.emplace_back(*b.source, end(number), end(number + 1));
+    b.source = p.parts_of_sources.back().node();
+  };
+  for (const auto& v : p.graph->vertices)
+    for (planner::branch& b : v->inputs) divide(b, v->partitions);
+  divide(p.graph->result, p.graph->result_partitions);
+}
+
+void partition_set::leads(executor& first) {
+  first_ = &first;
+  for (partition& p : all_) {
+    if (p.context == all_[0].context) continue;
+    p.context->tables.clear();
+    p.runs = std::make_unique<executor>(*p.graph, *session_, *p.context);
+    p.runs->begin();
+  }
+}
+
+void partition_set::run(const vertex& v) {
+  if (v.moves) return exchange(v);
+  for (std::size_t p = 0; p < static_cast<std::size_t>(v.partitions); ++p) {
+    const vertex& here = all_[p].mine(v);
+    if (p && all_[p].context->left_to_joins.contains(&here)) {
+      if (all_[p].context->progress) all_[p].context->progress->vertex_done();
+    } else {
+      runs(p).run_here(here);
+    }
+  }
+}
+
+row_pages partition_set::pages_of(const detail::table& rows, std::size_t first, std::size_t end, run_context& context) {
+  detail::table part = rows;
+  part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
+  part.n = end - first;
+  row_pages pages = part.n ? session_->cpu->pages_of(part, context) : row_pages{};
+  for (const row_page& page : pages) {
+    session_->sent_rows += page.rows;
+    session_->sent_bytes += page.bytes.size();
+  }
+  return pages;
+}
+
+// Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
+void partition_set::exchange(const vertex& v) {
+  const std::size_t senders = static_cast<std::size_t>(v.partitions), receivers = v.moves == way::gather ? 1 : all_.size();
+  std::vector<row_pages> sent;
+  std::vector<std::vector<const row_page*>> inboxes(receivers);
+  std::vector<std::pair<std::size_t, std::size_t>> to;  // the receiver of each of `sent`, and all of them where there are several
+  for (std::size_t p = 0; p < senders; ++p) {
+    const vertex& here = all_[p].mine(v);
+    run_context& context = *all_[p].context;
+    runs(p).run_here(here);
+    const detail::table rows = context.table_of(here);
+    if (v.moves == way::hash) {
+      const partition_bounds* bounds = bounds_of(rows);
+      if (rows.n && !bounds) throw internal_error("query: an exchange has no partitions");
+      for (std::size_t r = 0; rows.n && r < receivers; ++r) {
+        sent.push_back(pages_of(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r], context));
+        to.emplace_back(r, r + 1);
+      }
+    } else {
+      sent.push_back(pages_of(rows, 0, rows.n, context));
+      to.emplace_back(0, receivers);
+    }
+    context.tables.erase(&here);
+  }
+  for (std::size_t i = 0; i < sent.size(); ++i)
+    for (std::size_t r = to[i].first; r < to[i].second; ++r)
+      for (const row_page& page : sent[i]) inboxes[r].push_back(&page);
+  for (std::size_t r = 0; r < receivers; ++r)
+    all_[r].context->tables[&all_[r].mine(v)] = session_->cpu->rows_of(v.row(), inboxes[r], *all_[r].context);
+}
+
+void partition_set::forget(const vertex& v) {
+  for (std::size_t p = 1; p < all_.size(); ++p) all_[p].context->tables.erase(&all_[p].mine(v));
+}
+
+std::uint64_t partition_set::rows_of_result() const {
+  std::uint64_t rows = 0;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(all_[0].graph->result_partitions); ++p) {
+    const vertex_rows& r = all_[p].context->tables.at(all_[p].graph->result.table);
+    rows += r.here() ? r.rows.n : r.kept->size();
+  }
+  return rows;
+}
+
+void partition_set::fold(detail::fold_kind k, detail::fold_state& state) {
+  const planner::machine_graph& g = *all_[0].graph;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(g.result_partitions); ++p) {
+    const partition& part = all_[p];
+    if (p && part.context->progress) part.context->progress->vertex_done();
+    if (p == 0) {
+      session_->cpu->fold(part.graph->result, part.graph->captures, k, state, *part.context);
+      continue;
+    }
+    detail::fold_state rest;
+    session_->cpu->fold(part.graph->result, part.graph->captures, k, rest, *part.context);
+    session_->cpu->merge(k, g.result.row, state, rest);
+  }
+}
+
+}  // namespace query::runtime
