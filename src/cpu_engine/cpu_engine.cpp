@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "cpu_engine/cached.hpp"
+#include "cpu_engine/collected_rows.hpp"
 #include "cpu_engine/column_results.hpp"
 #include "cpu_engine/exchange_pages.hpp"
 #include "cpu_engine/files.hpp"
@@ -27,8 +27,9 @@ namespace {
 
 runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& context) {
   if (!v.node || v.node->what == verb::take)
-    if (auto rows = made_as_they_are(v.inputs.front(), std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull), context))
-      return runtime::vertex_rows(std::move(rows));
+    if (auto rows = made_as_they_are(v.inputs.front(), context))
+      return runtime::vertex_rows(range_of(std::move(rows), 0, std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull)));
+  if (!v.node && v.limit == ~0ull) return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
   if (!v.node) return cpu::collect(v.inputs.front(), v.captures, context, v.limit);
   switch (v.node->what) {
     case verb::source_file: return read_file(v, context);
@@ -42,7 +43,6 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
     case verb::union_with:
     case verb::intersect:
     case verb::except: return set_rows(v, context);
-    case verb::cached: return cached_rows(v, context);
     default: return run_table_verb(v, context);
   }
 }
@@ -122,6 +122,11 @@ class cpu_engine final : public runtime::local_engine {
   }
   void verify(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
     verify_branch(b, c, context);
+  }
+  runtime::vertex_rows keep(const planner::branch& b, const std::vector<planner::binding>& c, runtime::run_context& context) override {
+    const bool as_it_is = b.stages.empty() && b.prefilters.empty();
+    if (const runtime::vertex_rows* known = as_it_is ? context.rows_before(b) : nullptr) return settled_rows(*known, context);
+    return settled_rows(collect_as_memory_allows(b, c, context).as_vertex_rows(), context);
   }
 
  private:

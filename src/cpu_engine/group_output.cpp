@@ -119,7 +119,6 @@ class records_in_memory final : public group_output {
       end_partition(p);
     }
     store_->finish(*context_);
-    if (context_->loops) return store_->fetch(*context_);
     return runtime::vertex_rows(store_);
   }
   detail::table in_order() {
@@ -179,7 +178,6 @@ class records_beyond_memory final : public group_output {
     if (!store_) return in_order(few);
     store_->finish();
     if (few && places_.order_bits) store_ = by_first_appearance();
-    if (tasks_->context().loops) return store_->fetch(tasks_->context());
     return runtime::vertex_rows(store_);
   }
 

@@ -228,7 +228,6 @@ runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::ru
   probe.row_heap = row_heap_bytes(*probe.rest);
   const std::shared_ptr<const planner::vertex> lives_on(std::shared_ptr<void>(), &v);
   auto rows = join_partitions(lives_on, false, v.interpreted, std::move(probe), std::move(build.apart), room, tasks);
-  if (context.loops) return rows->fetch(context);  // what its rows refer to may be gone in the next round
   return runtime::vertex_rows(std::move(rows));
 }
 

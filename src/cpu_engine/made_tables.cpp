@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cpu_engine/vertex_tasks.hpp"
+
 namespace query::cpu {
 
 namespace {
@@ -53,31 +55,47 @@ detail::table made_tables::fetch(runtime::run_context& context) {
   return std::move(all).to_table();
 }
 
-// The first rows of others.
-class first_tables final : public made_tables {
+namespace {
+
+class range_of_tables final : public made_tables {
  public:
-  first_tables(std::shared_ptr<const made_tables> of, std::uint64_t most) : made_tables(of->row()), of_(std::move(of)) {
-    for (std::size_t t = 0; size() < most; ++t) add_table(std::min(of_->begin_of(t + 1), most) - of_->begin_of(t));
+  range_of_tables(std::shared_ptr<const made_tables> of, std::uint64_t first, std::uint64_t n)
+      : made_tables(of->row()), of_(std::move(of)) {
+    while (n && of_->begin_of(first_table_ + 1) <= first) ++first_table_;
+    skipped_ = first - of_->begin_of(first_table_);
+    for (std::size_t t = first_table_; size() < n; ++t) add_table(std::min(of_->begin_of(t + 1), first + n) - first - size());
   }
 
  private:
-  std::size_t bytes_for(std::size_t t) const override { return of_->bytes_for(t); }
+  std::size_t bytes_for(std::size_t t) const override { return of_->bytes_to_make(first_table_ + t); }
   detail::table made(std::size_t t, runtime::scheduler& scheduler) const override {
-    detail::table rows = of_->made(t, scheduler);
-    rows.n = static_cast<std::size_t>(begin_of(t + 1) - begin_of(t));
-    return rows;
+    return slice(of_->make_one(first_table_ + t, scheduler), t == 0 ? skipped_ : 0, begin_of(t + 1) - begin_of(t));
   }
 
   std::shared_ptr<const made_tables> of_;
+  std::size_t first_table_ = 0;
+  std::uint64_t skipped_ = 0;  // rows of the first table
 };
 
-std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, std::uint64_t most, const runtime::run_context& context) {
-  if (!b.table || !b.stages.empty() || !b.prefilters.empty()) return nullptr;
-  const auto found = context.tables.find(b.table);
-  if (found == context.tables.end() || found->second.here()) return nullptr;
-  auto rows = std::dynamic_pointer_cast<made_tables>(found->second.kept);
-  if (!rows || rows->size() <= most) return rows;
-  return std::make_shared<first_tables>(std::move(rows), most);
+}  // namespace
+
+std::size_t made_tables::rows_a_table(std::size_t row_bytes, const runtime::buffer_pool& pool) {
+  constexpr std::size_t most_table_bytes = std::size_t{4} << 20, share = 64;  // of the session's memory, for a table
+  const std::size_t limit = pool.limit(), bytes = limit ? std::min(most_table_bytes, limit / share) : most_table_bytes;
+  return std::max<std::size_t>(1, bytes / row_bytes);
+}
+
+std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, const runtime::run_context& context) {
+  if (!b.stages.empty() || !b.prefilters.empty()) return nullptr;
+  const runtime::vertex_rows* const rows = context.rows_before(b);
+  return rows && !rows->here() ? std::dynamic_pointer_cast<made_tables>(rows->kept) : nullptr;
+}
+
+std::shared_ptr<made_tables> range_of(std::shared_ptr<made_tables> of, std::uint64_t first, std::uint64_t n) {
+  first = std::min(first, of->size());
+  n = std::min(n, of->size() - first);
+  if (n == of->size()) return of;
+  return std::make_shared<range_of_tables>(std::move(of), first, n);
 }
 
 void table_pass::make_more() {

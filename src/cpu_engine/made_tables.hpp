@@ -27,7 +27,7 @@ class made_tables : public runtime::kept_rows {
   std::string_view engine() const final { return "cpu"; }
   bool stays() const final { return false; }
   std::uint64_t size() const final { return begins_.back(); }
-  detail::table fetch(runtime::run_context& context) final;
+  detail::table fetch(runtime::run_context& context) override;
 
   const ir::type* row() const { return row_; }
   std::size_t tables() const { return begins_.size() - 1; }
@@ -36,24 +36,29 @@ class made_tables : public runtime::kept_rows {
 
   // Makes tables [first, first + to.size()), side by side. The rows are the caller's, who may move from them.
   void make(std::size_t first, std::span<detail::table> to, runtime::run_context& context) const;
+  detail::table make_one(std::size_t t, runtime::scheduler& scheduler) const { return made(t, scheduler); }
+  std::size_t bytes_to_make(std::size_t t) const { return bytes_for(t); }  // of memory
   // How many tables from number `first` on have room in memory while they are made; at least one.
   std::size_t together(std::size_t first, const runtime::run_context& context) const;
 
  protected:
   explicit made_tables(const ir::type* row) : row_(row), begins_{0} {}
   void add_table(std::uint64_t rows) { begins_.push_back(begins_.back() + rows); }
+  // Of rows that take so many bytes, where a table may have any number of them.
+  static std::size_t rows_a_table(std::size_t row_bytes, const runtime::buffer_pool& pool);
 
  private:
-  friend class first_tables;
   virtual detail::table made(std::size_t t, runtime::scheduler& scheduler) const = 0;
-  virtual std::size_t bytes_for(std::size_t t) const = 0;  // of memory, to make it
+  virtual std::size_t bytes_for(std::size_t t) const = 0;
 
   const ir::type* row_;
   std::vector<std::uint64_t> begins_;
 };
 
-// The first `most` rows of a branch if they are made as they are read, and nothing happens to them; null: not so.
-std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, std::uint64_t most, const runtime::run_context& context);
+// The rows of a branch if they are made as they are read, and nothing happens to them; null: not so.
+std::shared_ptr<made_tables> made_as_they_are(const planner::branch& b, const runtime::run_context& context);
+// Rows [first, first + n) of others, or fewer at their end.
+std::shared_ptr<made_tables> range_of(std::shared_ptr<made_tables> of, std::uint64_t first, std::uint64_t n);
 
 class table_pass {
  public:

@@ -8,6 +8,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/radix_sort.hpp"
+#include "cpu_engine/reordered_rows.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/sort_rows.hpp"
 #include "ir/running.hpp"
@@ -190,24 +191,7 @@ detail::table ordered_tables::in_order(const table_of& t, runtime::scheduler& sc
   }
   const permutation order = sort_rows(keys, rows.size(), scheduler, pool, context_->cancel);
   computed.clear();
-  rows_buffer sorted(row(), pool);
-  heap_charge none;
-  sorted.reserve(rows.size());
-  order.visit([&](const auto* id) {
-    if (row()->trivial || !row()->life.move) {
-      gather_rows(row(), sorted.extend(rows.size()), rows.data(), id, rows.size());
-      sorted.grow(rows.size());
-      return;
-    }
-    detail::in_runs<batch_rows>(0, rows.size(), [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i) {
-        move_rows(row(), sorted.extend(1), rows.at(static_cast<std::size_t>(id[i])), 1);
-        sorted.grow(1, none);
-      }
-    });
-    sorted.heap().take(rows.heap());
-  });
-  return std::move(sorted).to_table();
+  return reordered_rows(std::move(rows).to_table(), order, pool);
 }
 void ordered_tables::read_rows(const column_batch& b, rows_buffer& to) const {
   void* const at = to.extend(b.n);

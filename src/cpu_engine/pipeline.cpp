@@ -25,11 +25,11 @@ using detail::verb;
 
 namespace {
 
-// The rows of a vertex that gave several tables, which nobody has put side by side yet.
+// The rows of a vertex that gave several tables, or of a loop variable that are made as they are read; nobody has put them side by side.
 template <class Rows> std::shared_ptr<const Rows> several(const planner::branch& b, const runtime::run_context& context) {
-  const auto found = b.table ? context.tables.find(b.table) : context.tables.end();
-  if (found == context.tables.end() || found->second.here()) return nullptr;
-  return std::dynamic_pointer_cast<const Rows>(found->second.kept);
+  const runtime::vertex_rows* const rows = b.table || std::is_same_v<Rows, made_tables> ? context.rows_before(b) : nullptr;
+  if (!rows || rows->here()) return nullptr;
+  return std::dynamic_pointer_cast<const Rows>(rows->kept);
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
   } else if ((list_ = several<table_list>(b, context))) {
     whole_.n = static_cast<std::size_t>(list_->size());
     source_row_ = list_->row();
-    table_ = b.table;
+    list_rows_ = context.rows_before(b);
   } else if ((columns_ = several<column_list>(b, context))) {
     whole_.n = static_cast<std::size_t>(columns_->size());
     source_row_ = columns_->row();
@@ -147,7 +147,7 @@ std::vector<detail::table> pipeline::as_tables() const {
 
 std::optional<detail::table> pipeline::as_table() const {
   if (!in_place()) return std::nullopt;
-  if (list_) return context_->table_of(*table_);
+  if (list_) return context_->fetched(*list_rows_);
   detail::table t;
   t.owner = std::const_pointer_cast<void>(owner_);
   t.rows = whole_.rows;

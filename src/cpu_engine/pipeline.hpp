@@ -121,7 +121,7 @@ class pipeline {
   detail::row_block whole_;                       // of sources with a length
   std::shared_ptr<const class table_list> list_;  // whose rows these are, where they lie in several tables
   std::shared_ptr<const class column_list> columns_;  // ...or in columns
-  const planner::vertex* table_ = nullptr;        // whose rows these are
+  runtime::vertex_rows* list_rows_ = nullptr;     // the same, to put them side by side
   std::unique_ptr<class table_pass> pass_;        // whose rows these are, where they are made as they are read
   std::shared_ptr<const void> owner_;
   std::unique_ptr<row_pieces> stream_;            // of sources without

@@ -1,11 +1,16 @@
 // chunk, window and apply: functions of runs of adjacent rows.
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
+#include <query/errors.hpp>
 
+#include "cpu_engine/collected_rows.hpp"
 #include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/partitioned_tables.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/table_verbs.hpp"
@@ -43,27 +48,30 @@ class interpreted_run {
 };
 
 // Calls the vertex's function for each of `count` runs: `a_task` of them one after the other, tasks side by side. Runs of one length, at
-// one distance, share a call.
-detail::table call_runs(const planner::vertex& v, const detail::table& rows, std::size_t count, std::size_t a_task,
-                        const vertex_tasks& tasks, function_ref<run(std::size_t)> at) {
+// one distance, share a call. What tasks give is numbered from `first_task` on.
+void call_runs(const planner::vertex& v, const detail::table& rows, std::size_t count, std::size_t a_task, const vertex_tasks& tasks,
+               function_ref<run(std::size_t)> at, collected_parts& out, std::size_t first_task = 0) {
   const detail::logical& node = *v.node;
   const detail::user_function& f = node.functions[0];
   const function_calls function(f, v.interpreted, false);
-  const std::size_t n = (count + a_task - 1) / a_task;
-  std::vector<rows_buffer> results;
-  results.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) results.emplace_back(node.row, tasks.pool());
-  tasks.for_each(n, [&](std::size_t t) {
-    append_rows_sink sink(results[t]);
+  tasks.for_each((count + a_task - 1) / a_task, [&](std::size_t t) {
+    collected_parts::part to(out, first_task + t);
     std::optional<interpreted_run> interpreted;
+    rows_buffer given(node.row, tasks.pool());  // by an interpreted function
     if (function.is_interpreted()) interpreted.emplace(function, f.row, tasks.pool());
     const detail::stop_point stop;
     const std::size_t first = t * a_task, end = std::min(count, first + a_task);
-    if (gives_one_row(node)) results[t].reserve(end - first);  // a buffer that grows begins with a batch: far too much for a long run
+    if (gives_one_row(node)) to.reserve(end - first);  // a buffer that grows begins with a batch: far too much for a long run
     for (std::size_t i = first; i < end;) {
       const run r = at(i);
       if (interpreted) {
-        interpreted->call(rows, r, results[t]);
+        interpreted->call(rows, r, given);
+        detail::row_block b;
+        b.rows = given.data();
+        b.n = given.size();
+        b.owned = true;
+        to.push(b);
+        given.clear();
         ++i;
       } else {
         detail::row_runs alike{r.n, 0, 1};
@@ -73,15 +81,19 @@ detail::table call_runs(const planner::vertex& v, const detail::table& rows, std
           if (next.n != r.n || next.first != r.first + alike.count * alike.step) break;
           ++alike.count;
         }
-        node.rows_call(f.f.get(), row_at(rows, r.first), alike, sink);
+        node.rows_call(f.f.get(), row_at(rows, r.first), alike, to);
         i += alike.count;
       }
       stop.check();
     }
+    to.finish();
   });
-  std::vector<piece> pieces;
-  for (rows_buffer& r : results) pieces.emplace_back(std::move(r));
-  return side_by_side(std::move(pieces), node.row, tasks);
+}
+collected_rows call_runs(const planner::vertex& v, const detail::table& rows, std::size_t count, std::size_t a_task,
+                         const vertex_tasks& tasks, function_ref<run(std::size_t)> at) {
+  collected_parts out(v.node->row, (count + a_task - 1) / a_task, 0, tasks.context());
+  call_runs(v, rows, count, a_task, tasks, at, out);
+  return std::move(out).rows(tasks);
 }
 
 // So many runs of this length that a task has as many rows as a part.
@@ -100,23 +112,25 @@ bool gives_one_row(const detail::logical& runs) {
   return runs.what != detail::verb::apply && (runs.all || runs.functions.front().row);
 }
 
-detail::table chunk_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+runtime::vertex_rows chunk_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   check_positive(v.node->count, *v.node, "the length");
+  if (auto streamed = streamed_into_store(v, tasks.context())) return std::move(*streamed);
   const detail::table rows = collect_input(v, 0, tasks).table;
   const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->count, std::max<std::size_t>(rows.n, 1)));
   return call_runs(v, rows, (rows.n + length - 1) / length, runs_a_task(length), tasks,
-                   [&](std::size_t i) { return run{i * length, std::min(length, rows.n - i * length)}; });
+                   [&](std::size_t i) { return run{i * length, std::min(length, rows.n - i * length)}; }).as_vertex_rows();
 }
 
-detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+runtime::vertex_rows window_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   check_positive(v.node->count, *v.node, "the length");
   check_positive(v.node->step, *v.node, "the step");
+  if (auto streamed = streamed_into_store(v, tasks.context())) return std::move(*streamed);
   const detail::table rows = collect_input(v, 0, tasks).table;
   const std::uint64_t length = v.node->count;
   if (rows.n < length) return rows_buffer(v.node->row, tasks.pool()).to_table();
   const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->step, rows.n));
   return call_runs(v, rows, (rows.n - static_cast<std::size_t>(length)) / step + 1, runs_a_task(length), tasks,
-                   [&](std::size_t i) { return run{i * step, static_cast<std::size_t>(length)}; });
+                   [&](std::size_t i) { return run{i * step, static_cast<std::size_t>(length)}; }).as_vertex_rows();
 }
 
 namespace {
@@ -192,9 +206,9 @@ class streamed_runs final : public row_pieces {
     const auto n = static_cast<std::size_t>(length);
     const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(step_, rows_.n));
     constexpr std::size_t rows_a_task = 1 << 12;
-    detail::table out = call_runs(*v_, rows_, count, std::max<std::size_t>(1, rows_a_task / n), input_.tasks(), [&](std::size_t i) {
-      return run{i * step, n};
-    });
+    const std::size_t a_task = std::max<std::size_t>(1, rows_a_task / n);
+    const collected_rows given = call_runs(*v_, rows_, count, a_task, input_.tasks(), [&](std::size_t i) { return run{i * step, n}; });
+    detail::table out = given.made ? given.made->fetch(input_.tasks().context()) : given.rows.table;
     const std::uint64_t used = step_ > rows_.n ? step_ : std::uint64_t{count} * step;
     if (used >= rows_.n) skip_ = used - rows_.n;
     rows_ = used < rows_.n ? slice(rows_, used, ~0ull) : detail::table{};
@@ -247,18 +261,129 @@ detail::table collect_by_partition(const planner::vertex& v, const vertex_tasks&
 
 }  // namespace
 
-detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks) {
-  const detail::table rows =
-      !v.node->all && changed_partitions(v, tasks.context()) ? collect_by_partition(v, tasks) : collect_input(v, 0, tasks).table;
-  if (v.node->all) return call_runs(v, rows, 1, 1, tasks, [&](std::size_t) { return run{0, rows.n}; });
+namespace {
+
+// Runs of rows one after the other, of tables that are made as they are read, a few at a time: each side by side.
+class runs_of_tables {
+ public:
+  runs_of_tables(std::shared_ptr<made_tables> of, const std::vector<std::size_t>& ends, runtime::run_context& context)
+      : of_(of), pass_(std::move(of), context), ends_(&ends), context_(&context) {}
+  bool ended() const { return next_ == ends_->size(); }
+  std::size_t next_number() const { return next_; }
+  // As many as there is room for, at least one.
+  std::vector<detail::table> next() {
+    constexpr std::size_t memory_share = 8, runs_a_thread = 4;
+    const std::size_t most = runs_a_thread * static_cast<std::size_t>(std::max(1, context_->scheduler.concurrency()));
+    const std::size_t room = context_->pool.limit() / memory_share;
+    std::vector<detail::table> all;
+    for (std::size_t bytes = 0; next_ < ends_->size() && all.size() < most; ++next_) {
+      const std::size_t rows = (*ends_)[next_] - (next_ ? (*ends_)[next_ - 1] : 0);
+      bytes += rows * of_->row_bytes();
+      if (!all.empty() && bytes > room) break;
+      try {
+        all.push_back(side_by_side(rows));
+      } catch (const resource_error& e) {
+        throw resource_error("partition " + std::to_string(next_ + 1) + " of " + std::to_string(ends_->size()) + " has " +
+                             std::to_string(rows) + " rows, which its function wants side by side in memory; divide the rows into more "
+                             "partitions; " + e.what());
+      }
+    }
+    return all;
+  }
+
+ private:
+  detail::table side_by_side(std::size_t n) {
+    if (!rest_.n && n && !pass_.next(rest_)) throw internal_error("query: partitions have more rows than their tables");
+    if (n <= rest_.n) {
+      detail::table rows = slice(rest_, 0, n);
+      rest_ = slice(rest_, n, ~0ull);
+      if (!n) rows.type = of_->row();
+      return rows;
+    }
+    rows_buffer rows(of_->row(), context_->pool);
+    rows.reserve(n);
+    while (rows.size() < n) {
+      context_->cancel.check();
+      if (!rest_.n && !pass_.next(rest_)) throw internal_error("query: partitions have more rows than their tables");
+      const detail::table some = slice(rest_, 0, n - rows.size());
+      rest_ = slice(rest_, some.n, ~0ull);
+      rows.take_rows(const_cast<void*>(some.rows), some.n);
+      if (!rest_.n) rest_ = {};
+    }
+    return std::move(rows).to_table();
+  }
+
+  std::shared_ptr<made_tables> of_;
+  table_pass pass_;
+  detail::table rest_;  // of the table that was made last
+  const std::vector<std::size_t>* ends_;
+  runtime::run_context* context_;
+  std::size_t next_ = 0;
+};
+
+// The function of each run of rows that are made as they are read; `changed`: row-wise verbs change the rows of a run first.
+runtime::vertex_rows apply_to_tables(const planner::vertex& v, std::shared_ptr<made_tables> of, const std::vector<std::size_t>& ends,
+                                     bool changed, const vertex_tasks& tasks) {
+  runtime::run_context& context = tasks.context();
+  collected_parts out(v.node->row, ends.size(), 0, context);
+  const ir::type* const row = of->row();
+  runs_of_tables runs(std::move(of), ends, context);
+  while (!runs.ended()) {
+    const std::size_t first = runs.next_number();
+    std::vector<detail::table> some = runs.next();
+    for (detail::table& rows : some) {
+      if (!changed) break;
+      const branch_of_rows one(row, rows, context);
+      planner::branch b = v.inputs.front();
+      b.table = one.vertex();
+      rows = collect(b, v.captures, context);
+    }
+    tasks.for_each(some.size(), [&](std::size_t i) {
+      call_runs(v, some[i], 1, 1, tasks, [&](std::size_t) { return run{0, some[i].n}; }, out, first + i);
+      some[i] = {};
+    });
+  }
+  return std::move(out).rows(tasks).as_vertex_rows();
+}
+
+std::vector<std::size_t> ends_of_parts(std::uint64_t rows) {
+  std::vector<std::size_t> ends;
+  for (std::uint64_t end = 0; end < rows;) ends.push_back(static_cast<std::size_t>(end = std::min<std::uint64_t>(rows, end + part_rows)));
+  return ends;
+}
+
+}  // namespace
+
+runtime::vertex_rows apply_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  runtime::run_context& context = tasks.context();
+  const planner::branch& b = v.inputs.front();
+  if (v.node->all) {
+    const detail::table rows = collect_input(v, 0, tasks).table;
+    return call_runs(v, rows, 1, 1, tasks, [&](std::size_t) { return run{0, rows.n}; }).as_vertex_rows();
+  }
+  const bool changed = !b.stages.empty() || !b.prefilters.empty();
+  if (const runtime::vertex_rows* kept = b.table && !context.streams(*b.table) ? context.rows_before(b) : nullptr; kept && !kept->here())
+    if (auto parts = std::dynamic_pointer_cast<partitioned_tables>(kept->kept))
+      return apply_to_tables(v, parts, parts->ends(), changed, tasks);
+  if (changed_partitions(v, context)) {
+    const detail::table whole = context.table_of(*b.table);
+    if (may_leave_memory(b.row, context) && may_leave_memory(whole.type, context) && !has_room_for(whole.n, 2 * b.row->size, context)) {
+      const std::vector<std::size_t> ends = bounds_of(whole)->ends;
+      return apply_to_tables(v, collected_rows{{whole, false}, nullptr}.as_made(context), ends, true, tasks);
+    }
+  }
+  const collected_rows in = changed_partitions(v, context) ? collected_rows{{collect_by_partition(v, tasks), true}, nullptr}
+                                                           : collect_as_memory_allows(b, v.captures, context);
+  if (in.made) return apply_to_tables(v, in.made, ends_of_parts(in.size()), false, tasks);
+  const detail::table& rows = in.rows.table;
   if (const runtime::partition_bounds* bounds = bounds_of(rows))
     return call_runs(v, rows, bounds->ends.size(), 1, tasks, [&](std::size_t i) {
       const std::size_t first = i ? bounds->ends[i - 1] : 0;
       return run{first, bounds->ends[i] - first};
-    });
+    }).as_vertex_rows();
   return call_runs(v, rows, chunks_of(rows.n), 1, tasks, [&](std::size_t i) {
     return run{i * part_rows, std::min(part_rows, rows.n - i * part_rows)};
-  });
+  }).as_vertex_rows();
 }
 
 }  // namespace query::cpu

@@ -126,7 +126,6 @@ class set_partitions {
     });
     inputs_.clear();
     found->finish(std::make_shared<std::vector<std::shared_ptr<void>>>(std::move(lives_on_)));
-    if (tasks_->context().loops) return found->fetch(tasks_->context());  // what its rows refer to may be gone in the next round
     return runtime::vertex_rows(found);
   }
 

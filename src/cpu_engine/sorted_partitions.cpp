@@ -185,7 +185,6 @@ runtime::vertex_rows sort_as_memory_allows(const planner::vertex& v, const verte
       return std::make_shared<sorted_partitions>(v, tasks, std::move(input), columns, costs, room);
     };
     const auto given = [&](const std::shared_ptr<sorted_partitions>& rows) {
-      if (context.loops) return runtime::vertex_rows(rows->fetch(context));  // what its rows refer to may be gone in the next round
       return runtime::vertex_rows(rows);
     };
 

@@ -8,10 +8,6 @@
 
 namespace query::cpu {
 
-namespace {
-constexpr std::size_t most_table_bytes = std::size_t{4} << 20, memory_share = 64;  // of the session's memory, for a table
-}
-
 stored_sequence::stored_sequence(const ir::type* row, const planner::column_schema* columns, std::size_t parts,
                                  runtime::run_context& context, std::vector<std::shared_ptr<const void>> lives_on, std::size_t row_heap)
     : made_tables(row),
@@ -36,12 +32,10 @@ void stored_sequence::writer::push(const detail::row_block& b) {
 }
 
 void stored_sequence::finish(const runtime::run_context& context) {
-  const std::size_t limit = context.pool.limit();
-  const std::size_t bytes = limit ? std::min(most_table_bytes, limit / memory_share) : most_table_bytes;
   const std::vector<std::size_t> chunks = store_.rows_by_chunk(0);
   const std::uint64_t n = std::accumulate(chunks.begin(), chunks.end(), std::uint64_t{0});
   if (n) row_heap_ = std::max(row_heap_, static_cast<std::size_t>(store_.heap_bytes(0) / n));
-  const std::size_t wanted = std::max<std::size_t>(1, bytes / (row()->size + row_heap_));
+  const std::size_t wanted = rows_a_table(row()->size + row_heap_, context.pool);
   table_of next{0, 0, 0};
   const auto add = [&] {
     tables_.push_back(next);

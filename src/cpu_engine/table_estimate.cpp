@@ -30,12 +30,8 @@ std::optional<std::uint64_t> rows_of_source(const branch& b, const runtime::run_
 
 bool in_place(const branch& b, const runtime::run_context& context) {
   if (!b.stages.empty() || !b.prefilters.empty() || comes_in_pieces(b, context)) return false;
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    return found != context.tables.end() && found->second.here();
-  }
-  if (b.source->what == verb::placeholder) return true;
-  if (!b.source->view) return false;
+  if (const runtime::vertex_rows* rows = context.rows_before(b)) return rows->here();
+  if (b.table || !b.source->view) return false;
   detail::row_block rows;
   b.source->view(b.source->source.get(), rows);
   return !rows.columns;
@@ -80,11 +76,10 @@ std::size_t heap_as_it_is(const branch& b, const runtime::run_context& context) 
   });
   if (!rows || !as_it_is || !heap_charge::counts(*b.row, context.pool)) return 0;
   detail::row_block whole;
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    if (found == context.tables.end() || !found->second.here()) return 0;
-    whole.rows = const_cast<void*>(found->second.rows.rows);
-  } else if (b.source->what == verb::placeholder || !b.source->view) {
+  if (const runtime::vertex_rows* known = context.rows_before(b)) {
+    if (!known->here()) return 0;
+    whole.rows = const_cast<void*>(known->rows.rows);
+  } else if (b.table || !b.source->view) {
     return 0;
   } else {
     b.source->view(b.source->source.get(), whole);
@@ -139,10 +134,8 @@ std::size_t row_heap_bytes(pipeline& p) {
 std::size_t row_heap_bytes(const branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context) {
   if (!b.row || !heap_charge::counts(*b.row, context.pool) || comes_in_pieces(b, context)) return 0;
   if (std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) { return s.what == stage::kind::probe; })) return 0;
-  if (b.table) {
-    const auto found = context.tables.find(b.table);
-    if (found == context.tables.end() || !found->second.here()) return 0;
-  }
+  const runtime::vertex_rows* const known = context.rows_before(b);
+  if (known ? !known->here() : b.table != nullptr) return 0;
   pipeline p(b, captures, context);
   return row_heap_bytes(p);
 }
@@ -239,11 +232,11 @@ std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const ru
     return product(std::min(counts.of(b).value_or(~0ull), most), b.row->size + heap_as_it_is(b, context));
   };
   const branch& first = v.inputs.front();
-  const auto as_it_is = [&] { return in_place(first, context) || made_as_they_are(first, ~0ull, context); };
+  const auto as_it_is = [&] { return in_place(first, context) || made_as_they_are(first, context); };
   if (!v.node) return as_it_is() ? 0 : table;
   switch (v.node->what) {
     case verb::take: return as_it_is() ? 0 : table;
-    case verb::skip: return twice(copy(first, sum(v.node->count, v.limit)));
+    case verb::skip: return as_it_is() ? 0 : twice(copy(first, sum(v.node->count, v.limit)));
     case verb::take_while:
     case verb::skip_while: return twice(copy(first, ~0ull));
     case verb::default_if_empty: return twice(std::max(copy(first, ~0ull), copy(v.inputs[1], ~0ull)));

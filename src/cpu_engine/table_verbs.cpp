@@ -2,39 +2,56 @@
 
 #include <query/errors.hpp>
 
+#include "cpu_engine/collected_rows.hpp"
+
 namespace query::cpu {
 
 namespace {
 
-using operation = detail::table (*)(const planner::vertex&, const vertex_tasks&);
+using operation = runtime::vertex_rows (*)(const planner::vertex&, const vertex_tasks&);
+
+// Those that make a table of their rows, and no more than that.
+template <detail::table (*Rows)(const planner::vertex&, const vertex_tasks&)>
+runtime::vertex_rows table_of(const planner::vertex& v, const vertex_tasks& tasks) {
+  if (planner::hands_on(v.node->what))
+    if (auto rows = streamed_into_store(v, tasks.context())) return std::move(*rows);
+  return Rows(v, tasks);
+}
 
 operation operation_of(detail::verb what) {
   using detail::verb;
   switch (what) {
-    case verb::take: return take_rows;
+    case verb::take: return table_of<take_rows>;
     case verb::skip: return skip_rows;
     case verb::take_last: return take_last_rows;
     case verb::skip_last: return skip_last_rows;
-    case verb::take_while: return take_rows_while;
-    case verb::skip_while: return skip_rows_while;
+    case verb::take_while: return table_of<take_rows_while>;
+    case verb::skip_while: return table_of<skip_rows_while>;
     case verb::reverse: return reverse_rows;
     case verb::sample: return sample_rows;
-    case verb::concat: return concat_rows;
-    case verb::zip: return zip_rows;
-    case verb::default_if_empty: return default_if_empty;
+    case verb::concat: return table_of<concat_rows>;
+    case verb::zip: return table_of<zip_rows>;
+    case verb::default_if_empty: return table_of<default_if_empty>;
     case verb::chunk: return chunk_rows;
     case verb::window: return window_rows;
     case verb::apply: return apply_rows;
     case verb::partition: return partition_rows;
+    case verb::cached: return cached_rows;
     default: return nullptr;
   }
 }
 
 }  // namespace
 
+// The session keeps them beyond the run: a quarter of the memory that is left may be theirs.
+runtime::vertex_rows cached_rows(const planner::vertex& v, const vertex_tasks& tasks) {
+  const std::size_t beside = 3 * v.node->row->size;
+  return settled_rows(collect_as_memory_allows(v.inputs.front(), v.captures, tasks.context(), beside).as_vertex_rows(), tasks.context());
+}
+
 bool is_table_verb(detail::verb what) { return operation_of(what) != nullptr; }
 
-detail::table run_table_verb(const planner::vertex& v, runtime::run_context& context) {
+runtime::vertex_rows run_table_verb(const planner::vertex& v, runtime::run_context& context) {
   const operation run = operation_of(v.node->what);
   if (!run) throw internal_error("cpu engine: not a verb on tables: " + v.node->label);
   const vertex_tasks tasks(context, v.captures);

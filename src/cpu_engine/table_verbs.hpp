@@ -1,6 +1,6 @@
 // The verbs that read and give whole tables, other than joins, groups and order_by: one function each, by topic. And those of sets.
 //
-//   detail::table t = run_table_verb(vertex, context);   // dispatches on vertex.node->what
+//   runtime::vertex_rows t = run_table_verb(vertex, context);   // dispatches on vertex.node->what
 #pragma once
 
 #include "cpu_engine/vertex_tasks.hpp"
@@ -8,20 +8,20 @@
 namespace query::cpu {
 
 // Throws internal_error for a verb that is not one of these.
-detail::table run_table_verb(const planner::vertex& v, runtime::run_context& context);
+runtime::vertex_rows run_table_verb(const planner::vertex& v, runtime::run_context& context);
 bool is_table_verb(detail::verb what);
 
 // slices.cpp: rows by their place. Slices of a table that is there already copy nothing.
 detail::table take_rows(const planner::vertex& v, const vertex_tasks& tasks);
-detail::table skip_rows(const planner::vertex& v, const vertex_tasks& tasks);
-detail::table take_last_rows(const planner::vertex& v, const vertex_tasks& tasks);
-detail::table skip_last_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows skip_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows take_last_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows skip_last_rows(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table take_rows_while(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table skip_rows_while(const planner::vertex& v, const vertex_tasks& tasks);
 
 // reorder.cpp
-detail::table reverse_rows(const planner::vertex& v, const vertex_tasks& tasks);
-detail::table sample_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows reverse_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows sample_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
 // sets.cpp: one row for each key, the first to appear, in order of appearance.
 runtime::vertex_rows set_rows(const planner::vertex& v, runtime::run_context& context);
@@ -34,12 +34,15 @@ detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks);
 
 // runs.cpp: functions of adjacent rows.
-detail::table chunk_rows(const planner::vertex& v, const vertex_tasks& tasks);
-detail::table window_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows chunk_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows window_rows(const planner::vertex& v, const vertex_tasks& tasks);
 bool gives_one_row(const detail::logical& runs);  // chunk, window: one for each run, that is
-detail::table apply_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows apply_rows(const planner::vertex& v, const vertex_tasks& tasks);
+
+// The rows of cached(), which the session keeps. Where they may be too many for its memory, as a stored_sequence.
+runtime::vertex_rows cached_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
 // partition.cpp
-detail::table partition_rows(const planner::vertex& v, const vertex_tasks& tasks);
+runtime::vertex_rows partition_rows(const planner::vertex& v, const vertex_tasks& tasks);
 
 }  // namespace query::cpu

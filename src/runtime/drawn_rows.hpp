@@ -27,16 +27,29 @@ class random_numbers {
   std::uint64_t state_;
 };
 
-// Calls take(row) for `wanted` of n rows, in their order; look() now and then, so that a query can stop. wanted <= n.
+// The numbers of `wanted` of n rows, in their order, some at a time. wanted <= n.
 // Knuth, The Art of Computer Programming 3.4.2, algorithm S.
-template <class Take, class Look> void draw_rows(std::uint64_t n, std::uint64_t wanted, std::uint64_t seed, Take take, Look look) {
-  random_numbers random(seed);
-  for (std::uint64_t i = 0, drawn = 0; drawn < wanted; ++i) {
-    if (i % (1u << 20) == 0) look();
-    if (random.below(n - i) >= wanted - drawn) continue;
-    take(i);
-    ++drawn;
+class row_draw {
+ public:
+  row_draw(std::uint64_t n, std::uint64_t wanted, std::uint64_t seed) : random_(seed), n_(n), left_(wanted) {}
+  // Calls take(row) for those before row `end` that have not been taken; look() now and then, so that a query can stop.
+  template <class Take, class Look> void before(std::uint64_t end, Take take, Look look) {
+    for (; row_ < end && left_; ++row_) {
+      if (row_ % (1u << 20) == 0) look();
+      if (random_.below(n_ - row_) >= left_) continue;
+      take(row_);
+      --left_;
+    }
   }
+
+ private:
+  random_numbers random_;
+  std::uint64_t n_, left_, row_ = 0;
+};
+
+// Calls take(row) for all of them.
+template <class Take, class Look> void draw_rows(std::uint64_t n, std::uint64_t wanted, std::uint64_t seed, Take take, Look look) {
+  row_draw(n, wanted, seed).before(n, take, look);
 }
 
 }  // namespace query::runtime

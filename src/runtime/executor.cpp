@@ -329,8 +329,9 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     if (part) return run_rest(checked, *part, *session_->cpu, *context_);
     return taken_over(why, [&] { return run_on(*session_->cpu, checked, *session_->cpu, *context_); });
   }
-  if (!may_leave_memory(v)) return run_on(*session_->cpu, v, *session_->cpu, *context_);
-  const counted_pieces counted(*context_, v.node);
+  const detail::logical* const verb = verb_of_pieces(v);
+  if (!verb) return run_on(*session_->cpu, v, *session_->cpu, *context_);
+  const counted_pieces counted(*context_, verb);
   return run_on(*session_->cpu, v, *session_->cpu, *context_);
 }
 
@@ -370,7 +371,7 @@ executor::round_result executor::one_round(const vertex& v, const vertex_rows& n
   run_in_round(v.body);
   round_result r;
   // Copied: the table may be one that the next round replaces.
-  r.next = v.body_result.table ? context_->tables.at(v.body_result.table) : now;
+  r.next = v.body_result.table ? session_->cpu->keep(v.body_result, v.captures, *context_) : now;
   forget(v.body);
   if (!n.count && !n.loop_test && v.test_result.table) {
     context_->variables[n.previous_slot] = now;
@@ -432,7 +433,8 @@ vertex_rows executor::run_loop(const vertex& v) {
   // An engine that keeps the rows may read them where they are.
   const planner::branch& start = v.inputs.front();
   const bool as_it_is = start.table && !context_->streams(*start.table) && start.stages.empty() && start.prefilters.empty();
-  vertex_rows now = as_it_is ? context_->tables.at(start.table) : vertex_rows(session_->cpu->collect(start, v.captures, *context_));
+  vertex_rows now = as_it_is ? context_->tables.at(start.table) : session_->cpu->keep(start, v.captures, *context_);
+  if (now.kept && !now.kept->stays() && !all_on_cpu()) context_->fetched(now);
   const struct loop_scope {
     loop_scope(run_context& c, const detail::logical*& demanding, const vertex& v) : context(c), demands(demanding), outer(demanding) {
       ++context.loops;

@@ -44,6 +44,8 @@ class local_engine : public engine {
   // Verify mode for the branch that the terminal verb reads: throws user_error at the first row on which a function and its
   // trace differ. Vertices are verified as they start.
   virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
+  // All rows of a branch as memory allows, side by side or made as they are read; they refer to nothing else that this engine makes.
+  virtual vertex_rows keep(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
 };
 
 // Defined by src/cpu_engine: named here so that a static library keeps it.

@@ -78,7 +78,14 @@ inline bool may_leave_memory(const planner::vertex& v) {
     case detail::verb::intersect:
     case detail::verb::except:
     case detail::verb::join:
-    case detail::verb::group_join: return true;
+    case detail::verb::group_join:
+    case detail::verb::reverse:
+    case detail::verb::sample:
+    case detail::verb::partition:
+    case detail::verb::apply:
+    case detail::verb::cached:
+    case detail::verb::take_last:
+    case detail::verb::skip_last: return true;
     default: return false;
   }
 }
@@ -115,6 +122,8 @@ struct run_context {
   // Its readers take its rows as they come; there is no table of them.
   bool streams(const planner::vertex& v) const { return v.streamed || too_large.contains(&v); }
   const detail::table& variable(std::uint64_t slot) const;               // user_error: a placeholder outside its loop
+  // What a branch begins with, here or kept: of a vertex that has run or a loop variable; null: of neither.
+  vertex_rows* rows_before(const planner::branch& b) const;
   // The captured collections of a vertex, for detail::binding_scope around its tasks.
   std::vector<detail::binding> bind(const std::vector<planner::binding>& captures) const;
 

@@ -4,17 +4,18 @@
 
 namespace query::runtime {
 
-namespace {
-template <class Rows, class Key> std::optional<std::uint64_t> rows_of(const Rows& known, const Key& key) {
-  const auto found = known.find(key);
-  return found == known.end() ? std::nullopt : std::optional<std::uint64_t>(size_of(found->second));
+vertex_rows* run_context::rows_before(const planner::branch& b) const {
+  const auto of = [](auto& known, const auto& key) {
+    const auto found = known.find(key);
+    return found == known.end() ? nullptr : &found->second;
+  };
+  if (b.table) return of(tables, b.table);
+  return b.source->what == detail::verb::placeholder ? of(variables, b.source->slot) : nullptr;
 }
-}  // namespace
 
 std::optional<std::uint64_t> rows_lying_there(const planner::branch& b, const run_context& context) {
-  if (b.table) return rows_of(context.tables, b.table);
-  if (b.source->what == detail::verb::placeholder) return rows_of(context.variables, b.source->slot);
-  if (!b.source->view) return std::nullopt;
+  if (const vertex_rows* known = context.rows_before(b)) return size_of(*known);
+  if (b.table || !b.source->view) return std::nullopt;
   detail::row_block rows;
   b.source->view(b.source->source.get(), rows);
   return rows.n;
