@@ -201,12 +201,18 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     if (!input.rows)
       input.rows = std::make_unique<stored_group_rows>(v, p, bits.tight ? bits.by_memory : bits.of_order, p.parts().value_or(1),
                                                        bits.tight || v.ordered, key, by_columns);
-    p.run_all([&](const pipeline::part& part) {
+    std::size_t at_once = most_tables;
+    if (tight) {
+      const std::size_t writers = input.rows->store().limit_writers();
+      if (writers < static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()))) at_once = writers;
+    }
+    while (p.run_some(at_once, [&](const pipeline::part& part) {
       stored_group_rows::writer to(*input.rows, part.index);
       if (columns) part.run_columns(to);
       else part.run(to);
       to.finish();
-    });
+    })) {
+    }
     return partitioned(std::move(input));
   };
   const bool sampled = columns && p.source_rows().value_or(0) > part_rows * 8;

@@ -2,7 +2,8 @@
 // too many, from which they come in the order that they have in memory.
 //
 //   const std::unique_ptr<group_output> out = groups_in_memory(vertex, pipeline, partitions);
-//   out->take(partition, std::move(table), {}); out->end_partition(partition);             // on any threads, one at a time of a partition
+//   out->take(partition, std::move(table), {}); out->end_partition(partition);   // on any threads, one at a time of a partition, or of a
+//                                                                               // unit if there are several
 //   return out->rows(few);
 #pragma once
 
@@ -23,8 +24,10 @@ struct group_places {
   unsigned order_bits, below;  // of a partition's number: those that count, and the others
   std::uint64_t opened;        // groups appeared first before this
   std::uint64_t few;           // so many groups of all parts, or fewer, come in the order of their first appearance alone
-  std::uint64_t of(std::size_t partition, std::uint64_t at) const { return (std::uint64_t{partition} >> below) * opened + at; }
-  std::uint64_t end() const { return opened << order_bits; }
+  // Partitions whose groups stand together are a unit.
+  std::size_t units() const { return std::size_t{1} << order_bits; }
+  std::size_t partitions_of_unit() const { return std::size_t{1} << below; }
+  std::size_t unit_of(std::size_t partition) const { return partition >> below; }
 };
 
 class group_output {

@@ -81,8 +81,8 @@ class grouped_partitions {
       if (input_.rows) input_.rows->store().release(p);
       return;
     }
-    // As many of the hashes as the table has room for, if all rows had keys of their own; then as many as those had.
-    double share = most_groups_ > 0 ? most_groups_ / static_cast<double>(rows + groups) : 1.0;
+    // As many of the hashes as the table has room for, if half of the rows had keys of their own; then as many as those had.
+    double share = most_groups_ > 0 ? 2 * most_groups_ / static_cast<double>(rows + groups) : 1.0;
     for (hash_range range;;) {
       constexpr double hashes = 18446744073709551616.0;
       const auto width = share < 0.99 ? static_cast<std::uint64_t>(share * hashes) + 1 : every_hash;
@@ -271,13 +271,16 @@ runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input inp
 
   // In this order, whatever the order of the tasks: rows give memory back band by band.
   std::atomic<std::size_t> next_partition{0};
+  const std::size_t together = groups.tight() && groups.places().units() > 1 ? groups.places().partitions_of_unit() : 1;
   const auto run_next = [&] {
-    const std::size_t p = next_partition.fetch_add(1, std::memory_order_relaxed);
-    if (p >= partitions) return false;
-    groups.each_table(p, [&](std::unique_ptr<group_table> table, std::vector<std::uint64_t> opened) {
-      out->take(p, std::move(table), std::move(opened));
-    });
-    out->end_partition(p);
+    const std::size_t first = next_partition.fetch_add(together, std::memory_order_relaxed);
+    if (first >= partitions) return false;
+    for (std::size_t p = first; p < first + together; ++p) {
+      groups.each_table(p, [&](std::unique_ptr<group_table> table, std::vector<std::uint64_t> opened) {
+        out->take(p, std::move(table), std::move(opened));
+      });
+      out->end_partition(p);
+    }
     return true;
   };
   if (groups.tight()) {

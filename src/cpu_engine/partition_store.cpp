@@ -16,7 +16,7 @@ constexpr std::size_t bands = 16;
 constexpr std::size_t most_chunk_bytes = std::size_t{32} << 20;
 constexpr std::size_t batch_share = 64;  // of the session's memory, for the batches of all threads that values are read into
 constexpr std::size_t least_batch_bytes = std::size_t{256} << 10;
-constexpr std::size_t memory_share = 16;  // of the session's memory, for the chunks of all threads
+constexpr std::size_t memory_share = 8;  // of the session's memory, for the chunks of all threads
 
 }  // namespace
 
@@ -44,6 +44,7 @@ partition_store::partition_store(planner::column_schema columns, unsigned bits, 
       pool_(&context.pool),
       temp_(context.temp),
       threads_(static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()))),
+      writers_(threads_),
       evicts_for_(context.temp ? &context.pool : nullptr),
       told_(context.pieces),
       run_(context.profile),
@@ -283,12 +284,11 @@ std::size_t partition_store::evict(std::size_t bytes) {
 }
 
 void partition_store::write(page& g) {
-  if (!file_) file_.emplace(*temp_);
-  std::vector<runtime::temp_file::place> places;
-  for (std::size_t i = 0; i + 1 < g.begins.size(); ++i) {
-    const std::size_t bytes = g.begins[i + 1] - g.begins[i];
-    places.push_back(bytes ? file_->write(g.memory.as<std::byte>() + g.begins[i], bytes) : runtime::temp_file::place{});
+  {
+    const std::lock_guard hold(lock_);
+    if (!file_) file_.emplace(*temp_);
   }
+  const std::vector<runtime::temp_file::place> places = file_->write(g.memory.data(), g.begins);
   told_->to_files += g.begins.back();
   if (wrote_)
     for (const runtime::temp_file::place& p : places) wrote_->spilled += p.stored;
@@ -300,6 +300,14 @@ void partition_store::write(page& g) {
 // Each thread holds its chunk twice while it lays it out. The length of chunks does not change what is read.
 std::size_t partition_store::rows_a_chunk(std::size_t row_bytes, const runtime::run_context& context) {
   return rows_a_chunk(row_bytes, context.pool.limit(), static_cast<std::size_t>(std::max(1, context.scheduler.concurrency())));
+}
+std::size_t partition_store::limit_writers() {
+  constexpr std::size_t rows_a_block = 64;  // fewer are mostly padding, places and system calls
+  if (!pool_->limit()) return writers_;
+  std::size_t row_bytes = sizeof(std::uint16_t) + (numbered_ ? sizeof(std::uint32_t) : 0);
+  for (const auto& c : schema_.columns)
+    if (c.type) row_bytes += std::min<std::size_t>(c.type->size, sizeof(std::uint64_t));
+  return writers_ = std::clamp<std::size_t>(pool_->limit() / memory_share / row_bytes / (partitions() * rows_a_block), 1, threads_);
 }
 std::size_t partition_store::rows_a_chunk(std::size_t row_bytes, std::size_t limit, std::size_t threads) {
   const std::size_t most_bytes = limit ? std::min(most_chunk_bytes, limit / memory_share / threads) : most_chunk_bytes;

@@ -49,6 +49,9 @@ class partition_store final : runtime::pool_evictor {
 
   // Of so many bytes, that writers lay out at once.
   static std::size_t rows_a_chunk(std::size_t row_bytes, const runtime::run_context& context);
+  // How many writers there may be at once, so that memory has room for chunks whose blocks are worth their overhead; by default as many as
+  // threads. Before the first one.
+  std::size_t limit_writers();
   std::size_t partitions() const { return std::size_t{1} << bits_; }
   std::uint64_t rows_of(std::size_t partition) const;
   // After the last writer: numbers rows from 0 on, in the order of parts, and returns how many there are.
@@ -121,7 +124,7 @@ class partition_store final : runtime::pool_evictor {
   // They belong to the session, as rows may be kept beyond the run that wrote them.
   runtime::buffer_pool* pool_;
   runtime::temp_space* temp_;
-  std::size_t threads_;
+  std::size_t threads_, writers_;  // writers: at once
   runtime::buffer_pool* evicts_for_;  // null: nothing leaves memory
   std::shared_ptr<runtime::pieces_run> told_;
   std::shared_ptr<runtime::profiled_run> run_;

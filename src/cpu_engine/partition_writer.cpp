@@ -112,7 +112,7 @@ void partition_writer::begin(std::span<const column> columns) {
   }
   row_bytes += values_a_row ? values_a_row + sizeof(std::uint64_t) : 0;
   capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, partition_store::most_chunk);
-  capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, to_->pool_->limit(), to_->threads_));
+  capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, to_->pool_->limit(), to_->writers_));
   fields_.resize(how_.widths.size());
   const std::size_t first = std::max({room_, first_bytes / row_bytes, std::size_t{1}});
   room_ = 0;

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ constexpr std::size_t kib = 1024, mib = 1024 * kib;
 constexpr std::size_t huge_page = 2 * mib;
 constexpr std::size_t smallest_kept = 64 * kib;  // below, the system's allocator is as good
 constexpr std::size_t line = 64;
+constexpr std::size_t share_to_reuse = 8;  // of the limit: evicted beyond what is asked for, as room for buffers that are kept
 
 // Rounds up to one of four sizes an octave, and from 2 MiB on to whole huge pages: at most a quarter is wasted.
 std::size_t size_class(std::size_t bytes) {
@@ -223,11 +225,11 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   }
 
   void add(pool_evictor& e) {
-    const std::lock_guard hold(evicting_);
+    const std::unique_lock hold(evicting_);
     evictors_.push_back(&e);
   }
   void remove(pool_evictor& e) {
-    const std::lock_guard hold(evicting_);
+    const std::unique_lock hold(evicting_);
     std::erase(evictors_, &e);
   }
 
@@ -285,12 +287,25 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   // False: nobody has anything to give. True: there was room, which others may take before the caller does.
   bool make_room(std::size_t size) {
     if (size > limit_) return false;
-    const std::lock_guard hold(evicting_);
     std::exception_ptr trouble;
+    {
+      const std::shared_lock hold(evicting_);
+      if (evict_for(size, trouble)) return true;
+    }
+    // What other threads were about to give back has been given back when this one is alone.
+    const std::unique_lock hold(evicting_);
+    trouble = nullptr;
+    if (evict_for(size, trouble)) return true;
+    if (trouble) std::rethrow_exception(trouble);
+    return false;
+  }
+  bool evict_for(std::size_t size, std::exception_ptr& trouble) {
+    const std::size_t wanted = size + std::min(limit_ / share_to_reuse, limit_ - size);
     std::size_t empty = 0;
-    for (pool_evictor* e : evictors_) {
+    for (std::size_t i = evictors_.size(); i-- > 0;) {
+      pool_evictor* const e = evictors_[i];
       try {
-        while (exceeds(size)) {
+        while (exceeds(wanted)) {
           if (e->evict(size)) continue;
           ++empty;
           break;
@@ -300,9 +315,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
         ++empty;
       }
     }
-    if (empty < evictors_.size() || !exceeds(size)) return true;
-    if (trouble) std::rethrow_exception(trouble);
-    return false;
+    return empty < evictors_.size() || !exceeds(size);
   }
   [[noreturn]] void refuse_over_limit(std::size_t size) const {
     const std::lock_guard lock(mutex_);
@@ -351,7 +364,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   std::atomic<std::size_t> used_now_{0}, recent_peak_{0};  // for who follows runs
   std::atomic<int> followed_{0};
   bool closed_ = false;
-  std::mutex evicting_;  // taken before mutex_
+  std::shared_mutex evicting_;  // taken before mutex_
   std::vector<pool_evictor*> evictors_;
 };
 

@@ -89,8 +89,8 @@ class charge {
 class pool_evictor {
  public:
   virtual ~pool_evictor() = default;
-  // Gives buffers back, of about so many bytes or all that it can, and returns how many bytes they had. One call at a time in a pool, on
-  // any thread that allocates; it must not allocate from the pool. What it throws ends the allocation.
+  // Gives buffers back, of about so many bytes or all that it can, and returns how many bytes they had. On any threads that allocate, at
+  // once; it must not allocate from the pool. What it throws ends the allocation.
   virtual std::size_t evict(std::size_t bytes) = 0;
 };
 
@@ -121,7 +121,7 @@ class buffer_pool {
   std::size_t take_recent_peak();
   void trim(std::size_t keep_bytes = 0);  // gives cached memory back to the system, largest buffers first
 
-  // Asked, in this order, where a buffer does not fit. remove() waits for a call that is running.
+  // Asked, in this order, where a buffer does not fit. remove() waits for calls that are running.
   void add(pool_evictor& e);
   void remove(pool_evictor& e);
 

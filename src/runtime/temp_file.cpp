@@ -1,10 +1,12 @@
 #include "runtime/temp_file.hpp"
 
 #include <fcntl.h>
-#include <lz4frame.h>
+#include <lz4.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -58,24 +60,32 @@ int open_unnamed(const std::string& folder) {
   return named;
 }
 
-constexpr LZ4F_preferences_t with_checksum(std::size_t bytes) {
-  LZ4F_preferences_t p = {};
-  p.frameInfo.blockSizeID = LZ4F_max256KB;
-  p.frameInfo.blockMode = LZ4F_blockIndependent;
-  p.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
-  p.frameInfo.contentSize = bytes;
-  return p;
-}
+// Blocks of a page are compressed until so many bytes have shown that they hardly get smaller.
+constexpr std::size_t tried_bytes = std::size_t{16} << 10;
+constexpr bool shrinks(std::size_t packed, std::size_t bytes) { return packed <= bytes - bytes / 8; }
 
-struct decompressor {
-  decompressor() {
-    if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION))) throw std::bad_alloc();
+// Of one changed word it is another: each step can be undone. Four chains, as a multiplication takes longer than a read.
+std::uint64_t checksum(const char* data, std::size_t n) {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15;
+  std::uint64_t h[4] = {n, 1, 2, 3}, word = 0;
+  const auto add = [&](std::uint64_t& to) { to = std::rotl((to ^ word) * odd, 29); };
+  std::size_t i = 0;
+  for (; i + 32 <= n; i += 32)
+    for (std::size_t k = 0; k < 4; ++k) {
+      std::memcpy(&word, data + i + 8 * k, 8);
+      add(h[k]);
+    }
+  for (; i < n; i += 8) {
+    word = 0;
+    std::memcpy(&word, data + i, std::min<std::size_t>(8, n - i));
+    add(h[0]);
   }
-  decompressor(const decompressor&) = delete;
-  decompressor& operator=(const decompressor&) = delete;
-  ~decompressor() { LZ4F_freeDecompressionContext(context); }
-  LZ4F_dctx* context = nullptr;
-};
+  for (std::size_t k = 1; k < 4; ++k) {
+    word = h[k];
+    add(h[0]);
+  }
+  return h[0];
+}
 
 }  // namespace
 
@@ -107,45 +117,58 @@ void temp_file::fail(const char* what, int error) const {
 }
 
 temp_file::place temp_file::write(const void* data, std::size_t bytes) {
-  const LZ4F_preferences_t how = with_checksum(bytes);
-  const std::size_t most = LZ4F_compressFrameBound(bytes, &how);
-  const auto packed = std::make_unique_for_overwrite<char[]>(most);
-  const std::size_t n = LZ4F_compressFrame(packed.get(), most, data, bytes, &how);
-  if (LZ4F_isError(n)) throw internal_error(std::string("query: a block cannot be compressed: ") + LZ4F_getErrorName(n));
+  const std::size_t begins[] = {0, bytes};
+  return write(data, begins).front();
+}
+
+std::vector<temp_file::place> temp_file::write(const void* data, std::span<const std::size_t> begins) {
+  std::vector<place> places;
+  const std::size_t all = begins.back() - begins.front();
+  const auto packed = std::make_unique_for_overwrite<char[]>(all);
+  std::size_t n = 0;
+  for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+    const std::size_t bytes = begins[i + 1] - begins[i], before = begins[i] - begins.front();
+    const auto* const from = static_cast<const char*>(data) + begins[i];
+    char* const to = packed.get() + n;
+    std::size_t k = 0;
+    if (bytes && bytes <= LZ4_MAX_INPUT_SIZE && (before < tried_bytes || shrinks(n, before)))
+      k = static_cast<std::size_t>(LZ4_compress_default(from, to, static_cast<int>(bytes), static_cast<int>(bytes - bytes / 8)));
+    if (!k) std::memcpy(to, from, k = bytes);
+    places.push_back({n, k, bytes, checksum(to, k)});
+    n += k;
+  }
   space_->take(n);
-  const place to{end_.fetch_add(n, std::memory_order_relaxed), n, bytes};
+  const std::uint64_t at = end_.fetch_add(n, std::memory_order_relaxed);
+  for (place& p : places) p.at += at;
   const no_file_size_signal blocked;
   for (std::size_t done = 0; done < n;) {
-    const ssize_t k = ::pwrite(fd_, packed.get() + done, n - done, static_cast<off_t>(to.at + done));
+    const ssize_t k = ::pwrite(fd_, packed.get() + done, n - done, static_cast<off_t>(at + done));
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) fail("written to", k < 0 ? errno : ENOSPC);
     done += static_cast<std::size_t>(k);
   }
-  return to;
+  return places;
 }
 
 void temp_file::read(const place& from, void* to) const {
-  const auto packed = std::make_unique_for_overwrite<char[]>(from.stored);
+  const bool is_packed = from.stored < from.bytes;
+  const auto room = is_packed ? std::make_unique_for_overwrite<char[]>(from.stored) : nullptr;
+  char* const packed = is_packed ? room.get() : static_cast<char*>(to);
   for (std::size_t done = 0; done < from.stored;) {
-    const ssize_t k = ::pread(fd_, packed.get() + done, from.stored - done, static_cast<off_t>(from.at + done));
+    const ssize_t k = ::pread(fd_, packed + done, from.stored - done, static_cast<off_t>(from.at + done));
     if (k < 0 && errno == EINTR) continue;
     if (k < 0) fail("read", errno);
     if (k == 0) fail("read to its end", EIO);
     done += static_cast<std::size_t>(k);
   }
-  const decompressor d;
-  std::size_t in = 0, out = 0;
-  while (true) {
-    std::size_t taken = from.stored - in, given = from.bytes - out;
-    const std::size_t left = LZ4F_decompress(d.context, static_cast<char*>(to) + out, &given, packed.get() + in, &taken, nullptr);
-    in += taken;
-    out += given;
-    if (left == 0 && out == from.bytes && in == from.stored) return;
-    if (LZ4F_isError(left) || left == 0 || (taken == 0 && given == 0))
-      throw resource_error("query: a temporary file in " + space_->folder() + " gives back other bytes than were written" +
-                           (LZ4F_isError(left) ? std::string(": ") + LZ4F_getErrorName(left) : std::string()) +
-                           "; look after that disk, or name another folder (temp_folder of the Session, or QUERY_TEMP)");
-  }
+  bool same = checksum(packed, from.stored) == from.checksum;
+  if (same && is_packed)
+    same = LZ4_decompress_safe(packed, static_cast<char*>(to), static_cast<int>(from.stored), static_cast<int>(from.bytes)) ==
+           static_cast<int>(from.bytes);
+  if (same) return;
+  throw resource_error("query: a temporary file in " + space_->folder() +
+                       " gives back other bytes than were written; look after that disk, or name another folder (temp_folder of the "
+                       "Session, or QUERY_TEMP)");
 }
 
 }  // namespace query::runtime

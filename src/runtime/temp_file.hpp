@@ -1,7 +1,7 @@
 // Temporary files: what a session has no memory for, until the query that wrote it ends.
 //
-// A file has no name from the moment it is made, so that nothing is left of it however the process ends. Blocks are compressed (LZ4 frames)
-// and carry a checksum, which is compared when they are read.
+// A file has no name from the moment it is made, so that nothing is left of it however the process ends. Blocks are compressed (LZ4) where
+// that makes them smaller. A checksum of each, which stays in memory, is compared when it is read.
 //
 //   temp_space space("/var/tmp", 50ull << 30);
 //   temp_file file(space);
@@ -12,7 +12,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace query::runtime {
 
@@ -46,6 +48,7 @@ class temp_file {
     std::uint64_t at = 0;       // in the file
     std::uint64_t stored = 0;   // bytes there
     std::uint64_t bytes = 0;    // of the block
+    std::uint64_t checksum = 0; // of what is stored
   };
 
   explicit temp_file(temp_space& space);
@@ -54,6 +57,8 @@ class temp_file {
   temp_file& operator=(const temp_file&) = delete;
 
   place write(const void* data, std::size_t bytes);
+  // Block i is [begins[i], begins[i + 1]) of the data. They lie side by side in the file and are read one by one.
+  std::vector<place> write(const void* data, std::span<const std::size_t> begins);
   void read(const place& from, void* to) const;
 
   int descriptor() const { return fd_; }  // for tests that damage it
