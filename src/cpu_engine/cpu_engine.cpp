@@ -29,7 +29,9 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
   if (!v.node || v.node->what == verb::take)
     if (auto rows = made_as_they_are(v.inputs.front(), context))
       return runtime::vertex_rows(range_of(std::move(rows), 0, std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull)));
-  if (!v.node && v.limit == ~0ull) return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
+  // Engines know rows side by side: where the CPU takes over from one, they come so.
+  if (!v.node && v.limit == ~0ull && v.engine == "cpu" && v.shares.empty())
+    return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
   if (!v.node) return cpu::collect(v.inputs.front(), v.captures, context, v.limit);
   switch (v.node->what) {
     case verb::source_file: return read_file(v, context);

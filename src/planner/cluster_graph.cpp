@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include <query/errors.hpp>
+
 #include "planner/cut_branch.hpp"
 #include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
@@ -128,12 +130,12 @@ class splitting {
       case verb::intersect:
       case verb::except:
         if (v.ordered || !has_hash(n)) return in_one(v, captures);
-        for (branch& b : v.inputs) by_hash(b, n, n.functions.front(), v.interpreted, captures);
+        for (branch& b : v.inputs) by_hash(b, at_ease(b, captures), n, n.functions.front(), v.interpreted, captures);
         return options_.partitions;
       case verb::join:  // right and full ones: others are stages
         if (v.ordered || !joins_by_hash(n)) return in_one(v, captures);
-        by_hash(v.inputs[0], n, n.functions[0], v.interpreted, captures);
-        by_hash(v.inputs[1], n, n.functions[1], v.interpreted, captures);
+        for (std::size_t side : {0, 1})
+          by_hash(v.inputs[side], at_ease(v.inputs[side], captures), n, n.functions[side], v.interpreted, captures);
         return options_.partitions;
       case verb::group_join:
       case verb::cross_join: {
@@ -164,11 +166,12 @@ class splitting {
         const logical& join = *s.join;
         const auto &probes = join.functions[s.build_left ? 1 : 0], &builds = join.functions[s.build_left ? 0 : 1];
         branch first = cut_branch(b, i, 0, nullptr);
-        by_hash(first, join, probes, interpreted, captures);
+        const int from = lies(first);  // its own joins have been placed
+        by_hash(first, from, join, probes, interpreted, captures);
         b.table = first.table;
         i = 0;
         branch build = reading_of(b.stages.front().build);
-        by_hash(build, join, builds, interpreted, captures);
+        by_hash(build, lies(build), join, builds, interpreted, captures);
         b.stages.front().build = build.table;
         continue;
       }
@@ -203,9 +206,9 @@ class splitting {
     b = reading_of(moved(exchange::broadcast, std::move(b), from, captures));
   }
 
-  // Each row to the partition of its key. The verb whose keys these are says what equals what.
-  void by_hash(branch& b, const logical& of, const detail::user_function& key, bool interpreted, const std::vector<binding>& captures) {
-    const int from = at_ease(b, captures);
+  // Each row to the partition of its key, of a branch that runs in `from` partitions. The verb whose keys these are says what equals what.
+  void by_hash(branch& b, int from, const logical& of, const detail::user_function& key, bool interpreted,
+               const std::vector<binding>& captures) {
     auto n = std::make_shared<logical>();
     n->what = verb::partition;
     n->label = of.label;
@@ -269,6 +272,7 @@ class splitting {
   vertex* moved(exchange way, branch b, int from, const std::vector<binding>& captures, const logical* verb = nullptr,
                 bool interpreted = false) {
     if (!options_.can_travel(*b.row)) throw cannot_travel{b.row};
+    if (b.table && b.table->moves == exchange::broadcast) throw internal_error("query: copies of rows would be sent once more");
     auto x = std::make_unique<vertex>();
     x->node = verb;
     x->moves = way;

@@ -24,7 +24,7 @@ namespace {
 
 class writer {
  public:
-  writer(text& to, const machine_graph& g) : to_(to), names_(g) {}
+  writer(text& to, const machine_graph& g) : to_(to), names_(g), all_(g.partitions) {}
 
   void write(const vertex& v, int depth) {
     if (v.node && v.node->what == verb::do_while) {
@@ -37,6 +37,7 @@ class writer {
       if (v.test_result.table) edge(id_of(*v.test_result.table), id_of(v), "goes on while", "dashed");
     }
     std::string label = id_of(v) + " " + names_.verb(v) + "\n" + v.engine;
+    if (all_ > 1) label += v.partitions == 1 ? ", in one partition" : ", in " + std::to_string(v.partitions) + " partitions";
     if (v.limit != ~0ull) label += "\nfirst " + std::to_string(v.limit) + " rows";
     if (!v.ran.empty()) label += "\n" + v.ran;
     to_.line(depth, id_of(v) + " [label=" + dot_quoted(label) + "];");
@@ -82,6 +83,7 @@ class writer {
 
   text& to_;
   const vertex_names names_;
+  const int all_;  // partitions
   std::vector<std::pair<const logical*, std::string>> sources_;  // in the order in which they are met
   std::unordered_map<const logical*, std::string> source_ids_;
   std::vector<std::string> edges_;

@@ -225,10 +225,12 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   }
 
   void add(pool_evictor& e) {
+    const std::lock_guard enter(entrance_);
     const std::unique_lock hold(evicting_);
     evictors_.push_back(&e);
   }
   void remove(pool_evictor& e) {
+    const std::lock_guard enter(entrance_);
     const std::unique_lock hold(evicting_);
     std::erase(evictors_, &e);
   }
@@ -289,10 +291,15 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     if (size > limit_) return false;
     std::exception_ptr trouble;
     {
-      const std::shared_lock hold(evicting_);
+      std::shared_lock hold(evicting_, std::defer_lock);
+      {
+        const std::lock_guard enter(entrance_);
+        hold.lock();
+      }
       if (evict_for(size, trouble)) return true;
     }
     // What other threads were about to give back has been given back when this one is alone.
+    const std::lock_guard enter(entrance_);
     const std::unique_lock hold(evicting_);
     trouble = nullptr;
     if (evict_for(size, trouble)) return true;
@@ -364,6 +371,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   std::atomic<std::size_t> used_now_{0}, recent_peak_{0};  // for who follows runs
   std::atomic<int> followed_{0};
   bool closed_ = false;
+  std::mutex entrance_;         // a shared_mutex lets who wants it alone wait for ever: others do not enter meanwhile
   std::shared_mutex evicting_;  // taken before mutex_
   std::vector<pool_evictor*> evictors_;
 };

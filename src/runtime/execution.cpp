@@ -71,6 +71,7 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
 }
 
 execution::~execution() {
+  if (partitions) partitions->count_pieces();
   for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
   const detail::stop_scope scope(watch.flag->state());  // tables go, which may take longer than the query has time
   context.tables.clear();
@@ -129,7 +130,8 @@ void execution::run_vertices() {
   if (partitions) partitions->leads(executor);
   executor.run_vertices();
   fell_back |= executor.fell_back();
-  if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
+  if (context.verify && partitions) partitions->verify_result();
+  else if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
   have_run_ = true;
 }
 

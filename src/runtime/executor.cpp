@@ -32,54 +32,6 @@ using detail::table;
 using detail::verb;
 using planner::vertex;
 
-const table& run_context::fetched(vertex_rows& r) const {
-  const std::lock_guard hold(fetching);
-  if (r.here()) return r.rows;
-  try {
-    r.rows = r.kept->fetch(const_cast<run_context&>(*this));
-  } catch (const engine_failure& e) {
-    throw rows_lost(e.what(), std::string(r.kept->engine()));
-  } catch (const internal_error& e) {  // a launch or a copy that failed
-    throw rows_lost(e.what(), std::string(r.kept->engine()));
-  }
-  if (!r.kept->stays()) r.kept = nullptr;
-  return r.rows;
-}
-const table& run_context::table_of(const vertex& v) const {
-  const auto it = tables.find(&v);
-  if (it == tables.end()) throw internal_error("query: a vertex was read before it ran");
-  return fetched(it->second);
-}
-const table& run_context::variable(std::uint64_t slot) const {
-  const auto it = variables.find(slot);
-  if (it == variables.end()) throw detail::unplaced_error("a loop's placeholder was used outside its do_while");
-  return fetched(it->second);
-}
-std::vector<detail::binding> run_context::bind(const std::vector<planner::binding>& captures) const {
-  std::vector<detail::binding> b;
-  for (const planner::binding& c : captures) {
-    const table& t = table_of(*c.table);
-    b.push_back({c.slot, t.rows, t.n});
-  }
-  return b;
-}
-
-std::string pieces_run::taken() {
-  const auto times = [](std::uint64_t n, const char* one, const char* more) {
-    return n ? std::to_string(n) + " " + (n == 1 ? one : more) : std::string();
-  };
-  std::string all;
-  for (const std::string& part :
-       {times(blocks.exchange(0), "block of rows", "blocks of rows"),
-        times(partitions.exchange(0), "partition in host memory", "partitions in host memory"),
-        times(spills.exchange(0), "spill of groups to host memory", "spills of groups to host memory"),
-        times(in_rooms.exchange(0), "block in reserved memory", "blocks in reserved memory"),
-        times((to_files.exchange(0) + 0xfffff) >> 20, "MiB of rows in a temporary file", "MiB of rows in temporary files")})
-    if (!part.empty()) all += (all.empty() ? "" : ", ") + part;
-  if (const std::uint64_t ms = waited.exchange(0)) all += (all.empty() ? "waited " : ", waited ") + std::to_string(ms) + " ms for memory";
-  return all;
-}
-
 void executor::begin() {
   cached_ = find_cached_vertices(*graph_, *session_);
   leave_to_joins(*graph_, *context_);
@@ -89,7 +41,8 @@ void executor::run_vertices() {
   begin();
   for (const vertex* v : graph_->top) {
     if (!v->streamed && !v->in_place && !cached_.spared.contains(v) && !context_->left_to_joins.contains(v)) run(*v);
-    else if (context_->progress) context_->progress->vertex_done();
+    else if (context_->progress)
+      for (int p = 0; p < v->partitions; ++p) context_->progress->vertex_done();
   }
 }
 
@@ -125,16 +78,10 @@ template <class F> auto repeated_by(const engine& e, F&& f) {
 }
 }  // namespace
 
-void executor::run_here(const vertex& v) {
-  context_->cancel.check();
+void executor::in_name_of(const vertex& v, function_ref<void()> f) {
   const profiled_run::scope now(context_->profile.get(), v.number);
-  for (const auto& joined : context_->joined_apart)
-    std::erase_if(context_->tables, [&](const auto& t) { return t.second.kept == joined.second; });
-  context_->joined_apart.clear();
   try {
-    if (v.kept_if_it_fits) keep_if_it_fits(v);
-    else if (!left_to_reader(v, *session_, *context_)) context_->tables[&v] = compute(v);
-    if (v.node && v.node->what == verb::apply) planner::trace_memo::forget_here();
+    f();
   } catch (const detail::unplaced_error& e) {
     if (!v.node) throw;
     detail::fail_at(e, *v.node);
@@ -146,6 +93,18 @@ void executor::run_here(const vertex& v) {
   } catch (const resource_error& e) {
     throw resource_error(with_verb(e, v));
   }
+}
+
+void executor::run_here(const vertex& v) {
+  context_->cancel.check();
+  for (const auto& joined : context_->joined_apart)
+    std::erase_if(context_->tables, [&](const auto& t) { return t.second.kept == joined.second; });
+  context_->joined_apart.clear();
+  in_name_of(v, [&] {
+    if (v.kept_if_it_fits) keep_if_it_fits(v);
+    else if (!left_to_reader(v, *session_, *context_)) context_->tables[&v] = compute(v);
+    if (v.node && v.node->what == verb::apply) planner::trace_memo::forget_here();
+  });
   if (profiled_vertex* r = context_->profile ? context_->profile->at(v.number) : nullptr)
     if (const auto rows = context_->tables.find(&v); rows != context_->tables.end())
       r->gave(size_of(rows->second), size_of(rows->second) * row_bytes(v));

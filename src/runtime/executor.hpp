@@ -49,6 +49,8 @@ class executor {
   // The same of one partition, by the set: before the first vertex; and one vertex.
   void begin();
   void run_here(const planner::vertex& v);
+  // What happens for a vertex: its time, and its verb in what is thrown.
+  void in_name_of(const planner::vertex& v, function_ref<void()> f);
   bool fell_back() const { return fell_back_; }  // the CPU took over a vertex that its engine could not run
 
  private:

@@ -1,6 +1,5 @@
 #include "runtime/partition_set.hpp"
 
-#include <span>
 #include <utility>
 
 #include <query/errors.hpp>
@@ -55,6 +54,7 @@ void partition_set::leads(executor& first) {
   for (partition& p : all_) {
     if (p.context == all_[0].context) continue;
     p.context->tables.clear();
+    p.context->too_large.clear();
     p.runs = std::make_unique<executor>(*p.graph, *session_, *p.context);
     p.runs->begin();
   }
@@ -72,7 +72,7 @@ void partition_set::run(const vertex& v) {
   }
 }
 
-row_pages partition_set::pages_of(const detail::table& rows, std::size_t first, std::size_t end, run_context& context) {
+row_pages partition_set::taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context) {
   detail::table part = rows;
   part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
   part.n = end - first;
@@ -88,44 +88,67 @@ row_pages partition_set::pages_of(const detail::table& rows, std::size_t first, 
 void partition_set::exchange(const vertex& v) {
   const std::size_t senders = static_cast<std::size_t>(v.partitions), receivers = v.moves == way::gather ? 1 : all_.size();
   std::vector<row_pages> sent;
-  std::vector<std::vector<const row_page*>> inboxes(receivers);
-  std::vector<std::pair<std::size_t, std::size_t>> to;  // the receiver of each of `sent`, and all of them where there are several
+  std::vector<std::pair<std::size_t, std::size_t>> to;  // the receivers of each of `sent`: [first, end)
   for (std::size_t p = 0; p < senders; ++p) {
     const vertex& here = all_[p].mine(v);
     run_context& context = *all_[p].context;
     runs(p).run_here(here);
-    const detail::table rows = context.table_of(here);
-    if (v.moves == way::hash) {
-      const partition_bounds* bounds = bounds_of(rows);
-      if (rows.n && !bounds) throw internal_error("query: an exchange has no partitions");
-      for (std::size_t r = 0; rows.n && r < receivers; ++r) {
-        sent.push_back(pages_of(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r], context));
+    runs(p).in_name_of(here, [&] {
+      const detail::table rows = context.table_of(here);
+      const partition_bounds* bounds = v.moves == way::hash ? bounds_of(rows) : nullptr;
+      if (v.moves == way::hash && rows.n && !bounds) throw internal_error("query: an exchange has no partitions");
+      for (std::size_t r = 0; r < (bounds && rows.n ? receivers : 0); ++r) {
+        sent.push_back(taken_apart(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r], context));
         to.emplace_back(r, r + 1);
       }
-    } else {
-      sent.push_back(pages_of(rows, 0, rows.n, context));
-      to.emplace_back(0, receivers);
-    }
+      if (v.moves != way::hash) {
+        sent.push_back(taken_apart(rows, 0, rows.n, context));
+        to.emplace_back(0, receivers);
+      }
+    });
     context.tables.erase(&here);
   }
-  for (std::size_t i = 0; i < sent.size(); ++i)
-    for (std::size_t r = to[i].first; r < to[i].second; ++r)
-      for (const row_page& page : sent[i]) inboxes[r].push_back(&page);
-  for (std::size_t r = 0; r < receivers; ++r)
-    all_[r].context->tables[&all_[r].mine(v)] = session_->cpu->rows_of(v.row(), inboxes[r], *all_[r].context);
+  for (std::size_t r = 0; r < receivers; ++r) {
+    const vertex& there = all_[r].mine(v);
+    runs(r).in_name_of(there, [&] {
+      std::vector<const row_page*> inbox;
+      for (std::size_t i = 0; i < sent.size(); ++i)
+        if (to[i].first <= r && r < to[i].second)
+          for (const row_page& page : sent[i]) inbox.push_back(&page);
+      all_[r].context->tables[&there] = session_->cpu->rows_of(v.row(), inbox, *all_[r].context);
+    });
+    for (std::size_t i = 0; i < sent.size(); ++i)
+      if (to[i].second == r + 1) sent[i].clear();
+  }
 }
 
 void partition_set::forget(const vertex& v) {
   for (std::size_t p = 1; p < all_.size(); ++p) all_[p].context->tables.erase(&all_[p].mine(v));
 }
 
-std::uint64_t partition_set::rows_of_result() const {
+std::optional<std::uint64_t> partition_set::rows_of_result() const {
   std::uint64_t rows = 0;
   for (std::size_t p = 0; p < static_cast<std::size_t>(all_[0].graph->result_partitions); ++p) {
-    const vertex_rows& r = all_[p].context->tables.at(all_[p].graph->result.table);
-    rows += r.here() ? r.rows.n : r.kept->size();
+    const auto r = all_[p].context->tables.find(all_[p].graph->result.table);
+    if (r == all_[p].context->tables.end()) return std::nullopt;
+    rows += r->second.here() ? r->second.rows.n : r->second.kept->size();
   }
   return rows;
+}
+
+void partition_set::verify_result() {
+  for (std::size_t p = 0; p < static_cast<std::size_t>(all_[0].graph->result_partitions); ++p)
+    session_->cpu->verify(all_[p].graph->result, all_[p].graph->captures, *all_[p].context);
+}
+
+void partition_set::count_pieces() {
+  for (const partition& p : all_) {
+    if (!p.own_context) continue;
+    for (const auto& [verb, pieces] : p.context->of_vertices) {
+      const counted_pieces first(*all_[0].context, verb);
+      all_[0].context->pieces->add(*pieces);
+    }
+  }
 }
 
 void partition_set::fold(detail::fold_kind k, detail::fold_state& state) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -29,7 +30,9 @@ class partition_set {
   void leads(executor& first);                     // of a run that begins; others begin too
   void run(const planner::vertex& v);              // of the first partition's graph, in all its partitions
   void forget(const planner::vertex& v);           // its tables, but that of the first partition
-  std::uint64_t rows_of_result() const;            // where it is a table as it is, in several partitions
+  std::optional<std::uint64_t> rows_of_result() const;        // where all of it are tables as they are
+  void verify_result();
+  void count_pieces();                             // of all partitions, as the first one's
   void fold(detail::fold_kind k, detail::fold_state& state);  // the result's rows, of all its partitions
 
  private:
@@ -45,7 +48,7 @@ class partition_set {
   };
   void divide_sources(partition& p, std::size_t number);
   void exchange(const planner::vertex& v);
-  row_pages pages_of(const detail::table& rows, std::size_t first, std::size_t end, run_context& context);
+  row_pages taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context);
   executor& runs(std::size_t p) { return p ? *all_[p].runs : *first_; }
 
   session_state* session_;

@@ -75,7 +75,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
                       std::optional<fold_kind> fold, const seen_ways::choice& way) {
   const bool verified = verifies(session, s), here = way.by == seen_ways::way::cpu;
   bool there = way.by == seen_ways::way::gpu && gpu_to_plan_for(session);  // not lost since, and the plan is the same
-  const bool divided = session.partitions > 1;
+  const bool divided = session.partitions > 1 && session.engines.empty();
   const std::string no_gpu = verified ? "verified queries run natively" : divided ? "partitions run on the CPU" : here ? way.why : "";
   planned_query plan;
   const bool gpu = p.node->accelerated && no_gpu.empty() && gpu_to_plan_for(session);
@@ -144,7 +144,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(plan, fold);
   plan.expected.shape = shape;
   plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
-  planner::split_over_partitions(*plan.graph, {session.partitions, session.most_broadcast,
+  planner::split_over_partitions(*plan.graph, {divided ? session.partitions : 1, session.most_broadcast,
                                                [&](const ir::type& row) { return session.cpu->can_travel(row); }, how});
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   // Where compiled functions are compared with their traces, all of them run as compiled.

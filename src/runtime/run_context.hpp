@@ -65,6 +65,7 @@ struct pieces_run {
 
   // "12 blocks of rows, 3 spills of groups to host memory" since the last call; empty where all was in one piece.
   std::string taken();
+  void add(const pieces_run& of);  // which then counts here, too
 };
 
 // The CPU moves rows of these verbs to temporary files where memory is full.

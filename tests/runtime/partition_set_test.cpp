@@ -118,6 +118,43 @@ TEST(partition_set, a_small_side_of_a_join_goes_to_each_partition) {
   EXPECT_EQ(times(by(large.of, rows, names).explain("sum"), "exchange by hash for join"), 2u);
 }
 
+// What a join gave is sent on as it lies, and copies of a small side are not.
+TEST(partition_set, joins_one_behind_the_other) {
+  const auto rows = trades(3'000), others = trades(101);
+  std::vector<total> names(3);
+  for (int i = 0; i < 3; ++i) names[static_cast<std::size_t>(i)].symbol = i;
+  const auto by = [&](const query::Session& s, const auto& first, const auto& second) {
+    return query::from(rows).in(s)
+        .join(query::from(first), symbol, symbol, [](auto t, auto) { return t; })
+        .join(query::from(second), symbol, symbol, [](auto t, auto n) { return t.id * 1000 + n.symbol; });
+  };
+  const session one(1), four(4, 100), none(4, 0);
+  EXPECT_GT(by(one.of, names, others).count(), 0);
+  for (const session* s : {&four, &none}) {
+    EXPECT_EQ(by(s->of, names, others).count(), by(one.of, names, others).count());
+    EXPECT_EQ(by(s->of, names, others).sum(), by(one.of, names, others).sum());
+    EXPECT_EQ(by(s->of, others, names).sum(), by(one.of, others, names).sum());
+    EXPECT_EQ(by(s->of, others, others).sum(), by(one.of, others, others).sum());
+  }
+  EXPECT_EQ(times(by(four.of, names, others).explain("sum"), "exchange by hash for join"), 2u);
+  EXPECT_EQ(times(by(none.of, others, others).explain("sum"), "exchange by hash for join"), 4u);
+}
+
+TEST(partition_set, verify_looks_at_each_partition) {
+  std::vector<std::int64_t> rows(2'000);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(i);
+  const auto lie = [](auto x) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(x)>, std::int64_t>) return x >= 1'500 ? x + 1 : x;
+    else return x + 0;
+  };
+  for (const int parts : {1, 4}) {
+    const session some(parts);
+    const auto q = query::from(rows).in(some.of).verify().select(lie);
+    EXPECT_THROW((void)q.sum(), query::user_error) << parts;
+    EXPECT_THROW((void)q.to_vector(), query::user_error) << parts;
+  }
+}
+
 TEST(partition_set, the_best_rows_are_those_of_the_best_of_each_partition) {
   const auto rows = trades(10'000);
   const auto best = [&](const session& s) {
