@@ -110,7 +110,7 @@ class splitting {
       if (b->table && lies(b->table) > 1) {
         auto& list = b == &v.body_result ? v.body : v.test;
         const bool same = b == &v.body_result && v.test_result.table == b->table;
-        at_ = nullptr;  // behind the last of the round
+        at_ = nullptr;  // it runs after the last vertex of the round
         vertex* all = moved(exchange::gather, reading_of(b->table), lies(b->table), {});
         at_ = &v;
         behind_[&list].push_back(all);

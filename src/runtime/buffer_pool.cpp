@@ -371,7 +371,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   std::atomic<std::size_t> used_now_{0}, recent_peak_{0};  // for who follows runs
   std::atomic<int> followed_{0};
   bool closed_ = false;
-  std::mutex entrance_;         // a shared_mutex lets who wants it alone wait for ever: others do not enter meanwhile
+  std::mutex entrance_;         // threads that share evicting_ do not enter while one waits to have it alone
   std::shared_mutex evicting_;  // taken before mutex_
   std::vector<pool_evictor*> evictors_;
 };

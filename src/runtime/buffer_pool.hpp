@@ -89,8 +89,8 @@ class charge {
 class pool_evictor {
  public:
   virtual ~pool_evictor() = default;
-  // Gives buffers back, of about so many bytes or all that it can, and returns how many bytes they had. On any threads that allocate, at
-  // once; it must not allocate from the pool. What it throws ends the allocation.
+  // Gives buffers back, of about so many bytes or all that it can, and returns how many bytes they had. Several threads
+  // may call it at once; it must not allocate from the pool. What it throws ends the allocation.
   virtual std::size_t evict(std::size_t bytes) = 0;
 };
 

@@ -123,7 +123,7 @@ struct run_context {
   // Its readers take its rows as they come; there is no table of them.
   bool streams(const planner::vertex& v) const { return v.streamed || too_large.contains(&v); }
   const detail::table& variable(std::uint64_t slot) const;               // user_error: a placeholder outside its loop
-  // What a branch begins with, here or kept: of a vertex that has run or a loop variable; null: of neither.
+  // The rows that a branch begins with, if a vertex that has run or a loop variable gives them, here or kept; else null.
   vertex_rows* rows_before(const planner::branch& b) const;
   // The captured collections of a vertex, for detail::binding_scope around its tasks.
   std::vector<detail::binding> bind(const std::vector<planner::binding>& captures) const;

@@ -64,7 +64,7 @@ int open_unnamed(const std::string& folder) {
 constexpr std::size_t tried_bytes = std::size_t{16} << 10;
 constexpr bool shrinks(std::size_t packed, std::size_t bytes) { return packed <= bytes - bytes / 8; }
 
-// Of one changed word it is another: each step can be undone. Four chains, as a multiplication takes longer than a read.
+// A change of one word always changes the result, as each step is reversible. Four chains hide the latency of the multiplications.
 std::uint64_t checksum(const char* data, std::size_t n) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15;
   std::uint64_t h[4] = {n, 1, 2, 3}, word = 0;

@@ -118,7 +118,7 @@ TEST(partition_set, a_small_side_of_a_join_goes_to_each_partition) {
   EXPECT_EQ(times(by(large.of, rows, names).explain("sum"), "exchange by hash for join"), 2u);
 }
 
-// What a join gave is sent on as it lies, and copies of a small side are not.
+// The second join sends the rows that the first one gave, once; it does not send the copies of a small side again.
 TEST(partition_set, joins_one_behind_the_other) {
   const auto rows = trades(3'000), others = trades(101);
   std::vector<total> names(3);
