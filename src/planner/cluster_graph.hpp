@@ -5,8 +5,8 @@
 //
 // - Verbs that look at rows one by one run where their rows are, and so do folds, which are merged.
 // - Groups, joins and sets run behind an exchange by the hash of their keys. A small other side of a join is sent to each partition.
-// - Verbs that need all rows in order run in the first partition. So do verbs with as_ordered(), since exchanges by hash lose the order between
-//   partitions, and rows that are read no further than their reader goes: by a range-for, take, zip.
+// - Verbs that need all rows in order run in the first partition. So do verbs with as_ordered(), since exchanges by hash lose the order
+//   between partitions, and rows that are read no further than their reader goes: by a range-for, take, zip.
 // - Collections that functions captured are sent to each partition.
 // - In a loop, what does not depend on its rows is sent once, before it.
 //
