@@ -140,7 +140,7 @@ std::size_t block_bytes(std::size_t bytes) {
 }  // namespace
 
 std::size_t heap_bytes(const ir::type& t, const void* first, std::size_t n, std::size_t stride) {
-  if (t.trivial) return 0;
+  if (t.trivial || n == 0) return 0;
   const auto* at = static_cast<const std::byte*>(first);
   std::size_t bytes = 0;
   switch (t.k) {
