@@ -230,7 +230,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
 
   detail::pipe to_pipe() const {
     if constexpr (Chain::identity) return origin_;
-    else return {node_, std::make_shared<const cpu::typed_segment<Chain>>(origin_, chain_)};
+    else return {node_, detail::make_in_cleared_memory<const cpu::typed_segment<Chain>>(origin_, chain_)};
   }
   const detail::settings& run_settings() const { return settings_; }
 

@@ -22,6 +22,11 @@ struct resource_error : error {
 struct cluster_error : error {
   using error::error;
 };
+// An exception of a user's function in another process, of a type that cannot be sent: names its type, its text and the process.
+// Exceptions of the standard library's own types arrive as themselves.
+struct remote_error : cluster_error {
+  using cluster_error::cluster_error;
+};
 // A defect of this library; please report it.
 struct internal_error : error {
   using error::error;

@@ -6,7 +6,7 @@
 //
 // Environment of the standard session: QUERY_THREADS, QUERY_MEMORY_LIMIT (bytes, or 512M, 8G), QUERY_TEMP (a folder),
 // QUERY_TEMP_LIMIT (bytes), QUERY_VERIFY=1, QUERY_CHECKED=1, QUERY_FORM=interpreter (run traced functions by the interpreter),
-// QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G), QUERY_GPUS (numbers: 0,1).
+// QUERY_GPU=off, QUERY_GPU_MEMORY (bytes, or 4G), QUERY_GPUS (numbers: 0,1), QUERY_CLUSTER=local:4.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,13 @@ struct session_options {
   std::size_t gpu_memory = 0;     // bytes of memory of each GPU; 0: nine tenths of what is free when it is first used
   std::size_t gpu_min_rows = 32768;  // inputs known to have fewer stay on the CPU, others go where they cost less; 0: to the GPU
   std::vector<int> gpus = {};     // which of the machine's GPUs, by their numbers: {0, 1}; empty: the first
+  std::string cluster = {};       // "local:4": queries run in four processes of this machine (docs/cluster.md); empty: in this one
 };
+
+// Processes of a cluster are started as this program, and enter here: the call returns in the program itself and not in them. Programs
+// that link query::query by CMake need no call, as their main() begins with it; in others it is the first line of main(). A session
+// with a cluster throws user_error where nobody has entered here.
+void container_main();
 
 class Session {
  public:
@@ -50,6 +56,8 @@ class Session {
   void add_engine(std::shared_ptr<runtime::engine> e);
 
   static Session& standard();  // configured by environment, made at its first use
+  // The same as the option: Session::cluster("local:4").
+  static Session cluster(std::string where, session_options options = {}, detail::call_site at = detail::call_site::here());
 
   int threads() const;
   std::size_t memory_limit() const;

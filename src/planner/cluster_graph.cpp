@@ -402,6 +402,7 @@ graph_copy copy_of(const machine_graph& g) {
   captures_now(to.captures);
   to.partitions = g.partitions;
   to.result_partitions = g.result_partitions;
+  to.processes = g.processes;
   to.verbs = g.verbs;
   to.terminal = g.terminal;
   to.notes = g.notes;

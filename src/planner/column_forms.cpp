@@ -231,6 +231,7 @@ void choose_columns(machine_graph& g, const column_options& options) {
   const rules::edge_index edges(g);
   rules::each_branch(g, [&](branch& b, vertex* reader) {
     if (reader ? reader->engine != "cpu" || !reader->shares.empty() : g.result_engine != "cpu") return;
+    if (!b.table && !b.source) return;  // the rows of the result are read in another process
     if (!b.table && !b.source->view && b.source->what != verb::placeholder) return;  // streams begin with records
     if (b.table && b.table->streamed) return;
     if (options.interpret) return interpret_over_columns(b);

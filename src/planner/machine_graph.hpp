@@ -148,6 +148,7 @@ struct machine_graph {
   std::vector<binding> captures;                  // of the result's stages
   int partitions = 1;                             // of the cluster graph; and those in which the result's rows are folded
   int result_partitions = 1;
+  std::string processes;                          // the cluster whose processes run them; empty: all are in this process
   std::vector<std::shared_ptr<const logical>> verbs;  // that no user wrote
   std::string terminal;
   std::vector<std::string> notes;

@@ -125,7 +125,7 @@ pass_clock execution::clock(std::string_view way, std::optional<fold_kind> fold)
 void execution::run_vertices() {
   if (have_run_) return;
   prepare_arrow_columns(*graph, context);
-  if (graph->partitions > 1 && !partitions) partitions = std::make_unique<partition_set>(*graph, *session, context);
+  if (graph->partitions > 1 && !partitions) partitions = std::make_unique<partition_set>(*graph, *session, context, plan.sent);
   executor executor(*graph, *session, context, partitions.get());
   if (partitions) partitions->leads(executor);
   executor.run_vertices();
@@ -147,6 +147,13 @@ bool execution::runs_again(const rows_lost& lost) {
   have_run_ = false;
   if (context.profile) context.profile->clear();
   return fell_back = true;
+}
+
+bool execution::runs_again(const process_lost& lost) {
+  if (!prepare_second_run(*graph, *session, context, rows_lost(lost.what(), session->processes->name()))) return false;
+  have_run_ = false;
+  if (context.profile) context.profile->clear();
+  return true;
 }
 
 void execution::named(const rows_lost& lost) const {

@@ -1,5 +1,6 @@
 #include "runtime/partition_set.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <query/errors.hpp>
@@ -13,8 +14,10 @@ namespace query::runtime {
 using planner::vertex;
 using way = planner::exchange;
 
-partition_set::partition_set(planner::machine_graph& first, session_state& session, run_context& context) : session_(&session) {
-  all_.resize(static_cast<std::size_t>(first.partitions));
+partition_set::partition_set(planner::machine_graph& first, session_state& session, run_context& context,
+                             std::shared_ptr<const cluster::prepared> sent)
+    : session_(&session), sent_(std::move(sent)) {
+  all_.resize(sent_ ? 1 : static_cast<std::size_t>(first.partitions));
   for (std::size_t p = 1; p < all_.size(); ++p) {
     partition& part = all_[p];
     planner::graph_copy copy = planner::copy_of(first);
@@ -40,7 +43,7 @@ void partition_set::divide_sources(partition& p, std::size_t number) {
     if (partitions == 1 || !planner::is_divided(b)) return;
     detail::row_block whole;
     b.source->view(b.source->source.get(), whole);
-    const auto end = [&](std::size_t part) { return part ? even_end(whole.n, all_.size(), part) : 0; };
+    const auto end = [&](std::size_t part) { return part ? even_end(whole.n, static_cast<std::size_t>(partitions), part) : 0; };
     p.parts_of_sources.emplace_back(*b.source, end(number), end(number + 1));
     b.source = p.parts_of_sources.back().node();
   };
@@ -58,11 +61,15 @@ void partition_set::leads(executor& first) {
     p.runs = std::make_unique<executor>(*p.graph, *session_, *p.context);
     p.runs->begin();
   }
+  others_.clear();
+  if (sent_) others_ = session_->processes->begin(*sent_, *all_[0].graph, *all_[0].context);
 }
 
 void partition_set::run(const vertex& v) {
   if (v.moves) return exchange(v);
-  for (std::size_t p = 0; p < static_cast<std::size_t>(v.partitions); ++p) {
+  if (v.partitions > 1)
+    for (const auto& p : others_) p->run(v);
+  for (std::size_t p = 0; p < std::min(all_.size(), static_cast<std::size_t>(v.partitions)); ++p) {
     const vertex& here = all_[p].mine(v);
     if (p && all_[p].context->left_to_joins.contains(&here)) {
       if (all_[p].context->progress) all_[p].context->progress->vertex_done();
@@ -70,6 +77,11 @@ void partition_set::run(const vertex& v) {
       runs(p).run_here(here);
     }
   }
+  if (v.partitions > 1)
+    for (const auto& p : others_) {
+      p->finish();
+      if (all_[0].context->progress) all_[0].context->progress->vertex_done();
+    }
 }
 
 row_pages partition_set::taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context) {
@@ -84,51 +96,71 @@ row_pages partition_set::taken_apart(const detail::table& rows, std::size_t firs
   return pages;
 }
 
+// What partition p has for each receiver; for all the same, where the way is no hash.
+std::vector<row_pages> partition_set::taken_apart_for_receivers(const vertex& v, std::size_t p) {
+  std::vector<row_pages> sent;
+  const vertex& here = all_[p].mine(v);
+  run_context& context = *all_[p].context;
+  runs(p).run_here(here);
+  runs(p).in_name_of(here, [&] {
+    const detail::table rows = context.table_of(here);
+    if (v.moves != way::hash) return sent.push_back(taken_apart(rows, 0, rows.n, context));
+    sent.resize(parts());
+    if (!rows.n) return;
+    const partition_bounds* bounds = bounds_of(rows);
+    if (!bounds) throw internal_error("query: an exchange has no partitions");
+    for (std::size_t r = 0; r < sent.size(); ++r)
+      sent[r] = taken_apart(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r], context);
+  });
+  context.tables.erase(&here);
+  return sent;
+}
+
 // Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
 void partition_set::exchange(const vertex& v) {
-  const std::size_t senders = static_cast<std::size_t>(v.partitions), receivers = v.moves == way::gather ? 1 : all_.size();
-  std::vector<row_pages> sent;
-  std::vector<std::pair<std::size_t, std::size_t>> to;  // the receivers of each of `sent`: [first, end)
-  for (std::size_t p = 0; p < senders; ++p) {
-    const vertex& here = all_[p].mine(v);
-    run_context& context = *all_[p].context;
-    runs(p).run_here(here);
-    runs(p).in_name_of(here, [&] {
-      const detail::table rows = context.table_of(here);
-      const partition_bounds* bounds = v.moves == way::hash ? bounds_of(rows) : nullptr;
-      if (v.moves == way::hash && rows.n && !bounds) throw internal_error("query: an exchange has no partitions");
-      for (std::size_t r = 0; r < (bounds && rows.n ? receivers : 0); ++r) {
-        sent.push_back(taken_apart(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r], context));
-        to.emplace_back(r, r + 1);
-      }
-      if (v.moves != way::hash) {
-        sent.push_back(taken_apart(rows, 0, rows.n, context));
-        to.emplace_back(0, receivers);
-      }
-    });
-    context.tables.erase(&here);
-  }
+  const bool each_its_own = v.moves == way::hash;
+  const std::size_t receivers = v.moves == way::gather ? 1 : parts();
+  std::vector<std::vector<row_pages>> sent;  // of each sender
+  if (v.partitions > 1)
+    for (const auto& p : others_) p->send(v);
+  for (std::size_t p = 0; p < std::min(all_.size(), static_cast<std::size_t>(v.partitions)); ++p)
+    sent.push_back(taken_apart_for_receivers(v, p));
+  if (v.partitions > 1)
+    for (const auto& p : others_) {
+      sent.push_back(p->sent(each_its_own ? receivers : 1));
+      for (const row_pages& pages : sent.back())
+        for (const row_page& page : pages) {
+          session_->sent_rows += page.rows;
+          session_->sent_bytes += page.bytes.size();
+        }
+    }
   for (std::size_t r = 0; r < receivers; ++r) {
-    const vertex& there = all_[r].mine(v);
-    runs(r).in_name_of(there, [&] {
-      std::vector<const row_page*> inbox;
-      for (std::size_t i = 0; i < sent.size(); ++i)
-        if (to[i].first <= r && r < to[i].second)
-          for (const row_page& page : sent[i]) inbox.push_back(&page);
-      all_[r].context->tables[&there] = session_->cpu->rows_of(v.row(), inbox, *all_[r].context);
-    });
-    for (std::size_t i = 0; i < sent.size(); ++i)
-      if (to[i].second == r + 1) sent[i].clear();
+    std::vector<const row_page*> inbox;
+    for (const auto& of_sender : sent)
+      for (const row_page& page : of_sender[each_its_own ? r : 0]) inbox.push_back(&page);
+    if (r >= all_.size()) {
+      others_[r - all_.size()]->receive(v, inbox);
+    } else {
+      const vertex& there = all_[r].mine(v);
+      runs(r).in_name_of(there, [&] { all_[r].context->tables[&there] = session_->cpu->rows_of(v.row(), inbox, *all_[r].context); });
+    }
+    if (each_its_own)
+      for (auto& of_sender : sent) of_sender[r].clear();
   }
+  for (const auto& p : others_) p->finish();
 }
 
 void partition_set::forget(const vertex& v) {
   for (std::size_t p = 1; p < all_.size(); ++p) all_[p].context->tables.erase(&all_[p].mine(v));
+  if (v.partitions > 1 || v.moves)
+    for (const auto& p : others_) p->forget(v);
 }
 
 std::optional<std::uint64_t> partition_set::rows_of_result() const {
   std::uint64_t rows = 0;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(all_[0].graph->result_partitions); ++p) {
+  const auto partitions = static_cast<std::size_t>(all_[0].graph->result_partitions);
+  if (partitions > 1 && !others_.empty()) return std::nullopt;
+  for (std::size_t p = 0; p < partitions; ++p) {
     const auto r = all_[p].context->tables.find(all_[p].graph->result.table);
     if (r == all_[p].context->tables.end()) return std::nullopt;
     rows += r->second.here() ? r->second.rows.n : r->second.kept->size();
@@ -137,8 +169,12 @@ std::optional<std::uint64_t> partition_set::rows_of_result() const {
 }
 
 void partition_set::verify_result() {
-  for (std::size_t p = 0; p < static_cast<std::size_t>(all_[0].graph->result_partitions); ++p)
+  const auto partitions = static_cast<std::size_t>(all_[0].graph->result_partitions);
+  for (std::size_t p = 0; p < std::min(all_.size(), partitions); ++p)
     session_->cpu->verify(all_[p].graph->result, all_[p].graph->captures, *all_[p].context);
+  if (partitions == 1) return;
+  for (const auto& p : others_) p->verify_result();
+  for (const auto& p : others_) p->finish();
 }
 
 void partition_set::count_pieces() {
@@ -153,17 +189,25 @@ void partition_set::count_pieces() {
 
 void partition_set::fold(detail::fold_kind k, detail::fold_state& state) {
   const planner::machine_graph& g = *all_[0].graph;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(g.result_partitions); ++p) {
+  const auto partitions = static_cast<std::size_t>(g.result_partitions);
+  const auto add = [&](const detail::fold_state& rest) {
+    session_->cpu->merge(k, g.result.row, state, rest);
+    if (all_[0].context->progress) all_[0].context->progress->vertex_done();
+  };
+  if (partitions > 1)
+    for (const auto& p : others_) p->fold(k);
+  for (std::size_t p = 0; p < std::min(all_.size(), partitions); ++p) {
     const partition& part = all_[p];
-    if (p && part.context->progress) part.context->progress->vertex_done();
     if (p == 0) {
       session_->cpu->fold(part.graph->result, part.graph->captures, k, state, *part.context);
       continue;
     }
     detail::fold_state rest;
     session_->cpu->fold(part.graph->result, part.graph->captures, k, rest, *part.context);
-    session_->cpu->merge(k, g.result.row, state, rest);
+    add(rest);
   }
+  if (partitions > 1)
+    for (const auto& p : others_) add(p->folded());
 }
 
 }  // namespace query::runtime

@@ -23,7 +23,9 @@ namespace query::runtime {
 
 class partition_set {
  public:
-  partition_set(planner::machine_graph& first, session_state& session, run_context& context);
+  // sent, if not null: all but the first partition are in other processes.
+  partition_set(planner::machine_graph& first, session_state& session, run_context& context,
+                std::shared_ptr<const cluster::prepared> sent = nullptr);
   partition_set(const partition_set&) = delete;
   partition_set& operator=(const partition_set&) = delete;
 
@@ -49,11 +51,15 @@ class partition_set {
   void divide_sources(partition& p, std::size_t number);
   void exchange(const planner::vertex& v);
   row_pages taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context);
+  std::vector<row_pages> taken_apart_for_receivers(const planner::vertex& v, std::size_t p);
+  std::size_t parts() const { return all_.size() + others_.size(); }
   executor& runs(std::size_t p) { return p ? *all_[p].runs : *first_; }
 
   session_state* session_;
   executor* first_ = nullptr;
-  std::vector<partition> all_;
+  std::vector<partition> all_;                             // in this process
+  std::shared_ptr<const cluster::prepared> sent_;
+  std::vector<std::unique_ptr<remote_partition>> others_;  // the rest, of a run
 };
 
 inline void executor::run(const planner::vertex& v) {

@@ -47,6 +47,24 @@ bool ends_on_gpu(const planned_query& plan, std::optional<fold_kind> fold) {
   return plan.fold_shares.empty() && (plan.folds || counts_a_table(result, fold));
 }
 
+// Over the session's partitions. What other processes would not understand stays whole, in this one.
+void split(planned_query& plan, session_state& session, planner::reading how, planner::reading read, const planner::column_options& forms) {
+  const cluster* const processes = session.processes.get();
+  planner::graph_copy whole = planner::copy_of(*plan.graph);
+  const auto can_travel = [&](const ir::type& row) { return processes ? processes->can_travel(row) : session.cpu->can_travel(row); };
+  planner::split_over_partitions(*plan.graph, {session.partitions, session.most_broadcast, can_travel, how});
+  planner::mark_streams(*plan.graph, read);
+  if (!processes || plan.graph->partitions == 1) return;
+  plan.graph->processes = processes->name();
+  try {
+    plan.sent = processes->prepare(*plan.graph, forms);
+  } catch (const stays_here& e) {
+    plan.graph = std::move(whole.graph);
+    plan.graph->notes.push_back("in one process: " + e.why);
+    planner::mark_streams(*plan.graph, read);
+  }
+}
+
 verdict fold_as_before(const planner::branch& result, fold_kind fold, session_state& session, const seen_ways::choice& way) {
   if (counts_a_table(result, fold)) return {false, "a table has a size"};
   session.gpu()->takes_again(result);
@@ -144,14 +162,13 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(plan, fold);
   plan.expected.shape = shape;
   plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
-  planner::split_over_partitions(*plan.graph, {divided ? session.partitions : 1, session.most_broadcast,
-                                               [&](const ir::type& row) { return session.cpu->can_travel(row); }, how});
-  planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
-  // Where compiled functions are compared with their traces, all of them run as compiled.
   const bool folds_here = fold && !plan.folds && plan.fold_shares.empty();
-  if (!verified)
-    planner::choose_columns(*plan.graph, {how == planner::reading::columns, session.options.interpret,
-                                          folds_here ? fold : std::nullopt});
+  const planner::column_options forms{how == planner::reading::columns, session.options.interpret, folds_here ? fold : std::nullopt};
+  const planner::reading read = folds_here || !fold ? how : planner::reading::whole;
+  if (divided) split(plan, session, how, read, forms);
+  else planner::mark_streams(*plan.graph, read);
+  // Where compiled functions are compared with their traces, all of them run as compiled.
+  if (!verified) planner::choose_columns(*plan.graph, forms);
   return plan;
 }
 

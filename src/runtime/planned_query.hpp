@@ -26,6 +26,7 @@ struct planned_query {
   seen_ways::way by = seen_ways::way::asked;  // how it came about
   engine* folds = nullptr;                        // the engine that runs the terminal fold; null: the CPU
   std::vector<planner::engine_share> fold_shares;  // or several at once
+  std::shared_ptr<const cluster::prepared> sent;   // what other processes run of it; null: all is in this one
 };
 
 // What an accelerated query computes last, row by row or as a fold, is part of the terminal unless the GPU takes it: then it is a vertex,

@@ -108,6 +108,7 @@ session_options options_from_environment() {
   }
   if (const char* m = std::getenv("QUERY_GPU_MEMORY")) o.gpu_memory = bytes_of("QUERY_GPU_MEMORY", m);
   if (const char* g = std::getenv("QUERY_GPUS"); g && *g) o.gpus = gpus_of(g);
+  if (const char* c = std::getenv("QUERY_CLUSTER")) o.cluster = c;
   if (const char* f = std::getenv("QUERY_FORM")) {
     if (std::string(f) != "native" && std::string(f) != "interpreter")
       throw user_error(std::string("QUERY_FORM: expected native or interpreter: found '") + f + "'");
@@ -129,7 +130,9 @@ session_state::session_state(const session_options& o)
                                  std::to_string(o.threads));
   for (const int gpu : o.gpus)
     if (gpu < 0) throw detail::unplaced_error("Session: gpus: numbers must not be negative: " + std::to_string(gpu));
-  scheduler = cpu->make_scheduler(o.threads);
+  if (!o.cluster.empty()) processes = make_cluster(o);
+  if (processes) partitions = processes->partitions();
+  scheduler = cpu->make_scheduler(processes ? processes->threads() : o.threads);
 }
 
 const session_state::gpu_once& session_state::the_gpu() const {
@@ -265,6 +268,10 @@ Session& Session::standard() {
                      "their destructors a Session that lives longer: q.in(session)");
   static guarded s;
   return s.session;
+}
+Session Session::cluster(std::string where, session_options options, detail::call_site at) {
+  options.cluster = std::move(where);
+  return Session(options, at);
 }
 int Session::threads() const { return state_->scheduler->concurrency(); }
 std::size_t Session::memory_limit() const { return state_->pool.limit(); }

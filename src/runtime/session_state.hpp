@@ -14,6 +14,7 @@
 
 #include <query/session.hpp>
 
+#include "runtime/cluster.hpp"
 #include "runtime/deadline_watch.hpp"
 #include "runtime/kept_profiles.hpp"
 #include "runtime/local_engine.hpp"
@@ -32,8 +33,10 @@ class session_state {
   buffer_pool pool;
   temp_space temp;  // outlives cached rows, as the pool does
   deadline_watch deadlines;
-  // Queries run in so many partitions of this process (planner/cluster_graph.hpp), on the CPU.
+  // Queries run in so many partitions (planner/cluster_graph.hpp), on the CPU: of this process, or the first here and each other in a
+  // process of the cluster's.
   int partitions = 1;
+  std::unique_ptr<cluster> processes;  // null: there is this one
   std::atomic<std::uint64_t> sent_rows{0}, sent_bytes{0};  // by exchanges, so far
   std::uint64_t most_broadcast = std::uint64_t{8} << 20;  // bytes of the other side of a join that every partition gets
   seen_ways ways;

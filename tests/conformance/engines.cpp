@@ -91,6 +91,13 @@ engine_config four_partitions() {
   return e;
 }
 
+// The same in processes of this program: what they send goes through sockets.
+engine_config three_processes() {
+  engine_config e{"3 processes", "cpu", query::Session::cluster("local:3", {.threads = 2, .gpu = query::gpu_use::off})};
+  e.session.state()->most_broadcast = 64;
+  return e;
+}
+
 // Of no device, for what can be known without one.
 constexpr const char* only_compiled = "gpu, kernels only compiled";
 engine_config without_a_device() {
@@ -114,6 +121,7 @@ compiled_kernels& kernels_here() {
   return all;
 }
 bool in_partitions(const engine_config& e) { return e.session.state()->partitions > 1; }
+bool in_processes(const engine_config& e) { return e.session.state()->processes != nullptr; }
 bool computes(const engine_config& e) { return e.name != std::string_view(only_compiled); }
 std::span<const cpu_reason> cpu_reasons() { return reasons; }
 bool on_the_gpu(std::string_view verb) { return std::find(gpu_verbs.begin(), gpu_verbs.end(), verb) != gpu_verbs.end(); }
@@ -124,6 +132,7 @@ const std::vector<engine_config>& engines() {
       {"cpu, 4 threads", "cpu", query::Session({.threads = 4, .gpu = query::gpu_use::off})},
       {"interpreter", "interpreter", query::Session({.threads = 4, .interpret = true, .gpu = query::gpu_use::off})},
       four_partitions(),
+      three_processes(),
       without_a_device(),
       gpu(),
       two_gpus(),

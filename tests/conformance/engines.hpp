@@ -35,6 +35,8 @@ const std::vector<engine_config>& engines();
 // Queries of the session run in several partitions: sums of floats have other last bits there, and functions of keys that exchanges and
 // verbs both need are called twice.
 bool in_partitions(const engine_config& e);
+// Those partitions are processes: what functions do besides giving a result happens there.
+bool in_processes(const engine_config& e);
 
 // What a test says it is about: rows of matrix.csv.
 struct coverage {

@@ -17,7 +17,10 @@ template <class F> user_function hold(std::string_view role, const F& f) {
   user_function u;
   u.role = role;
   capture_recorder recorder;  // copying the function makes its captured collections known
-  u.f = std::make_shared<const F>(f);
+  const std::shared_ptr<F> held = make_in_cleared_memory<F>(f);
+  clear_padding(*held);
+  u.f = held;
+  u.form = &closure_form_of<F>;
   u.captures = recorder.found();
   return u;
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <query/detail/call_site.hpp>
+#include <query/detail/closure.hpp>
 #include <query/detail/function_ref.hpp>
 #include <query/detail/known_keys.hpp>
 #include <query/detail/node.hpp>
@@ -51,6 +52,7 @@ struct native_calls {
 struct user_function {
   std::string_view role;                          // "predicate", "projection", "key", "left key", ...
   std::shared_ptr<const void> f;
+  const closure_form* form = nullptr;             // of f; null: nobody knows
   ir::traced (*retrace)(const void* f) = nullptr; // anew at every execution: captures may have changed
   native_calls native;
   const ir::type* row = nullptr;                  // of its (first) parameter
@@ -107,7 +109,8 @@ struct pipe {
 // Consecutive row-wise verbs compiled into one loop: rows of `origin` in, rows of `out` out.
 class segment {
  public:
-  segment(pipe from, const ir::type* in_type, const ir::type* out_type) : origin(std::move(from)), in(in_type), out(out_type) {}
+  segment(pipe from, const ir::type* in_type, const ir::type* out_type, closure_form of_object = {})
+      : origin(std::move(from)), in(in_type), out(out_type), form(of_object) {}
   virtual ~segment();
   segment(const segment&) = delete;
   segment& operator=(const segment&) = delete;
@@ -124,6 +127,7 @@ class segment {
   pipe origin;
   const ir::type* in;
   const ir::type* out;
+  const closure_form form;  // of the whole object; no size: nobody knows
 };
 
 // ---------------------------------------------------------------- what breakers need from the user's types

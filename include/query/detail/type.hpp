@@ -77,6 +77,7 @@ struct type {
   std::vector<field> field_list;    // of record, in declaration order
   lifetime life;
   access get;
+  const type* (*own)() = nullptr;   // describe<T>: where another process of the program finds its description
 
   std::span<const field> fields() const { return field_list; }
 };
@@ -185,6 +186,7 @@ template <class T> type make_type() {
   t.align = alignof(T);
   t.name = std::is_same_v<T, char> ? "char" : scalar_name(t.k);  // a number like others, but text shows its letter
   t.life = lifetime_of<T>();
+  t.own = &describe<T>;
   if constexpr (requires { T::query_parts(); }) {
     // A class of the library's own that engines look into, though no function of it is traced; undescribed parts: none.
     if (std::vector<field> parts = T::query_parts(); !parts.empty()) {

@@ -1,0 +1,45 @@
+// What a function object is made of: what another process of the same program needs to make it again from its bytes.
+//
+// Such objects are made in cleared memory, so that bytes which no member has are zero wherever the compiler lets them be: old addresses
+// that lie about in memory would look like captured pointers.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+namespace query::detail {
+
+struct closure_form {
+  std::size_t size = 0, align = 1;
+  void (*destroy)(void* f) = nullptr;
+};
+template <class F> inline constexpr closure_form closure_form_of{sizeof(F), alignof(F), [](void* f) { static_cast<F*>(f)->~F(); }};
+
+// Copies of what can be copied byte by byte take what lies between the members along.
+template <class T> void clear_padding([[maybe_unused]] T& x) {
+#ifdef __has_builtin
+#if __has_builtin(__builtin_clear_padding)
+  if constexpr (std::is_trivially_copyable_v<T>) __builtin_clear_padding(std::addressof(x));
+#endif
+#endif
+}
+
+template <class T> struct cleared_memory {
+  using value_type = T;
+  cleared_memory() = default;
+  template <class U> cleared_memory(const cleared_memory<U>&) noexcept {}
+  T* allocate(std::size_t n) {
+    T* const memory = std::allocator<T>().allocate(n);
+    __builtin_memset(static_cast<void*>(memory), 0, n * sizeof(T));
+    return memory;
+  }
+  void deallocate(T* memory, std::size_t n) noexcept { std::allocator<T>().deallocate(memory, n); }
+  template <class U> bool operator==(const cleared_memory<U>&) const { return true; }
+};
+
+template <class T, class... A> std::shared_ptr<T> make_in_cleared_memory(A&&... a) {
+  return std::allocate_shared<T>(cleared_memory<T>(), static_cast<A&&>(a)...);
+}
+
+}  // namespace query::detail

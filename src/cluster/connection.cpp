@@ -1,0 +1,78 @@
+#include "cluster/connection.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace query::cluster {
+
+namespace {
+
+constexpr std::uint32_t magic = 0x31435151;  // "QQC1"
+struct header {
+  std::uint32_t magic = cluster::magic;
+  message_kind kind = message_kind::done;
+  std::uint64_t query = 0, bytes = 0;
+};
+
+}  // namespace
+
+connection::~connection() { ::close(fd_); }
+void connection::close() { ::shutdown(fd_, SHUT_RDWR); }
+
+bool connection::write_all(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return false;
+    pollfd ready{fd_, POLLOUT, 0};
+    const int woken = ::poll(&ready, 1, limit_seconds * 1000);
+    if (woken == 0 || (woken < 0 && errno != EINTR)) return false;
+  }
+  return true;
+}
+
+bool connection::send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest) {
+  header h;
+  h.kind = kind;
+  h.query = query;
+  h.bytes = head.size() + rest.size();
+  const std::lock_guard hold(sending_);
+  return write_all(std::as_bytes(std::span(&h, 1))) && write_all(head) && write_all(rest);
+}
+
+std::optional<message> connection::receive() {
+  const auto read_all = [&](void* to, std::size_t n) {
+    auto* p = static_cast<std::byte*>(to);
+    while (n) {
+      const ssize_t got = ::recv(fd_, p, n, 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      p += got;
+      n -= static_cast<std::size_t>(got);
+    }
+    return true;
+  };
+  header h;
+  if (!read_all(&h, sizeof h) || h.magic != magic || h.kind > message_kind::here_i_am) return std::nullopt;
+  message m{h.kind, h.query, {}};
+  // Memory is taken as the bytes come: a length alone takes none.
+  constexpr std::size_t piece = std::size_t{1} << 24;
+  for (std::uint64_t left = h.bytes; left;) {
+    const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece)), have = m.bytes.size();
+    m.bytes.resize(have + n);
+    if (!read_all(m.bytes.data() + have, n)) return std::nullopt;
+    left -= n;
+  }
+  return m;
+}
+
+}  // namespace query::cluster

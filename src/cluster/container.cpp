@@ -1,0 +1,282 @@
+#include "cluster/container.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include <query/detail/stop.hpp>
+#include <query/session.hpp>
+
+#include "cluster/bytes.hpp"
+#include "cluster/connection.hpp"
+#include "cluster/messages.hpp"
+#include "cluster/sent_errors.hpp"
+#include "cluster/sent_plan.hpp"
+#include "planner/trace_memo.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/partition_bounds.hpp"
+#include "runtime/run_context.hpp"
+#include "runtime/session_state.hpp"
+
+namespace query::cluster {
+
+namespace {
+
+// A partition of a query. Its messages are worked off one after the other, on a thread of its own.
+class partition_here {
+ public:
+  partition_here(std::uint64_t query, connection& master, runtime::session_state& session, const program& here)
+      : query_(query),
+        master_(master),
+        session_(session),
+        here_(here),
+        context_{*session.scheduler, session.pool, cancel_} {
+    context_.local = session.cpu.get();
+    context_.temp = &session.temp;
+  }
+
+  void put(message m) {
+    const std::lock_guard hold(lock_);
+    waiting_.push_back(std::move(m));
+    some_.notify_one();
+  }
+  void stop() {
+    cancel_.cancel();
+    put({message_kind::end_query, query_, {}});
+  }
+
+  void work() {
+    const detail::stop_scope stops(cancel_.state());
+    const planner::trace_memo::scope traced(traces_);
+    for (;;) {
+      message m;
+      {
+        std::unique_lock hold(lock_);
+        some_.wait(hold, [&] { return !waiting_.empty(); });
+        m = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
+      if (m.kind == message_kind::end_query) break;
+      if (failed_) continue;  // who asked has been told
+      try {
+        handle(m);
+      } catch (...) {
+        byte_writer error;
+        put_exception(error);
+        failed_ = true;
+        master_.send(message_kind::failed, query_, error.bytes());
+      }
+    }
+    context_.tables.clear();
+    plan_ = {};
+  }
+
+ private:
+  void handle(const message& m) {
+    byte_reader from(m.bytes);
+    switch (m.kind) {
+      case message_kind::plan: return take_plan(from);
+      case message_kind::rows: return take_rows(from);
+      default: break;
+    }
+    if (!std::exchange(complete_, true)) complete(plan_, context_.verify);
+    switch (m.kind) {
+      case message_kind::run_vertex: {
+        const planner::vertex& v = vertex(from);
+        if (!context_.left_to_joins.contains(&v)) executor_->run_here(v);
+        return done();
+      }
+      case message_kind::send_vertex: return send_vertex(vertex(from));
+      case message_kind::receive_vertex: return receive_vertex(from);
+      case message_kind::forget_vertex: context_.tables.erase(&vertex(from)); return;
+      case message_kind::verify_result: session_.cpu->verify(plan_.graph->result, plan_.graph->captures, context_); return done();
+      case message_kind::fold_result: {
+        detail::fold_state state;
+        session_.cpu->fold(plan_.graph->result, plan_.graph->captures, from.get<detail::fold_kind>(), state, context_);
+        master_.send(message_kind::folded, query_, std::as_bytes(std::span(&state, 1)));
+        return;
+      }
+      default: throw cluster_error("cluster: a message that no container knows");
+    }
+  }
+  void done() { master_.send(message_kind::done, query_, {}); }
+
+  planner::vertex& vertex(byte_reader& from) {
+    const auto i = from.get<std::uint64_t>();
+    if (!plan_.graph || i >= plan_.graph->vertices.size()) throw cluster_error("cluster: a vertex is not there");
+    return *plan_.graph->vertices[i];
+  }
+
+  void take_plan(byte_reader& from) {
+    context_.verify = from.get<std::uint8_t>() != 0;
+    plan_ = read_plan(from.get_raw(from.left()), here_);
+    complete_ = false;
+    executor_ = std::make_unique<runtime::executor>(*plan_.graph, session_, context_);
+  }
+
+  // Pages of one table after the other: of each part of each source, and of each captured collection.
+  void take_rows(byte_reader& from) {
+    const auto h = from.get<rows_header>();
+    if (h.last == 0) return keep(from, h.rows);
+    const bool captured = h.of == rows_of::capture;
+    if (h.number >= (captured ? plan_.captured.size() : plan_.sources.size())) throw cluster_error("cluster: rows for nobody");
+    if (captured) {
+      detail::capture& c = *plan_.captured[h.number];
+      auto table = std::make_shared<detail::table>(table_of_pages(c.element));
+      c.data = table->rows;
+      c.size = table->n;
+      c.owner = std::move(table);
+    } else {
+      received_source& source = plan_.sources[h.number];
+      const auto parts = source.parts();
+      if (h.part >= parts.size()) throw cluster_error("cluster: a column that the source has not");
+      source.receive(h.part, table_of_pages(parts[h.part]));
+    }
+  }
+  void keep(byte_reader& from, std::uint64_t rows) {
+    runtime::row_page page;
+    page.rows = rows;
+    const auto bytes = from.get_raw(from.left());
+    page.bytes = session_.pool.allocate(bytes.size());
+    if (!bytes.empty()) std::memcpy(page.bytes.data(), bytes.data(), bytes.size());
+    pages_.push_back(std::move(page));
+  }
+  detail::table table_of_pages(const ir::type* row) {
+    std::vector<const runtime::row_page*> all;
+    for (const runtime::row_page& p : pages_) all.push_back(&p);
+    detail::table t = session_.cpu->rows_of(row, all, context_);
+    pages_.clear();
+    return t;
+  }
+  void receive_vertex(byte_reader& from) {
+    const auto h = from.get<rows_header>();
+    if (h.last == 0) return keep(from, h.rows);
+    const planner::vertex& v = vertex(from);
+    executor_->in_name_of(v, [&] { context_.tables[&v] = table_of_pages(v.row()); });
+    done();
+  }
+
+  void send_vertex(const planner::vertex& v) {
+    executor_->run_here(v);
+    executor_->in_name_of(v, [&] {
+      const detail::table rows = context_.table_of(v);
+      const auto send = [&](std::uint64_t receiver, std::size_t first, std::size_t end) {
+        detail::table part = rows;
+        part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
+        part.n = end - first;
+        if (!part.n) return;
+        for (const runtime::row_page& p : session_.cpu->pages_of(part, context_)) {
+          const page_header h{receiver, p.rows};
+          master_.send(message_kind::page, query_, std::as_bytes(std::span(&h, 1)),
+                       {p.bytes.as<const std::byte>(), p.bytes.size()});
+        }
+      };
+      if (v.moves != planner::exchange::hash) return send(0, 0, rows.n);
+      if (!rows.n) return;
+      const runtime::partition_bounds* bounds = runtime::bounds_of(rows);
+      if (!bounds) throw internal_error("query: an exchange has no partitions");
+      for (std::size_t r = 0; r < bounds->ends.size(); ++r) send(r, r ? bounds->ends[r - 1] : 0, bounds->ends[r]);
+    });
+    context_.tables.erase(&v);
+    done();
+  }
+
+  const std::uint64_t query_;
+  connection& master_;
+  runtime::session_state& session_;
+  const program& here_;
+  runtime::cancel_flag cancel_;
+  planner::trace_memo traces_;
+  received_plan plan_;
+  runtime::run_context context_;
+  std::unique_ptr<runtime::executor> executor_;
+  std::vector<runtime::row_page> pages_;  // of the table that is coming
+  bool complete_ = false, failed_ = false;
+
+  std::mutex lock_;
+  std::condition_variable some_;
+  std::deque<message> waiting_;
+};
+
+std::atomic<bool> entered{false};
+
+}  // namespace
+
+bool can_be_container() { return entered; }
+
+void run_container(int fd) {
+  std::signal(SIGPIPE, SIG_IGN);
+  auto& master = *new connection(fd);  // threads that still work use it: the process ends around them
+  const auto end = [](int status) {
+    std::fflush(nullptr);
+    ::_exit(status);
+  };
+  std::unordered_map<std::uint64_t, std::shared_ptr<partition_here>> queries;
+  std::shared_ptr<runtime::session_state> session;
+  std::unique_ptr<program> here;
+  while (auto m = master.receive()) {
+    switch (m->kind) {
+      case message_kind::hello:
+        try {
+          byte_reader from(m->bytes);
+          const hello h = read_hello(from);
+          here = std::make_unique<program>(program::matching(h.modules));
+          session = std::make_shared<runtime::session_state>(h.options);
+          master.send(message_kind::here_i_am, 0, {});
+        } catch (...) {
+          byte_writer error;
+          put_exception(error);
+          master.send(message_kind::failed, 0, error.bytes());
+          end(1);
+        }
+        break;
+      case message_kind::are_you_there: master.send(message_kind::here_i_am, 0, {}); break;
+      case message_kind::end_query:
+        if (const auto q = queries.find(m->query); q != queries.end()) {
+          q->second->stop();
+          queries.erase(q);
+        }
+        break;
+      default: {
+        if (!session) end(1);
+        auto& q = queries[m->query];
+        if (!q) {
+          q = std::make_shared<partition_here>(m->query, master, *session, *here);
+          std::thread([q] { q->work(); }).detach();
+        }
+        q->put(std::move(*m));
+      }
+    }
+  }
+  end(0);
+  std::abort();
+}
+
+}  // namespace query::cluster
+
+namespace query {
+
+void container_main() {
+  cluster::entered = true;
+  const char* const text = std::getenv(cluster::container_variable);
+  if (!text) return;
+  int fd = -1;
+  const char* const end = text + std::strlen(text);
+  const auto [ptr, error] = std::from_chars(text, end, fd);
+  ::unsetenv(cluster::container_variable);  // nor are processes that user functions start
+  if (error != std::errc() || ptr != end || fd < 3) ::_exit(2);
+  cluster::run_container(fd);
+}
+
+}  // namespace query

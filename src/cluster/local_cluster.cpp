@@ -1,0 +1,239 @@
+// "local:4": a session's queries in four processes of this machine, the first of which is the session's own.
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstring>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include <query/detail/failure.hpp>
+
+#include "cluster/container.hpp"
+#include "cluster/local_process.hpp"
+#include "cluster/messages.hpp"
+#include "cluster/program.hpp"
+#include "cluster/sent_errors.hpp"
+#include "cluster/sent_plan.hpp"
+#include "runtime/cluster.hpp"
+#include "runtime/local_engine.hpp"
+#include "runtime/partition_bounds.hpp"
+
+namespace query::cluster {
+
+namespace {
+
+using runtime::row_page;
+using runtime::row_pages;
+
+// Is all of a value known to the library? What it does not know may hold addresses.
+bool is_described(const ir::type& t) {
+  if (t.k == ir::kind::opaque) return false;
+  if (t.element && !is_described(*t.element)) return false;
+  return std::ranges::all_of(t.fields(), [](const ir::field& f) { return is_described(*f.of); });
+}
+
+struct prepared_plan final : runtime::cluster::prepared {
+  sent_plan plan;
+};
+
+class partition_there final : public runtime::remote_partition {
+ public:
+  partition_there(std::shared_ptr<local_process> process, std::uint64_t query, const planner::machine_graph& g,
+                  runtime::run_context& context)
+      : process_(std::move(process)), query_(query), box_(process_->open(query)), context_(context) {
+    for (const auto& v : g.vertices) numbers_.emplace(v.get(), numbers_.size());
+  }
+  ~partition_there() override { process_->close(query_); }
+
+  void begin(const sent_plan& plan, std::size_t partition, std::size_t partitions) {
+    const std::uint8_t verify = context_.verify;
+    process_->send(message_kind::plan, query_, std::as_bytes(std::span(&verify, 1)), plan.bytes);
+    for (std::size_t s = 0; s < plan.sources.size(); ++s) {
+      detail::row_block whole;
+      plan.sources[s]->view(plan.sources[s]->source.get(), whole);
+      const auto parts = parts_of(*plan.sources[s], runtime::even_end(whole.n, partitions, partition - 1),
+                                  runtime::even_end(whole.n, partitions, partition));
+      for (std::size_t i = 0; i < parts.size(); ++i) send_table(parts[i], rows_of::source, s, i);
+    }
+    for (std::size_t c = 0; c < plan.captured.size(); ++c) {
+      detail::table t;
+      t.rows = plan.captured[c]->data;
+      t.n = plan.captured[c]->size;
+      t.type = plan.captured[c]->element;
+      send_table(t, rows_of::capture, c, 0);
+    }
+  }
+
+  void run(const planner::vertex& v) override { ask(message_kind::run_vertex, v); }
+  void send(const planner::vertex& v) override { ask(message_kind::send_vertex, v); }
+  void forget(const planner::vertex& v) override {
+    const std::uint64_t n = numbers_.at(&v);
+    process_->send(message_kind::forget_vertex, query_, std::as_bytes(std::span(&n, 1)));
+  }
+  void verify_result() override {
+    process_->send(message_kind::verify_result, query_, {});
+    ++asked_;
+  }
+  void finish() override {
+    for (; asked_; --asked_) next(message_kind::done);
+  }
+  std::vector<row_pages> sent(std::size_t receivers) override {
+    std::vector<row_pages> all(receivers);
+    for (;;) {
+      const message m = box_->wait(*process_, context_.cancel);
+      if (m.kind == message_kind::done && asked_) return --asked_, std::move(all);
+      if (m.kind != message_kind::page) unexpected(m);
+      byte_reader from(m.bytes);
+      const auto h = from.get<page_header>();
+      if (h.receiver >= receivers) throw cluster_error("cluster: a page for a partition that is not there");
+      row_page page;
+      page.rows = h.rows;
+      const auto bytes = from.get_raw(from.left());
+      page.bytes = context_.pool.allocate(bytes.size());
+      if (!bytes.empty()) std::memcpy(page.bytes.data(), bytes.data(), bytes.size());
+      all[h.receiver].push_back(std::move(page));
+    }
+  }
+  void receive(const planner::vertex& v, std::span<const row_page* const> pages) override {
+    for (const row_page* p : pages) send_page(*p, rows_of::vertex);
+    byte_writer last;
+    last.put(rows_header{rows_of::vertex, 1, 0, 0, 0});
+    last.put(numbers_.at(&v));
+    process_->send(message_kind::receive_vertex, query_, last.bytes());
+    ++asked_;
+  }
+  void fold(detail::fold_kind k) override { process_->send(message_kind::fold_result, query_, std::as_bytes(std::span(&k, 1))); }
+  detail::fold_state folded() override {
+    const message m = next(message_kind::folded);
+    return byte_reader(m.bytes).get<detail::fold_state>();
+  }
+
+ private:
+  void ask(message_kind kind, const planner::vertex& v) {
+    const std::uint64_t n = numbers_.at(&v);
+    process_->send(kind, query_, std::as_bytes(std::span(&n, 1)));
+    ++asked_;
+  }
+  void send_page(const row_page& page, rows_of of) {
+    const rows_header h{of, 0, 0, 0, page.rows};
+    process_->send(of == rows_of::vertex ? message_kind::receive_vertex : message_kind::rows, query_, std::as_bytes(std::span(&h, 1)),
+                   {page.bytes.as<const std::byte>(), page.bytes.size()});
+  }
+  // A few pages at a time: they take memory here.
+  void send_table(const detail::table& rows, rows_of of, std::uint64_t number, std::uint64_t part) {
+    constexpr std::size_t at_once = std::size_t{4} << 20;
+    const std::size_t step = std::max<std::size_t>(at_once / rows.type->size, 1);
+    for (std::size_t i = 0; i < rows.n; i += step) {
+      context_.cancel.check();
+      detail::table some = rows;
+      some.rows = static_cast<const std::byte*>(rows.rows) + i * rows.type->size;
+      some.n = std::min(step, rows.n - i);
+      for (const row_page& p : context_.local->pages_of(some, context_)) send_page(p, of);
+    }
+    const rows_header last{of, 1, number, part, rows.n};
+    process_->send(message_kind::rows, query_, std::as_bytes(std::span(&last, 1)));
+  }
+  message next(message_kind kind) {
+    message m = box_->wait(*process_, context_.cancel);
+    if (m.kind != kind) unexpected(m);
+    return m;
+  }
+  [[noreturn]] void unexpected(const message& m) {
+    asked_ = 0;
+    if (m.kind != message_kind::failed) throw cluster_error("cluster: " + process_->name() + " sent what nobody asked for");
+    byte_reader from(m.bytes);
+    rethrow(from, process_->name());
+  }
+
+  const std::shared_ptr<local_process> process_;
+  const std::uint64_t query_;
+  const std::shared_ptr<local_process::mailbox> box_;
+  runtime::run_context& context_;
+  std::unordered_map<const planner::vertex*, std::uint64_t> numbers_;
+  std::size_t asked_ = 0;
+};
+
+class local_cluster final : public runtime::cluster {
+ public:
+  local_cluster(int processes, const session_options& options) : count_(processes) {
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    first_.options = options;
+    if (!options.threads) first_.options.threads = std::max(1, cores / processes);
+  }
+
+  std::string name() const override { return "local:" + std::to_string(count_); }
+  int partitions() const override { return count_; }
+  int threads() const override { return first_.options.threads; }
+  bool can_travel(const ir::type& row) const override { return is_described(row); }
+
+  std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const override {
+    auto made = std::make_shared<prepared_plan>();
+    try {
+      made->plan = write_plan(g, forms, program());
+    } catch (const verb_stays& e) {
+      throw runtime::stays_here{(e.verb ? e.verb->label + " (" + detail::place_of(e.verb->where) + "): " : "") + e.why};
+    } catch (const cannot_travel& e) {
+      throw runtime::stays_here{e.why};
+    }
+    for (const auto& c : made->plan.captured)
+      if (!is_described(*c->element)) throw runtime::stays_here{"rows of " + std::string(c->element->name) + " cannot be sent to others"};
+    return made;
+  }
+
+  std::vector<std::unique_ptr<runtime::remote_partition>> begin(const prepared& query, const planner::machine_graph& g,
+                                                               runtime::run_context& context) override {
+    const sent_plan& plan = static_cast<const prepared_plan&>(query).plan;
+    const std::uint64_t number = ++queries_;
+    std::vector<std::unique_ptr<runtime::remote_partition>> all;
+    const auto processes = living();
+    for (std::size_t p = 0; p < processes.size(); ++p) {
+      auto part = std::make_unique<partition_there>(processes[p], number, g, context);
+      part->begin(plan, p + 2, static_cast<std::size_t>(count_));
+      all.push_back(std::move(part));
+    }
+    return all;
+  }
+
+ private:
+  // All but this one; those that were lost are started anew.
+  std::vector<std::shared_ptr<local_process>> living() {
+    const std::lock_guard hold(lock_);
+    if (first_.modules.empty()) first_.modules = program().names();
+    processes_.resize(static_cast<std::size_t>(count_ - 1));
+    for (std::size_t p = 0; p < processes_.size(); ++p)
+      if (!processes_[p] || processes_[p]->lost())
+        processes_[p] = std::make_shared<local_process>("process " + std::to_string(p + 2) + " of " + name(), first_);
+    return processes_;
+  }
+
+  const int count_;
+  hello first_;
+  std::atomic<std::uint64_t> queries_{0};
+  std::mutex lock_;
+  std::vector<std::shared_ptr<local_process>> processes_;
+};
+
+}  // namespace
+
+}  // namespace query::cluster
+
+namespace query::runtime {
+
+std::unique_ptr<cluster> make_cluster(const session_options& o) {
+  constexpr std::string_view local = "local:";
+  constexpr int most = 1024;
+  int n = 0;
+  const char *const begin = o.cluster.data() + std::min(local.size(), o.cluster.size()), *const end = o.cluster.data() + o.cluster.size();
+  const auto [at, error] = std::from_chars(begin, end, n);
+  if (!o.cluster.starts_with(local) || error != std::errc() || at != end || n < 1 || n > most)
+    throw detail::unplaced_error("Session: cluster: expected local: and a number of processes from 1 to " + std::to_string(most) +
+                                 ", such as local:4: found '" + o.cluster + "'");
+  if (n > 1 && !query::cluster::can_be_container())
+    throw detail::unplaced_error("Session: cluster: " + o.cluster +
+                                 ": processes of a cluster are this program: call query::container_main() in the first line of main(), "
+                                 "or link query::query by CMake, which does");
+  return std::make_unique<query::cluster::local_cluster>(n, o);
+}
+
+}  // namespace query::runtime

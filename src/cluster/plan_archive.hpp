@@ -1,0 +1,493 @@
+// The fields of a plan, written and read by the same lines, so that the two cannot differ.
+//
+//   plan_archive<true> to(graph, here);    to.graph();      // bytes
+//   plan_archive<false> from(bytes, here, plan); from.graph();
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cluster/bytes.hpp"
+#include "cluster/sent_plan.hpp"
+#include "ir/serialise.hpp"
+
+namespace query::cluster {
+
+template <bool Writes> class plan_archive {
+ public:
+  plan_archive(const planner::machine_graph& g, const program& here) requires Writes : here_(&here) {
+    for (const auto& v : g.vertices) vertex_numbers_.emplace(v.get(), vertex_numbers_.size());
+  }
+  plan_archive(std::span<const std::byte> bytes, const program& here, received_plan& plan) requires(!Writes)
+      : here_(&here), from_(bytes), plan_(&plan) {}
+
+  // ---------------------------------------------------------------- plain values
+  template <class T> requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void value(T& x) {
+    if constexpr (Writes) to_.put(x);
+    else if constexpr (std::is_same_v<T, bool>) x = from_.get<std::uint8_t>() != 0;
+    else x = from_.get<T>();
+  }
+  template <class... T> void values(T&... x) { (value(x), ...); }
+  void text(std::string& s) {
+    if constexpr (Writes) to_.put_text(s);
+    else s = from_.get_text();
+  }
+  void text(std::string_view& s) {
+    if constexpr (Writes) to_.put_text(s);
+    else s = plan_->texts.emplace_back(from_.get_text());
+  }
+  void place(detail::call_site& c) {
+    std::string_view file = c.file;
+    text(file);
+    c.file = file.data();
+    value(c.line);
+  }
+  // The elements, after their number; names of structured bindings can be given to it, which lambdas cannot capture.
+  template <class T> std::vector<T*> counted(std::vector<T>& all) {
+    std::uint64_t n = all.size();
+    value(n);
+    if constexpr (!Writes) {
+      if (n > from_.left()) throw cluster_error("cluster: a plan has more entries than bytes");
+      all.resize(n);
+    }
+    std::vector<T*> each;
+    for (T& x : all) each.push_back(&x);
+    return each;
+  }
+  template <class T, class F> void list(std::vector<T>& all, const F& each) {
+    for (T* x : counted(all)) each(*x);
+  }
+  void list(std::vector<bool>& all) {
+    std::vector<std::uint8_t> bytes(all.begin(), all.end());
+    list(bytes, [&](std::uint8_t& b) { value(b); });
+    all.assign(bytes.begin(), bytes.end());
+  }
+  void list(std::vector<std::uint64_t>& all) {
+    list(all, [&](std::uint64_t& x) { value(x); });
+  }
+  // Is there something? `there` says so where it is written.
+  bool present(bool there) {
+    value(there);
+    return there;
+  }
+
+  // ---------------------------------------------------------------- the program
+  void address(std::uintptr_t& at, program::part in) {
+    code_place p;
+    if (!present(at != 0)) return at = 0, void();
+    if constexpr (Writes) {
+      const auto found = here_->find(at);
+      if (!found || found->in != in) throw cannot_travel{"it calls what is in no module with a build id (-Wl,--build-id)"};
+      p = found->place;
+    }
+    values(p.module, p.offset);
+    if constexpr (!Writes) at = reinterpret_cast<std::uintptr_t>(here_->address_of(p, in));
+  }
+  template <class R, class... A> void code(R (*&f)(A...)) {
+    auto at = reinterpret_cast<std::uintptr_t>(f);
+    address(at, program::part::code);
+    f = reinterpret_cast<R (*)(A...)>(at);
+  }
+  void type(const ir::type*& t) {
+    if (!present(t != nullptr)) return t = nullptr, void();
+    std::uint64_t number = types_.size();
+    if constexpr (Writes) {
+      const auto [known, first] = type_numbers_.emplace(t, number);
+      number = known->second;
+      if (first) types_.push_back(t);
+      value(number);
+      if (first) own_type(t);
+    } else {
+      value(number);
+      if (number == types_.size()) {
+        const ir::type* own = nullptr;
+        own_type(own);
+        types_.push_back(own);
+      }
+      if (number >= types_.size()) throw cluster_error("cluster: a type is not there");
+      t = types_[number];
+    }
+  }
+  void expression(ir::traced& t) {
+    if (!present(t.root != nullptr)) return;
+    if constexpr (Writes) {
+      // Types of the program's own are found by those that came before.
+      std::vector<const ir::type*> used = types_in(t.root);
+      list(used, [&](const ir::type*& x) { type(x); });
+      const auto bytes = ir::serialise(t.root);
+      to_.put(std::uint64_t{bytes.size()});
+      to_.put_raw(bytes.data(), bytes.size());
+    } else {
+      std::vector<const ir::type*> used;
+      list(used, [&](const ir::type*& x) { type(x); });
+      t.owner = std::make_shared<ir::arena>();
+      t.root = ir::deserialise(from_.get_raw(from_.get_count(1)), *t.owner, *plan_->types,
+                               [&](std::string_view name, std::size_t size) -> const ir::type* {
+                                 for (const ir::type* x : types_)
+                                   if (x && x->name == name && x->size == size) return x;
+                                 return nullptr;
+                               });
+    }
+  }
+
+  // ---------------------------------------------------------------- functions
+  void capture(std::shared_ptr<const detail::capture>& c) {
+    std::uint64_t slot = c ? c->slot : 0;
+    value(slot);
+    if constexpr (Writes) {
+      if (!known_captures_.emplace(slot, c).second) return;
+    } else if (const auto known = known_captures_.find(slot); known != known_captures_.end()) {
+      c = known->second;
+      return;
+    }
+    const ir::type* element = c ? c->element : nullptr;
+    type(element);
+    const bool rows = present(c && c->owner);
+    if constexpr (Writes) {
+      if (rows) captured.push_back(c);
+    } else {
+      auto made = std::make_shared<detail::capture>();
+      made->slot = slot;
+      made->element = element;
+      if (rows) plan_->captured.push_back(made);
+      known_captures_.emplace(slot, made);
+      c = made;
+    }
+  }
+  void image(closure_image& i) {
+    std::uint64_t n = i.bytes.size();
+    value(n);
+    if constexpr (Writes) {
+      to_.put_raw(i.bytes.data(), n);
+    } else {
+      const auto bytes = from_.get_raw(n);
+      i.bytes.assign(bytes.begin(), bytes.end());
+    }
+    list(i.captures, [&](closure_image::cut_capture& c) { values(c.offset, c.capture); });
+    list(i.addresses, [&](closure_image::cut_address& a) { values(a.offset, a.in, a.place.module, a.place.offset); });
+  }
+  void function(detail::user_function& f) {
+    text(f.role);
+    type(f.row);
+    type(f.result);
+    list(f.captures, [&](auto& c) { capture(c); });
+    code(f.retrace);
+    code(f.native.map);
+    code(f.native.filter);
+    code(f.native.map_pairs);
+    code(f.native.expand);
+    if (!present(f.f != nullptr)) return;
+    auto form = reinterpret_cast<std::uintptr_t>(f.form);
+    if (Writes && !form) throw cannot_travel{"its function was made by the library"};
+    address(form, program::part::constant);
+    f.form = reinterpret_cast<const detail::closure_form*>(form);
+    closure_image bytes;
+    if constexpr (Writes) bytes = image_of(f.f.get(), *f.form, f.captures, *here_, memory_);
+    image(bytes);
+    if constexpr (!Writes) {
+      if (bytes.bytes.size() != f.form->size) throw cluster_error("cluster: a closure has another size in this process");
+      f.f = object_of(bytes, *f.form, f.captures, *here_);
+    }
+  }
+
+  // ---------------------------------------------------------------- verbs
+  void verb(const detail::logical*& n) {
+    if (!present(n != nullptr)) return n = nullptr, void();
+    std::uint64_t number = 0;
+    if constexpr (Writes) {
+      const auto [known, first] = verb_numbers_.emplace(n, verb_numbers_.size());
+      value(number = known->second);
+      if (!first) return;
+      try {
+        auto copy = std::make_shared<detail::logical>(*n);
+        fields(*copy);
+      } catch (const cannot_travel& e) {
+        throw verb_stays{{e.why}, n};
+      }
+    } else {
+      value(number);
+      if (number > plan_->verbs.size()) throw cluster_error("cluster: a verb is not there");
+      if (number == plan_->verbs.size()) {
+        plan_->verbs.push_back(std::make_shared<detail::logical>());
+        fields(*plan_->verbs.back());
+      }
+      n = plan_->verbs[number].get();
+    }
+  }
+
+ private:
+  static std::vector<const ir::type*> types_in(const ir::node* root);
+
+  void own_type(const ir::type*& t) {
+    using describe = const ir::type* (*)();
+    describe own = t ? t->own : nullptr;
+    code(own);
+    if (own) {
+      if constexpr (!Writes) t = own();
+      return;
+    }
+    if constexpr (Writes) {
+      const auto bytes = ir::serialise(t);
+      to_.put(std::uint64_t{bytes.size()});
+      to_.put_raw(bytes.data(), bytes.size());
+    } else {
+      t = ir::deserialise_type(from_.get_raw(from_.get_count(1)), *plan_->types);
+    }
+  }
+
+  void fields(detail::logical& n) {
+    value(n.what);
+    text(n.label);
+    text(n.part);
+    list(n.inputs, [&](detail::pipe& p) { input(p); });
+    type(n.row);
+    std::size_t number = 0;
+    list(n.functions, [&](detail::user_function& f) {
+      function(f);
+      std::uint64_t shape = 0;
+      if constexpr (Writes)
+        if (const ir::traced t = f.trace(); t.root) shape = t.root->shape;
+      value(shape);
+      if constexpr (!Writes) plan_->functions.push_back({plan_->verbs.size() - 1, number, shape});
+      ++number;
+    });
+    place(n.where);
+    text(n.name);
+    values(n.ordered, n.states_own_memory);
+    type(n.key);
+    detail::aggregate_calls& a = n.aggregate;
+    values(a.state_size, a.state_align);
+    code(a.record);
+    code(a.init);
+    code(a.destroy);
+    code(a.relocate);
+    code(a.update);
+    code(a.update_known);
+    code(a.merge);
+    code(a.finish);
+    if (Writes && (n.keys.equal || n.has_own_order())) throw cannot_travel{"it compares keys by functions of the user's own"};
+    list(n.order, [&](detail::order_key& k) {
+      values(k.descending, k.nulls_first);
+      text(k.verb);
+      place(k.where);
+    });
+    value(n.join);
+    values(n.count, n.step, n.seed, n.all);
+    code(n.rows_call);
+    values(n.slot, n.previous_slot, n.next_slot, n.most_rounds);
+    code(n.loop_test);
+  }
+  // Of what a verb reads only the rows' type is known elsewhere.
+  void input(detail::pipe& p) {
+    const ir::type* row = Writes ? (p.native ? p.native->out : p.node->row) : nullptr;
+    type(row);
+    if constexpr (!Writes) {
+      auto stub = std::make_shared<detail::logical>();
+      stub->row = row;
+      p.node = stub;
+    }
+  }
+
+ public:
+  // ---------------------------------------------------------------- vertices
+  void vertex(planner::vertex*& v) {
+    if (!present(v != nullptr)) return v = nullptr, void();
+    std::uint64_t number = 0;
+    if constexpr (Writes) number = vertex_numbers_.at(v);
+    value(number);
+    if constexpr (!Writes) {
+      if (number >= plan_->graph->vertices.size()) throw cluster_error("cluster: a vertex is not there");
+      v = plan_->graph->vertices[number].get();
+    }
+  }
+  void bindings(std::vector<planner::binding>& all) {
+    list(all, [&](planner::binding& b) {
+      value(b.slot);
+      vertex(b.table);
+    });
+  }
+  void branch(planner::branch& b, bool divided) {
+    auto& [source, table, prefilters, stages, wanted, row, number, part_of] = b;
+    verb(source);
+    if (source && divided && std::find(sources.begin(), sources.end(), source) == sources.end()) {
+      sources.push_back(source);
+      if constexpr (!Writes) plan_->sources.emplace_back(const_cast<detail::logical&>(*source));  // one of plan_->verbs
+    }
+    vertex(table);
+    for (planner::prefilter* f : counted(prefilters)) prefilter(*f);
+    for (planner::stage* x : counted(stages)) stage(*x);
+    list(wanted);
+    type(row);
+    value(number);
+  }
+  std::vector<const detail::logical*> sources;
+  std::vector<std::shared_ptr<const detail::capture>> captured;
+
+  // divided: whether a branch that begins with a source has a part of its rows in each partition.
+  template <class Divided> void graph(planner::machine_graph& g, const Divided& divided) {
+    std::uint64_t n = g.vertices.size();
+    value(n);
+    if constexpr (!Writes) {
+      if (n > from_.left()) throw cluster_error("cluster: a plan has more vertices than bytes");
+      for (std::uint64_t i = 0; i < n; ++i) g.vertices.push_back(std::make_unique<planner::vertex>());
+    }
+    for (auto& v : g.vertices) {
+      value(v->partitions);
+      std::uint8_t way = v->moves ? static_cast<std::uint8_t>(*v->moves) + 1 : 0;
+      value(way);
+      if (way) v->moves = static_cast<planner::exchange>(way - 1);
+      if (v->partitions == 1) {
+        if constexpr (Writes) {
+          const ir::type* row = v->row();
+          type(row);
+        } else {
+          auto stub = std::make_shared<detail::logical>();
+          type(stub->row);
+          g.verbs.push_back(stub);
+          v->node = stub.get();
+        }
+        continue;
+      }
+      if constexpr (Writes) {
+        planner::vertex copy(*v);
+        fields(copy, divided);
+      } else {
+        fields(*v, divided);
+      }
+    }
+    values(g.partitions, g.result_partitions);
+    text(g.terminal);
+    if (g.result_partitions == 1) return;
+    if constexpr (Writes) {
+      planner::branch copy = g.result;
+      own_branch(copy, divided);
+      std::vector<planner::binding> captures = g.captures;
+      bindings(captures);
+    } else {
+      own_branch(g.result, divided);
+      bindings(g.captures);
+    }
+  }
+
+  byte_writer to_;
+
+ private:
+  // Every member of a vertex, a branch and a stage has its name here, so that a new one does not compile before somebody has said whether it
+  // is sent. Not sent are notes for explain(), engines other than the CPU, loops, and forms, which complete() chooses again.
+  template <class Divided> void fields(planner::vertex& v, const Divided& divided) {
+    auto& [node, inputs, captures, engine, why, expected, shares, limit, slots, accelerated, ordered, interpreted, streamed, may_stream,
+           over_columns, in_place, kept_if_it_fits, partitions, moves, cut_off, group_function, gives_columns, wanted, notes, body, test,
+           body_result, test_result, kept_for_rounds, number, ran] = v;
+    verb(node);
+    for (planner::branch* b : counted(inputs)) own_branch(*b, divided);
+    bindings(captures);
+    values(limit, accelerated, ordered, interpreted, streamed, may_stream, kept_if_it_fits, cut_off);
+    list(slots);
+    list(wanted);
+    value(number);
+    if (present(group_function != nullptr))
+      if constexpr (!Writes) plan_->groups_by_expressions.push_back(&v);
+    if (Writes && (engine != "cpu" || !body.empty())) throw cannot_travel{"it runs on another engine, or is a loop, in several partitions"};
+  }
+  template <class Divided> void own_branch(planner::branch& b, const Divided& divided) {
+    bool own_part = Writes && divided(b);
+    value(own_part);
+    branch(b, own_part);
+  }
+  void prefilter(planner::prefilter& f) {
+    verb(f.from);
+    const bool compiled = present(f.function != nullptr);
+    if (compiled) {
+      if (Writes && (!f.from || f.from->functions.empty() || f.function != f.from->functions.data()))
+        throw cannot_travel{"its test is no function of its verb"};
+      f.function = f.from->functions.data();
+    }
+    expression(f.expression);
+    value(f.interpreted);
+  }
+  void stage(planner::stage& s) {
+    auto& [what, native, nodes, how, speculate, fold, join, build, build_left, any_order, ordered, checks, native_because, in, out] = s;
+    value(what);
+    for (const detail::logical** n : counted(nodes)) verb(*n);
+    values(how, speculate, build_left, any_order, ordered, checks);
+    verb(join);
+    vertex(build);
+    for (std::string* why : counted(native_because)) text(*why);
+    type(in);
+    type(out);
+    try {
+      segment(s);
+    } catch (const cannot_travel& e) {
+      throw verb_stays{{e.why}, s.nodes.empty() ? nullptr : s.nodes.back()};
+    }
+  }
+  void segment(planner::stage& s);
+
+  const program* here_;
+  byte_reader from_{{}};
+  received_plan* plan_ = nullptr;
+  mapped_memory memory_;
+  std::unordered_map<const planner::vertex*, std::uint64_t> vertex_numbers_;
+  std::unordered_map<const detail::logical*, std::uint64_t> verb_numbers_;
+  std::unordered_map<const ir::type*, std::uint64_t> type_numbers_;
+  std::vector<const ir::type*> types_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<const detail::capture>> known_captures_;
+};
+
+// ---------------------------------------------------------------- compiled loops
+namespace segments {
+
+// The part of every segment that the plan reads. Its first word is the address of the class's table of functions, as in every object of
+// a class with virtual functions under the Itanium C++ ABI; the receiver puts the sent class's there.
+struct base final : detail::segment {
+  base(const ir::type* in_type, const ir::type* out_type, detail::closure_form f) : segment({}, in_type, out_type, f) {}
+  void run(const detail::row_block&, bool, detail::batch_sink&) const override {}
+};
+struct received {
+  const ir::type *in, *out;
+  detail::closure_form form;
+  std::uintptr_t table;
+};
+inline void begin(void* object, const void* context) {
+  const auto& r = *static_cast<const received*>(context);
+  ::new (object) base(r.in, r.out, r.form);
+  std::memcpy(object, &r.table, sizeof r.table);
+}
+inline void destroy(void* object) { static_cast<detail::segment*>(object)->~segment(); }
+
+}  // namespace segments
+
+template <bool Writes> void plan_archive<Writes>::segment(planner::stage& s) {
+  if (!present(s.native != nullptr)) return;
+  closure_image bytes;
+  segments::received r{};
+  capture_list captures;
+  for (const detail::logical* n : s.nodes)
+    for (const detail::user_function& f : n->functions) captures.insert(captures.end(), f.captures.begin(), f.captures.end());
+  if constexpr (Writes) {
+    r = {s.native->in, s.native->out, s.native->form, 0};
+    if (!r.form.size) throw cannot_travel{"its compiled loop does not say how it lies in memory"};
+    std::memcpy(&r.table, static_cast<const void*>(s.native.get()), sizeof r.table);
+    bytes = image_of(s.native.get(), r.form, captures, *here_, memory_, sizeof(detail::segment));
+  }
+  values(r.form.size, r.form.align);
+  type(r.in);
+  type(r.out);
+  address(r.table, program::part::constant);
+  image(bytes);
+  if constexpr (!Writes) {
+    if (bytes.bytes.size() != r.form.size || r.form.size < sizeof(detail::segment)) throw cluster_error("cluster: a loop is damaged");
+    const detail::closure_form whole{r.form.size, r.form.align, &segments::destroy};
+    s.native = std::static_pointer_cast<const detail::segment>(
+        std::static_pointer_cast<const void>(object_of(bytes, whole, captures, *here_, &segments::begin, &r)));
+  }
+}
+
+}  // namespace query::cluster

@@ -1,0 +1,80 @@
+// A query's machine graph as bytes, for the partitions of its cluster graph that other processes of this program run.
+//
+// Sent are the vertices that run in all partitions, with the functions that they call: as closure images, code by its place in the program.
+// Vertices of the first partition alone stay where they are. Rows, of sources and of captured collections, follow the plan one by one. Then
+// functions are traced again: one whose expression differs reads what is not captured, as a global variable that main() has changed.
+// Source: docs/design/028.
+//
+//   sent_plan plan = write_plan(graph, options, here);               // throws cannot_travel; `verb` names the one that stays
+//   received_plan there = read_plan(plan.bytes, program_there);
+//   there.sources[i].receive(column, table);                         // for each of plan.sources
+//   complete(there, verified);                                       // the forms of its functions; throws user_error
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/closure_image.hpp"
+#include "cluster/program.hpp"
+#include "ir/type_registry.hpp"
+#include "planner/column_forms.hpp"
+#include "planner/machine_graph.hpp"
+
+namespace query::cluster {
+
+// What cannot be sent, at a verb of the user's.
+struct verb_stays : cannot_travel {
+  const detail::logical* verb = nullptr;
+};
+
+struct sent_plan {
+  std::vector<std::byte> bytes;
+  std::vector<const detail::logical*> sources;                   // whose rows are to follow, each partition's own
+  std::vector<std::shared_ptr<const detail::capture>> captured;  // whose rows are to follow, all of them
+};
+sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here);
+
+// Rows that came from the master, as the source of a branch.
+class received_source {
+ public:
+  explicit received_source(detail::logical& node) : node_(&node) {}
+  std::vector<const ir::type*> parts() const;            // the types of the tables that follow: the rows, or a column for each field
+  void receive(std::size_t part, detail::table rows);    // in this order
+ private:
+  struct held {
+    std::vector<detail::table> tables;
+    std::vector<const void*> columns;
+    bool in_columns = false;
+  };
+  detail::logical* node_;
+  std::shared_ptr<held> held_ = std::make_shared<held>();
+};
+// The same tables of what a source shows; of columns, those of their fields.
+std::vector<detail::table> parts_of(const detail::logical& source, std::size_t first, std::size_t end);
+
+struct received_plan {
+  std::unique_ptr<planner::machine_graph> graph;
+  planner::column_options forms;
+  struct sent_function {
+    std::size_t verb = 0, number = 0;
+    std::uint64_t shape = 0;  // of its expression; 0: it had none
+  };
+  std::vector<sent_function> functions;
+  std::vector<planner::vertex*> groups_by_expressions;
+  std::vector<received_source> sources;
+  std::vector<std::shared_ptr<detail::capture>> captured;  // those that wait for rows
+  // What the graph refers to.
+  std::vector<std::shared_ptr<detail::logical>> verbs;
+  std::deque<std::string> texts;
+  std::unique_ptr<ir::type_registry> types = std::make_unique<ir::type_registry>();
+};
+received_plan read_plan(std::span<const std::byte> bytes, const program& here);
+void complete(received_plan& plan, bool verified);  // of verified queries all functions run as compiled
+
+}  // namespace query::cluster

@@ -1,0 +1,75 @@
+// The other processes that a session's queries run in, as the runtime asks them: src/cluster starts them and talks to them.
+//
+//   auto sent = cluster.prepare(graph, forms);           // throws stays_here: the plan says why
+//   for (auto& p : cluster.begin(*sent, graph, context)) p->run(vertex);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <query/detail/plan.hpp>
+#include <query/errors.hpp>
+#include <query/session.hpp>
+
+#include "planner/column_forms.hpp"
+#include "planner/machine_graph.hpp"
+#include "runtime/row_pages.hpp"
+#include "runtime/run_context.hpp"
+
+namespace query::runtime {
+
+// A query, or rows of it, that another process would not understand.
+struct stays_here {
+  std::string why;
+};
+
+// A process of the cluster's has ended, or does not answer. The query may run again.
+struct process_lost : cluster_error {
+  using cluster_error::cluster_error;
+};
+
+// One partition of a running query in another process. What is asked for happens in that order; finish() waits for it, and throws what
+// it threw. Whatever the query has there goes with this object.
+class remote_partition {
+ public:
+  virtual ~remote_partition() = default;
+  virtual void run(const planner::vertex& v) = 0;
+  virtual void finish() = 0;
+  // An exchange: what this partition has for each of `receivers`, where they are not all sent the same.
+  virtual void send(const planner::vertex& v) = 0;
+  virtual std::vector<row_pages> sent(std::size_t receivers) = 0;
+  virtual void receive(const planner::vertex& v, std::span<const row_page* const> pages) = 0;
+  virtual void forget(const planner::vertex& v) = 0;
+  // The terminal verb.
+  virtual void fold(detail::fold_kind k) = 0;
+  virtual detail::fold_state folded() = 0;
+  virtual void verify_result() = 0;
+};
+
+class cluster {
+ public:
+  virtual ~cluster() = default;
+  virtual std::string name() const = 0;      // as the user named it: "local:4"
+  virtual int partitions() const = 0;        // the first of which is in this process
+  virtual int threads() const = 0;           // of each
+  virtual bool can_travel(const ir::type& row) const = 0;
+
+  struct prepared {
+    virtual ~prepared() = default;
+  };
+  // A plan with its streams marked and its forms not yet chosen. Starts nothing. Throws stays_here.
+  virtual std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const = 0;
+  // Partitions 1 and on of that graph, or a copy of it; they have their rows of the sources.
+  virtual std::vector<std::unique_ptr<remote_partition>> begin(const prepared& query, const planner::machine_graph& g,
+                                                               run_context& context) = 0;
+};
+
+// Defined by src/cluster. Throws user_error for a name that it does not know.
+std::unique_ptr<cluster> make_cluster(const session_options& options);
+
+}  // namespace query::runtime

@@ -1,0 +1,12 @@
+#include "cluster/lambdas.hpp"
+
+namespace cluster_lambdas {
+
+std::uint64_t cheap_items(const query::Query<double>& prices, double limit) {
+  return prices.where([limit](auto p) { return p < limit; }).count();
+}
+std::string plan(const query::Query<double>& prices, double limit) {
+  return prices.where([limit](auto p) { return p < limit; }).explain("count");
+}
+
+}  // namespace cluster_lambdas
