@@ -97,7 +97,10 @@ class partition_here {
         if (!context_.left_to_joins.contains(&v)) executor_->run_here(v);
         return done();
       }
-      case message_kind::send_vertex: return send_vertex(vertex(from));
+      case message_kind::send_vertex: {
+        const planner::vertex& v = vertex(from);
+        return send_vertex(v, from.get<std::uint64_t>());
+      }
       case message_kind::receive_vertex: return receive_vertex(from);
       case message_kind::forget_vertex: context_.tables.erase(&vertex(from)); return;
       case message_kind::verify_result: session_.cpu->verify(plan_.graph->result, plan_.graph->captures, context_); return done();
@@ -112,16 +115,19 @@ class partition_here {
   }
   void done() { master_.send(message_kind::done, query_, {}); }
 
-  planner::vertex& vertex(byte_reader& from) {
-    const auto i = from.get<std::uint64_t>();
+  planner::vertex& vertex(byte_reader& from) { return vertex_at(from.get<std::uint64_t>()); }
+  planner::vertex& vertex_at(std::uint64_t i) {
     if (!plan_.graph || i >= plan_.graph->vertices.size()) throw cluster_error("cluster: a vertex is not there");
     return *plan_.graph->vertices[i];
   }
 
   void take_plan(byte_reader& from) {
     context_.verify = from.get<std::uint8_t>() != 0;
+    std::vector<std::uint64_t> left_to_joins;
+    for (std::size_t n = from.get_count(sizeof(std::uint64_t)); n; --n) left_to_joins.push_back(from.get<std::uint64_t>());
     plan_ = read_plan(from.get_raw(from.left()), here_);
     complete_ = false;
+    for (const std::uint64_t i : left_to_joins) context_.left_to_joins.insert(&vertex_at(i));
     executor_ = std::make_unique<runtime::executor>(*plan_.graph, session_, context_);
   }
 
@@ -167,7 +173,11 @@ class partition_here {
     done();
   }
 
-  void send_vertex(const planner::vertex& v) {
+  // To one receiver, or all.
+  void send_vertex(const planner::vertex& v, std::uint64_t only) {
+    runtime::vertex_rows received;  // by this partition, where the rows are sent again
+    if (const auto known = context_.tables.find(&v); known != context_.tables.end()) received = std::move(known->second);
+    const bool keeps = context_.tables.erase(&v) != 0;
     executor_->run_here(v);
     executor_->in_name_of(v, [&] {
       const detail::table rows = context_.table_of(v);
@@ -175,7 +185,7 @@ class partition_here {
         detail::table part = rows;
         part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
         part.n = end - first;
-        if (!part.n) return;
+        if (!part.n || (only != runtime::remote_partition::all && v.moves == planner::exchange::hash && receiver != only)) return;
         for (const runtime::row_page& p : session_.cpu->pages_of(part, context_)) {
           const page_header h{receiver, p.rows};
           master_.send(message_kind::page, query_, std::as_bytes(std::span(&h, 1)),
@@ -188,7 +198,8 @@ class partition_here {
       if (!bounds) throw internal_error("query: an exchange has no partitions");
       for (std::size_t r = 0; r < bounds->ends.size(); ++r) send(r, r ? bounds->ends[r - 1] : 0, bounds->ends[r]);
     });
-    context_.tables.erase(&v);
+    if (keeps) context_.tables[&v] = std::move(received);
+    else context_.tables.erase(&v);
     done();
   }
 

@@ -47,13 +47,16 @@ class partition_there final : public runtime::remote_partition {
   ~partition_there() override { process_->close(query_); }
 
   void begin(const sent_plan& plan, std::size_t partition, std::size_t partitions) {
-    const std::uint8_t verify = context_.verify;
-    process_->send(message_kind::plan, query_, std::as_bytes(std::span(&verify, 1)), plan.bytes);
+    byte_writer head;
+    head.put(static_cast<std::uint8_t>(context_.verify));
+    head.put(std::uint64_t{context_.left_to_joins.size()});
+    for (const planner::vertex* v : context_.left_to_joins) head.put(numbers_.at(v));
+    process_->send(message_kind::plan, query_, head.bytes(), plan.bytes);
     for (std::size_t s = 0; s < plan.sources.size(); ++s) {
       detail::row_block whole;
       plan.sources[s]->view(plan.sources[s]->source.get(), whole);
-      const auto parts = parts_of(*plan.sources[s], runtime::even_end(whole.n, partitions, partition - 1),
-                                  runtime::even_end(whole.n, partitions, partition));
+      const auto parts = parts_of(*plan.sources[s], runtime::even_end(whole.n, partitions, partition),
+                                  runtime::even_end(whole.n, partitions, partition + 1));
       for (std::size_t i = 0; i < parts.size(); ++i) send_table(parts[i], rows_of::source, s, i);
     }
     for (std::size_t c = 0; c < plan.captured.size(); ++c) {
@@ -65,8 +68,9 @@ class partition_there final : public runtime::remote_partition {
     }
   }
 
-  void run(const planner::vertex& v) override { ask(message_kind::run_vertex, v); }
-  void send(const planner::vertex& v) override { ask(message_kind::send_vertex, v); }
+  bool lost() const override { return process_->lost(); }
+  void run(const planner::vertex& v) override { ask(message_kind::run_vertex, v, all); }
+  void send(const planner::vertex& v, std::uint64_t receiver) override { ask(message_kind::send_vertex, v, receiver); }
   void forget(const planner::vertex& v) override {
     const std::uint64_t n = numbers_.at(&v);
     process_->send(message_kind::forget_vertex, query_, std::as_bytes(std::span(&n, 1)));
@@ -110,9 +114,9 @@ class partition_there final : public runtime::remote_partition {
   }
 
  private:
-  void ask(message_kind kind, const planner::vertex& v) {
-    const std::uint64_t n = numbers_.at(&v);
-    process_->send(kind, query_, std::as_bytes(std::span(&n, 1)));
+  void ask(message_kind kind, const planner::vertex& v, std::uint64_t receiver) {
+    const std::uint64_t vertex_and_receiver[] = {numbers_.at(&v), receiver};
+    process_->send(kind, query_, std::as_bytes(std::span(vertex_and_receiver)));
     ++asked_;
   }
   void send_page(const row_page& page, rows_of of) {
@@ -181,37 +185,29 @@ class local_cluster final : public runtime::cluster {
     return made;
   }
 
-  std::vector<std::unique_ptr<runtime::remote_partition>> begin(const prepared& query, const planner::machine_graph& g,
-                                                               runtime::run_context& context) override {
-    const sent_plan& plan = static_cast<const prepared_plan&>(query).plan;
-    const std::uint64_t number = ++queries_;
-    std::vector<std::unique_ptr<runtime::remote_partition>> all;
-    const auto processes = living();
-    for (std::size_t p = 0; p < processes.size(); ++p) {
-      auto part = std::make_unique<partition_there>(processes[p], number, g, context);
-      part->begin(plan, p + 2, static_cast<std::size_t>(count_));
-      all.push_back(std::move(part));
-    }
-    return all;
+  std::unique_ptr<runtime::remote_partition> begin(const prepared& query, const planner::machine_graph& g, runtime::run_context& context,
+                                                   std::size_t partition) override {
+    auto part = std::make_unique<partition_there>(living(partition), ++queries_, g, context);
+    part->begin(static_cast<const prepared_plan&>(query).plan, partition, static_cast<std::size_t>(count_));
+    return part;
   }
 
  private:
-  // All but this one; those that were lost are started anew.
-  std::vector<std::shared_ptr<local_process>> living() {
+  // One that was lost is started anew.
+  std::shared_ptr<local_process> living(std::size_t partition) {
     const std::lock_guard hold(lock_);
     if (first_.modules.empty()) first_.modules = program().names();
-    processes_.resize(static_cast<std::size_t>(count_ - 1));
-    for (std::size_t p = 0; p < processes_.size(); ++p)
-      if (!processes_[p] || processes_[p]->lost())
-        processes_[p] = std::make_shared<local_process>("process " + std::to_string(p + 2) + " of " + name(), first_);
-    return processes_;
+    processes_.resize(static_cast<std::size_t>(count_));
+    std::shared_ptr<local_process>& p = processes_.at(partition);
+    if (!p || p->lost()) p = std::make_shared<local_process>("process " + std::to_string(partition + 1) + " of " + name(), first_);
+    return p;
   }
 
   const int count_;
   hello first_;
   std::atomic<std::uint64_t> queries_{0};
   std::mutex lock_;
-  std::vector<std::shared_ptr<local_process>> processes_;
+  std::vector<std::shared_ptr<local_process>> processes_;  // by their partitions; the first is this one, and null
 };
 
 }  // namespace

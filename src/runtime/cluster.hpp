@@ -1,7 +1,9 @@
 // The other processes that a session's queries run in, as the runtime asks them: src/cluster starts them and talks to them.
 //
 //   auto sent = cluster.prepare(graph, forms);           // throws stays_here: the plan says why
-//   for (auto& p : cluster.begin(*sent, graph, context)) p->run(vertex);
+//   auto second = cluster.begin(*sent, graph, context, 1);
+//   second->run(vertex);
+//   second->finish();
 #pragma once
 
 #include <cstddef>
@@ -34,14 +36,16 @@ struct process_lost : cluster_error {
 };
 
 // One partition of a running query in another process. What is asked for happens in that order; finish() waits for it, and throws what
-// it threw. Whatever the query has there goes with this object.
+// it threw: process_lost from any call. Whatever the query has there goes with this object.
 class remote_partition {
  public:
   virtual ~remote_partition() = default;
+  virtual bool lost() const = 0;
   virtual void run(const planner::vertex& v) = 0;
   virtual void finish() = 0;
-  // An exchange: what this partition has for each of `receivers`, where they are not all sent the same.
-  virtual void send(const planner::vertex& v) = 0;
+  // An exchange: what this partition has for each receiver, or for one of them; of all but exchanges by hash, for all the same.
+  static constexpr std::uint64_t all = ~std::uint64_t{0};
+  virtual void send(const planner::vertex& v, std::uint64_t receiver = all) = 0;
   virtual std::vector<row_pages> sent(std::size_t receivers) = 0;
   virtual void receive(const planner::vertex& v, std::span<const row_page* const> pages) = 0;
   virtual void forget(const planner::vertex& v) = 0;
@@ -64,9 +68,9 @@ class cluster {
   };
   // A plan with its streams marked and its forms not yet chosen. Starts nothing. Throws stays_here.
   virtual std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const = 0;
-  // Partitions 1 and on of that graph, or a copy of it; they have their rows of the sources.
-  virtual std::vector<std::unique_ptr<remote_partition>> begin(const prepared& query, const planner::machine_graph& g,
-                                                               run_context& context) = 0;
+  // A partition of that graph, from 1 on; it has its rows of the sources. Where its process was lost, another is started.
+  virtual std::unique_ptr<remote_partition> begin(const prepared& query, const planner::machine_graph& g, run_context& context,
+                                                  std::size_t partition) = 0;
 };
 
 // Defined by src/cluster. Throws user_error for a name that it does not know.

@@ -149,13 +149,6 @@ bool execution::runs_again(const rows_lost& lost) {
   return fell_back = true;
 }
 
-bool execution::runs_again(const process_lost& lost) {
-  if (!prepare_second_run(*graph, *session, context, rows_lost(lost.what(), session->processes->name()))) return false;
-  have_run_ = false;
-  if (context.profile) context.profile->clear();
-  return true;
-}
-
 void execution::named(const rows_lost& lost) const {
   throw resource_error(ir::while_running(lost.what(), *last));
 }

@@ -54,7 +54,7 @@ class execution {
   }
 
   // f reads what the vertices gave. Where an engine is lost with rows that it alone had, all of them run again on the CPU, and so does f,
-  // unless it has handed something out. The same where a process of the cluster's is lost: another one takes its place.
+  // unless it has handed something out.
   template <class F> std::invoke_result_t<F&> read(F&& f, const bool& handed_out = nothing_handed_out) {
     for (int again = 2;; --again) {
       try {
@@ -65,8 +65,6 @@ class execution {
         });
       } catch (const rows_lost& lost) {
         if (again == 0 || handed_out || !runs_again(lost)) named(lost);
-      } catch (const process_lost& lost) {
-        if (again == 0 || handed_out || !runs_again(lost)) throw;
       }
     }
   }
@@ -134,7 +132,6 @@ class execution {
   std::unique_ptr<deadline_watch::watched> followed() const;
   void run_vertices();
   bool runs_again(const rows_lost& lost);
-  bool runs_again(const process_lost& lost);
   // Vertices have named their verb; the rows of the last one are read here.
   [[noreturn]] void named(const rows_lost& lost) const;
   bool have_run_ = false, serving_ = false;

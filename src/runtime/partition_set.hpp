@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -52,7 +53,13 @@ class partition_set {
   void exchange(const planner::vertex& v);
   row_pages taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context);
   std::vector<row_pages> taken_apart_for_receivers(const planner::vertex& v, std::size_t p);
-  std::size_t parts() const { return all_.size() + others_.size(); }
+  // Partitions in other processes. What a lost one had is computed again, by another process.
+  void begin_others();
+  std::unique_ptr<remote_partition> begun(std::size_t other);
+  template <class F> void each_other(F f);
+  std::vector<std::size_t> heal(std::exception_ptr why);
+  void compute_again(const planner::vertex& v, std::size_t other);
+  std::size_t parts() const { return static_cast<std::size_t>(all_[0].graph->partitions); }
   executor& runs(std::size_t p) { return p ? *all_[p].runs : *first_; }
 
   session_state* session_;
@@ -60,6 +67,9 @@ class partition_set {
   std::vector<partition> all_;                             // in this process
   std::shared_ptr<const cluster::prepared> sent_;
   std::vector<std::unique_ptr<remote_partition>> others_;  // the rest, of a run
+  std::vector<const planner::vertex*> there_;              // what they have computed or received and not forgotten, in this order
+  bool can_compute_again_ = true;                          // all sources can be read twice
+  std::vector<int> losses_;                                // of the processes of each, in this run
 };
 
 inline void executor::run(const planner::vertex& v) {

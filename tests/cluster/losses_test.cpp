@@ -1,0 +1,145 @@
+// Processes that are killed at any moment of a query: the answer stays right, and nothing is left behind.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <query/query.hpp>
+
+namespace losses_test {
+
+struct point {
+  std::int32_t id, shelf;
+  double x, y;
+};
+QUERY_RECORD(point, id, shelf, x, y);
+struct center {
+  std::int32_t id;
+  double x, y;
+  friend bool operator==(const center&, const center&) = default;
+};
+QUERY_RECORD(center, id, x, y);
+
+namespace {
+
+// Processes that any thread of this one has started.
+std::vector<pid_t> children() {
+  std::vector<pid_t> all;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream list(task.path() / "children");
+    for (pid_t p; list >> p;) all.push_back(p);
+  }
+  return all;
+}
+
+std::vector<point> points(int n) {
+  std::mt19937 g(3);
+  std::vector<point> all;
+  for (int i = 0; i < n; ++i)
+    all.push_back({i, static_cast<std::int32_t>(g() % 5000), static_cast<double>(g() % 1000 + i % 4 * 3000), static_cast<double>(g() % 1000)});
+  return all;
+}
+
+// Integers in doubles: sums are exact, in whatever order.
+std::vector<center> clusters(const query::Query<point>& all) {
+  std::vector<center> first;
+  for (int i = 0; i < 4; ++i) first.push_back({i, 500.0 + 2500 * i, 500});
+  return query::from(first)
+      .do_while(
+          [all](query::Query<center> now) {
+            const auto centers = query::broadcast(now);
+            const auto distance = [](auto p, auto c) { return (p.x - c.x) * (p.x - c.x) + (p.y - c.y) * (p.y - c.y); };
+            return all.group_by([centers, distance](auto p) { return centers.arg_min(p, distance); })
+                .select([](auto g) {
+                  return query::make<center>(g.key(), query::floor(g.sum([](auto p) { return p.x; }) / g.count()),
+                                             query::floor(g.sum([](auto p) { return p.y; }) / g.count()));
+                })
+                .order_by([](auto c) { return c.id; });
+          },
+          query::times(8))
+      .to_vector();
+}
+
+class losses : public ::testing::Test {
+ protected:
+  query::Session many = query::Session::cluster("local:3", {.threads = 1, .gpu = query::gpu_use::off});
+  query::Session one{{.threads = 2, .gpu = query::gpu_use::off}};
+  std::mt19937 random{static_cast<std::uint32_t>(std::atoi(std::getenv("QUERY_TEST_SEED") ? std::getenv("QUERY_TEST_SEED") : "7"))};
+  int kills = std::getenv("QUERY_TEST_KILLS") ? std::atoi(std::getenv("QUERY_TEST_KILLS")) : 12;
+
+  // f(session) runs a query; a process is killed at some moment of it.
+  template <class F> void survives(F f) {
+    const auto expected = f(one);
+    f(many);  // processes are started
+    const auto begin = std::chrono::steady_clock::now();
+    f(many);
+    const auto takes = std::chrono::steady_clock::now() - begin;
+    int hits = 0;
+    for (int i = 0; i < kills; ++i) {
+      const auto all = children();
+      ASSERT_FALSE(all.empty());
+      const pid_t victim = all[random() % all.size()];
+      const auto after = takes * static_cast<int>(random() % 100) / 100;
+      std::thread killer([&] {
+        std::this_thread::sleep_for(after);
+        ::kill(victim, SIGKILL);
+      });
+      EXPECT_EQ(f(many), expected) << "kill " << i;
+      killer.join();
+      const auto now = children();
+      hits += std::find(now.begin(), now.end(), victim) == now.end();
+    }
+    EXPECT_GT(hits, 0);  // at least one was replaced within its query
+  }
+};
+
+TEST_F(losses, of_loops) {
+  const std::vector<point> rows = points(60000);
+  survives([&](query::Session& s) { return clusters(query::from(rows).in(s)); });
+}
+
+TEST_F(losses, of_joins_and_groups) {
+  const std::vector<point> rows = points(60000);
+  std::vector<center> shelves;
+  for (int i = 0; i < 5000; ++i) shelves.push_back({i, i * 2.0, 0});
+  survives([&](query::Session& s) {
+    auto all = query::from(rows)
+                   .in(s)
+                   .join(query::from(shelves), [](auto p) { return p.shelf; }, [](auto c) { return c.id; },
+                         [](auto p, auto c) { return query::make<center>(p.shelf % 100, p.x + c.x, p.y); })
+                   .group_by([](auto c) { return c.id; })
+                   .select([](auto g) {
+                     return query::make<center>(g.key(), g.sum([](auto c) { return c.x; }), g.max([](auto c) { return c.y; }));
+                   })
+                   .to_vector();
+    std::sort(all.begin(), all.end(), [](const center& a, const center& b) { return a.id < b.id; });
+    return all;
+  });
+}
+
+TEST_F(losses, of_folds_and_sorts) {
+  const std::vector<point> rows = points(200000);
+  survives([&](query::Session& s) {
+    const double sum = query::from(rows).in(s).where([](auto p) { return p.shelf % 3 == 0; }).select([](auto p) { return p.x; }).sum();
+    auto best = query::from(rows).in(s).order_by([](auto p) { return p.y; }).select([](auto p) { return p.id; }).take(1000).to_vector();
+    best.push_back(static_cast<std::int32_t>(sum));
+    return best;
+  });
+}
+
+TEST_F(losses, leave_no_process) {
+  { const auto s = query::Session::cluster("local:4"); EXPECT_EQ(query::from(points(100)).in(s).count(), 100u); }
+  EXPECT_TRUE(children().empty());
+}
+
+}  // namespace
+}  // namespace losses_test
