@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <set>
 #include <stop_token>
@@ -288,26 +287,6 @@ TEST_F(processes, end_with_their_session) {
     ASSERT_EQ(there.size(), 2u);
   }
   for (const std::int64_t p : there) EXPECT_NE(::kill(static_cast<pid_t>(p), 0), 0) << p;
-}
-
-TEST_F(processes, serve_several_queries_at_once) {
-  std::vector<std::thread> threads;
-  std::atomic<int> right{0};
-  for (int i = 0; i < 4; ++i)
-    threads.emplace_back([&, i] {
-      for (int k = 0; k < 5; ++k) {
-        const int shelf = i * 5 + k;
-        const std::int64_t n = query::from(rows).in(many).where([shelf](auto t) { return t.shelf == shelf; }).count();
-        right += n == static_cast<std::int64_t>(std::count_if(rows.begin(), rows.end(), [&](const item& t) { return t.shelf == shelf; }));
-      }
-    });
-  for (std::thread& t : threads) t.join();
-  EXPECT_EQ(right, 20);
-  // One within the other.
-  std::uint64_t sum = 0;
-  for (const auto& t : query::from(rows).in(many).where([](auto t) { return t.id % 2500 == 0; }))
-    sum += query::from(rows).in(many).where([id = t.id](auto u) { return u.id < id; }).count();
-  EXPECT_EQ(sum, 0u + 2500 + 5000 + 7500);
 }
 
 }  // namespace
