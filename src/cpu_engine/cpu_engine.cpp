@@ -9,6 +9,7 @@
 #include "cpu_engine/group_by.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/made_tables.hpp"
+#include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/table_estimate.hpp"
@@ -71,7 +72,7 @@ class cpu_engine final : public runtime::local_engine {
                                                  runtime::output_port& output, runtime::run_context& context) override {
     const auto begin = std::chrono::steady_clock::now();
     output.tell(runtime::signal::begin_stream);
-    if (context.verify) verify_vertex(v, context);
+    if (context.verify && !planner::merges_states(v)) verify_vertex(v, context);
     const runtime::vertex_rows rows = run_vertex(v, context);
     const detail::table& t = rows.rows;
     runtime::block b;
@@ -129,6 +130,15 @@ class cpu_engine final : public runtime::local_engine {
     const bool as_it_is = b.stages.empty() && b.prefilters.empty();
     if (const runtime::vertex_rows* known = as_it_is ? context.rows_before(b) : nullptr) return settled_rows(*known, context);
     return settled_rows(collect_as_memory_allows(b, c, context).as_vertex_rows(), context);
+  }
+  std::string why_rows_are_sent(const planner::vertex& v) const override { return cpu::why_rows_are_sent(v); }
+  std::vector<runtime::row_pages> pages_of_states(const planner::vertex& v, const runtime::vertex_rows& states, std::size_t receivers,
+                                                  runtime::run_context& context) override {
+    return write_groups(v, states, receivers, context);
+  }
+  runtime::vertex_rows states_of(const planner::vertex& v, std::span<const runtime::row_page* const> pages,
+                                 runtime::run_context& context) override {
+    return read_groups(v, pages, context);
   }
 
  private:

@@ -46,8 +46,7 @@ placed_rows by_hash(const planner::vertex& v, const detail::table& rows, std::si
     }
     std::size_t* count = at.data() + first / part_rows * parts;
     for (std::size_t i = first; i < first + k; ++i) {
-      __extension__ using u128 = unsigned __int128;
-      number[i] = static_cast<std::uint64_t>(u128{number[i]} * parts >> 64);
+      number[i] = partition_of(number[i], parts);
       ++count[number[i]];
     }
   });
@@ -176,9 +175,8 @@ runtime::vertex_rows by_hash_beyond_memory(const planner::vertex& v, pipeline& p
   const key_equality custom = equality_of(v.node->keys);
   return partitions_beyond_memory(v, parts, tasks)
       .rows(p, row_heap, std::move(lives_on), [&](keys_of_rows& keys, const void* rows, std::size_t n, std::uint64_t* numbers) {
-        __extension__ using u128 = unsigned __int128;
         hash_keys(*keys.type(), keys.of(rows, n), n, numbers, custom);
-        for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<std::uint64_t>(u128{numbers[i]} * parts >> 64);
+        for (std::size_t i = 0; i < n; ++i) numbers[i] = partition_of(numbers[i], parts);
       });
 }
 

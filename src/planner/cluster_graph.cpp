@@ -125,6 +125,8 @@ class splitting {
     const logical& n = *v.node;
     switch (n.what) {
       case verb::group_by:
+        return v.ordered || !has_hash(n) ? in_one(v, captures) : group(v, captures);
+      case verb::aggregate: return aggregate(v, captures);
       case verb::distinct:
       case verb::union_with:
       case verb::intersect:
@@ -223,6 +225,38 @@ class splitting {
     b = reading_of(moved(exchange::hash, std::move(b), from, captures, n.get(), interpreted));
   }
 
+  // Each partition sends its groups, or its rows where states of groups cannot be sent.
+  int group(vertex& v, const std::vector<binding>& captures) {
+    branch& b = v.inputs.front();
+    const int from = at_ease(b, captures);
+    if (const std::string why = options_.why_rows_are_sent(v); !why.empty()) {
+      v.notes.push_back("partitions send rows, not groups: " + why);
+      by_hash(b, from, *v.node, v.node->functions.front(), v.interpreted, captures);
+    } else {
+      b = reading_of(states(exchange::hash, v, from, captures));
+      b.table->notes.push_back("a partition sends its groups; where more than one row in four opens one, it sends rows as groups");
+    }
+    return options_.partitions;
+  }
+  int aggregate(vertex& v, const std::vector<binding>& captures) {
+    branch& b = v.inputs.front();
+    if (v.ordered || lies(b) == 1) return in_one(v, captures);
+    if (const std::string why = options_.why_rows_are_sent(v); !why.empty()) {
+      v.notes.push_back("partitions send rows, not their aggregates: " + why);
+      return in_one(v, captures);
+    }
+    const int from = at_ease(b, captures);
+    if (from > 1) b = reading_of(states(exchange::gather, v, from, captures));
+    return 1;
+  }
+  // Runs v over the rows of its input, in `from` partitions, and sends what v merges.
+  vertex* states(exchange way, vertex& v, int from, const std::vector<binding>& captures) {
+    vertex* x = moved(way, std::move(v.inputs.front()), from, captures, v.node, v.interpreted);
+    x->group_function = v.group_function;
+    x->notes = std::move(v.notes);
+    v.notes = {"merges what each partition found"};
+    return x;
+  }
   // The best rows of each partition are gathered, and the best of these are the result.
   void best_of_each(vertex& v, const std::vector<binding>& captures) {
     if (at_ease(v.inputs[0], captures) == 1) return;
@@ -269,12 +303,13 @@ class splitting {
     return made;
   }
   // `from`: in how many partitions the branch runs.
-  vertex* moved(exchange way, branch b, int from, const std::vector<binding>& captures, const logical* verb = nullptr,
+  vertex* moved(exchange way, branch b, int from, const std::vector<binding>& captures, const logical* of = nullptr,
                 bool interpreted = false) {
-    if (!options_.can_travel(*b.row)) throw cannot_travel{b.row};
+    const bool rows = !of || of->what == verb::partition;  // else states
+    if (rows && !options_.can_travel(*b.row)) throw cannot_travel{b.row};
     if (b.table && b.table->moves == exchange::broadcast) throw internal_error("query: copies of rows would be sent once more");
     auto x = std::make_unique<vertex>();
-    x->node = verb;
+    x->node = of;
     x->moves = way;
     x->interpreted = interpreted;
     x->partitions = from;
@@ -284,7 +319,7 @@ class splitting {
       if (s.join) used.merge(captured_by(*s.join));
       for (const logical* n : s.nodes) used.merge(captured_by(*n));
     }
-    if (verb) used.merge(captured_by(*verb));
+    if (of) used.merge(captured_by(*of));
     std::vector<binding> own = captures;
     std::erase_if(own, [&](const binding& c) { return !used.contains(c.slot); });
     x->captures = bound(own, x->partitions);
@@ -299,7 +334,7 @@ class splitting {
     if (!lies_.contains(made)) lies_[made] = made->partitions;
     const vertex* before = at_;
     // Functions of keys may change from round to round.
-    if (made->slots.empty() && made->moves != exchange::hash)
+    if (made->slots.empty() && !(made->moves && made->node))
       for (auto loop = inside_.find(before); loop != inside_.end() && loop->second; loop = inside_.find(before)) before = loop->second;
     if (at_) before_[before].push_back(made);
     g_.vertices.push_back(std::move(x));

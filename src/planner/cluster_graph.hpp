@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 
 #include <query/detail/function_ref.hpp>
@@ -30,6 +31,7 @@ struct cluster_options {
   int partitions = 1;
   std::uint64_t most_broadcast = 0;                   // bytes of the other side of a join that is sent to each partition
   function_ref<bool(const ir::type&)> can_travel;     // may rows of the type leave their partition?
+  function_ref<std::string(const vertex&)> why_rows_are_sent;  // of a group_by or aggregate, instead of states of its groups; "": they are not
   reading how = reading::whole;
 };
 

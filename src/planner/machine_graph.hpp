@@ -140,6 +140,14 @@ struct vertex {
   const ir::type* row() const;
 };
 
+// An exchange that runs the verb over the rows of its partition, and sends what it knows of groups instead of rows.
+inline bool sends_states(const vertex& v) {
+  return v.moves && v.node && (v.node->what == detail::verb::group_by || v.node->what == detail::verb::aggregate);
+}
+inline bool merges_states(const vertex& v) {  // of such an exchange
+  return v.inputs.size() == 1 && v.inputs.front().table && sends_states(*v.inputs.front().table);
+}
+
 struct machine_graph {
   std::vector<std::unique_ptr<vertex>> vertices;  // in an order in which inputs come first; bodies of loops before their loop
   std::vector<const vertex*> top;                 // the vertices to run in order, without those that loops run

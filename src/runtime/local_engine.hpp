@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include <query/column_chunks.hpp>
 
@@ -46,6 +48,12 @@ class local_engine : public engine {
   virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
   // All rows of a branch as memory allows, side by side or made as they are read; they refer to nothing else that this engine makes.
   virtual vertex_rows keep(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
+  // The same of states of groups (planner::sends_states): why rows are sent instead, "" if they are not; pages for each receiver; and what
+  // the pages of several senders hold, for the vertex that merges them.
+  virtual std::string why_rows_are_sent(const planner::vertex& v) const = 0;
+  virtual std::vector<row_pages> pages_of_states(const planner::vertex& v, const vertex_rows& states, std::size_t receivers,
+                                                 run_context& context) = 0;
+  virtual vertex_rows states_of(const planner::vertex& v, std::span<const row_page* const> pages, run_context& context) = 0;
 };
 
 // Defined by src/cpu_engine: named here so that a static library keeps it.

@@ -72,21 +72,26 @@ void partition_set::run(const vertex& v) {
   }
 }
 
+void partition_set::count_sent(const row_pages& pages) {
+  for (const row_page& page : pages) {
+    session_->sent_rows += page.rows;
+    session_->sent_bytes += page.bytes.size();
+  }
+}
+
 row_pages partition_set::taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context) {
   detail::table part = rows;
   part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
   part.n = end - first;
   row_pages pages = part.n ? session_->cpu->pages_of(part, context) : row_pages{};
-  for (const row_page& page : pages) {
-    session_->sent_rows += page.rows;
-    session_->sent_bytes += page.bytes.size();
-  }
+  count_sent(pages);
   return pages;
 }
 
 // Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
 void partition_set::exchange(const vertex& v) {
   const std::size_t senders = static_cast<std::size_t>(v.partitions), receivers = v.moves == way::gather ? 1 : all_.size();
+  const bool states = planner::sends_states(v);
   std::vector<row_pages> sent;
   std::vector<std::pair<std::size_t, std::size_t>> to;  // the receivers of each of `sent`: [first, end)
   for (std::size_t p = 0; p < senders; ++p) {
@@ -94,6 +99,15 @@ void partition_set::exchange(const vertex& v) {
     run_context& context = *all_[p].context;
     runs(p).run_here(here);
     runs(p).in_name_of(here, [&] {
+      if (states) {
+        std::vector<row_pages> pages = session_->cpu->pages_of_states(here, context.tables.at(&here), receivers, context);
+        for (std::size_t r = 0; r < receivers; ++r) {
+          count_sent(pages[r]);
+          sent.push_back(std::move(pages[r]));
+          to.emplace_back(r, r + 1);
+        }
+        return;
+      }
       const detail::table rows = context.table_of(here);
       const partition_bounds* bounds = v.moves == way::hash ? bounds_of(rows) : nullptr;
       if (v.moves == way::hash && rows.n && !bounds) throw internal_error("query: an exchange has no partitions");
@@ -115,7 +129,9 @@ void partition_set::exchange(const vertex& v) {
       for (std::size_t i = 0; i < sent.size(); ++i)
         if (to[i].first <= r && r < to[i].second)
           for (const row_page& page : sent[i]) inbox.push_back(&page);
-      all_[r].context->tables[&there] = session_->cpu->rows_of(v.row(), inbox, *all_[r].context);
+      run_context& context = *all_[r].context;
+      context.tables[&there] = states ? session_->cpu->states_of(there, inbox, context)
+                                      : vertex_rows(session_->cpu->rows_of(v.row(), inbox, context));
     });
     for (std::size_t i = 0; i < sent.size(); ++i)
       if (to[i].second == r + 1) sent[i].clear();

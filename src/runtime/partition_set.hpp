@@ -48,6 +48,7 @@ class partition_set {
   };
   void divide_sources(partition& p, std::size_t number);
   void exchange(const planner::vertex& v);
+  void count_sent(const row_pages& pages);
   row_pages taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context);
   executor& runs(std::size_t p) { return p ? *all_[p].runs : *first_; }
 

@@ -145,7 +145,8 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.expected.shape = shape;
   plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
   planner::split_over_partitions(*plan.graph, {divided ? session.partitions : 1, session.most_broadcast,
-                                               [&](const ir::type& row) { return session.cpu->can_travel(row); }, how});
+                                               [&](const ir::type& row) { return session.cpu->can_travel(row); },
+                                               [&](const planner::vertex& v) { return session.cpu->why_rows_are_sent(v); }, how});
   planner::mark_streams(*plan.graph, plan.folds || !plan.fold_shares.empty() ? planner::reading::whole : how);
   // Where compiled functions are compared with their traces, all of them run as compiled.
   const bool folds_here = fold && !plan.folds && plan.fold_shares.empty();
