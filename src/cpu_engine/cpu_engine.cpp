@@ -11,6 +11,7 @@
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/range_exchange.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/table_estimate.hpp"
 #include "cpu_engine/table_verbs.hpp"
@@ -30,6 +31,7 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
   if (!v.node || v.node->what == verb::take)
     if (auto rows = made_as_they_are(v.inputs.front(), context))
       return runtime::vertex_rows(range_of(std::move(rows), 0, std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull)));
+  if (v.moves == planner::exchange::range) return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
   // Engines know rows side by side: where the CPU takes over from one, they come so.
   if (!v.node && v.limit == ~0ull && v.engine == "cpu" && v.shares.empty())
     return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
@@ -139,6 +141,17 @@ class cpu_engine final : public runtime::local_engine {
   runtime::vertex_rows states_of(const planner::vertex& v, std::span<const runtime::row_page* const> pages,
                                  runtime::run_context& context) override {
     return read_groups(v, pages, context);
+  }
+  detail::table sample_of(const planner::vertex& v, const detail::table& rows, std::size_t wanted, runtime::run_context& context) override {
+    return sample_rows(v, rows, wanted, context);
+  }
+  detail::table begins_of_ranges(const planner::vertex& v, const detail::table& samples, std::size_t partitions,
+                                 runtime::run_context& context) override {
+    return cpu::begins_of_ranges(v, samples, partitions, context);
+  }
+  detail::table in_ranges(const planner::vertex& v, const detail::table& rows, const detail::table& begins, std::size_t partitions,
+                          runtime::run_context& context) override {
+    return put_in_ranges(v, rows, begins, partitions, context);
   }
 
  private:

@@ -23,6 +23,7 @@ std::string_view name_of(exchange way) {
     case exchange::gather: return "gather";
     case exchange::broadcast: return "broadcast";
     case exchange::hash: return "hash";
+    case exchange::range: return "range";
   }
   return "";
 }
@@ -147,8 +148,7 @@ class splitting {
         return parts;
       }
       case verb::order_by:
-        if (v.limit != ~0ull) best_of_each(v, captures);
-        return in_one(v, captures);
+        return v.limit == ~0ull ? sort(v, captures) : best_of_each(v, captures);
       default: return in_one(v, captures);
     }
   }
@@ -258,13 +258,24 @@ class splitting {
     return x;
   }
   // The best rows of each partition are gathered, and the best of these are the result.
-  void best_of_each(vertex& v, const std::vector<binding>& captures) {
-    if (at_ease(v.inputs[0], captures) == 1) return;
+  int best_of_each(vertex& v, const std::vector<binding>& captures) {
+    if (at_ease(v.inputs[0], captures) == 1) return in_one(v, captures);
     auto best = std::make_unique<vertex>(v);
     best->partitions = options_.partitions;
     best->captures = bound(captures, best->partitions);
     best->notes.push_back("of each partition");
     v.inputs[0] = reading_of(gathered(add(std::move(best))));
+    return 1;
+  }
+  // Each partition sorts a range of the order, so that partitions one after the other are in order.
+  int sort(vertex& v, const std::vector<binding>& captures) {
+    branch& b = v.inputs.front();
+    if (lies(b) == 1) return in_one(v, captures);
+    const int from = at_ease(b, captures);
+    if (from == 1) return 1;
+    b = reading_of(moved(exchange::range, std::move(b), from, captures, v.node, v.interpreted));
+    b.table->notes.push_back("ranges are chosen by a sample of the keys; rows with equal keys stay together");
+    return options_.partitions;
   }
 
   bool joins_by_hash(const logical& n) const {
@@ -305,7 +316,7 @@ class splitting {
   // `from`: in how many partitions the branch runs.
   vertex* moved(exchange way, branch b, int from, const std::vector<binding>& captures, const logical* of = nullptr,
                 bool interpreted = false) {
-    const bool rows = !of || of->what == verb::partition;  // else states
+    const bool rows = !of || of->what == verb::partition || of->what == verb::order_by;  // else states
     if (rows && !options_.can_travel(*b.row)) throw cannot_travel{b.row};
     if (b.table && b.table->moves == exchange::broadcast) throw internal_error("query: copies of rows would be sent once more");
     auto x = std::make_unique<vertex>();
@@ -321,7 +332,8 @@ class splitting {
     }
     if (of) used.merge(captured_by(*of));
     std::vector<binding> own = captures;
-    std::erase_if(own, [&](const binding& c) { return !used.contains(c.slot); });
+    const bool calls_more = of && (of->has_own_order() || of->has_own_equality());  // whose captures nobody tells apart
+    std::erase_if(own, [&](const binding& c) { return !calls_more && !used.contains(c.slot); });
     x->captures = bound(own, x->partitions);
     x->inputs.push_back(std::move(b));
     lies_[x.get()] = way == exchange::gather ? 1 : options_.partitions;

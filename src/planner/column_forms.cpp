@@ -170,7 +170,8 @@ bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
 
 // An order_by of rows that stay where they are: its result is their numbers, and the columns that they select.
 bool order_over_columns(vertex* reader, const branch& b, const walk& w, bool to_columns) {
-  if (!reader || !reader->node || reader->node->what != verb::order_by || b.table || !b.source->view || !w.costly()) return false;
+  if (!reader || !reader->node || reader->node->what != verb::order_by || reader->moves) return false;
+  if (b.table || !b.source->view || !w.costly()) return false;
   const ir::type* row = reader->node->row;
   const bool few = reader->limit != ~0ull;  // of most rows it reads the keys alone
   if (!to_columns && !few && !owns_memory(row)) return false;  // records are copied as fast

@@ -87,8 +87,9 @@ struct binding {
   vertex* table = nullptr;
 };
 
-// How the rows of a vertex get to other partitions (cluster_graph.hpp): all to the first, all to each, each to that of its key's hash.
-enum class exchange : std::uint8_t { gather, broadcast, hash };
+// How the rows of a vertex get to other partitions (cluster_graph.hpp): all to the first, all to each, each to that of its key's hash, or
+// to that of its place in an order.
+enum class exchange : std::uint8_t { gather, broadcast, hash, range };
 std::string_view name_of(exchange way);
 
 // One engine of those that run a divided vertex at once.

@@ -53,6 +53,13 @@ class local_engine : public engine {
   virtual std::string why_rows_are_sent(const planner::vertex& v) const = 0;
   virtual std::vector<row_pages> pages_of_states(const planner::vertex& v, const vertex_rows& states, std::size_t receivers,
                                                  run_context& context) = 0;
+  // Of an exchange by range (exchange::range): some of a partition's rows, the first rows of ranges, of all partitions' samples, and the
+  // rows by range (partition_bounds).
+  virtual detail::table sample_of(const planner::vertex& v, const detail::table& rows, std::size_t wanted, run_context& context) = 0;
+  virtual detail::table begins_of_ranges(const planner::vertex& v, const detail::table& samples, std::size_t partitions,
+                                         run_context& context) = 0;
+  virtual detail::table in_ranges(const planner::vertex& v, const detail::table& rows, const detail::table& begins,
+                                  std::size_t partitions, run_context& context) = 0;
   virtual vertex_rows states_of(const planner::vertex& v, std::span<const row_page* const> pages, run_context& context) = 0;
 };
 

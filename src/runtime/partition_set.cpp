@@ -10,6 +10,8 @@
 
 namespace query::runtime {
 
+constexpr std::size_t samples_a_range = 256;  // of a sort by range
+
 using planner::vertex;
 using way = planner::exchange;
 
@@ -88,53 +90,91 @@ row_pages partition_set::taken_apart(const detail::table& rows, std::size_t firs
   return pages;
 }
 
-// Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
-void partition_set::exchange(const vertex& v) {
-  const std::size_t senders = static_cast<std::size_t>(v.partitions), receivers = v.moves == way::gather ? 1 : all_.size();
-  const bool states = planner::sends_states(v);
-  std::vector<row_pages> sent;
-  std::vector<std::pair<std::size_t, std::size_t>> to;  // the receivers of each of `sent`: [first, end)
+row_pages partition_set::taken_apart(const detail::table& rows, run_context& context) { return taken_apart(rows, 0, rows.n, context); }
+
+// Ranges of an order, of rows that the senders have: a part of each sender's rows, in proportion to their number, is sent to the first
+// partition, which sends the first rows of ranges to all.
+row_pages partition_set::begins_of_ranges(const vertex& v, std::size_t senders) {
+  std::size_t all = 0;
+  for (std::size_t p = 0; p < senders; ++p) all += all_[p].context->table_of(all_[p].mine(v)).n;
+  const std::size_t wanted = samples_a_range * all_.size();
+  std::vector<row_pages> samples;
   for (std::size_t p = 0; p < senders; ++p) {
     const vertex& here = all_[p].mine(v);
     run_context& context = *all_[p].context;
-    runs(p).run_here(here);
     runs(p).in_name_of(here, [&] {
-      if (states) {
-        std::vector<row_pages> pages = session_->cpu->pages_of_states(here, context.tables.at(&here), receivers, context);
-        for (std::size_t r = 0; r < receivers; ++r) {
-          count_sent(pages[r]);
-          sent.push_back(std::move(pages[r]));
-          to.emplace_back(r, r + 1);
-        }
-        return;
-      }
-      const detail::table rows = context.table_of(here);
-      const partition_bounds* bounds = v.moves == way::hash ? bounds_of(rows) : nullptr;
-      if (v.moves == way::hash && rows.n && !bounds) throw internal_error("query: an exchange has no partitions");
-      for (std::size_t r = 0; r < (bounds && rows.n ? receivers : 0); ++r) {
-        sent.push_back(taken_apart(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r], context));
-        to.emplace_back(r, r + 1);
-      }
-      if (v.moves != way::hash) {
-        sent.push_back(taken_apart(rows, 0, rows.n, context));
-        to.emplace_back(0, receivers);
-      }
+      const detail::table& rows = context.table_of(here);
+      const std::size_t share = all <= wanted ? rows.n : (rows.n * wanted + all - 1) / all;
+      samples.push_back(taken_apart(session_->cpu->sample_of(here, rows, share, context), context));
     });
-    context.tables.erase(&here);
+  }
+  row_pages begins;
+  runs(0).in_name_of(v, [&] {
+    std::vector<const row_page*> inbox;
+    for (const row_pages& pages : samples)
+      for (const row_page& page : pages) inbox.push_back(&page);
+    run_context& context = *all_[0].context;
+    const detail::table some = session_->cpu->rows_of(v.row(), inbox, context);
+    begins = taken_apart(session_->cpu->begins_of_ranges(v, some, all_.size(), context), context);
+  });
+  return begins;
+}
+
+// What a partition sends: pages, each run of them for the receivers [first, end).
+void partition_set::send(const vertex& v, std::size_t p, std::size_t receivers, const row_pages& begins, outbox& sent) {
+  const vertex& here = all_[p].mine(v);
+  run_context& context = *all_[p].context;
+  const auto send_to = [&](row_pages pages, std::size_t first, std::size_t end) { sent.push_back({std::move(pages), first, end}); };
+  if (planner::sends_states(v)) {
+    std::vector<row_pages> pages = session_->cpu->pages_of_states(here, context.tables.at(&here), receivers, context);
+    for (std::size_t r = 0; r < receivers; ++r) {
+      count_sent(pages[r]);
+      send_to(std::move(pages[r]), r, r + 1);
+    }
+    return;
+  }
+  detail::table rows = context.table_of(here);
+  if (v.moves != way::hash && v.moves != way::range) return send_to(taken_apart(rows, context), 0, receivers);
+  if (!rows.n) return;
+  if (v.moves == way::range) {
+    std::vector<const row_page*> inbox;
+    for (const row_page& page : begins) inbox.push_back(&page);
+    rows = session_->cpu->in_ranges(here, rows, session_->cpu->rows_of(v.row(), inbox, context), receivers, context);
+  }
+  const partition_bounds* const bounds = bounds_of(rows);
+  if (!bounds) throw internal_error("query: an exchange has no partitions");
+  for (std::size_t r = 0; r < receivers; ++r)
+    send_to(taken_apart(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r], context), r, r + 1);
+}
+
+// Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
+void partition_set::exchange(const vertex& v) {
+  const std::size_t senders = static_cast<std::size_t>(v.partitions), receivers = v.moves == way::gather ? 1 : all_.size();
+  outbox sent;
+  row_pages begins;
+  if (v.moves == way::range) {
+    for (std::size_t p = 0; p < senders; ++p) runs(p).run_here(all_[p].mine(v));
+    begins = begins_of_ranges(v, senders);
+  }
+  for (std::size_t p = 0; p < senders; ++p) {
+    const vertex& here = all_[p].mine(v);
+    if (v.moves != way::range) runs(p).run_here(here);
+    runs(p).in_name_of(here, [&] { send(v, p, receivers, begins, sent); });
+    all_[p].context->tables.erase(&here);
   }
   for (std::size_t r = 0; r < receivers; ++r) {
     const vertex& there = all_[r].mine(v);
     runs(r).in_name_of(there, [&] {
       std::vector<const row_page*> inbox;
-      for (std::size_t i = 0; i < sent.size(); ++i)
-        if (to[i].first <= r && r < to[i].second)
-          for (const row_page& page : sent[i]) inbox.push_back(&page);
+      for (const pages_to& to : sent)
+        if (to.first <= r && r < to.end)
+          for (const row_page& page : to.pages) inbox.push_back(&page);
       run_context& context = *all_[r].context;
-      context.tables[&there] = states ? session_->cpu->states_of(there, inbox, context)
-                                      : vertex_rows(session_->cpu->rows_of(v.row(), inbox, context));
+      context.tables[&there] = planner::sends_states(v) ? session_->cpu->states_of(there, inbox, context)
+                                                        : vertex_rows(session_->cpu->rows_of(v.row(), inbox, context));
     });
-    for (std::size_t i = 0; i < sent.size(); ++i)
-      if (to[i].second == r + 1) sent[i].clear();
+    for (pages_to& to : sent)
+      if (to.end == r + 1) to.pages.clear();
   }
 }
 

@@ -49,6 +49,14 @@ class partition_set {
   void divide_sources(partition& p, std::size_t number);
   void exchange(const planner::vertex& v);
   void count_sent(const row_pages& pages);
+  struct pages_to {
+    row_pages pages;
+    std::size_t first = 0, end = 0;  // of the receivers
+  };
+  using outbox = std::vector<pages_to>;
+  void send(const planner::vertex& v, std::size_t p, std::size_t receivers, const row_pages& begins, outbox& sent);
+  row_pages begins_of_ranges(const planner::vertex& v, std::size_t senders);
+  row_pages taken_apart(const detail::table& rows, run_context& context);
   row_pages taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context);
   executor& runs(std::size_t p) { return p ? *all_[p].runs : *first_; }
 

@@ -43,5 +43,17 @@ TEST(cluster_graph, partitions_send_a_state_of_all_rows) {
   check("partitions_aggregate", query::from(trades).aggregate([](auto g) { return g.mean([](auto t) { return t.price; }); }));
 }
 
+TEST(cluster_graph, each_partition_sorts_a_range) {
+  check("partitions_sort", query::from(trades)
+                               .where([](auto t) { return t.venue != 2; })
+                               .order_by_descending([](auto t) { return t.price; })
+                               .then_by(symbol)
+                               .select([](auto t) { return t.qty; }));
+}
+
+TEST(cluster_graph, the_best_rows_of_each_partition) {
+  check("partitions_top_k", query::from(trades).order_by([](auto t) { return t.price; }).take(5));
+}
+
 }  // namespace
 }  // namespace planner_test
