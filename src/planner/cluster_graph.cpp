@@ -10,6 +10,7 @@
 #include <query/errors.hpp>
 
 #include "planner/cut_branch.hpp"
+#include "planner/partitioning.hpp"
 #include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
 
@@ -133,12 +134,14 @@ class splitting {
       case verb::intersect:
       case verb::except:
         if (v.ordered || !has_hash(n)) return in_one(v, captures);
-        for (branch& b : v.inputs) by_hash(b, at_ease(b, captures), n, n.functions.front(), v.interpreted, captures);
+        for (branch& b : v.inputs)
+          by_hash(b, at_ease(b, captures), n, n.functions.front(), v.interpreted, captures,
+                  n.what == verb::distinct ? wanted_rows::together : wanted_rows::by_hash);
         return options_.partitions;
       case verb::join:  // right and full ones: others are stages
         if (v.ordered || !joins_by_hash(n)) return in_one(v, captures);
         for (std::size_t side : {0, 1})
-          by_hash(v.inputs[side], at_ease(v.inputs[side], captures), n, n.functions[side], v.interpreted, captures);
+          by_hash(v.inputs[side], at_ease(v.inputs[side], captures), n, n.functions[side], v.interpreted, captures, wanted_rows::by_hash);
         return options_.partitions;
       case verb::group_join:
       case verb::cross_join: {
@@ -167,14 +170,16 @@ class splitting {
         const bool interpreted = s.how == form::interpreted;
         const logical& join = *s.join;
         const auto &probes = join.functions[s.build_left ? 1 : 0], &builds = join.functions[s.build_left ? 0 : 1];
-        branch first = cut_branch(b, i, 0, nullptr);
-        const int from = lies(first);  // its own joins have been placed
-        by_hash(first, from, join, probes, interpreted, captures);
-        b.table = first.table;
-        i = 0;
-        branch build = reading_of(b.stages.front().build);
-        by_hash(build, lies(build), join, builds, interpreted, captures);
-        b.stages.front().build = build.table;
+        if (!stay(b, i, lies(b), join, probes, wanted_rows::by_hash)) {
+          branch first = cut_branch(b, i, 0, nullptr);
+          const int from = lies(first);  // its own joins have been placed
+          by_hash(first, from, join, probes, interpreted, captures, wanted_rows::by_hash);
+          b.table = first.table;
+          i = 0;
+        }
+        branch build = reading_of(b.stages[i].build);
+        by_hash(build, lies(build), join, builds, interpreted, captures, wanted_rows::by_hash);
+        b.stages[i].build = build.table;
         continue;
       }
       s.build = lies(b) == 1 ? gathered(s.build) : moved_once(exchange::broadcast, s.build);
@@ -210,7 +215,8 @@ class splitting {
 
   // Each row to the partition of its key, of a branch that runs in `from` partitions. The verb whose keys these are says what equals what.
   void by_hash(branch& b, int from, const logical& of, const detail::user_function& key, bool interpreted,
-               const std::vector<binding>& captures) {
+               const std::vector<binding>& captures, wanted_rows wanted) {
+    if (stay(b, b.stages.size(), from, of, key, wanted)) return;
     auto n = std::make_shared<logical>();
     n->what = verb::partition;
     n->label = of.label;
@@ -225,13 +231,21 @@ class splitting {
     b = reading_of(moved(exchange::hash, std::move(b), from, captures, n.get(), interpreted));
   }
 
+  // The first stages' rows of a branch that runs in `from` partitions: are they where the verb wants them?
+  bool stay(const branch& b, std::size_t stages, int from, const logical& of, const detail::user_function& key, wanted_rows wanted) {
+    if (from == 1 || of.has_own_equality() || !lie_right(b, stages, key, wanted, at_ && inside_.contains(at_))) return false;
+    (at_ ? at_->notes : g_.notes).push_back(of.label + ": no exchange, rows lie by the hash of its " + std::string(key.role) + " already");
+    return true;
+  }
   // Each partition sends its groups, or its rows where states of groups cannot be sent.
   int group(vertex& v, const std::vector<binding>& captures) {
     branch& b = v.inputs.front();
     const int from = at_ease(b, captures);
+    const detail::user_function& key = v.node->functions.front();
+    if (stay(b, b.stages.size(), from, *v.node, key, wanted_rows::together)) return options_.partitions;
     if (const std::string why = options_.why_rows_are_sent(v); !why.empty()) {
       v.notes.push_back("partitions send rows, not groups: " + why);
-      by_hash(b, from, *v.node, v.node->functions.front(), v.interpreted, captures);
+      by_hash(b, from, *v.node, key, v.interpreted, captures, wanted_rows::together);
     } else {
       b = reading_of(states(exchange::hash, v, from, captures));
       b.table->notes.push_back("a partition sends its groups; where more than one row in four opens one, it sends rows as groups");
@@ -402,7 +416,7 @@ class splitting {
 
   machine_graph& g_;
   const cluster_options& options_;
-  const vertex* at_ = nullptr;                                // being placed; null: the result, or the end of a round
+  vertex* at_ = nullptr;                                // being placed; null: the result, or the end of a round
   std::unordered_map<const vertex*, int> lies_;               // in how many partitions a table is
   std::unordered_map<const vertex*, const vertex*> inside_;   // the loop around
   std::unordered_map<const vertex*, const void*> list_of_;    // which of its lists

@@ -55,5 +55,14 @@ TEST(cluster_graph, the_best_rows_of_each_partition) {
   check("partitions_top_k", query::from(trades).order_by([](auto t) { return t.price; }).take(5));
 }
 
+TEST(cluster_graph, rows_that_lie_right_are_not_sent_again) {
+  const auto sectors = query::from(stocks).group_by(symbol).select([](auto g) {
+    return query::make<Stock>(g.key(), g.max([](auto s) { return s.sector; }));
+  });
+  const auto both = [](auto t, auto s) { return query::make<Priced>(s.symbol, s.sector, query::cast<double>(t.n)); };
+  const auto groups = query::from(trades).group_by(symbol).select(totals);
+  check("partitions_kept", groups.join(sectors, symbol, symbol, both).distinct_by(symbol));
+}
+
 }  // namespace
 }  // namespace planner_test

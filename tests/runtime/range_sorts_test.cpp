@@ -78,7 +78,9 @@ TEST(range_sorts, nulls_first_and_last) {
 }
 TEST(range_sorts, several_keys) {
   expect_as_in_one([](auto q) {
-    return q.order_by([](auto r) { return r.few; }).then_by_descending([](auto r) { return r.maybe; }).then_by([](auto r) { return r.text; });
+    return q.order_by([](auto r) { return r.few; }).then_by_descending([](auto r) { return r.maybe; }).then_by([](auto r) {
+      return r.text;
+    });
   });
 }
 TEST(range_sorts, texts_that_begin_alike) {
@@ -124,7 +126,7 @@ TEST(range_sorts, what_comes_after_sees_the_order) {
   EXPECT_EQ(streamed, ids(in(one)));
 }
 
-// Where ranges begin: those of about as many rows; a key that many rows have is the first of its range, which it shares with no greater one.
+// Ranges have about as many rows each; one begins with a key that many rows have, and the next one right after it.
 TEST(range_sorts, ranges_are_of_about_as_many_rows) {
   const session four(4);
   query::runtime::session_state& s = *four.of.state();
