@@ -16,7 +16,7 @@ namespace query::cluster {
 
 enum class message_kind : std::uint32_t {
   // to a container
-  hello, plan, rows, run_vertex, send_vertex, receive_vertex, forget_vertex, fold_result, verify_result, end_query, are_you_there,
+  hello, plan, rows, run_vertex, sample_vertex, send_vertex, receive_vertex, forget_vertex, fold_result, verify_result, end_query, are_you_there,
   // to the master
   done, failed, page, folded, here_i_am,
 };

@@ -24,8 +24,8 @@
 #include "cluster/sent_errors.hpp"
 #include "cluster/sent_plan.hpp"
 #include "planner/trace_memo.hpp"
+#include "runtime/exchange_side.hpp"
 #include "runtime/executor.hpp"
-#include "runtime/partition_bounds.hpp"
 #include "runtime/run_context.hpp"
 #include "runtime/session_state.hpp"
 
@@ -94,13 +94,16 @@ class partition_here {
     switch (m.kind) {
       case message_kind::run_vertex: {
         const planner::vertex& v = vertex(from);
+        if (v.moves) return done(exchanges_->run(v));
         if (!context_.left_to_joins.contains(&v)) executor_->run_here(v);
         return done();
       }
-      case message_kind::send_vertex: {
+      case message_kind::sample_vertex: {
         const planner::vertex& v = vertex(from);
-        return send_vertex(v, from.get<std::uint64_t>());
+        send_pages(exchanges_->sample(v, from.get<std::uint64_t>()), 0);
+        return done(1);
       }
+      case message_kind::send_vertex: return send_vertex(from);
       case message_kind::receive_vertex: return receive_vertex(from);
       case message_kind::forget_vertex: context_.tables.erase(&vertex(from)); return;
       case message_kind::verify_result: session_.cpu->verify(plan_.graph->result, plan_.graph->captures, context_); return done();
@@ -113,7 +116,7 @@ class partition_here {
       default: throw cluster_error("cluster: a message that no container knows");
     }
   }
-  void done() { master_.send(message_kind::done, query_, {}); }
+  void done(std::uint64_t n = 0) { master_.send(message_kind::done, query_, std::as_bytes(std::span(&n, 1))); }
 
   planner::vertex& vertex(byte_reader& from) { return vertex_at(from.get<std::uint64_t>()); }
   planner::vertex& vertex_at(std::uint64_t i) {
@@ -129,6 +132,7 @@ class partition_here {
     complete_ = false;
     for (const std::uint64_t i : left_to_joins) context_.left_to_joins.insert(&vertex_at(i));
     executor_ = std::make_unique<runtime::executor>(*plan_.graph, session_, context_);
+    exchanges_ = std::make_unique<runtime::exchange_side>(session_, *executor_, context_);
   }
 
   // Pages of one table after the other: of each part of each source, and of each captured collection.
@@ -150,57 +154,50 @@ class partition_here {
       source.receive(h.part, table_of_pages(parts[h.part]));
     }
   }
-  void keep(byte_reader& from, std::uint64_t rows) {
+  void keep(byte_reader& from, std::uint64_t rows) { pages_.push_back(page_of(from, rows)); }
+  runtime::row_page page_of(byte_reader& from, std::uint64_t rows) {
     runtime::row_page page;
     page.rows = rows;
     const auto bytes = from.get_raw(from.left());
     page.bytes = session_.pool.allocate(bytes.size());
     if (!bytes.empty()) std::memcpy(page.bytes.data(), bytes.data(), bytes.size());
-    pages_.push_back(std::move(page));
+    return page;
   }
+  std::vector<const runtime::row_page*> inbox() const { return runtime::in_order({&pages_}); }
   detail::table table_of_pages(const ir::type* row) {
-    std::vector<const runtime::row_page*> all;
-    for (const runtime::row_page& p : pages_) all.push_back(&p);
-    detail::table t = session_.cpu->rows_of(row, all, context_);
+    detail::table t = session_.cpu->rows_of(row, inbox(), context_);
     pages_.clear();
     return t;
   }
   void receive_vertex(byte_reader& from) {
     const auto h = from.get<rows_header>();
     if (h.last == 0) return keep(from, h.rows);
-    const planner::vertex& v = vertex(from);
-    executor_->in_name_of(v, [&] { context_.tables[&v] = table_of_pages(v.row()); });
+    exchanges_->receive(vertex(from), inbox());
+    pages_.clear();
     done();
   }
 
-  // To one receiver, or all.
-  void send_vertex(const planner::vertex& v, std::uint64_t only) {
-    runtime::vertex_rows received;  // by this partition, where the rows are sent again
-    if (const auto known = context_.tables.find(&v); known != context_.tables.end()) received = std::move(known->second);
-    const bool keeps = context_.tables.erase(&v) != 0;
-    executor_->run_here(v);
-    executor_->in_name_of(v, [&] {
-      const detail::table rows = context_.table_of(v);
-      const auto send = [&](std::uint64_t receiver, std::size_t first, std::size_t end) {
-        detail::table part = rows;
-        part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
-        part.n = end - first;
-        if (!part.n || (only != runtime::remote_partition::all && v.moves == planner::exchange::hash && receiver != only)) return;
-        for (const runtime::row_page& p : session_.cpu->pages_of(part, context_)) {
-          const page_header h{receiver, p.rows};
-          master_.send(message_kind::page, query_, std::as_bytes(std::span(&h, 1)),
-                       {p.bytes.as<const std::byte>(), p.bytes.size()});
-        }
-      };
-      if (v.moves != planner::exchange::hash) return send(0, 0, rows.n);
-      if (!rows.n) return;
-      const runtime::partition_bounds* bounds = runtime::bounds_of(rows);
-      if (!bounds) throw internal_error("query: an exchange has no partitions");
-      for (std::size_t r = 0; r < bounds->ends.size(); ++r) send(r, r ? bounds->ends[r - 1] : 0, bounds->ends[r]);
-    });
-    if (keeps) context_.tables[&v] = std::move(received);
-    else context_.tables.erase(&v);
-    done();
+  void send_pages(const runtime::row_pages& pages, std::uint64_t receiver) {
+    for (const runtime::row_page& p : pages) {
+      const page_header h{receiver, p.rows};
+      master_.send(message_kind::page, query_, std::as_bytes(std::span(&h, 1)), {p.bytes.as<const std::byte>(), p.bytes.size()});
+    }
+  }
+  // To all receivers, or, once more, to one of them.
+  void send_vertex(byte_reader& from) {
+    const planner::vertex& v = vertex(from);
+    const auto receivers = from.get<std::uint64_t>(), only = from.get<std::uint64_t>();
+    if (receivers > static_cast<std::uint64_t>(plan_.graph->partitions)) throw cluster_error("cluster: partitions that are not there");
+    runtime::row_pages begins;
+    for (std::size_t n = from.get_count(2 * sizeof(std::uint64_t)); n; --n) {
+      const auto rows = from.get<std::uint64_t>();
+      byte_reader page(from.get_raw(from.get_count(1)));
+      begins.push_back(page_of(page, rows));
+    }
+    const std::vector<runtime::row_pages> sent = exchanges_->send(v, receivers, begins);
+    for (std::size_t r = 0; r < sent.size(); ++r)
+      if (only == runtime::remote_partition::all || sent.size() == 1 || r == only) send_pages(sent[r], r);
+    done(sent.size());
   }
 
   const std::uint64_t query_;
@@ -212,6 +209,7 @@ class partition_here {
   received_plan plan_;
   runtime::run_context context_;
   std::unique_ptr<runtime::executor> executor_;
+  std::unique_ptr<runtime::exchange_side> exchanges_;
   std::vector<runtime::row_page> pages_;  // of the table that is coming
   bool complete_ = false, failed_ = false;
 

@@ -69,8 +69,29 @@ class partition_there final : public runtime::remote_partition {
   }
 
   bool lost() const override { return process_->lost(); }
-  void run(const planner::vertex& v) override { ask(message_kind::run_vertex, v, all); }
-  void send(const planner::vertex& v, std::uint64_t receiver) override { ask(message_kind::send_vertex, v, receiver); }
+  void run(const planner::vertex& v) override {
+    byte_writer to;
+    to.put(numbers_.at(&v));
+    ask(message_kind::run_vertex, to);
+  }
+  void sample(const planner::vertex& v, std::uint64_t share) override {
+    byte_writer to;
+    to.put(numbers_.at(&v));
+    to.put(share);
+    ask(message_kind::sample_vertex, to);
+  }
+  void send(const planner::vertex& v, std::size_t receivers, const row_pages& begins, std::uint64_t receiver) override {
+    byte_writer to;
+    to.put(numbers_.at(&v));
+    to.put(std::uint64_t{receivers});
+    to.put(receiver);
+    to.put(std::uint64_t{begins.size()});
+    for (const row_page& p : begins) {
+      to.put(std::uint64_t{p.rows});
+      to.put_text({p.bytes.as<const char>(), p.bytes.size()});
+    }
+    ask(message_kind::send_vertex, to);
+  }
   void forget(const planner::vertex& v) override {
     const std::uint64_t n = numbers_.at(&v);
     process_->send(message_kind::forget_vertex, query_, std::as_bytes(std::span(&n, 1)));
@@ -79,18 +100,28 @@ class partition_there final : public runtime::remote_partition {
     process_->send(message_kind::verify_result, query_, {});
     ++asked_;
   }
-  void finish() override {
-    for (; asked_; --asked_) next(message_kind::done);
+  std::uint64_t finish() override {
+    std::uint64_t rows = 0;
+    for (; asked_; --asked_) rows = byte_reader(next(message_kind::done).bytes).get<std::uint64_t>();
+    return rows;
   }
-  std::vector<row_pages> sent(std::size_t receivers) override {
-    std::vector<row_pages> all(receivers);
+  // Pages as they come, of receivers one after the other.
+  std::vector<row_pages> sent() override {
+    std::vector<row_pages> all;
     for (;;) {
       const message m = box_->wait(*process_, context_.cancel);
-      if (m.kind == message_kind::done && asked_) return --asked_, std::move(all);
-      if (m.kind != message_kind::page) unexpected(m);
       byte_reader from(m.bytes);
+      if (m.kind == message_kind::done && asked_) {
+        --asked_;
+        const auto receivers = from.get<std::uint64_t>();
+        if (receivers < all.size() || receivers > most_receivers) throw cluster_error("cluster: pages for partitions that are not there");
+        all.resize(receivers);
+        return all;
+      }
+      if (m.kind != message_kind::page) unexpected(m);
       const auto h = from.get<page_header>();
-      if (h.receiver >= receivers) throw cluster_error("cluster: a page for a partition that is not there");
+      if (h.receiver >= most_receivers) throw cluster_error("cluster: a page for a partition that is not there");
+      if (h.receiver >= all.size()) all.resize(h.receiver + 1);
       row_page page;
       page.rows = h.rows;
       const auto bytes = from.get_raw(from.left());
@@ -114,9 +145,9 @@ class partition_there final : public runtime::remote_partition {
   }
 
  private:
-  void ask(message_kind kind, const planner::vertex& v, std::uint64_t receiver) {
-    const std::uint64_t vertex_and_receiver[] = {numbers_.at(&v), receiver};
-    process_->send(kind, query_, std::as_bytes(std::span(vertex_and_receiver)));
+  static constexpr std::uint64_t most_receivers = 1024;
+  void ask(message_kind kind, const byte_writer& what) {
+    process_->send(kind, query_, what.bytes());
     ++asked_;
   }
   void send_page(const row_page& page, rows_of of) {

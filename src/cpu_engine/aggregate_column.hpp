@@ -35,6 +35,10 @@ class aggregate_column {
                      std::span<const interpreter::collection> collections) = 0;
   // Constructs values of the call's type in raw memory; if it throws, nothing is left constructed.
   virtual void result(std::size_t first, std::size_t n, void* out, std::span<const interpreter::collection> collections) = 0;
+  // States as bytes, as group_states has them.
+  virtual std::size_t state_bytes() const;
+  virtual void save(std::size_t i, std::byte* to);
+  virtual void load(std::size_t i, const std::byte* from);
 };
 
 std::unique_ptr<aggregate_column> make_aggregate_column(const group_expressions::call& call, const ir::type* row,

@@ -9,7 +9,9 @@
 #include "cpu_engine/group_by.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/made_tables.hpp"
+#include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/range_exchange.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/table_estimate.hpp"
 #include "cpu_engine/table_verbs.hpp"
@@ -29,6 +31,7 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
   if (!v.node || v.node->what == verb::take)
     if (auto rows = made_as_they_are(v.inputs.front(), context))
       return runtime::vertex_rows(range_of(std::move(rows), 0, std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull)));
+  if (v.moves == planner::exchange::range) return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
   // Engines know rows side by side: where the CPU takes over from one, they come so.
   if (!v.node && v.limit == ~0ull && v.engine == "cpu" && v.shares.empty())
     return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
@@ -71,7 +74,7 @@ class cpu_engine final : public runtime::local_engine {
                                                  runtime::output_port& output, runtime::run_context& context) override {
     const auto begin = std::chrono::steady_clock::now();
     output.tell(runtime::signal::begin_stream);
-    if (context.verify) verify_vertex(v, context);
+    if (context.verify && !planner::merges_states(v)) verify_vertex(v, context);
     const runtime::vertex_rows rows = run_vertex(v, context);
     const detail::table& t = rows.rows;
     runtime::block b;
@@ -129,6 +132,26 @@ class cpu_engine final : public runtime::local_engine {
     const bool as_it_is = b.stages.empty() && b.prefilters.empty();
     if (const runtime::vertex_rows* known = as_it_is ? context.rows_before(b) : nullptr) return settled_rows(*known, context);
     return settled_rows(collect_as_memory_allows(b, c, context).as_vertex_rows(), context);
+  }
+  std::string why_rows_are_sent(const planner::vertex& v) const override { return cpu::why_rows_are_sent(v); }
+  std::vector<runtime::row_pages> pages_of_states(const planner::vertex& v, const runtime::vertex_rows& states, std::size_t receivers,
+                                                  runtime::run_context& context) override {
+    return write_groups(v, states, receivers, context);
+  }
+  runtime::vertex_rows states_of(const planner::vertex& v, std::span<const runtime::row_page* const> pages,
+                                 runtime::run_context& context) override {
+    return read_groups(v, pages, context);
+  }
+  detail::table sample_of(const planner::vertex& v, const detail::table& rows, std::size_t wanted, runtime::run_context& context) override {
+    return sample_rows(v, rows, wanted, context);
+  }
+  detail::table begins_of_ranges(const planner::vertex& v, const detail::table& samples, std::size_t partitions,
+                                 runtime::run_context& context) override {
+    return cpu::begins_of_ranges(v, samples, partitions, context);
+  }
+  detail::table in_ranges(const planner::vertex& v, const detail::table& rows, const detail::table& begins, std::size_t partitions,
+                          runtime::run_context& context) override {
+    return put_in_ranges(v, rows, begins, partitions, context);
   }
 
  private:

@@ -12,6 +12,7 @@
 
 #include "cpu_engine/group_partitions.hpp"
 #include "cpu_engine/group_results.hpp"
+#include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/pipeline.hpp"
 
 namespace query::cpu {
@@ -180,6 +181,7 @@ class group_sample final : public column_sink {
 }  // namespace
 
 runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& context) {
+  if (planner::merges_states(v)) return merge_groups(v, context);
   const logical& n = *v.node;
   const auto bindings = context.bind(v.captures);
   const detail::binding_scope scope(bindings);  // merging and finishing call functions too
@@ -192,7 +194,9 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
 
   p.limit_parts(most_tables);
   const column_key* const by_columns = key_columns ? &*key_columns : nullptr;
-  const auto partitioned = [&](group_input input) { return group_partitioned(v, std::move(input), p, program, key, by_columns); };
+  const auto partitioned = [&](group_input input) {
+    return group_partitioned(v, std::move(input), context, p.sources(), program, key, by_columns);
+  };
   // Rows that no table has seen, put apart in the order in which they come; some of the first part's may have been.
   const auto put_apart = [&](std::vector<part_groups> tables, std::unique_ptr<stored_group_rows> begun) {
     const group_partition_bits bits(n, *p.source_rows(), context);
@@ -215,9 +219,24 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     }
     return partitioned(std::move(input));
   };
-  const bool sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
+  // The same where partitions send groups: all rows that no table has seen are sent as groups of one row.
+  const auto one_by_one = [&](std::vector<part_groups> tables) {
+    std::vector<partial_groups::run> runs;
+    for (part_groups& t : tables) runs.push_back(run_of(std::move(t.table)));
+    const std::size_t seen = runs.size();
+    runs.resize(seen + p.parts().value_or(1));
+    p.run_all([&](const pipeline::part& part) {
+      rows_as_groups rows(n, program, key, context.pool, by_columns);
+      if (columns) part.run_columns(rows);
+      else part.run(rows);
+      runs[seen + part.index] = rows.take();
+    });
+    return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs)));
+  };
+  const bool sends = planner::sends_states(v), sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
   if (sampled) {
     const double rows = static_cast<double>(*p.source_rows()), groups = group_sample(n, *key_columns, context.pool).estimate(p);
+    if (sends && groups > many_groups && groups * rows_a_group_of_part > rows) return one_by_one({});
     if (groups > many_groups && groups * rows_a_group > rows) return put_apart({}, nullptr);
     const double tables = rows / (rows_a_table_group * std::max(groups, 1.0));
     p.limit_parts(std::clamp(static_cast<std::size_t>(std::min<double>(tables, most_tables)), fewest_tables, most_tables));
@@ -250,8 +269,10 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   };
   // The first part tells whether tables a part pay.
   if (!sampled && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
-      !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr))
+      !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr)) {
+    if (sends && !beyond.begun()) return one_by_one(tables_by_part(0));
     return put_apart(tables_by_part(0), std::move(beyond).take());
+  }
   if (p.source_rows()) {
     p.run_all(run);
     if (beyond.begun()) return all_by_part(tables_by_part(0));
@@ -284,6 +305,7 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
       return all_by_part(std::move(known));
     }
   }
+  if (sends) return groups_to_send(std::move(all));
   if (v.gives_columns) {
     std::vector<column_list::piece> pieces;
     if (all && all->groups.size()) pieces.push_back(group_results(v, context).of(std::move(all)));
@@ -295,7 +317,20 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   return std::move(out).to_table();
 }
 
-detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& context) {
+detail::table aggregated(const logical& n, std::unique_ptr<group_states> total, runtime::run_context& context) {
+  if (!total) {  // an expression holds where there are rows (detail/aggregates_of_all.hpp)
+    total = group_program(n, nullptr).states(context.pool);
+    total->grow_to(1);
+  }
+  rows_buffer out(n.row, context.pool);
+  const std::int64_t no_key = 0;
+  total->finish(&no_key, 0, 1, out.extend(1));
+  out.grow(1);
+  return std::move(out).to_table();
+}
+
+runtime::vertex_rows aggregate_rows(const planner::vertex& v, runtime::run_context& context) {
+  if (planner::merges_states(v)) return merge_aggregates(v, context);
   const logical& n = *v.node;
   const auto bindings = context.bind(v.captures);
   const detail::binding_scope scope(bindings);
@@ -342,15 +377,11 @@ detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& con
     }
     if (!more || known) break;
   }
-  if (!any) {  // an expression holds where there are rows (detail/aggregates_of_all.hpp)
-    total = group_program(n, nullptr).states(context.pool);
-    total->grow_to(1);
-  }
-  rows_buffer out(n.row, context.pool);
-  const std::int64_t no_key = 0;
-  total->finish(&no_key, 0, 1, out.extend(1));
-  out.grow(1);
-  return std::move(out).to_table();
+  if (!any) total = nullptr;
+  if (!planner::sends_states(v)) return aggregated(n, std::move(total), context);
+  std::vector<partial_groups::run> runs;
+  if (total) runs.push_back({{}, std::move(total), 1});
+  return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs)));
 }
 
 }  // namespace query::cpu

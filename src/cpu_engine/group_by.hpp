@@ -1,6 +1,9 @@
 // group_by and aggregate: states of groups, updated in batches of rows.
 #pragma once
 
+#include <memory>
+
+#include "cpu_engine/group_states.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/run_context.hpp"
 
@@ -13,6 +16,8 @@ namespace query::cpu {
 runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& context);
 
 // One row from all rows.
-detail::table aggregate_rows(const planner::vertex& v, runtime::run_context& context);
+runtime::vertex_rows aggregate_rows(const planner::vertex& v, runtime::run_context& context);
+// The row of a state of all rows; null: there were none.
+detail::table aggregated(const detail::logical& n, std::unique_ptr<group_states> total, runtime::run_context& context);
 
 }  // namespace query::cpu

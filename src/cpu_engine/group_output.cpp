@@ -65,8 +65,9 @@ rows_buffer rows_in_order(const std::vector<placed_row>& rows, heap_charge heap,
 
 class columns_in_memory final : public group_output {
  public:
-  columns_in_memory(const planner::vertex& v, const pipeline& from, std::size_t partitions)
-      : v_(&v), sources_(from.sources()), results_(v, from.context()), pieces_(partitions) {}
+  columns_in_memory(const planner::vertex& v, runtime::run_context& context, std::vector<std::shared_ptr<const void>> sources,
+                    std::size_t partitions)
+      : v_(&v), sources_(std::move(sources)), results_(v, context), pieces_(partitions) {}
   void take(std::size_t p, std::unique_ptr<group_table> groups, std::vector<std::uint64_t>) override {
     pieces_[p].push_back(results_.of(std::move(groups)));
   }
@@ -380,9 +381,10 @@ class records_beyond_memory final : public group_output {
 
 }  // namespace
 
-std::unique_ptr<group_output> groups_in_memory(const planner::vertex& v, const pipeline& from, std::size_t partitions) {
-  if (v.gives_columns) return std::make_unique<columns_in_memory>(v, from, partitions);
-  return std::make_unique<records_in_memory>(v, from.context(), partitions);
+std::unique_ptr<group_output> groups_in_memory(const planner::vertex& v, runtime::run_context& context,
+                                               std::vector<std::shared_ptr<const void>> sources, std::size_t partitions) {
+  if (v.gives_columns) return std::make_unique<columns_in_memory>(v, context, std::move(sources), partitions);
+  return std::make_unique<records_in_memory>(v, context, partitions);
 }
 std::unique_ptr<group_output> groups_beyond_memory(const planner::vertex& v, const group_places& places, const vertex_tasks& tasks) {
   return std::make_unique<records_beyond_memory>(v, places, tasks);

@@ -1,7 +1,7 @@
 // What the partitions of a group_by give, until all have run: columns or records in memory, or records that go to a store where they are
 // too many, from which they come in the order that they have in memory.
 //
-//   const std::unique_ptr<group_output> out = groups_in_memory(vertex, pipeline, partitions);
+//   const std::unique_ptr<group_output> out = groups_in_memory(vertex, context, sources, partitions);
 //   out->take(partition, std::move(table), {}); out->end_partition(partition);   // on any threads, one at a time of a partition, or of a
 //                                                                               // unit if there are several
 //   return out->rows(few);
@@ -40,7 +40,8 @@ class group_output {
   virtual runtime::vertex_rows rows(bool few) = 0;
 };
 
-std::unique_ptr<group_output> groups_in_memory(const planner::vertex& v, const pipeline& from, std::size_t partitions);
+std::unique_ptr<group_output> groups_in_memory(const planner::vertex& v, runtime::run_context& context,
+                                               std::vector<std::shared_ptr<const void>> sources, std::size_t partitions);
 std::unique_ptr<group_output> groups_beyond_memory(const planner::vertex& v, const group_places& places, const vertex_tasks& tasks);
 
 }  // namespace query::cpu

@@ -10,6 +10,7 @@
 #include "cpu_engine/group_output.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
@@ -260,14 +261,15 @@ group_partition_bits::group_partition_bits(const detail::logical& n, std::uint64
 }
 
 // The groups that tables have keep their states: no function of the user's sees a row twice.
-runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input input, const pipeline& from, const group_program& program,
+runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input input, runtime::run_context& context,
+                                       std::vector<std::shared_ptr<const void>> sources, const group_program& program,
                                        const function_calls& key, const column_key* columns) {
-  runtime::run_context& context = from.context();
   const vertex_tasks tasks(context, v.captures);
   grouped_partitions groups(v, std::move(input), program, key, columns, tasks);
   const std::size_t partitions = groups.partitions();
-  const std::unique_ptr<group_output> out =
-      groups.tight() ? groups_beyond_memory(v, groups.places(), tasks) : groups_in_memory(v, from, partitions);
+  const std::unique_ptr<group_output> out = planner::sends_states(v) ? groups_to_send(partitions)
+                                            : groups.tight()         ? groups_beyond_memory(v, groups.places(), tasks)
+                                                                     : groups_in_memory(v, context, std::move(sources), partitions);
 
   // In this order, whatever the order of the tasks: rows give memory back band by band.
   std::atomic<std::size_t> next_partition{0};

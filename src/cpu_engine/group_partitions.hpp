@@ -30,8 +30,9 @@ struct group_input {
   bool tight = false;  // memory may have no room for partitions and results; rows are numbered then
 };
 
-// pipeline: what the input was read from.
-runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input input, const pipeline& from, const group_program& program,
+// sources: what keys may lie in.
+runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input input, runtime::run_context& context,
+                                       std::vector<std::shared_ptr<const void>> sources, const group_program& program,
                                        const function_calls& key, const column_key* columns);
 
 // May rows and groups leave memory?

@@ -1,6 +1,7 @@
 #include "cpu_engine/group_states.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
@@ -58,6 +59,9 @@ class compiled_states final : public group_states {
     if (n_) calls_->destroy(memory_.data(), n_);
     n_ = 0;
   }
+  std::size_t state_bytes() const override { return calls_->state_size; }
+  void save(std::size_t i, std::byte* to) override { std::memcpy(to, at(i), calls_->state_size); }
+  void load(std::size_t i, const std::byte* from) override { std::memcpy(at(i), from, calls_->state_size); }
 
  private:
   void* at(std::size_t i) const { return memory_.as<std::byte>() + i * calls_->state_size; }
@@ -91,6 +95,10 @@ class compiled_states final : public group_states {
 void group_states::update(const std::uint32_t*, const column_batch&) { throw internal_error("query: states that take rows got columns"); }
 
 void group_states::result(std::size_t, std::size_t, std::size_t, void*) { throw internal_error("query: states that give records"); }
+
+std::size_t group_states::state_bytes() const { throw internal_error("query: states that cannot be sent"); }
+void group_states::save(std::size_t, std::byte*) { (void)state_bytes(); }
+void group_states::load(std::size_t, const std::byte*) { (void)state_bytes(); }
 
 group_program::group_program(const detail::logical& n, const ir::group_plan* plan, const planner::column_schema* columns,
                              bool gives_columns)

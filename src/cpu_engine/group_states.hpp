@@ -48,6 +48,10 @@ class group_states {
   // Constructs values of one aggregate of the program in raw memory: of a program that gives columns, instead of finish().
   virtual void result(std::size_t aggregate, std::size_t first, std::size_t n, void* out);
   virtual void clear() = 0;
+  // States as bytes, for another partition (partial_groups.hpp): of functions whose states are values alone.
+  virtual std::size_t state_bytes() const;
+  virtual void save(std::size_t i, std::byte* to);
+  virtual void load(std::size_t i, const std::byte* from);  // in place of a state that is there
 };
 
 // The function of groups of a group_by or aggregate, for one execution.

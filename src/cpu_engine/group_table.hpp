@@ -115,6 +115,14 @@ class group_table {
       if (opened) note_opened(k, *opened, [&](std::size_t i) { return number(chosen[from + i]); });
     }
   }
+  // At most batch_rows groups of these keys, whose states are those from number `first` on.
+  void merge_states(const void* keys, group_states& from, std::size_t first, std::size_t n) {
+    groups.find_or_insert(keys, n, ids_);
+    states_->grow_to(groups.size());
+    states_->merge(ids_, from, {first, n});
+  }
+  // The table can then only be destroyed.
+  std::unique_ptr<group_states> take_states() { return std::move(states_); }
   // Hashes of the keys of at most batch_rows groups of another table.
   void hash(const group_table& o, const std::uint32_t* chosen, std::size_t n, const key_equality& equality, std::uint64_t* to) {
     hash_keys(*node_->key, chosen_keys(o.groups.stored(), chosen, n), 0, n, to, equality);

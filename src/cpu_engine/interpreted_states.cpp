@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <query/cpu/typed_segment.hpp>
+#include <query/errors.hpp>
 
 #include "cpu_engine/aggregate_column.hpp"
 #include "cpu_engine/captured.hpp"
@@ -89,6 +90,23 @@ class interpreted_states final : public group_states {
     columns_[aggregate]->result(first, n, out, captured_collections(expressions_->captures()));
   }
   void clear() override { columns_.clear(); }
+  std::size_t state_bytes() const override {
+    std::size_t bytes = 0;
+    for (const auto& c : columns_) bytes += c->state_bytes();
+    return bytes;
+  }
+  void save(std::size_t i, std::byte* to) override {
+    for (auto& c : columns_) {
+      c->save(i, to);
+      to += c->state_bytes();
+    }
+  }
+  void load(std::size_t i, const std::byte* from) override {
+    for (auto& c : columns_) {
+      c->load(i, from);
+      from += c->state_bytes();
+    }
+  }
 
  private:
   void update_all(aggregate_batch& b, const interpreter::binding& row) {
@@ -125,6 +143,10 @@ class interpreted_states final : public group_states {
 };
 
 }  // namespace
+
+std::size_t aggregate_column::state_bytes() const { throw internal_error("query: states that cannot be sent"); }
+void aggregate_column::save(std::size_t, std::byte*) { (void)state_bytes(); }
+void aggregate_column::load(std::size_t, const std::byte*) { (void)state_bytes(); }
 
 group_expressions::group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row,
                                      const planner::column_schema* columns, bool gives_columns)

@@ -33,6 +33,12 @@ void hash_keys(const ir::type& type, const void* keys, std::size_t n, std::uint6
 // The same of keys [first, first + n) wherever they lie; a user's own equality wants them whole.
 void hash_keys(const ir::type& type, key_view keys, std::size_t first, std::size_t n, std::uint64_t* out, key_equality custom = {});
 
+// Which of some partitions rows of this hash go to, wherever rows are put apart by hash for the user, or between processes.
+inline std::size_t partition_of(std::uint64_t hash, std::size_t partitions) {
+  __extension__ using u128 = unsigned __int128;
+  return static_cast<std::size_t>(u128{hash} * partitions >> 64);
+}
+
 bool equal_keys(const ir::type& type, const void* a, const void* b);
 bool equal_keys(key_view a, std::size_t i, key_view b, std::size_t j);  // b: in the same parts, or whole keys
 std::uint64_t hash_key(const ir::type& type, const void* key);  // one value, driven by its description: slow

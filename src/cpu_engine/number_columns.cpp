@@ -50,6 +50,9 @@ class count_column final : public aggregate_column {
     for (std::size_t i = 0; i < of.n; ++i) n_[groups ? groups[i] : 0] += static_cast<count_column&>(from).n_[of[i]];
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override { std::memcpy(out, &n_[first], n * sizeof(std::int64_t)); }
+  std::size_t state_bytes() const override { return n_.state_bytes; }
+  void save(std::size_t i, std::byte* to) override { n_.save(i, to); }
+  void load(std::size_t i, const std::byte* from) override { n_.load(i, from); }
 
  private:
   state_array<std::int64_t> n_;
@@ -76,6 +79,9 @@ class truth_column final : public aggregate_column {
     }
     for (std::size_t i = 0; i < n; ++i) static_cast<bool*>(out)[i] = (n_[first + i] != 0) == (call_.what == aggregate_kind::any);
   }
+  std::size_t state_bytes() const override { return n_.state_bytes; }
+  void save(std::size_t i, std::byte* to) override { n_.save(i, to); }
+  void load(std::size_t i, const std::byte* from) override { n_.load(i, from); }
 
  private:
   bool truth(const void* arguments, std::size_t i) const {
@@ -124,6 +130,9 @@ template <class Aggregate, class V> class number_column final : public aggregate
         put_result(t, t->k == ir::kind::optional, s.any, &v, sizeof v, place(out, i, t->size));
     }
   }
+  std::size_t state_bytes() const override { return states_.state_bytes; }
+  void save(std::size_t i, std::byte* to) override { states_.save(i, to); }
+  void load(std::size_t i, const std::byte* from) override { states_.load(i, from); }
 
  private:
   struct state {
@@ -187,6 +196,15 @@ template <class E, class W> class array_column final : public aggregate_column {
       for (std::size_t e = 0; e < length_; ++e) mean[e] = static_cast<R>(static_cast<double>(s[e]) / static_cast<double>(rows));
       put_result(t, optional, rows > 0, mean.data(), length_ * sizeof(R), to);
     }
+  }
+  std::size_t state_bytes() const override { return n_.state_bytes + length_ * sizeof(W); }
+  void save(std::size_t i, std::byte* to) override {
+    n_.save(i, to);
+    std::memcpy(to + n_.state_bytes, &sums_[i * length_], length_ * sizeof(W));
+  }
+  void load(std::size_t i, const std::byte* from) override {
+    n_.load(i, from);
+    std::memcpy(&sums_[i * length_], from + n_.state_bytes, length_ * sizeof(W));
   }
 
  private:

@@ -10,6 +10,7 @@
 
 #include "cpu_engine/collected_rows.hpp"
 #include "cpu_engine/key_column.hpp"
+#include "cpu_engine/placed_rows.hpp"
 #include "cpu_engine/positioned_rows.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -27,41 +28,14 @@ using way = planner::partition_way;
 
 namespace {
 
-struct placed_rows {
-  permutation order;
-  std::vector<std::size_t> ends;
-};
-
-// Rows by the hash of their key, in source order in each partition: a counting sort by partition.
+// Rows by the hash of their key, in source order in each partition.
 placed_rows by_hash(const planner::vertex& v, const detail::table& rows, std::size_t parts, const vertex_tasks& tasks) {
   const key_column keys(v.node->functions[0], v.interpreted, rows, tasks, key_column::layout::adjacent);
   const key_equality custom = equality_of(v.node->keys);
-  const runtime::buffer memory = tasks.pool().allocate_array<std::uint64_t>(rows.n);
-  std::uint64_t* number = memory.as<std::uint64_t>();
-  std::vector<std::size_t> at(chunks_of(rows.n) * parts);  // [chunk][partition]: rows, then the place of the next one
-  tasks.chunks(rows.n, [&](std::size_t first, std::size_t k) {
-    for (std::size_t i = first; i < first + k; i += batch_rows) {
-      tasks.cancel().check();
-      hash_keys(*keys.type(), keys.at(i), std::min(batch_rows, first + k - i), number + i, custom);
-    }
-    std::size_t* count = at.data() + first / part_rows * parts;
-    for (std::size_t i = first; i < first + k; ++i) {
-      __extension__ using u128 = unsigned __int128;
-      number[i] = static_cast<std::uint64_t>(u128{number[i]} * parts >> 64);
-      ++count[number[i]];
-    }
+  return place_by_number(rows.n, parts, tasks, [&](std::size_t first, std::size_t k, std::uint64_t* number) {
+    hash_keys(*keys.type(), keys.at(first), k, number, custom);
+    for (std::size_t i = 0; i < k; ++i) number[i] = partition_of(number[i], parts);
   });
-  placed_rows placed{permutation(rows.n, rows.n, tasks.pool()), {}};
-  std::size_t sum = 0;
-  for (std::size_t p = 0; p < parts; ++p) {
-    for (std::size_t c = 0; c < chunks_of(rows.n); ++c) sum += std::exchange(at[c * parts + p], sum);
-    placed.ends.push_back(sum);
-  }
-  tasks.chunks(rows.n, [&](std::size_t first, std::size_t k) {
-    std::size_t* next = at.data() + first / part_rows * parts;
-    for (std::size_t i = first; i < first + k; ++i) placed.order.set(next[number[i]]++, i);
-  });
-  return placed;
 }
 
 // Partitions of about equal length, in the order of the keys; equal keys are never split. Source order in each partition.
@@ -176,9 +150,8 @@ runtime::vertex_rows by_hash_beyond_memory(const planner::vertex& v, pipeline& p
   const key_equality custom = equality_of(v.node->keys);
   return partitions_beyond_memory(v, parts, tasks)
       .rows(p, row_heap, std::move(lives_on), [&](keys_of_rows& keys, const void* rows, std::size_t n, std::uint64_t* numbers) {
-        __extension__ using u128 = unsigned __int128;
         hash_keys(*keys.type(), keys.of(rows, n), n, numbers, custom);
-        for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<std::uint64_t>(u128{numbers[i]} * parts >> 64);
+        for (std::size_t i = 0; i < n; ++i) numbers[i] = partition_of(numbers[i], parts);
       });
 }
 

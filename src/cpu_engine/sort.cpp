@@ -1,9 +1,8 @@
 #include "cpu_engine/sort.hpp"
 
-#include <deque>
-
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/sort_columns.hpp"
 #include "cpu_engine/sort_rows.hpp"
 #include "cpu_engine/sorted_columns.hpp"
 #include "cpu_engine/sorted_partitions.hpp"
@@ -11,27 +10,6 @@
 namespace query::cpu {
 
 namespace {
-
-// The keys of one table; those that are parts of its rows stay where they are.
-class sort_columns {
- public:
-  sort_columns(const planner::vertex& v, const detail::table& rows, const vertex_tasks& tasks) {
-    const detail::logical& node = *v.node;
-    for (std::size_t i = 0; i < node.functions.size(); ++i) {
-      const detail::order_key& o = node.order[i];
-      const key_column& c = placed_at(o, [&]() -> key_column& {
-        return columns_.emplace_back(node.functions[i], v.interpreted, rows, tasks, key_column::layout::any);
-      });
-      keys_.push_back({.type = c.type(), .base = c.base(), .stride = c.stride(), .descending = o.descending, .nulls_first = o.nulls_first,
-                       .custom = order_of(o.custom)});
-    }
-  }
-  std::span<const sort_key> keys() const { return keys_; }
-
- private:
-  std::deque<key_column> columns_;
-  std::vector<sort_key> keys_;
-};
 
 detail::table first_in_order(const planner::vertex& v, const input_rows& input, std::size_t wanted, const vertex_tasks& tasks) {
   const detail::table& rows = input.table;

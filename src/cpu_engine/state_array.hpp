@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include <query/cpu/typed_segment.hpp>
@@ -25,6 +27,13 @@ template <class S> class state_array {
 
   std::size_t size() const { return n_; }
   S& operator[](std::size_t i) { return memory_.template as<S>()[i]; }
+  // A state of plain values as bytes.
+  static constexpr std::size_t state_bytes = sizeof(S);
+  void save(std::size_t i, std::byte* to) {
+    static_assert(std::is_trivially_copyable_v<S>);
+    std::memcpy(to, static_cast<const void*>(&(*this)[i]), sizeof(S));
+  }
+  void load(std::size_t i, const std::byte* from) { std::memcpy(static_cast<void*>(&(*this)[i]), from, sizeof(S)); }
 
   // Copies of `fresh` up to n.
   void grow_to(std::size_t n, const S& fresh = S{}) {

@@ -63,6 +63,9 @@ class edge_column final : public aggregate_column {
     }
     made.release();
   }
+  std::size_t state_bytes() const override { return kept_.state_bytes(); }
+  void save(std::size_t i, std::byte* to) override { kept_.save(i, to); }
+  void load(std::size_t i, const std::byte* from) override { kept_.load(i, from); }
 
  private:
   aggregate_call call_;
@@ -108,6 +111,15 @@ class best_column final : public aggregate_column {
       if (any) assign(t->element, t->get.emplace(to), kept.at(first + i));
     }
     made.release();
+  }
+  std::size_t state_bytes() const override { return values_.state_bytes() + (rows_kept_ ? rows_.state_bytes() : 0); }
+  void save(std::size_t i, std::byte* to) override {
+    values_.save(i, to);
+    if (rows_kept_) rows_.save(i, to + values_.state_bytes());
+  }
+  void load(std::size_t i, const std::byte* from) override {
+    values_.load(i, from);
+    if (rows_kept_) rows_.load(i, from + values_.state_bytes());
   }
 
  private:

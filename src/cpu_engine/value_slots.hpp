@@ -1,6 +1,8 @@
 // Places for values of a run-time type, each empty or filled.
 #pragma once
 
+#include <cstring>
+
 #include "cpu_engine/state_array.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
@@ -41,6 +43,17 @@ class value_slots {
     empty(i);
     move_rows(type_, at(i), value, 1);
     filled_[i] = true;
+  }
+  // A place of trivial values as bytes.
+  std::size_t state_bytes() const { return 1 + type_->size; }
+  void save(std::size_t i, std::byte* to) {
+    *to = std::byte{filled_[i]};
+    if (filled_[i]) std::memcpy(to + 1, at(i), type_->size);
+    else std::memset(to + 1, 0, type_->size);
+  }
+  void load(std::size_t i, const std::byte* from) {
+    filled_[i] = *from != std::byte{0};
+    if (filled_[i]) std::memcpy(at(i), from + 1, type_->size);
   }
 
  private:

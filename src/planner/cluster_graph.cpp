@@ -10,6 +10,7 @@
 #include <query/errors.hpp>
 
 #include "planner/cut_branch.hpp"
+#include "planner/partitioning.hpp"
 #include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
 
@@ -23,6 +24,7 @@ std::string_view name_of(exchange way) {
     case exchange::gather: return "gather";
     case exchange::broadcast: return "broadcast";
     case exchange::hash: return "hash";
+    case exchange::range: return "range";
   }
   return "";
 }
@@ -125,17 +127,21 @@ class splitting {
     const logical& n = *v.node;
     switch (n.what) {
       case verb::group_by:
+        return v.ordered || !has_hash(n) ? in_one(v, captures) : group(v, captures);
+      case verb::aggregate: return aggregate(v, captures);
       case verb::distinct:
       case verb::union_with:
       case verb::intersect:
       case verb::except:
         if (v.ordered || !has_hash(n)) return in_one(v, captures);
-        for (branch& b : v.inputs) by_hash(b, at_ease(b, captures), n, n.functions.front(), v.interpreted, captures);
+        for (branch& b : v.inputs)
+          by_hash(b, at_ease(b, captures), n, n.functions.front(), v.interpreted, captures,
+                  n.what == verb::distinct ? wanted_rows::together : wanted_rows::by_hash);
         return options_.partitions;
       case verb::join:  // right and full ones: others are stages
         if (v.ordered || !joins_by_hash(n)) return in_one(v, captures);
         for (std::size_t side : {0, 1})
-          by_hash(v.inputs[side], at_ease(v.inputs[side], captures), n, n.functions[side], v.interpreted, captures);
+          by_hash(v.inputs[side], at_ease(v.inputs[side], captures), n, n.functions[side], v.interpreted, captures, wanted_rows::by_hash);
         return options_.partitions;
       case verb::group_join:
       case verb::cross_join: {
@@ -145,8 +151,7 @@ class splitting {
         return parts;
       }
       case verb::order_by:
-        if (v.limit != ~0ull) best_of_each(v, captures);
-        return in_one(v, captures);
+        return v.limit == ~0ull ? sort(v, captures) : best_of_each(v, captures);
       default: return in_one(v, captures);
     }
   }
@@ -165,14 +170,16 @@ class splitting {
         const bool interpreted = s.how == form::interpreted;
         const logical& join = *s.join;
         const auto &probes = join.functions[s.build_left ? 1 : 0], &builds = join.functions[s.build_left ? 0 : 1];
-        branch first = cut_branch(b, i, 0, nullptr);
-        const int from = lies(first);  // its own joins have been placed
-        by_hash(first, from, join, probes, interpreted, captures);
-        b.table = first.table;
-        i = 0;
-        branch build = reading_of(b.stages.front().build);
-        by_hash(build, lies(build), join, builds, interpreted, captures);
-        b.stages.front().build = build.table;
+        if (!stay(b, i, lies(b), join, probes, wanted_rows::by_hash)) {
+          branch first = cut_branch(b, i, 0, nullptr);
+          const int from = lies(first);  // its own joins have been placed
+          by_hash(first, from, join, probes, interpreted, captures, wanted_rows::by_hash);
+          b.table = first.table;
+          i = 0;
+        }
+        branch build = reading_of(b.stages[i].build);
+        by_hash(build, lies(build), join, builds, interpreted, captures, wanted_rows::by_hash);
+        b.stages[i].build = build.table;
         continue;
       }
       s.build = lies(b) == 1 ? gathered(s.build) : moved_once(exchange::broadcast, s.build);
@@ -208,7 +215,8 @@ class splitting {
 
   // Each row to the partition of its key, of a branch that runs in `from` partitions. The verb whose keys these are says what equals what.
   void by_hash(branch& b, int from, const logical& of, const detail::user_function& key, bool interpreted,
-               const std::vector<binding>& captures) {
+               const std::vector<binding>& captures, wanted_rows wanted) {
+    if (stay(b, b.stages.size(), from, of, key, wanted)) return;
     auto n = std::make_shared<logical>();
     n->what = verb::partition;
     n->label = of.label;
@@ -223,14 +231,66 @@ class splitting {
     b = reading_of(moved(exchange::hash, std::move(b), from, captures, n.get(), interpreted));
   }
 
+  // The first stages' rows of a branch that runs in `from` partitions: are they where the verb wants them?
+  bool stay(const branch& b, std::size_t stages, int from, const logical& of, const detail::user_function& key, wanted_rows wanted) {
+    if (from == 1 || of.has_own_equality() || !lie_right(b, stages, key, wanted, at_ && inside_.contains(at_))) return false;
+    (at_ ? at_->notes : g_.notes).push_back(of.label + ": no exchange, rows lie by the hash of its " + std::string(key.role) + " already");
+    return true;
+  }
+  // Each partition sends its groups, or its rows where states of groups cannot be sent.
+  int group(vertex& v, const std::vector<binding>& captures) {
+    branch& b = v.inputs.front();
+    const int from = at_ease(b, captures);
+    if (from == 1) return 1;
+    const detail::user_function& key = v.node->functions.front();
+    if (stay(b, b.stages.size(), from, *v.node, key, wanted_rows::together)) return options_.partitions;
+    if (const std::string why = options_.why_rows_are_sent(v); !why.empty()) {
+      v.notes.push_back("partitions send rows, not groups: " + why);
+      by_hash(b, from, *v.node, key, v.interpreted, captures, wanted_rows::together);
+    } else {
+      b = reading_of(states(exchange::hash, v, from, captures));
+      b.table->notes.push_back("a partition sends its groups; where more than one row in four opens one, it sends rows as groups");
+    }
+    return options_.partitions;
+  }
+  int aggregate(vertex& v, const std::vector<binding>& captures) {
+    branch& b = v.inputs.front();
+    if (v.ordered || lies(b) == 1) return in_one(v, captures);
+    if (const std::string why = options_.why_rows_are_sent(v); !why.empty()) {
+      v.notes.push_back("partitions send rows, not their aggregates: " + why);
+      return in_one(v, captures);
+    }
+    const int from = at_ease(b, captures);
+    if (from > 1) b = reading_of(states(exchange::gather, v, from, captures));
+    return 1;
+  }
+  // Runs v over the rows of its input, in `from` partitions, and sends what v merges.
+  vertex* states(exchange way, vertex& v, int from, const std::vector<binding>& captures) {
+    vertex* x = moved(way, std::move(v.inputs.front()), from, captures, v.node, v.interpreted);
+    x->group_function = v.group_function;
+    x->notes = std::move(v.notes);
+    v.notes = {"merges what each partition found"};
+    return x;
+  }
   // The best rows of each partition are gathered, and the best of these are the result.
-  void best_of_each(vertex& v, const std::vector<binding>& captures) {
-    if (at_ease(v.inputs[0], captures) == 1) return;
+  int best_of_each(vertex& v, const std::vector<binding>& captures) {
+    if (at_ease(v.inputs[0], captures) == 1) return in_one(v, captures);
     auto best = std::make_unique<vertex>(v);
     best->partitions = options_.partitions;
     best->captures = bound(captures, best->partitions);
     best->notes.push_back("of each partition");
     v.inputs[0] = reading_of(gathered(add(std::move(best))));
+    return 1;
+  }
+  // Each partition sorts a range of the order, so that partitions one after the other are in order.
+  int sort(vertex& v, const std::vector<binding>& captures) {
+    branch& b = v.inputs.front();
+    if (lies(b) == 1) return in_one(v, captures);
+    const int from = at_ease(b, captures);
+    if (from == 1) return 1;
+    b = reading_of(moved(exchange::range, std::move(b), from, captures, v.node, v.interpreted));
+    b.table->notes.push_back("ranges are chosen by a sample of the keys; rows with equal keys stay together");
+    return options_.partitions;
   }
 
   bool joins_by_hash(const logical& n) const {
@@ -269,12 +329,13 @@ class splitting {
     return made;
   }
   // `from`: in how many partitions the branch runs.
-  vertex* moved(exchange way, branch b, int from, const std::vector<binding>& captures, const logical* verb = nullptr,
+  vertex* moved(exchange way, branch b, int from, const std::vector<binding>& captures, const logical* of = nullptr,
                 bool interpreted = false) {
-    if (!options_.can_travel(*b.row)) throw cannot_travel{b.row};
+    const bool rows = !of || of->what == verb::partition || of->what == verb::order_by;  // else states
+    if (rows && !options_.can_travel(*b.row)) throw cannot_travel{b.row};
     if (b.table && b.table->moves == exchange::broadcast) throw internal_error("query: copies of rows would be sent once more");
     auto x = std::make_unique<vertex>();
-    x->node = verb;
+    x->node = of;
     x->moves = way;
     x->interpreted = interpreted;
     x->partitions = from;
@@ -284,9 +345,10 @@ class splitting {
       if (s.join) used.merge(captured_by(*s.join));
       for (const logical* n : s.nodes) used.merge(captured_by(*n));
     }
-    if (verb) used.merge(captured_by(*verb));
+    if (of) used.merge(captured_by(*of));
     std::vector<binding> own = captures;
-    std::erase_if(own, [&](const binding& c) { return !used.contains(c.slot); });
+    const bool calls_more = of && (of->has_own_order() || of->has_own_equality());  // whose captures nobody tells apart
+    std::erase_if(own, [&](const binding& c) { return !calls_more && !used.contains(c.slot); });
     x->captures = bound(own, x->partitions);
     x->inputs.push_back(std::move(b));
     lies_[x.get()] = way == exchange::gather ? 1 : options_.partitions;
@@ -299,7 +361,7 @@ class splitting {
     if (!lies_.contains(made)) lies_[made] = made->partitions;
     const vertex* before = at_;
     // Functions of keys may change from round to round.
-    if (made->slots.empty() && made->moves != exchange::hash)
+    if (made->slots.empty() && !(made->moves && made->node))
       for (auto loop = inside_.find(before); loop != inside_.end() && loop->second; loop = inside_.find(before)) before = loop->second;
     if (at_) before_[before].push_back(made);
     g_.vertices.push_back(std::move(x));
@@ -355,7 +417,7 @@ class splitting {
 
   machine_graph& g_;
   const cluster_options& options_;
-  const vertex* at_ = nullptr;                                // being placed; null: the result, or the end of a round
+  vertex* at_ = nullptr;                                // being placed; null: the result, or the end of a round
   std::unordered_map<const vertex*, int> lies_;               // in how many partitions a table is
   std::unordered_map<const vertex*, const vertex*> inside_;   // the loop around
   std::unordered_map<const vertex*, const void*> list_of_;    // which of its lists

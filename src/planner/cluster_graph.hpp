@@ -4,20 +4,23 @@
 // container in memory. So partitions, one after the other, give the rows of a source in order, and of everything that keeps their order.
 //
 // - Verbs that look at rows one by one run where their rows are, and so do folds, which are merged.
-// - Groups, joins and sets run behind an exchange by the hash of their keys. A small other side of a join is sent to each partition.
+// - Groups, joins and sets run behind an exchange by the hash of their keys: group_by and aggregate send states of groups. A small other
+//   side of a join is sent to each partition.
+// - Sorts run behind an exchange by range.
 // - Verbs that need all rows in order run in the first partition. So do verbs with as_ordered(), since exchanges by hash lose the order
 //   between partitions, and rows that are read no further than their reader goes: by a range-for, take, zip.
 // - Collections that functions captured are sent to each partition.
 // - In a loop, what does not depend on its rows is sent once, before it.
 //
 //   v1 exchange, gather      <- [ source trades, in 4 partitions | where, select ]
-//   v2 order_by              <- [ v1 | ]
+//   v2 reverse               <- [ v1 | ]
 //
 // Source: M. Isard et al., Dryad: Distributed Data-Parallel Programs from Sequential Building Blocks, EuroSys 2007 (stages and exchanges).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 
 #include <query/detail/function_ref.hpp>
@@ -30,6 +33,7 @@ struct cluster_options {
   int partitions = 1;
   std::uint64_t most_broadcast = 0;                   // bytes of the other side of a join that is sent to each partition
   function_ref<bool(const ir::type&)> can_travel;     // may rows of the type leave their partition?
+  function_ref<std::string(const vertex&)> why_rows_are_sent;  // not states of the groups of a group_by or aggregate; "": states are
   reading how = reading::whole;
 };
 

@@ -160,7 +160,7 @@ bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
   auto plan = group_plan_of(*reader, w.schema());
   if (!plan) return false;
   // Records of plain numbers are put together as fast. Groups in order of their first rows are sorted as records.
-  if (key && !reader->ordered && can_be_stored(n.row) && (to_columns || owns_memory(n.row)))
+  if (key && !reader->ordered && !reader->moves && can_be_stored(n.row) && (to_columns || owns_memory(n.row)))
     if (auto groups = project_groups(*key, n.key, *plan, n.functions.back()))
       reader->gives_columns = std::make_shared<const projection>(std::move(*groups));
   reader->group_function = std::move(plan);
@@ -170,7 +170,8 @@ bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
 
 // An order_by of rows that stay where they are: its result is their numbers, and the columns that they select.
 bool order_over_columns(vertex* reader, const branch& b, const walk& w, bool to_columns) {
-  if (!reader || !reader->node || reader->node->what != verb::order_by || b.table || !b.source->view || !w.costly()) return false;
+  if (!reader || !reader->node || reader->node->what != verb::order_by || reader->moves) return false;
+  if (b.table || !b.source->view || !w.costly()) return false;
   const ir::type* row = reader->node->row;
   const bool few = reader->limit != ~0ull;  // of most rows it reads the keys alone
   if (!to_columns && !few && !owns_memory(row)) return false;  // records are copied as fast
@@ -233,7 +234,7 @@ void choose_columns(machine_graph& g, const column_options& options) {
     if (reader ? reader->engine != "cpu" || !reader->shares.empty() : g.result_engine != "cpu") return;
     if (!b.table && !b.source) return;  // the rows of the result are read in another process
     if (!b.table && !b.source->view && b.source->what != verb::placeholder) return;  // streams begin with records
-    if (b.table && b.table->streamed) return;
+    if (b.table && (b.table->streamed || sends_states(*b.table))) return;
     if (options.interpret) return interpret_over_columns(b);
     if (!reader && options.fold) {
       if (auto fold = column_fold_of(b, *options.fold)) {
@@ -258,6 +259,8 @@ void choose_columns(machine_graph& g, const column_options& options) {
       s.build->in_place = only.how == rules::edge::kind::build && only.through == &b;
     }
   });
+  for (const auto& v : g.vertices)
+    if (merges_states(*v)) v->group_function = v->inputs.front().table->group_function;
 }
 
 }  // namespace query::planner

@@ -133,7 +133,10 @@ std::string vertex_names::number(const vertex& v) const {
 }
 
 std::string vertex_names::verb(const vertex& v) const {
-  if (v.moves) return v.node ? "exchange by hash for " + v.node->label : "exchange: " + std::string(name_of(*v.moves));
+  if (sends_states(v) && *v.moves == exchange::hash) return "exchange of groups by hash for " + v.node->label;
+  if (sends_states(v)) return "exchange: gather of states for " + v.node->label;
+  if (v.moves && v.node) return "exchange by " + std::string(name_of(*v.moves)) + " for " + v.node->label;
+  if (v.moves) return "exchange: " + std::string(name_of(*v.moves));
   if (v.node) return verb_of(*v.node);
   const auto at = joins_.find(&v);
   return at == joins_.end() ? "collect" : "hash table of " + at->second.front()->label;

@@ -87,8 +87,9 @@ struct binding {
   vertex* table = nullptr;
 };
 
-// How the rows of a vertex get to other partitions (cluster_graph.hpp): all to the first, all to each, each to that of its key's hash.
-enum class exchange : std::uint8_t { gather, broadcast, hash };
+// How the rows of a vertex get to other partitions (cluster_graph.hpp): all to the first, all to each, each to that of its key's hash, or
+// to that of its place in an order.
+enum class exchange : std::uint8_t { gather, broadcast, hash, range };
 std::string_view name_of(exchange way);
 
 // One engine of those that run a divided vertex at once.
@@ -139,6 +140,14 @@ struct vertex {
 
   const ir::type* row() const;
 };
+
+// An exchange that runs the verb over the rows of its partition, and sends what it knows of groups instead of rows.
+inline bool sends_states(const vertex& v) {
+  return v.moves && v.node && (v.node->what == detail::verb::group_by || v.node->what == detail::verb::aggregate);
+}
+inline bool merges_states(const vertex& v) {  // of such an exchange
+  return v.inputs.size() == 1 && v.inputs.front().table && sends_states(*v.inputs.front().table);
+}
 
 struct machine_graph {
   std::vector<std::unique_ptr<vertex>> vertices;  // in an order in which inputs come first; bodies of loops before their loop

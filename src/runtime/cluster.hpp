@@ -42,11 +42,13 @@ class remote_partition {
   virtual ~remote_partition() = default;
   virtual bool lost() const = 0;
   virtual void run(const planner::vertex& v) = 0;
-  virtual void finish() = 0;
-  // An exchange: what this partition has for each receiver, or for one of them; of all but exchanges by hash, for all the same.
+  virtual std::uint64_t finish() = 0;  // the rows of the last vertex that ran
+  // An exchange, as runtime/exchange_side.hpp has it: what is asked for by sample() or send() comes by sent(). Of each receiver, of one of them,
+  // or for all the same.
   static constexpr std::uint64_t all = ~std::uint64_t{0};
-  virtual void send(const planner::vertex& v, std::uint64_t receiver = all) = 0;
-  virtual std::vector<row_pages> sent(std::size_t receivers) = 0;
+  virtual void sample(const planner::vertex& v, std::uint64_t share) = 0;
+  virtual void send(const planner::vertex& v, std::size_t receivers, const row_pages& begins, std::uint64_t receiver = all) = 0;
+  virtual std::vector<row_pages> sent() = 0;
   virtual void receive(const planner::vertex& v, std::span<const row_page* const> pages) = 0;
   virtual void forget(const planner::vertex& v) = 0;
   // The terminal verb.

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include <query/column_chunks.hpp>
 
@@ -46,6 +48,19 @@ class local_engine : public engine {
   virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
   // All rows of a branch as memory allows, side by side or made as they are read; they refer to nothing else that this engine makes.
   virtual vertex_rows keep(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
+  // The same of states of groups (planner::sends_states): why rows are sent instead, "" if they are not; pages for each receiver; and what
+  // the pages of several senders hold, for the vertex that merges them.
+  virtual std::string why_rows_are_sent(const planner::vertex& v) const = 0;
+  virtual std::vector<row_pages> pages_of_states(const planner::vertex& v, const vertex_rows& states, std::size_t receivers,
+                                                 run_context& context) = 0;
+  // Of an exchange by range (exchange::range): some of a partition's rows, the first rows of ranges, of all partitions' samples, and the
+  // rows by range (partition_bounds).
+  virtual detail::table sample_of(const planner::vertex& v, const detail::table& rows, std::size_t wanted, run_context& context) = 0;
+  virtual detail::table begins_of_ranges(const planner::vertex& v, const detail::table& samples, std::size_t partitions,
+                                         run_context& context) = 0;
+  virtual detail::table in_ranges(const planner::vertex& v, const detail::table& rows, const detail::table& begins,
+                                  std::size_t partitions, run_context& context) = 0;
+  virtual vertex_rows states_of(const planner::vertex& v, std::span<const row_page* const> pages, run_context& context) = 0;
 };
 
 // Defined by src/cpu_engine: named here so that a static library keeps it.

@@ -58,16 +58,20 @@ void partition_set::divide_sources(partition& p, std::size_t number) {
 }
 
 void partition_set::leads(executor& first) {
-  first_ = &first;
   for (partition& p : all_) {
-    if (p.context == all_[0].context) continue;
-    p.context->tables.clear();
-    p.context->too_large.clear();
-    p.runs = std::make_unique<executor>(*p.graph, *session_, *p.context);
-    p.runs->begin();
+    p.runs = &first;
+    if (p.own_context) {
+      p.context->tables.clear();
+      p.context->too_large.clear();
+      p.own_executor = std::make_unique<executor>(*p.graph, *session_, *p.context);
+      p.own_executor->begin();
+      p.runs = p.own_executor.get();
+    }
+    p.exchanges = std::make_unique<exchange_side>(*session_, *p.runs, *p.context);
   }
   others_.clear();
   there_.clear();
+  begins_.clear();
   losses_.assign(parts(), 0);
 }
 
@@ -94,8 +98,8 @@ void partition_set::begin_others() {
   others_ = std::move(all);
 }
 
-// f.ask(i, partition), then f.answer(i, partition), of all; those whose process was lost meanwhile are asked anew.
-template <class F> void partition_set::each_other(F f) {
+// ask(i, partition), then answer(i, partition), of all; those whose process was lost meanwhile are asked anew.
+template <class Ask, class Answer> void partition_set::each_other(Ask ask, Answer answer) {
   begin_others();
   std::vector<bool> done(others_.size());
   while (std::find(done.begin(), done.end(), false) != done.end()) {
@@ -110,9 +114,9 @@ template <class F> void partition_set::each_other(F f) {
     // All are asked before anyone is waited for, and nobody's answer is left lying there when others are asked something else.
     std::vector<bool> asked(others_.size());
     for (std::size_t i = 0; i < others_.size(); ++i)
-      if (!done[i]) guarded([&] { f.ask(i, *others_[i]), asked[i] = true; });
+      if (!done[i]) guarded([&] { ask(i, *others_[i]), asked[i] = true; });
     for (std::size_t i = 0; i < others_.size(); ++i)
-      if (asked[i]) guarded([&] { f.answer(i, *others_[i]), done[i] = true; });
+      if (asked[i]) guarded([&] { answer(i, *others_[i]), done[i] = true; });
     if (!lost) continue;
     for (const std::size_t i : heal(lost)) done[i] = false;
   }
@@ -144,141 +148,140 @@ void partition_set::compute_again(const vertex& v, std::size_t other) {
   remote_partition& there = *others_[other];
   if (!v.moves) {
     there.run(v);
-    return there.finish();
+    there.finish();
+    return;
   }
-  const std::size_t receiver = all_.size() + other, mine = v.moves == way::hash ? receiver : 0;
-  std::vector<row_pages> sent;
-  for (std::size_t p = 0; p < std::min(all_.size(), static_cast<std::size_t>(v.partitions)); ++p)
-    sent.push_back(std::move(taken_apart_for_receivers(v, p).at(mine)));
+  const std::size_t receiver = all_.size() + other, mine = sends_each_its_own(v) ? receiver : 0;
+  const row_pages& begins = begins_[&v];
+  outbox sent;
+  for (std::size_t p = 0; p < here(v.partitions); ++p) sent.push_back(all_[p].exchanges->send(all_[p].mine(v), parts(), begins));
   if (v.partitions > 1)
     for (const auto& p : others_) {
-      p->send(v, receiver);
-      sent.push_back(std::move(p->sent(v.moves == way::hash ? parts() : 1).at(mine)));
+      p->send(v, parts(), begins, receiver);
+      sent.push_back(p->sent());
     }
-  std::vector<const row_page*> inbox;
-  for (const row_pages& pages : sent)
-    for (const row_page& page : pages) inbox.push_back(&page);
-  there.receive(v, inbox);
+  std::vector<const row_pages*> for_it;
+  for (const auto& of_sender : sent) for_it.push_back(&of_sender.at(mine));
+  there.receive(v, in_order(for_it));
   there.finish();
 }
 
 // ---------------------------------------------------------------- one vertex after the other
-namespace {
-// Steps of each_other.
-template <class Ask, class Answer> struct steps {
-  Ask ask;
-  Answer answer;
-};
-template <class Ask, class Answer> steps(Ask, Answer) -> steps<Ask, Answer>;
-}  // namespace
+void partition_set::progressed() const {
+  if (all_[0].context->progress) all_[0].context->progress->vertex_done();
+}
 
 void partition_set::run(const vertex& v) {
   if (v.moves) return exchange(v);
-  const auto here = [&] {
-    for (std::size_t p = 0; p < std::min(all_.size(), static_cast<std::size_t>(v.partitions)); ++p) {
+  const auto run_here = [&] {
+    for (std::size_t p = 0; p < here(v.partitions); ++p) {
       const vertex& mine = all_[p].mine(v);
-      if (p && all_[p].context->left_to_joins.contains(&mine)) {
-        if (all_[p].context->progress) all_[p].context->progress->vertex_done();
-      } else {
-        runs(p).run_here(mine);
-      }
+      if (p && all_[p].context->left_to_joins.contains(&mine)) progressed();
+      else all_[p].runs->run_here(mine);
     }
   };
-  if (v.partitions == 1 || !sent_) return here();
+  if (v.partitions == 1 || !sent_) return run_here();
   bool ran = false;
-  each_other(steps{[&](std::size_t, remote_partition& p) { p.run(v); },
-                   [&](std::size_t, remote_partition& p) {
-                     if (!std::exchange(ran, true)) here();  // while they run it
-                     p.finish();
-                     if (all_[0].context->progress) all_[0].context->progress->vertex_done();
-                   }});
+  each_other([&](std::size_t, remote_partition& p) { p.run(v); },
+             [&](std::size_t, remote_partition& p) {
+               if (!std::exchange(ran, true)) run_here();  // while they do
+               p.finish();
+               progressed();
+             });
   there_.push_back(&v);
 }
 
-row_pages partition_set::taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context) {
-  detail::table part = rows;
-  part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
-  part.n = end - first;
-  row_pages pages = part.n ? session_->cpu->pages_of(part, context) : row_pages{};
+void partition_set::count_sent(const row_pages& pages) const {
   for (const row_page& page : pages) {
     session_->sent_rows += page.rows;
     session_->sent_bytes += page.bytes.size();
   }
-  return pages;
 }
 
-// What partition p has for each receiver; for all the same, where the way is no hash.
-std::vector<row_pages> partition_set::taken_apart_for_receivers(const vertex& v, std::size_t p) {
-  std::vector<row_pages> sent;
-  const vertex& here = all_[p].mine(v);
-  run_context& context = *all_[p].context;
-  vertex_rows received;  // by this partition, where the rows are sent again
-  if (const auto known = context.tables.find(&here); known != context.tables.end()) received = std::move(known->second);
-  const bool keeps = context.tables.erase(&here) != 0;
-  runs(p).run_here(here);
-  runs(p).in_name_of(here, [&] {
-    const detail::table rows = context.table_of(here);
-    if (v.moves != way::hash) return sent.push_back(taken_apart(rows, 0, rows.n, context));
-    sent.resize(parts());
-    if (!rows.n) return;
-    const partition_bounds* bounds = bounds_of(rows);
-    if (!bounds) throw internal_error("query: an exchange has no partitions");
-    for (std::size_t r = 0; r < sent.size(); ++r)
-      sent[r] = taken_apart(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r], context);
-  });
-  if (keeps) context.tables[&here] = std::move(received);
-  else context.tables.erase(&here);
+// Of all partitions' rows: a part of each one's, in proportion to their number, is sent to the first one, which chooses.
+row_pages partition_set::begins_of_ranges(const vertex& v) {
+  constexpr std::size_t samples_a_range = 256;
+  const std::size_t wanted = samples_a_range * parts();
+  std::vector<std::size_t> rows(parts());
+  const auto count_here = [&] {
+    for (std::size_t p = 0; p < here(v.partitions); ++p) rows[p] = all_[p].exchanges->run(all_[p].mine(v));
+  };
+  const bool others = v.partitions > 1 && sent_;
+  bool ran = false;
+  if (others)
+    each_other([&](std::size_t, remote_partition& p) { p.run(v); },
+               [&](std::size_t i, remote_partition& p) {
+                 if (!std::exchange(ran, true)) count_here();  // while they do
+                 rows[all_.size() + i] = static_cast<std::size_t>(p.finish());
+               });
+  if (!ran) count_here();
+  std::size_t all = 0;
+  for (const std::size_t n : rows) all += n;
+  const auto share = [&](std::size_t p) { return all <= wanted ? rows[p] : (rows[p] * wanted + all - 1) / all; };
+  std::vector<row_pages> samples(parts());
+  for (std::size_t p = 0; p < here(v.partitions); ++p) samples[p] = all_[p].exchanges->sample(all_[p].mine(v), share(p));
+  if (others)
+    each_other([&](std::size_t i, remote_partition& p) { p.sample(v, share(all_.size() + i)); },
+               [&](std::size_t i, remote_partition& p) { samples[all_.size() + i] = std::move(p.sent().at(0)); });
+  std::vector<const row_pages*> in_their_order;
+  for (const row_pages& pages : samples) {
+    count_sent(pages);
+    in_their_order.push_back(&pages);
+  }
+  row_pages begins = all_[0].exchanges->begins_of_ranges(v, in_order(in_their_order), parts());
+  count_sent(begins);
+  return begins;
+}
+
+partition_set::outbox partition_set::sent_by_all(const vertex& v, std::size_t receivers, const row_pages& begins) {
+  outbox sent;
+  const auto send_here = [&] {
+    for (std::size_t p = 0; p < here(v.partitions); ++p) sent.push_back(all_[p].exchanges->send(all_[p].mine(v), receivers, begins));
+  };
+  if (v.partitions > 1 && sent_) {
+    outbox by_others(parts() - all_.size());
+    each_other([&](std::size_t, remote_partition& p) { p.send(v, receivers, begins); },
+               [&](std::size_t i, remote_partition& p) {
+                 if (sent.empty()) send_here();  // while they do
+                 by_others[i] = p.sent();
+               });
+    for (auto& pages : by_others) sent.push_back(std::move(pages));
+  } else {
+    send_here();
+  }
+  for (const auto& of_sender : sent)
+    for (const row_pages& pages : of_sender) count_sent(pages);
   return sent;
 }
 
 // Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
 void partition_set::exchange(const vertex& v) {
-  const bool each_its_own = v.moves == way::hash;
   const std::size_t receivers = v.moves == way::gather ? 1 : parts();
-  std::vector<std::vector<row_pages>> sent;  // of each sender
-  const auto here = [&] {
-    for (std::size_t p = 0; p < std::min(all_.size(), static_cast<std::size_t>(v.partitions)); ++p)
-      sent.push_back(taken_apart_for_receivers(v, p));
-  };
-  if (v.partitions == 1 || !sent_) {
-    here();
-  } else {
-    std::vector<std::vector<row_pages>> by_others(parts() - all_.size());
-    each_other(steps{[&](std::size_t, remote_partition& p) { p.send(v); },
-                     [&](std::size_t i, remote_partition& p) {
-                       if (sent.empty()) here();  // while they do
-                       by_others[i] = p.sent(each_its_own ? receivers : 1);
-                     }});
-    for (auto& pages : by_others) {
-      for (const row_pages& of_one : pages)
-        for (const row_page& page : of_one) {
-          session_->sent_rows += page.rows;
-          session_->sent_bytes += page.bytes.size();
-        }
-      sent.push_back(std::move(pages));
-    }
-  }
+  row_pages begins;
+  if (v.moves == way::range) begins = begins_of_ranges(v);
+  outbox sent = sent_by_all(v, receivers, begins);
+  const bool each_its_own = sends_each_its_own(v);
   const auto inbox_of = [&](std::size_t r) {
-    std::vector<const row_page*> inbox;
-    for (const auto& of_sender : sent)
-      for (const row_page& page : of_sender[each_its_own ? r : 0]) inbox.push_back(&page);
-    return inbox;
+    std::vector<const row_pages*> for_it;
+    for (const auto& of_sender : sent) for_it.push_back(&of_sender[each_its_own ? r : 0]);
+    return in_order(for_it);
   };
   for (std::size_t r = 0; r < std::min(receivers, all_.size()); ++r) {
-    const vertex& there = all_[r].mine(v);
-    runs(r).in_name_of(there, [&] { all_[r].context->tables[&there] = session_->cpu->rows_of(v.row(), inbox_of(r), *all_[r].context); });
+    all_[r].exchanges->receive(all_[r].mine(v), inbox_of(r));
     if (each_its_own)
       for (auto& of_sender : sent) of_sender[r].clear();
   }
   if (receivers == 1 || !sent_) return;
-  each_other(steps{[&](std::size_t i, remote_partition& p) { p.receive(v, inbox_of(all_.size() + i)); },
-                   [&](std::size_t, remote_partition& p) { p.finish(); }});
+  each_other([&](std::size_t i, remote_partition& p) { p.receive(v, inbox_of(all_.size() + i)); },
+             [&](std::size_t, remote_partition& p) { p.finish(); });
   there_.push_back(&v);
+  if (v.moves == way::range) begins_[&v] = std::move(begins);
 }
 
 void partition_set::forget(const vertex& v) {
   for (std::size_t p = 1; p < all_.size(); ++p) all_[p].context->tables.erase(&all_[p].mine(v));
   if (std::erase(there_, &v) == 0) return;
+  begins_.erase(&v);
   for (const auto& p : others_) {
     try {
       p->forget(v);
@@ -304,7 +307,7 @@ void partition_set::verify_result() {
   for (std::size_t p = 0; p < std::min(all_.size(), partitions); ++p)
     session_->cpu->verify(all_[p].graph->result, all_[p].graph->captures, *all_[p].context);
   if (partitions == 1 || !sent_) return;
-  each_other(steps{[&](std::size_t, remote_partition& p) { p.verify_result(); }, [&](std::size_t, remote_partition& p) { p.finish(); }});
+  each_other([&](std::size_t, remote_partition& p) { p.verify_result(); }, [&](std::size_t, remote_partition& p) { p.finish(); });
 }
 
 void partition_set::count_pieces() {
@@ -322,9 +325,9 @@ void partition_set::fold(detail::fold_kind k, detail::fold_state& state) {
   const auto partitions = static_cast<std::size_t>(g.result_partitions);
   const auto add = [&](const detail::fold_state& rest) {
     session_->cpu->merge(k, g.result.row, state, rest);
-    if (all_[0].context->progress) all_[0].context->progress->vertex_done();
+    progressed();
   };
-  const auto here = [&] {
+  const auto fold_here = [&] {
     session_->cpu->fold(all_[0].graph->result, all_[0].graph->captures, k, state, *all_[0].context);
     for (std::size_t p = 1; p < std::min(all_.size(), partitions); ++p) {
       const partition& part = all_[p];
@@ -333,14 +336,14 @@ void partition_set::fold(detail::fold_kind k, detail::fold_state& state) {
       add(rest);
     }
   };
-  if (partitions == 1 || !sent_) return here();
+  if (partitions == 1 || !sent_) return fold_here();
   std::vector<detail::fold_state> rest(parts() - all_.size());
   bool folded = false;
-  each_other(steps{[&](std::size_t, remote_partition& p) { p.fold(k); },
-                   [&](std::size_t i, remote_partition& p) {
-                     if (!std::exchange(folded, true)) here();  // while they do
-                     rest[i] = p.folded();
-                   }});
+  each_other([&](std::size_t, remote_partition& p) { p.fold(k); },
+             [&](std::size_t i, remote_partition& p) {
+               if (!std::exchange(folded, true)) fold_here();  // while they do
+               rest[i] = p.folded();
+             });
   for (const detail::fold_state& r : rest) add(r);
 }
 

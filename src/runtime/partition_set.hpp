@@ -8,6 +8,7 @@
 //   parts.fold(kind, state);                          // or the first partition has the rows of the result
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "planner/machine_graph.hpp"
+#include "runtime/exchange_side.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/row_pages.hpp"
 #include "runtime/row_range.hpp"
@@ -45,31 +47,39 @@ class partition_set {
     std::unordered_map<const planner::vertex*, planner::vertex*> of{};  // the first partition's; itself not in its own
     std::unique_ptr<planner::machine_graph> own_graph{};
     std::unique_ptr<run_context> own_context{};
-    std::unique_ptr<executor> runs{};
+    std::unique_ptr<executor> own_executor{};
+    executor* runs = nullptr;
+    std::unique_ptr<exchange_side> exchanges{};
     std::vector<row_range> parts_of_sources{};
     const planner::vertex& mine(const planner::vertex& v) const { return of.empty() ? v : *of.at(&v); }
   };
   void divide_sources(partition& p, std::size_t number);
+  std::size_t parts() const { return static_cast<std::size_t>(all_[0].graph->partitions); }
+  std::size_t here(int partitions) const { return std::min(all_.size(), static_cast<std::size_t>(partitions)); }  // those in this process
+  void progressed() const;
+
+  // What each partition sends, in their order.
+  using outbox = std::vector<std::vector<row_pages>>;
   void exchange(const planner::vertex& v);
-  row_pages taken_apart(const detail::table& rows, std::size_t first, std::size_t end, run_context& context);
-  std::vector<row_pages> taken_apart_for_receivers(const planner::vertex& v, std::size_t p);
+  row_pages begins_of_ranges(const planner::vertex& v);
+  outbox sent_by_all(const planner::vertex& v, std::size_t receivers, const row_pages& begins);
+  void count_sent(const row_pages& pages) const;
+
   // Partitions in other processes. What a lost one had is computed again, by another process.
   void begin_others();
   std::unique_ptr<remote_partition> begun(std::size_t other);
-  template <class F> void each_other(F f);
+  template <class Ask, class Answer> void each_other(Ask ask, Answer answer);
   std::vector<std::size_t> heal(std::exception_ptr why);
   void compute_again(const planner::vertex& v, std::size_t other);
-  std::size_t parts() const { return static_cast<std::size_t>(all_[0].graph->partitions); }
-  executor& runs(std::size_t p) { return p ? *all_[p].runs : *first_; }
 
   session_state* session_;
-  executor* first_ = nullptr;
   std::vector<partition> all_;                             // in this process
   std::shared_ptr<const cluster::prepared> sent_;
   std::vector<std::unique_ptr<remote_partition>> others_;  // the rest, of a run
   std::vector<const planner::vertex*> there_;              // what they have computed or received and not forgotten, in this order
-  bool can_compute_again_ = true;                          // all sources can be read twice
+  std::unordered_map<const planner::vertex*, row_pages> begins_;  // of the exchanges by range among these
   std::vector<int> losses_;                                // of the processes of each, in this run
+  bool can_compute_again_ = true;                          // all sources can be read twice
 };
 
 inline void executor::run(const planner::vertex& v) {

@@ -52,7 +52,8 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   const cluster* const processes = session.processes.get();
   planner::graph_copy whole = planner::copy_of(*plan.graph);
   const auto can_travel = [&](const ir::type& row) { return processes ? processes->can_travel(row) : session.cpu->can_travel(row); };
-  planner::split_over_partitions(*plan.graph, {session.partitions, session.most_broadcast, can_travel, how});
+  const auto why_rows_are_sent = [&](const planner::vertex& v) { return session.cpu->why_rows_are_sent(v); };
+  planner::split_over_partitions(*plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, how});
   planner::mark_streams(*plan.graph, read);
   if (!processes || plan.graph->partitions == 1) return;
   plan.graph->processes = processes->name();

@@ -15,18 +15,21 @@ template <class F> auto counted(F f) {
     return f(row...);
   });
 }
-template <class Run> void expect_calls(const char* what, std::int64_t wanted, Run run) {
+template <class Run> void expect_calls(const char* what, std::int64_t least, std::int64_t most, Run run) {
   SCOPED_TRACE(what);
   calls = 0;
   run();
-  EXPECT_EQ(calls, wanted);
+  EXPECT_GE(calls, least);
+  EXPECT_LE(calls, most);
 }
+template <class Run> void expect_calls(const char* what, std::int64_t wanted, Run run) { expect_calls(what, wanted, wanted, run); }
 
 CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many", "group_by", "order_by", "top", "distinct_by", "join",
          "take_while", "sum", "aggregate", "zip", "cross_join", "left_join", "min_by", "to_map", "partitioned") {
   for (const auto* d : {&small_ticks()[0], &small_ticks()[5], &ticks()[6], &ticks()[7]}) {
     SCOPED_TRACE(d->name);
     const auto n = std::ssize(d->rows), of_keys = in_partitions(e) ? 2 * n : n;
+    const std::int64_t of_samples = in_partitions(e) ? 4 * (256 + 1 + 3) : 0;  // and of the rows that ranges begin with
     const auto q = source(e, d->rows);
     const auto key = counted([](const tick& t) { return t.key; });
     const auto yes = counted([](const tick& t) { return t.id >= 0; });
@@ -36,12 +39,12 @@ CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many",
     expect_calls("select, sum", n, [&] { q.select(key).sum(); });
     expect_calls("select, sorted", n, [&] { q.select(key).order().to_vector(); });
     expect_calls("select_many", n, [&] { q.select_many(counted([](const tick& t) { return std::vector<int>(2, t.key); })).count(); });
-    expect_calls("group_by", of_keys, [&] { q.group_by(key).count().to_vector(); });
+    expect_calls("group_by", n, [&] { q.group_by(key).count().to_vector(); });
     expect_calls("group_by, ordered", n, [&] { q.group_by(key).count().as_ordered().to_vector(); });
     expect_calls("aggregates", n, [&] { q.group_by(plain).select([key](auto g) { return g.sum(key); }).to_vector(); });
     expect_calls("aggregate", n, [&] { q.reduce([key](auto g) { return g.max(key); }); });
     expect_calls("filter before group_by", n, [&] { q.where(yes).group_by(plain).count().to_vector(); });
-    expect_calls("order_by", n, [&] { q.order_by(key).to_vector(); });
+    expect_calls("order_by", of_keys, of_keys + of_samples, [&] { q.order_by(key).to_vector(); });
     expect_calls("filter before order_by", n, [&] { q.where(yes).order_by(plain).to_vector(); });
     expect_calls("distinct_by", of_keys, [&] { q.distinct_by(key).to_vector(); });
     expect_calls("join, both keys", 2 * of_keys, [&] { q.semi_join(q, key, key).count(); });

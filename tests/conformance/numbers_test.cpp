@@ -4,6 +4,7 @@
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
 #include "conformance/rows.hpp"
+#include "runtime/session_state.hpp"
 
 namespace conformance {
 namespace {
@@ -139,6 +140,7 @@ CONFORMS(numbers, float_sums_do_not_depend_on_the_number_of_threads, "sum", "ave
   // Nothing is weighed: whether the GPU pays depends on the number of threads, and it adds in another order than the CPU.
   query::Session one({.threads = 1, .interpret = interpret, .gpu_min_rows = 0}),
       three({.threads = 3, .interpret = interpret, .gpu_min_rows = 0});
+  for (query::Session* s : {&one, &three}) s->state()->partitions = e.session.state()->partitions;
   const auto bits = [](double x) {
     std::uint64_t u;
     std::memcpy(&u, &x, sizeof u);

@@ -1,0 +1,93 @@
+#include "runtime/exchange_side.hpp"
+
+#include <utility>
+
+#include <query/errors.hpp>
+
+#include "runtime/partition_bounds.hpp"
+
+namespace query::runtime {
+
+using planner::vertex;
+
+std::vector<const row_page*> in_order(const std::vector<const row_pages*>& of_senders) {
+  std::vector<const row_page*> all;
+  for (const row_pages* pages : of_senders)
+    for (const row_page& page : *pages) all.push_back(&page);
+  return all;
+}
+
+std::size_t exchange_side::run(const vertex& v) {
+  if (!to_send_.contains(&v)) {
+    if (auto known = context_->tables.extract(&v)) received_[&v] = std::move(known.mapped());
+    runs_->run_here(v);
+    to_send_.insert(&v);
+  }
+  const vertex_rows& rows = context_->tables.at(&v);
+  return static_cast<std::size_t>(rows.here() ? rows.rows.n : rows.kept->size());
+}
+
+row_pages exchange_side::pages_of(const detail::table& rows, std::size_t first, std::size_t end) {
+  detail::table part = rows;
+  part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
+  part.n = end - first;
+  return part.n ? session_->cpu->pages_of(part, *context_) : row_pages{};
+}
+
+row_pages exchange_side::sample(const vertex& v, std::size_t share) {
+  row_pages pages;
+  run(v);
+  runs_->in_name_of(v, [&] {
+    const detail::table some = session_->cpu->sample_of(v, context_->table_of(v), share, *context_);
+    pages = pages_of(some, 0, some.n);
+  });
+  return pages;
+}
+
+row_pages exchange_side::begins_of_ranges(const vertex& v, std::span<const row_page* const> samples, std::size_t partitions) {
+  row_pages pages;
+  runs_->in_name_of(v, [&] {
+    const detail::table some = session_->cpu->rows_of(v.row(), samples, *context_);
+    const detail::table begins = session_->cpu->begins_of_ranges(v, some, partitions, *context_);
+    pages = pages_of(begins, 0, begins.n);
+  });
+  return pages;
+}
+
+std::vector<row_pages> exchange_side::send(const vertex& v, std::size_t receivers, const row_pages& begins) {
+  std::vector<row_pages> sent;
+  run(v);
+  runs_->in_name_of(v, [&] {
+    if (planner::sends_states(v)) {
+      sent = session_->cpu->pages_of_states(v, context_->tables.at(&v), receivers, *context_);
+      return;
+    }
+    detail::table rows = context_->table_of(v);
+    if (!sends_each_its_own(v)) {
+      sent.push_back(pages_of(rows, 0, rows.n));
+      return;
+    }
+    sent.resize(receivers);
+    if (!rows.n) return;
+    if (v.moves == planner::exchange::range) {
+      const detail::table first_rows = session_->cpu->rows_of(v.row(), in_order({&begins}), *context_);
+      rows = session_->cpu->in_ranges(v, rows, first_rows, receivers, *context_);
+    }
+    const partition_bounds* const bounds = bounds_of(rows);
+    if (!bounds) throw internal_error("query: an exchange has no partitions");
+    for (std::size_t r = 0; r < receivers; ++r) sent[r] = pages_of(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r]);
+  });
+  context_->tables.erase(&v);
+  to_send_.erase(&v);
+  if (auto known = received_.extract(&v)) context_->tables[&v] = std::move(known.mapped());
+  return sent;
+}
+
+void exchange_side::receive(const vertex& v, std::span<const row_page* const> pages) {
+  runs_->in_name_of(v, [&] {
+    context_->tables[&v] = planner::sends_states(v) ? session_->cpu->states_of(v, pages, *context_)
+                                                    : vertex_rows(session_->cpu->rows_of(v.row(), pages, *context_));
+  });
+}
+
+}  // namespace query::runtime

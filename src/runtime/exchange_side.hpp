@@ -1,0 +1,52 @@
+// What one partition does for an exchange: it computes what it sends, takes it apart into pages for each receiver, and makes a table of the
+// pages that it receives. The same in this process and in others.
+//
+//   exchange_side here(session, executor, context);
+//   std::vector<row_pages> pages = here.send(v, receivers, begins);    // or one for all, where they are sent the same
+//   here.receive(v, inbox);                                            // context.tables has it
+//
+// A partition that has received may be asked to send once more, for one that was lost: it keeps what it has received.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "planner/machine_graph.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/row_pages.hpp"
+#include "runtime/session_state.hpp"
+
+namespace query::runtime {
+
+// Does each receiver get rows of its own?
+inline bool sends_each_its_own(const planner::vertex& v) {
+  return v.moves == planner::exchange::hash || v.moves == planner::exchange::range;
+}
+std::vector<const row_page*> in_order(const std::vector<const row_pages*>& of_senders);
+
+class exchange_side {
+ public:
+  exchange_side(session_state& session, executor& runs, run_context& context) : session_(&session), runs_(&runs), context_(&context) {}
+
+  std::size_t run(const planner::vertex& v);  // computes what is sent, unless that is there: how many rows
+  // Of an exchange by range, before it is sent: some of the rows.
+  row_pages sample(const planner::vertex& v, std::size_t share);
+  std::vector<row_pages> send(const planner::vertex& v, std::size_t receivers, const row_pages& begins);
+  void receive(const planner::vertex& v, std::span<const row_page* const> pages);
+  // Of the partition that leads: the first rows of ranges, of all partitions' samples.
+  row_pages begins_of_ranges(const planner::vertex& v, std::span<const row_page* const> samples, std::size_t partitions);
+
+ private:
+  row_pages pages_of(const detail::table& rows, std::size_t first, std::size_t end);
+
+  session_state* session_;
+  executor* runs_;
+  run_context* context_;
+  std::unordered_set<const planner::vertex*> to_send_;                // whose tables are what is sent
+  std::unordered_map<const planner::vertex*, vertex_rows> received_;  // before the vertex had to send once more
+};
+
+}  // namespace query::runtime
