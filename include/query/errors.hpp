@@ -22,8 +22,8 @@ struct resource_error : error {
 struct cluster_error : error {
   using error::error;
 };
-// An exception of a user's function in another process, of a type that cannot be sent: names its type, its text and the process.
-// Exceptions of the standard library's own types arrive as themselves.
+// An exception of a user's function in another process, of a type that cannot be sent: names its type, its text and the process. The
+// library's own and those of <stdexcept> arrive as themselves, as do std::bad_alloc and std::bad_optional_access.
 struct remote_error : cluster_error {
   using cluster_error::cluster_error;
 };

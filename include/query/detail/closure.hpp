@@ -16,11 +16,17 @@ struct closure_form {
 };
 template <class F> inline constexpr closure_form closure_form_of{sizeof(F), alignof(F), [](void* f) { static_cast<F*>(f)->~F(); }};
 
+// What has been stored there is not left out, though nobody seems to read it.
+inline void keep_stores(void* memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
+
 // Copies of what can be copied byte by byte take what lies between the members along.
 template <class T> void clear_padding([[maybe_unused]] T& x) {
 #ifdef __has_builtin
 #if __has_builtin(__builtin_clear_padding)
-  if constexpr (std::is_trivially_copyable_v<T>) __builtin_clear_padding(std::addressof(x));
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    __builtin_clear_padding(std::addressof(x));
+    keep_stores(std::addressof(x));  // g++ takes a function for one without effects whose only statement is that
+  }
 #endif
 #endif
 }
@@ -31,7 +37,9 @@ template <class T> struct cleared_memory {
   template <class U> cleared_memory(const cleared_memory<U>&) noexcept {}
   T* allocate(std::size_t n) {
     T* const memory = std::allocator<T>().allocate(n);
-    __builtin_memset(static_cast<void*>(memory), 0, n * sizeof(T));
+    void* const bytes = const_cast<void*>(static_cast<const volatile void*>(memory));
+    __builtin_memset(bytes, 0, n * sizeof(T));
+    keep_stores(bytes);  // an object's life begins with its constructor, so they would be dead
     return memory;
   }
   void deallocate(T* memory, std::size_t n) noexcept { std::allocator<T>().deallocate(memory, n); }
