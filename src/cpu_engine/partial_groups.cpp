@@ -58,7 +58,7 @@ class partial_output final : public group_output {
   std::vector<std::vector<partial_groups::run>> runs_;
 };
 
-// How states are kept, by compiled code or by expressions, and their bytes: each page begins with it, as processes choose it for themselves.
+// How states are kept, by compiled code or by expressions, and their bytes. Each page begins with it, as each process chooses its forms.
 std::uint64_t form_of(const planner::vertex& v, const group_states& states) {
   return states.state_bytes() * 2 + (v.group_function ? 1 : 0);
 }

@@ -73,7 +73,9 @@ TEST(exchanges, states_of_few_groups) { expect_as_in_one(rows_and_columns(20'000
 TEST(exchanges, rows_as_groups_where_keys_are_many) { expect_as_in_one(rows_and_columns(300'000, 250'007), groups); }
 TEST(exchanges, a_state_of_all_rows) {
   const auto reduced = [](const auto& q) {
-    return q.reduce([](auto g) { return std::tuple(g.count(), g.max([](auto r) { return r.id; }), g.mean([](auto r) { return r.maybe; })); });
+    return q.reduce([](auto g) {
+      return std::tuple(g.count(), g.max([](auto r) { return r.id; }), g.mean([](auto r) { return r.maybe; }));
+    });
   };
   expect_as_in_one(rows_and_columns(10'000, 10), reduced);
   expect_as_in_one(rows_and_columns(2, 10), reduced);
