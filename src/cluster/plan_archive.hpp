@@ -281,6 +281,11 @@ template <bool Writes> class plan_archive {
     value(n.join);
     values(n.count, n.step, n.seed, n.all);
     code(n.rows_call);
+    if (n.what == detail::verb::group_join) {  // the type of the lists of matches
+      const auto* lists = static_cast<const ir::type*>(n.source.get());
+      type(lists);
+      n.source = std::shared_ptr<const void>(std::shared_ptr<const void>(), lists);
+    }
     values(n.slot, n.previous_slot, n.next_slot, n.most_rounds);
     code(n.loop_test);
   }

@@ -58,10 +58,15 @@ class partial_output final : public group_output {
   std::vector<std::vector<partial_groups::run>> runs_;
 };
 
+// How states are kept, by compiled code or by expressions, and their bytes. Each page begins with it, as each process chooses its forms.
+std::uint64_t form_of(const planner::vertex& v, const group_states& states) {
+  return states.state_bytes() * 2 + (v.group_function ? 1 : 0);
+}
+
 // Pages for one receiver.
 class page_writer {
  public:
-  explicit page_writer(runtime::buffer_pool& pool) : pool_(&pool) {}
+  page_writer(runtime::buffer_pool& pool, std::uint64_t form) : pool_(&pool), form_(form) {}
   std::byte* room(std::size_t bytes) {
     if (rows_ && bytes_.size() + bytes > runtime::page_bytes) flush();
     const std::size_t at = bytes_.size();
@@ -72,9 +77,10 @@ class page_writer {
   void flush() {
     if (!rows_) return;
     runtime::row_page page;
-    page.bytes = pool_->allocate(bytes_.size());
+    page.bytes = pool_->allocate(sizeof form_ + bytes_.size());
     page.rows = rows_;
-    std::memcpy(page.bytes.data(), bytes_.data(), bytes_.size());
+    std::memcpy(page.bytes.data(), &form_, sizeof form_);
+    std::memcpy(page.bytes.as<std::byte>() + sizeof form_, bytes_.data(), bytes_.size());
     pages_.push_back(std::move(page));
     bytes_.clear();
     rows_ = 0;
@@ -86,6 +92,7 @@ class page_writer {
 
  private:
   runtime::buffer_pool* pool_;
+  std::uint64_t form_;
   std::vector<std::byte> bytes_;
   std::size_t rows_ = 0;
   runtime::row_pages pages_;
@@ -116,7 +123,7 @@ void write_run(const planner::vertex& v, partial_groups::run& r, std::vector<pag
   }
 }
 
-partial_groups::run read_page(const detail::logical& n, const runtime::row_page& page, const group_program& program,
+partial_groups::run read_page(const planner::vertex& v, const runtime::row_page& page, const group_program& program,
                               runtime::buffer_pool& pool) {
   partial_groups::run r;
   r.n = page.rows;
@@ -124,11 +131,15 @@ partial_groups::run read_page(const detail::logical& n, const runtime::row_page&
   r.states->grow_to(r.n);
   const std::size_t state = r.states->state_bytes();
   const auto* from = page.bytes.as<const std::byte>();
-  if (!n.key) {
+  std::uint64_t form = 0;
+  std::memcpy(&form, from, sizeof form);
+  from += sizeof form;
+  if (form != form_of(v, *r.states)) throw internal_error("query: states of groups come in a form that is not this partition's");
+  if (!v.node->key) {
     for (std::size_t i = 0; i < r.n; ++i, from += state) r.states->load(i, from);
     return r;
   }
-  const ir::type& type = *n.key;
+  const ir::type& type = *v.node->key;
   rows_buffer keys(&type, pool);
   auto* const at = static_cast<std::byte*>(keys.extend(r.n));
   if (!type.trivial) type.life.construct(at, r.n);
@@ -232,14 +243,15 @@ std::vector<runtime::row_pages> write_groups(const planner::vertex& v, const run
   std::vector<std::vector<page_writer>> written(runs.size());
   const vertex_tasks tasks(context, v.captures);
   tasks.for_each(runs.size(), [&](std::size_t r) {
-    for (std::size_t i = 0; i < receivers; ++i) written[r].emplace_back(context.pool);
-    if (runs[r].n) write_run(v, runs[r], written[r]);
+    if (!runs[r].n) return;
+    for (std::size_t i = 0; i < receivers; ++i) written[r].emplace_back(context.pool, form_of(v, *runs[r].states));
+    write_run(v, runs[r], written[r]);
     for (page_writer& w : written[r]) w.flush();
     runs[r] = {};
   });
   std::vector<runtime::row_pages> to(receivers);
   for (auto& by_run : written)
-    for (std::size_t r = 0; r < receivers; ++r)
+    for (std::size_t r = 0; r < by_run.size(); ++r)
       for (runtime::row_page& page : by_run[r].take()) to[r].push_back(std::move(page));
   return to;
 }
@@ -248,7 +260,7 @@ runtime::vertex_rows read_groups(const planner::vertex& v, std::span<const runti
   const group_program program(*v.node, v.group_function.get());
   std::vector<partial_groups::run> runs(pages.size());
   const vertex_tasks tasks(context, std::vector<detail::binding>{});
-  tasks.for_each(pages.size(), [&](std::size_t p) { runs[p] = read_page(*v.node, *pages[p], program, context.pool); });
+  tasks.for_each(pages.size(), [&](std::size_t p) { runs[p] = read_page(v, *pages[p], program, context.pool); });
   return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs)));
 }
 
