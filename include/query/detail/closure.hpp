@@ -19,13 +19,17 @@ template <class F> inline constexpr closure_form closure_form_of{sizeof(F), alig
 // What has been stored there is not left out, though nobody seems to read it.
 inline void keep_stores(void* memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
 
-// Copies of what can be copied byte by byte take what lies between the members along.
+// Copies of what can be copied byte by byte take what lies between the members along. (A constant among the captures is enough for g++ not to
+// call a closure trivially copyable; of such types it clears variables alone.)
 template <class T> void clear_padding([[maybe_unused]] T& x) {
 #ifdef __has_builtin
 #if __has_builtin(__builtin_clear_padding)
-  if constexpr (std::is_trivially_copyable_v<T>) {
-    __builtin_clear_padding(std::addressof(x));
-    keep_stores(std::addressof(x));  // g++ takes a function for one without effects whose only statement is that
+  if constexpr (std::is_trivially_copy_constructible_v<T> && std::is_trivially_destructible_v<T>) {
+    T cleared(x);
+    __builtin_clear_padding(&cleared);
+    keep_stores(std::addressof(cleared));
+    __builtin_memcpy(static_cast<void*>(std::addressof(x)), static_cast<const void*>(std::addressof(cleared)), sizeof(T));
+    keep_stores(std::addressof(x));
   }
 #endif
 #endif
