@@ -24,29 +24,41 @@ struct header {
 connection::~connection() { ::close(fd_); }
 void connection::close() { ::shutdown(fd_, SHUT_RDWR); }
 
-bool connection::write_all(std::span<const std::byte> bytes) {
+bool connection::write_all(std::span<const std::byte> bytes, function_ref<bool(int)> goes_on) {
+  constexpr int a_look = 50;  // milliseconds
+  int waited = 0;
   while (!bytes.empty()) {
     const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(n));
+      waited = 0;
       continue;
     }
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return false;
     pollfd ready{fd_, POLLOUT, 0};
-    const int woken = ::poll(&ready, 1, limit_seconds * 1000);
-    if (woken == 0 || (woken < 0 && errno != EINTR)) return false;
+    const int woken = ::poll(&ready, 1, a_look);
+    if (woken < 0 && errno != EINTR) return false;
+    if (woken == 0 && !goes_on(waited += a_look)) return false;
   }
   return true;
 }
 
-bool connection::send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest) {
+bool connection::send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest,
+                      function_ref<bool(int)> goes_on) {
   header h;
   h.kind = kind;
   h.query = query;
   h.bytes = head.size() + rest.size();
   const std::lock_guard hold(sending_);
-  return write_all(std::as_bytes(std::span(&h, 1))) && write_all(head) && write_all(rest);
+  if (cut_) return false;
+  struct whole {
+    ~whole() { cut = !all; }
+    std::atomic<bool>& cut;
+    bool all = false;
+  } sent{cut_};
+  sent.all = write_all(std::as_bytes(std::span(&h, 1)), goes_on) && write_all(head, goes_on) && write_all(rest, goes_on);
+  return sent.all;
 }
 
 std::optional<message> connection::receive() {

@@ -5,6 +5,7 @@
 //   while (auto m = to_container.receive()) handle(*m);       // nothing: the other side has ended
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -12,11 +13,14 @@
 #include <span>
 #include <vector>
 
+#include <query/detail/function_ref.hpp>
+
 namespace query::cluster {
 
 enum class message_kind : std::uint32_t {
   // to a container
-  hello, plan, rows, run_vertex, sample_vertex, send_vertex, receive_vertex, forget_vertex, fold_result, verify_result, end_query, are_you_there,
+  hello, plan, rows, run_vertex, sample_vertex, send_vertex, receive_vertex, forget_vertex, fold_result, verify_result, end_query,
+  are_you_there,
   // to the master
   done, failed, page, folded, here_i_am,
 };
@@ -34,17 +38,21 @@ class connection {
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
-  // From any thread. False: the other side has ended, or took nothing for `limit_seconds`.
-  bool send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest = {});
+  static constexpr auto for_a_minute = [](int waited) { return waited < 60'000; };
+  static constexpr auto for_a_second = [](int waited) { return waited < 1'000; };
+
+  // From any thread. False: the other side has ended, or goes_on(milliseconds that it took nothing), which is asked meanwhile, said no;
+  // what that throws comes through. Where a part of the message has gone, nothing can be sent any more.
+  bool send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest = {},
+            function_ref<bool(int)> goes_on = for_a_minute);
   // One thread. Nothing: the other side has ended, or what came is no message.
   std::optional<message> receive();
   void close();  // wakes who receives
 
-  static constexpr int limit_seconds = 60;
-
  private:
-  bool write_all(std::span<const std::byte> bytes);
+  bool write_all(std::span<const std::byte> bytes, function_ref<bool(int)> goes_on);
   const int fd_;
+  std::atomic<bool> cut_{false};  // a message went in part
   std::mutex sending_;
 };
 

@@ -1,5 +1,6 @@
 #include "cluster/container.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -36,11 +37,10 @@ namespace {
 // A partition of a query. Its messages are worked off one after the other, on a thread of its own.
 class partition_here {
  public:
-  partition_here(std::uint64_t query, connection& master, runtime::session_state& session, const program& here)
+  partition_here(std::uint64_t query, connection& master, runtime::session_state& session)
       : query_(query),
         master_(master),
         session_(session),
-        here_(here),
         context_{*session.scheduler, session.pool, cancel_} {
     context_.local = session.cpu.get();
     context_.temp = &session.temp;
@@ -75,7 +75,7 @@ class partition_here {
         byte_writer error;
         put_exception(error);
         failed_ = true;
-        master_.send(message_kind::failed, query_, error.bytes());
+        say(message_kind::failed, query_, error.bytes());
       }
     }
     context_.tables.clear();
@@ -110,13 +110,17 @@ class partition_here {
       case message_kind::fold_result: {
         detail::fold_state state;
         session_.cpu->fold(plan_.graph->result, plan_.graph->captures, from.get<detail::fold_kind>(), state, context_);
-        master_.send(message_kind::folded, query_, std::as_bytes(std::span(&state, 1)));
+        say(message_kind::folded, query_, std::as_bytes(std::span(&state, 1)));
         return;
       }
       default: throw cluster_error("cluster: a message that no container knows");
     }
   }
-  void done(std::uint64_t n = 0) { master_.send(message_kind::done, query_, std::as_bytes(std::span(&n, 1))); }
+  // A message that was cut would be the end of all that follow.
+  void say(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest = {}) {
+    if (!master_.send(kind, query, head, rest)) ::_exit(1);
+  }
+  void done(std::uint64_t n = 0) { say(message_kind::done, query_, std::as_bytes(std::span(&n, 1))); }
 
   planner::vertex& vertex(byte_reader& from) { return vertex_at(from.get<std::uint64_t>()); }
   planner::vertex& vertex_at(std::uint64_t i) {
@@ -125,10 +129,11 @@ class partition_here {
   }
 
   void take_plan(byte_reader& from) {
+    const program here = program::matching(read_modules(from));
     context_.verify = from.get<std::uint8_t>() != 0;
     std::vector<std::uint64_t> left_to_joins;
     for (std::size_t n = from.get_count(sizeof(std::uint64_t)); n; --n) left_to_joins.push_back(from.get<std::uint64_t>());
-    plan_ = read_plan(from.get_raw(from.left()), here_);
+    plan_ = read_plan(from.get_raw(from.left()), here);
     complete_ = false;
     for (const std::uint64_t i : left_to_joins) context_.left_to_joins.insert(&vertex_at(i));
     executor_ = std::make_unique<runtime::executor>(*plan_.graph, session_, context_);
@@ -180,7 +185,7 @@ class partition_here {
   void send_pages(const runtime::row_pages& pages, std::uint64_t receiver) {
     for (const runtime::row_page& p : pages) {
       const page_header h{receiver, p.rows};
-      master_.send(message_kind::page, query_, std::as_bytes(std::span(&h, 1)), {p.bytes.as<const std::byte>(), p.bytes.size()});
+      say(message_kind::page, query_, std::as_bytes(std::span(&h, 1)), {p.bytes.as<const std::byte>(), p.bytes.size()});
     }
   }
   // To all receivers, or, once more, to one of them.
@@ -203,7 +208,6 @@ class partition_here {
   const std::uint64_t query_;
   connection& master_;
   runtime::session_state& session_;
-  const program& here_;
   runtime::cancel_flag cancel_;
   planner::trace_memo traces_;
   received_plan plan_;
@@ -226,6 +230,8 @@ bool can_be_container() { return entered; }
 
 void run_container(int fd) {
   std::signal(SIGPIPE, SIG_IGN);
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // a process that a function starts must not keep the master from seeing that this one has ended
+  runtime::begin_slots_above(std::uint64_t{1} << 62);
   auto& master = *new connection(fd);  // threads that still work use it: the process ends around them
   const auto end = [](int status) {
     std::fflush(nullptr);
@@ -233,14 +239,12 @@ void run_container(int fd) {
   };
   std::unordered_map<std::uint64_t, std::shared_ptr<partition_here>> queries;
   std::shared_ptr<runtime::session_state> session;
-  std::unique_ptr<program> here;
   while (auto m = master.receive()) {
     switch (m->kind) {
       case message_kind::hello:
         try {
           byte_reader from(m->bytes);
           const hello h = read_hello(from);
-          here = std::make_unique<program>(program::matching(h.modules));
           session = std::make_shared<runtime::session_state>(h.options);
           master.send(message_kind::here_i_am, 0, {});
         } catch (...) {
@@ -261,7 +265,7 @@ void run_container(int fd) {
         if (!session) end(1);
         auto& q = queries[m->query];
         if (!q) {
-          q = std::make_shared<partition_here>(m->query, master, *session, *here);
+          q = std::make_shared<partition_here>(m->query, master, *session);
           std::thread([q] { q->work(); }).detach();
         }
         q->put(std::move(*m));

@@ -1,4 +1,6 @@
 // "local:4": a session's queries in four processes of this machine, the first of which is the session's own.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -34,6 +36,7 @@ bool is_described(const ir::type& t) {
 }
 
 struct prepared_plan final : runtime::cluster::prepared {
+  std::vector<program::module_name> modules;  // as places in the plan number them
   sent_plan plan;
 };
 
@@ -46,18 +49,22 @@ class partition_there final : public runtime::remote_partition {
   }
   ~partition_there() override { process_->close(query_); }
 
-  void begin(const sent_plan& plan, std::size_t partition, std::size_t partitions) {
+  void begin(const prepared_plan& query, std::size_t partition, std::size_t partitions) {
+    const sent_plan& plan = query.plan;
     byte_writer head;
+    write_modules(head, query.modules);
     head.put(static_cast<std::uint8_t>(context_.verify));
     head.put(std::uint64_t{context_.left_to_joins.size()});
     for (const planner::vertex* v : context_.left_to_joins) head.put(numbers_.at(v));
-    process_->send(message_kind::plan, query_, head.bytes(), plan.bytes);
+    process_->send(message_kind::plan, query_, context_.cancel, head.bytes(), plan.bytes);
     for (std::size_t s = 0; s < plan.sources.size(); ++s) {
+      const sent_source& source = plan.sources[s];
       detail::row_block whole;
-      plan.sources[s]->view(plan.sources[s]->source.get(), whole);
-      const auto parts = parts_of(*plan.sources[s], runtime::even_end(whole.n, partitions, partition),
+      source.node->view(source.node->source.get(), whole);
+      const auto parts = parts_of(*source.node, runtime::even_end(whole.n, partitions, partition),
                                   runtime::even_end(whole.n, partitions, partition + 1));
-      for (std::size_t i = 0; i < parts.size(); ++i) send_table(parts[i], rows_of::source, s, i);
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        if (context_.verify || source.reads(i)) send_table(parts[i], rows_of::source, s, i);
     }
     for (std::size_t c = 0; c < plan.captured.size(); ++c) {
       detail::table t;
@@ -94,10 +101,10 @@ class partition_there final : public runtime::remote_partition {
   }
   void forget(const planner::vertex& v) override {
     const std::uint64_t n = numbers_.at(&v);
-    process_->send(message_kind::forget_vertex, query_, std::as_bytes(std::span(&n, 1)));
+    process_->send(message_kind::forget_vertex, query_, context_.cancel, std::as_bytes(std::span(&n, 1)));
   }
   void verify_result() override {
-    process_->send(message_kind::verify_result, query_, {});
+    process_->send(message_kind::verify_result, query_, context_.cancel, {});
     ++asked_;
   }
   std::uint64_t finish() override {
@@ -135,10 +142,12 @@ class partition_there final : public runtime::remote_partition {
     byte_writer last;
     last.put(rows_header{rows_of::vertex, 1, 0, 0, 0});
     last.put(numbers_.at(&v));
-    process_->send(message_kind::receive_vertex, query_, last.bytes());
+    process_->send(message_kind::receive_vertex, query_, context_.cancel, last.bytes());
     ++asked_;
   }
-  void fold(detail::fold_kind k) override { process_->send(message_kind::fold_result, query_, std::as_bytes(std::span(&k, 1))); }
+  void fold(detail::fold_kind k) override {
+    process_->send(message_kind::fold_result, query_, context_.cancel, std::as_bytes(std::span(&k, 1)));
+  }
   detail::fold_state folded() override {
     const message m = next(message_kind::folded);
     return byte_reader(m.bytes).get<detail::fold_state>();
@@ -147,13 +156,13 @@ class partition_there final : public runtime::remote_partition {
  private:
   static constexpr std::uint64_t most_receivers = 1024;
   void ask(message_kind kind, const byte_writer& what) {
-    process_->send(kind, query_, what.bytes());
+    process_->send(kind, query_, context_.cancel, what.bytes());
     ++asked_;
   }
   void send_page(const row_page& page, rows_of of) {
     const rows_header h{of, 0, 0, 0, page.rows};
-    process_->send(of == rows_of::vertex ? message_kind::receive_vertex : message_kind::rows, query_, std::as_bytes(std::span(&h, 1)),
-                   {page.bytes.as<const std::byte>(), page.bytes.size()});
+    process_->send(of == rows_of::vertex ? message_kind::receive_vertex : message_kind::rows, query_, context_.cancel,
+                   std::as_bytes(std::span(&h, 1)), {page.bytes.as<const std::byte>(), page.bytes.size()});
   }
   // A few pages at a time: they take memory here.
   void send_table(const detail::table& rows, rows_of of, std::uint64_t number, std::uint64_t part) {
@@ -167,7 +176,7 @@ class partition_there final : public runtime::remote_partition {
       for (const row_page& p : context_.local->pages_of(some, context_)) send_page(p, of);
     }
     const rows_header last{of, 1, number, part, rows.n};
-    process_->send(message_kind::rows, query_, std::as_bytes(std::span(&last, 1)));
+    process_->send(message_kind::rows, query_, context_.cancel, std::as_bytes(std::span(&last, 1)));
   }
   message next(message_kind kind) {
     message m = box_->wait(*process_, context_.cancel);
@@ -195,6 +204,10 @@ class local_cluster final : public runtime::cluster {
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     first_.options = options;
     if (!options.threads) first_.options.threads = std::max(1, cores / processes);
+    // Three quarters of the machine's memory, as for one process, for all of them.
+    if (!options.memory_limit)
+      first_.options.memory_limit = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) / 4 * 3 / static_cast<std::size_t>(processes) *
+                                    static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   }
 
   std::string name() const override { return "local:" + std::to_string(count_); }
@@ -205,21 +218,26 @@ class local_cluster final : public runtime::cluster {
   std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const override {
     auto made = std::make_shared<prepared_plan>();
     try {
-      made->plan = write_plan(g, forms, program());
+      const program here;
+      made->modules = here.names();
+      made->plan = write_plan(g, forms, here);
     } catch (const verb_stays& e) {
       throw runtime::stays_here{(e.verb ? e.verb->label + " (" + detail::place_of(e.verb->where) + "): " : "") + e.why};
     } catch (const cannot_travel& e) {
       throw runtime::stays_here{e.why};
     }
-    for (const auto& c : made->plan.captured)
-      if (!is_described(*c->element)) throw runtime::stays_here{"rows of " + std::string(c->element->name) + " cannot be sent to others"};
+    const auto check = [](const ir::type& row) {
+      if (!is_described(row)) throw runtime::stays_here{"rows of " + std::string(row.name) + " cannot be sent to others"};
+    };
+    for (const auto& c : made->plan.captured) check(*c->element);
+    for (const auto& s : made->plan.sources) check(*s.node->row);
     return made;
   }
 
   std::unique_ptr<runtime::remote_partition> begin(const prepared& query, const planner::machine_graph& g, runtime::run_context& context,
                                                    std::size_t partition) override {
     auto part = std::make_unique<partition_there>(living(partition), ++queries_, g, context);
-    part->begin(static_cast<const prepared_plan&>(query).plan, partition, static_cast<std::size_t>(count_));
+    part->begin(static_cast<const prepared_plan&>(query), partition, static_cast<std::size_t>(count_));
     return part;
   }
 
@@ -227,7 +245,10 @@ class local_cluster final : public runtime::cluster {
   // One that was lost is started anew.
   std::shared_ptr<local_process> living(std::size_t partition) {
     const std::lock_guard hold(lock_);
-    if (first_.modules.empty()) first_.modules = program().names();
+    if (!can_be_container())
+      throw detail::unplaced_error("cluster: " + name() +
+                                   ": its processes are this program: call query::container_main() in the first line of main(), or link "
+                                   "query::query by CMake, which does");
     processes_.resize(static_cast<std::size_t>(count_));
     std::shared_ptr<local_process>& p = processes_.at(partition);
     if (!p || p->lost()) p = std::make_shared<local_process>("process " + std::to_string(partition + 1) + " of " + name(), first_);
@@ -256,10 +277,6 @@ std::unique_ptr<cluster> make_cluster(const session_options& o) {
   if (!o.cluster.starts_with(local) || error != std::errc() || at != end || n < 1 || n > most)
     throw detail::unplaced_error("Session: cluster: expected local: and a number of processes from 1 to " + std::to_string(most) +
                                  ", such as local:4: found '" + o.cluster + "'");
-  if (n > 1 && !query::cluster::can_be_container())
-    throw detail::unplaced_error("Session: cluster: " + o.cluster +
-                                 ": processes of a cluster are this program: call query::container_main() in the first line of main(), "
-                                 "or link query::query by CMake, which does");
   return std::make_unique<query::cluster::local_cluster>(n, o);
 }
 

@@ -41,7 +41,8 @@ std::vector<std::string> environment_there() {
   return all;
 }
 
-// This program in a process of its own: with the socket, the standard streams and no other descriptor; signals of a terminal do not reach it.
+// This program in a process of its own: with the socket, the standard streams and no other descriptor; signals of a terminal do not reach
+// it.
 pid_t start(int socket) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t how;
@@ -105,7 +106,7 @@ local_process::~local_process() {
 void local_process::read() {
   while (auto m = to_->receive()) {
     heard_ = now();
-    asked_ = 0;
+    answered_ = true;
     if (m->kind == message_kind::here_i_am) continue;
     if (m->query == 0 && m->kind == message_kind::failed) {
       try {
@@ -129,8 +130,12 @@ void local_process::read() {
   // It ends when it sees that nobody is there; one that does not is ended.
   int status = 0;
   const auto began = clock::now();
-  while (::waitpid(process_, &status, WNOHANG) == 0) {
-    if (clock::now() - began > std::chrono::seconds(2)) ::kill(process_, SIGKILL);
+  const auto reap = [&] {
+    const std::lock_guard hold(lock_);
+    return reaped_ = ::waitpid(process_, &status, WNOHANG) != 0;
+  };
+  while (!reap()) {
+    if (clock::now() - began > std::chrono::seconds(2)) end();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   if (!ending_) lose(how_it_ended(status));
@@ -150,6 +155,11 @@ void local_process::lose(const std::string& why) {
   }
 }
 
+void local_process::end() {
+  const std::lock_guard hold(lock_);
+  if (!reaped_) ::kill(process_, SIGKILL);
+}
+
 void local_process::throw_lost() {
   const std::lock_guard hold(lock_);
   throw runtime::process_lost("cluster: " + name_ + " (" + std::to_string(process_) + ") was lost: " + why_lost_);
@@ -166,25 +176,34 @@ void local_process::close(std::uint64_t query) {
     const std::lock_guard hold(lock_);
     boxes_.erase(query);
   }
-  if (!lost_) to_->send(message_kind::end_query, query, {});
+  if (!lost_ && !to_->send(message_kind::end_query, query, {}, {}, connection::for_a_second)) to_->close();
 }
 
-void local_process::send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest) {
-  if (!lost_ && !to_->send(kind, query, head, rest)) {
-    to_->close();
+void local_process::send(message_kind kind, std::uint64_t query, const runtime::cancel_flag& cancel, std::span<const std::byte> head,
+                         std::span<const std::byte> rest) {
+  // Its reader takes everything at once, whatever its queries do.
+  const auto goes_on = [&](int waited) {
+    cancel.check();
+    return !lost_ && std::chrono::milliseconds(waited) < (answered_ ? patience : patience_at_start);
+  };
+  if (!lost_ && !to_->send(kind, query, head, rest, goes_on)) {
     lose("it takes no message");
+    to_->close();
   }
   if (lost_) throw_lost();
 }
 
 void local_process::wait_for_word() {
   if (since(heard_) < silence) return;
-  clock::rep asked = asked_;
-  if (asked == 0) {
-    if (asked_.compare_exchange_strong(asked, now())) to_->send(message_kind::are_you_there, 0, {});
-  } else if (since(asked) > patience) {
+  const clock::rep asked = asked_;
+  if (asked <= heard_) {
+    const clock::rep before = now();
+    if (to_->send(message_kind::are_you_there, 0, {}, {}, connection::for_a_second)) asked_ = before;
+    else to_->close();
+  } else if (since(asked) > (answered_ ? patience : patience_at_start)) {
     lose("no word from it for " + std::to_string(since(asked).count()) + " ms");
-    ::kill(process_, SIGKILL);
+    to_->close();
+    end();
   }
 }
 

@@ -48,28 +48,31 @@ class local_process {
 
   std::shared_ptr<mailbox> open(std::uint64_t query);
   void close(std::uint64_t query);
-  // Throws runtime::process_lost.
-  void send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest = {});
+  // Throws runtime::process_lost, cancelled; a query that was cancelled while the process took nothing costs the process.
+  void send(message_kind kind, std::uint64_t query, const runtime::cancel_flag& cancel, std::span<const std::byte> head,
+            std::span<const std::byte> rest = {});
   bool lost() const { return lost_; }
   const std::string& name() const { return name_; }
   pid_t id() const { return process_; }
 
   // A process that says nothing is asked whether it is there; its answer needs no thread that runs functions of the user's.
-  static constexpr std::chrono::milliseconds silence{500}, patience{3000};
+  static constexpr std::chrono::milliseconds silence{500}, patience{3000}, patience_at_start{60000};
 
  private:
   [[noreturn]] void throw_lost();
   void read();
   void wait_for_word();
   void lose(const std::string& why);
+  void end();  // the process, unless it has ended
 
   const std::string name_;
   pid_t process_ = -1;
   std::unique_ptr<connection> to_;
-  std::atomic<bool> lost_{false}, ending_{false};
-  std::atomic<std::chrono::steady_clock::rep> heard_{0}, asked_{0};  // 0: not asked since it was heard
+  std::atomic<bool> lost_{false}, ending_{false}, answered_{false};
+  std::atomic<std::chrono::steady_clock::rep> heard_{0}, asked_{0};
   std::mutex lock_;
   std::string why_lost_;
+  bool reaped_ = false;  // its number may be another's
   std::unordered_map<std::uint64_t, std::shared_ptr<mailbox>> boxes_;
   std::thread reader_;
 };

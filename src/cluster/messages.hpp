@@ -27,8 +27,22 @@ struct page_header {
 // What a container is told first.
 struct hello {
   session_options options;
-  std::vector<program::module_name> modules;
 };
+inline void write_modules(byte_writer& to, const std::vector<program::module_name>& modules) {
+  to.put(std::uint64_t{modules.size()});
+  for (const auto& m : modules) {
+    to.put_text(m.path);
+    to.put_text(m.build_id);
+  }
+}
+inline std::vector<program::module_name> read_modules(byte_reader& from) {
+  std::vector<program::module_name> all;
+  for (std::size_t n = from.get_count(2 * sizeof(std::uint64_t)); n; --n) {
+    std::string path = from.get_text();
+    all.push_back({std::move(path), from.get_text()});
+  }
+  return all;
+}
 inline void write_hello(byte_writer& to, const hello& h) {
   const session_options& o = h.options;
   to.put(o.threads);
@@ -37,11 +51,6 @@ inline void write_hello(byte_writer& to, const hello& h) {
   to.put(std::uint64_t{o.temp_limit});
   to.put(static_cast<std::uint8_t>(o.interpret));
   to.put(static_cast<std::uint8_t>(o.checked));
-  to.put(std::uint64_t{h.modules.size()});
-  for (const auto& m : h.modules) {
-    to.put_text(m.path);
-    to.put_text(m.build_id);
-  }
 }
 inline hello read_hello(byte_reader& from) {
   hello h;
@@ -53,10 +62,6 @@ inline hello read_hello(byte_reader& from) {
   o.temp_limit = from.get<std::uint64_t>();
   o.interpret = from.get<std::uint8_t>() != 0;
   o.checked = from.get<std::uint8_t>() != 0;
-  for (std::size_t n = from.get_count(2 * sizeof(std::uint64_t)); n; --n) {
-    std::string path = from.get_text();
-    h.modules.push_back({std::move(path), from.get_text()});
-  }
   return h;
 }
 

@@ -384,8 +384,8 @@ template <bool Writes> class plan_archive {
   byte_writer to_;
 
  private:
-  // Every member of a vertex, a branch and a stage has its name here, so that a new one does not compile before somebody has said whether it
-  // is sent. Not sent are notes for explain(), engines other than the CPU, loops, and forms, which complete() chooses again.
+  // Every member of a vertex, a branch and a stage has its name here, so that a new one does not compile before somebody has said whether
+  // it is sent. Not sent are notes for explain(), engines other than the CPU, loops, and forms, which complete() chooses again.
   template <class Divided> void fields(planner::vertex& v, const Divided& divided) {
     auto& [node, inputs, captures, engine, why, expected, shares, limit, slots, accelerated, ordered, interpreted, streamed, may_stream,
            over_columns, in_place, kept_if_it_fits, partitions, moves, cut_off, group_function, gives_columns, wanted, notes, body, test,

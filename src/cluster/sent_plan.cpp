@@ -1,5 +1,6 @@
 #include "cluster/sent_plan.hpp"
 
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "cluster/plan_archive.hpp"
 #include "ir/visit.hpp"
 #include "planner/cluster_graph.hpp"
+#include "planner/rules/edges.hpp"
 
 namespace query::cluster {
 
@@ -37,12 +39,41 @@ void forms_of(auto& archive, planner::column_options& forms) {
 
 }  // namespace
 
+namespace {
+
+// Compiled loops make the whole of each row, though optimised ones load what they use.
+bool reads_whole_rows(const planner::branch& b) {
+  return b.stages.empty() || std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) {
+           return s.how == planner::form::native || s.how == planner::form::thunks;
+         });
+}
+// g: with its forms.
+std::vector<bool> wanted_of(const detail::logical& source, const planner::machine_graph& g) {
+  if (source.what != detail::verb::source_columns || source.row->k != ir::kind::record) return {};
+  std::vector<bool> wanted(source.row->field_list.size(), false);
+  bool all = false;
+  planner::rules::each_branch(const_cast<planner::machine_graph&>(g), [&](const planner::branch& b, planner::vertex*) {
+    if (b.source != &source) return;
+    if (b.wanted.empty() || reads_whole_rows(b)) return all = true, void();
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] || b.wanted[i];
+  });
+  // Rows are counted by a column.
+  if (!all && std::find(wanted.begin(), wanted.end(), true) == wanted.end()) wanted[0] = true;
+  return all ? std::vector<bool>{} : wanted;
+}
+
+}  // namespace
+
 sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here) {
   plan_archive<true> to(g, here);
   planner::column_options chosen = forms;
   forms_of(to, chosen);
   to.graph(const_cast<planner::machine_graph&>(g), [](const planner::branch& b) { return planner::is_divided(b); });  // which only reads it
-  return {to.to_.take(), std::move(to.sources), std::move(to.captured)};
+  sent_plan sent{to.to_.take(), {}, std::move(to.captured)};
+  const planner::graph_copy as_it_runs = planner::copy_of(g);
+  planner::choose_columns(*as_it_runs.graph, forms);
+  for (const detail::logical* source : to.sources) sent.sources.push_back({source, wanted_of(*source, *as_it_runs.graph)});
+  return sent;
 }
 
 received_plan read_plan(std::span<const std::byte> bytes, const program& here) {
@@ -59,8 +90,10 @@ void complete(received_plan& plan, bool verified) {
     const detail::logical& verb = *plan.verbs.at(sent.verb);
     const ir::traced here = verb.functions.at(sent.number).trace();
     if ((here.root ? here.root->shape : 0) != sent.shape)
-      detail::fail(verb.label, "its function is another one in another process: it reads a value that it does not capture, such as a global "
-                   "variable; capture it by value, [x]", verb.where);
+      detail::fail(verb.label,
+                   "its function is another one in another process: it reads a value that it does not capture, such as a global variable; "
+                   "capture it by value, [x]",
+                   verb.where);
   }
   for (planner::vertex* v : plan.groups_by_expressions) {
     auto groups = ir::plan_group_function(v->node->functions.back().trace(), v->node->key, v->node->row);
@@ -79,9 +112,9 @@ std::vector<const ir::type*> received_source::parts() const {
 }
 
 void received_source::receive(std::size_t part, detail::table rows) {
-  if (held_->tables.size() != part) throw cluster_error("cluster: rows of a source come in another order");
   held_->in_columns = node_->what == detail::verb::source_columns;
-  held_->columns.push_back(rows.rows);
+  held_->columns.resize(parts().size());
+  held_->columns[part] = rows.rows;
   held_->tables.push_back(std::move(rows));
   node_->source = held_;
   node_->view = [](const void* of, detail::row_block& out) {

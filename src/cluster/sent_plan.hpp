@@ -33,9 +33,15 @@ struct verb_stays : cannot_travel {
   const detail::logical* verb = nullptr;
 };
 
+// A source of which each partition gets its own rows; of columns, those that somebody reads.
+struct sent_source {
+  const detail::logical* node = nullptr;
+  std::vector<bool> wanted;  // empty: all
+  bool reads(std::size_t part) const { return wanted.empty() || wanted[part]; }
+};
 struct sent_plan {
   std::vector<std::byte> bytes;
-  std::vector<const detail::logical*> sources;                   // whose rows are to follow, each partition's own
+  std::vector<sent_source> sources;
   std::vector<std::shared_ptr<const detail::capture>> captured;  // whose rows are to follow, all of them
 };
 sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here);
@@ -45,7 +51,8 @@ class received_source {
  public:
   explicit received_source(detail::logical& node) : node_(&node) {}
   std::vector<const ir::type*> parts() const;            // the types of the tables that follow: the rows, or a column for each field
-  void receive(std::size_t part, detail::table rows);    // in this order
+  void receive(std::size_t part, detail::table rows);    // in this order; a part that does not come is read by nobody
+
  private:
   struct held {
     std::vector<detail::table> tables;

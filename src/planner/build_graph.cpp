@@ -393,6 +393,10 @@ class builder {
       co_return;
     }
     std::vector<binding> outer = take_captures();
+    if (!c.plan)
+      throw detail::unplaced_error(
+          "a query within a function captures the rows of a lazy query around it, which other processes of a cluster do not have: "
+          "capture a collection, query::broadcast(q.to_vector())");
     vertex* t = co_await make_table(*static_cast<const pipe*>(c.plan.get()));
     captures_ = std::move(outer);
     captures_.push_back({c.slot, t});

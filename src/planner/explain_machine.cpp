@@ -121,7 +121,8 @@ class writer {
 
 void explain_machine(const machine_graph& g, text& to) {
   const std::string parts =
-      std::to_string(g.partitions) + (g.processes.empty() ? " partitions in this process" : " partitions, in processes of " + g.processes + ",");
+      std::to_string(g.partitions) +
+      (g.processes.empty() ? " partitions in this process" : " partitions, in processes of " + g.processes + ",");
   to.line(0, g.partitions == 1 ? "machine graph" : "cluster graph: each of " + parts + " runs the machine graph");
   writer w(to, g);
   for (const vertex* v : g.top) w.write(*v, 1);

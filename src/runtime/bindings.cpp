@@ -5,6 +5,8 @@
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 
+#include "runtime/cluster.hpp"
+
 namespace query::detail {
 
 namespace {
@@ -12,10 +14,8 @@ thread_local constinit std::span<const binding> bindings_here;
 thread_local constinit capture_recorder* recorder_here = nullptr;
 }  // namespace
 
-std::uint64_t next_slot() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
+static constinit std::atomic<std::uint64_t> last_slot{0};
+std::uint64_t next_slot() { return ++last_slot; }
 
 std::shared_ptr<const capture> make_capture(const ir::type* element, std::shared_ptr<const void> owner, const void* data,
                                             std::size_t size) {
@@ -66,3 +66,5 @@ void note_capture(const std::shared_ptr<const capture>& c) {
 }
 
 }  // namespace query::detail
+
+void query::runtime::begin_slots_above(std::uint64_t last) { detail::last_slot = last; }

@@ -43,8 +43,8 @@ class remote_partition {
   virtual bool lost() const = 0;
   virtual void run(const planner::vertex& v) = 0;
   virtual std::uint64_t finish() = 0;  // the rows of the last vertex that ran
-  // An exchange, as runtime/exchange_side.hpp has it: what is asked for by sample() or send() comes by sent(). Of each receiver, of one of them,
-  // or for all the same.
+  // An exchange, as runtime/exchange_side.hpp has it: what is asked for by sample() or send() comes by sent(). Of each receiver, of one of
+  // them, or for all the same.
   static constexpr std::uint64_t all = ~std::uint64_t{0};
   virtual void sample(const planner::vertex& v, std::uint64_t share) = 0;
   virtual void send(const planner::vertex& v, std::size_t receivers, const row_pages& begins, std::uint64_t receiver = all) = 0;
@@ -74,6 +74,9 @@ class cluster {
   virtual std::unique_ptr<remote_partition> begin(const prepared& query, const planner::machine_graph& g, run_context& context,
                                                   std::size_t partition) = 0;
 };
+
+// Slots of captured collections that are made in this process from now on: a container gets those of its master beside them.
+void begin_slots_above(std::uint64_t last);
 
 // Defined by src/cluster. Throws user_error for a name that it does not know.
 std::unique_ptr<cluster> make_cluster(const session_options& options);

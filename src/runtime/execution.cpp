@@ -126,10 +126,10 @@ void execution::run_vertices() {
   if (have_run_) return;
   prepare_arrow_columns(*graph, context);
   if (graph->partitions > 1 && !partitions) partitions = std::make_unique<partition_set>(*graph, *session, context, plan.sent);
-  executor executor(*graph, *session, context, partitions.get());
-  if (partitions) partitions->leads(executor);
-  executor.run_vertices();
-  fell_back |= executor.fell_back();
+  leader = std::make_unique<executor>(*graph, *session, context, partitions.get());
+  if (partitions) partitions->leads(*leader);
+  leader->run_vertices();
+  fell_back |= leader->fell_back();
   if (context.verify && partitions) partitions->verify_result();
   else if (context.verify) session->cpu->verify(graph->result, graph->captures, context);
   have_run_ = true;

@@ -98,9 +98,10 @@ void partition_set::begin_others() {
   others_ = std::move(all);
 }
 
-// ask(i, partition), then answer(i, partition), of all; those whose process was lost meanwhile are asked anew.
-template <class Ask, class Answer> void partition_set::each_other(Ask ask, Answer answer) {
+// ask(i, partition) of all, here() once, answer(i, partition) of all; those whose process was lost meanwhile are asked anew.
+template <class Ask, class Here, class Answer> void partition_set::each_other(Ask ask, Here here, Answer answer) {
   begin_others();
+  bool ran_here = false;
   std::vector<bool> done(others_.size());
   while (std::find(done.begin(), done.end(), false) != done.end()) {
     std::exception_ptr lost;
@@ -115,6 +116,7 @@ template <class Ask, class Answer> void partition_set::each_other(Ask ask, Answe
     std::vector<bool> asked(others_.size());
     for (std::size_t i = 0; i < others_.size(); ++i)
       if (!done[i]) guarded([&] { ask(i, *others_[i]), asked[i] = true; });
+    if (!std::exchange(ran_here, true)) here();
     for (std::size_t i = 0; i < others_.size(); ++i)
       if (asked[i]) guarded([&] { answer(i, *others_[i]), done[i] = true; });
     if (!lost) continue;
@@ -122,26 +124,32 @@ template <class Ask, class Answer> void partition_set::each_other(Ask ask, Answe
   }
 }
 
-// Another process for each that was lost, with what is there elsewhere; returns which.
+// Another process for each that was lost, with what is there elsewhere; returns which. All of them get a vertex before any gets the next
+// one: each may have to send its rows to another.
 std::vector<std::size_t> partition_set::heal(std::exception_ptr why) {
   if (!can_compute_again_) std::rethrow_exception(why);
-  std::vector<std::size_t> healed;
-  for (std::size_t i = 0; i < others_.size();) {
-    if (!others_[i]->lost()) {
-      ++i;
-      continue;
-    }
-    if (++losses_[i] > most_losses) std::rethrow_exception(why);
-    healed.push_back(i);
-    try {
+  std::vector<bool> healed(others_.size()), behind(others_.size());
+  for (bool all_there = false; !all_there;) {
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      if (!others_[i]->lost()) continue;
+      if (++losses_[i] > most_losses) std::rethrow_exception(why);
       others_[i] = begun(i);
-      for (const vertex* v : there_) compute_again(*v, i);
+      healed[i] = behind[i] = true;
+    }
+    try {
+      for (const vertex* v : there_)
+        for (std::size_t i = 0; i < others_.size(); ++i)
+          if (behind[i]) compute_again(*v, i);
+      all_there = true;
     } catch (const process_lost&) {
       why = std::current_exception();
-      i = 0;  // it, or one that had to send it rows
+      // Those that are behind have some of it: what they have is computed once more.
     }
   }
-  return healed;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < healed.size(); ++i)
+    if (healed[i]) numbers.push_back(i);
+  return numbers;
 }
 
 void partition_set::compute_again(const vertex& v, std::size_t other) {
@@ -181,10 +189,8 @@ void partition_set::run(const vertex& v) {
     }
   };
   if (v.partitions == 1 || !sent_) return run_here();
-  bool ran = false;
-  each_other([&](std::size_t, remote_partition& p) { p.run(v); },
+  each_other([&](std::size_t, remote_partition& p) { p.run(v); }, run_here,
              [&](std::size_t, remote_partition& p) {
-               if (!std::exchange(ran, true)) run_here();  // while they do
                p.finish();
                progressed();
              });
@@ -207,21 +213,20 @@ row_pages partition_set::begins_of_ranges(const vertex& v) {
     for (std::size_t p = 0; p < here(v.partitions); ++p) rows[p] = all_[p].exchanges->run(all_[p].mine(v));
   };
   const bool others = v.partitions > 1 && sent_;
-  bool ran = false;
   if (others)
-    each_other([&](std::size_t, remote_partition& p) { p.run(v); },
-               [&](std::size_t i, remote_partition& p) {
-                 if (!std::exchange(ran, true)) count_here();  // while they do
-                 rows[all_.size() + i] = static_cast<std::size_t>(p.finish());
-               });
-  if (!ran) count_here();
+    each_other([&](std::size_t, remote_partition& p) { p.run(v); }, count_here,
+               [&](std::size_t i, remote_partition& p) { rows[all_.size() + i] = static_cast<std::size_t>(p.finish()); });
+  else count_here();
   std::size_t all = 0;
   for (const std::size_t n : rows) all += n;
   const auto share = [&](std::size_t p) { return all <= wanted ? rows[p] : (rows[p] * wanted + all - 1) / all; };
   std::vector<row_pages> samples(parts());
-  for (std::size_t p = 0; p < here(v.partitions); ++p) samples[p] = all_[p].exchanges->sample(all_[p].mine(v), share(p));
-  if (others)
-    each_other([&](std::size_t i, remote_partition& p) { p.sample(v, share(all_.size() + i)); },
+  const auto sample_here = [&] {
+    for (std::size_t p = 0; p < here(v.partitions); ++p) samples[p] = all_[p].exchanges->sample(all_[p].mine(v), share(p));
+  };
+  if (!others) sample_here();
+  else
+    each_other([&](std::size_t i, remote_partition& p) { p.sample(v, share(all_.size() + i)); }, sample_here,
                [&](std::size_t i, remote_partition& p) { samples[all_.size() + i] = std::move(p.sent().at(0)); });
   std::vector<const row_pages*> in_their_order;
   for (const row_pages& pages : samples) {
@@ -240,11 +245,8 @@ partition_set::outbox partition_set::sent_by_all(const vertex& v, std::size_t re
   };
   if (v.partitions > 1 && sent_) {
     outbox by_others(parts() - all_.size());
-    each_other([&](std::size_t, remote_partition& p) { p.send(v, receivers, begins); },
-               [&](std::size_t i, remote_partition& p) {
-                 if (sent.empty()) send_here();  // while they do
-                 by_others[i] = p.sent();
-               });
+    each_other([&](std::size_t, remote_partition& p) { p.send(v, receivers, begins); }, send_here,
+               [&](std::size_t i, remote_partition& p) { by_others[i] = p.sent(); });
     for (auto& pages : by_others) sent.push_back(std::move(pages));
   } else {
     send_here();
@@ -272,7 +274,7 @@ void partition_set::exchange(const vertex& v) {
       for (auto& of_sender : sent) of_sender[r].clear();
   }
   if (receivers == 1 || !sent_) return;
-  each_other([&](std::size_t i, remote_partition& p) { p.receive(v, inbox_of(all_.size() + i)); },
+  each_other([&](std::size_t i, remote_partition& p) { p.receive(v, inbox_of(all_.size() + i)); }, [] {},
              [&](std::size_t, remote_partition& p) { p.finish(); });
   there_.push_back(&v);
   if (v.moves == way::range) begins_[&v] = std::move(begins);
@@ -307,7 +309,7 @@ void partition_set::verify_result() {
   for (std::size_t p = 0; p < std::min(all_.size(), partitions); ++p)
     session_->cpu->verify(all_[p].graph->result, all_[p].graph->captures, *all_[p].context);
   if (partitions == 1 || !sent_) return;
-  each_other([&](std::size_t, remote_partition& p) { p.verify_result(); }, [&](std::size_t, remote_partition& p) { p.finish(); });
+  each_other([&](std::size_t, remote_partition& p) { p.verify_result(); }, [] {}, [&](std::size_t, remote_partition& p) { p.finish(); });
 }
 
 void partition_set::count_pieces() {
@@ -338,12 +340,8 @@ void partition_set::fold(detail::fold_kind k, detail::fold_state& state) {
   };
   if (partitions == 1 || !sent_) return fold_here();
   std::vector<detail::fold_state> rest(parts() - all_.size());
-  bool folded = false;
-  each_other([&](std::size_t, remote_partition& p) { p.fold(k); },
-             [&](std::size_t i, remote_partition& p) {
-               if (!std::exchange(folded, true)) fold_here();  // while they do
-               rest[i] = p.folded();
-             });
+  each_other([&](std::size_t, remote_partition& p) { p.fold(k); }, fold_here,
+             [&](std::size_t i, remote_partition& p) { rest[i] = p.folded(); });
   for (const detail::fold_state& r : rest) add(r);
 }
 

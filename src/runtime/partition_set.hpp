@@ -68,7 +68,7 @@ class partition_set {
   // Partitions in other processes. What a lost one had is computed again, by another process.
   void begin_others();
   std::unique_ptr<remote_partition> begun(std::size_t other);
-  template <class Ask, class Answer> void each_other(Ask ask, Answer answer);
+  template <class Ask, class Here, class Answer> void each_other(Ask ask, Here here, Answer answer);
   std::vector<std::size_t> heal(std::exception_ptr why);
   void compute_again(const planner::vertex& v, std::size_t other);
 

@@ -47,7 +47,8 @@ TEST(processes_concurrency, several_queries_at_once) {
 TEST(processes_concurrency, several_queries_lose_the_same_process) {
   const auto rows = numbers(20000);
   const auto many = query::Session::cluster("local:3", {.threads = 1, .gpu = query::gpu_use::off});
-  const auto ran_in = query::from(rows).in(many).select([](const std::int32_t&) { return static_cast<std::int64_t>(::getpid()); }).to_vector();
+  const auto process = [](const std::int32_t&) { return static_cast<std::int64_t>(::getpid()); };
+  const auto ran_in = query::from(rows).in(many).select(process).to_vector();
   std::set<std::int64_t> others(ran_in.begin(), ran_in.end());
   others.erase(::getpid());
   ASSERT_EQ(others.size(), 2u);

@@ -151,6 +151,65 @@ TEST_F(processes, leave_rows_that_nobody_described) {
   EXPECT_STREQ(q.to_vector()[5].text, "text");
 }
 
+// Their bytes may be addresses, be it that functions give what is described.
+struct named {
+  std::string name;
+  int n;
+};
+TEST_F(processes, leave_sources_that_nobody_described) {
+  std::vector<named> all;
+  for (int i = 0; i < 1000; ++i) all.push_back({"name " + std::to_string(i), i});
+  const auto q = query::from(all).in(many).where([](const named& x) { return x.name == "name " + std::to_string(x.n); });
+  EXPECT_EQ(q.count(), 1000u);
+  EXPECT_NE(q.explain("count").find("in one process: rows of"), std::string::npos) << q.explain("count");
+  const std::vector<const char*> texts(1000, "text");
+  EXPECT_EQ(query::from(texts).in(many).where([](const char* t) { return t[0] == 't'; }).count(), 1000u);
+}
+
+// Whatever lay in the memory of a closure, and whatever its captures are.
+TEST_F(processes, take_functions_whatever_they_capture) {
+  const double limit = 700;
+  const bool flag = true;
+  for (int i = 0; i < 100; ++i) {
+    std::vector<std::string> used(50, std::string(100, 'x'));  // memory with addresses in it, given back
+    used.clear();
+    const auto nothing = query::from(rows).in(many).where([](auto t) { return t.id >= 0; });
+    const auto constants = query::from(rows).in(many).where([=](auto t) { return flag && t.price < limit; }).select([](auto t) {
+      return t.price;
+    });
+    for (const std::string& plan : {nothing.explain("count"), constants.explain("min")})
+      ASSERT_NE(plan.find("cluster graph"), plan.npos) << plan;
+  }
+}
+
+// Within a function, in a process that has no rows of the query around it.
+TEST_F(processes, run_queries_within_functions) {
+  const auto sum_of = [](int n) { return query::from(std::vector<int>{1, 2, n}).sum(); };
+  const auto own = query::from(rows).in(many).where([sum_of](const item& t) { return sum_of(3) + t.id > 9000; });
+  EXPECT_EQ(own.count(), 1005u);  // 8995 and on
+  const auto lazy = query::broadcast(query::from(rows).where([](auto t) { return t.id < 3; }).select([](auto t) { return t.id; }));
+  const auto nested = query::from(rows).in(many).where([lazy](const item& t) {
+    return query::from(std::vector<int>{1, 2, 3}).where([lazy](auto x) { return lazy.contains(x); }).count() + t.id == 2u;
+  });
+  try {
+    EXPECT_EQ(nested.count(), 1u);
+  } catch (const query::user_error& e) {
+    EXPECT_NE(std::string(e.what()).find("captures the rows of a lazy query around it"), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(processes, stop_while_rows_are_on_their_way) {
+  const auto first = others();
+  std::vector<std::int64_t> many_rows(3'000'000, 1);
+  const auto q = query::from(many_rows).in(many).where([](auto x) { return x > 0; });
+  EXPECT_EQ(q.count(), many_rows.size());
+  for (const std::int64_t p : first) ::kill(static_cast<pid_t>(p), SIGSTOP);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(q.timeout(0.5).count(), query::cancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_EQ(q.count(), many_rows.size());
+}
+
 int changed_by_main = 1;
 TEST_F(processes, tell_a_function_that_reads_what_another_process_does_not_have) {
   changed_by_main = 2;

@@ -61,7 +61,8 @@ template <class Chain> class typed_segment final : public detail::segment {
   using T = typename Chain::row;
   using view = typename Chain::view;
   typed_segment(detail::pipe from, Chain c)
-      : segment(std::move(from), ir::describe<typename Chain::source>(), ir::describe<T>(), {sizeof(typed_segment), alignof(typed_segment)}),
+      : segment(std::move(from), ir::describe<typename Chain::source>(), ir::describe<T>(),
+                {sizeof(typed_segment), alignof(typed_segment)}),
         chain_(std::move(c)) {
     detail::clear_padding(chain_);
   }

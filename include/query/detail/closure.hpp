@@ -19,8 +19,8 @@ template <class F> inline constexpr closure_form closure_form_of{sizeof(F), alig
 // What has been stored there is not left out, though nobody seems to read it.
 inline void keep_stores(void* memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
 
-// Copies of what can be copied byte by byte take what lies between the members along. (A constant among the captures is enough for g++ not to
-// call a closure trivially copyable; of such types it clears variables alone.)
+// Copies of what can be copied byte by byte take what lies between the members along. (A constant among the captures is enough for g++
+// not to call a closure trivially copyable; of such types it clears variables alone.)
 template <class T> void clear_padding([[maybe_unused]] T& x) {
 #ifdef __has_builtin
 #if __has_builtin(__builtin_clear_padding)
