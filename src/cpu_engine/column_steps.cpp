@@ -221,7 +221,7 @@ column_steps::column_steps(const planner::branch& b, bool prefilters, std::size_
     row_ = s.out;
     if (s.what == planner::stage::kind::probe) {
       steps_.push_back(make_column_probe(s, schema_, bindings, context));
-      keeps_rows_ = false;
+      keeps_rows_ = only_tests_ = false;
       continue;
     }
     for (const logical* node : s.nodes) {
@@ -230,6 +230,7 @@ column_steps::column_steps(const planner::branch& b, bool prefilters, std::size_
         auto p = planner::project(node->functions.front(), schema_);
         if (!p) not_columnar();
         schema_ = p->schema();
+        only_tests_ = false;
         steps_.push_back(std::make_unique<projection_step>(std::move(*p), node, context.pool));
       });
     }

@@ -42,6 +42,7 @@ class column_steps {
   const planner::column_schema& schema() const { return schema_; }  // of the batches that come out
   const ir::type* row() const { return row_; }
   bool keeps_rows() const { return keeps_rows_; }                    // one row out for each row in
+  bool only_tests() const { return only_tests_; }                    // columns are the source's
 
   class runner final : public detail::batch_sink {
    public:
@@ -64,7 +65,7 @@ class column_steps {
   std::shared_ptr<const column_list> list_;
   planner::column_schema source_schema_, schema_;
   std::vector<std::unique_ptr<column_step>> steps_;
-  bool passing_, keeps_rows_ = true;
+  bool passing_, keeps_rows_ = true, only_tests_ = true;
 };
 
 // The steps as a stage whose receiver takes records: they are put together in memory that is used again for each batch.

@@ -259,7 +259,8 @@ class join_table::builder {
   static void number_slots(part& p, slot_table<Word>& table, const std::uint64_t* words, const Row* rows, std::uint32_t* ids) {
     constexpr std::size_t ahead = 32;
     for (std::size_t i = 0; i < p.rows; ++i) {
-      if (i % join_block == 0) table.make_room(std::min(join_block, p.rows - i));
+      // Where most of the first keys differ, so do the others: no growth step by step.
+      if (i % join_block == 0) table.make_room(i && 2 * table.size() > i ? p.rows - i : std::min(join_block, p.rows - i));
       if (i + ahead < p.rows) __builtin_prefetch(words + rows[i + ahead]);
       const auto w = static_cast<Word>(words[rows[i]]);
       ids[i] = table.find_or_insert(w, table.hash(w));

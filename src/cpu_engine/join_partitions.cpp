@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "cpu_engine/positioned_rows.hpp"
 #include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/value_bytes.hpp"
+#include "ir/analysis.hpp"
 
 namespace query::cpu {
 
@@ -23,7 +25,7 @@ using detail::join_kind;
 
 namespace {
 
-constexpr std::size_t rows_a_part_of_chunk = 256;  // of a chunk, that one partition has; fewer are mostly overhead
+constexpr std::size_t rows_a_part_of_chunk = 128;  // of a chunk, that one partition has; fewer are mostly overhead
 constexpr unsigned least_bits = 2, most_bits = 12;
 constexpr std::size_t least_block = 1 << 10;
 constexpr std::uint64_t most_matches = 1 << 16, most_match_bytes = std::uint64_t{16} << 20;  // of a group_join in one go
@@ -38,6 +40,8 @@ bool keeps_right(join_kind k) { return k == join_kind::right || k == join_kind::
 struct join_columns {
   const planner::column_schema *left = nullptr, *right = nullptr;
   std::optional<planner::projection> result;
+  std::vector<column> probed;  // all rows of the probe side's source, if numbers of its rows are enough to make the result
+  std::uint64_t probed_rows = 0;
 };
 
 class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
@@ -52,10 +56,17 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
         room_(room),
         equality_(equality_of(join_->keys)),
         build_form_(join_->functions[build_left ? 0 : 1], interpreted, build_left ? columns.left : columns.right),
-        probe_form_(join_->functions[build_left ? 1 : 0], interpreted, build_left ? columns.right : columns.left) {
+        probe_form_(join_->functions[build_left ? 1 : 0], interpreted, build_left ? columns.right : columns.left,
+                    std::move(columns.probed)),
+        probed_source_rows_(columns.probed_rows) {
+    if (!probe_form_.records) probe_schema_ = *(build_left ? columns.right : columns.left);
+    if (tests()) places_ = probe_form_.in_place;
     equality_.sees_nulls = false;
     const auto& f = join_->functions;
-    if (columns.result) projector_.emplace(std::move(*columns.result), join_);
+    if (columns.result) {
+      if (probe_form_.numbers()) find_places(columns.result->parts);
+      projector_.emplace(std::move(*columns.result), join_);
+    }
     else if (groups()) result_.emplace(f[2], f[0].row, list(), interpreted, context_->pool);
     else if (f.size() > 2) result_.emplace(f[2], f[0].row, f[1].row, interpreted, context_->pool);
     rows_a_block_ = std::max(least_block, room / 4 / threads() / block_row_bytes());
@@ -69,18 +80,19 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     build_.emplace(build_form_, equality_, bits, marks(), parts(build), *context_);
     take_build_side(build);
     keep(std::move(build.rest));
-    probe_.emplace(probe_form_, equality_, bits, true, parts(probe), *context_);
+    probe_.emplace(probe_form_, equality_, bits, !probe_form_.numbers(), parts(probe), *context_);
     probe_->take(probe, *tasks_);
     keep(std::move(probe.rest));
     probe_rows_ = probe_->store().number_rows();
-    const std::uint64_t build_rows = build_->store().number_rows(), end = probe_rows_ + (marks() ? build_rows : 0);
+    const std::uint64_t build_rows = build_->store().number_rows();
+    const std::uint64_t end = probe_form_.numbers() ? probed_source_rows_ : probe_rows_ + (marks() ? build_rows : 0);
     const std::size_t partitions = std::size_t{1} << bits;
     count_values(build_rows, build_heap);
 
-    const planner::column_schema schema = projector_ ? projector_->schema() : probe_form_.columns;
+    const planner::column_schema schema = projector_ ? projector_->schema() : probe_schema_;
     const bool columns = projector_ || (tests() && !probe_form_.records);
     auto rows = std::make_shared<positioned_rows>(*v_, *tasks_, columns ? &schema : nullptr, std::max<std::uint64_t>(end, 1),
-                                                  expected_rows(partitions), 2 * threads(), room_, result_heap);
+                                                  expected_rows(partitions), 2 * threads(), room_, result_heap, places_);
     std::mutex lock;
     std::vector<std::unique_ptr<task>> idle;
     std::size_t begun = 0;
@@ -116,6 +128,17 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   bool marks() const { return !groups() && keeps_right(kind()); }
   const ir::type* list() const { return static_cast<const ir::type*>(join_->source.get()); }
 
+  // Which columns of the result are columns of the probe side.
+  void find_places(const std::vector<planner::projected_part>& parts) {
+    for (const planner::projected_part& part : parts) {
+      column& c = places_.emplace_back();
+      if (part.computed || part.side != (build_left_ ? 1u : 0u)) continue;
+      c = probe_form_.in_place[part.column];
+      c.base = static_cast<const std::byte*>(c.base) + part.within;
+      c.offset = part.to;
+      c.size = part.type->size;
+    }
+  }
   void take_build_side(join_input& build) {
     const runtime::profiled_run::scope now(context_->profile.get(), build.vertex);
     build_->take(build, *tasks_);
@@ -126,6 +149,9 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   // Rows that stay where they are have their numbers in a store; what others were made with goes now.
   void keep(std::unique_ptr<pipeline> input) {
     if (input && (input->in_place() || !build_form_.records)) inputs_.push_back(std::move(input));
+  }
+  std::uint64_t position(const stored_rows& r, std::size_t i) const {
+    return probe_form_.numbers() ? side_form::numbers_of(r.rows)[i] : r.first + r.positions[i];
   }
   std::size_t block_row_bytes() const { return build_block::row_bytes(build_form_, marks()) + table_bytes(*build_form_.key); }
   // Values that the store keeps as bytes are made again for a block; and so are keys, of any rows.
@@ -242,7 +268,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     // n pairs of rows of the batch and of the block.
     void hand_on(const stored_rows& r, const std::uint32_t* probed, const std::uint64_t* built, std::size_t n) {
       if (!n) return;
-      for (std::size_t i = 0; i < n; ++i) positions_[i] = r.first + r.positions[probed[i]];
+      for (std::size_t i = 0; i < n; ++i) positions_[i] = of_->position(r, probed[i]);
       if (projector_ && of_->keeps_probed()) return divide(r, probed, built, n);
       if (projector_) return project(r, probed, block_.select(built, n), n, writer_);
       for (std::size_t i = 0; i < n; ++i) {
@@ -264,7 +290,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
         positions_[with++] = positions_[i];
       }
       if (with) project(r, partner_of_, block_.select(partners_, with), with, writer_);
-      for (std::size_t i = 0; i < without; ++i) positions_[i] = r.first + r.positions[alone_[i]];
+      for (std::size_t i = 0; i < without; ++i) positions_[i] = of_->position(r, alone_[i]);
       if (without) project(r, alone_, block_.select_missing(without), without, missing_);
     }
     void project(const stored_rows& r, const std::uint32_t* probed, std::span<const column> built, std::size_t n,
@@ -297,6 +323,10 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     }
     // The columns of a batch; values that lie in the store's block go with it.
     std::span<const column> lasting(const stored_rows& r) {
+      if (of_->probe_form_.numbers()) {
+        of_->probe_form_.select(side_form::numbers_of(r.rows), columns_);
+        return columns_;
+      }
       columns_.assign(r.rows.columns.begin(), r.rows.columns.end());
       for (column& c : columns_) c.transient = !c.select;
       return columns_;
@@ -316,7 +346,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
       for (std::size_t i = 0; i < r.rows.n; ++i) {
         if (found[i] != wanted) continue;
         numbers_[n] = static_cast<std::uint32_t>(i);
-        positions_[n++] = r.first + r.positions[i];
+        positions_[n++] = of_->position(r, i);
       }
       if (!n) return;
       std::span<const column> rows = narrowed_.narrow(lasting(r), numbers_, n);
@@ -342,7 +372,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
         for (std::size_t k = i; k < j; ++k) {
           probed_[k - i] = value_at(r.rows.columns[0], k);
           built_[k - i] = lists_->list(k - i);
-          positions_[k - i] = r.first + r.positions[k];
+          positions_[k - i] = of_->position(r, k);
         }
         emit(j - i);
         i = j;
@@ -379,6 +409,9 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   std::size_t room_, rows_a_block_ = 0;
   key_equality equality_;
   side_form build_form_, probe_form_;
+  planner::column_schema probe_schema_;          // columns
+  std::uint64_t probed_source_rows_;
+  std::vector<column> places_;                   // of the result's columns, as positioned_rows has them
   std::optional<pair_calls> result_;             // records
   std::optional<column_projector> projector_;    // columns
   std::vector<std::unique_ptr<pipeline>> inputs_;  // read by number
@@ -397,10 +430,17 @@ join_columns columns_of(const detail::logical& join, bool build_left, const join
   c.left = (build_left ? build : probe).rest->columns();
   c.right = (build_left ? probe : build).rest->columns();
   if (!planner::evaluate(join.functions[0], *c.left) || !planner::evaluate(join.functions[1], *c.right)) return {};
-  if (join.functions.size() < 3) return c;
-  const planner::column_schema right = keeps_left(join.join) ? c.right->of_optional(join.functions[1].row) : *c.right;
-  c.result = planner::project(join.functions[2], *c.left, &right);
-  return c.result ? std::move(c) : join_columns();
+  if (join.functions.size() > 2) {
+    const planner::column_schema right = keeps_left(join.join) ? c.right->of_optional(join.functions[1].row) : *c.right;
+    c.result = planner::project(join.functions[2], *c.left, &right);
+    if (!c.result) return {};
+    // What is computed reads rows partition by partition: from the store, as they lie far apart.
+    for (const planner::projected_part& part : c.result->parts)
+      if (part.computed && ir::rows_used(part.computed).contains(build_left ? 1 : 0)) return c;
+  }
+  c.probed_rows = *probe.rest->source_rows();
+  if (c.probed_rows < std::numeric_limits<std::uint32_t>::max()) c.probed = probe.rest->columns_in_place();
+  return c;
 }
 
 bool can_be_copied(const ir::type* t) { return t->trivial || t->life.copy; }

@@ -12,11 +12,13 @@
 namespace query::cpu {
 
 // ---------------------------------------------------------------- forms
-side_form::side_form(const detail::user_function& f, bool interpreted, const planner::column_schema* from)
-    : row(f.row), key(f.result), records(!from) {
+side_form::side_form(const detail::user_function& f, bool interpreted, const planner::column_schema* from, std::vector<column> place)
+    : row(f.row), key(f.result), records(!from), in_place(std::move(place)) {
   if (from) {
-    columns = *from;
-    values.emplace(f, columns);
+    values.emplace(f, *from);
+    if (!numbers()) columns = *from;
+    else columns.columns.push_back({0, ir::describe<std::uint32_t>()});
+    if (numbers() && key->trivial && key->align <= partition_store::line) columns.columns.push_back({0, key});
     return;
   }
   calls.emplace(f, interpreted, false);
@@ -31,7 +33,17 @@ std::size_t side_form::stored_bytes() const {
   return bytes;
 }
 
+void side_form::select(const std::uint32_t* rows, std::vector<column>& to) const {
+  to = in_place;
+  for (column& c : to) c.select = rows;
+}
+
 const void* side_keys::of(const column_batch& b) {
+  if (form_->numbers_and_keys()) return b.columns[1].base;
+  if (form_->numbers()) {
+    form_->select(side_form::numbers_of(b), columns_);
+    return form_->values->adjacent(columns_, b.n, memory_, scratch_);
+  }
   if (form_->values) return form_->values->adjacent(b.columns, b.n, memory_, scratch_);
   if (!form_->key_at && !form_->key->trivial) {
     memory_.clear();
@@ -73,8 +85,16 @@ class parted_side::sink final : public detail::batch_sink, public column_sink {
     }
   }
   void push(const column_batch& b) override {
-    const void* const keys = of_->form_->values->adjacent(b.columns, b.n, keys_, scratch_);
-    append(b.columns, side_by_side(*of_->form_->key, keys), b.n, false);
+    const side_form& f = *of_->form_;
+    const void* const keys = f.values->adjacent(b.columns, b.n, keys_, scratch_);
+    if (!f.numbers()) return append(b.columns, side_by_side(*f.key, keys), b.n, false);
+    const column& c = b.columns[0];
+    const std::ptrdiff_t ahead = static_cast<const std::byte*>(c.base) - static_cast<const std::byte*>(f.in_place[0].base);
+    const auto first = static_cast<std::uint32_t>(static_cast<std::size_t>(ahead) / c.stride);
+    for (std::size_t i = 0; i < b.n; ++i) numbers_[i] = first + (c.select ? c.select[i] : static_cast<std::uint32_t>(i));
+    const column columns[2] = {{numbers_, sizeof numbers_[0], 0, sizeof numbers_[0], nullptr, true},
+                               {keys, f.key->size, 0, f.key->size, nullptr, true}};
+    append({columns, f.columns.columns.size()}, side_by_side(*f.key, keys), b.n, false);
   }
   void finish() { writer_.finish(); }
 
@@ -91,6 +111,7 @@ class parted_side::sink final : public detail::batch_sink, public column_sink {
   interpreter::scratch scratch_;
   bool resident_;
   std::uint64_t hashes_[batch_rows];
+  std::uint32_t numbers_[batch_rows];
   std::uint16_t partitions_[batch_rows];
 };
 
@@ -109,6 +130,11 @@ void parted_side::take(join_input& in, const vertex_tasks& tasks) {
   in.first.clear();
   if (!in.rest) return;
   const std::size_t done = in.rest->next_part();
+  // A part ends its writer's chunk: short ones would have blocks of a few rows.
+  if (const auto rows = in.rest->source_rows(); rows && !done && !in.rest->made_as_read()) {
+    const std::size_t chunks = *rows / partition_store::rows_a_chunk(form_->stored_bytes(), tasks.context());
+    in.rest->limit_parts(std::max(chunks, 4 * static_cast<std::size_t>(std::max(1, tasks.context().scheduler.concurrency()))));
+  }
   const bool resident = in.rest->in_place();
   in.rest->run_all([&](const pipeline::part& part) {
     sink to(*this, before + part.index - done, resident);

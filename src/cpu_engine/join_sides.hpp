@@ -1,7 +1,8 @@
 // The sides of a join whose rows have no room in memory: how they lie in partition stores, and how those of a partition are read again.
 //
-// Rows lie as columns where the join runs over columns and they stay where they are, so that strings are kept by number; else as records
-// with their keys beside them, unless these are a part of the row, or own memory.
+// Rows lie as columns where the join runs over columns and they stay where they are, so that strings are kept by number; or as their
+// numbers in a source, if that has all of their columns; else as records. Keys lie beside records and numbers, unless they are a part of
+// the record or own memory.
 //
 //   parted_side side(form, equality, bits, numbered, parts, context); side.take(input, tasks);
 //   build_block block(form, equality, numbered, context); block.read(side.store(), partition, first, n);
@@ -23,7 +24,8 @@ namespace query::cpu {
 
 struct side_form {
   // from: the columns of the rows; null: they are records.
-  side_form(const detail::user_function& f, bool interpreted, const planner::column_schema* from);
+  // in_place: all rows of the source; empty: columns lie in the store.
+  side_form(const detail::user_function& f, bool interpreted, const planner::column_schema* from, std::vector<column> in_place = {});
 
   const ir::type *row, *key;
   bool records;
@@ -31,6 +33,13 @@ struct side_form {
   std::optional<function_calls> calls; // records: the key
   std::optional<std::size_t> key_at;   // records: where in the row the key lies, if it does
   std::optional<column_values> values; // columns: the key
+  std::vector<column> in_place;        // of all rows, where the store has numbers of rows, in its first column
+
+  bool numbers() const { return !in_place.empty(); }
+  bool numbers_and_keys() const { return numbers() && columns.columns.size() > 1; }
+  static const std::uint32_t* numbers_of(const column_batch& b) { return static_cast<const std::uint32_t*>(b.columns[0].base); }
+  // Rows of the source by number.
+  void select(const std::uint32_t* rows, std::vector<column>& to) const;
 
   std::size_t stored_bytes() const;    // of a row, at most
 };
@@ -45,6 +54,7 @@ class side_keys {
   const side_form* form_;
   rows_buffer memory_;
   interpreter::scratch scratch_;
+  std::vector<column> columns_;
 };
 
 // One side, put apart by the hash of its keys.

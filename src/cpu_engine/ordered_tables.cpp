@@ -59,8 +59,9 @@ ordered_tables::ordered_tables(stored_order order, const planner::vertex& v, run
   most_of_partition_ = std::max(4 * least_of_partition, room / 4 / of_partition.memory);
 }
 
-ordered_tables::ranges::ranges(const stored_order& order, key_ranges r, std::size_t parts, runtime::run_context& context)
-    : keys(std::move(r)), store(order.columns, bits_of(keys.ranges()), parts, false, context) {}
+ordered_tables::ranges::ranges(const stored_order& order, std::optional<key_ranges> r, std::size_t count, std::size_t parts,
+                               runtime::run_context& context)
+    : keys(std::move(r)), n(keys ? keys->ranges() : count), store(order.in_store(), bits_of(n), parts, false, context) {}
 
 std::size_t ordered_tables::most_partitions() const {
   return std::clamp<std::size_t>(rows_a_chunk() / rows_a_block, 2, key_ranges::most);
@@ -68,19 +69,23 @@ std::size_t ordered_tables::most_partitions() const {
 
 ordered_tables::ranges& ordered_tables::add_level(std::vector<rows_buffer> sample, std::size_t wanted, std::size_t parts) {
   key_ranges keys(std::move(sample), order_.shapes, wanted, context_->scheduler, context_->pool, context_->cancel);
-  return *levels_.emplace_back(std::make_unique<ranges>(order_, std::move(keys), parts, *context_));
+  return *levels_.emplace_back(std::make_unique<ranges>(order_, std::move(keys), 0, parts, *context_));
+}
+ordered_tables::ranges& ordered_tables::add_level(std::size_t n, std::size_t parts) {
+  return *levels_.emplace_back(std::make_unique<ranges>(order_, std::nullopt, n, parts, *context_));
 }
 
 void ordered_tables::add_tables(ranges& of, std::size_t level) {
-  for (std::size_t r = 0; r < of.keys.ranges(); ++r) {
+  of.store.drop_spares();
+  for (std::size_t r = 0; r < of.n; ++r) {
     const auto rows = static_cast<std::size_t>(of.store.rows_of(r));
     const auto weighs = static_cast<std::size_t>(weight(rows, of.store.value_bytes(r)));
     if (!rows || size() >= limit_) of.store.release(r);
-    else if (of.keys.ties(r)) add_tied(of.store, r);
+    else if (of.ties(r)) add_tied(of.store, r);
     else if (level < most_levels && rows > 1 && weighs > most_of_partition_) split(of, r, rows, weighs, level);
     else add({&of.store, r, 0, ~std::size_t{0}, rows, false});
   }
-  for (std::size_t none = of.keys.ranges(); none < of.store.partitions(); ++none) of.store.release(none);
+  for (std::size_t none = of.n; none < of.store.partitions(); ++none) of.store.release(none);
 }
 void ordered_tables::add(table_of t) {
   tables_.push_back(t);
@@ -202,7 +207,13 @@ void ordered_tables::read_rows(const column_batch& b, rows_buffer& to) const {
   }
   if (row()->life.construct) row()->life.construct(at, b.n);
   to.grow(b.n);
-  assemble_rows(order_.columns, {b.columns.first(order_.of_row), b.n}, at, row()->size);
+  std::vector<column> columns(b.columns.begin(), b.columns.begin() + static_cast<std::ptrdiff_t>(order_.of_row));
+  for (std::size_t c = 0; c < order_.places.size(); ++c)
+    if (order_.places[c].base) {
+      columns[c] = order_.places[c];
+      columns[c].select = static_cast<const std::uint32_t*>(b.columns[order_.of_row].base);  // the positions
+    }
+  assemble_rows(order_.columns, {columns, b.n}, at, row()->size);
   to.heap().add(*row(), at, b.n, context_->pool);
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cpu_engine/key_ranges.hpp"
@@ -57,8 +58,11 @@ class ordered_tables : public made_tables {
                  bool values);
 
   struct ranges {
-    ranges(const stored_order& order, key_ranges r, std::size_t parts, runtime::run_context& context);
-    key_ranges keys;
+    // Without keys: n ranges that rows are put in by whoever writes them.
+    ranges(const stored_order& order, std::optional<key_ranges> r, std::size_t n, std::size_t parts, runtime::run_context& context);
+    bool ties(std::size_t range) const { return keys && keys->ties(range); }
+    std::optional<key_ranges> keys;
+    std::size_t n;
     partition_store store;
   };
   // Puts batches into the partitions of one part.
@@ -68,7 +72,7 @@ class ordered_tables : public made_tables {
         : to_(&to), writer_(to.store, part), keys_(of.order_, of.context_->pool) {}
     // At most column_batch_rows of them.
     void append(std::span<const column> columns, std::size_t n, bool owned) {
-      to_->keys.find(keys_.of(columns, n), n, partitions_);
+      to_->keys->find(keys_.of(columns, n), n, partitions_);
       writer_.append(columns, n, partitions_, owned);
     }
     void finish() { writer_.finish(); }
@@ -81,6 +85,7 @@ class ordered_tables : public made_tables {
   };
 
   ranges& add_level(std::vector<rows_buffer> sample, std::size_t wanted, std::size_t parts);
+  ranges& add_level(std::size_t n, std::size_t parts);
   void close(ranges& r) { add_tables(r, 1); }  // all writers have finished
   runtime::run_context& context() const { return *context_; }
   const vertex_tasks& tasks() const { return tasks_; }

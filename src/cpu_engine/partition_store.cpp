@@ -69,6 +69,7 @@ std::uint64_t partition_store::rows_of(std::size_t partition) const {
 }
 
 std::uint64_t partition_store::number_rows(std::vector<std::uint64_t>* before) {
+  drop_spares();
   std::uint64_t n = 0;
   for (const auto& part : parts_) {
     if (before) before->push_back(n);
@@ -87,6 +88,32 @@ void partition_store::add(std::size_t part, std::unique_ptr<chunk> c) {
   const auto& pages = parts_[part].back()->pages;
   for (std::size_t b = 0; b < pages.size(); ++b)
     if (pages[b]->memory) in_memory_[b].push_back(pages[b].get());
+}
+
+partition_store::chunk_memory partition_store::take_spare() {
+  const std::lock_guard hold(lock_);
+  chunk_memory m;
+  if (spares_.empty()) return m;
+  m = std::move(spares_.back());
+  spares_.pop_back();
+  return m;
+}
+void partition_store::keep_spare(chunk_memory m) {
+  const std::lock_guard hold(lock_);
+  spares_.push_back(std::move(m));
+}
+std::size_t partition_store::drop_spares() {
+  std::vector<chunk_memory> gone;
+  {
+    const std::lock_guard hold(lock_);
+    gone.swap(spares_);
+  }
+  std::size_t bytes = 0;
+  for (const chunk_memory& m : gone) {
+    for (const runtime::buffer& b : m.fields) bytes += b.capacity();
+    bytes += m.bytes.capacity() + m.bytes_end.capacity() + m.partition_of.capacity();
+  }
+  return bytes;
 }
 
 // A page that stays where it is meanwhile.
@@ -126,6 +153,7 @@ std::vector<std::size_t> partition_store::rows_by_chunk(std::size_t partition) c
 }
 
 void partition_store::read(std::size_t partition, std::size_t first, std::size_t end, function_ref<void(const stored_rows&)> f) {
+  drop_spares();
   std::size_t number = 0;
   const std::size_t band = partition / of_band_, of_page = partition % of_band_;
   runtime::buffer scratch;
@@ -280,7 +308,7 @@ std::size_t partition_store::evict(std::size_t bytes) {
     g->done = true;  // for its memory; a reader that has it pinned lets go of it
     freed += unpin(*g, hold);
   }
-  return freed;
+  return freed ? freed : drop_spares();
 }
 
 void partition_store::write(page& g) {

@@ -61,6 +61,8 @@ class partition_store final : runtime::pool_evictor {
   // The same of a run of chunks, and how many rows of the partition each chunk has.
   void read(std::size_t partition, std::size_t first, std::size_t end, function_ref<void(const stored_rows&)> f);
   std::vector<std::size_t> rows_by_chunk(std::size_t partition) const;
+  // All writers have finished: what they left for the next one goes. The first reader does the same.
+  std::size_t drop_spares();  // how many bytes they had
   // The partition is done with. Memory goes back where its neighbours are done with too.
   void release(std::size_t partition);
   // Does the store own values of a column, instead of the numbers of rows elsewhere?
@@ -106,6 +108,15 @@ class partition_store final : runtime::pool_evictor {
     std::size_t rows_of(std::size_t partition) const { return begins[partition + 1] - begins[partition]; }
   };
   class pinned;
+  // What a writer gathers a chunk in. The next writer takes it over, as memory that comes and goes has to be cleared by the system.
+  struct chunk_memory {
+    std::vector<runtime::buffer> fields;  // as the rows came; positions have none
+    runtime::buffer bytes, bytes_end;     // of values, row by row; and where each row's end
+    runtime::buffer partition_of;
+    std::size_t rows = 0;                 // that there is room for
+  };
+  chunk_memory take_spare();
+  void keep_spare(chunk_memory m);
 
   static std::size_t rows_a_chunk(std::size_t row_bytes, std::size_t memory_limit, std::size_t threads);
   std::size_t evict(std::size_t bytes) override;
@@ -135,6 +146,7 @@ class partition_store final : runtime::pool_evictor {
   std::vector<std::size_t> left_;              // by band: partitions that are not released
   std::optional<runtime::temp_file> file_;     // made by the first eviction
   std::exception_ptr broken_;                  // what was wrong with the file
+  std::vector<chunk_memory> spares_;           // of writers that have finished, until somebody reads
 };
 
 class partition_writer {
@@ -164,15 +176,12 @@ class partition_writer {
   std::size_t part_;
   std::uint64_t before_ = 0;  // rows of the part in chunks that are laid out
   std::size_t capacity_ = 0, n_ = 0;  // rows of the chunk: at most, and so far
-  std::size_t room_ = 0;              // that there is memory for
   partition_store::layout how_;
   std::vector<numbering> numberings_;
-  std::vector<runtime::buffer> fields_;  // as the rows came; positions have none
   std::vector<rows_buffer> objects_;
-  runtime::buffer bytes_, bytes_end_;  // of values, row by row; and where each row's end
+  partition_store::chunk_memory memory_;
   std::size_t bytes_n_ = 0, most_bytes_ = 0;
   std::vector<rows_buffer> whole_;     // of values that lie in parts
-  runtime::buffer partition_of_;
   std::vector<std::uint32_t> counts_;
 };
 

@@ -113,9 +113,10 @@ void partition_writer::begin(std::span<const column> columns) {
   row_bytes += values_a_row ? values_a_row + sizeof(std::uint64_t) : 0;
   capacity_ = std::clamp<std::size_t>(to_->partitions() * rows_a_block, least_chunk, partition_store::most_chunk);
   capacity_ = std::min(capacity_, partition_store::rows_a_chunk(row_bytes, to_->pool_->limit(), to_->writers_));
-  fields_.resize(how_.widths.size());
-  const std::size_t first = std::max({room_, first_bytes / row_bytes, std::size_t{1}});
-  room_ = 0;
+  if (!memory_.rows) memory_ = to_->take_spare();
+  memory_.fields.resize(how_.widths.size());
+  const std::size_t first = std::max({memory_.rows, first_bytes / row_bytes, std::size_t{1}});
+  memory_.rows = 0;
   make_room(std::min(capacity_, first));
   objects_.clear();
   whole_.clear();
@@ -130,18 +131,18 @@ void partition_writer::begin(std::span<const column> columns) {
 
 // There may be few rows, and these large: memory grows to that of a whole chunk.
 void partition_writer::make_room(std::size_t rows) {
-  if (rows <= room_) return;
-  room_ = std::min(capacity_, std::max(rows, 2 * room_));
+  if (rows <= memory_.rows) return;
+  memory_.rows = std::min(capacity_, std::max(rows, 2 * memory_.rows));
   const auto grow = [&](runtime::buffer& to, std::size_t width) {
-    if (to.size() >= room_ * width) return;
-    runtime::buffer larger = to_->pool_->allocate(room_ * width);
+    if (to.size() >= memory_.rows * width) return;
+    runtime::buffer larger = to_->pool_->allocate(memory_.rows * width);
     if (n_) std::memcpy(larger.data(), to.data(), n_ * width);
     to = std::move(larger);
   };
-  for (std::size_t f = 0; f < fields_.size(); ++f)
-    if (how_.positions != f) grow(fields_[f], how_.widths[f]);
-  if (how_.as_bytes) grow(bytes_end_, sizeof(std::uint64_t));
-  grow(partition_of_, sizeof(std::uint16_t));
+  for (std::size_t f = 0; f < memory_.fields.size(); ++f)
+    if (how_.positions != f) grow(memory_.fields[f], how_.widths[f]);
+  if (how_.as_bytes) grow(memory_.bytes_end, sizeof(std::uint64_t));
+  grow(memory_.partition_of, sizeof(std::uint16_t));
 }
 
 // Then the chunk ends, and the next one may keep bytes.
@@ -197,17 +198,17 @@ std::size_t partition_writer::keep_bytes(std::span<const column> columns, std::s
     }
     values.push_back(c);
   }
-  auto* const ends = bytes_end_.as<std::uint64_t>();
+  auto* const ends = memory_.bytes_end.as<std::uint64_t>();
   for (std::size_t row = 0; row < n; ++row) {
     std::size_t bytes = 0;
     for (std::size_t v = 0; v < values.size(); ++v) bytes += bytes_of(*whole_[v].type(), value_at(values[v], row));
-    if (const std::size_t all = bytes_n_ + bytes; all > bytes_.size()) {
+    if (const std::size_t all = bytes_n_ + bytes; all > memory_.bytes.size()) {
       if (all > most_bytes_ && n_ + row) return row;
-      runtime::buffer larger = to_->pool_->allocate(std::max({all, std::min(2 * bytes_.size(), most_bytes_), first_bytes / 4}));
-      if (bytes_n_) std::memcpy(larger.data(), bytes_.data(), bytes_n_);
-      bytes_ = std::move(larger);
+      runtime::buffer larger = to_->pool_->allocate(std::max({all, std::min(2 * memory_.bytes.size(), most_bytes_), first_bytes / 4}));
+      if (bytes_n_) std::memcpy(larger.data(), memory_.bytes.data(), bytes_n_);
+      memory_.bytes = std::move(larger);
     }
-    std::byte* to = bytes_.as<std::byte>() + bytes_n_;
+    std::byte* to = memory_.bytes.as<std::byte>() + bytes_n_;
     for (std::size_t v = 0; v < values.size(); ++v) to = write_bytes(*whole_[v].type(), value_at(values[v], row), to);
     ends[n_ + row] = bytes_n_ += bytes;
   }
@@ -216,7 +217,7 @@ std::size_t partition_writer::keep_bytes(std::span<const column> columns, std::s
 
 void partition_writer::keep(std::span<const column> columns, std::size_t n, const std::uint16_t* partitions, bool owned) {
   for (const numbering& g : numberings_) {
-    auto* const to = fields_[g.field].as<std::uint32_t>() + n_;
+    auto* const to = memory_.fields[g.field].as<std::uint32_t>() + n_;
     const auto from = static_cast<std::uint32_t>(g.from);
     for (std::size_t i = 0; i < n; ++i) to[i] = from + (g.select ? g.select[i] : static_cast<std::uint32_t>(i));
   }
@@ -224,7 +225,7 @@ void partition_writer::keep(std::span<const column> columns, std::size_t n, cons
     const auto& s = how_.columns[i];
     const ir::type* t = to_->schema_.columns[i].type;
     if (s.how == partition_store::stored_column::as::value) {
-      gather_column(columns[i], t, n, fields_[s.field].as<std::byte>() + n_ * t->size, t->size, false);
+      gather_column(columns[i], t, n, memory_.fields[s.field].as<std::byte>() + n_ * t->size, t->size, false);
     } else if (s.objects) {
       rows_buffer& to = objects_[*s.objects];
       if (owned && !columns[i].optional && !columns[i].select && columns[i].stride == t->size && t->life.move) {
@@ -239,7 +240,7 @@ void partition_writer::keep(std::span<const column> columns, std::size_t n, cons
       }
     }
   }
-  std::memcpy(partition_of_.as<std::uint16_t>() + n_, partitions, n * sizeof(std::uint16_t));
+  std::memcpy(memory_.partition_of.as<std::uint16_t>() + n_, partitions, n * sizeof(std::uint16_t));
   for (std::size_t i = 0; i < n; ++i) ++counts_[partitions[i]];
   n_ += n;
 }
@@ -252,8 +253,8 @@ void partition_writer::flush() {
   c->begins.reserve(partitions + 1);
   c->begins.push_back(0);
   for (std::size_t p = 0; p < partitions; ++p) c->begins.push_back(c->begins.back() + counts_[p]);
-  const auto* const partition_of = partition_of_.as<std::uint16_t>();
-  const auto* const ends = bytes_end_.as<const std::uint64_t>();
+  const auto* const partition_of = memory_.partition_of.as<std::uint16_t>();
+  const auto* const ends = memory_.bytes_end.as<const std::uint64_t>();
   std::vector<std::size_t> bytes(how_.as_bytes ? partitions : 0);
   for (std::size_t i = 0; how_.as_bytes && i < n_; ++i) bytes[partition_of[i]] += ends[i] - (i ? ends[i - 1] : 0);
   for (std::size_t first = 0; first < partitions; first += of_band) {
@@ -278,7 +279,7 @@ void partition_writer::flush() {
   for (std::size_t f = 0; f < how_.widths.size(); ++f) {
     stop.check();
     at_field(f);
-    const auto* const from = fields_[f].as<const std::byte>();
+    const auto* const from = memory_.fields[f].as<const std::byte>();
     const std::size_t w = how_.widths[f];
     if (how_.positions == f) {
       scatter(partition_of, n_, to.data(), w, [](std::byte* at, std::size_t i) {
@@ -297,7 +298,7 @@ void partition_writer::flush() {
   }
   if (how_.as_bytes) {
     at_field(how_.widths.size());
-    const auto* const from = bytes_.as<const std::byte>();
+    const auto* const from = memory_.bytes.as<const std::byte>();
     for (std::size_t i = 0; i < n_; ++i) {
       const std::uint64_t begin = i ? ends[i - 1] : 0;
       std::byte*& at = to[partition_of[i]];
@@ -317,12 +318,8 @@ void partition_writer::flush() {
 
 void partition_writer::finish() {
   flush();
-  fields_.clear();
-  bytes_.reset();
-  bytes_end_.reset();
   whole_.clear();
-  partition_of_.reset();
-  room_ = 0;
+  if (memory_.rows) to_->keep_spare(std::exchange(memory_, {}));
 }
 
 }  // namespace query::cpu

@@ -13,10 +13,10 @@
 #include <optional>
 #include <vector>
 
+#include "cpu_engine/column_batch.hpp"
 #include "cpu_engine/row_pieces.hpp"
 #include "cpu_engine/rows_buffer.hpp"
 #include "planner/machine_graph.hpp"
-#include "planner/projection.hpp"
 #include "runtime/run_context.hpp"
 
 namespace query::cpu {
@@ -79,6 +79,8 @@ class pipeline {
   bool next_made(detail::table& t);
   // What batches of columns hold; null where the last stage gives records.
   const planner::column_schema* columns() const;
+  // All rows of the source, where each batch has columns of some of them, in order, and they stay where they are. Empty: not so.
+  std::vector<column> columns_in_place() const;
 
   // Runs the next `most` parts in parallel, or fewer of a stream; body sees each once. False when the source has ended and
   // nothing ran.

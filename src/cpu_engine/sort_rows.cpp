@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t chunk_rows = std::size_t{1} << 16;
 constexpr std::size_t block_rows = 1024;
+constexpr std::size_t most_counted = std::size_t{1} << 16;  // rows: their words, counts and ids lie in a core's cache
 constexpr std::size_t large_run = std::size_t{1} << 16;  // ties so many are sorted by all threads
 
 struct environment {
@@ -129,6 +130,22 @@ void sort_run(const environment& env, Id* ids, std::size_t n, const std::uint64_
   for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<Id>(sorted[i].row);
 }
 
+// Rows by the values of words that are few, in one pass: a counting sort.
+permutation sort_counted(const environment& env, const std::uint64_t* words, std::uint64_t low, std::uint64_t high) {
+  const std::size_t n = env.rows, values = static_cast<std::size_t>(high - low) + 1;
+  const runtime::buffer counts = env.pool.allocate_array<std::uint32_t>(values + 1);
+  auto* const next = counts.as<std::uint32_t>();
+  std::fill_n(next, values + 1, 0u);
+  for (std::size_t i = 0; i < n; ++i) ++next[words[i] - low + 1];
+  for (std::size_t v = 1; v < values; ++v) next[v] += next[v - 1];
+  permutation rows(n, n, env.pool);
+  rows.visit([&](auto* ids) {
+    using id = std::remove_pointer_t<decltype(ids)>;
+    for (std::size_t i = 0; i < n; ++i) ids[next[words[i] - low]++] = static_cast<id>(i);
+  });
+  return rows;
+}
+
 // Words of up to 64 bits. As many of their leading bits as fit go into one word with the row id, which halves what the
 // sort moves; rows that these bits leave tied are then sorted by all bits.
 permutation sort_packed(const environment& env) {
@@ -146,6 +163,7 @@ permutation sort_packed(const environment& env) {
     low = std::min(low, l);
     high = std::max(high, h);
   }
+  if (env.encoder.exact() && n <= most_counted && high - low < 2 * n) return sort_counted(env, words, low, high);
   const auto row_bits = static_cast<unsigned>(std::bit_width(n - 1));
   const auto word_bits = static_cast<unsigned>(std::bit_width(high - low));
   const unsigned dropped = word_bits + row_bits > 64 ? word_bits + row_bits - 64 : 0;

@@ -23,9 +23,11 @@ void stored_order::add_key_column(const ir::type* key) {
   columns.columns.push_back({0, key});
 }
 
-stored_order stored_order::by_position(const planner::vertex& v, const planner::column_schema* from) {
+stored_order stored_order::by_position(const planner::vertex& v, const planner::column_schema* from, bool narrow,
+                                       std::vector<column> places) {
   stored_order order(v.node, from);
-  order.add_key_column(ir::describe<std::uint64_t>());
+  order.places = std::move(places);
+  order.add_key_column(narrow ? ir::describe<std::uint32_t>() : ir::describe<std::uint64_t>());
   return order;
 }
 
@@ -55,6 +57,13 @@ stored_order::stored_order(const planner::vertex& v, const planner::column_schem
     computed_keys.push_back(i);
     computed.push_back(placed_at(o, [&] { return function_calls(f, v.interpreted, false); }));
   }
+}
+
+planner::column_schema stored_order::in_store() const {
+  planner::column_schema s = columns;
+  for (std::size_t c = 0; c < places.size(); ++c)
+    if (places[c].base) s.columns[c].type = nullptr;
+  return s;
 }
 
 std::size_t stored_order::computed_bytes() const {

@@ -17,8 +17,9 @@ namespace query::cpu {
 
 struct stored_order {
   stored_order(const planner::vertex& v, const planner::column_schema* columns);
-  // Of rows of a vertex whose only key is a number, std::uint64_t, in a column behind theirs.
-  static stored_order by_position(const planner::vertex& v, const planner::column_schema* columns);
+  // Of rows of a vertex whose only key is a number in a column behind theirs: std::uint32_t if they are below 2^32, else std::uint64_t.
+  static stored_order by_position(const planner::vertex& v, const planner::column_schema* columns, bool narrow,
+                                  std::vector<column> places);
   // Of rows with a key that is what the vertex's function gives, computed into a column behind theirs.
   static stored_order by_key(const planner::vertex& v, const planner::column_schema* columns);
   stored_order(const detail::logical* node, const planner::column_schema* columns);  // of rows without keys
@@ -36,7 +37,10 @@ struct stored_order {
   std::vector<sort_key> shapes;             // types and directions of the keys
   std::vector<function_calls> computed;     // keys with columns of their own, in order; none of positions
   std::vector<std::size_t> computed_keys;   // their numbers
+  // Columns of rows whose position says where their values lie: of all rows, with a base where that is so. No store has them.
+  std::vector<column> places;
 
+  planner::column_schema in_store() const;
   std::size_t computed_bytes() const;       // of the keys of a row
 
  private:

@@ -32,6 +32,7 @@ void stored_sequence::writer::push(const detail::row_block& b) {
 }
 
 void stored_sequence::finish(const runtime::run_context& context) {
+  store_.drop_spares();
   const std::vector<std::size_t> chunks = store_.rows_by_chunk(0);
   const std::uint64_t n = std::accumulate(chunks.begin(), chunks.end(), std::uint64_t{0});
   if (n) row_heap_ = std::max(row_heap_, static_cast<std::size_t>(store_.heap_bytes(0) / n));

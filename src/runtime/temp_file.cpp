@@ -62,6 +62,7 @@ int open_unnamed(const std::string& folder) {
 
 // Blocks of a page are compressed until so many bytes have shown that they hardly get smaller.
 constexpr std::size_t tried_bytes = std::size_t{16} << 10;
+constexpr unsigned most_fruitless = 4, one_in = 8;  // pages
 constexpr bool shrinks(std::size_t packed, std::size_t bytes) { return packed <= bytes - bytes / 8; }
 
 // A change of one word always changes the result, as each step is reversible. Four chains hide the latency of the multiplications.
@@ -124,30 +125,47 @@ temp_file::place temp_file::write(const void* data, std::size_t bytes) {
 std::vector<temp_file::place> temp_file::write(const void* data, std::span<const std::size_t> begins) {
   std::vector<place> places;
   const std::size_t all = begins.back() - begins.front();
-  const auto packed = std::make_unique_for_overwrite<char[]>(all);
-  std::size_t n = 0;
+  // Pages of one file are alike: after some that did not get smaller, few are tried.
+  const unsigned fruitless = fruitless_.load(std::memory_order_relaxed);
+  bool tries = fruitless < most_fruitless || fruitless % one_in == 0;
+  const auto packed = tries ? std::make_unique_for_overwrite<char[]>(all) : nullptr;
+  std::size_t n = 0, packed_end = 0;  // bytes in the file; of the blocks, those that come from `packed`
   for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
     const std::size_t bytes = begins[i + 1] - begins[i], before = begins[i] - begins.front();
     const auto* const from = static_cast<const char*>(data) + begins[i];
-    char* const to = packed.get() + n;
-    std::size_t k = 0;
-    if (bytes && bytes <= LZ4_MAX_INPUT_SIZE && (before < tried_bytes || shrinks(n, before)))
-      k = static_cast<std::size_t>(LZ4_compress_default(from, to, static_cast<int>(bytes), static_cast<int>(bytes - bytes / 8)));
-    if (!k) std::memcpy(to, from, k = bytes);
-    places.push_back({n, k, bytes, checksum(to, k)});
+    tries = tries && (before < tried_bytes || shrinks(n, before));
+    std::size_t k = bytes;
+    if (tries) {
+      char* const to = packed.get() + n;
+      k = 0;
+      if (bytes && bytes <= LZ4_MAX_INPUT_SIZE)
+        k = static_cast<std::size_t>(LZ4_compress_default(from, to, static_cast<int>(bytes), static_cast<int>(bytes - bytes / 8)));
+      if (!k) std::memcpy(to, from, k = bytes);
+      packed_end = i + 1;
+    }
+    places.push_back({n, k, bytes, checksum(tries ? packed.get() + n : from, k)});
     n += k;
   }
+  if (shrinks(n, all)) fruitless_.store(0, std::memory_order_relaxed);
+  else fruitless_.fetch_add(1, std::memory_order_relaxed);
   space_->take(n);
   const std::uint64_t at = end_.fetch_add(n, std::memory_order_relaxed);
   for (place& p : places) p.at += at;
+  const std::size_t raw = begins.back() - begins[packed_end];  // bytes that are written as they lie
+  write_at(at, packed.get(), n - raw);
+  write_at(at + n - raw, static_cast<const char*>(data) + begins[packed_end], raw);
+  return places;
+}
+
+void temp_file::write_at(std::uint64_t at, const char* data, std::size_t bytes) {
+  if (!bytes) return;
   const no_file_size_signal blocked;
-  for (std::size_t done = 0; done < n;) {
-    const ssize_t k = ::pwrite(fd_, packed.get() + done, n - done, static_cast<off_t>(at + done));
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t k = ::pwrite(fd_, data + done, bytes - done, static_cast<off_t>(at + done));
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) fail("written to", k < 0 ? errno : ENOSPC);
     done += static_cast<std::size_t>(k);
   }
-  return places;
 }
 
 void temp_file::read(const place& from, void* to) const {

@@ -64,11 +64,13 @@ class temp_file {
   int descriptor() const { return fd_; }  // for tests that damage it
 
  private:
+  void write_at(std::uint64_t at, const char* data, std::size_t bytes);
   [[noreturn]] void fail(const char* what, int error) const;
 
   temp_space* space_;
   int fd_ = -1;
   std::atomic<std::uint64_t> end_{0};
+  std::atomic<unsigned> fruitless_{0};  // pages in a row that did not get smaller
 };
 
 }  // namespace query::runtime

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <query/cpu/typed_segment.hpp>
@@ -47,8 +48,8 @@ struct fixture {
     vertex.node = &node;
   }
   std::shared_ptr<cpu::positioned_rows> rows(const planner::column_schema* columns, std::uint64_t end, std::uint64_t expected,
-                                             std::size_t parts) {
-    return std::make_shared<cpu::positioned_rows>(vertex, tasks, columns, end, expected, parts, memory);
+                                             std::size_t parts, std::vector<cpu::column> places = {}) {
+    return std::make_shared<cpu::positioned_rows>(vertex, tasks, columns, end, expected, parts, memory, 0, std::move(places));
   }
   template <class Row> std::vector<Row> all(const std::shared_ptr<cpu::positioned_rows>& of) {
     std::vector<Row> rows;
@@ -67,12 +68,13 @@ std::uint64_t drawn(std::uint64_t i) {
 }
 
 // Row i of `positions` has times(i) rows, all in one part, which is drawn; a part feeds the rows of its positions in any order.
-template <class Times> void expect_in_order(std::uint64_t positions, Times times) {
+// apart: how far positions lie from each other.
+template <class Times> void expect_in_order(std::uint64_t positions, Times times, std::uint64_t apart = 1) {
   constexpr std::size_t parts = 5;
   fixture f(ir::describe<Found>());
   std::uint64_t total = 0;
   for (std::uint64_t i = 0; i < positions; ++i) total += times(i);
-  const auto rows = f.rows(nullptr, positions, total, parts);
+  const auto rows = f.rows(nullptr, positions * apart, total, parts);
   f.tasks.for_each(parts, [&](std::size_t part) {
     cpu::positioned_rows::writer to(*rows, part);
     std::vector<Found> some;
@@ -88,7 +90,7 @@ template <class Times> void expect_in_order(std::uint64_t positions, Times times
       if (drawn(position) % parts != part) continue;
       for (std::uint64_t i = 0; i < times(position); ++i) {
         some.push_back({position, static_cast<std::int64_t>(i)});
-        at.push_back(position);
+        at.push_back(position * apart);
         if (some.size() == 3000) flush();
       }
     }
@@ -113,6 +115,11 @@ template <class Times> void expect_in_order(std::uint64_t positions, Times times
 TEST(positioned_rows, come_in_order) {
   expect_in_order(600'000, [](std::uint64_t) { return 1u; });
   expect_in_order(900'000, [](std::uint64_t i) { return drawn(i) % 4; });
+}
+
+TEST(positioned_rows, beyond_32_bits) {
+  for (const std::uint64_t apart : {(std::uint64_t{1} << 32) / 599'999, std::uint64_t{1} << 20, std::uint64_t{1} << 44})
+    expect_in_order(600'000, [](std::uint64_t i) { return drawn(i) % 3; }, apart);
 }
 
 TEST(positioned_rows, few_or_none) {
@@ -161,6 +168,46 @@ TEST(positioned_rows, of_columns) {
   for (std::uint64_t i = 0; i < all.size(); ++i) {
     ASSERT_EQ(all[i].number, static_cast<std::int64_t>(n - 1 - i));
     ASSERT_EQ(all[i].name, names[n - 1 - i]);
+  }
+  EXPECT_LE(f.pool.peak(), memory);
+}
+
+// The numbers are not stored, as positions say where they lie.
+TEST(positioned_rows, of_columns_that_lie_at_positions) {
+  constexpr std::uint64_t n = 300'000;
+  fixture f(ir::describe<NamedAt>());
+  std::vector<std::string> names;
+  std::vector<std::int64_t> numbers;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    names.push_back("a name " + std::to_string(i));
+    numbers.push_back(static_cast<std::int64_t>(i) * 3);
+  }
+  const auto schema = planner::column_schema::of_fields(ir::describe<NamedAt>(), {});
+  const cpu::column stored{names.data(), sizeof(std::string), schema.columns[0].offset, sizeof(std::string)};
+  const cpu::column lies{numbers.data(), 8, schema.columns[1].offset, 8};
+  const auto rows = f.rows(&schema, n, n, 1, {{}, lies});
+  {
+    cpu::positioned_rows::writer to(*rows, 0);
+    std::vector<std::uint32_t> select;
+    std::vector<std::uint64_t> at;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t k = i * 7919 % n;
+      if (k % 3 == 0) continue;  // of some positions there is no row
+      select.push_back(static_cast<std::uint32_t>(n - 1 - k));
+      at.push_back(k);
+    }
+    cpu::column columns[] = {stored, {}};
+    columns[0].select = select.data();
+    to.append(columns, select.size(), at.data(), false);
+    to.finish();
+  }
+  rows->finish();
+  const auto all = f.all<NamedAt>(rows);
+  ASSERT_EQ(all.size(), n / 3 * 2);
+  for (std::uint64_t i = 0; i < all.size(); ++i) {
+    const std::uint64_t position = i / 2 * 3 + i % 2 + 1;
+    ASSERT_EQ(all[i].number, static_cast<std::int64_t>(position) * 3);
+    ASSERT_EQ(all[i].name, names[n - 1 - position]);
   }
   EXPECT_LE(f.pool.peak(), memory);
 }

@@ -355,7 +355,8 @@ TEST(spilled_joins, of_generators) {
   };
   const auto wanted = query::from(bought()).as_ordered().join(query::from(sold()), stock, stock, both).as_ordered().to_vector();
   for (const int threads : {1, 2}) {
-    query::Session little({.threads = threads, .memory_limit = little_memory, .temp_folder = at.name()});
+    // A part of a generator's rows for each thread has to fit beside the chunks of both.
+    query::Session little({.threads = threads, .memory_limit = little_memory / 4 * 5, .temp_folder = at.name()});
     const auto q = generated(0).in(little).join(generated(1u << 30).in(little), stock, stock, both);
     EXPECT_EQ(differing(q.to_vector(), wanted), 0u);
     EXPECT_TRUE(went_to_files(q)) << q.explain();

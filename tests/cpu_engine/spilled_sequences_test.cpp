@@ -69,16 +69,19 @@ const std::vector<Item>& all_items() {
 const auto key = [](auto i) { return i.key; };
 const auto weight = [](auto i) { return i.weight; };
 
-// The same query in enough memory, and in a quarter and a sixteenth of what it takes there.
+// The same query in enough memory, and in a quarter and a sixteenth of what it takes there: with each number of threads in turn.
 template <class Source, class Make> void expect_alike(const char* from, Source source, Make make) {
   SCOPED_TRACE(from);
   const Session enough({.threads = 2});
   const auto wanted = make(source(enough)).to_vector();
   const std::size_t need = enough.memory_peak();
   const temp_folder at("spilled_sequences_test");
+  static unsigned turn = 0;
+  ++turn;
   for (const std::size_t share : {4u, 16u})
     for (const int threads : {1, 2, 7}) {
       if (threads == (share == 4 ? 1 : 7) || (sanitized && threads == 1)) continue;
+      if (!sanitized && (threads == 2) != (share == 4 ? turn % 2 == 0 : turn / 2 % 2 == 0)) continue;
       const std::size_t memory = std::max(need / share, least_memory);
       SCOPED_TRACE(std::to_string(threads) + " threads, 1/" + std::to_string(share) + " of " + std::to_string(need));
       const Session little({.threads = threads, .memory_limit = memory, .temp_folder = at.name()});

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <random>
@@ -61,6 +62,38 @@ TEST(temp_file, gives_back_what_was_written_and_leaves_no_name) {
   }
   EXPECT_EQ(space.used(), 0u);
   EXPECT_TRUE(at.empty());
+}
+
+// Pages that do not get smaller are written as they lie; what follows them may get smaller again.
+TEST(temp_file, gives_back_pages_of_any_kind) {
+  const folder at;
+  temp_space space(at.name());
+  temp_file f(space);
+  struct page {
+    std::vector<std::uint64_t> data;
+    std::vector<std::size_t> begins;
+    std::vector<temp_file::place> places;
+  };
+  std::vector<page> pages;
+  for (std::size_t p = 0; p < 60; ++p) {
+    page& g = pages.emplace_back();
+    g.begins.push_back(0);
+    for (const std::size_t n : {0u, 700u, 1u, 2500u, 3000u, 0u, 10u}) {
+      const bool random = p < 20 ? true : p < 40 ? false : (p + n) % 3 == 0;
+      const auto block = words(n + p, random);
+      g.data.insert(g.data.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(n));
+      g.begins.push_back(g.data.size() * 8);
+    }
+    g.places = f.write(g.data.data(), g.begins);
+  }
+  EXPECT_LT(space.used(), 50u * 6211 * 8);
+  for (const page& g : pages)
+    for (std::size_t b = 0; b + 1 < g.begins.size(); ++b) {
+      ASSERT_EQ(g.places[b].bytes, g.begins[b + 1] - g.begins[b]);
+      std::vector<std::uint64_t> back(g.places[b].bytes / 8);
+      f.read(g.places[b], back.data());
+      ASSERT_TRUE(std::equal(back.begin(), back.end(), g.data.begin() + static_cast<std::ptrdiff_t>(g.begins[b] / 8)));
+    }
 }
 
 TEST(temp_file, takes_blocks_of_many_threads) {
