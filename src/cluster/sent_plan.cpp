@@ -43,9 +43,9 @@ namespace {
 
 // Compiled loops make the whole of each row, though optimised ones load what they use.
 bool reads_whole_rows(const planner::branch& b) {
-  return b.stages.empty() || std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) {
-           return s.how == planner::form::native || s.how == planner::form::thunks;
-         });
+  return std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) {
+    return s.how == planner::form::native || s.how == planner::form::thunks;
+  });
 }
 // g: with its forms.
 std::vector<bool> wanted_of(const detail::logical& source, const planner::machine_graph& g) {

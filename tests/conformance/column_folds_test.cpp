@@ -206,7 +206,7 @@ CONFORMS(column_folds, plans_name_the_kernels, "explain", "columns") {
 
 // Pages of a column that the fold does not need, and those of rows that a first condition rules out, are never read.
 CONFORMS(column_folds, touch_no_other_column, "where", "sum", "columns") {
-  if (!compiles(e)) return;
+  if (!compiles(e) || in_processes(e)) return;  // a column that is read is sent whole
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   constexpr std::size_t n = 200'000;
   std::vector<std::int32_t> key(n), unread(n);

@@ -26,6 +26,7 @@ template <class Run> void expect_calls(const char* what, std::int64_t wanted, Ru
 
 CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many", "group_by", "order_by", "top", "distinct_by", "join",
          "take_while", "sum", "aggregate", "zip", "cross_join", "left_join", "min_by", "to_map", "partitioned") {
+  if (in_processes(e)) return;  // calls are counted in each process
   for (const auto* d : {&small_ticks()[0], &small_ticks()[5], &ticks()[6], &ticks()[7]}) {
     SCOPED_TRACE(d->name);
     const auto n = std::ssize(d->rows), of_keys = in_partitions(e) ? 2 * n : n;
@@ -71,6 +72,7 @@ CONFORMS(evaluation, functions_run_once_a_row, "where", "select", "select_many",
 }
 
 CONFORMS(evaluation, a_shared_part_is_computed_once, "join", "concat", "broadcast") {
+  if (in_processes(e)) return;  // calls are counted in each process
   const auto& rows = many_ticks();
   const auto shared = source(e, rows).where(counted([](const tick& t) { return t.amount > 0; })).count_by([](auto t) { return t.key; });
   const auto key = [](const auto& r) { return std::get<0>(r); };
