@@ -1,5 +1,7 @@
 #include "cluster/sent_plan.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -103,6 +105,10 @@ void complete(received_plan& plan, bool verified) {
   if (!verified) planner::choose_columns(*plan.graph, plan.forms);
 }
 
+received_source::held::~held() {
+  for (const auto& [at, bytes] : unread) ::munmap(at, bytes);
+}
+
 std::vector<const ir::type*> received_source::parts() const {
   const ir::type* const row = node_->row;
   if (node_->what != detail::verb::source_columns || row->k != ir::kind::record) return {row};
@@ -113,8 +119,15 @@ std::vector<const ir::type*> received_source::parts() const {
 
 void received_source::receive(std::size_t part, detail::table rows) {
   held_->in_columns = node_->what == detail::verb::source_columns;
-  held_->columns.resize(parts().size());
-  held_->columns[part] = rows.rows;
+  if (held_->columns.empty())
+    for (const ir::type* column : parts()) {
+      const std::size_t bytes = std::max<std::size_t>(rows.n * column->size, 1);
+      void* const at = held_->in_columns ? ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : nullptr;
+      if (at == MAP_FAILED) throw resource_error("cluster: no addresses for a column");
+      if (at) held_->unread.emplace_back(at, bytes);
+      held_->columns.push_back(at);
+    }
+  held_->columns.at(part) = rows.rows;
   held_->tables.push_back(std::move(rows));
   node_->source = held_;
   node_->view = [](const void* of, detail::row_block& out) {

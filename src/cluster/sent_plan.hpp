@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/closure_image.hpp"
@@ -55,6 +56,11 @@ class received_source {
 
  private:
   struct held {
+    held() = default;
+    held(const held&) = delete;
+    held& operator=(const held&) = delete;
+    ~held();
+    std::vector<std::pair<void*, std::size_t>> unread;  // addresses without memory, of columns that nobody reads
     std::vector<detail::table> tables;
     std::vector<const void*> columns;
     bool in_columns = false;

@@ -37,7 +37,7 @@ TEST(program, tells_code_constants_and_variables_apart) {
   EXPECT_EQ(changing->in, program::part::variable);
   const shape s;
   std::uintptr_t table;
-  std::memcpy(&table, &s, sizeof table);
+  std::memcpy(&table, static_cast<const void*>(&s), sizeof table);
   const auto functions = here.find(table);  // written as the program was loaded, and not since
   ASSERT_TRUE(functions);
   EXPECT_EQ(functions->in, program::part::constant);

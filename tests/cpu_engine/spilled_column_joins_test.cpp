@@ -19,21 +19,21 @@
 
 namespace query::tests {
 
-struct Sale {
+struct SoldOnce {
   std::int32_t key, id;
   double price;
   std::optional<std::int32_t> shop;
   std::string note;
 };
-QUERY_RECORD(Sale, key, id, price, shop, note);
+QUERY_RECORD(SoldOnce, key, id, price, shop, note);
 
-struct Matched {
+struct MatchedSales {
   std::int32_t id, other;
   double price, other_price;
   std::string note, other_note;
-  friend bool operator==(const Matched&, const Matched&) = default;
+  friend bool operator==(const MatchedSales&, const MatchedSales&) = default;
 };
-QUERY_RECORD(Matched, id, other, price, other_price, note, other_note);
+QUERY_RECORD(MatchedSales, id, other, price, other_price, note, other_note);
 
 namespace {
 
@@ -63,7 +63,7 @@ struct table {
       note.push_back(x % 2 ? "a note that is not short " + std::to_string(x % 80'000) : std::to_string(x % 80'000));
     }
   }
-  auto source() const { return query::from(query::columns<Sale>(key, id, price, shop, note)); }
+  auto source() const { return query::from(query::columns<SoldOnce>(key, id, price, shop, note)); }
 };
 
 std::int32_t scattered(std::uint64_t x) { return static_cast<std::int32_t>(x % 100'000) * 20'011; }
@@ -81,9 +81,9 @@ const auto shop = [](auto s) { return s.shop; };
 const auto note = [](auto s) { return s.note; };
 const auto composite = [](auto s) { return std::tuple(s.key % 5'000, s.id % 20); };
 const auto computed = [](auto s) { return s.key / 3 + 1; };
-const auto matched = [](auto l, auto r) { return make<Matched>(l.id, r.id, l.price, r.price, l.note, r.note); };
+const auto matched = [](auto l, auto r) { return make<MatchedSales>(l.id, r.id, l.price, r.price, l.note, r.note); };
 const auto numbers = [](auto l, auto r) { return std::tuple(l.id, l.price, r.price, l.key); };
-const auto number = [](const Sale& s) { return s.id; };
+const auto number = [](const SoldOnce& s) { return s.id; };
 
 template <class Make> void expect_columns_alike(const std::string& what, const table& left, Make make, bool written = true) {
   expect_alike(what, memory, [&](const Session& s) { return left.source().in(s); }, make, written);
@@ -94,8 +94,8 @@ template <class Key> void expect_kinds_alike(const std::string& what, const tabl
   expect_columns_alike("numbers", l, [&](auto q) { return q.join(r.source(), by, by, numbers); }, written);
   expect_columns_alike("left", l, [&](auto q) {
     return q.left_join(r.source(), by, by, [](auto a, auto b) {
-      if (!b) return make<Matched>(a.id, -1, a.price, 0.5, a.note, std::string());
-      return make<Matched>(a.id, b->id, a.price, b->price, a.note, b->note);
+      if (!b) return make<MatchedSales>(a.id, -1, a.price, 0.5, a.note, std::string());
+      return make<MatchedSales>(a.id, b->id, a.price, b->price, a.note, b->note);
     });
   }, written);
   expect_columns_alike("semi", l, [&](auto q) { return q.semi_join(r.source(), by, by).select(number); }, false);
@@ -168,7 +168,7 @@ auto joined(const Session& s) { return sales().source().in(s).join(others().sour
 bool joins(const Session& s) {
   static const auto wanted = joined(Session({.threads = 2})).to_vector();
   std::size_t n = 0, differing = 0;
-  joined(s).for_each([&](const Matched& m) { differing += n >= wanted.size() || !(m == wanted[n]), ++n; });
+  joined(s).for_each([&](const MatchedSales& m) { differing += n >= wanted.size() || !(m == wanted[n]), ++n; });
   return n == wanted.size() && !differing;
 }
 const spilling_query spilled_join{memory, "join", joins};
@@ -189,7 +189,7 @@ TEST(spilled_column_joins, stop_at_any_time) {
       stop.request_stop();
     });
     try {
-      for (const Matched& m : joined(s).stop_on(stop.get_token())) EXPECT_GE(m.id, 0);
+      for (const MatchedSales& m : joined(s).stop_on(stop.get_token())) EXPECT_GE(m.id, 0);
     } catch (const query::cancelled&) {
     }
     other.join();
@@ -202,7 +202,7 @@ TEST(spilled_column_joins, stop_at_any_time) {
 TEST(spilled_column_joins, functions_and_readers_that_throw) {
   const temp_folder at("spilled_column_joins");
   const auto s = spilled_join.session(at.name());
-  const auto late = query::opaque([](const Sale& l) {
+  const auto late = query::opaque([](const SoldOnce& l) {
     if (l.id == rows - 5) throw std::domain_error("late");
     return l.key;
   });
@@ -211,7 +211,7 @@ TEST(spilled_column_joins, functions_and_readers_that_throw) {
   EXPECT_THROW(sales().source().in(s).join(others().source(), key, late, matched).to_vector(), std::domain_error);
   EXPECT_EQ(s.memory_used(), 0u);
   int n = 0;
-  EXPECT_THROW(joined(s).for_each([&](const Matched&) {
+  EXPECT_THROW(joined(s).for_each([&](const MatchedSales&) {
     if (++n == 50'000) throw std::domain_error("in the reader");
   }), std::domain_error);
   EXPECT_EQ(s.memory_used(), 0u);
