@@ -23,6 +23,7 @@
 #include "cluster/connection.hpp"
 #include "cluster/messages.hpp"
 #include "cluster/sent_errors.hpp"
+#include "cluster/sent_pages.hpp"
 #include "cluster/sent_plan.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/exchange_side.hpp"
@@ -159,15 +160,7 @@ class partition_here {
       source.receive(h.part, table_of_pages(parts[h.part]));
     }
   }
-  void keep(byte_reader& from, std::uint64_t rows) { pages_.push_back(page_of(from, rows)); }
-  runtime::row_page page_of(byte_reader& from, std::uint64_t rows) {
-    runtime::row_page page;
-    page.rows = rows;
-    const auto bytes = from.get_raw(from.left());
-    page.bytes = session_.pool.allocate(bytes.size());
-    if (!bytes.empty()) std::memcpy(page.bytes.data(), bytes.data(), bytes.size());
-    return page;
-  }
+  void keep(byte_reader& from, std::uint64_t rows) { pages_.push_back(read_page(from, rows, session_.pool)); }
   std::vector<const runtime::row_page*> inbox() const { return runtime::in_order({&pages_}); }
   detail::table table_of_pages(const ir::type* row) {
     detail::table t = session_.cpu->rows_of(row, inbox(), context_);
@@ -197,7 +190,7 @@ class partition_here {
     for (std::size_t n = from.get_count(2 * sizeof(std::uint64_t)); n; --n) {
       const auto rows = from.get<std::uint64_t>();
       byte_reader page(from.get_raw(from.get_count(1)));
-      begins.push_back(page_of(page, rows));
+      begins.push_back(read_page(page, rows, session_.pool));
     }
     const std::vector<runtime::row_pages> sent = exchanges_->send(v, receivers, begins);
     for (std::size_t r = 0; r < sent.size(); ++r)

@@ -1,10 +1,7 @@
 // "local:4": a session's queries in four processes of this machine, the first of which is the session's own.
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstring>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -16,8 +13,10 @@
 #include "cluster/messages.hpp"
 #include "cluster/program.hpp"
 #include "cluster/sent_errors.hpp"
+#include "cluster/sent_pages.hpp"
 #include "cluster/sent_plan.hpp"
 #include "runtime/cluster.hpp"
+#include "runtime/default_memory.hpp"
 #include "runtime/local_engine.hpp"
 #include "runtime/partition_bounds.hpp"
 
@@ -129,12 +128,7 @@ class partition_there final : public runtime::remote_partition {
       const auto h = from.get<page_header>();
       if (h.receiver >= most_receivers) throw cluster_error("cluster: a page for a partition that is not there");
       if (h.receiver >= all.size()) all.resize(h.receiver + 1);
-      row_page page;
-      page.rows = h.rows;
-      const auto bytes = from.get_raw(from.left());
-      page.bytes = context_.pool.allocate(bytes.size());
-      if (!bytes.empty()) std::memcpy(page.bytes.data(), bytes.data(), bytes.size());
-      all[h.receiver].push_back(std::move(page));
+      all[h.receiver].push_back(read_page(from, h.rows, context_.pool));
     }
   }
   void receive(const planner::vertex& v, std::span<const row_page* const> pages) override {
@@ -204,10 +198,7 @@ class local_cluster final : public runtime::cluster {
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     first_.options = options;
     if (!options.threads) first_.options.threads = std::max(1, cores / processes);
-    // Three quarters of the machine's memory, as for one process, for all of them.
-    if (!options.memory_limit)
-      first_.options.memory_limit = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) / 4 * 3 / static_cast<std::size_t>(processes) *
-                                    static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    if (!options.memory_limit) first_.options.memory_limit = runtime::default_memory_limit() / static_cast<std::size_t>(processes);
   }
 
   std::string name() const override { return "local:" + std::to_string(count_); }

@@ -28,7 +28,7 @@ namespace query::cluster {
 
 class local_process {
  public:
-  // What one query gets from the process.
+  // The messages from the process to one query.
   class mailbox {
    public:
     message wait(local_process& from, const runtime::cancel_flag& cancel);

@@ -1,4 +1,4 @@
-// What messages between master and containers begin with (connection.hpp).
+// How messages between master and containers begin (connection.hpp).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct page_header {
   std::uint64_t receiver = 0, rows = 0;
 };
 
-// What a container is told first.
+// The first message to a container.
 struct hello {
   session_options options;
 };

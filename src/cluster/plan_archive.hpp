@@ -289,7 +289,7 @@ template <bool Writes> class plan_archive {
     values(n.slot, n.previous_slot, n.next_slot, n.most_rounds);
     code(n.loop_test);
   }
-  // Of what a verb reads only the rows' type is known elsewhere.
+  // Other processes know the row type of a verb's inputs, and nothing else of them.
   void input(detail::pipe& p) {
     const ir::type* row = Writes ? (p.native ? p.native->out : p.node->row) : nullptr;
     type(row);

@@ -39,10 +39,6 @@ void forms_of(auto& archive, planner::column_options& forms) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Compiled loops make the whole of each row, though optimised ones load what they use.
 bool reads_whole_rows(const planner::branch& b) {
   return std::any_of(b.stages.begin(), b.stages.end(), [](const planner::stage& s) {

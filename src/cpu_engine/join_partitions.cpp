@@ -434,7 +434,7 @@ join_columns columns_of(const detail::logical& join, bool build_left, const join
     const planner::column_schema right = keeps_left(join.join) ? c.right->of_optional(join.functions[1].row) : *c.right;
     c.result = planner::project(join.functions[2], *c.left, &right);
     if (!c.result) return {};
-    // What is computed reads rows partition by partition: from the store, as they lie far apart.
+    // Computed columns read rows partition by partition: from the store, as rows of the source lie far apart.
     for (const planner::projected_part& part : c.result->parts)
       if (part.computed && ir::rows_used(part.computed).contains(build_left ? 1 : 0)) return c;
   }

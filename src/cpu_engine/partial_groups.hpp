@@ -25,7 +25,7 @@ namespace query::cpu {
 // Why partitions send the rows of a group_by or aggregate, not states; "": they send states.
 std::string why_rows_are_sent(const planner::vertex& v);
 
-// What a partition sends or receives: runs of groups, which may have keys in common.
+// The groups that a partition sends or receives, in runs, which may have keys in common.
 struct partial_groups final : runtime::kept_rows {
   struct run {
     std::variant<std::monostate, stored_keys, rows_buffer> keys;  // whole; none of an aggregate

@@ -108,7 +108,7 @@ class partition_store final : runtime::pool_evictor {
     std::size_t rows_of(std::size_t partition) const { return begins[partition + 1] - begins[partition]; }
   };
   class pinned;
-  // What a writer gathers a chunk in. The next writer takes it over, as memory that comes and goes has to be cleared by the system.
+  // Memory in which a writer gathers a chunk. The next writer takes it over: the system would have to clear fresh memory.
   struct chunk_memory {
     std::vector<runtime::buffer> fields;  // as the rows came; positions have none
     runtime::buffer bytes, bytes_end;     // of values, row by row; and where each row's end

@@ -9,6 +9,7 @@
 #include <query/detail/discard.hpp>
 #include <query/detail/failure.hpp>
 
+#include "runtime/default_memory.hpp"
 #include "runtime/engine_failure.hpp"
 #include "runtime/gpu_placement.hpp"
 #include "runtime/session_state.hpp"
@@ -16,8 +17,6 @@
 namespace query {
 
 namespace runtime {
-
-namespace {
 
 std::size_t default_memory_limit() {
   std::ifstream info("/proc/meminfo");
@@ -27,6 +26,8 @@ std::size_t default_memory_limit() {
     if (word == "MemTotal:" && info >> kilobytes) break;
   return kilobytes ? kilobytes / 4 * 3 * 1024 : 0;
 }
+
+namespace {
 
 constexpr int most_threads = 4096;
 

@@ -1,4 +1,4 @@
-// What a function object is made of: what another process of the same program needs to make it again from its bytes.
+// The form of a function object: another process of the same program makes it again from its bytes by this.
 //
 // Such objects are made in cleared memory, so that bytes which no member has are zero wherever the compiler lets them be: old addresses
 // that lie about in memory would look like captured pointers.
@@ -16,7 +16,7 @@ struct closure_form {
 };
 template <class F> inline constexpr closure_form closure_form_of{sizeof(F), alignof(F), [](void* f) { static_cast<F*>(f)->~F(); }};
 
-// What has been stored there is not left out, though nobody seems to read it.
+// The compiler keeps stores to that memory, though nobody seems to read it.
 inline void keep_stores(void* memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
 
 // Copies of what can be copied byte by byte take what lies between the members along. (A constant among the captures is enough for g++

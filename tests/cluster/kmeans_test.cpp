@@ -1,0 +1,36 @@
+// k-means of examples/kmeans, no word changed, in other processes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../../examples/kmeans/kmeans_query.hpp"
+
+namespace {
+
+TEST(kmeans, of_the_examples_in_three_processes) {
+  std::mt19937 random(1);
+  std::vector<kmeans::Point> points(20000);
+  for (kmeans::Point& p : points) {
+    const auto cluster = random() % 8;
+    for (std::size_t k = 0; k < kmeans::features; ++k)
+      p.x[k] = static_cast<float>(random() % 1000) / 1000 + static_cast<float>(cluster * (k + 3) % 7) * 5;
+  }
+  const auto first = kmeans::first_centers(points, 8);
+  const query::Session one({.gpu = query::gpu_use::off});
+  const auto many = query::Session::cluster("local:3", {.threads = 1, .gpu = query::gpu_use::off});
+  const auto there = kmeans::clusters(query::from(points).in(many), first, 1e-3);
+  const std::string plan = there.explain();
+  EXPECT_NE(plan.find("cluster graph: each of 3 partitions, in processes of local:3"), plan.npos) << plan;
+  EXPECT_EQ(plan.find("interpreted"), plan.npos) << plan;
+  const auto got = there.to_vector(), right = kmeans::clusters(query::from(points).in(one), first, 1e-3).to_vector();
+  ASSERT_EQ(got.size(), right.size());
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    EXPECT_EQ(got[i].id, right[i].id);
+    for (std::size_t k = 0; k < kmeans::features; ++k) EXPECT_NEAR(got[i].x[k], right[i].x[k], 1e-3);
+  }
+}
+
+}  // namespace
