@@ -210,7 +210,7 @@ TEST(spilled_groups, folder_that_nobody_may_write_to) {
   EXPECT_NE(why.find("/proc"), std::string::npos) << why;
 }
 
-TEST(spilled_groups, disk_that_is_full) { expect_error_of_full_disk(query_that_spills, 1'000'000); }
+TEST(spilled_groups, disk_that_is_full) { expect_error_of_full_disk(query_that_spills, {1'000'000}); }
 TEST(spilled_groups, limit_of_temporary_files) {
   expect_error_over_limit_of_files(query_that_spills, "1M");
   ASSERT_EQ(::setenv("QUERY_TEMP_LIMIT", "1X", 1), 0);

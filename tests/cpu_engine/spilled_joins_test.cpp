@@ -376,7 +376,7 @@ bool joins(const query::Session& s) {
 const spilling_query spilled_join{little_memory, "join", joins};
 TEST(spilled_joins, folder_that_is_gone) { expect_error_without_folder(spilled_join); }
 TEST(spilled_joins, disk_that_is_full) {
-  for (const std::size_t bytes : {100'000, 1'000'000}) expect_error_of_full_disk(spilled_join, bytes);
+  expect_error_of_full_disk(spilled_join, {100'000, 1'000'000});
 }
 TEST(spilled_joins, limit_of_temporary_files) { expect_error_over_limit_of_files(spilled_join, "200K"); }
 

@@ -225,7 +225,7 @@ template <class Check> void each_verb(Check check) {
 
 TEST(spilled_sequences, folder_that_is_gone) { each_verb(expect_error_without_folder); }
 TEST(spilled_sequences, disk_that_is_full) {
-  each_verb([](const spilling_query& q) { expect_error_of_full_disk(q, 200'000); });
+  each_verb([](const spilling_query& q) { expect_error_of_full_disk(q, {200'000}); });
 }
 TEST(spilled_sequences, limit_of_temporary_files) {
   each_verb([](const spilling_query& q) { expect_error_over_limit_of_files(q, "100K"); });

@@ -368,7 +368,7 @@ const spilling_query& query_that_spills() {
 
 TEST(spilled_sets, folder_that_is_gone) { expect_error_without_folder(query_that_spills()); }
 TEST(spilled_sets, disk_that_is_full) {
-  for (const std::size_t bytes : {100'000u, 1'500'000u, 6'000'000u}) expect_error_of_full_disk(query_that_spills(), bytes);
+  expect_error_of_full_disk(query_that_spills(), {100'000, 1'500'000, 6'000'000});
 }
 TEST(spilled_sets, limit_of_temporary_files) { expect_error_over_limit_of_files(query_that_spills(), "200K"); }
 

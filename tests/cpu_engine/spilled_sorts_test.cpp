@@ -387,7 +387,7 @@ auto little(const std::string& folder) { return query_that_spills.session(folder
 
 TEST(spilled_sorts, folder_that_is_gone) { expect_error_without_folder(query_that_spills); }
 TEST(spilled_sorts, disk_that_is_full) {
-  for (const std::size_t bytes : {100'000u, 3'000'000u}) expect_error_of_full_disk(query_that_spills, bytes);
+  expect_error_of_full_disk(query_that_spills, {100'000, 3'000'000});
 }
 TEST(spilled_sorts, limit_of_temporary_files) { expect_error_over_limit_of_files(query_that_spills, "200K"); }
 
