@@ -1,0 +1,342 @@
+#include "cluster/master/master.hpp"
+
+#include <algorithm>
+
+namespace query::cluster {
+
+namespace {
+
+// Of the buckets that an attempt made (none: all), is this one there? One block may be for all receivers.
+bool has_bucket(const std::vector<std::uint32_t>& made, const task_result& r, std::uint32_t bucket) {
+  return made.empty() || r.blocks.size() == 1 || std::find(made.begin(), made.end(), bucket) != made.end();
+}
+
+std::size_t index_of_block(const task_result& sent, std::uint32_t receiver) { return sent.blocks.size() == 1 ? 0 : receiver; }
+
+}  // namespace
+
+master::master(options o) : options_(o), hosts_(o.partitions) {}
+
+void master::begin(master_actions& out) {
+  for (std::uint32_t p = 0; p < hosts_.size(); ++p) {
+    hosts_[p].incarnation = 1;
+    if (local(p)) hosts_[p].now = host::is::ready;
+    else out.push_back(start_host{host_of(p)});
+  }
+}
+
+step_id master::submit(step s, master_actions& out) {
+  const step_id id = ++last_;
+  known_step& k = steps_[id];
+  k.what = std::move(s);
+  k.tasks.resize(k.what.partitions);
+  bool gone = false;  // something that it reads
+  const auto reads = [&](step_id r, bool same_partition) {
+    const auto found = steps_.find(r);
+    if (found == steps_.end()) return fail({{}, "rows that were given up are to be read"});
+    found->second.readers.push_back(id);
+    for (std::uint32_t p = 0; p < found->second.tasks.size(); ++p)
+      gone |= found->second.tasks[p].is == state::idle && (!same_partition || p < k.tasks.size());
+  };
+  for (const step_id r : k.what.reads) reads(r, true);
+  if (k.what.receives) reads(k.what.receives, false);
+  if (failed_) return id;
+  for (std::uint32_t p = 0; p < k.tasks.size(); ++p) set(k, p, state::waiting);
+  if (gone) settle(out);
+  for (std::uint32_t p = 0; p < k.tasks.size(); ++p) try_run(id, p, out);
+  return id;
+}
+
+void master::release(const std::vector<step_id>& done, master_actions& out) {
+  for (const step_id s : done) steps_.at(s).released = true;
+  for (const step_id s : done) try_drop(s, out);
+}
+
+void master::handle(const master_event& e, master_actions& out) {
+  std::visit([&](const auto& which) { on(which, out); }, e);
+  // Tasks before the one that failed go on: one of them may fail, too.
+  if (!fails_at_ || failed_) return;
+  for (const auto& [id, k] : steps_) {
+    if (id > fails_at_->first) break;
+    for (std::uint32_t p = 0; p < k.tasks.size() && place{id, p} < *fails_at_; ++p)
+      if (k.tasks[p].is == state::waiting || k.tasks[p].is == state::asked) return;
+  }
+  const one& t = steps_.at(fails_at_->first).tasks[fails_at_->second];
+  fail({task_id{fails_at_->first, fails_at_->second, t.attempt}, ""});
+}
+
+// Nothing is done from the task on that failed.
+bool master::done(step_id s) const { return steps_.at(s).pending == 0 && !(fails_at_ && s >= fails_at_->first); }
+bool master::done(step_id s, std::uint32_t partition) const {
+  const state is = steps_.at(s).tasks.at(partition).is;
+  return is != state::waiting && is != state::asked && !(fails_at_ && place{s, partition} >= *fails_at_);
+}
+const task_result& master::result(step_id s, std::uint32_t partition) const { return steps_.at(s).tasks.at(partition).result; }
+
+master::one* master::current(const task_id& t, const host_id& h) {
+  const auto found = steps_.find(t.step);
+  if (found == steps_.end() || t.partition >= found->second.tasks.size()) return nullptr;
+  one& known = found->second.tasks[t.partition];
+  return known.is == state::asked && known.attempt == t.attempt && known.host == h ? &known : nullptr;
+}
+
+void master::set(known_step& k, std::uint32_t p, state now) {
+  one& t = k.tasks[p];
+  const auto pending = [](state is) { return is == state::waiting || is == state::asked; };
+  k.done += (now == state::done) - (t.is == state::done);
+  k.pending += pending(now) - pending(t.is);
+  if (now == state::waiting && t.attempt) ++repaired_.tasks;
+  t.is = now;
+}
+
+// None: all.
+std::vector<std::uint32_t> master::buckets_wanted(const known_step& sending) const {
+  std::vector<std::uint32_t> wanted;
+  bool somebody_has = false;
+  for (const step_id r : sending.readers) {
+    const auto found = steps_.find(r);
+    if (found == steps_.end()) continue;
+    for (std::uint32_t p = 0; p < found->second.tasks.size(); ++p) {
+      if (found->second.tasks[p].is == state::done) somebody_has = true;
+      else wanted.push_back(p);
+    }
+  }
+  if (!somebody_has) wanted.clear();
+  return wanted;
+}
+
+block master::block_for(step_id sending, std::uint32_t sender, std::uint32_t receiver) const {
+  const one& from = steps_.at(sending).tasks[sender];
+  const std::size_t i = index_of_block(from.result, receiver);
+  return {sending, static_cast<std::uint32_t>(i), from.host, from.attempt, from.result.blocks.at(i)};
+}
+
+// A process works its tasks off when what they read is there: a task may be asked for as soon as those that it reads have been.
+bool master::may_run(step_id s, const known_step& k, std::uint32_t p) const {
+  if (failed_ || hosts_[p].now != host::is::ready || (fails_at_ && !(place{s, p} < *fails_at_))) return false;
+  for (const step_id r : k.what.reads) {
+    const state is = steps_.at(r).tasks.at(p).is;
+    if (is != state::asked && is != state::done) return false;
+  }
+  if (!k.what.receives) return true;
+  const known_step& sending = steps_.at(k.what.receives);
+  return sending.done == sending.tasks.size() &&
+         std::all_of(sending.tasks.begin(), sending.tasks.end(), [&](const one& t) { return has_bucket(t.only, t.result, p); });
+}
+
+void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
+  std::vector<place> tries{{s, p}};
+  while (!tries.empty()) {
+    const auto [id, at] = tries.back();
+    tries.pop_back();
+    known_step& k = steps_.at(id);
+    if (at >= k.tasks.size()) continue;
+    one& t = k.tasks[at];
+    if (t.is != state::waiting || !may_run(id, k, at)) continue;
+    run_task run{host_of(at), {{id, at, ++t.attempt}, k.what.does, k.what.vertex, k.what.reads, {}, {}, {}}};
+    if (!k.what.arguments.empty()) run.task.argument = k.what.arguments[k.what.arguments.size() == 1 ? 0 : at];
+    if (k.what.does == work::send && t.attempt > 1) run.task.only = buckets_wanted(k);
+    if (k.what.receives) {
+      const auto senders = static_cast<std::uint32_t>(steps_.at(k.what.receives).tasks.size());
+      for (std::uint32_t q = 0; q < senders; ++q) run.task.blocks.push_back(block_for(k.what.receives, q, at));
+      t.misses.assign(senders, 0);
+    }
+    t.host = run.host;
+    t.only = run.task.only;
+    set(k, at, state::asked);
+    out.push_back(std::move(run));
+    for (const step_id r : k.readers) {
+      const auto found = steps_.find(r);
+      if (found != steps_.end() && found->second.what.receives != id) tries.emplace_back(r, at);
+    }
+  }
+}
+
+// After a loss: what is missing runs again. Readers come behind what they read, so one pass backwards finds all that is wanted.
+void master::settle(master_actions& out) {
+  for (auto i = steps_.rbegin(); i != steps_.rend(); ++i) {
+    known_step& k = i->second;
+    for (std::uint32_t p = 0; p < k.tasks.size(); ++p) {
+      if (k.tasks[p].is == state::idle && !k.released && leaves_rows(k.what.does)) set(k, p, state::waiting);
+      const state is = k.tasks[p].is;
+      if (is != state::waiting && is != state::asked) continue;
+      const auto want = [&](known_step& of, std::uint32_t q) {
+        if (of.released) return fail({{}, "rows that were given up would have to be computed again"});
+        set(of, q, state::waiting);
+      };
+      if (is == state::waiting)
+        for (const step_id r : k.what.reads)
+          if (known_step& of = steps_.at(r); of.tasks[p].is == state::idle) want(of, p);
+      if (!k.what.receives) continue;
+      known_step& sending = steps_.at(k.what.receives);
+      for (std::uint32_t q = 0; q < sending.tasks.size(); ++q) {
+        const one& sender = sending.tasks[q];
+        const bool lacks = is == state::waiting && sender.is == state::done && !has_bucket(sender.only, sender.result, p);
+        if (sender.is == state::idle || lacks) want(sending, q);
+      }
+    }
+  }
+  for (const auto& [id, k] : steps_)
+    for (std::uint32_t p = 0; p < k.tasks.size(); ++p)
+      if (k.tasks[p].is == state::waiting) try_run(id, p, out);
+}
+
+void master::on(const host_ready& e, master_actions& out) {
+  if (e.host.partition >= hosts_.size() || host_of(e.host.partition) != e.host) return;
+  hosts_[e.host.partition].now = host::is::ready;
+  for (const auto& [id, k] : steps_) try_run(id, e.host.partition, out);
+}
+
+void master::on(const host_lost& e, master_actions& out) {
+  const std::uint32_t p = e.host.partition;
+  if (p >= hosts_.size() || local(p) || host_of(p) != e.host) return;
+  host& h = hosts_[p];
+  ++repaired_.hosts;
+  if (++h.losses > options_.most_losses || !options_.replayable) return fail({{}, e.why});
+  ++h.incarnation;
+  h.now = host::is::starting;
+  out.push_back(start_host{host_of(p)});
+  for (auto& [id, k] : steps_) {
+    if (p >= k.tasks.size()) continue;
+    one& t = k.tasks[p];
+    if (t.is == state::asked) set(k, p, state::waiting);
+    // Answers are here.
+    if (t.is == state::done && (leaves_rows(k.what.does) || k.what.does == work::send)) set(k, p, state::idle);
+  }
+  settle(out);
+}
+
+void master::on(const task_done& e, master_actions& out) {
+  one* const t = current(e.task, e.host);
+  if (!t) return;
+  const step_id s = e.task.step;
+  known_step& k = steps_.at(s);
+  const task_result before = std::exchange(t->result, e.result);
+  set(k, e.task.partition, state::done);
+  if (k.what.does == work::send) {
+    if (!same_as_before(s, e.task.partition, before, out)) return fail({{}, "rows that were lost come out another way when they are computed again"});
+    offer_blocks(s, e.task.partition, out);
+  }
+  for (const step_id r : k.what.reads) try_drop(r, out);
+  if (k.what.receives && k.done == k.tasks.size()) try_drop(k.what.receives, out);
+  try_drop(s, out);
+}
+
+void master::on(const task_failed& e, master_actions&) {
+  if (!current(e.task, e.host)) return;
+  const place at{e.task.step, e.task.partition};
+  set(steps_.at(e.task.step), e.task.partition, state::failed);
+  if (!fails_at_ || at < *fails_at_) fails_at_ = at;
+}
+
+void master::on(const block_missing& e, master_actions& out) {
+  one* const t = current(e.task, e.host);
+  const auto sending = steps_.find(e.wanted.step);
+  if (!t || sending == steps_.end() || steps_.at(e.task.step).what.receives != e.wanted.step) return;
+  const std::uint32_t q = e.wanted.at.partition;
+  if (q >= sending->second.tasks.size()) return;
+  const one& from = sending->second.tasks[q];
+  if (from.is != state::done || from.host != e.wanted.at || from.attempt != e.wanted.attempt) return;  // there is another, or there will be
+  if (e.gone) {
+    set(sending->second, q, state::idle);
+    return settle(out);
+  }
+  if (++t->misses.at(q) > options_.most_misses)
+    return fail({{}, "process " + std::to_string(e.task.partition + 1) + " gets no rows from process " + std::to_string(q + 1)});
+  out.push_back(redirect{e.host, e.task, block_for(e.wanted.step, q, e.task.partition)});
+}
+
+// A sender's task is done, once more perhaps: those who pull are told where its block is now, others may begin.
+void master::offer_blocks(step_id sending, std::uint32_t sender, master_actions& out) {
+  const known_step& from = steps_.at(sending);
+  const one& sent = from.tasks[sender];
+  if (sent.attempt == 1 && from.done < from.tasks.size()) return;  // nobody can have begun
+  bool lacking = false;
+  for (const step_id r : from.readers) {
+    known_step& receiving = steps_.at(r);
+    for (std::uint32_t p = 0; p < receiving.tasks.size(); ++p) {
+      one& t = receiving.tasks[p];
+      if (t.is != state::waiting && t.is != state::asked) continue;
+      if (!has_bucket(sent.only, sent.result, p)) lacking = true;
+      else if (t.is == state::asked) out.push_back(redirect{t.host, {r, p, t.attempt}, block_for(sending, sender, p)});
+      else try_run(r, p, out);
+    }
+  }
+  if (!lacking) return;
+  set(steps_.at(sending), sender, state::idle);  // somebody was lost meanwhile who had its block
+  settle(out);
+}
+
+// A sender's task that ran again: rows that come out another way make all wrong that was computed from the earlier ones, which runs anew.
+// False: some of it has left already.
+bool master::same_as_before(step_id sending, std::uint32_t sender, const task_result& before, master_actions& out) {
+  known_step& k = steps_.at(sending);
+  one& t = k.tasks[sender];
+  bool anew = false;
+  for (std::uint32_t b = 0; b < before.blocks.size() && b < t.result.blocks.size(); ++b) {
+    if (!has_bucket(t.only, t.result, b)) t.result.blocks[b] = before.blocks[b];  // nobody asked for it
+    if (before.blocks[b] == t.result.blocks[b]) continue;
+    for (const step_id r : k.readers) {
+      const auto found = steps_.find(r);
+      if (found == steps_.end()) continue;
+      for (std::uint32_t p = 0; p < found->second.tasks.size(); ++p)
+        if (index_of_block(t.result, p) == b) {
+          if (!compute_anew(r, p)) return false;
+          anew = true;
+        }
+    }
+  }
+  if (anew) settle(out);
+  return true;
+}
+
+// The rows of a receiving task, and all that was made of them in its partition.
+bool master::compute_anew(step_id receiving, std::uint32_t p) {
+  std::vector<step_id> stale{receiving};
+  while (!stale.empty()) {
+    const step_id s = stale.back();
+    known_step& k = steps_.at(s);
+    stale.pop_back();
+    if (p >= k.tasks.size()) continue;
+    const state is = k.tasks[p].is;
+    if (is == state::waiting || (is == state::asked && s == receiving) || (is != state::asked && is != state::done)) continue;  // the latter is redirected
+    if (is == state::done && (local(p) || !(leaves_rows(k.what.does) || k.what.does == work::send))) return false;
+    set(k, p, k.released && is == state::done ? state::idle : state::waiting);
+    for (const step_id r : k.readers)
+      if (const auto found = steps_.find(r); found != steps_.end() && found->second.what.receives != s) stale.push_back(r);
+  }
+  return true;
+}
+
+void master::try_drop(step_id s, master_actions& out) {
+  const auto found = steps_.find(s);
+  if (found == steps_.end()) return;
+  known_step& k = found->second;
+  const bool sends = k.what.does == work::send;
+  if (k.pending) return;
+  bool read_later = false, known_readers = false;
+  for (const step_id r : k.readers) {
+    const auto reader = steps_.find(r);
+    if (reader == steps_.end()) continue;
+    known_readers = true;
+    read_later |= reader->second.pending > 0;
+  }
+  // Blocks go when all have them. Who loses its rows has them sent again.
+  if (read_later || !(k.released || (sends && !k.readers.empty()))) return;
+  for (std::uint32_t p = 0; p < k.tasks.size(); ++p) {
+    if (k.tasks[p].is != state::done) continue;
+    if (sends || leaves_rows(k.what.does)) {
+      out.push_back(drop{host_of(p), s});
+      set(k, p, state::idle);
+    }
+  }
+  // What is still known may have to run again for a reader's sake, or say that it cannot.
+  if (!k.released || known_readers) return;
+  const std::vector<step_id> read = k.what.reads;
+  const step_id received = k.what.receives;
+  steps_.erase(found);
+  for (const step_id r : read) try_drop(r, out);
+  if (received) try_drop(received, out);
+}
+
+}  // namespace query::cluster

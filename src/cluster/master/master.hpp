@@ -1,0 +1,175 @@
+// The application master of one query: which task runs when, and again after a loss. A state machine without thread, clock, socket or disk:
+// events come in, actions go out, and the same events give the same actions.
+//
+//   master m({.partitions = 4, .others_from = 1});
+//   const step_id s = m.submit({.vertex = 7, .does = work::run, .partitions = 4}, actions);
+//   m.handle(task_done{{s, 2, 1}, host, result}, actions);
+//   if (m.done(s)) ...
+//
+// A query's steps form a graph: a task reads rows of its own partition, and a receiving task what all tasks of a sending step hold for it.
+// Rows live in the process that made them, blocks until their receivers have them. When a process is lost, the tasks whose rows somebody
+// still wants run again in its next incarnation, and those whose blocks are gone, wherever they are: the lineage of what is lost.
+// Source: Zaharia et al., Resilient Distributed Datasets, NSDI 2012; docs/design/029.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cluster/master/tasks.hpp"
+
+namespace query::cluster {
+
+struct step {
+  std::uint64_t vertex = 0;
+  work does = work::run;
+  std::uint32_t partitions = 1;   // in which it runs: the first ones
+  std::vector<step_id> reads{};   // of the same partition
+  step_id receives = 0;           // receive: the step whose blocks it pulls
+  std::vector<std::vector<std::byte>> arguments{};  // none, one for all tasks, or one for each
+};
+
+// Events.
+struct host_ready {
+  host_id host;
+};
+struct host_lost {
+  host_id host;
+  std::string why;
+};
+struct task_done {
+  task_id task;
+  host_id host;
+  task_result result;
+};
+struct task_failed {  // by a function of the user's, say: its error is with who drives the master
+  task_id task;
+  host_id host;
+};
+// A receiver could not pull a block: `gone` where the sender has not got it, else nobody knows.
+struct block_missing {
+  task_id task;
+  host_id host;
+  block wanted;
+  bool gone = false;
+};
+using master_event = std::variant<host_ready, host_lost, task_done, task_failed, block_missing>;
+
+// Actions.
+struct start_host {
+  host_id host;
+};
+struct run_task {
+  host_id host;
+  cluster::task task;
+};
+struct redirect {  // of a receiver that runs: there is another block in the place of the sender's earlier one
+  host_id host;
+  task_id task;
+  block instead;
+};
+struct drop {  // what the step left there goes, once no task that was asked for reads it
+  host_id host;
+  step_id step = 0;
+};
+using master_action = std::variant<start_host, run_task, redirect, drop>;
+using master_actions = std::vector<master_action>;
+
+class master {
+ public:
+  struct options {
+    std::uint32_t partitions = 1;
+    std::uint32_t others_from = 1;   // hosts of partitions from here on are other processes; those before it are never lost
+    std::uint32_t most_losses = 2;   // of one partition's host: a function that ends its process does so each time
+    std::uint32_t most_misses = 5;   // of one block
+    bool replayable = true;          // sources can be read again
+  };
+  explicit master(options o);
+
+  void begin(master_actions& out);  // starts the hosts
+  step_id submit(step s, master_actions& out);
+  // Steps that are done, and whose rows nobody is to read any more but by each other, all at once.
+  void release(const std::vector<step_id>& done, master_actions& out);
+  void handle(const master_event& e, master_actions& out);
+
+  bool done(step_id s) const;
+  bool done(step_id s, std::uint32_t partition) const;
+  const task_result& result(step_id s, std::uint32_t partition) const;
+
+  // The query cannot go on. Of several tasks that failed it is the one of the first step and partition, as soon as those before it have ended:
+  // the error that the query would have had in one process.
+  struct failure {
+    std::optional<task_id> task;  // else a host that was lost too often, or a query that cannot be computed again
+    std::string why;
+  };
+  const std::optional<failure>& failed() const { return failed_; }
+
+  // What ran again because its process, or its block, was lost; and how many processes were.
+  struct repairs {
+    std::uint64_t hosts = 0, tasks = 0;
+  };
+  const repairs& repaired() const { return repaired_; }
+  bool holds_nothing() const { return steps_.empty(); }
+
+ private:
+  enum class state : std::uint8_t { idle, waiting, asked, done, failed };  // idle: its rows are gone, and nobody misses them
+  struct one {
+    state is = state::idle;
+    std::uint32_t attempt = 0;
+    host_id host;
+    task_result result;
+    std::vector<std::uint32_t> only;     // send: the buckets of the last attempt; empty: all
+    std::vector<std::uint32_t> misses;   // receive: of each sender
+  };
+  struct known_step {
+    step what;
+    std::vector<one> tasks;
+    std::vector<step_id> readers;
+    std::uint32_t done = 0, pending = 0;  // tasks; pending: waiting or asked
+    bool released = false;
+  };
+  struct host {
+    enum class is : std::uint8_t { starting, ready } now = is::starting;
+    std::uint32_t incarnation = 0;
+    std::uint32_t losses = 0;
+  };
+  using place = std::pair<step_id, std::uint32_t>;
+
+  host_id host_of(std::uint32_t partition) const { return {partition, hosts_[partition].incarnation}; }
+  bool local(std::uint32_t partition) const { return partition < options_.others_from; }
+  one* current(const task_id& t, const host_id& h);  // null: an earlier attempt's, or a lost host's
+  void set(known_step& k, std::uint32_t p, state now);
+  std::vector<std::uint32_t> buckets_wanted(const known_step& sending) const;
+  block block_for(step_id sending, std::uint32_t sender, std::uint32_t receiver) const;
+  bool may_run(step_id s, const known_step& k, std::uint32_t p) const;
+  void try_run(step_id s, std::uint32_t p, master_actions& out);
+  void settle(master_actions& out);
+  void offer_blocks(step_id sending, std::uint32_t sender, master_actions& out);
+  bool same_as_before(step_id sending, std::uint32_t sender, const task_result& before, master_actions& out);
+  bool compute_anew(step_id receiving, std::uint32_t p);
+  void try_drop(step_id s, master_actions& out);
+  void fail(failure f) {
+    if (!failed_) failed_ = std::move(f);
+  }
+  void settle_failure();
+
+  void on(const host_ready& e, master_actions& out);
+  void on(const host_lost& e, master_actions& out);
+  void on(const task_done& e, master_actions& out);
+  void on(const task_failed& e, master_actions& out);
+  void on(const block_missing& e, master_actions& out);
+
+  const options options_;
+  std::vector<host> hosts_;
+  std::map<step_id, known_step> steps_;
+  step_id last_ = 0;
+  std::optional<place> fails_at_;  // a task that failed; those before it go on
+  std::optional<failure> failed_;
+  repairs repaired_;
+};
+
+}  // namespace query::cluster

@@ -1,0 +1,72 @@
+// What master and containers tell each other of a query's tasks. A step is one vertex of the machine graph that runs once; a task is that
+// step in one partition. Each partition has a process of its own, a host, which may be lost: its next incarnation takes over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace query::cluster {
+
+using step_id = std::uint64_t;  // counts from 1, in the order of the query; 0: none
+
+enum class work : std::uint32_t {
+  run,      // computes the vertex's table
+  count,    // of an exchange: the rows that it will send, which stay there
+  sample,   // some of these
+  send,     // puts them apart into blocks, one for each receiver, or one for all
+  receive,  // pulls its block of each sender, and makes the vertex's table of these
+  fold,     // the terminal verb, of the partition's rows
+  verify,
+};
+// Does a task leave something in its process that others read? Else its answer, which the master keeps, is all.
+inline bool leaves_rows(work w) { return w == work::run || w == work::receive; }
+
+struct task_id {
+  step_id step = 0;
+  std::uint32_t partition = 0;
+  std::uint32_t attempt = 0;  // counts from 1: what an earlier one has done is not wanted any more
+  bool operator==(const task_id&) const = default;
+};
+
+// Which process: the host of a partition, and how many there were before it.
+struct host_id {
+  std::uint32_t partition = 0;
+  std::uint32_t incarnation = 0;
+  bool operator==(const host_id&) const = default;
+};
+
+struct block_size {
+  std::uint64_t rows = 0, bytes = 0, checksum = 0;
+  bool operator==(const block_size&) const = default;
+};
+
+// What a sender holds for one receiver, or for all.
+struct block {
+  step_id step = 0;
+  std::uint32_t bucket = 0;
+  host_id at;
+  std::uint32_t attempt = 0;
+  block_size size;
+  bool operator==(const block&) const = default;
+};
+
+struct task {
+  task_id id;
+  work does = work::run;
+  std::uint64_t vertex = 0;
+  std::vector<step_id> reads;         // whose rows have to be there
+  std::vector<block> blocks;          // receive: of all senders, in their order
+  std::vector<std::uint32_t> only;    // send: the buckets that somebody waits for; empty: all
+  std::vector<std::byte> argument;
+};
+
+// What a task gave.
+struct task_result {
+  std::uint64_t rows = 0;
+  std::vector<std::byte> answer;
+  std::vector<block_size> blocks;  // send
+};
+
+}  // namespace query::cluster

@@ -1,0 +1,59 @@
+// A cluster in one thread: the real master and the real queues of its processes, over a simulated network, clock and engine. A seed fixes
+// everything: the plan, how long each thing takes, which processes are lost, cut off or late. What comes out is compared with the plan
+// computed without any of it.
+//
+//   const outcome o = simulate({.seed = 7});
+//   o.wrong is empty, or says what was; o.trace is the same for the same seed
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <queue>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cluster/container/task_queue.hpp"
+#include "cluster/master/master.hpp"
+
+namespace query::tests::simulated {
+
+struct options {
+  std::uint64_t seed = 1;
+  bool faults = true;
+  std::uint64_t window = 400;  // bytes
+};
+struct outcome {
+  std::string wrong;           // an invariant that did not hold
+  std::uint64_t trace = 0;     // of all events and actions
+  std::uint64_t events = 0, kills = 0, tasks_again = 0, failures = 0;
+};
+outcome simulate(const options& o);
+
+using rows = std::vector<std::uint64_t>;
+
+// What the leader does, in this order.
+struct op {
+  enum class kind : std::uint8_t { run, exchange, fold, take, release } what = kind::run;
+  enum class way : std::uint8_t { hash, gather, broadcast } moves = way::hash;
+  std::uint64_t vertex = 0;
+  std::vector<std::uint64_t> reads;    // vertices
+  bool from_leader = false;            // an exchange of what the leader made of the rows of the gathered vertex that it reads
+};
+struct plan {
+  std::uint32_t partitions = 1;
+  std::vector<op> ops;
+  std::uint64_t fails_vertex = 0;      // a function that throws there, in these partitions; 0: none
+  std::vector<std::uint32_t> fails_in;
+};
+plan random_plan(std::mt19937_64& random);
+
+// What a task computes.
+rows source_rows(std::uint64_t vertex, std::uint32_t partition);
+rows computed(std::uint64_t vertex, const std::vector<const rows*>& reads);
+rows of_leader(std::uint64_t vertex, std::uint64_t value);
+std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions);
+std::uint64_t sum(const rows& all);
+
+}  // namespace query::tests::simulated

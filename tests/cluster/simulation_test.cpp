@@ -1,0 +1,47 @@
+// The master and the queues of its processes under every fault that a seed brings (simulation.hpp).
+//   QUERY_TEST_SEEDS=100000 QUERY_TEST_SEED=1 query_cluster_tests --gtest_filter='simulation*'
+#include "simulation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace query::tests::simulated {
+namespace {
+
+std::uint64_t number(const char* variable, std::uint64_t standard) {
+  const char* const text = std::getenv(variable);
+  return text ? std::stoull(text) : standard;
+}
+
+TEST(simulation, any_losses_and_delays_leave_the_answer_as_it_is) {
+  const std::uint64_t first = number("QUERY_TEST_SEED", 1), seeds = number("QUERY_TEST_SEEDS", 5000);
+  std::uint64_t kills = 0, again = 0, failures = 0;
+  for (std::uint64_t s = first; s < first + seeds; ++s) {
+    const outcome o = simulate({.seed = s});
+    EXPECT_EQ(o.wrong, "") << "seed " << s;
+    kills += o.kills;
+    again += o.tasks_again;
+    failures += o.failures;
+    if (::testing::Test::HasFailure()) break;
+  }
+  EXPECT_GT(kills, seeds);
+  EXPECT_GT(again, seeds);
+  EXPECT_GT(failures, seeds / 20);
+}
+
+TEST(simulation, the_same_seed_gives_the_same_trace) {
+  for (std::uint64_t s = 1; s <= 50; ++s) EXPECT_EQ(simulate({.seed = s}).trace, simulate({.seed = s}).trace);
+}
+
+TEST(simulation, without_faults_nothing_runs_twice) {
+  for (std::uint64_t s = 1; s <= 500; ++s) {
+    const outcome o = simulate({.seed = s, .faults = false});
+    EXPECT_EQ(o.wrong, "");
+    EXPECT_EQ(o.tasks_again, 0u) << "seed " << s;
+  }
+}
+
+}  // namespace
+}  // namespace query::tests::simulated
