@@ -5,4 +5,5 @@ find_package(cereal REQUIRED)
 if(NOT TARGET cereal::cereal)
   add_library(cereal::cereal ALIAS cereal)
 endif()
-find_library(QUERY_LZ4 lz4 REQUIRED)  # Debian's package has no CMake files
+find_library(QUERY_LZ4 lz4 REQUIRED)  # Debian's packages have no CMake files
+find_library(QUERY_SODIUM sodium REQUIRED)

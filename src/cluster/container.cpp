@@ -8,10 +8,11 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,7 @@
 #include <query/detail/stop.hpp>
 #include <query/session.hpp>
 
+#include "cluster/backends/invitation.hpp"
 #include "cluster/bytes.hpp"
 #include "cluster/connection.hpp"
 #include "cluster/messages.hpp"
@@ -277,10 +279,13 @@ void container_main() {
   cluster::entered = true;
   const char* const text = std::getenv(cluster::container_variable);
   if (!text) return;
-  int fd = -1;
-  const char* const end = text + std::strlen(text);
-  const auto [ptr, error] = std::from_chars(text, end, fd);
+  constexpr std::string_view invited = "invited:";
+  const std::string how = text;
   ::unsetenv(cluster::container_variable);  // nor are processes that user functions start
+  if (how.starts_with(invited)) cluster::run_container(cluster::backends::follow_invitation(std::string_view(how).substr(invited.size())));
+  int fd = -1;
+  const char* const end = how.data() + how.size();
+  const auto [ptr, error] = std::from_chars(how.data(), end, fd);
   if (error != std::errc() || ptr != end || fd < 3) ::_exit(2);
   cluster::run_container(fd);
 }

@@ -1,13 +1,13 @@
-// "local:4": a session's queries in four processes of this machine, the first of which is the session's own.
+// A session's queries in several processes, the first of which is the session's own: "local:4", or those of a Ray cluster.
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include <query/detail/failure.hpp>
 
+#include "cluster/backends/backend.hpp"
 #include "cluster/container.hpp"
 #include "cluster/local_process.hpp"
 #include "cluster/messages.hpp"
@@ -194,14 +194,16 @@ class partition_there final : public runtime::remote_partition {
 
 class local_cluster final : public runtime::cluster {
  public:
-  local_cluster(int processes, const session_options& options) : count_(processes) {
+  explicit local_cluster(const session_options& options)
+      : backend_(backends::make_backend(options)), count_(backend_->containers() + 1) {
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     first_.options = options;
-    if (!options.threads) first_.options.threads = std::max(1, cores / processes);
-    if (!options.memory_limit) first_.options.memory_limit = runtime::default_memory_limit() / static_cast<std::size_t>(processes);
+    if (!backend_->shares_machine()) return;
+    if (!options.threads) first_.options.threads = std::max(1, cores / count_);
+    if (!options.memory_limit) first_.options.memory_limit = runtime::default_memory_limit() / static_cast<std::size_t>(count_);
   }
 
-  std::string name() const override { return "local:" + std::to_string(count_); }
+  std::string name() const override { return backend_->name(); }
   int partitions() const override { return count_; }
   int threads() const override { return first_.options.threads; }
   bool can_travel(const ir::type& row) const override { return is_described(row); }
@@ -242,10 +244,12 @@ class local_cluster final : public runtime::cluster {
                                    "query::query by CMake, which does");
     processes_.resize(static_cast<std::size_t>(count_));
     std::shared_ptr<local_process>& p = processes_.at(partition);
-    if (!p || p->lost()) p = std::make_shared<local_process>("process " + std::to_string(partition + 1) + " of " + name(), first_);
-    return p;
+    if (p && !p->lost()) return p;
+    p = nullptr;  // ends what was lost
+    return p = std::make_shared<local_process>("process " + std::to_string(partition + 1) + " of " + name(), backend_->start(partition - 1), first_);
   }
 
+  const std::unique_ptr<backends::backend> backend_;
   const int count_;
   hello first_;
   std::atomic<std::uint64_t> queries_{0};
@@ -260,15 +264,7 @@ class local_cluster final : public runtime::cluster {
 namespace query::runtime {
 
 std::unique_ptr<cluster> make_cluster(const session_options& o) {
-  constexpr std::string_view local = "local:";
-  constexpr int most = 1024;
-  int n = 0;
-  const char *const begin = o.cluster.data() + std::min(local.size(), o.cluster.size()), *const end = o.cluster.data() + o.cluster.size();
-  const auto [at, error] = std::from_chars(begin, end, n);
-  if (!o.cluster.starts_with(local) || error != std::errc() || at != end || n < 1 || n > most)
-    throw detail::unplaced_error("Session: cluster: expected local: and a number of processes from 1 to " + std::to_string(most) +
-                                 ", such as local:4: found '" + o.cluster + "'");
-  return std::make_unique<query::cluster::local_cluster>(n, o);
+  return std::make_unique<query::cluster::local_cluster>(o);
 }
 
 }  // namespace query::runtime

@@ -1,23 +1,10 @@
 #include "cluster/local_process.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cluster/container.hpp"
 #include "cluster/sent_errors.hpp"
 #include "runtime/cluster.hpp"
-
-extern char** environ;
 
 namespace query::cluster {
 
@@ -25,71 +12,15 @@ using clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr int fd_there = 3;
-
 clock::rep now() { return clock::now().time_since_epoch().count(); }
 std::chrono::milliseconds since(clock::rep then) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(clock::duration(now() - then));
 }
 
-// Of this process, without what makes sessions of it masters.
-std::vector<std::string> environment_there() {
-  std::vector<std::string> all;
-  for (char** e = environ; *e; ++e)
-    if (!std::string_view(*e).starts_with("QUERY_CLUSTER=")) all.emplace_back(*e);
-  all.push_back(std::string(container_variable) + "=" + std::to_string(fd_there));
-  return all;
-}
-
-// This program in a process of its own: with the socket, the standard streams and no other descriptor; signals of a terminal do not reach
-// it.
-pid_t start(int socket) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t how;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_adddup2(&files, socket, fd_there);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, fd_there + 1);
-  ::posix_spawnattr_init(&how);
-  sigset_t none, standard;
-  ::sigemptyset(&none);
-  ::sigfillset(&standard);
-  ::posix_spawnattr_setsigmask(&how, &none);
-  ::posix_spawnattr_setsigdefault(&how, &standard);
-  ::posix_spawnattr_setpgroup(&how, 0);
-  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::vector<std::string> environment = environment_there();
-  std::vector<char*> variables;
-  for (std::string& e : environment) variables.push_back(e.data());
-  variables.push_back(nullptr);
-  std::string name = program_invocation_name;
-  char* arguments[] = {name.data(), nullptr};
-  pid_t process = -1;
-  const int error = ::posix_spawn(&process, "/proc/self/exe", &files, &how, arguments, variables.data());
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&how);
-  if (error) throw cluster_error(std::string("cluster: a process of this program cannot be started: ") + std::strerror(error));
-  return process;
-}
-
-std::string how_it_ended(int status) {
-  if (WIFSIGNALED(status)) return "ended by signal " + std::to_string(WTERMSIG(status));
-  return "ended with status " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : status);
-}
-
 }  // namespace
 
-local_process::local_process(std::string name, const hello& first) : name_(std::move(name)) {
-  int sockets[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
-    throw cluster_error(std::string("cluster: no socket: ") + std::strerror(errno));
-  to_ = std::make_unique<connection>(sockets[0]);
-  try {
-    process_ = start(sockets[1]);
-  } catch (...) {
-    ::close(sockets[1]);
-    throw;
-  }
-  ::close(sockets[1]);
+local_process::local_process(std::string name, std::unique_ptr<backends::container_process> process, const hello& first)
+    : name_(std::move(name)), process_(std::move(process)), to_(std::make_unique<connection>(process_->take_socket().release())) {
   heard_ = now();
   byte_writer greeting;
   write_hello(greeting, first);
@@ -100,7 +31,7 @@ local_process::local_process(std::string name, const hello& first) : name_(std::
 local_process::~local_process() {
   ending_ = true;
   to_->close();
-  reader_.join();  // which reaps it
+  reader_.join();
 }
 
 void local_process::read() {
@@ -127,18 +58,8 @@ void local_process::read() {
     box->messages_.push_back(std::move(*m));
     box->some_.notify_one();
   }
-  // It ends when it sees that nobody is there; one that does not is ended.
-  int status = 0;
-  const auto began = clock::now();
-  const auto reap = [&] {
-    const std::lock_guard hold(lock_);
-    return reaped_ = ::waitpid(process_, &status, WNOHANG) != 0;
-  };
-  while (!reap()) {
-    if (clock::now() - began > std::chrono::seconds(2)) end();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  if (!ending_) lose(how_it_ended(status));
+  const std::string how = process_->how_it_ended();
+  if (!ending_) lose(how);
 }
 
 void local_process::lose(const std::string& why) {
@@ -155,14 +76,9 @@ void local_process::lose(const std::string& why) {
   }
 }
 
-void local_process::end() {
-  const std::lock_guard hold(lock_);
-  if (!reaped_) ::kill(process_, SIGKILL);
-}
-
 void local_process::throw_lost() {
   const std::lock_guard hold(lock_);
-  throw runtime::process_lost("cluster: " + name_ + " (" + std::to_string(process_) + ") was lost: " + why_lost_);
+  throw runtime::process_lost("cluster: " + name_ + " (" + process_->place() + ") was lost: " + why_lost_);
 }
 
 std::shared_ptr<local_process::mailbox> local_process::open(std::uint64_t query) {
@@ -203,7 +119,7 @@ void local_process::wait_for_word() {
   } else if (since(asked) > (answered_ ? patience : patience_at_start)) {
     lose("no word from it for " + std::to_string(since(asked).count()) + " ms");
     to_->close();
-    end();
+    process_->kill();
   }
 }
 

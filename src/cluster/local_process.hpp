@@ -1,13 +1,11 @@
-// A container on this machine, as the master sees it: the process, the socket to it, and a thread that hands what comes from it to the
+// A container, as the master sees it: the process that a backend started, the socket to it, and a thread that hands what comes from it to the
 // queries that wait for it.
 //
-//   local_process p("process 2 of local:4", hello);
+//   local_process p("process 2 of local:4", backend.start(0), hello);
 //   auto box = p.open(query);                         // until it is closed
 //   p.send(message_kind::run_vertex, query, bytes);
 //   message m = box->wait(p, cancel);                 // throws process_lost, cancelled
 #pragma once
-
-#include <sys/types.h>
 
 #include <atomic>
 #include <chrono>
@@ -20,6 +18,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "cluster/backends/backend.hpp"
 #include "cluster/connection.hpp"
 #include "cluster/messages.hpp"
 #include "runtime/cancellation.hpp"
@@ -40,8 +39,7 @@ class local_process {
     std::deque<message> messages_;
   };
 
-  // Starts this program anew, without waiting until it is there. Throws cluster_error.
-  local_process(std::string name, const hello& first);
+  local_process(std::string name, std::unique_ptr<backends::container_process> process, const hello& first);
   ~local_process();  // the process ends with it
   local_process(const local_process&) = delete;
   local_process& operator=(const local_process&) = delete;
@@ -53,7 +51,6 @@ class local_process {
             std::span<const std::byte> rest = {});
   bool lost() const { return lost_; }
   const std::string& name() const { return name_; }
-  pid_t id() const { return process_; }
 
   // A process that says nothing is asked whether it is there; its answer needs no thread that runs functions of the user's.
   static constexpr std::chrono::milliseconds silence{500}, patience{3000}, patience_at_start{60000};
@@ -63,16 +60,14 @@ class local_process {
   void read();
   void wait_for_word();
   void lose(const std::string& why);
-  void end();  // the process, unless it has ended
 
   const std::string name_;
-  pid_t process_ = -1;
+  const std::unique_ptr<backends::container_process> process_;
   std::unique_ptr<connection> to_;
   std::atomic<bool> lost_{false}, ending_{false}, answered_{false};
   std::atomic<std::chrono::steady_clock::rep> heard_{0}, asked_{0};
   std::mutex lock_;
   std::string why_lost_;
-  bool reaped_ = false;  // its number may be another's
   std::unordered_map<std::uint64_t, std::shared_ptr<mailbox>> boxes_;
   std::thread reader_;
 };
